@@ -1,0 +1,54 @@
+// What must the gateway hold, and where does it want to be? Data, and one pure judgement.
+
+export type Bound = {
+  level: 'gate' | 'goal';
+  scenario: string;
+  limit:
+    | { kind: 'cpu-ratio'; against: 'floor' | 'envoy' | 'nginx'; max: number }
+    | { kind: 'latency-p99'; maxMs: number };
+};
+
+/** What one scenario gave for the gateway: median CPU ratios per compared target, median p99 in ms. */
+export type GatewayFigures = {
+  cpuRatio: { [against: string]: number | undefined };
+  latencyP99Ms: number | undefined;
+};
+
+export type Judgement = Bound & { measured: number | undefined; verdict: 'pass' | 'miss' | 'not measured' };
+
+const cpu = (
+  level: 'gate' | 'goal',
+  scenario: string,
+  against: 'floor' | 'envoy' | 'nginx',
+  max: number,
+): Bound => ({ level, scenario, limit: { kind: 'cpu-ratio', against, max } });
+
+export const bounds: readonly Bound[] = [
+  cpu('gate', 'unary-1k', 'floor', 1.35),
+  cpu('gate', 'unary-1k', 'envoy', 1.2),
+  cpu('gate', 'sse-burst', 'envoy', 1.2),
+  cpu('gate', 'unary-200', 'envoy', 1.6),
+  cpu('gate', 'sse-paced', 'envoy', 1.5),
+  cpu('gate', 'body-256k', 'envoy', 5),
+  cpu('goal', 'unary-1k', 'envoy', 1),
+  cpu('goal', 'sse-burst', 'envoy', 1),
+  cpu('goal', 'unary-200', 'envoy', 1),
+  cpu('goal', 'sse-paced', 'envoy', 1),
+  cpu('goal', 'body-256k', 'envoy', 1.7),
+  { level: 'goal', scenario: 'body-256k', limit: { kind: 'latency-p99', maxMs: 5 } },
+];
+
+/** Holds each bound against what was measured; a scenario or target left out of the run is `not measured`. */
+export function judge(
+  figures: ReadonlyMap<string, GatewayFigures>,
+  all: readonly Bound[] = bounds,
+): Judgement[] {
+  return all.map((bound) => {
+    const found = figures.get(bound.scenario);
+    const { limit } = bound;
+    const measured = limit.kind === 'cpu-ratio' ? found?.cpuRatio[limit.against] : found?.latencyP99Ms;
+    const max = limit.kind === 'cpu-ratio' ? limit.max : limit.maxMs;
+    const verdict = measured === undefined ? 'not measured' : measured <= max ? 'pass' : 'miss';
+    return { ...bound, measured, verdict };
+  });
+}

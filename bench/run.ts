@@ -1,0 +1,115 @@
+// `npm run bench`: compares the gateway with its neighbours on this machine, in one alternating run. Wiring only.
+
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Comparison, type ComparisonParts, compare } from './compare.ts';
+import { createLauncher, type Launcher } from './launcher.ts';
+import { readMachine } from './machine.ts';
+import { pickCores } from './measure/cores.ts';
+import { buildNative } from './native.ts';
+import { pinThisProcess } from './pin.ts';
+import { profileTarget } from './profile.ts';
+import { writeReport } from './report.ts';
+import { readSettings, type Settings } from './settings.ts';
+import { summarise } from './summary.ts';
+import { targets } from './targets/registry.ts';
+import { startUpstream } from './upstream.ts';
+
+async function main(): Promise<number> {
+  const invocation = readSettings(process.argv.slice(2), process.env);
+  if (invocation.kind === 'help') {
+    console.log(invocation.text);
+    return 0;
+  }
+  const { settings } = invocation;
+  const workFolder = await mkdtemp(join(tmpdir(), 'penstock-bench-'));
+  const launcher = createLauncher(workFolder, settings.environment);
+  const end = async () => {
+    await launcher.close();
+    await rm(workFolder, { recursive: true, force: true });
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      void end().finally(() => process.exit(130));
+    });
+  }
+  try {
+    return await run(settings, launcher, workFolder);
+  } finally {
+    await end();
+  }
+}
+
+async function run(settings: Settings, launcher: Launcher, workFolder: string): Promise<number> {
+  const cores = pickCores();
+  await pinThisProcess(cores.load);
+  // Asked first: whatever is missing is said before the first minute is spent.
+  const versions: Record<string, string> = {};
+  for (const name of settings.targets) {
+    versions[name] = await targets[name].describe({ cacheFolder: settings.cacheFolder, launcher });
+  }
+  const native = await buildNative(settings.cacheFolder);
+  const upstream = await startUpstream(launcher, native.mock, cores.load);
+  const models = [...new Set(['unary', 'burst-20', ...settings.scenarios.map((scenario) => scenario.model)])];
+  const parts: ComparisonParts = {
+    client: { launcher, program: native.client, core: cores.load },
+    context: { launcher, upstream, cacheFolder: settings.cacheFolder, workFolder, core: cores.proxy, models },
+    cores,
+    say: (text) => console.error(text),
+  };
+  if (settings.isProfile) return await runProfile(settings, parts);
+  const comparison = await compare(settings, parts);
+  return await writeResults(settings, versions, comparison);
+}
+
+async function runProfile(settings: Settings, parts: ComparisonParts): Promise<number> {
+  const [name] = settings.targets;
+  const [scenario] = settings.scenarios;
+  if (name === undefined || scenario?.kind !== 'load')
+    throw new Error('--profile takes one target and one load scenario');
+  const seconds = { warm: settings.warmSeconds, window: settings.windowSeconds };
+  const times = await profileTarget(name, scenario, parts, seconds);
+  console.log(`Self time of ${name} in ${scenario.name}, busy time only:\n`);
+  for (const time of times.slice(0, 40)) {
+    console.log(
+      `${(time.share * 100).toFixed(1).padStart(6)} %  ${time.ms.toFixed(0).padStart(6)} ms  ${time.name}`,
+    );
+  }
+  return 0;
+}
+
+async function writeResults(
+  settings: Settings,
+  versions: Record<string, string>,
+  comparison: Comparison,
+): Promise<number> {
+  const date = new Date().toISOString().slice(0, 16);
+  const machine = await readMachine();
+  const summary = summarise(settings.scenarios, settings.targets, comparison.measurements);
+  const { rounds, windowSeconds, warmSeconds, isQuick } = settings;
+  const header = { date, machine, versions, rounds, windowSeconds, warmSeconds, isQuick };
+  const report = writeReport({ ...header, summary, broken: comparison.broken });
+  await mkdir(settings.resultsFolder, { recursive: true });
+  const name = `${date.replaceAll(':', '')}-${scenarioSet(settings)}.json`;
+  await writeFile(
+    join(settings.resultsFolder, name),
+    `${JSON.stringify({ ...header, summary, ...comparison }, null, 1)}\n`,
+  );
+  await writeFile(join(settings.resultsFolder, 'latest.md'), report);
+  console.log(report);
+  return comparison.broken.length > 0 ? 1 : 0;
+}
+
+function scenarioSet(settings: Settings): string {
+  if (settings.isQuick) return 'quick';
+  const names = settings.scenarios.map((scenario) => scenario.name);
+  return names.length > 3 ? `${names.length}-scenarios` : names.join('+');
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

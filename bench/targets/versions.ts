@@ -1,0 +1,19 @@
+// Which version of a program runs here?
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** What the program prints when asked, on whichever stream, without line breaks; undefined when it is not there. */
+export async function programVersion(command: string, args: readonly string[]): Promise<string | undefined> {
+  try {
+    const { stdout, stderr } = await run(command, args);
+    return `${stdout}${stderr}`
+      .split('\n')
+      .find((line) => line.trim() !== '')
+      ?.trim();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,31 @@
+// How long may the whole of connecting take? One timer over DNS, TCP and TLS; every phase waits under it and is told when
+// it has run out.
+
+export interface Deadline {
+  /** Aborts when the time is over. */
+  readonly signal: AbortSignal;
+  remainingMs(): number;
+  /** Stops the timer; call it on every path. */
+  clear(): void;
+}
+
+export function startDeadline(timeoutMs: number, nowMs: () => number): Deadline {
+  const controller = new AbortController();
+  const endsAtMs = nowMs() + timeoutMs;
+  const timer = setTimeout(() => controller.abort(), timeoutMs);
+  return {
+    signal: controller.signal,
+    remainingMs: () => Math.max(0, endsAtMs - nowMs()),
+    clear: () => clearTimeout(timer),
+  };
+}
+
+/** The task's own end, or `onTimeout()` as rejection when the signal fires first. The task itself is not stopped. */
+export function withinSignal<T>(task: Promise<T>, signal: AbortSignal, onTimeout: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timeOut = () => reject(onTimeout());
+    if (signal.aborted) timeOut();
+    signal.addEventListener('abort', timeOut, { once: true });
+    task.then(resolve, reject).finally(() => signal.removeEventListener('abort', timeOut));
+  });
+}

@@ -1,0 +1,359 @@
+// One try at one candidate: sends the request, reads the answer, watches the clock, and ends in
+// exactly one of four ways.
+
+import type { Clock } from '../clock.ts';
+import type { Usage } from '../contract/ledger-record.ts';
+import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
+import type { LeaveSignal } from '../stream/leaving.ts';
+import { type ClientSink, CommitPoint } from './commit-point.ts';
+import { earliestDeadline, type Limits, type TimerName } from './deadlines.ts';
+import type { AttemptFailure } from './failure.ts';
+
+/** What the transport tells; `gateway/upstream` speaks it, without this stage knowing. */
+export interface Receiver {
+  onHead(status: number, header: (name: string) => string | undefined): void;
+  onBody(chunk: Buffer): void;
+  onEnd(): void;
+  onBreak(code: (AttemptFailure & { kind: 'transport' })['code'], detail: string): void;
+}
+
+export interface Transmission {
+  abort(): void;
+  pause(): void;
+  resume(): void;
+}
+
+/** How the two ends of an attempt are made; one of the two readers by whether a stream was asked for. */
+export interface AttemptEnds<Answer> {
+  send(receiver: Receiver): Transmission;
+  readonly reader:
+    | { readonly type: 'stream'; readonly stream: AnswerStream; readonly sink: ClientSink }
+    | { readonly type: 'plain'; readonly read: (body: Buffer) => PlainReading<Answer> };
+  readError(body: Buffer): UpstreamError;
+}
+
+export type PlainReading<Answer> =
+  | {
+      readonly ok: true;
+      readonly value: Answer;
+      readonly usage: Usage | undefined;
+      readonly outputEstimate: number;
+      readonly servedModel: string | undefined;
+    }
+  | { readonly ok: false; readonly fault: NonNullable<AnswerFacts['fault']> };
+
+export type AttemptResult<Answer> = {
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly firstContentMs: number | undefined;
+  readonly status: number | undefined;
+  readonly usage: Usage | undefined;
+  readonly outputEstimate: number;
+  readonly servedModel: string | undefined;
+} & (
+  | { readonly outcome: 'answered'; readonly answer: Answer | undefined }
+  | { readonly outcome: 'failed' | 'broken-off'; readonly failure: AttemptFailure }
+  | { readonly outcome: 'cancelled' }
+);
+
+/** A plain answer above this is no model's answer; it would only be held in memory. */
+const plainBytesMax = 64 * 1024 * 1024;
+const errorBytesMax = 64 * 1024;
+
+/** How long an upstream may take to end its body behind the terminal marker. */
+const letGoMs = 2_000;
+
+export interface AttemptOptions {
+  readonly limits: Limits;
+  /** Clock time at which the whole request ends. */
+  readonly totalAt: number;
+  readonly clock: Clock;
+  readonly caller: LeaveSignal;
+}
+
+/** Runs one attempt to its end. Never throws, never rejects. */
+export function runAttempt<Answer>(
+  ends: AttemptEnds<Answer>,
+  options: AttemptOptions,
+): Promise<AttemptResult<Answer>> {
+  return new Promise((resolve) => {
+    new Attempt(ends, options, resolve).start();
+  });
+}
+
+class Attempt<Answer> implements Receiver {
+  private readonly ends: AttemptEnds<Answer>;
+  private readonly options: AttemptOptions;
+  private readonly resolve: (result: AttemptResult<Answer>) => void;
+  private readonly commitPoint: CommitPoint | undefined;
+  private readonly startedAt: number;
+  private readonly startedAtMs: number;
+  private transmission: Transmission | undefined;
+  private cancelTimer: (() => void) | undefined;
+  private stopListening: (() => void) | undefined;
+  private status: number | undefined;
+  private retryAfter: string | undefined;
+  private isError = false;
+  private readonly body: Buffer[] = [];
+  private bodyBytes = 0;
+  private lastByteAt: number;
+  private lastContentAt: number;
+  private firstContentAt: number | undefined;
+  private isPaused = false;
+  private isOver = false;
+  private hasEnded = false;
+  private cancelLetGo: (() => void) | undefined;
+
+  constructor(
+    ends: AttemptEnds<Answer>,
+    options: AttemptOptions,
+    resolve: (result: AttemptResult<Answer>) => void,
+  ) {
+    this.ends = ends;
+    this.options = options;
+    this.resolve = resolve;
+    this.commitPoint = ends.reader.type === 'stream' ? new CommitPoint(ends.reader.sink) : undefined;
+    this.startedAt = options.clock.now();
+    this.startedAtMs = options.clock.wallMs();
+    this.lastByteAt = this.startedAt;
+    this.lastContentAt = this.startedAt;
+  }
+
+  start(): void {
+    this.stopListening = this.options.caller.onLeave(() => this.finish({ outcome: 'cancelled' }));
+    if (this.isOver) return;
+    this.armTimer();
+    this.transmission = this.ends.send(this);
+    if (this.isOver) this.transmission.abort();
+  }
+
+  onHead(status: number, header: (name: string) => string | undefined): void {
+    this.status = status;
+    this.retryAfter = header('retry-after-ms') === undefined ? header('retry-after') : undefined;
+    const milliseconds = header('retry-after-ms');
+    if (milliseconds !== undefined) this.retryAfter = String(Number(milliseconds) / 1000);
+    if (status !== 200) {
+      this.isError = true;
+      return;
+    }
+    const complaint = judgeHead(header, this.ends.reader.type);
+    if (complaint) this.fail({ kind: 'answer', fault: { kind: 'malformed', detail: complaint } });
+  }
+
+  onBody(chunk: Buffer): void {
+    if (this.isOver) return;
+    const { reader } = this.ends;
+    if (reader.type === 'stream' && !this.isError) {
+      this.lastByteAt = this.options.clock.now();
+      this.takeStream(reader.stream, reader.stream.push(chunk));
+      return;
+    }
+    this.body.push(chunk);
+    this.bodyBytes += chunk.length;
+    // The start of an error page says enough; the rest is only more of it.
+    if (this.isError && this.bodyBytes > errorBytesMax) this.onEnd();
+    else if (this.bodyBytes > plainBytesMax) {
+      this.fail({ kind: 'answer', fault: { kind: 'malformed', detail: 'the answer is too large' } });
+    }
+  }
+
+  onEnd(): void {
+    this.hasEnded = true;
+    this.cancelLetGo?.();
+    if (this.isOver) return;
+    if (this.isError) {
+      this.fail({
+        kind: 'status',
+        status: this.status ?? 0,
+        error: this.ends.readError(Buffer.concat(this.body)),
+        retryAfterMs: readRetryAfterMs(this.retryAfter, this.options.clock.wallMs()),
+      });
+      return;
+    }
+    const { reader } = this.ends;
+    if (reader.type === 'stream') {
+      this.takeStream(reader.stream, reader.stream.end());
+      return;
+    }
+    const [only] = this.body;
+    const reading = reader.read(this.body.length === 1 && only ? only : Buffer.concat(this.body));
+    if (reading.ok) this.answered(reading.value, reading);
+    else this.fail({ kind: 'answer', fault: reading.fault });
+  }
+
+  onBreak(code: (AttemptFailure & { kind: 'transport' })['code'], detail: string): void {
+    this.hasEnded = true;
+    this.cancelLetGo?.();
+    if (this.isOver) return;
+    const { reader } = this.ends;
+    if (this.status === undefined || this.isError) {
+      this.fail({ kind: 'transport', code, detail });
+      return;
+    }
+    if (reader.type === 'stream') {
+      // A break behind the terminal marker costs nothing; before it, the stream is truncated.
+      this.takeStream(reader.stream, reader.stream.end());
+      return;
+    }
+    this.fail({ kind: 'answer', fault: { kind: 'truncated' } });
+  }
+
+  /** After every step of the stream: hand out what it gave, see whether it is over. */
+  private takeStream(stream: AnswerStream, bytes: Buffer | undefined): void {
+    const { commitPoint } = this;
+    if (!commitPoint) return;
+    const { facts } = stream;
+    if (facts.hasContent) {
+      if (this.firstContentAt === undefined) {
+        this.firstContentAt = this.options.clock.now();
+        this.rearmTimer();
+      }
+      this.lastContentAt = this.lastByteAt;
+    }
+    if (!commitPoint.take(bytes, facts.hasContent)) this.pause();
+    if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
+    else if (facts.isComplete) {
+      commitPoint.commit();
+      this.answered(undefined, facts);
+    } else if (commitPoint.isOverfull) {
+      this.fail({
+        kind: 'answer',
+        fault: { kind: 'malformed', detail: 'too much came before any content' },
+      });
+    }
+  }
+
+  private pause(): void {
+    const { reader } = this.ends;
+    if (this.isPaused || reader.type !== 'stream') return;
+    this.isPaused = true;
+    this.transmission?.pause();
+    reader.sink.onDrain(() => {
+      this.isPaused = false;
+      this.lastByteAt = this.options.clock.now();
+      this.lastContentAt = this.lastByteAt;
+      if (!this.isOver) this.transmission?.resume();
+    });
+  }
+
+  /** One timer an attempt: it looks at the marks when it fires and sets itself anew. */
+  private armTimer(): void {
+    const { clock } = this.options;
+    const { at } = this.deadline();
+    this.cancelTimer = clock.setTimer(Math.max(0, at - clock.now()), () => {
+      const { at: due, timer } = this.deadline();
+      if (due <= clock.now()) this.onTimer(timer);
+      else this.armTimer();
+    });
+  }
+
+  private rearmTimer(): void {
+    this.cancelTimer?.();
+    this.armTimer();
+  }
+
+  private onTimer(timer: TimerName): void {
+    const { reader } = this.ends;
+    if (reader.type === 'stream' && this.status === 200) {
+      // Silent behind the last finish reason: everything the client needs has come.
+      const bytes = reader.stream.end();
+      if (reader.stream.facts.isComplete) {
+        this.takeStream(reader.stream, bytes);
+        return;
+      }
+    }
+    this.fail({ kind: 'timeout', timer });
+  }
+
+  private deadline(): ReturnType<typeof earliestDeadline> {
+    return earliestDeadline(
+      {
+        startedAt: this.startedAt,
+        lastByteAt: this.lastByteAt,
+        lastContentAt: this.lastContentAt,
+        hasContent: this.firstContentAt !== undefined,
+        isPaused: this.isPaused,
+        totalAt: this.options.totalAt,
+      },
+      this.options.limits,
+    );
+  }
+
+  private answered(
+    answer: Answer | undefined,
+    facts: Pick<AnswerFacts, 'usage' | 'outputEstimate' | 'servedModel'>,
+  ): void {
+    this.finish({ outcome: 'answered', answer }, facts);
+  }
+
+  private fail(failure: AttemptFailure): void {
+    const isCommitted = this.commitPoint?.isCommitted === true;
+    if (!isCommitted) this.commitPoint?.discard();
+    this.finish({ outcome: isCommitted ? 'broken-off' : 'failed', failure });
+  }
+
+  private finish(
+    end:
+      | { outcome: 'answered'; answer: Answer | undefined }
+      | { outcome: 'failed' | 'broken-off'; failure: AttemptFailure }
+      | { outcome: 'cancelled' },
+    facts: Pick<AnswerFacts, 'usage' | 'outputEstimate' | 'servedModel'> = this.streamFacts(),
+  ): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.cancelTimer?.();
+    this.stopListening?.();
+    if (end.outcome === 'answered') this.letGo();
+    else this.transmission?.abort();
+    this.resolve({
+      startedAtMs: this.startedAtMs,
+      durationMs: this.options.clock.now() - this.startedAt,
+      firstContentMs: this.firstContentAt === undefined ? undefined : this.firstContentAt - this.startedAt,
+      status: this.status,
+      usage: facts.usage,
+      outputEstimate: facts.outputEstimate,
+      servedModel: facts.servedModel,
+      ...end,
+    });
+  }
+
+  /** Behind the terminal marker the upstream may end by itself, so that its connection can be used again. */
+  private letGo(): void {
+    const { transmission } = this;
+    if (this.hasEnded || !transmission) return;
+    if (this.isPaused) transmission.resume();
+    this.cancelLetGo = this.options.clock.setTimer(letGoMs, () => transmission.abort());
+  }
+
+  private streamFacts(): Pick<AnswerFacts, 'usage' | 'outputEstimate' | 'servedModel'> {
+    const { reader } = this.ends;
+    return reader.type === 'stream'
+      ? reader.stream.facts
+      : { usage: undefined, outputEstimate: 0, servedModel: undefined };
+  }
+}
+
+/** Says what is wrong with the head of a 200, if anything. */
+function judgeHead(
+  header: (name: string) => string | undefined,
+  reader: 'stream' | 'plain',
+): string | undefined {
+  const encoding = header('content-encoding');
+  if (encoding !== undefined && encoding !== 'identity') {
+    return `the answer is encoded as ${encoding}, which was not asked for`;
+  }
+  const type = header('content-type') ?? '';
+  const wanted = reader === 'stream' ? 'text/event-stream' : 'json';
+  return type === '' || type.includes(wanted)
+    ? undefined
+    : `the answer is ${type.slice(0, 80)}, not ${wanted}`;
+}
+
+/** Seconds or an HTTP date (RFC 9110 §10.2.3), in milliseconds from now. */
+function readRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined || value === '') return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+}

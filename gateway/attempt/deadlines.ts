@@ -1,0 +1,44 @@
+// When is an upstream too slow? Pure: the times so far come in, the next deadline comes out.
+
+export interface Limits {
+  /** Until the first content event of a stream; null for plain answers: a provider sends nothing until it is done. */
+  readonly firstEventMs: number | null;
+  /** Without any byte, after the first content. */
+  readonly livenessMs: number;
+  /** With bytes but without content, after the first content. */
+  readonly progressMs: number;
+}
+
+/** Clock times in milliseconds. */
+export interface Marks {
+  readonly startedAt: number;
+  readonly lastByteAt: number;
+  readonly lastContentAt: number;
+  readonly hasContent: boolean;
+  /** The upstream is held back because the client reads slowly: its silence is ours. */
+  readonly isPaused: boolean;
+  /** End of the one deadline of the whole request. */
+  readonly totalAt: number;
+}
+
+export type TimerName = 'first-event' | 'liveness' | 'progress' | 'total';
+
+export interface Deadline {
+  readonly at: number;
+  readonly timer: TimerName;
+}
+
+export function earliestDeadline(marks: Marks, limits: Limits): Deadline {
+  let earliest: Deadline = { at: marks.totalAt, timer: 'total' };
+  const consider = (at: number, timer: TimerName): void => {
+    if (at < earliest.at) earliest = { at, timer };
+  };
+  if (limits.firstEventMs === null || marks.isPaused) return earliest;
+  if (!marks.hasContent) {
+    consider(marks.startedAt + limits.firstEventMs, 'first-event');
+    return earliest;
+  }
+  consider(marks.lastByteAt + limits.livenessMs, 'liveness');
+  consider(marks.lastContentAt + limits.progressMs, 'progress');
+  return earliest;
+}

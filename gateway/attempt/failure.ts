@@ -1,0 +1,171 @@
+// What can go wrong with one attempt, and what does each failure mean? Pure: the facts come in,
+// the judgement comes out.
+
+import type { RetryReason } from '../contract/routing-table.ts';
+import type { AnswerFault, UpstreamError } from '../dialects/dialect.ts';
+import type { ErrorCode } from '../errors.ts';
+
+/** The facts of a failed attempt. */
+export type AttemptFailure =
+  /** No connection came about, or it broke before any byte of an answer. */
+  | {
+      readonly kind: 'transport';
+      readonly code:
+        | 'egress_denied'
+        | 'dns_failed'
+        | 'connect_timeout'
+        | 'connect_refused'
+        | 'connect_failed'
+        | 'tls_failed'
+        | 'reset';
+      readonly detail: string;
+    }
+  /** An answer with an error status, or a redirect. */
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly error: UpstreamError;
+      readonly retryAfterMs: number | undefined;
+    }
+  /** A 200 whose content is no answer: see `AnswerFault`. */
+  | { readonly kind: 'answer'; readonly fault: AnswerFault }
+  | { readonly kind: 'timeout'; readonly timer: 'first-event' | 'liveness' | 'progress' | 'total' };
+
+/** What is to be done about it. */
+export interface Judgement {
+  /** The reason that a route's `failover.retryOn` must name; null: never tried elsewhere. */
+  readonly reason: RetryReason | null;
+  /** What is to blame: candidates that share it are not worth the next attempt. */
+  readonly scope: 'key' | 'target' | 'endpoint';
+  /** The same candidate may be tried again, where no other is left. */
+  readonly mayRetrySame: boolean;
+  /** What the caller is told if nothing else works. */
+  readonly code: ErrorCode;
+  /** How long the key must rest, where it is to blame. */
+  readonly keyRest: 'rate-limit' | 'out-of-money' | 'rejected' | null;
+  /** Whether it counts against the upstream's health. */
+  readonly isHealthSignal: boolean;
+}
+
+const judgement = (
+  reason: RetryReason | null,
+  scope: Judgement['scope'],
+  code: ErrorCode,
+  more: Partial<Pick<Judgement, 'mayRetrySame' | 'keyRest' | 'isHealthSignal'>> = {},
+): Judgement => ({
+  reason,
+  scope,
+  code,
+  mayRetrySame: more.mayRetrySame ?? false,
+  keyRest: more.keyRest ?? null,
+  isHealthSignal: more.isHealthSignal ?? reason !== null,
+});
+
+export function judgeFailure(failure: AttemptFailure): Judgement {
+  switch (failure.kind) {
+    case 'transport':
+      // Refused by our own guard: the provider is misconfigured, trying again cannot help.
+      if (failure.code === 'egress_denied') return judgement('ConnectFailure', 'endpoint', 'upstream_error');
+      if (failure.code === 'connect_timeout')
+        return judgement('ConnectFailure', 'endpoint', 'upstream_timeout');
+      return judgement('ConnectFailure', 'endpoint', 'upstream_error', { mayRetrySame: true });
+    case 'timeout':
+      // Never again on the same target: it multiplies the wait.
+      return judgement(failure.timer === 'total' ? null : 'Timeout', 'target', 'upstream_timeout', {
+        isHealthSignal: true,
+      });
+    case 'status':
+      return judgeStatus(failure.status, failure.error);
+    case 'answer':
+      return judgeAnswerFault(failure.fault);
+  }
+}
+
+function judgeAnswerFault(fault: AnswerFault): Judgement {
+  if (fault.kind === 'error-event') return judgeErrorEvent(fault.error);
+  return judgement('ServerError', 'target', 'upstream_invalid_response');
+}
+
+/** An error under a 200 is the status it names; where it names none, the type does. */
+function judgeErrorEvent(error: UpstreamError): Judgement {
+  if (error.status !== null) return judgeStatus(error.status, error);
+  const words = `${error.type ?? ''} ${error.code ?? ''}`;
+  if (/insufficient_quota|billing/.test(words)) return judgeStatus(402, error);
+  if (/rate_limit/.test(words)) return judgeStatus(429, error);
+  if (/overloaded/.test(words)) return judgeStatus(503, error);
+  if (/authentication|invalid_api_key|permission/.test(words)) return judgeStatus(401, error);
+  if (/invalid_request/.test(words)) return judgeStatus(400, error);
+  return judgeStatus(500, error);
+}
+
+function judgeStatus(status: number, error: UpstreamError): Judgement {
+  const words = `${error.type ?? ''} ${error.code ?? ''}`;
+  if (/insufficient_quota|credit_balance|billing_hard_limit/.test(words)) {
+    return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
+      keyRest: 'out-of-money',
+      isHealthSignal: false,
+    });
+  }
+  switch (status) {
+    case 401:
+    case 403:
+      return judgement('AuthFailure', 'key', 'upstream_auth_failed', {
+        keyRest: 'rejected',
+        isHealthSignal: false,
+      });
+    case 402:
+      return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
+        keyRest: 'out-of-money',
+        isHealthSignal: false,
+      });
+    case 404:
+      return judgement('ModelNotFound', 'target', 'model_not_found', { isHealthSignal: false });
+    case 408:
+    case 409:
+      return judgement('ServerError', 'target', 'upstream_error', { mayRetrySame: true });
+    case 413:
+      return judgement(null, 'target', 'request_too_large');
+    case 429:
+      return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
+        keyRest: 'rate-limit',
+        mayRetrySame: true,
+        isHealthSignal: false,
+      });
+    case 503:
+    case 529:
+      return judgement('Overloaded', 'target', 'upstream_error');
+    case 500:
+    case 502:
+    case 504:
+      return judgement('ServerError', 'target', 'upstream_error', { mayRetrySame: true });
+    default:
+      if (status >= 500) return judgement('ServerError', 'target', 'upstream_error');
+      // Redirects are never followed: they are the upstream's misconfiguration.
+      if (status < 400) return judgement('ServerError', 'target', 'upstream_invalid_response');
+      return judgeCallersMistake(words);
+  }
+}
+
+function judgeCallersMistake(words: string): Judgement {
+  if (/context_length/.test(words)) {
+    return judgement('ContextLengthExceeded', 'target', 'context_length_exceeded', { isHealthSignal: false });
+  }
+  if (/content_policy|content_filter/.test(words)) {
+    return judgement('ContentFiltered', 'target', 'content_policy_violation', { isHealthSignal: false });
+  }
+  return judgement(null, 'target', 'invalid_parameter');
+}
+
+/** One word for ledger and metrics: a fixed set, whatever upstreams say. */
+export function failureCode(failure: AttemptFailure): string {
+  switch (failure.kind) {
+    case 'transport':
+      return failure.code;
+    case 'status':
+      return `status_${failure.status}`;
+    case 'timeout':
+      return `timeout_${failure.timer.replace('-', '_')}`;
+    case 'answer':
+      return failure.fault.kind.replace('-', '_');
+  }
+}

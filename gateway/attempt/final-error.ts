@@ -1,0 +1,128 @@
+// Every attempt failed: what is the caller told? Pure.
+
+import { GatewayError } from '../errors.ts';
+import { type AttemptFailure, judgeFailure } from './failure.ts';
+
+export interface FinalErrorFacts {
+  /** The model as the caller wrote it. */
+  readonly model: string;
+  /** The upstreams were the caller's own (BYOK): a rejected credential is theirs to mend. */
+  readonly isOwnProvider: boolean;
+  /** Until one of the upstreams may be tried again. */
+  readonly usableInMs: number;
+}
+
+/** In the order of the attempts; empty where none could be started. */
+export function finalError(failures: readonly AttemptFailure[], facts: FinalErrorFacts): GatewayError {
+  const { model } = facts;
+  const chosen = choose(failures);
+  if (!chosen) {
+    return new GatewayError(
+      'upstream_unavailable',
+      `No upstream of model '${model}' is in service at the moment; try again shortly.`,
+      { retryAfterSeconds: facts.usableInMs / 1000 },
+    );
+  }
+  const { code } = judgeFailure(chosen);
+  const tries = failures.length === 1 ? '1 attempt' : `${failures.length} attempts`;
+  switch (code) {
+    case 'rate_limit_exceeded':
+      return new GatewayError(code, `The upstreams of model '${model}' are rate limited (${tries}).`, {
+        retryAfterSeconds: Math.min(...failures.map(retryAfterMs)) / 1000,
+      });
+    case 'upstream_auth_failed':
+      if (facts.isOwnProvider) {
+        return new GatewayError(
+          'upstream_key_rejected',
+          `The provider of model '${model}' rejected your own key; put a valid one into the Provider's Secret.`,
+        );
+      }
+      return new GatewayError(
+        code,
+        `The upstreams of model '${model}' could not be signed in to (${tries}).`,
+      );
+    case 'model_not_found':
+      return new GatewayError(code, `No upstream of model '${model}' knows it any more (${tries}).`, {
+        param: 'model',
+      });
+    case 'upstream_timeout':
+      return new GatewayError(code, `The upstreams of model '${model}' did not answer in time (${tries}).`);
+    case 'invalid_parameter':
+    case 'request_too_large':
+    case 'context_length_exceeded':
+    case 'content_policy_violation':
+      return callersMistake(chosen, code, model);
+    default:
+      return new GatewayError(
+        code,
+        `No upstream of model '${model}' could answer (${tries}; ${inWords(chosen)}).`,
+      );
+  }
+}
+
+/** The error told inside a stream that has already begun. */
+export function brokenOffError(failure: AttemptFailure, model: string): GatewayError {
+  const { code } = judgeFailure(failure);
+  const told = code === 'rate_limit_exceeded' || code === 'upstream_timeout' ? code : 'upstream_error';
+  return new GatewayError(told, `The answer of model '${model}' broke off: ${inWords(failure)}.`);
+}
+
+/** The caller's own mistake first, then a rate limit, else what happened last. */
+function choose(failures: readonly AttemptFailure[]): AttemptFailure | undefined {
+  const isMistake = (failure: AttemptFailure): boolean => judgeFailure(failure).reason === null;
+  const isRateLimit = (failure: AttemptFailure): boolean =>
+    judgeFailure(failure).code === 'rate_limit_exceeded';
+  return failures.findLast(isMistake) ?? failures.findLast(isRateLimit) ?? failures.at(-1);
+}
+
+/** The upstream judged the caller's request: its words are kept, clients read them. */
+function callersMistake(
+  failure: AttemptFailure,
+  code: 'invalid_parameter' | 'request_too_large' | 'context_length_exceeded' | 'content_policy_violation',
+  model: string,
+): GatewayError {
+  const error =
+    failure.kind === 'status'
+      ? failure.error
+      : failure.kind === 'answer' && failure.fault.kind === 'error-event'
+        ? failure.fault.error
+        : undefined;
+  const status = failure.kind === 'status' && failure.status === 422 ? 422 : undefined;
+  const message = error?.message || `The upstream of model '${model}' refused the request.`;
+  if (code === 'request_too_large') return new GatewayError(code, message);
+  return new GatewayError(code, message, {
+    param: error?.param ?? undefined,
+    upstream: {
+      status: status ?? 400,
+      type: error?.type ?? 'invalid_request_error',
+      code: error?.code ?? code,
+    },
+  });
+}
+
+function retryAfterMs(failure: AttemptFailure): number {
+  return failure.kind === 'status' && failure.retryAfterMs !== undefined ? failure.retryAfterMs : 60_000;
+}
+
+/** Without a name or an address: which provider serves a model is the platform's business. */
+function inWords(failure: AttemptFailure): string {
+  switch (failure.kind) {
+    case 'transport':
+      return failure.code === 'egress_denied'
+        ? 'the address of the upstream is not allowed'
+        : `the connection failed: ${failure.code}`;
+    case 'status':
+      return `the upstream answered ${failure.status}`;
+    case 'timeout':
+      return `the upstream was silent too long (${failure.timer})`;
+    case 'answer':
+      switch (failure.fault.kind) {
+        case 'truncated':
+          return 'the upstream ended the answer before it was complete';
+        case 'error-event':
+          return 'the upstream reported an error';
+        case 'malformed':
+          return 'the upstream sent something that is no answer';
+      }
+  }
+}

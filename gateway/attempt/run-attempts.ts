@@ -1,0 +1,112 @@
+// All attempts of one upstream call: one after the other until one answers, none is left, or the
+// caller has seen content.
+
+import type { Clock } from '../clock.ts';
+import type { RouteEntry } from '../contract/routing-table.ts';
+import type { LeaveSignal } from '../stream/leaving.ts';
+import { type AttemptEnds, type AttemptResult, runAttempt } from './attempt.ts';
+import type { Limits } from './deadlines.ts';
+import { type AttemptFailure, type Judgement, judgeFailure } from './failure.ts';
+import { type CandidateFacts, type FailedAttempt, nextStep } from './next-step.ts';
+
+/** How one upstream call ended. */
+export type CallOutcome<Answer> =
+  | { readonly type: 'answered'; readonly answer: Answer | undefined; readonly candidate: number }
+  /** No attempt gave anything the client has seen; empty where none could even be started. */
+  | { readonly type: 'failed'; readonly failures: readonly AttemptFailure[] }
+  | { readonly type: 'broken-off'; readonly failure: AttemptFailure }
+  | { readonly type: 'cancelled' };
+
+export interface CallJob<Answer> {
+  readonly candidates: readonly CandidateFacts[];
+  readonly failover: RouteEntry['failover'];
+  /** Clock time at which the whole request ends. */
+  readonly totalAt: number;
+  readonly caller: LeaveSignal;
+  readonly clock: Clock;
+  readonly random: () => number;
+  isUsable(candidate: number): boolean;
+  /** The timers of an attempt; `isLast` where no other candidate could take over. */
+  limits(candidate: number, isLast: boolean): Limits;
+  open(candidate: number): AttemptEnds<Answer>;
+  onStart(candidate: number): void;
+  /** Told of every attempt that was made, in order: for the ledger, metrics and health. */
+  onEnd(candidate: number, result: AttemptResult<Answer>, judgement: Judgement | undefined): void;
+}
+
+/** Never rejects. */
+export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOutcome<Answer>> {
+  const failed: (FailedAttempt & { readonly failure: AttemptFailure })[] = [];
+  for (;;) {
+    const step = nextStep({
+      candidates: job.candidates,
+      isUsable: (candidate) => job.isUsable(candidate),
+      failed,
+      failover: job.failover,
+      remainingMs: job.totalAt - job.clock.now(),
+      random: job.random,
+    });
+    if (step.type === 'give-up') return { type: 'failed', failures: failed.map(({ failure }) => failure) };
+    const { candidate } = step;
+    if (step.delayMs > 0 && !(await wait(job, step.delayMs))) return { type: 'cancelled' };
+
+    job.onStart(candidate);
+    const result = await runAttempt(job.open(candidate), {
+      limits: job.limits(candidate, !hasOther(job, failed, candidate)),
+      totalAt: job.totalAt,
+      clock: job.clock,
+      caller: job.caller,
+    });
+    const judgement =
+      result.outcome === 'failed' || result.outcome === 'broken-off'
+        ? judgeFailure(result.failure)
+        : undefined;
+    job.onEnd(candidate, result, judgement);
+    switch (result.outcome) {
+      case 'answered':
+        return { type: 'answered', answer: result.answer, candidate };
+      case 'cancelled':
+        return { type: 'cancelled' };
+      case 'broken-off':
+        return { type: 'broken-off', failure: result.failure };
+      case 'failed':
+        failed.push({
+          candidate,
+          failure: result.failure,
+          judgement: judgement ?? judgeFailure(result.failure),
+          retryAfterMs: result.failure.kind === 'status' ? result.failure.retryAfterMs : undefined,
+        });
+    }
+  }
+}
+
+/** Whether another target could take over if this attempt were silent. */
+function hasOther<Answer>(
+  job: CallJob<Answer>,
+  failed: readonly FailedAttempt[],
+  candidate: number,
+): boolean {
+  if (failed.length + 1 >= job.failover.maxAttempts || !job.failover.retryOn.includes('Timeout'))
+    return false;
+  const here = job.candidates[candidate];
+  return job.candidates.some(
+    (other, position) =>
+      other.targetId !== here?.targetId &&
+      job.isUsable(position) &&
+      !failed.some((attempt) => job.candidates[attempt.candidate]?.targetId === other.targetId),
+  );
+}
+
+/** False: the caller went away meanwhile. */
+function wait({ clock, caller }: Pick<CallJob<unknown>, 'clock' | 'caller'>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancelTimer = clock.setTimer(ms, () => {
+      stopListening();
+      resolve(true);
+    });
+    const stopListening = caller.onLeave(() => {
+      cancelTimer();
+      resolve(false);
+    });
+  });
+}

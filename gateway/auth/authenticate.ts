@@ -1,0 +1,83 @@
+// Who is asking? A request's headers to a caller, or one and the same 401.
+
+import { hash } from 'node:crypto';
+import type { Caller } from '../caller.ts';
+import { GatewayError } from '../errors.ts';
+import type { TableView } from '../table/view.ts';
+
+/** What the headers say, before anything is looked up. */
+export type Credential =
+  | { readonly type: 'none' }
+  | { readonly type: 'key'; readonly value: string }
+  /** Present, but not a key; `hint` says what a person would do about it. */
+  | { readonly type: 'malformed'; readonly hint: string | undefined };
+
+/** Headers that decide who is asking, or what the body is, must not be sent twice. */
+const singleHeaders = new Set(['authorization', 'x-api-key', 'content-type', 'content-length', 'host']);
+
+const keyLengthMin = 20;
+
+/**
+ * `Authorization: Bearer` decides; `x-api-key` counts only where there is no `Authorization`,
+ * because some clients send both.
+ *
+ * @param rawHeaders Names and values in turn, as received: the parsed headers hide repeated ones.
+ * @throws {GatewayError} `invalid_parameter` where one of the single headers is repeated.
+ */
+export function readCredential(rawHeaders: readonly string[]): Credential {
+  let authorization: string | undefined;
+  let apiKey: string | undefined;
+  const seen = new Set<string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? '').toLowerCase();
+    if (!singleHeaders.has(name)) continue;
+    if (seen.has(name)) {
+      throw new GatewayError('invalid_parameter', `The header '${name}' was sent twice; send it once.`, {
+        param: name,
+      });
+    }
+    seen.add(name);
+    if (name === 'authorization') authorization = rawHeaders[at + 1] ?? '';
+    else if (name === 'x-api-key') apiKey = rawHeaders[at + 1] ?? '';
+  }
+  if (authorization !== undefined) return readBearer(authorization);
+  return apiKey === undefined ? { type: 'none' } : readKey(apiKey);
+}
+
+/** @throws {GatewayError} `invalid_api_key`: the same body whatever is wrong with the key. */
+export function authenticate(credential: Credential, view: TableView, nowMs: number): Caller {
+  if (credential.type === 'key' && credential.value.startsWith(view.settings.keyPrefix)) {
+    const key = view.keys.get(digestKey(credential.value));
+    if (key && (key.notAfterMs === undefined || nowMs < key.notAfterMs)) {
+      return { key, namespace: key.id.slice(0, key.id.indexOf('/')) };
+    }
+  }
+  const hint = credential.type === 'malformed' ? credential.hint : undefined;
+  throw new GatewayError('invalid_api_key', hint === undefined ? rejection : `${rejection} ${hint}`);
+}
+
+/** SHA-256 in hex: a key has 256 random bits, so neither salt nor a slow hash would add anything. */
+export function digestKey(key: string): string {
+  return hash('sha256', key, 'hex');
+}
+
+const rejection =
+  'The API key is missing or not valid. Send it as the header "Authorization: Bearer <API_KEY>".';
+
+function readBearer(value: string): Credential {
+  if (/^bearer$/i.test(value)) return { type: 'malformed', hint: undefined };
+  if (!/^bearer /i.test(value)) {
+    return { type: 'malformed', hint: 'The Authorization header must begin with "Bearer ".' };
+  }
+  return readKey(value.slice('bearer '.length));
+}
+
+function readKey(value: string): Credential {
+  if (/["'`\s]/.test(value)) {
+    return {
+      type: 'malformed',
+      hint: 'The key sent has quotes or spaces in it; send it without them.',
+    };
+  }
+  return value.length < keyLengthMin ? { type: 'malformed', hint: undefined } : { type: 'key', value };
+}

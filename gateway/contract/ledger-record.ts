@@ -1,0 +1,77 @@
+// What is written down about one upstream attempt? One immutable record, in integer money.
+
+import { z } from 'zod';
+import { dialectNameSchema, priceSchema } from './routing-table.ts';
+
+const tokens = z.int().min(0);
+
+/**
+ * Tokens of one attempt by kind. `input` includes cached and cache-write tokens, `output` includes
+ * reasoning tokens, as the OpenAI usage object counts them.
+ */
+export const usageSchema = z.object({
+  input: tokens,
+  cachedInput: tokens,
+  cacheWrite: tokens,
+  output: tokens,
+  reasoning: tokens,
+});
+export type Usage = z.infer<typeof usageSchema>;
+
+export const ledgerRecordSchema = z.object({
+  /** `<request>.<attempt>`: the de-duplication key. */
+  id: z.string().min(1),
+  request: z.string().min(1),
+  /** Counts from 1 over all attempts of the request, in the order they were started. */
+  attempt: z.int().min(1),
+  /** RFC 3339, UTC, milliseconds. */
+  startedAt: z.iso.datetime(),
+  durationMs: z.int().min(0),
+  /** From start to the first content event; absent where none came. */
+  firstContentMs: z.int().min(0).optional(),
+  tableGeneration: z.int().min(0),
+  /** The tenant: the namespace of the ApiKey. */
+  namespace: z.string().min(1),
+  apiKey: z.string().min(1),
+  route: z.string().min(1),
+  /** The model id as the caller wrote it. */
+  model: z.string().min(1),
+  target: z.string().min(1),
+  provider: z.string().min(1),
+  /** Name of the provider key used; absent where the provider takes none. */
+  providerKey: z.string().optional(),
+  upstreamModel: z.string().min(1),
+  clientDialect: dialectNameSchema,
+  upstreamDialect: dialectNameSchema,
+  isStream: z.boolean(),
+  outcome: z.enum([
+    /** The whole answer arrived, with its terminal marker. */
+    'answered',
+    /** Failed before the client saw anything of it. */
+    'failed',
+    /** Failed after content had reached the client. */
+    'broken-off',
+    /** The client went away. */
+    'cancelled',
+  ]),
+  /** HTTP status of the upstream, where it gave one. */
+  status: z.int().optional(),
+  /** Failure code of `gateway/errors.ts`'s upstream faults; absent where answered. */
+  failure: z.string().optional(),
+  usage: usageSchema,
+  /** True where the upstream gave no usage and the numbers are ours. */
+  isEstimated: z.boolean(),
+  price: priceSchema.nullable(),
+  /** Integer picodollars (1 USD = 10^12); null: unpriced. */
+  costPicodollars: z.int().min(0).nullable(),
+  /**
+   * Who pays: `tenant` for what was delivered, `platform` for attempts that failed before anything
+   * was delivered, `own-key` for calls with the tenant's own provider (recorded, cost 0).
+   */
+  payer: z.enum(['tenant', 'platform', 'own-key']),
+  owner: z
+    .object({ name: z.string().optional(), email: z.string().optional(), team: z.string().optional() })
+    .optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+});
+export type LedgerRecord = z.infer<typeof ledgerRecordSchema>;

@@ -1,0 +1,244 @@
+// What does the operator tell every gateway? The routing table: its schema, its type, its version.
+// Owned by its reader: the running pod decides what it can understand. The operator runs its own
+// output through the same parser before it publishes.
+
+import { z } from 'zod';
+
+/** The table format this code writes and reads. Raised only by a change an older reader would misread. */
+export const TABLE_FORMAT = 1;
+
+/** How a client or an upstream speaks. One folder of `gateway/dialects` each. */
+export const dialectNameSchema = z.enum([
+  'openai-chat',
+  'openai-completions',
+  'openai-responses',
+  'anthropic-messages',
+]);
+export type DialectName = z.infer<typeof dialectNameSchema>;
+
+const milliseconds = z.int().min(0);
+const picodollars = z.int().min(0);
+const objectId = z.string().regex(/^[^/]+\/[^/]+$/, 'must be namespace/name');
+
+/**
+ * Timers of one upstream call, in milliseconds. Each is optional; the nearest block wins
+ * (target, then route, then provider, then the gateway's defaults).
+ */
+export const timeoutsSchema = z.object({
+  connectMs: milliseconds.optional(),
+  firstEventMs: milliseconds.optional(),
+  lastFirstEventMs: milliseconds.optional(),
+  livenessMs: milliseconds.optional(),
+  progressMs: milliseconds.optional(),
+  totalMs: milliseconds.optional(),
+  clientWriteMs: milliseconds.optional(),
+});
+export type Timeouts = z.infer<typeof timeoutsSchema>;
+
+const ratesSchema = z.object({
+  input: picodollars,
+  cachedInput: picodollars.optional(),
+  cacheWrite: picodollars.optional(),
+  output: picodollars,
+  reasoning: picodollars.optional(),
+});
+
+/**
+ * What tokens cost, in integer picodollars (1 USD = 10^12) per token. An absent kind costs what its
+ * parent kind costs: cached and cache-write tokens as input, reasoning tokens as output.
+ * `tiers` replace the rates for a whole call whose input is longer than `aboveInputTokens`.
+ */
+export const priceSchema = ratesSchema.extend({
+  perRequest: picodollars.optional(),
+  tiers: z.array(ratesSchema.partial().extend({ aboveInputTokens: z.int().min(1) })).optional(),
+  /** Where the price was found, for the ledger: `target`, `route`, or a catalog with its version. */
+  source: z.string().min(1),
+});
+export type Price = z.infer<typeof priceSchema>;
+
+/** A secret value of a provider, and the hosts it may be sent to. Never logged. */
+export const credentialSchema = z.object({
+  /** `namespace/provider/name`; unique in the table. */
+  id: z.string().min(1),
+  value: z.string().min(1),
+  /** First 16 hex digits of the SHA-256 of the value: tells versions apart without showing them. */
+  fingerprint: z.string().regex(/^[0-9a-f]{16}$/),
+  /** Exact `host` or `host:port` names; the default port of the scheme is left out. */
+  hosts: z.array(z.string().min(1)).min(1),
+});
+export type Credential = z.infer<typeof credentialSchema>;
+
+/** An upstream: where it is, what it speaks, with which credentials. */
+export const providerEntrySchema = z.object({
+  id: objectId,
+  /** The custom resource's `spec.type`, for ledger and metrics; decides nothing in the gateway. */
+  type: z.string().min(1),
+  displayName: z.string().optional(),
+  /** Absolute http(s) address without a trailing slash; dialect paths are put behind it. */
+  baseUrl: z.string().min(1),
+  dialects: z.array(dialectNameSchema).min(1),
+  /** True where the provider belongs to the platform; false: a tenant's own (BYOK). */
+  isPlatform: z.boolean(),
+  /** How a key is presented; absent where the upstream takes none. */
+  auth: z.object({ header: z.string().min(1), prefix: z.string() }).optional(),
+  /** Usable keys only: disabled, missing and refused ones are left out by the operator. */
+  keys: z.array(
+    z.object({
+      name: z.string().min(1),
+      credential: z.string().min(1),
+      weight: z.int().min(0),
+      priority: z.int().min(0),
+    }),
+  ),
+  /** Extra request headers: a literal value, or a credential's. */
+  headers: z.array(
+    z.object({ name: z.string().min(1), value: z.string().optional(), credential: z.string().optional() }),
+  ),
+  timeouts: timeoutsSchema,
+  /** Passive health: when a pod stops using this provider for a while. */
+  breaker: z.object({
+    /** 0 switches the breaker off. */
+    consecutiveFailures: z.int().min(0),
+    openForMs: milliseconds,
+    maxOpenMs: milliseconds,
+    rateLimitCooldownMs: milliseconds,
+  }),
+});
+export type ProviderEntry = z.infer<typeof providerEntrySchema>;
+
+/** One provider and model that can serve a route. */
+export const targetEntrySchema = z.object({
+  name: z.string().min(1),
+  provider: objectId,
+  upstreamModel: z.string().min(1),
+  /** Lower is tried first; targets of equal priority share by weight. */
+  priority: z.int().min(0),
+  weight: z.int().min(0),
+  /** Dialects this target may be spoken to in, best first. */
+  dialects: z.array(dialectNameSchema).min(1),
+  /** Null: nobody knows the price; tokens are recorded, the cost stays null. */
+  price: priceSchema.nullable(),
+  timeouts: timeoutsSchema,
+  /** Request members sent when the caller gives none of that name. */
+  parameters: z.record(z.string(), z.unknown()),
+});
+export type TargetEntry = z.infer<typeof targetEntrySchema>;
+
+/** Which failures of an attempt may move a request on to the next candidate. */
+export const retryReasonSchema = z.enum([
+  'ConnectFailure',
+  'Timeout',
+  'RateLimited',
+  'ServerError',
+  'Overloaded',
+  'AuthFailure',
+  'ModelNotFound',
+  'ContextLengthExceeded',
+  'ContentFiltered',
+]);
+export type RetryReason = z.infer<typeof retryReasonSchema>;
+
+/** A public model id, who may call it, and the ordered targets that serve it. */
+export const routeEntrySchema = z.object({
+  id: objectId,
+  model: z.string().min(1),
+  aliases: z.array(z.string().min(1)),
+  displayName: z.string().optional(),
+  description: z.string().optional(),
+  ownedBy: z.string().min(1),
+  /** Unix seconds; the `created` of the model list. */
+  createdAt: z.int().min(0),
+  /** Public: listed without a key. Hidden: callable, never listed. */
+  visibility: z.enum(['Public', 'Listed', 'Hidden']),
+  /** Namespaces besides the route's own whose keys may call it; `*` stands for all. */
+  sharedWith: z.union([z.literal('*'), z.array(z.string().min(1))]),
+  /** Client-facing dialects. */
+  endpoints: z.array(dialectNameSchema).min(1),
+  capabilities: z.array(z.string()),
+  contextLength: z.int().min(1).optional(),
+  maxOutputTokens: z.int().min(1).optional(),
+  timeouts: timeoutsSchema,
+  failover: z.object({
+    retryOn: z.array(retryReasonSchema),
+    maxAttempts: z.int().min(1),
+    attemptsPerTarget: z.int().min(1),
+    backoffBaseMs: milliseconds,
+    backoffMaxMs: milliseconds,
+    honorRetryAfter: z.boolean(),
+  }),
+  targets: z.array(targetEntrySchema).min(1),
+});
+export type RouteEntry = z.infer<typeof routeEntrySchema>;
+
+/** Who may call: the digest of a key and what it stands for. The key itself is never in the table. */
+export const keyEntrySchema = z.object({
+  /** SHA-256 of the key, 64 lower-case hex digits. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  id: objectId,
+  /** Unix milliseconds after which the key no longer works; gateways check it themselves. */
+  notAfterMs: z.int().min(0).optional(),
+  /** Exact ids or a prefix with a trailing `*`; an empty allow list allows all that is visible. */
+  models: z.object({ allow: z.array(z.string()), deny: z.array(z.string()) }).optional(),
+  /** Copied to the ledger records of this key. */
+  owner: z
+    .object({ name: z.string().optional(), email: z.string().optional(), team: z.string().optional() })
+    .optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+});
+export type KeyEntry = z.infer<typeof keyEntrySchema>;
+
+/** What the compile gives: everything of the table but its number. */
+export const tableContentSchema = z.object({
+  settings: z.object({
+    /** Models of the service itself are named `<servicePrefix>/…`. */
+    servicePrefix: z.string().min(1),
+    /** Every key begins with it. */
+    keyPrefix: z.string().min(1),
+    /** Address ranges, normally refused, that named namespaces may reach (`*`: all). */
+    egressAllow: z.array(z.object({ cidr: z.string().min(1), namespaces: z.array(z.string().min(1)) })),
+  }),
+  providers: z.array(providerEntrySchema),
+  credentials: z.array(credentialSchema),
+  routes: z.array(routeEntrySchema),
+  keys: z.array(keyEntrySchema),
+});
+export type TableContent = z.infer<typeof tableContentSchema>;
+
+export const routingTableSchema = tableContentSchema.extend({
+  format: z.literal(TABLE_FORMAT),
+  /** The oldest reader format that understands this table. */
+  minReader: z.int().min(1),
+  epoch: z.int().min(0),
+  /** The table generation: answers carry it as `x-penstock-generation`. Never goes backwards within an epoch. */
+  generation: z.int().min(0),
+});
+export type RoutingTable = z.infer<typeof routingTableSchema>;
+
+/** Why a table was refused: `too-new` keeps the old one until this pod is upgraded; `invalid` names the first fault. */
+export class TableRefusedError extends Error {
+  readonly reason: 'too-new' | 'invalid';
+  constructor(reason: 'too-new' | 'invalid', message: string) {
+    super(message);
+    this.name = 'TableRefusedError';
+    this.reason = reason;
+  }
+}
+
+/**
+ * Turns unknown data into a routing table.
+ *
+ * @throws {TableRefusedError} with `too-new` when `minReader` is above this reader, else `invalid`.
+ */
+export function parseRoutingTable(data: unknown): RoutingTable {
+  const head = z.object({ minReader: z.int() }).safeParse(data);
+  if (head.success && head.data.minReader > TABLE_FORMAT) {
+    throw new TableRefusedError(
+      'too-new',
+      `the table needs a reader of format ${head.data.minReader}, this gateway reads format ${TABLE_FORMAT}; upgrade the gateway`,
+    );
+  }
+  const parsed = routingTableSchema.safeParse(data);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new TableRefusedError('invalid', `table field ${issue?.path.join('.')}: ${issue?.message}`);
+}

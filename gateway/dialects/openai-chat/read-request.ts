@@ -1,0 +1,91 @@
+// Is this a chat completion request, and what does the gateway need to know of it?
+// Bounds: OpenAI API reference, "Create chat completion"; those of the completions route hold here too.
+
+import { isRecord } from '../../json/record.ts';
+import type { RequestBody } from '../../json/request-body.ts';
+import type { RequestFacts } from '../dialect.ts';
+import { checkParameters, invalidParameter, type ParameterTable } from '../parameter-rules.ts';
+
+const chatParameters: ParameterTable = {
+  model: { rule: { kind: 'name' }, isRequired: true },
+  messages: { rule: { kind: 'list', itemsMin: 1 }, isRequired: true, isLarge: true },
+  stream: { rule: { kind: 'boolean' } },
+  stream_options: { rule: { kind: 'object' } },
+  max_tokens: { rule: { kind: 'integer', min: 1 } },
+  max_completion_tokens: { rule: { kind: 'integer', min: 1 } },
+  temperature: { rule: { kind: 'number', min: 0, max: 2 } },
+  top_p: { rule: { kind: 'number', min: 0, max: 1 } },
+  n: { rule: { kind: 'integer', min: 1, max: 128 } },
+  stop: { rule: { kind: 'texts', itemsMin: 0, itemsMax: 4 } },
+  presence_penalty: { rule: { kind: 'number', min: -2, max: 2 } },
+  frequency_penalty: { rule: { kind: 'number', min: -2, max: 2 } },
+  logit_bias: { rule: { kind: 'object' }, isLarge: true },
+  logprobs: { rule: { kind: 'boolean' } },
+  top_logprobs: { rule: { kind: 'integer', min: 0, max: 20 } },
+  seed: { rule: { kind: 'integer' } },
+  tools: { rule: { kind: 'list', itemsMin: 0 }, isLarge: true },
+  tool_choice: { rule: { kind: 'object-or-string' } },
+  parallel_tool_calls: { rule: { kind: 'boolean' } },
+  functions: { rule: { kind: 'list', itemsMin: 0 }, isLarge: true },
+  function_call: { rule: { kind: 'object-or-string' } },
+  response_format: { rule: { kind: 'object' }, isLarge: true },
+  reasoning_effort: { rule: { kind: 'string' } },
+  verbosity: { rule: { kind: 'string' } },
+  modalities: { rule: { kind: 'list', itemsMin: 0 } },
+  audio: { rule: { kind: 'object' } },
+  service_tier: { rule: { kind: 'string' } },
+  store: { rule: { kind: 'boolean' } },
+  metadata: { rule: { kind: 'object' } },
+  user: { rule: { kind: 'string' } },
+  safety_identifier: { rule: { kind: 'string', lengthMax: 64 } },
+  prompt_cache_key: { rule: { kind: 'string' } },
+};
+
+const roles = new Set(['developer', 'system', 'user', 'assistant', 'tool', 'function']);
+
+/** @throws {GatewayError} `invalid_parameter`, naming the parameter. */
+export function readChatRequest(body: RequestBody): RequestFacts {
+  const values = checkParameters(body, chatParameters);
+  const messages = values.get('messages');
+  if (Array.isArray(messages)) checkMessages(messages);
+  const isStream = values.get('stream') === true;
+  const options = values.get('stream_options');
+  if (isRecord(options) && !isStream) {
+    invalidParameter('stream_options', "is only allowed together with 'stream': true");
+  }
+  if (values.has('top_logprobs') && values.get('logprobs') !== true) {
+    invalidParameter('top_logprobs', "needs 'logprobs': true");
+  }
+  return {
+    model: String(values.get('model')),
+    isStream,
+    wantsUsage: isRecord(options) && options.include_usage === true,
+    choices: Number(values.get('n') ?? 1),
+  };
+}
+
+/** Messages short enough to be looked at here; long ones are the upstream's to judge. */
+function checkMessages(messages: readonly unknown[]): void {
+  for (const [index, message] of messages.entries()) {
+    const name = `messages[${index}]`;
+    if (!isRecord(message)) {
+      invalidParameter(name, 'must be an object with a role and content');
+      continue;
+    }
+    const { role } = message;
+    if (typeof role !== 'string') invalidParameter(`${name}.role`, 'is required and must be a string');
+    else if (!roles.has(role)) {
+      invalidParameter(
+        `${name}.role`,
+        `must be one of ${[...roles].join(', ')}, not ${JSON.stringify(role)}`,
+      );
+    }
+    const { content } = message;
+    const mayBeAbsent = role === 'assistant' || role === 'function';
+    if (content === undefined || content === null) {
+      if (!mayBeAbsent) invalidParameter(`${name}.content`, 'is required');
+    } else if (typeof content !== 'string' && !Array.isArray(content)) {
+      invalidParameter(`${name}.content`, 'must be a string or a list of parts');
+    }
+  }
+}

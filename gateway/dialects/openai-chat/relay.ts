@@ -1,0 +1,47 @@
+// Chat completions from a chat completions upstream: what changes in the bytes?
+
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
+import type { AnswerDocument, SameDialect } from '../dialect.ts';
+import { editOpenAiRequest, relayOpenAiAnswer } from '../openai-pass-through.ts';
+import { relayOpenAiStream } from '../openai-relay.ts';
+
+export const relayChat: SameDialect = {
+  editRequest(body, facts, target) {
+    return editOpenAiRequest(body, facts, target, []);
+  },
+  relayStream(facts) {
+    return relayOpenAiStream({
+      choices: facts.choices,
+      wantsUsage: facts.wantsUsage,
+      hasContent: (choice) => hasDeltaContent(asRecord(choice.delta)),
+    });
+  },
+  relayAnswer(body): AnswerDocument {
+    return relayOpenAiAnswer(body, (choice) => messageText(asRecord(choice.message)));
+  },
+};
+
+const shownMembers = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;
+const structuredMembers = ['tool_calls', 'reasoning_details', 'thinking_blocks'] as const;
+
+/** A role alone is no content; neither are empty strings and empty lists. */
+export function hasDeltaContent(delta: JsonRecord | undefined): boolean {
+  if (!delta) return false;
+  for (const name of shownMembers) {
+    const value = delta[name];
+    if (typeof value === 'string' ? value !== '' : isRecord(value)) return true;
+  }
+  for (const name of structuredMembers) {
+    const value = delta[name];
+    if (Array.isArray(value) && value.length > 0) return true;
+  }
+  return isRecord(delta.function_call) || isRecord(delta.audio);
+}
+
+function messageText(message: JsonRecord | undefined): string {
+  if (!message) return '';
+  const calls = Array.isArray(message.tool_calls) ? JSON.stringify(message.tool_calls) : '';
+  return (
+    shownMembers.map((name) => (typeof message[name] === 'string' ? message[name] : '')).join('') + calls
+  );
+}

@@ -1,0 +1,90 @@
+// Is this a text completion request, inside the bounds of the service's specification?
+
+import { isRecord } from '../../json/record.ts';
+import type { RequestBody } from '../../json/request-body.ts';
+import type { RequestFacts } from '../dialect.ts';
+import type { DefaultMember } from '../openai-pass-through.ts';
+import { checkParameters, invalidParameter, type ParameterTable } from '../parameter-rules.ts';
+
+/** The specification's defaults, sent explicitly: an upstream's own may differ. */
+export const completionDefaults: readonly DefaultMember[] = [
+  ['max_tokens', '16'],
+  ['temperature', '1'],
+  ['top_p', '1'],
+  ['n', '1'],
+  ['presence_penalty', '0'],
+  ['frequency_penalty', '0'],
+];
+
+/** Most upstream calls that one request may stand for: prompts × n. */
+const callsMax = 128;
+
+const completionParameters: ParameterTable = {
+  model: { rule: { kind: 'name' }, isRequired: true },
+  prompt: { rule: { kind: 'texts', itemsMin: 1 }, isRequired: true },
+  max_tokens: { rule: { kind: 'integer', min: 1 } },
+  temperature: { rule: { kind: 'number', min: 0, max: 2 } },
+  top_p: { rule: { kind: 'number', min: 0, max: 1 } },
+  n: { rule: { kind: 'integer', min: 1, max: 128 } },
+  stream: { rule: { kind: 'boolean' } },
+  stream_options: { rule: { kind: 'object' } },
+  stop: { rule: { kind: 'texts', itemsMin: 0, itemsMax: 4 } },
+  presence_penalty: { rule: { kind: 'number', min: -2, max: 2 } },
+  frequency_penalty: { rule: { kind: 'number', min: -2, max: 2 } },
+  best_of: { rule: { kind: 'integer', min: 0, max: 20 } },
+  echo: { rule: { kind: 'boolean' } },
+  suffix: { rule: { kind: 'string' } },
+  logprobs: { rule: { kind: 'integer', min: 0, max: 5 } },
+  logit_bias: { rule: { kind: 'object' } },
+  seed: { rule: { kind: 'integer' } },
+  user: { rule: { kind: 'string' } },
+};
+
+/** @throws {GatewayError} `invalid_parameter`, naming the parameter. */
+export function readCompletionRequest(body: RequestBody): RequestFacts {
+  return readCompletion(body).facts;
+}
+
+export interface CompletionRequest {
+  readonly facts: RequestFacts;
+  readonly prompts: readonly string[];
+  readonly n: number;
+  readonly values: ReadonlyMap<string, unknown>;
+}
+
+export function readCompletion(body: RequestBody): CompletionRequest {
+  const values = checkParameters(body, completionParameters);
+  const prompt = values.get('prompt');
+  const prompts = Array.isArray(prompt) ? prompt.map(String) : [String(prompt)];
+  const n = Number(values.get('n') ?? 1);
+  if (prompts.length * n > callsMax) {
+    invalidParameter(
+      'prompt',
+      `times 'n' must not exceed ${callsMax} completions, not ${prompts.length * n}`,
+    );
+  }
+  const isStream = values.get('stream') === true;
+  const options = values.get('stream_options');
+  if (isRecord(options) && !isStream) {
+    invalidParameter('stream_options', "is only allowed together with 'stream': true");
+  }
+  checkBestOf(values, n, isStream);
+  return {
+    facts: {
+      model: String(values.get('model')),
+      isStream,
+      wantsUsage: isRecord(options) && options.include_usage === true,
+      choices: prompts.length * n,
+    },
+    prompts,
+    n,
+    values,
+  };
+}
+
+function checkBestOf(values: ReadonlyMap<string, unknown>, n: number, isStream: boolean): void {
+  const bestOf = values.get('best_of');
+  if (typeof bestOf !== 'number') return;
+  if (bestOf < n) invalidParameter('best_of', `must be at least 'n' (${n}), not ${bestOf}`);
+  if (isStream && bestOf > 1) invalidParameter('best_of', 'cannot be used in a stream');
+}

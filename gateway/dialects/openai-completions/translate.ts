@@ -1,0 +1,63 @@
+// A text completion request as conversations: one upstream call per prompt, the prompt verbatim.
+
+import { GatewayError } from '../../errors.ts';
+import type { RequestBody } from '../../json/request-body.ts';
+import type { Conversation, Sampling } from '../conversation.ts';
+import type { Translation } from '../dialect.ts';
+import { encodeCompletionAnswer, encodeCompletionStream } from './encode-answer.ts';
+import { readCompletion } from './read-request.ts';
+
+/** Members that cannot be carried to another dialect because they change the answer checkably. */
+const impossible = ['suffix', 'logprobs', 'best_of'] as const;
+
+/** @throws {GatewayError} `unsupported_parameter` for what a conversation cannot carry. */
+export function translateCompletion(body: RequestBody): Translation {
+  const { facts, prompts, n, values } = readCompletion(body);
+  for (const name of impossible) {
+    const value = values.get(name);
+    if (value === undefined || value === '' || (name === 'best_of' && value === n)) continue;
+    throw new GatewayError(
+      'unsupported_parameter',
+      `'${name}' cannot be carried to this model: its upstream speaks chat completions only.`,
+      { param: name },
+    );
+  }
+  const shape = { n, echoed: values.get('echo') === true ? prompts : undefined };
+  const sampling = decodeSampling(values);
+  const endUser = values.get('user');
+  const conversations = prompts.map(
+    (prompt): Conversation => ({
+      system: [],
+      turns: [{ role: 'user', parts: [{ type: 'text', text: prompt }] }],
+      tools: [],
+      sampling,
+      maxOutputTokens: Number(values.get('max_tokens') ?? 16),
+      choices: n,
+      output: { type: 'text' },
+      ...(typeof endUser === 'string' ? { endUser } : {}),
+      extras: { dialect: 'openai-completions', members: {} },
+    }),
+  );
+  return {
+    conversations,
+    encodeAnswer: (answers, head) => encodeCompletionAnswer(answers, head, shape),
+    streamEncoder: (head) => encodeCompletionStream(facts, head, shape),
+  };
+}
+
+function decodeSampling(values: ReadonlyMap<string, unknown>): Sampling {
+  const stop = values.get('stop');
+  const stops = Array.isArray(stop) ? stop.map(String) : stop === undefined ? [] : [String(stop)];
+  const seed = values.get('seed');
+  const presence = Number(values.get('presence_penalty') ?? 0);
+  const frequency = Number(values.get('frequency_penalty') ?? 0);
+  return {
+    temperature: Number(values.get('temperature') ?? 1),
+    topP: Number(values.get('top_p') ?? 1),
+    // Zero is what every upstream does unasked, and some models refuse the member.
+    ...(presence === 0 ? {} : { presencePenalty: presence }),
+    ...(frequency === 0 ? {} : { frequencyPenalty: frequency }),
+    ...(seed === undefined ? {} : { seed: Number(seed) }),
+    ...(stops.length === 0 ? {} : { stop: stops }),
+  };
+}

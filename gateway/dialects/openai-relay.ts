@@ -1,0 +1,288 @@
+// How does an OpenAI-shaped stream get through untouched, and what does the gateway learn of it on
+// the way? Only whole events go on, as their original bytes; what would break clients is dropped.
+//
+// Events are looked at, not parsed, once the first content has been seen: searching for three
+// markers costs a fifth of a parse. An event that holds a marker is parsed, so the markers may
+// also stand inside generated text.
+
+import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
+import type { AnswerFacts, AnswerStream } from './dialect.ts';
+import { readErrorValue } from './openai-error.ts';
+import { readOpenAiUsage } from './openai-usage.ts';
+
+/** What differs between chat completions and completions. */
+export interface RelayOptions {
+  /** Answers the stream must end, each with a finish reason of its own. */
+  readonly choices: number;
+  /** The caller asked for usage; otherwise the usage chunk and `"usage":null` are taken out. */
+  readonly wantsUsage: boolean;
+  /** Whether one entry of `choices` carries content that a client would show. */
+  hasContent(choice: JsonRecord): boolean;
+}
+
+/** An event above this size fails the stream. */
+export const eventBytesMax = 1024 * 1024;
+
+export function relayOpenAiStream(options: RelayOptions): AnswerStream {
+  return new OpenAiRelay(options);
+}
+
+export function freshFacts(): AnswerFacts {
+  return {
+    hasContent: false,
+    isComplete: false,
+    fault: undefined,
+    usage: undefined,
+    outputEstimate: 0,
+    servedModel: undefined,
+  };
+}
+
+const usageNull = ',"usage":null';
+
+class OpenAiRelay implements AnswerStream {
+  readonly facts: AnswerFacts = freshFacts();
+  private readonly options: RelayOptions;
+  /** The start of an event whose end has not arrived. */
+  private tail: Buffer | undefined;
+  private endedWithReturn = false;
+  private readonly finished = new Set<number>();
+
+  constructor(options: RelayOptions) {
+    this.options = options;
+  }
+
+  push(chunk: Buffer): Buffer | undefined {
+    if (this.isOver()) return undefined;
+    let bytes = this.tail ? Buffer.concat([this.tail, chunk]) : chunk;
+    this.tail = undefined;
+    let text = bytes.toString('latin1');
+    if (this.endedWithReturn || text.includes('\r')) {
+      text = this.normaliseLineEnds(text);
+      bytes = Buffer.from(text, 'latin1');
+    }
+
+    const output = new Output(bytes);
+    let start = 0;
+    for (;;) {
+      const end = text.indexOf('\n\n', start);
+      if (end === -1) break;
+      const next = end + 2;
+      this.event(text.slice(start, end), start, next, output);
+      start = next;
+      if (this.isOver()) return output.take();
+    }
+    if (start < bytes.length) {
+      if (bytes.length - start > eventBytesMax) {
+        this.fail(`an event is longer than ${eventBytesMax} bytes`);
+      } else {
+        // Copied where it is small, so that it does not keep a whole network chunk in memory.
+        this.tail = Buffer.from(bytes.subarray(start));
+      }
+    }
+    return output.take();
+  }
+
+  end(): Buffer | undefined {
+    if (this.isOver()) return undefined;
+    const last = this.lastEvent();
+    if (this.isOver()) return last;
+    if (this.finished.size >= this.options.choices) this.facts.isComplete = true;
+    else this.facts.fault = { kind: 'truncated' };
+    return last;
+  }
+
+  /** Some providers leave out the last blank line; a half event is nothing. */
+  private lastEvent(): Buffer | undefined {
+    const tail = this.tail?.toString('latin1').trimEnd();
+    this.tail = undefined;
+    if (!tail?.startsWith('data:')) return undefined;
+    const data = tail.slice(5).trim();
+    if (
+      data !== '[DONE]' &&
+      asRecord(tryParseJson(Buffer.from(data, 'latin1').toString('utf8'))) === undefined
+    ) {
+      return undefined;
+    }
+    const bytes = Buffer.from(`${tail}\n\n`, 'latin1');
+    const output = new Output(bytes);
+    this.event(tail, 0, bytes.length, output);
+    return output.take();
+  }
+
+  private isOver(): boolean {
+    return this.facts.isComplete || this.facts.fault !== undefined;
+  }
+
+  /** One event without its blank line; `from` and `to` are its place in the bytes, blank line included. */
+  private event(event: string, from: number, to: number, output: Output): void {
+    if (!event.startsWith('data:') || event.includes('\n')) {
+      this.oddEvent(event, output);
+      return;
+    }
+    const data = event.charCodeAt(5) === 0x20 ? event.slice(6) : event.slice(5);
+    const verdict = this.look(data);
+    if (verdict === 'keep') output.keep(from, to);
+    else if (verdict === 'strip') output.add(stripUsage(event));
+  }
+
+  /** Comments, event names, several lines: rare, rebuilt from the lines that clients may see. */
+  private oddEvent(event: string, output: Output): void {
+    const data: string[] = [];
+    for (const line of event.split('\n')) {
+      if (line.startsWith('data:')) data.push(line.slice(line.charCodeAt(5) === 0x20 ? 6 : 5));
+      // Comments are our own business (keep-alive); `id:` and `retry:` make SDKs throw.
+    }
+    if (data.length === 0) return;
+    const joined = data.join('\n');
+    const verdict = this.look(joined);
+    if (verdict === 'drop') return;
+    const rebuilt = data.map((line) => `data: ${line}`).join('\n');
+    output.add(verdict === 'strip' ? stripUsage(rebuilt) : rebuilt);
+  }
+
+  private look(data: string): 'keep' | 'strip' | 'drop' {
+    if (data === '[DONE]') {
+      this.facts.isComplete = true;
+      return 'drop';
+    }
+    if (data.trim() === '') return 'drop';
+    const mustParse =
+      !this.facts.hasContent ||
+      data.includes('"error"') ||
+      hasValue(data, '"finish_reason"') ||
+      hasValue(data, '"usage"');
+    if (!mustParse) {
+      if (data.charCodeAt(0) === 0x7b && data.charCodeAt(data.length - 1) === 0x7d) {
+        this.facts.outputEstimate++;
+        return this.stripOrKeep(data);
+      }
+      this.fail('an event is not a JSON object');
+      return 'drop';
+    }
+    const chunk = asRecord(tryParseJson(Buffer.from(data, 'latin1').toString('utf8')));
+    if (!chunk) {
+      this.fail('an event is not a JSON object');
+      return 'drop';
+    }
+    return this.chunk(chunk, data);
+  }
+
+  private chunk(chunk: JsonRecord, data: string): 'keep' | 'strip' | 'drop' {
+    if (chunk.error !== undefined && chunk.error !== null && chunk.error !== false) {
+      const error = readErrorValue(chunk);
+      this.facts.fault = {
+        kind: 'error-event',
+        error: error ?? { message: '', type: null, code: null, param: null, status: null },
+      };
+      return 'drop';
+    }
+    if (typeof chunk.model === 'string') this.facts.servedModel ??= chunk.model;
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    let hasContent = false;
+    for (const entry of choices) {
+      const choice = asRecord(entry);
+      if (!choice) continue;
+      if (this.options.hasContent(choice)) hasContent = true;
+      if (typeof choice.finish_reason === 'string') {
+        this.finished.add(typeof choice.index === 'number' ? choice.index : 0);
+      }
+    }
+    if (hasContent) {
+      this.facts.hasContent = true;
+      this.facts.outputEstimate++;
+    }
+    const usage = readOpenAiUsage(chunk.usage);
+    if (usage) {
+      this.facts.usage = usage;
+      // Some providers put usage on the last content chunk; that one must go on.
+      if (!this.options.wantsUsage) return choices.length === 0 ? 'drop' : 'strip';
+    }
+    return this.stripOrKeep(data);
+  }
+
+  private stripOrKeep(data: string): 'keep' | 'strip' {
+    return !this.options.wantsUsage && data.includes(usageNull) ? 'strip' : 'keep';
+  }
+
+  private fail(detail: string): void {
+    this.facts.fault = { kind: 'malformed', detail };
+  }
+
+  /** CRLF and lone CR to LF, also where a CRLF is cut between two chunks. */
+  private normaliseLineEnds(text: string): string {
+    const joined = this.endedWithReturn && text.startsWith('\n') ? text.slice(1) : text;
+    this.endedWithReturn = text.endsWith('\r');
+    return joined.replace(/\r\n?/g, '\n');
+  }
+}
+
+/** Whether a member of that name has a value other than null somewhere in the text. */
+function hasValue(data: string, name: string): boolean {
+  for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
+    let next = at + name.length;
+    while (data.charCodeAt(next) === 0x20) next++;
+    if (data.charCodeAt(next) !== 0x3a) continue;
+    next++;
+    while (data.charCodeAt(next) === 0x20) next++;
+    if (data.charCodeAt(next) !== 0x6e) return true;
+  }
+  return false;
+}
+
+/**
+ * Takes the usage member out of an event: `null`, or an object on a chunk that carries content too.
+ * Inside generated text the quotes are escaped, so the pattern can only be a member.
+ */
+function stripUsage(event: string): string {
+  if (event.includes(usageNull)) return event.replace(usageNull, '');
+  const at = event.indexOf('{');
+  const chunk = asRecord(tryParseJson(Buffer.from(event.slice(at), 'latin1').toString('utf8')));
+  if (!chunk) return event;
+  const { usage: _, ...rest } = chunk;
+  return event.slice(0, at) + Buffer.from(JSON.stringify(rest)).toString('latin1');
+}
+
+/** Gathers what goes on: ranges of the bytes that came, or rewritten events. */
+class Output {
+  private readonly bytes: Buffer;
+  private readonly parts: Buffer[] = [];
+  private from = -1;
+  private to = -1;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  keep(from: number, to: number): void {
+    if (this.to === from) {
+      this.to = to;
+      return;
+    }
+    this.closeRange();
+    this.from = from;
+    this.to = to;
+  }
+
+  /** `event` is latin1 of UTF-8 bytes, without its blank line. */
+  add(event: string): void {
+    this.closeRange();
+    this.parts.push(Buffer.from(`${event}\n\n`, 'latin1'));
+  }
+
+  take(): Buffer | undefined {
+    this.closeRange();
+    const [only] = this.parts;
+    if (this.parts.length <= 1) return only;
+    return Buffer.concat(this.parts);
+  }
+
+  private closeRange(): void {
+    if (this.from === -1) return;
+    this.parts.push(
+      this.from === 0 && this.to === this.bytes.length ? this.bytes : this.bytes.subarray(this.from, this.to),
+    );
+    this.from = -1;
+    this.to = -1;
+  }
+}

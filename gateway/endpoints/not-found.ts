@@ -1,0 +1,38 @@
+// Why is there nothing at this address? Mistyped base URLs are told apart from plain mistakes.
+
+import { GatewayError } from '../errors.ts';
+
+/** Paths that exist, with their method. */
+const routes: Readonly<Record<string, string>> = {
+  '/v1/chat/completions': 'POST',
+  '/v1/completions': 'POST',
+  '/v1/models': 'GET',
+};
+
+export function explainNotFound(method: string, url: string): GatewayError {
+  const path = url.split('?')[0] ?? '';
+  const allowed = path.startsWith('/v1/models/') ? 'GET' : routes[path];
+  if (allowed !== undefined) {
+    return new GatewayError('method_not_allowed', `${method} is not allowed on ${path}; use ${allowed}.`, {
+      headers: { allow: allowed === 'GET' ? 'GET, HEAD' : allowed },
+    });
+  }
+  return new GatewayError('not_found', explain(path));
+}
+
+function explain(path: string): string {
+  const shown = path.slice(0, 200);
+  if (path.includes('//')) {
+    return `There is nothing at ${shown}: it has two slashes in a row. Write the base URL without a slash at its end.`;
+  }
+  if (path.startsWith('/v1/v1/')) {
+    return `There is nothing at ${shown}: it has /v1 twice. This client adds /v1 itself; write the base URL without it.`;
+  }
+  if (`/v1${path}` in routes || path.startsWith('/models/')) {
+    return `There is nothing at ${shown}: /v1 is missing. Write the base URL with /v1 at its end.`;
+  }
+  if (path.length > 1 && path.endsWith('/') && path.slice(0, -1) in routes) {
+    return `There is nothing at ${shown}: leave out the slash at its end.`;
+  }
+  return `There is nothing at ${shown}. The routes are ${Object.keys(routes).join(', ')}.`;
+}

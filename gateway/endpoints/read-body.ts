@@ -1,0 +1,73 @@
+// How does a request body come in? As the chunks that arrive, counted against the limit, joined never.
+
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../errors.ts';
+
+export const requestBytesMax = 32 * 1024 * 1024;
+
+/** Small bodies in several chunks are joined: one buffer is cheaper to work with. */
+const joinBytesMax = 16 * 1024;
+
+/** Calls back once, with the chunks or with a `GatewayError`. */
+export function readBody(
+  request: IncomingMessage,
+  done: (error: GatewayError | null, chunks?: readonly Buffer[]) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const settle = (error: GatewayError | null): void => {
+    request.removeListener('data', onData);
+    request.removeListener('end', onEnd);
+    request.removeListener('close', onClose);
+    request.removeListener('error', onClose);
+    if (error) done(error);
+    else done(null, bytes <= joinBytesMax && chunks.length > 1 ? [Buffer.concat(chunks)] : chunks);
+  };
+  const onData = (chunk: Buffer): void => {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > requestBytesMax) {
+      request.pause();
+      settle(tooLarge());
+    }
+  };
+  const onEnd = (): void => settle(null);
+  const onClose = (): void =>
+    settle(new GatewayError('request_timeout', 'The request body did not arrive whole.'));
+  request.on('data', onData);
+  request.on('end', onEnd);
+  request.on('close', onClose);
+  request.on('error', onClose);
+}
+
+/**
+ * What the headers say about the body, before any of it is read.
+ *
+ * @throws {GatewayError} `request_too_large` or `unsupported_media_type`.
+ */
+export function checkBodyHeaders({ headers }: IncomingMessage): void {
+  if (Number(headers['content-length'] ?? 0) > requestBytesMax) throw tooLarge();
+  const type = headers['content-type'];
+  if (type !== undefined && !/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) {
+    throw new GatewayError(
+      'unsupported_media_type',
+      `The content type '${type.slice(0, 100)}' is not supported; send JSON as application/json.`,
+    );
+  }
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new GatewayError(
+      'unsupported_media_type',
+      `The content encoding '${encoding.slice(0, 100)}' is not supported; send the body uncompressed.`,
+    );
+  }
+}
+
+function tooLarge(): GatewayError {
+  return new GatewayError(
+    'request_too_large',
+    `The request body is larger than ${requestBytesMax / 1024 / 1024} MiB; send less.`,
+    // What is left of the body is not read, so the connection cannot be used again.
+    { headers: { connection: 'close' } },
+  );
+}

@@ -1,0 +1,134 @@
+// Which errors does the gateway answer, with which status, and whose fault is each? One table.
+
+/** Whose fault: the caller's (4xx), an upstream's, or ours. */
+export type Fault = 'caller' | 'upstream' | 'gateway';
+
+interface ErrorRow {
+  readonly status: number;
+  /** `error.type` on OpenAI-shaped routes. */
+  readonly type: string;
+  /** `error.type` on the messages routes. */
+  readonly messagesType: string;
+  readonly fault: Fault;
+  /** False: SDKs are told with `x-should-retry: false` that trying again cannot help. */
+  readonly mayRetry: boolean;
+  /** `error.code` where it is not the row's own name: the code an SDK or CLI keys on. */
+  readonly code?: string;
+}
+
+const row = (
+  status: number,
+  type: string,
+  messagesType: string,
+  fault: Fault,
+  mayRetry: boolean,
+  code?: string,
+): ErrorRow => ({ status, type, messagesType, fault, mayRetry, ...(code === undefined ? {} : { code }) });
+
+const invalid = 'invalid_request_error';
+
+/** Every error code of the gateway. `docs/errors.md` has a row for each; a test compares them. */
+export const errorTable = {
+  invalid_parameter: row(400, invalid, invalid, 'caller', true),
+  unsupported_parameter: row(400, invalid, invalid, 'caller', true),
+  context_length_exceeded: row(400, invalid, invalid, 'caller', true),
+  content_policy_violation: row(400, invalid, invalid, 'caller', true),
+  invalid_api_key: row(401, invalid, invalid, 'caller', false),
+  upstream_key_rejected: row(403, invalid, 'permission_error', 'caller', false, 'upstream_auth_failed'),
+  model_not_found: row(404, invalid, 'not_found_error', 'caller', false),
+  not_found: row(404, invalid, 'not_found_error', 'caller', true),
+  method_not_allowed: row(405, invalid, invalid, 'caller', true),
+  request_timeout: row(408, invalid, invalid, 'caller', true),
+  request_too_large: row(413, invalid, 'request_too_large', 'caller', false),
+  unsupported_media_type: row(415, invalid, invalid, 'caller', true),
+  headers_too_large: row(431, invalid, invalid, 'caller', true),
+  rate_limit_exceeded: row(429, 'rate_limit_error', 'rate_limit_error', 'caller', true),
+  internal_error: row(500, 'server_error', 'api_error', 'gateway', true),
+  upstream_error: row(502, 'server_error', 'api_error', 'upstream', false),
+  upstream_invalid_response: row(502, 'server_error', 'api_error', 'upstream', false),
+  upstream_auth_failed: row(502, 'server_error', 'api_error', 'upstream', false),
+  upstream_unavailable: row(503, 'server_error', 'overloaded_error', 'upstream', true),
+  not_ready: row(503, 'server_error', 'overloaded_error', 'gateway', true),
+  overloaded: row(503, 'server_error', 'overloaded_error', 'gateway', true),
+  server_shutting_down: row(503, 'server_error', 'overloaded_error', 'gateway', true),
+  upstream_timeout: row(504, 'server_error', 'timeout_error', 'upstream', false),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** The error object of the answers: `{"error": {message, type, code, param}}`. */
+export interface ErrorObject {
+  readonly message: string;
+  readonly type: string;
+  readonly code: string | null;
+  readonly param: string | null;
+}
+
+/** Which of the two body shapes an answer takes: the messages routes wrap it for Anthropic clients. */
+export type ErrorShape = 'openai' | 'messages';
+
+interface GatewayErrorOptions {
+  readonly param?: string | undefined;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly cause?: unknown;
+  /** An upstream's own type and code, kept when it judged the caller's request. */
+  readonly upstream?:
+    | { readonly status: number; readonly type: string; readonly code: string | null }
+    | undefined;
+}
+
+/** An answer other than success, on its way to the caller. The message names the thing, the fact and the way out. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly param: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly status: number;
+  private readonly upstream: GatewayErrorOptions['upstream'];
+
+  constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.name = 'GatewayError';
+    this.code = code;
+    this.param = options.param;
+    this.upstream = options.upstream;
+    const entry: ErrorRow = errorTable[code];
+    this.status = options.upstream?.status ?? entry.status;
+    this.headers = {
+      ...(entry.mayRetry ? {} : { 'x-should-retry': 'false' }),
+      ...(entry.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      ...(options.retryAfterSeconds === undefined
+        ? {}
+        : { 'retry-after': String(clampRetryAfter(options.retryAfterSeconds)) }),
+      ...options.headers,
+    };
+  }
+
+  /** The error object in the words of the given route family. */
+  toErrorObject(shape: ErrorShape): ErrorObject {
+    const entry: ErrorRow = errorTable[this.code];
+    const ownType = shape === 'messages' ? entry.messagesType : entry.type;
+    return {
+      message: this.message,
+      type: this.upstream?.type ?? ownType,
+      code: this.upstream ? this.upstream.code : (entry.code ?? this.code),
+      param: this.param ?? null,
+    };
+  }
+}
+
+/**
+ * Whole seconds from 1 to 60. SDKs sleep exactly as long as they are told, some for days, and the
+ * OpenAI SDK ignores values above a minute.
+ */
+function clampRetryAfter(seconds: number): number {
+  return Math.min(60, Math.max(1, Math.ceil(seconds)));
+}
+
+/** The JSON body of an error answer. */
+export function encodeErrorBody(error: GatewayError, shape: ErrorShape, requestId: string): string {
+  const object = error.toErrorObject(shape);
+  if (shape === 'openai') return JSON.stringify({ error: object });
+  const { type, message, code } = object;
+  return JSON.stringify({ type: 'error', error: { type, message, code }, request_id: requestId });
+}

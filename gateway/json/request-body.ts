@@ -1,0 +1,111 @@
+// What did the caller send, without copying it? The chunks as they arrived, where their top-level
+// members are, and the same bytes with single members replaced.
+
+import { type Member, type MemberScan, scanMembers } from './scan-members.ts';
+
+/** Replaces the bytes `from` to `to` (exclusive) by `text`; an insertion has `from === to`. */
+export interface Edit {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+/** A JSON object as it arrived. Offsets count bytes over all chunks. */
+export class RequestBody {
+  readonly chunks: readonly Buffer[];
+  readonly bytes: number;
+  readonly scan: MemberScan;
+
+  /**
+   * @throws {JsonStructureError} where the chunks hold no JSON object, or one that breaks a structure limit.
+   */
+  constructor(chunks: readonly Buffer[]) {
+    this.chunks = chunks;
+    this.bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    this.scan = scanMembers(latin1Of(chunks, this.bytes));
+  }
+
+  member(name: string): Member | undefined {
+    for (const member of this.scan.members) if (member.name === name) return member;
+    return undefined;
+  }
+
+  /**
+   * The value of a member, parsed.
+   *
+   * @throws {SyntaxError} where its bytes are not valid JSON.
+   */
+  read(member: Member): unknown {
+    return JSON.parse(this.slice(member.valueStart, member.valueEnd));
+  }
+
+  /**
+   * The whole body, parsed.
+   *
+   * @throws {SyntaxError} where it is not valid JSON.
+   */
+  parse(): unknown {
+    return JSON.parse(this.slice(0, this.bytes));
+  }
+
+  /** The bytes with the edits made. Edits must not overlap; chunks are cut, never joined. */
+  edited(edits: readonly Edit[]): Buffer[] {
+    if (edits.length === 0) return [...this.chunks];
+    const ordered = edits.toSorted((a, b) => a.from - b.from);
+    const parts: Buffer[] = [];
+    let at = 0;
+    for (const edit of ordered) {
+      this.copyRange(at, edit.from, parts);
+      if (edit.text !== '') parts.push(Buffer.from(edit.text));
+      at = edit.to;
+    }
+    this.copyRange(at, this.bytes, parts);
+    return parts;
+  }
+
+  private copyRange(from: number, to: number, parts: Buffer[]): void {
+    let offset = 0;
+    for (const chunk of this.chunks) {
+      const start = Math.max(from - offset, 0);
+      const end = Math.min(to - offset, chunk.length);
+      if (start < end) parts.push(start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end));
+      offset += chunk.length;
+      if (offset >= to) return;
+    }
+  }
+
+  private slice(from: number, to: number): string {
+    const [only] = this.chunks;
+    if (this.chunks.length === 1 && only) return only.toString('utf8', from, to);
+    const parts: Buffer[] = [];
+    this.copyRange(from, to, parts);
+    return Buffer.concat(parts).toString('utf8');
+  }
+}
+
+/** Replaces a member's value, or puts the member in where there is none. `value` is JSON text. */
+export function setMember(body: RequestBody, name: string, value: string): Edit {
+  const member = body.member(name);
+  if (member) return { from: member.valueStart, to: member.valueEnd, text: value };
+  const { closingBrace, members } = body.scan;
+  const comma = members.length === 0 ? '' : ',';
+  return { from: closingBrace, to: closingBrace, text: `${comma}${JSON.stringify(name)}:${value}` };
+}
+
+/**
+ * One character per byte. Large bodies are gathered in one reused buffer: a fresh copy of each
+ * costs more in garbage collection than in copying.
+ */
+function latin1Of(chunks: readonly Buffer[], bytes: number): string {
+  const [only] = chunks;
+  if (chunks.length === 1 && only) return only.toString('latin1');
+  if (scratch.length < bytes) scratch = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    scratch.set(chunk, at);
+    at += chunk.length;
+  }
+  return scratch.toString('latin1', 0, bytes);
+}
+
+let scratch = Buffer.allocUnsafeSlow(0);

@@ -1,0 +1,236 @@
+// Where are the top-level members of a JSON object? One pass, no parse: positions only, so that a
+// large body can be forwarded as it came with single members replaced.
+//
+// The pass walks the whole text: JSON parsers take the last of two equal names, so stopping at the
+// first `model` would let a caller be checked for one model and served another. Text that is not
+// valid JSON may pass; whoever parses it later refuses it. Nothing but the ranges is ever used.
+
+/** One `"name": value`; offsets count bytes from the start of the text. */
+export interface Member {
+  readonly name: string;
+  /** Of the opening quote of the name. */
+  readonly start: number;
+  readonly valueStart: number;
+  /** One past the last byte of the value. */
+  readonly valueEnd: number;
+}
+
+export interface MemberScan {
+  readonly members: readonly Member[];
+  /** Of the closing brace: where further members can be put in. */
+  readonly closingBrace: number;
+}
+
+/** Bounds against JSON bombs: many small values cost 13 to 29 times their size in memory. */
+export interface StructureLimits {
+  readonly depthMax: number;
+  readonly tokensMax: number;
+  /** Above this many bytes, at most one structural token per `bytesPerToken` bytes. */
+  readonly denseBytesMin: number;
+  readonly bytesPerToken: number;
+}
+
+export const structureLimits: StructureLimits = {
+  depthMax: 64,
+  tokensMax: 250_000,
+  denseBytesMin: 64 * 1024,
+  bytesPerToken: 8,
+};
+
+/** The text is no JSON object, or breaks a structure limit. The message is fit for the caller. */
+export class JsonStructureError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'JsonStructureError';
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/**
+ * @param text The body as latin1: one character per byte, so offsets are byte offsets.
+ * @throws {JsonStructureError}
+ */
+export function scanMembers(text: string, limits: StructureLimits = structureLimits): MemberScan {
+  const scanner = new Scanner(text, limits);
+  return scanner.scan();
+}
+
+class Scanner {
+  private readonly text: string;
+  private readonly limits: StructureLimits;
+  private readonly tokensMax: number;
+  private at = 0;
+  private tokens = 0;
+
+  constructor(text: string, limits: StructureLimits) {
+    this.text = text;
+    this.limits = limits;
+    const isDenseChecked = text.length > limits.denseBytesMin;
+    this.tokensMax = isDenseChecked
+      ? Math.min(limits.tokensMax, Math.floor(text.length / limits.bytesPerToken))
+      : limits.tokensMax;
+  }
+
+  scan(): MemberScan {
+    const members: Member[] = [];
+    this.skipSpace();
+    if (this.code() !== OPEN_BRACE) throw new JsonStructureError('the body is not a JSON object');
+    this.at++;
+    this.skipSpace();
+    if (this.code() !== CLOSE_BRACE) {
+      for (;;) {
+        members.push(this.member(members));
+        this.skipSpace();
+        const code = this.code();
+        if (code === CLOSE_BRACE) break;
+        if (code !== COMMA) throw this.unexpected('"," or "}" after a member');
+        this.count();
+        this.at++;
+        this.skipSpace();
+      }
+    }
+    const closingBrace = this.at;
+    this.at++;
+    this.skipSpace();
+    if (this.at < this.text.length) throw this.unexpected('nothing after the closing brace');
+    return { members, closingBrace };
+  }
+
+  private member(before: readonly Member[]): Member {
+    const start = this.at;
+    if (this.code() !== QUOTE) throw this.unexpected('a member name in double quotes');
+    this.skipString();
+    const name = decodeName(this.text.slice(start, this.at), start);
+    for (const other of before) {
+      if (other.name === name) {
+        throw new JsonStructureError(`the member ${JSON.stringify(name)} stands twice; send it once`);
+      }
+    }
+    this.skipSpace();
+    if (this.code() !== COLON) throw this.unexpected('":" after a member name');
+    this.count();
+    this.at++;
+    this.skipSpace();
+    const valueStart = this.at;
+    this.skipValue();
+    return { name, start, valueStart, valueEnd: this.at };
+  }
+
+  private skipValue(): void {
+    const code = this.code();
+    if (code === QUOTE) this.skipString();
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) this.skipNested();
+    else this.skipScalar();
+  }
+
+  private skipNested(): void {
+    const { text } = this;
+    let depth = 0;
+    for (;;) {
+      const code = text.charCodeAt(this.at);
+      switch (code) {
+        case QUOTE:
+          this.skipString();
+          continue;
+        case OPEN_BRACE:
+        case OPEN_BRACKET:
+          depth++;
+          // The outermost object is depth 1 already.
+          if (depth >= this.limits.depthMax) {
+            throw new JsonStructureError(`the body nests deeper than ${this.limits.depthMax} levels`);
+          }
+          this.count();
+          break;
+        case CLOSE_BRACE:
+        case CLOSE_BRACKET:
+          depth--;
+          this.count();
+          if (depth === 0) {
+            this.at++;
+            return;
+          }
+          break;
+        case COMMA:
+        case COLON:
+          this.count();
+          break;
+        default:
+          if (this.at >= text.length) throw this.unexpected('the end of a list or object');
+      }
+      this.at++;
+    }
+  }
+
+  private skipScalar(): void {
+    const start = this.at;
+    for (;;) {
+      const code = this.code();
+      if (code === COMMA || code === CLOSE_BRACE || isSpace(code) || this.at >= this.text.length) break;
+      this.at++;
+    }
+    if (this.at === start) throw this.unexpected('a value');
+  }
+
+  /** From an opening quote to one past the closing one. */
+  private skipString(): void {
+    const { text } = this;
+    let from = this.at + 1;
+    for (;;) {
+      const quote = text.indexOf('"', from);
+      if (quote === -1) {
+        this.at = text.length;
+        throw this.unexpected('the end of a string');
+      }
+      let backslashes = 0;
+      while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
+      from = quote + 1;
+      if (backslashes % 2 === 0) break;
+    }
+    this.at = from;
+  }
+
+  private skipSpace(): void {
+    while (isSpace(this.code())) this.at++;
+  }
+
+  private code(): number {
+    return this.text.charCodeAt(this.at);
+  }
+
+  private count(): void {
+    this.tokens++;
+    if (this.tokens > this.tokensMax) {
+      throw new JsonStructureError(
+        `the body has too many values for its size (more than ${this.tokensMax} structural characters)`,
+      );
+    }
+  }
+
+  private unexpected(wanted: string): JsonStructureError {
+    const found = this.at >= this.text.length ? 'the body ends' : `byte ${this.at} is something else`;
+    return new JsonStructureError(`the body is not valid JSON: expected ${wanted}, but ${found}`);
+  }
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}
+
+/** A name as written, quotes included; latin1 of UTF-8 bytes. */
+function decodeName(quoted: string, at: number): string {
+  // Names the gateway knows are plain ASCII; everything else takes the slow, exact way.
+  if (/^"[\w-]*"$/.test(quoted)) return quoted.slice(1, -1);
+  try {
+    return String(JSON.parse(Buffer.from(quoted, 'latin1').toString('utf8')));
+  } catch {
+    throw new JsonStructureError(`the body is not valid JSON: the member name at byte ${at} is malformed`);
+  }
+}

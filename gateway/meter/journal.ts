@@ -1,0 +1,100 @@
+// Where do ledger records go? Into a local file, one JSON line each, written in groups: a write per
+// record would cost more than the request it describes.
+
+import { mkdirSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { LedgerRecord } from '../contract/ledger-record.ts';
+
+export interface Journal {
+  append(record: LedgerRecord): void;
+  /** Resolves when all that was appended before is written. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface JournalReport {
+  /** Records are kept in memory and written at the next chance. */
+  failed(reason: string): void;
+  /** So many records are lost: the disk took none for too long. */
+  dropped(records: number): void;
+}
+
+/** Records wait at most this long for their group. */
+const groupMs = 100;
+
+/** Records kept while the disk takes none; above this the oldest are dropped, and counted. */
+const waitingMax = 100_000;
+
+/** The records of this process, in `journal.jsonl` of a folder that is made where it is missing. */
+export function openFileJournal(folder: string, clock: Clock, report: JournalReport): Journal {
+  mkdirSync(folder, { recursive: true });
+  return new FileJournal(join(folder, 'journal.jsonl'), clock, report);
+}
+
+/** For tests, and where the records are not wanted: hands each one over. */
+export function openMemoryJournal(onRecord: (record: LedgerRecord) => void): Journal {
+  return { append: onRecord, flush: () => Promise.resolve(), close: () => Promise.resolve() };
+}
+
+class FileJournal implements Journal {
+  private readonly path: string;
+  private readonly clock: Clock;
+  private readonly report: JournalReport;
+  private file: FileHandle | undefined;
+  private waiting: LedgerRecord[] = [];
+  private writing: Promise<void> | undefined;
+  private hasTimer = false;
+
+  constructor(path: string, clock: Clock, report: JournalReport) {
+    this.path = path;
+    this.clock = clock;
+    this.report = report;
+  }
+
+  append(record: LedgerRecord): void {
+    this.waiting.push(record);
+    if (this.hasTimer) return;
+    this.hasTimer = true;
+    this.clock.setTimer(groupMs, () => {
+      this.hasTimer = false;
+      void this.flush();
+    });
+  }
+
+  async flush(): Promise<void> {
+    // A write under way may have missed the latest records.
+    await this.writing;
+    this.writing ??= this.writeGroup().finally(() => {
+      this.writing = undefined;
+    });
+    await this.writing;
+  }
+
+  async close(): Promise<void> {
+    await this.flush();
+    await this.file?.close();
+    this.file = undefined;
+  }
+
+  private async writeGroup(): Promise<void> {
+    const group = this.waiting;
+    if (group.length === 0) return;
+    this.waiting = [];
+    try {
+      this.file ??= await open(this.path, 'a', 0o600);
+      await this.file.appendFile(`${group.map((record) => JSON.stringify(record)).join('\n')}\n`);
+    } catch (error) {
+      this.report.failed(error instanceof Error ? error.message : String(error));
+      this.keep(group);
+    }
+  }
+
+  private keep(group: readonly LedgerRecord[]): void {
+    const all = [...group, ...this.waiting];
+    const dropped = Math.max(0, all.length - waitingMax);
+    if (dropped > 0) this.report.dropped(dropped);
+    this.waiting = all.slice(dropped);
+  }
+}

@@ -1,0 +1,97 @@
+// One finished attempt to one ledger record: who used what, what it cost, who pays. Pure.
+
+import type { Caller } from '../caller.ts';
+import type { LedgerRecord, Usage } from '../contract/ledger-record.ts';
+import type { DialectName } from '../contract/routing-table.ts';
+import type { RouteView, TargetView } from '../table/view.ts';
+import { costPicodollars } from './cost.ts';
+
+/** All that a record is made of. */
+export interface AttemptFacts {
+  readonly requestId: string;
+  /** Counts from 1 over the whole request. */
+  readonly number: number;
+  readonly tableGeneration: number;
+  readonly caller: Caller;
+  readonly route: RouteView;
+  /** As the caller wrote it. */
+  readonly model: string;
+  readonly target: TargetView;
+  readonly providerKey: string | undefined;
+  readonly clientDialect: DialectName;
+  readonly upstreamDialect: DialectName;
+  readonly isStream: boolean;
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly firstContentMs: number | undefined;
+  readonly outcome: LedgerRecord['outcome'];
+  readonly status: number | undefined;
+  readonly failure: string | undefined;
+  /** The upstream's own counts; undefined where it gave none. */
+  readonly usage: Usage | undefined;
+  /** Our own count of what was generated. */
+  readonly outputEstimate: number;
+  /** Bytes of the request sent, for an estimate of the input. */
+  readonly requestBytes: number;
+}
+
+export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
+  const { caller, target, outcome } = facts;
+  const usage = facts.usage ?? estimateUsage(facts);
+  const price = target.entry.price;
+  const isOwnKey = !target.provider.entry.isPlatform && target.provider.namespace === caller.namespace;
+  return {
+    id: `${facts.requestId}.${facts.number}`,
+    request: facts.requestId,
+    attempt: facts.number,
+    startedAt: new Date(facts.startedAtMs).toISOString(),
+    durationMs: Math.round(facts.durationMs),
+    ...(facts.firstContentMs === undefined ? {} : { firstContentMs: Math.round(facts.firstContentMs) }),
+    tableGeneration: facts.tableGeneration,
+    namespace: caller.namespace,
+    apiKey: caller.key.id,
+    route: facts.route.entry.id,
+    model: facts.model,
+    target: target.entry.name,
+    provider: target.provider.entry.id,
+    ...(facts.providerKey === undefined ? {} : { providerKey: facts.providerKey }),
+    upstreamModel: target.entry.upstreamModel,
+    clientDialect: facts.clientDialect,
+    upstreamDialect: facts.upstreamDialect,
+    isStream: facts.isStream,
+    outcome,
+    ...(facts.status === undefined ? {} : { status: facts.status }),
+    ...(facts.failure === undefined ? {} : { failure: facts.failure }),
+    usage,
+    isEstimated: facts.usage === undefined,
+    price,
+    costPicodollars: costOf(facts, usage, isOwnKey),
+    payer: isOwnKey ? 'own-key' : outcome === 'failed' ? 'platform' : 'tenant',
+    ...(caller.key.owner === undefined ? {} : { owner: caller.key.owner }),
+    ...(caller.key.metadata === undefined ? {} : { metadata: caller.key.metadata }),
+  };
+}
+
+function costOf({ target, outcome }: AttemptFacts, usage: Usage, isOwnKey: boolean): number | null {
+  // The tenant pays its provider itself.
+  if (isOwnKey) return 0;
+  const { price } = target.entry;
+  if (!price) return null;
+  const hasDelivered = outcome === 'answered' || outcome === 'broken-off' || usage.output > 0;
+  return costPicodollars(usage, hasDelivered ? price : { ...price, perRequest: 0 });
+}
+
+/**
+ * Where the upstream gave no counts: what was seen of the answer, and about four bytes of request a
+ * token. Nothing for an attempt that failed without a sign of work.
+ */
+function estimateUsage({ outcome, outputEstimate, requestBytes }: AttemptFacts): Usage {
+  const hasWorked = outcome === 'answered' || outputEstimate > 0;
+  return {
+    input: hasWorked ? Math.ceil(requestBytes / 4) : 0,
+    cachedInput: 0,
+    cacheWrite: 0,
+    output: outputEstimate,
+    reasoning: 0,
+  };
+}

@@ -1,0 +1,126 @@
+// What does a gateway export? Every metric of the process, in one place.
+
+import { collectDefaultMetrics, Gauge } from 'prom-client';
+import type { LedgerRecord } from '../contract/ledger-record.ts';
+import { HotCounter, HotHistogram, Registry } from './hot-metrics.ts';
+
+/** Seconds; the buckets of the OpenTelemetry GenAI conventions for durations. */
+const durationBounds = [
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84,
+];
+
+/** What is asked of the running process when metrics are read. */
+export interface MetricReadings {
+  tableGeneration(): number;
+  requestsInFlight(): number;
+}
+
+export interface RequestFacts {
+  /** The client dialect's path, e.g. `/chat/completions`. */
+  readonly endpoint: string;
+  /** A configured model id, or `other`: labels never grow with what callers send. */
+  readonly model: string;
+  /** HTTP status told to the client; 499 where it went away first. */
+  readonly status: number;
+  readonly durationMs: number;
+  readonly firstContentMs: number | undefined;
+}
+
+export class Metrics {
+  readonly registry = new Registry();
+  private readonly requests = new HotCounter(this.registry, {
+    name: 'penstock_requests_total',
+    help: 'Client requests answered, by endpoint, model and HTTP status (499: the client went away).',
+    labels: ['endpoint', 'model', 'status'],
+  });
+  private readonly durations = new HotHistogram(this.registry, {
+    name: 'penstock_request_duration_seconds',
+    help: 'From the arrival of a request to the end of its answer.',
+    labels: ['endpoint', 'model'],
+    bounds: durationBounds,
+  });
+  private readonly firstContents = new HotHistogram(this.registry, {
+    name: 'penstock_time_to_first_token_seconds',
+    help: 'From the arrival of a streamed request to the first content handed to the client.',
+    labels: ['endpoint', 'model'],
+    bounds: durationBounds,
+  });
+  private readonly attempts = new HotCounter(this.registry, {
+    name: 'penstock_attempts_total',
+    help: 'Upstream attempts, by provider, upstream model, outcome and failure.',
+    labels: ['provider', 'upstream_model', 'outcome', 'failure'],
+  });
+  private readonly tokens = new HotCounter(this.registry, {
+    name: 'penstock_tokens_total',
+    help: 'Tokens used, by model, provider and kind (input, cached_input, cache_write, output, reasoning).',
+    labels: ['model', 'provider', 'kind'],
+  });
+  private readonly failedAuthentications = new HotCounter(this.registry, {
+    name: 'penstock_authentication_failures_total',
+    help: 'Requests refused because their key was missing or not valid.',
+    labels: [],
+  });
+  private readonly tablesRefused = new HotCounter(this.registry, {
+    name: 'penstock_tables_refused_total',
+    help: 'Routing tables that could not be taken; the last good one stayed in use.',
+    labels: [],
+  });
+  private readonly ledgerDropped = new HotCounter(this.registry, {
+    name: 'penstock_ledger_records_dropped_total',
+    help: 'Ledger records lost because the journal could not be written for too long.',
+    labels: [],
+  });
+
+  constructor(readings: MetricReadings) {
+    const { registry } = this;
+    for (const counter of [this.failedAuthentications, this.tablesRefused, this.ledgerDropped])
+      counter.add(0);
+    new Gauge({
+      name: 'penstock_table_generation',
+      help: 'Generation of the routing table in use; 0 before the first.',
+      registers: [registry],
+      collect() {
+        this.set(readings.tableGeneration());
+      },
+    });
+    new Gauge({
+      name: 'penstock_requests_in_flight',
+      help: 'Requests that have been accepted and not yet answered to the end.',
+      registers: [registry],
+      collect() {
+        this.set(readings.requestsInFlight());
+      },
+    });
+    // A finer loop monitor would wake an idle process all the time.
+    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
+  }
+
+  onRequest({ endpoint, model, status, durationMs, firstContentMs }: RequestFacts): void {
+    this.requests.add(1, endpoint, model, String(status));
+    this.durations.observe(durationMs / 1000, endpoint, model);
+    if (firstContentMs !== undefined) this.firstContents.observe(firstContentMs / 1000, endpoint, model);
+  }
+
+  /** `model` is the route's own id, not what the caller wrote. */
+  onAttempt(record: LedgerRecord, model: string): void {
+    const { provider, usage } = record;
+    this.attempts.add(1, provider, record.upstreamModel, record.outcome, record.failure ?? '');
+    if (usage.input > 0) this.tokens.add(usage.input, model, provider, 'input');
+    if (usage.cachedInput > 0) this.tokens.add(usage.cachedInput, model, provider, 'cached_input');
+    if (usage.cacheWrite > 0) this.tokens.add(usage.cacheWrite, model, provider, 'cache_write');
+    if (usage.output > 0) this.tokens.add(usage.output, model, provider, 'output');
+    if (usage.reasoning > 0) this.tokens.add(usage.reasoning, model, provider, 'reasoning');
+  }
+
+  onAuthenticationFailure(): void {
+    this.failedAuthentications.add(1);
+  }
+
+  onTableRefused(): void {
+    this.tablesRefused.add(1);
+  }
+
+  onLedgerDropped(records: number): void {
+    this.ledgerDropped.add(records);
+  }
+}

@@ -1,0 +1,143 @@
+// A whole gateway out of its parts: serving when the promise resolves, gone when it is drained.
+
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Clock, systemClock } from './clock.ts';
+import { GatewayError } from './errors.ts';
+import { buildInternalServer } from './internal-server.ts';
+import type { Journal } from './meter/journal.ts';
+import { Metrics } from './meter/metrics.ts';
+import type { PipelineDefaults } from './pipeline.ts';
+import { Health } from './route/health.ts';
+import { buildServer } from './server.ts';
+import { OpenStreams } from './stream/open-streams.ts';
+import type { TableHolder } from './table/holder.ts';
+import { UpstreamPools } from './upstream/pools.ts';
+
+export interface GatewayOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly metricsPort: number;
+  readonly holder: TableHolder;
+  readonly journal: Journal;
+  readonly showProvider: boolean;
+  readonly drainAcceptMs: number;
+  readonly drainGraceMs: number;
+  onFailure(error: unknown, requestId: string): void;
+  /** For tests; the system's where left out. */
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly timeouts?: Partial<PipelineDefaults['timeouts']>;
+  readonly keepAliveMs?: number;
+  readonly openAfterMs?: number;
+}
+
+export interface RunningGateway {
+  /** Origin of the client-facing server, e.g. `http://127.0.0.1:8080`. */
+  readonly url: string;
+  readonly metricsUrl: string;
+  readonly metrics: Metrics;
+  /**
+   * Stops as Kubernetes expects: not ready at once, accepting for a while, running streams to their
+   * end within the grace, an error frame for the rest, then the journal is flushed.
+   */
+  drain(): Promise<void>;
+  /** Cuts the wait of a drain short: running streams get their error frame now. */
+  hurry(): void;
+}
+
+const defaultTimeouts: PipelineDefaults['timeouts'] = {
+  connectMs: 3_000,
+  firstEventMs: 12_000,
+  lastFirstEventMs: 60_000,
+  livenessMs: 30_000,
+  progressMs: 120_000,
+  totalMs: 600_000,
+  clientWriteMs: 60_000,
+};
+
+export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
+  const clock = options.clock ?? systemClock;
+  const { holder, journal } = options;
+  const pools = new UpstreamPools();
+  const streams = new OpenStreams();
+  let isDraining = false;
+  const metrics = new Metrics({
+    tableGeneration: () => holder.current()?.generation ?? 0,
+    requestsInFlight: () => streams.size,
+  });
+  const held = holder.current();
+  if (held) pools.adopt(held);
+  const stopListening = holder.onSwap((view) => pools.adopt(view));
+
+  const app = buildServer({
+    clock,
+    random: options.random ?? Math.random,
+    health: new Health(),
+    pools,
+    journal,
+    metrics,
+    streams,
+    holder,
+    defaults: {
+      timeouts: { ...defaultTimeouts, ...options.timeouts },
+      openAfterMs: options.openAfterMs ?? 25_000,
+      keepAliveMs: options.keepAliveMs ?? 15_000,
+      callsAtOnce: 8,
+      showProvider: options.showProvider,
+    },
+    isDraining: () => isDraining,
+    onFailure: options.onFailure,
+  });
+  const internal = buildInternalServer({
+    registry: metrics.registry,
+    isReady: () => !isDraining && holder.current() !== undefined,
+  });
+  const url = await app.listen({ host: options.host, port: options.port });
+  const metricsUrl = await listen(internal, options.host, options.metricsPort);
+
+  const hurried = Promise.withResolvers<void>();
+  const wait = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const cancel = clock.setTimer(ms, resolve);
+      void hurried.promise.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+
+  return {
+    url,
+    metricsUrl,
+    metrics,
+    hurry: () => hurried.resolve(),
+    async drain() {
+      isDraining = true;
+      await wait(options.drainAcceptMs);
+      const closed = app.close();
+      await Promise.race([streams.empty(), wait(options.drainGraceMs)]);
+      streams.breakOff(
+        new GatewayError('server_shutting_down', 'The gateway is shutting down; send the request again.'),
+      );
+      await streams.empty();
+      await closed;
+      stopListening();
+      await journal.close();
+      await pools.close();
+      internal.closeAllConnections();
+      internal.close();
+    },
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      const address: AddressInfo | string | null = server.address();
+      const bound = typeof address === 'object' && address ? address.port : port;
+      resolve(`http://${host}:${bound}`);
+    });
+  });
+}

@@ -1,0 +1,143 @@
+// A streamed answer on its way to the client: opened late, kept alive, ended so that nobody can
+// take a broken answer for a whole one.
+
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Clock } from '../clock.ts';
+
+export interface ClientStreamOptions {
+  readonly clock: Clock;
+  /** Status 200 and a comment go out after this long without content, to keep intermediaries alive. */
+  readonly openAfterMs: number;
+  /** A comment after this long without a write. */
+  readonly keepAliveMs: number;
+  /** A client that takes nothing for this long is gone. */
+  readonly writeStallMs: number;
+  /** Asked once, when the answer is opened. */
+  head(): OutgoingHttpHeaders;
+  /** The client was given up because it takes nothing. */
+  onStall(): void;
+}
+
+/** Comments are the one frame that no SDK takes for content; never between the halves of an event. */
+const comment = ': keep-alive\n\n';
+
+/** How long a half-closed connection may stay until the client closes its side. */
+const lingerMs = 5_000;
+
+export class ClientStream {
+  private readonly response: ServerResponse;
+  private readonly options: ClientStreamOptions;
+  private readonly drains: (() => void)[] = [];
+  private lastWriteAt: number;
+  private fullSince: number | undefined;
+  private cancelTimer: (() => void) | undefined;
+  private isOver = false;
+
+  constructor(response: ServerResponse, options: ClientStreamOptions) {
+    this.response = response;
+    this.options = options;
+    this.lastWriteAt = options.clock.now();
+    this.armTimer();
+    response.once('close', () => this.stop());
+  }
+
+  /** Once the status line is out, failures can only be told inside the stream. */
+  get isOpen(): boolean {
+    return this.response.headersSent;
+  }
+
+  write(bytes: Buffer | string): boolean {
+    if (this.isOver) return true;
+    this.open();
+    this.lastWriteAt = this.options.clock.now();
+    if (this.response.write(bytes)) return true;
+    if (this.fullSince === undefined) {
+      this.fullSince = this.lastWriteAt;
+      this.response.once('drain', () => this.onDrained());
+      this.rearmTimer();
+    }
+    return false;
+  }
+
+  onDrain(resume: () => void): void {
+    if (this.fullSince === undefined) resume();
+    else this.drains.push(resume);
+  }
+
+  end(bytes: string): void {
+    if (this.isOver) return;
+    this.open();
+    this.stop();
+    this.response.end(bytes);
+    if (this.fullSince !== undefined) this.destroyAfter(this.options.writeStallMs);
+  }
+
+  /**
+   * Ends a broken answer: the frame is flushed, then the connection is half-closed without the
+   * final chunk, so that a client that ignores the frame still sees a broken body.
+   */
+  breakOff(frame: string): void {
+    if (this.isOver) return;
+    this.open();
+    this.stop();
+    const { socket } = this.response;
+    this.destroyAfter(this.options.writeStallMs);
+    this.response.write(frame, () => {
+      socket?.end();
+      this.destroyAfter(lingerMs);
+    });
+  }
+
+  /** No timer of this class runs behind the end; a client that never reads must not stay for ever. */
+  private destroyAfter(ms: number): void {
+    const { response } = this;
+    const cancel = this.options.clock.setTimer(ms, () => response.destroy());
+    response.once('close', cancel);
+  }
+
+  private open(): void {
+    if (!this.response.headersSent) this.response.writeHead(200, this.options.head());
+  }
+
+  private stop(): void {
+    this.isOver = true;
+    this.cancelTimer?.();
+  }
+
+  private onDrained(): void {
+    this.fullSince = undefined;
+    this.lastWriteAt = this.options.clock.now();
+    if (!this.isOver) this.rearmTimer();
+    for (const resume of this.drains.splice(0)) resume();
+  }
+
+  /** One timer a stream: it looks at the clock when it fires and sets itself anew. */
+  private armTimer(): void {
+    const { clock } = this.options;
+    this.cancelTimer = clock.setTimer(Math.max(0, this.dueAt() - clock.now()), () => {
+      if (this.dueAt() <= clock.now()) this.onDue();
+      if (!this.isOver) this.armTimer();
+    });
+  }
+
+  private rearmTimer(): void {
+    this.cancelTimer?.();
+    this.armTimer();
+  }
+
+  private dueAt(): number {
+    const { openAfterMs, keepAliveMs, writeStallMs } = this.options;
+    if (this.fullSince !== undefined) return this.fullSince + writeStallMs;
+    return this.lastWriteAt + (this.isOpen ? keepAliveMs : openAfterMs);
+  }
+
+  private onDue(): void {
+    if (this.fullSince === undefined) {
+      this.write(comment);
+      return;
+    }
+    this.stop();
+    this.options.onStall();
+    this.response.destroy();
+  }
+}

@@ -1,0 +1,56 @@
+// A table in a file: read at start and again whenever it changes. Write it to another name first
+// and rename it, so that no half file is ever read.
+
+import { watch } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import type { TableHolder } from '../holder.ts';
+import { loadTable } from '../load.ts';
+import type { SourceReport, TableSource } from './source.ts';
+
+export function openFileSource(path: string, holder: TableHolder, report: SourceReport): TableSource {
+  let isClosed = false;
+  let reading: Promise<void> | undefined;
+  let isDirty = false;
+
+  const readOnce = async (): Promise<void> => {
+    try {
+      const bytes = await readFile(path, 'utf8');
+      if (isClosed) return;
+      const view = loadTable(bytes);
+      const verdict = holder.offer(view);
+      if (verdict.type === 'taken') report.taken(view.generation);
+      else if (view.generation !== verdict.current) {
+        report.refused(`generation ${view.generation} is older than ${verdict.current}, which is in use`);
+      }
+    } catch (error) {
+      report.refused(error instanceof Error ? error.message : String(error));
+    }
+  };
+
+  /** Changes that come while a read is under way lead to one more read. */
+  const read = async (): Promise<void> => {
+    do {
+      isDirty = false;
+      await readOnce();
+    } while (isDirty && !isClosed);
+    reading = undefined;
+  };
+  const changed = (): void => {
+    isDirty = true;
+    reading ??= read();
+  };
+
+  // The folder is watched, not the file: a rename puts another file in its place.
+  const watcher = watch(dirname(path), (_event, name) => {
+    if (name === null || name === basename(path)) changed();
+  });
+  changed();
+  return {
+    started: reading ?? Promise.resolve(),
+    close() {
+      isClosed = true;
+      watcher.close();
+    },
+  };
+}

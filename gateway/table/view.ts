@@ -1,0 +1,167 @@
+// What does a request look things up in? The routing table, cross-checked, indexed and frozen.
+
+import {
+  type KeyEntry,
+  type ProviderEntry,
+  type RouteEntry,
+  type RoutingTable,
+  TableRefusedError,
+  type TargetEntry,
+} from '../contract/routing-table.ts';
+import { Secret } from './secret.ts';
+
+export interface TableView {
+  readonly epoch: number;
+  readonly generation: number;
+  readonly settings: RoutingTable['settings'];
+  /** By SHA-256 of the key, hex. */
+  readonly keys: ReadonlyMap<string, KeyEntry>;
+  readonly routes: readonly RouteView[];
+  readonly providers: ReadonlyMap<string, ProviderView>;
+  /** Own routes: namespace, then model id or alias. */
+  readonly ownRoutes: ReadonlyMap<string, ReadonlyMap<string, RouteView>>;
+  /** Routes that other namespaces may call too, by model id or alias. */
+  readonly sharedRoutes: ReadonlyMap<string, readonly RouteView[]>;
+}
+
+export interface RouteView {
+  readonly entry: RouteEntry;
+  readonly namespace: string;
+  readonly targets: readonly TargetView[];
+}
+
+export interface ProviderView {
+  readonly entry: ProviderEntry;
+  readonly namespace: string;
+  /** Extra request headers, credentials filled in. */
+  readonly headers: readonly { readonly name: string; readonly value: Secret }[];
+}
+
+export interface TargetView {
+  readonly entry: TargetEntry;
+  readonly provider: ProviderView;
+  /** One per usable provider key; one without a key where the provider takes none. */
+  readonly endpoints: readonly KeyedEndpoint[];
+}
+
+/** A target with one of its provider's keys. */
+export interface KeyedEndpoint {
+  /** Names provider, key and credential version: per-pod health is kept under it. */
+  readonly healthId: string;
+  readonly key: { readonly name: string; readonly secret: Secret } | undefined;
+  readonly weight: number;
+  readonly priority: number;
+}
+
+/** @throws {TableRefusedError} `invalid` where an entry refers to one that is not there. */
+export function buildTableView(table: RoutingTable): TableView {
+  const credentials = new Map(table.credentials.map((credential) => [credential.id, credential]));
+  const credentialOf = (id: string, provider: ProviderEntry): { secret: Secret; fingerprint: string } => {
+    const credential = credentials.get(id);
+    if (!credential)
+      throw refused(`provider ${provider.id} uses the credential ${id}, which is not in the table`);
+    const { host } = new URL(provider.baseUrl);
+    // The binding is checked where the secret is about to be used too, not only where it was compiled.
+    if (!credential.hosts.includes(host)) {
+      throw refused(`the credential ${id} may not be sent to ${host} of provider ${provider.id}`);
+    }
+    return { secret: new Secret(credential.value), fingerprint: credential.fingerprint };
+  };
+
+  const providers = new Map<string, ProviderView>();
+  const endpoints = new Map<string, readonly KeyedEndpoint[]>();
+  for (const entry of table.providers) {
+    providers.set(entry.id, {
+      entry,
+      namespace: namespaceOf(entry.id),
+      headers: entry.headers.map(({ name, value, credential }) => ({
+        name,
+        value: credential === undefined ? new Secret(value ?? '') : credentialOf(credential, entry).secret,
+      })),
+    });
+    endpoints.set(
+      entry.id,
+      entry.auth === undefined
+        ? [{ healthId: entry.id, key: undefined, weight: 1, priority: 0 }]
+        : entry.keys.map((key) => {
+            const { secret, fingerprint } = credentialOf(key.credential, entry);
+            return {
+              healthId: `${entry.id}/${key.name}@${fingerprint}`,
+              key: { name: key.name, secret },
+              weight: key.weight,
+              priority: key.priority,
+            };
+          }),
+    );
+  }
+
+  const routes = table.routes.map(
+    (entry): RouteView => ({
+      entry,
+      namespace: namespaceOf(entry.id),
+      targets: entry.targets.map((target) => {
+        const provider = providers.get(target.provider);
+        if (!provider) {
+          throw refused(`route ${entry.id} uses the provider ${target.provider}, which is not in the table`);
+        }
+        return { entry: target, provider, endpoints: endpoints.get(target.provider) ?? [] };
+      }),
+    }),
+  );
+
+  const { ownRoutes, sharedRoutes } = indexRoutes(routes);
+  return Object.freeze({
+    epoch: table.epoch,
+    generation: table.generation,
+    settings: table.settings,
+    keys: new Map(table.keys.map((key) => [key.sha256, key])),
+    routes,
+    providers,
+    ownRoutes,
+    sharedRoutes,
+  });
+}
+
+/**
+ * The route a namespace reaches under a model id: its own first, else one shared with it.
+ * The operator has resolved conflicts already.
+ */
+export function findRoute(view: TableView, namespace: string, model: string): RouteView | undefined {
+  const own = view.ownRoutes.get(namespace)?.get(model);
+  if (own) return own;
+  return view.sharedRoutes.get(model)?.find((route) => isSharedWith(route, namespace));
+}
+
+function isSharedWith({ entry }: RouteView, namespace: string): boolean {
+  return entry.sharedWith === '*' || entry.sharedWith.includes(namespace);
+}
+
+/** The part before the slash of `namespace/name`. */
+export function namespaceOf(id: string): string {
+  return id.slice(0, id.indexOf('/'));
+}
+
+function indexRoutes(routes: readonly RouteView[]): Pick<TableView, 'ownRoutes' | 'sharedRoutes'> {
+  const ownRoutes = new Map<string, Map<string, RouteView>>();
+  const sharedRoutes = new Map<string, RouteView[]>();
+  for (const route of routes) {
+    let own = ownRoutes.get(route.namespace);
+    if (!own) {
+      own = new Map();
+      ownRoutes.set(route.namespace, own);
+    }
+    const isShared = route.entry.sharedWith === '*' || route.entry.sharedWith.length > 0;
+    for (const id of [route.entry.model, ...route.entry.aliases]) {
+      own.set(id, route);
+      if (!isShared) continue;
+      const shared = sharedRoutes.get(id);
+      if (shared) shared.push(route);
+      else sharedRoutes.set(id, [route]);
+    }
+  }
+  return { ownRoutes, sharedRoutes };
+}
+
+function refused(message: string): TableRefusedError {
+  return new TableRefusedError('invalid', message);
+}

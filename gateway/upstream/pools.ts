@@ -1,0 +1,79 @@
+// Which connections does a provider have? One pool per provider: connections are opened on behalf
+// of its namespace, so they are never shared with another's.
+
+import { Pool } from 'undici';
+import { parseAddressRules } from '../../egress/address-rules.ts';
+import { createGuardedConnector } from '../../egress/connect.ts';
+import type { ProviderView, TableView } from '../table/view.ts';
+
+/** Idle connections are closed before common servers close them: a request must not meet a dying one. */
+const keepAliveMs = 4_000;
+const connectionsMax = 10_000;
+
+interface OpenPool {
+  readonly pool: Pool;
+  readonly fingerprint: string;
+}
+
+export class UpstreamPools {
+  private readonly pools = new Map<string, OpenPool>();
+  private rules = parseAddressRules([]);
+  private rulesText = '[]';
+
+  /** Takes over the address rules of a new table and closes what it no longer names, once it is idle. */
+  adopt(view: TableView): void {
+    const rulesText = JSON.stringify(view.settings.egressAllow);
+    if (rulesText !== this.rulesText) {
+      this.rules = parseAddressRules(view.settings.egressAllow);
+      this.rulesText = rulesText;
+    }
+    for (const [key, open] of this.pools) {
+      const provider = view.providers.get(key.slice(0, key.indexOf(' ')));
+      if (provider && open.fingerprint === this.fingerprint(provider)) continue;
+      this.pools.delete(key);
+      closeQuietly(open.pool);
+    }
+  }
+
+  poolFor(provider: ProviderView, connectMs: number): Pool {
+    const key = `${provider.entry.id} ${connectMs}`;
+    const open = this.pools.get(key);
+    if (open) return open.pool;
+    const pool = new Pool(new URL(provider.entry.baseUrl).origin, {
+      connect: createGuardedConnector({
+        rules: this.rules,
+        namespace: provider.namespace,
+        connectTimeoutMs: connectMs,
+      }),
+      connections: connectionsMax,
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: keepAliveMs,
+      // Timers are the attempt's own: these are coarse, and know nothing of content.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: 16 * 1024,
+    });
+    this.pools.set(key, { pool, fingerprint: this.fingerprint(provider) });
+    return pool;
+  }
+
+  /** Cuts every connection. */
+  async close(): Promise<void> {
+    const open = [...this.pools.values()];
+    this.pools.clear();
+    await Promise.all(open.map(({ pool }) => pool.destroy()));
+  }
+
+  private fingerprint({ entry }: ProviderView): string {
+    return `${entry.baseUrl} ${this.rulesText}`;
+  }
+}
+
+/** Running requests end by themselves first. */
+function closeQuietly(pool: Pool): void {
+  pool.close().catch(() => {
+    // A pool that was destroyed meanwhile is closed, which is all that is wanted.
+  });
+}

@@ -1,0 +1,128 @@
+// One request to an upstream: bytes out, bytes in. No retries, no timers, no understanding.
+
+import type { Dispatcher, Pool } from 'undici';
+import { EgressError } from '../../egress/egress-error.ts';
+
+export interface UpstreamRequest {
+  readonly pool: Pool;
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  /** Kept by the caller: another attempt may send the same chunks. */
+  readonly body: readonly Buffer[];
+}
+
+export type TransportCode =
+  | 'egress_denied'
+  | 'dns_failed'
+  | 'connect_timeout'
+  | 'connect_refused'
+  | 'connect_failed'
+  | 'tls_failed'
+  /** The connection was there and broke. */
+  | 'reset';
+
+/** What the sender is told; each call ends with exactly one of `onEnd` and `onBreak`, unless it was aborted. */
+export interface UpstreamReceiver {
+  onHead(status: number, header: (name: string) => string | undefined): void;
+  onBody(chunk: Buffer): void;
+  onEnd(): void;
+  onBreak(code: TransportCode, detail: string): void;
+}
+
+export interface UpstreamCall {
+  /** Nothing is told after this. */
+  abort(): void;
+  pause(): void;
+  resume(): void;
+}
+
+export function send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
+  const call = new Call(receiver);
+  const { body } = request;
+  const [only] = body;
+  request.pool.dispatch(
+    {
+      method: 'POST',
+      path: request.path,
+      headers: [
+        ...request.headers,
+        'content-length',
+        String(body.reduce((sum, part) => sum + part.length, 0)),
+      ],
+      body: body.length === 1 && only ? only : chunked(body),
+    },
+    call,
+  );
+  return call;
+}
+
+/** undici takes any iterable of buffers as a body, so large ones are never joined; its types do not say so. */
+function chunked(body: readonly Buffer[]): Buffer {
+  const iterable: unknown = body;
+  return iterable as Buffer;
+}
+
+class Call implements UpstreamCall, Dispatcher.DispatchHandler {
+  private receiver: UpstreamReceiver | undefined;
+  private controller: Dispatcher.DispatchController | undefined;
+
+  constructor(receiver: UpstreamReceiver) {
+    this.receiver = receiver;
+  }
+
+  abort(): void {
+    if (!this.receiver) return;
+    this.receiver = undefined;
+    this.controller?.abort(new Error('no longer wanted'));
+  }
+
+  pause(): void {
+    this.controller?.pause();
+  }
+
+  resume(): void {
+    this.controller?.resume();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (!this.receiver) controller.abort(new Error('no longer wanted'));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return;
+    this.receiver?.onHead(status, (name) => {
+      const value = headers[name];
+      return Array.isArray(value) ? value[0] : value;
+    });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.receiver?.onBody(chunk);
+  }
+
+  onResponseEnd(): void {
+    const { receiver } = this;
+    this.receiver = undefined;
+    receiver?.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const { receiver } = this;
+    this.receiver = undefined;
+    if (!receiver) return;
+    const egress = findEgressError(error);
+    if (egress) receiver.onBreak(egress.code, egress.message);
+    else receiver.onBreak('reset', error.message);
+  }
+}
+
+function findEgressError(error: unknown): EgressError | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof EgressError) return at;
+  return undefined;
+}

@@ -1,0 +1,59 @@
+// Do two ApiKeys stand for one key? It goes on working for the older one; the newer one gets nothing by it.
+
+import { type Aged, compareAge } from '../order.ts';
+import type { Finding } from '../verdict.ts';
+
+/** An ApiKey and the digests it stands for. Also a disabled or expired one: else its key would live on. */
+export interface DigestClaim extends Aged {
+  readonly digests: readonly string[];
+}
+
+export interface DigestConflicts<C> {
+  /** Digests that a claim does not get. */
+  readonly refused: ReadonlyMap<C, readonly string[]>;
+  /** Claims that keep a digest which somebody else claims too. */
+  readonly contested: ReadonlySet<C>;
+}
+
+export function findDigestConflicts<C extends DigestClaim>(claims: readonly C[]): DigestConflicts<C> {
+  const owners = new Map<string, C>();
+  const shared = new Map<string, C[]>();
+  for (const claim of claims) {
+    for (const digest of claim.digests) {
+      const other = owners.get(digest);
+      if (other === undefined) owners.set(digest, claim);
+      else shared.set(digest, [...(shared.get(digest) ?? [other]), claim]);
+    }
+  }
+  const refused = new Map<C, string[]>();
+  const contested = new Set<C>();
+  for (const [digest, claimants] of shared) {
+    const [oldest, ...rest] = [...claimants].sort(compareAge);
+    if (oldest !== undefined) contested.add(oldest);
+    for (const claim of rest) refused.set(claim, [...(refused.get(claim) ?? []), digest].sort());
+  }
+  return { refused, contested };
+}
+
+/** Whose the other ApiKey is stays open: it may be another tenant's. */
+export function digestRefused(digests: readonly string[]): Finding {
+  return {
+    reason: 'DigestConflict',
+    message:
+      `the key with SHA-256 ${digests.map(short).join(', ')} already belongs to an older ApiKey, and works for that one ` +
+      'alone; make a new key for this ApiKey',
+  };
+}
+
+export function digestContested(): Finding {
+  return {
+    reason: 'DigestConflict',
+    message:
+      'a newer ApiKey names the same key and was refused; this one keeps working. If you did not do that yourself, the ' +
+      'key or its hash is known to others: make a new one',
+  };
+}
+
+function short(digest: string): string {
+  return `${digest.slice(0, 16)}…`;
+}

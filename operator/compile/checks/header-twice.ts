@@ -1,0 +1,18 @@
+// Do headers and options set the same request header?
+
+import type { ProviderSpec } from '../../resources/provider.ts';
+import { PROVIDER_TYPES } from '../../resources/provider-types.ts';
+import type { Finding } from '../verdict.ts';
+
+export function headerTwice(spec: ProviderSpec): Finding | undefined {
+  const { options } = PROVIDER_TYPES[spec.type];
+  const names = spec.headers?.map(({ name }) => name.toLowerCase()) ?? [];
+  const twice = Object.keys(spec.options ?? {}).filter((option) =>
+    names.includes(options[option]?.toLowerCase() ?? ''),
+  );
+  if (twice.length === 0) return undefined;
+  return {
+    reason: 'Invalid',
+    message: `spec.headers sets what spec.options.${twice.join(', spec.options.')} sets too; keep one of them`,
+  };
+}

@@ -1,0 +1,11 @@
+// Is a key left, once the disabled and the drained ones are taken away?
+
+import type { Finding } from '../verdict.ts';
+
+export function noUsableKey(usable: number): Finding | undefined {
+  if (usable > 0) return undefined;
+  return {
+    reason: 'NoUsableKey',
+    message: 'every entry of spec.auth.keys is disabled or has weight 0; put one back into service',
+  };
+}

@@ -1,0 +1,18 @@
+// Does the owner of a foreign Provider allow it? One answer for "is not there" and "is not for you":
+// a namespace must not learn what another one has.
+
+import { isShared, type SharedWith } from '../selector.ts';
+import type { Finding } from '../verdict.ts';
+import { providerName, type TargetUse } from './target-use.ts';
+
+/** @param sharedWith consent of the Provider; undefined where there is none of that name. */
+export function refNotPermitted(use: TargetUse, sharedWith: SharedWith | undefined): Finding | undefined {
+  if (use.provider.namespace === use.namespace) return undefined;
+  if (sharedWith !== undefined && isShared(sharedWith, use.namespace)) return undefined;
+  return {
+    reason: 'RefNotPermitted',
+    message:
+      `target ${use.target} names Provider ${providerName(use)}, which does not exist or does not allow namespace ` +
+      `${use.namespace}; ask its owner to set allowedNamespaces, or use a Provider of your own`,
+  };
+}

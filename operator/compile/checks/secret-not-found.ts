@@ -1,0 +1,13 @@
+// What is to be said of a Secret that is not there?
+
+import type { Finding } from '../verdict.ts';
+import type { SecretUse } from './secret-use.ts';
+
+export function secretNotFound(use: SecretUse): Finding {
+  return {
+    reason: 'SecretNotFound',
+    message:
+      `${use.field} names Secret ${use.secret}, which does not exist in namespace ${use.namespace}; ` +
+      `create it there, with the value under ${use.key}`,
+  };
+}

@@ -1,0 +1,16 @@
+// Has whoever may write the Secret lent it to Providers? Somebody who may create a Provider, but not read
+// Secrets, could otherwise have any Secret of the namespace sent to a host of their own.
+
+import type { SecretRecord } from '../../watch/snapshot.ts';
+import type { Finding } from '../verdict.ts';
+import { CREDENTIAL_LABEL, type SecretUse } from './secret-use.ts';
+
+export function secretNotOptedIn(use: SecretUse, secret: SecretRecord): Finding | undefined {
+  if (secret.labels[CREDENTIAL_LABEL] === 'true') return undefined;
+  return {
+    reason: 'SecretNotOptedIn',
+    message:
+      `${use.field} names Secret ${use.secret}, which is not lent to Providers; if it may be used, run: ` +
+      `kubectl -n ${use.namespace} label secret ${use.secret} ${CREDENTIAL_LABEL}=true`,
+  };
+}

@@ -1,0 +1,10 @@
+// What is to be said while the Secret with the key has not been written yet?
+
+import type { Finding } from '../verdict.ts';
+
+export function secretPending(secretName: string): Finding {
+  return {
+    reason: 'SecretPending',
+    message: `Secret ${secretName} does not exist yet; the operator writes it with a new key, nothing is to be done`,
+  };
+}

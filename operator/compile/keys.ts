@@ -1,0 +1,261 @@
+// What becomes of one ApiKey? The digests under which its caller is known, or why there are none.
+
+import { hash } from 'node:crypto';
+import type { KeyEntry } from '../../gateway/contract/routing-table.ts';
+import type { ApiKey, ApiKeySpec } from '../resources/api-key.ts';
+import { issuedSecretName } from '../resources/issued-secret.ts';
+import type { Parsed } from '../resources/parse.ts';
+import type { RawObject, SecretRecord } from '../watch/snapshot.ts';
+import type { DigestClaim } from './checks/digest-conflict.ts';
+import { digestContested, digestRefused } from './checks/digest-conflict.ts';
+import { invalid } from './checks/invalid.ts';
+import { keyMalformed } from './checks/key-malformed.ts';
+import { secretPending } from './checks/secret-pending.ts';
+import { secretTaken } from './checks/secret-taken.ts';
+import { unsupportedValue } from './checks/unsupported-value.ts';
+import { compareText, sortedMap } from './order.ts';
+import { type ApiKeyVerdict, type Condition, type Finding, fails, holds, notEvaluated } from './verdict.ts';
+
+export interface KeyInput {
+  readonly object: RawObject;
+  readonly parsed: Parsed<ApiKey>;
+  /** The Secret under the name that this ApiKey's key is written to, if there is one. */
+  readonly secret: SecretRecord | undefined;
+  readonly keyPrefix: string;
+  readonly nowMs: number;
+}
+
+export interface CompiledKey extends DigestClaim {
+  readonly verdict: ApiKeyVerdict;
+  readonly entries: readonly KeyEntry[];
+}
+
+const SOON_MS = 7 * 24 * 3_600_000;
+
+/** One key that an ApiKey stands for, made here or elsewhere. */
+interface Version {
+  readonly sha256: string;
+  readonly notAfterMs?: number;
+}
+
+/**
+ * The moments at which the verdict on an ApiKey changes by itself. Between two of them `compileKey` gives
+ * the same result for any `nowMs`.
+ */
+export function turningPoints(parsed: Parsed<ApiKey>): number[] {
+  if (!parsed.ok) return [];
+  const { expiresAt, imports } = parsed.value.spec;
+  const ends = [expiresAt, ...(imports ?? []).map(({ notAfter }) => notAfter)].flatMap((time) =>
+    time === undefined ? [] : [Date.parse(time)],
+  );
+  return [...new Set(ends.flatMap((end) => [end - SOON_MS, end]))];
+}
+
+/** The Secret to look up for an ApiKey; none with imports. */
+export function secretNameOf(parsed: Parsed<ApiKey>): string | undefined {
+  if (!parsed.ok || hasImports(parsed.value.spec)) return undefined;
+  return issuedSecretName(parsed.value);
+}
+
+export function compileKey({ object, parsed, secret, keyPrefix, nowMs }: KeyInput): CompiledKey {
+  if (!parsed.ok) return notAccepted(object, invalid(parsed.problems));
+  const apiKey = parsed.value;
+  const { metadata, spec } = apiKey;
+  const unsupported = unsupportedValue('ApiKey', spec);
+  if (unsupported !== undefined) return notAccepted(object, unsupported);
+
+  const issued = hasImports(spec) ? importedVersions(spec) : issuedVersion(apiKey, secret, keyPrefix);
+  const live = issued.versions.filter(({ notAfterMs }) => notAfterMs === undefined || notAfterMs > nowMs);
+  const end = lastEnd(issued.versions);
+  const isOver = issued.versions.length > 0 && live.length === 0;
+  const entries = spec.disabled ? [] : live.map((version) => buildEntry(apiKey, version));
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    createdAt: metadata.creationTimestamp ?? '',
+    digests: issued.versions.map(({ sha256 }) => sha256),
+    entries,
+    verdict: {
+      kind: 'ApiKey',
+      namespace: metadata.namespace,
+      name: metadata.name,
+      ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
+      conditions: [
+        holds('Accepted', 'Accepted'),
+        issued.condition,
+        ...(spec.disabled
+          ? [holds('Disabled', 'DisabledBySpec', 'spec.disabled is true; set it to false')]
+          : []),
+        ...timeConditions(isOver, end, nowMs),
+      ],
+      isInTable: entries.length > 0,
+      ...(hasImports(spec) ? {} : { secretName: issuedSecretName(apiKey) }),
+      needsSecret: issued.needsSecret,
+      ...(issued.hint === undefined ? {} : { keyHint: issued.hint }),
+      versions: issued.versions.map(({ sha256, notAfterMs }) => ({
+        fingerprint: sha256.slice(0, 16),
+        state: notAfterMs !== undefined && notAfterMs <= nowMs ? 'Expired' : 'Active',
+        ...(notAfterMs === undefined ? {} : { notAfter: isoTime(notAfterMs) }),
+      })),
+      ...(end === undefined ? {} : { expiresAt: isoTime(end) }),
+    },
+  };
+}
+
+/** Takes the digests away that belong to an older ApiKey, and says so on both sides. */
+export function withConflict(
+  key: CompiledKey,
+  refused: readonly string[] | undefined,
+  isContested: boolean,
+): CompiledKey {
+  const entries = key.entries.filter(({ sha256 }) => !refused?.includes(sha256));
+  const findings = [
+    ...(refused === undefined ? [] : [digestRefused(refused)]),
+    ...(isContested ? [digestContested()] : []),
+  ];
+  const [first] = findings;
+  if (first === undefined) return key;
+  // With a digest of its own left, the ApiKey is worth something still.
+  const hasOwn = key.digests.some((digest) => !refused?.includes(digest));
+  const conditions = key.verdict.conditions.map((condition) =>
+    condition.type === 'Accepted' && !hasOwn ? fails('Accepted', first) : condition,
+  );
+  const message = findings.map((finding) => finding.message).join('; ');
+  return {
+    ...key,
+    entries,
+    verdict: {
+      ...key.verdict,
+      conditions: [...conditions, holds('Conflicted', 'DigestConflict', message)],
+      isInTable: entries.length > 0,
+      versions: key.verdict.versions.filter(
+        ({ fingerprint }) => !refused?.some((digest) => digest.startsWith(fingerprint)),
+      ),
+    },
+  };
+}
+
+function hasImports(spec: ApiKeySpec): boolean {
+  return spec.imports !== undefined && spec.imports.length > 0;
+}
+
+interface Issued {
+  readonly condition: Condition;
+  readonly versions: readonly Version[];
+  readonly needsSecret: boolean;
+  readonly hint?: string;
+}
+
+function importedVersions(spec: ApiKeySpec): Issued {
+  const versions = (spec.imports ?? [])
+    .toSorted((a, b) => compareText(a.sha256, b.sha256))
+    .map(({ sha256, notAfter }) => ({ sha256, ...endOf(spec.expiresAt, notAfter) }));
+  const hint = spec.imports?.find((imported) => imported.hint !== undefined)?.hint;
+  return {
+    condition: holds('Issued', 'Imported'),
+    versions,
+    needsSecret: false,
+    ...(hint === undefined ? {} : { hint }),
+  };
+}
+
+function issuedVersion(apiKey: ApiKey, secret: SecretRecord | undefined, keyPrefix: string): Issued {
+  const { metadata, spec } = apiKey;
+  if (secret === undefined) {
+    const condition = fails('Issued', secretPending(issuedSecretName(apiKey)));
+    return { condition, versions: [], needsSecret: true };
+  }
+  const dataKey = spec.secret?.key ?? 'apiKey';
+  const fault = secretTaken(metadata.name, secret) ?? keyMalformed(secret, dataKey, keyPrefix);
+  if (fault !== undefined) return { condition: fails('Issued', fault), versions: [], needsSecret: false };
+  const key = secret.data[dataKey] ?? '';
+  return {
+    condition: holds('Issued', 'SecretCreated'),
+    versions: [{ sha256: hash('sha256', key), ...endOf(spec.expiresAt) }],
+    needsSecret: false,
+    hint: `${keyPrefix}…${key.slice(-4)}`,
+  };
+}
+
+/** The earliest of several ends, if there is any. */
+function endOf(...times: readonly (string | undefined)[]): { notAfterMs?: number } {
+  const ends = times.flatMap((time) => (time === undefined ? [] : [Date.parse(time)]));
+  return ends.length === 0 ? {} : { notAfterMs: Math.max(0, Math.min(...ends)) };
+}
+
+/** When the last key ends; undefined where one never does. */
+function lastEnd(versions: readonly Version[]): number | undefined {
+  let last: number | undefined;
+  for (const { notAfterMs } of versions) {
+    if (notAfterMs === undefined) return undefined;
+    last = Math.max(last ?? 0, notAfterMs);
+  }
+  return last;
+}
+
+function timeConditions(isOver: boolean, end: number | undefined, nowMs: number): Condition[] {
+  if (end === undefined) return [];
+  if (isOver)
+    return [holds('Expired', 'PastExpiry', `ended at ${isoTime(end)}; make a new key, or set a later end`)];
+  if (end - nowMs > SOON_MS) return [];
+  return [
+    holds(
+      'ExpiringSoon',
+      'NearExpiry',
+      `ends at ${isoTime(end)}; make a new key in time, or set a later end`,
+    ),
+  ];
+}
+
+function buildEntry({ metadata, spec }: ApiKey, { sha256, notAfterMs }: Version): KeyEntry {
+  const { models, owner } = spec;
+  return {
+    sha256,
+    id: `${metadata.namespace}/${metadata.name}`,
+    ...(notAfterMs === undefined ? {} : { notAfterMs }),
+    ...(models === undefined
+      ? {}
+      : {
+          models: {
+            allow: [...(models.allow ?? [])].sort(compareText),
+            deny: [...(models.deny ?? [])].sort(compareText),
+          },
+        }),
+    ...(owner === undefined
+      ? {}
+      : {
+          owner: {
+            ...(owner.name === undefined ? {} : { name: owner.name }),
+            ...(owner.email === undefined ? {} : { email: owner.email }),
+            ...(owner.team === undefined ? {} : { team: owner.team }),
+          },
+        }),
+    ...(spec.metadata === undefined ? {} : { metadata: sortedMap(spec.metadata) }),
+  };
+}
+
+function notAccepted(object: RawObject, finding: Finding | undefined): CompiledKey {
+  const { namespace, name, generation } = object.metadata;
+  const fault = finding ?? { reason: 'Invalid', message: 'the object could not be read' };
+  return {
+    namespace,
+    name,
+    createdAt: '',
+    digests: [],
+    entries: [],
+    verdict: {
+      kind: 'ApiKey',
+      namespace,
+      name,
+      ...(typeof generation === 'number' ? { generation } : {}),
+      conditions: [fails('Accepted', fault), notEvaluated('Issued')],
+      isInTable: false,
+      needsSecret: false,
+      versions: [],
+    },
+  };
+}
+
+function isoTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

@@ -1,0 +1,27 @@
+// In which order do things stand in the table? One that depends on nothing but the things.
+
+/** By UTF-16 code unit: the same on every machine, whatever its locale. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export interface Aged {
+  /** RFC 3339 in UTC, or '' where no API server has stored the object yet: that counts as oldest. */
+  readonly createdAt: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Oldest first, then by namespace and name: who comes first keeps what both claim. */
+export function compareAge(a: Aged, b: Aged): number {
+  return (
+    compareText(a.createdAt, b.createdAt) ||
+    compareText(a.namespace, b.namespace) ||
+    compareText(a.name, b.name)
+  );
+}
+
+/** A copy with sorted members, so that equal maps give equal bytes. */
+export function sortedMap<T>(map: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => compareText(a, b)));
+}

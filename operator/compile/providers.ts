@@ -1,0 +1,282 @@
+// What becomes of one Provider? Its entry in the table with its credentials, or why there is none.
+
+import type { AddressRules } from '../../egress/address-rules.ts';
+import type { Credential, ProviderEntry } from '../../gateway/contract/routing-table.ts';
+import { toMs } from '../resources/duration.ts';
+import type { Api } from '../resources/fields.ts';
+import type { Parsed } from '../resources/parse.ts';
+import type { Provider, ProviderSpec } from '../resources/provider.ts';
+import { PROVIDER_TYPES } from '../resources/provider-types.ts';
+import type { NamespaceRecord, PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';
+import { endpointNotAllowed } from './checks/endpoint-not-allowed.ts';
+import { headerTwice } from './checks/header-twice.ts';
+import { invalid } from './checks/invalid.ts';
+import { noUsableKey } from './checks/no-usable-key.ts';
+import { notPermitted } from './checks/not-permitted.ts';
+import { unsupportedProviderValue } from './checks/unsupported-value.ts';
+import { type ResolvedCredential, resolveCredential } from './credentials.ts';
+import { DIALECT_OF, inOrder } from './dialects.ts';
+import { type Endpoint, endpointOf } from './endpoint.ts';
+import { compareText, sortedMap } from './order.ts';
+import { resolveNamespaces, type SharedWith } from './selector.ts';
+import {
+  type Condition,
+  type Finding,
+  fails,
+  holds,
+  joined,
+  notEvaluated,
+  type ProviderVerdict,
+} from './verdict.ts';
+
+export interface ProviderInput {
+  readonly object: RawObject;
+  readonly parsed: Parsed<Provider>;
+  /** Finds a Secret of the Provider's own namespace. There is no way to ask for another one's. */
+  readonly secret: (name: string) => SecretRecord | undefined;
+  readonly namespaces: readonly NamespaceRecord[];
+  readonly platform: PlatformSettings;
+  readonly addressRules: AddressRules;
+}
+
+export interface CompiledProvider {
+  readonly verdict: Omit<ProviderVerdict, 'attachedRoutes'>;
+  /** Absent where the Provider is out of service. */
+  readonly entry?: ProviderEntry;
+  readonly credentials: readonly Credential[];
+  /** Who may target it, and how it is spoken to; nobody and nothing where it is not accepted. */
+  readonly sharedWith: SharedWith;
+  readonly apis: readonly Api[];
+  /** `owned_by` of platform models that it serves first. */
+  readonly ownedBy: string;
+  /** One word on why it is out of service; empty where it is not. */
+  readonly outOfService: string;
+}
+
+/** Names of the Secrets that a Provider refers to, each once. */
+export function secretsOf(spec: ProviderSpec): string[] {
+  const keys = spec.auth.keys?.map((key) => key.secretRef.name) ?? [];
+  const headers = spec.headers?.flatMap((header) => header.valueFrom?.secretKeyRef.name ?? []) ?? [];
+  return [...new Set([...keys, ...headers])];
+}
+
+export function compileProvider(input: ProviderInput): CompiledProvider {
+  const { object, parsed, platform } = input;
+  const { namespace } = object.metadata;
+  if (!parsed.ok) return notAccepted(object, invalid(parsed.problems));
+  const { spec } = parsed.value;
+  const fault =
+    unsupportedProviderValue(spec) ?? notPermitted(namespace, spec, platform) ?? headerTwice(spec);
+  if (fault !== undefined) return notAccepted(object, fault, parsed.value);
+  return accepted(input, parsed.value);
+}
+
+function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
+  const { namespace, name } = provider.metadata;
+  const { spec } = provider;
+  const endpoint = endpointOf(spec);
+  const facts = PROVIDER_TYPES[spec.type];
+  const apis = inOrder(spec.apis ?? facts.apis ?? []);
+  const keys = resolveKeys(input, provider, endpoint);
+  const headers = resolveHeaders(input, provider, endpoint);
+
+  const keyFindings = keys.flatMap((key) => (key.resolved?.kind === 'refused' ? [key.resolved.finding] : []));
+  const usableKeys = keys.filter((key) => key.resolved?.kind === 'usable');
+  const [fatal, ...more] = [
+    endpointNotAllowed(namespace, endpoint, input.addressRules),
+    ...headers.flatMap((header) => (header.resolved?.kind === 'refused' ? [header.resolved.finding] : [])),
+    ...(spec.auth.type === 'ApiKey' && usableKeys.length === 0 ? keyFindings : []),
+    spec.auth.type === 'ApiKey' && keyFindings.length === 0 ? noUsableKey(usableKeys.length) : undefined,
+  ].filter((finding) => finding !== undefined);
+
+  const conditions: Condition[] = [
+    spec.suspended
+      ? holds('Accepted', 'Suspended', 'spec.suspended keeps it out of service')
+      : holds('Accepted', 'Accepted'),
+    fatal === undefined ? holds('ResolvedRefs', 'ResolvedRefs') : fails('ResolvedRefs', joined(fatal, more)),
+    ...(fatal === undefined ? degraded(keyFindings) : []),
+  ];
+  const outOfService = spec.suspended ? 'Suspended' : (fatal?.reason ?? '');
+  const isInTable = outOfService === '';
+  return {
+    verdict: {
+      kind: 'Provider',
+      namespace,
+      name,
+      ...(provider.metadata.generation === undefined ? {} : { generation: provider.metadata.generation }),
+      conditions,
+      isInTable,
+      endpoint: endpoint.baseUrl,
+      keys: keys.map(keyState),
+    },
+    ...(isInTable ? { entry: buildEntry(input, provider, endpoint, apis, usableKeys, headers) } : {}),
+    credentials: isInTable
+      ? [...usableKeys, ...headers].flatMap(({ resolved }) =>
+          resolved?.kind === 'usable' ? [resolved.credential] : [],
+        )
+      : [],
+    sharedWith: resolveNamespaces(spec.allowedNamespaces, namespace, input.namespaces),
+    apis,
+    ownedBy: facts.ownedBy,
+    outOfService,
+  };
+}
+
+function notAccepted(object: RawObject, finding: Finding | undefined, provider?: Provider): CompiledProvider {
+  const { namespace, name, generation } = object.metadata;
+  const fault = finding ?? { reason: 'Invalid', message: 'the object could not be read' };
+  return {
+    verdict: {
+      kind: 'Provider',
+      namespace,
+      name,
+      ...(typeof generation === 'number' ? { generation } : {}),
+      conditions: [
+        fails('Accepted', fault),
+        notEvaluated('ResolvedRefs'),
+        holds(
+          'Stalled',
+          fault.reason,
+          'nothing changes until the object is edited; see the condition Accepted',
+        ),
+      ],
+      isInTable: false,
+      keys: [],
+    },
+    credentials: [],
+    sharedWith: [],
+    apis: [],
+    ownedBy: provider === undefined ? '' : PROVIDER_TYPES[provider.spec.type].ownedBy,
+    outOfService: fault.reason,
+  };
+}
+
+type KeySpec = NonNullable<ProviderSpec['auth']['keys']>[number];
+interface ResolvedKey {
+  readonly spec: KeySpec;
+  /** Absent where the key is switched off: then its Secret is not looked at. */
+  readonly resolved?: ResolvedCredential;
+}
+
+function resolveKeys(input: ProviderInput, provider: Provider, endpoint: Endpoint): ResolvedKey[] {
+  const { namespace, name } = provider.metadata;
+  return (provider.spec.auth.keys ?? []).map((spec) => {
+    if (spec.disabled || spec.weight === 0) return { spec };
+    const { secretRef } = spec;
+    const use = {
+      field: `spec.auth.keys[${spec.name}]`,
+      namespace,
+      secret: secretRef.name,
+      key: secretRef.key,
+    };
+    const id = `${namespace}/${name}/${spec.name}`;
+    return { spec, resolved: resolveCredential(id, use, input.secret(secretRef.name), endpoint) };
+  });
+}
+
+type HeaderSpec = NonNullable<ProviderSpec['headers']>[number];
+interface ResolvedHeader {
+  readonly spec: HeaderSpec;
+  readonly resolved?: ResolvedCredential;
+}
+
+function resolveHeaders(input: ProviderInput, provider: Provider, endpoint: Endpoint): ResolvedHeader[] {
+  const { namespace, name } = provider.metadata;
+  return (provider.spec.headers ?? []).map((spec) => {
+    if (spec.valueFrom === undefined) return { spec };
+    const { secretKeyRef } = spec.valueFrom;
+    const use = {
+      field: `spec.headers[${spec.name}]`,
+      namespace,
+      secret: secretKeyRef.name,
+      key: secretKeyRef.key,
+    };
+    // No key can be called so: names of keys have no colon.
+    const id = `${namespace}/${name}/header:${spec.name}`;
+    return { spec, resolved: resolveCredential(id, use, input.secret(secretKeyRef.name), endpoint) };
+  });
+}
+
+/** Some keys work, some do not. */
+function degraded(findings: readonly Finding[]): Condition[] {
+  const [first, ...rest] = findings;
+  if (first === undefined) return [];
+  const { reason, message } = joined(first, rest);
+  return [holds('Degraded', reason, message)];
+}
+
+function keyState({ spec, resolved }: ResolvedKey): ProviderVerdict['keys'][number] {
+  const { name } = spec;
+  if (resolved === undefined) {
+    const message = spec.disabled ? 'switched off by disabled: true' : 'drained by weight: 0';
+    return { name, state: 'Disabled', message };
+  }
+  if (resolved.kind === 'usable')
+    return { name, state: 'Active', fingerprint: resolved.credential.fingerprint };
+  const { reason, message } = resolved.finding;
+  return {
+    name,
+    state: reason === 'SecretNotFound' || reason === 'KeyNotFound' ? 'Missing' : 'Invalid',
+    message,
+  };
+}
+
+function buildEntry(
+  { platform }: ProviderInput,
+  { metadata, spec }: Provider,
+  endpoint: Endpoint,
+  apis: readonly Api[],
+  keys: readonly ResolvedKey[],
+  headers: readonly ResolvedHeader[],
+): ProviderEntry {
+  const facts = PROVIDER_TYPES[spec.type];
+  const { timeouts } = spec;
+  const { passive } = spec.healthCheck;
+  return {
+    id: `${metadata.namespace}/${metadata.name}`,
+    type: spec.type,
+    ...(spec.displayName === undefined ? {} : { displayName: spec.displayName }),
+    baseUrl: endpoint.baseUrl,
+    dialects: apis.map((api) => DIALECT_OF[api]),
+    isPlatform: platform.platformNamespaces.includes(metadata.namespace),
+    ...(spec.auth.type === 'None'
+      ? {}
+      : {
+          auth: {
+            header: spec.auth.header?.name ?? facts.header.name,
+            prefix: spec.auth.header?.prefix ?? facts.header.prefix,
+          },
+        }),
+    keys: keys
+      .flatMap(({ spec: { name, weight, priority }, resolved }) =>
+        resolved?.kind === 'usable' ? [{ name, credential: resolved.credential.id, weight, priority }] : [],
+      )
+      .sort((a, b) => a.priority - b.priority || compareText(a.name, b.name)),
+    headers: [
+      ...headers.map(({ spec: { name, value }, resolved }) =>
+        resolved?.kind === 'usable'
+          ? { name, credential: resolved.credential.id }
+          : { name, value: value ?? '' },
+      ),
+      ...Object.entries(sortedMap(spec.options ?? {})).flatMap(([option, value]) => {
+        const name = facts.options[option];
+        return name === undefined ? [] : [{ name, value }];
+      }),
+    ],
+    timeouts: {
+      connectMs: toMs(timeouts.connect),
+      firstEventMs: toMs(timeouts.firstEvent),
+      lastFirstEventMs: toMs(timeouts.lastFirstEvent),
+      livenessMs: toMs(timeouts.liveness),
+      progressMs: toMs(timeouts.progress),
+      totalMs: toMs(timeouts.total),
+      clientWriteMs: toMs(timeouts.clientWrite),
+    },
+    breaker: {
+      consecutiveFailures: passive.consecutiveFailures,
+      openForMs: toMs(passive.openFor),
+      maxOpenMs: toMs(passive.maxOpen),
+      rateLimitCooldownMs: toMs(passive.rateLimitCooldown),
+    },
+  };
+}

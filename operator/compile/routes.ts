@@ -1,0 +1,334 @@
+// What becomes of one ModelRoute? A claim on its ids first; then, if no older route holds them, its entry
+// in the table with the targets that can be used.
+
+import type { RouteEntry, TargetEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
+import { toMs } from '../resources/duration.ts';
+import type { Api, OwnTimeouts } from '../resources/fields.ts';
+import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';
+import type { Parsed } from '../resources/parse.ts';
+import type { NamespaceRecord, PlatformSettings, RawObject } from '../watch/snapshot.ts';
+import { dialectImpossible } from './checks/dialect-impossible.ts';
+import { invalid } from './checks/invalid.ts';
+import { type Claim, type Conflict, mayKnow, modelConflict } from './checks/model-conflict.ts';
+import { noPrice } from './checks/no-price.ts';
+import { noUsableTarget } from './checks/no-usable-target.ts';
+import { notPermitted } from './checks/not-permitted.ts';
+import { providerNotReady } from './checks/provider-not-ready.ts';
+import { refNotFound } from './checks/ref-not-found.ts';
+import { refNotPermitted } from './checks/ref-not-permitted.ts';
+import { reservedPrefix } from './checks/reserved-prefix.ts';
+import { targetUnsupported } from './checks/target-unsupported.ts';
+import type { TargetUse } from './checks/target-use.ts';
+import { unsupportedValue } from './checks/unsupported-value.ts';
+import { API_ORDER, DIALECT_OF, inOrder, SERVED_BY } from './dialects.ts';
+import { compareText, sortedMap } from './order.ts';
+import { compilePrice } from './price.ts';
+import type { CompiledProvider } from './providers.ts';
+import { resolveNamespaces } from './selector.ts';
+import {
+  type Condition,
+  type Finding,
+  fails,
+  holds,
+  joined,
+  type ModelRouteVerdict,
+  notEvaluated,
+  type TargetState,
+} from './verdict.ts';
+
+/** A route that is right in itself, and what it claims. */
+export interface RouteClaim extends Claim {
+  readonly route: ModelRoute;
+}
+
+export type RouteDraft =
+  | { readonly kind: 'claim'; readonly claim: RouteClaim }
+  | { readonly kind: 'refused'; readonly verdict: ModelRouteVerdict };
+
+export interface DraftInput {
+  readonly object: RawObject;
+  readonly parsed: Parsed<ModelRoute>;
+  readonly namespaces: readonly NamespaceRecord[];
+  readonly platform: PlatformSettings;
+}
+
+/** Judges what stands in the route itself. */
+export function draftRoute({ object, parsed, namespaces, platform }: DraftInput): RouteDraft {
+  if (!parsed.ok) return refusedDraft(object, invalid(parsed.problems));
+  const { spec, metadata } = parsed.value;
+  const ids = [spec.model, ...[...(spec.aliases ?? [])].sort(compareText)];
+  const fault =
+    unsupportedValue('ModelRoute', spec) ??
+    reservedPrefix(metadata.namespace, ids, platform) ??
+    notPermitted(metadata.namespace, spec, platform);
+  if (fault !== undefined) return refusedDraft(object, fault);
+  const claim = {
+    route: parsed.value,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    createdAt: metadata.creationTimestamp ?? '',
+    ids,
+    sharedWith: resolveNamespaces(spec.allowedNamespaces, metadata.namespace, namespaces),
+  };
+  return { kind: 'claim', claim };
+}
+
+function refusedDraft(object: RawObject, finding: Finding | undefined): RouteDraft {
+  const { namespace, name, generation } = object.metadata;
+  const fault = finding ?? { reason: 'Invalid', message: 'the object could not be read' };
+  const verdict: ModelRouteVerdict = {
+    kind: 'ModelRoute',
+    namespace,
+    name,
+    ...(typeof generation === 'number' ? { generation } : {}),
+    conditions: [
+      fails('Accepted', fault),
+      notEvaluated('ResolvedRefs'),
+      notEvaluated('Translatable'),
+      notEvaluated('Priced'),
+    ],
+    isInTable: false,
+    readyTargets: '',
+    targets: [],
+  };
+  return { kind: 'refused', verdict };
+}
+
+export interface CompiledRoute {
+  readonly verdict: ModelRouteVerdict;
+  readonly entry?: RouteEntry;
+  /** Ids of the Providers that its targets name and may name. */
+  readonly attachedTo: readonly string[];
+}
+
+/** The namespace and name of the Provider that a target names. */
+export function refOf(namespace: string, target: TargetSpec): { namespace: string; name: string } {
+  return { namespace: target.providerRef.namespace ?? namespace, name: target.providerRef.name };
+}
+
+/** @param providers what became of the Provider of each target, in the order of the targets. */
+export function compileRoute(
+  claim: RouteClaim,
+  conflict: Conflict | undefined,
+  providers: readonly (CompiledProvider | undefined)[],
+  platform: PlatformSettings,
+): CompiledRoute {
+  const { spec, metadata } = claim.route;
+  const offered = spec.apis ?? API_ORDER.filter((api) => SERVED_BY[api].length > 0);
+  const targets = spec.targets.map((target, index) =>
+    judgeTarget(claim.namespace, target, providers[index], offered),
+  );
+  const usable = targets.filter((target) => target.isUsable);
+  const bad = targets.flatMap(({ finding }) => (finding === undefined ? [] : [finding]));
+  const served = inOrder(offered.filter((api) => usable.some((target) => canServe(target, api))));
+  const entryTargets = usable.map((target) => buildTarget(claim.route, target));
+
+  const lost = conflict === undefined ? undefined : modelConflict(claim, conflict);
+  const fault = lost ?? noUsableTarget(usable.length, targets.map(whyOut));
+  const isInTable = fault === undefined && !spec.suspended;
+  const verdict: ModelRouteVerdict = {
+    kind: 'ModelRoute',
+    namespace: claim.namespace,
+    name: claim.name,
+    ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
+    conditions: [
+      acceptedCondition(fault, spec.suspended),
+      ...referenceConditions(bad, usable.length),
+      translatableCondition(spec.apis ?? served, served, usable),
+      pricedCondition(entryTargets),
+      ...(lost === undefined ? [] : [holds('Conflicted', lost.reason, lost.message)]),
+    ],
+    isInTable,
+    readyTargets: `${usable.length}/${targets.length}`,
+    targets: targets.map(({ spec: { name }, state, finding }) => ({
+      name,
+      state,
+      ...(finding === undefined ? {} : { message: finding.message }),
+    })),
+    ...(conflict !== undefined && mayKnow(claim, conflict.winner)
+      ? { conflictsWith: { namespace: conflict.winner.namespace, name: conflict.winner.name } }
+      : {}),
+  };
+  return {
+    verdict,
+    ...(isInTable ? { entry: buildEntry(claim, targets, entryTargets, served, platform) } : {}),
+    attachedTo: [...new Set(targets.flatMap(({ attachedTo }) => attachedTo ?? []))],
+  };
+}
+
+interface JudgedTarget {
+  readonly spec: TargetSpec;
+  readonly state: TargetState;
+  readonly isUsable: boolean;
+  readonly finding?: Finding;
+  readonly provider?: CompiledProvider;
+  /** Id of the Provider, where the target may name it. */
+  readonly attachedTo?: string;
+  readonly providerId: string;
+  /** Dialects it may be spoken to in, best first. */
+  readonly apis: readonly Api[];
+}
+
+function judgeTarget(
+  namespace: string,
+  spec: TargetSpec,
+  provider: CompiledProvider | undefined,
+  offered: readonly Api[],
+): JudgedTarget {
+  const ref = refOf(namespace, spec);
+  const providerId = `${ref.namespace}/${ref.name}`;
+  const use: TargetUse = { target: spec.name, namespace, provider: ref };
+  const none = { spec, isUsable: false, providerId, apis: [] };
+
+  const unresolved = refNotFound(use, provider !== undefined) ?? refNotPermitted(use, provider?.sharedWith);
+  if (unresolved !== undefined || provider === undefined) {
+    const state = unresolved?.reason === 'RefNotPermitted' ? 'RefNotPermitted' : 'RefNotFound';
+    return { ...none, state, ...(unresolved === undefined ? {} : { finding: unresolved }) };
+  }
+  const attached = { ...none, provider, attachedTo: providerId };
+  const notReady = providerNotReady(use, provider.entry !== undefined, provider.outOfService);
+  if (notReady !== undefined) return { ...attached, state: 'ProviderNotReady', finding: notReady };
+  const unsupported = targetUnsupported(use, spec.api, provider.apis, offered);
+  if (unsupported !== undefined) return { ...attached, state: 'Unsupported', finding: unsupported };
+  if (spec.weight === 0) return { ...attached, state: 'Drained' };
+  return {
+    ...attached,
+    state: 'Ready',
+    isUsable: true,
+    apis: spec.api === undefined ? provider.apis : [spec.api],
+  };
+}
+
+function whyOut({ spec, state, finding }: JudgedTarget): string {
+  return finding?.message ?? (state === 'Drained' ? `target ${spec.name} is drained by weight: 0` : '');
+}
+
+function canServe(target: JudgedTarget, api: Api): boolean {
+  return SERVED_BY[api].some((upstream) => target.apis.includes(upstream));
+}
+
+function acceptedCondition(fault: Finding | undefined, isSuspended: boolean): Condition {
+  if (fault !== undefined) return fails('Accepted', fault);
+  if (isSuspended) return holds('Accepted', 'Suspended', 'spec.suspended keeps it out of service');
+  return holds('Accepted', 'Accepted');
+}
+
+/** One bad target does not spoil a route that has others. */
+function referenceConditions(bad: readonly Finding[], usable: number): Condition[] {
+  const [first, ...rest] = bad;
+  if (first === undefined) return [holds('ResolvedRefs', 'ResolvedRefs')];
+  const finding = joined(first, rest);
+  if (usable === 0) return [fails('ResolvedRefs', finding)];
+  return [holds('ResolvedRefs', 'ResolvedRefs'), holds('Degraded', finding.reason, finding.message)];
+}
+
+function translatableCondition(
+  asked: readonly Api[],
+  served: readonly Api[],
+  usable: readonly JudgedTarget[],
+): Condition {
+  if (usable.length === 0) return notJudgedWithoutTarget('Translatable');
+  const impossible = dialectImpossible(asked, served);
+  if (impossible !== undefined) return fails('Translatable', impossible);
+  const through = served.flatMap((api) =>
+    usable
+      .filter((target) => canServe(target, api) && !target.apis.includes(api))
+      .map((target) => {
+        const upstream = SERVED_BY[api].find((candidate) => target.apis.includes(candidate));
+        return `${api} is served through ${upstream} at target ${target.spec.name}`;
+      }),
+  );
+  return through.length === 0
+    ? holds('Translatable', 'Native')
+    : holds('Translatable', 'Translated', through.join('; '));
+}
+
+function pricedCondition(targets: readonly TargetEntry[]): Condition {
+  if (targets.length === 0) return notJudgedWithoutTarget('Priced');
+  const unpriced = noPrice(targets.filter(({ price }) => price === null).map(({ name }) => name));
+  return unpriced === undefined ? holds('Priced', 'Priced') : fails('Priced', unpriced);
+}
+
+function notJudgedWithoutTarget(type: 'Translatable' | 'Priced'): Condition {
+  const message = 'not judged, because no target can be used; see the condition Accepted';
+  return { ...notEvaluated(type), message };
+}
+
+function buildTarget({ spec: routeSpec }: ModelRoute, { spec, providerId, apis }: JudgedTarget): TargetEntry {
+  return {
+    name: spec.name,
+    provider: providerId,
+    upstreamModel: spec.upstreamModel,
+    priority: spec.priority,
+    weight: spec.weight,
+    dialects: apis.map((api) => DIALECT_OF[api]),
+    price: priceOf(spec, routeSpec.pricing),
+    timeouts: buildTimeouts(spec.timeouts),
+    parameters: sortedMap(spec.parameters ?? {}),
+  };
+}
+
+function priceOf(target: TargetSpec, ofRoute: ModelRoute['spec']['pricing']): TargetEntry['price'] {
+  if (target.pricing !== undefined) return compilePrice(target.pricing, 'target');
+  return ofRoute === undefined ? null : compilePrice(ofRoute, 'route');
+}
+
+function buildEntry(
+  { route, ids, sharedWith, createdAt }: RouteClaim,
+  judged: readonly JudgedTarget[],
+  targets: readonly TargetEntry[],
+  served: readonly Api[],
+  platform: PlatformSettings,
+): RouteEntry {
+  const { spec, metadata } = route;
+  const { failover } = spec;
+  const [model = spec.model, ...aliases] = ids;
+  return {
+    id: `${metadata.namespace}/${metadata.name}`,
+    model,
+    aliases,
+    ...(spec.displayName === undefined ? {} : { displayName: spec.displayName }),
+    ...(spec.description === undefined ? {} : { description: spec.description }),
+    ownedBy: spec.ownedBy ?? ownerOf(metadata.namespace, judged, platform),
+    createdAt: createdAt === '' ? 0 : Math.floor(Date.parse(createdAt) / 1000),
+    visibility: spec.visibility,
+    sharedWith,
+    endpoints: served.map((api) => DIALECT_OF[api]),
+    capabilities: [...(spec.capabilities ?? [])].sort(compareText),
+    ...(spec.contextLength === undefined ? {} : { contextLength: spec.contextLength }),
+    ...(spec.maxOutputTokens === undefined ? {} : { maxOutputTokens: spec.maxOutputTokens }),
+    timeouts: buildTimeouts(spec.timeouts),
+    failover: {
+      retryOn: [...failover.retryOn].sort(compareText),
+      maxAttempts: failover.maxAttempts,
+      attemptsPerTarget: failover.attemptsPerTarget,
+      backoffBaseMs: toMs(failover.backoff.base),
+      backoffMaxMs: toMs(failover.backoff.max),
+      honorRetryAfter: failover.honorRetryAfter,
+    },
+    targets: [...targets].sort((a, b) => a.priority - b.priority || compareText(a.name, b.name)),
+  };
+}
+
+/** A tenant owns its models; a model of the platform belongs to the vendor that serves it first. */
+function ownerOf(namespace: string, judged: readonly JudgedTarget[], platform: PlatformSettings): string {
+  if (!platform.platformNamespaces.includes(namespace)) return namespace;
+  // Of all targets, not of the usable ones: an outage must not change who owns a model.
+  const first = judged.toSorted(
+    (a, b) => a.spec.priority - b.spec.priority || compareText(a.spec.name, b.spec.name),
+  );
+  return first.find(({ provider }) => (provider?.ownedBy ?? '') !== '')?.provider?.ownedBy ?? namespace;
+}
+
+function buildTimeouts(timeouts: OwnTimeouts | undefined): Timeouts {
+  const { connect, firstEvent, lastFirstEvent, liveness, progress, total, clientWrite } = timeouts ?? {};
+  return {
+    ...(connect === undefined ? {} : { connectMs: toMs(connect) }),
+    ...(firstEvent === undefined ? {} : { firstEventMs: toMs(firstEvent) }),
+    ...(lastFirstEvent === undefined ? {} : { lastFirstEventMs: toMs(lastFirstEvent) }),
+    ...(liveness === undefined ? {} : { livenessMs: toMs(liveness) }),
+    ...(progress === undefined ? {} : { progressMs: toMs(progress) }),
+    ...(total === undefined ? {} : { totalMs: toMs(total) }),
+    ...(clientWrite === undefined ? {} : { clientWriteMs: toMs(clientWrite) }),
+  };
+}

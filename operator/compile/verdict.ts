@@ -1,0 +1,95 @@
+// What do we tell the user about one object? Its conditions, and the details that its status shows.
+//
+// Programmed, Ready and Healthy are not here: they depend on the gateway pods, which the compile does not see.
+
+import type { ConditionType, Reason } from '../resources/conditions.ts';
+import type { ModelRouteStatus } from '../resources/model-route.ts';
+import type { ProviderStatus } from '../resources/provider.ts';
+
+export interface Condition {
+  readonly type: ConditionType;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: Reason;
+  /** The thing, the fact and the way out. Empty where all is well. */
+  readonly message: string;
+}
+
+interface VerdictBase {
+  readonly namespace: string;
+  readonly name: string;
+  /** metadata.generation that was judged. */
+  readonly generation?: number;
+  readonly conditions: readonly Condition[];
+  /** True where the table carries this object. */
+  readonly isInTable: boolean;
+}
+
+export type KeyState = NonNullable<ProviderStatus['keys']>[number]['state'];
+export type TargetState = NonNullable<ModelRouteStatus['targets']>[number]['state'];
+
+export interface ProviderVerdict extends VerdictBase {
+  readonly kind: 'Provider';
+  readonly endpoint?: string;
+  readonly attachedRoutes: number;
+  readonly keys: readonly {
+    readonly name: string;
+    readonly state: KeyState;
+    readonly fingerprint?: string;
+    readonly message?: string;
+  }[];
+}
+
+export interface ModelRouteVerdict extends VerdictBase {
+  readonly kind: 'ModelRoute';
+  /** "1/2": targets that can be used, of all. */
+  readonly readyTargets: string;
+  readonly targets: readonly {
+    readonly name: string;
+    readonly state: TargetState;
+    readonly message?: string;
+  }[];
+  /** The older ModelRoute that holds the id; only where this namespace may know of it. */
+  readonly conflictsWith?: { readonly namespace: string; readonly name: string };
+}
+
+export interface ApiKeyVerdict extends VerdictBase {
+  readonly kind: 'ApiKey';
+  /** The Secret with the key; absent with imports. */
+  readonly secretName?: string;
+  /** True where that Secret does not exist and the operator shall write it. */
+  readonly needsSecret: boolean;
+  readonly keyHint?: string;
+  readonly versions: readonly {
+    readonly fingerprint: string;
+    readonly state: 'Active' | 'Expired';
+    readonly notAfter?: string;
+  }[];
+  /** When the last key stops working. */
+  readonly expiresAt?: string;
+}
+
+export type Verdict = ProviderVerdict | ModelRouteVerdict | ApiKeyVerdict;
+
+/** One violation: the reason that names it, and the sentence for the user. */
+export interface Finding {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+export function holds(type: ConditionType, reason: Reason, message = ''): Condition {
+  return { type, status: 'True', reason, message };
+}
+
+export function fails(type: ConditionType, finding: Finding): Condition {
+  return { type, status: 'False', ...finding };
+}
+
+export function notEvaluated(type: ConditionType): Condition {
+  const message = 'not judged, because the object is not accepted; see the condition Accepted';
+  return { type, status: 'Unknown', reason: 'NotEvaluated', message };
+}
+
+/** Several findings as one: the reason of the first, all the sentences. */
+export function joined(first: Finding, rest: readonly Finding[]): Finding {
+  return { reason: first.reason, message: [first, ...rest].map(({ message }) => message).join('; ') };
+}

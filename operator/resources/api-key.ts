@@ -1,0 +1,300 @@
+// What can a user say about a caller? The ApiKey: who it is, what it may call, how much, until when.
+
+import { z } from 'zod';
+import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
+import { durationField, toMs } from './duration.ts';
+import {
+  commonStatus,
+  dataKeySchema,
+  limitsSchema,
+  objectNameSchema,
+  programmedSchema,
+  timeSchema,
+} from './fields.ts';
+import { listMap, listSet, stringMap } from './lists.ts';
+import type { ObjectMeta } from './metadata.ts';
+import { type Parsed, parseResource } from './parse.ts';
+import { defineResource } from './resource.ts';
+import { withRules } from './rule.ts';
+
+const ownerSchema = z.strictObject({
+  name: z.string().max(128).optional().describe('A person or a program.'),
+  email: z
+    .string()
+    .max(254)
+    .regex(/^[^@\s]+@[^@\s]+$/, 'must be an e-mail address')
+    .optional()
+    .describe('Whom to write to.'),
+  team: z.string().max(128).optional().describe('A team or a cost centre.'),
+});
+
+const secretSchema = z.strictObject({
+  name: objectNameSchema
+    .optional()
+    .describe(
+      'Name of the Secret that the key is written to; default: `<metadata.name>-key`. Never changes.',
+    ),
+  key: dataKeySchema
+    .default('apiKey')
+    .describe('Key in the data of that Secret. `baseURL` is written beside it.'),
+  labels: stringMap({ entriesMax: 32, valueMax: 63 }).optional().describe('Labels to put on that Secret.'),
+  annotations: stringMap({ entriesMax: 32, valueMax: 4096 })
+    .optional()
+    .describe('Annotations to put on that Secret.'),
+  retain: z
+    .boolean()
+    .default(false)
+    .describe('Keep the Secret when the ApiKey is deleted; the key in it is dead then.'),
+});
+
+const importSchema = z.strictObject({
+  sha256: z
+    .string()
+    .min(64)
+    .max(64)
+    .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 as 64 lower-case hex digits')
+    .describe(
+      'SHA-256 of a whole key that was made elsewhere. The key must begin with the key prefix of this installation ' +
+        'and hold at least 128 random bits: its hash is not salted.',
+    ),
+  hint: z
+    .string()
+    .max(32)
+    .regex(/^[!-~…]*$/, 'must be printable, without spaces')
+    .optional()
+    .describe('How people recognise the key: its prefix and its last four characters, never more.'),
+  notAfter: timeSchema
+    .optional()
+    .describe('When this key stops working; two entries that overlap make a rotation.'),
+});
+
+const rotationSchema = withRules(
+  z.strictObject({
+    interval: durationField('1h', '87600h').optional().describe('Make a new key this often.'),
+    overlap: durationField('0s', '8760h')
+      .default('24h')
+      .describe('How long the old key works on beside the new one.'),
+    trigger: z.string().max(64).optional().describe('Any text; a change of it makes a new key now.'),
+  }),
+  [
+    {
+      cel: '!has(self.interval) || duration(self.overlap) < duration(self.interval)',
+      message: 'overlap must be shorter than interval',
+      check: (rotation) =>
+        rotation.interval === undefined || toMs(rotation.overlap) < toMs(rotation.interval),
+    },
+  ],
+);
+
+const modelPatternSchema = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(
+    /^(\*|[A-Za-z0-9][A-Za-z0-9._:@+/-]*\*?)$/,
+    'must be a model id, or the beginning of one with a "*" at its end',
+  );
+
+const budgetSchema = z.strictObject({
+  period: z
+    .enum(['Day', 'Week', 'Month', 'Total'])
+    .describe('Calendar period in UTC; weeks begin on Monday.'),
+  limit: withRules(z.string().max(16), [
+    {
+      cel: "self.matches('^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$')",
+      message: 'must be dollars as a decimal string such as "100.00"',
+      check: (value) => /^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$/.test(value),
+    },
+  ]).describe('Dollars that may be spent in one period.'),
+  currency: z.enum(['USD']).default('USD').describe('Currency of limit.'),
+  action: z
+    .enum(['Block', 'Warn'])
+    .default('Block')
+    .describe('Block: refuse further calls, 402 on messages and 429 elsewhere. Warn: only say so.'),
+  warnPercent: z
+    .int32()
+    .min(1)
+    .max(100)
+    .default(80)
+    .describe('Share of the limit at which a warning is given.'),
+});
+
+/** CEL for the name of the Secret, or '' where none is given: the field is optional, so it is compared from above. */
+function secretNameIn(object: string): string {
+  return `(has(${object}.secret) && has(${object}.secret.name) ? ${object}.secret.name : '')`;
+}
+
+export const apiKeySpecSchema = withRules(
+  z.strictObject({
+    displayName: z.string().max(128).optional().describe('Name for people.'),
+    owner: ownerSchema.optional().describe('Whose key it is; copied to the ledger.'),
+    disabled: z
+      .boolean()
+      .default(false)
+      .describe('The key stops working at once, on all pods, and the object stays.'),
+    expiresAt: timeSchema
+      .optional()
+      .describe('When the key stops working. Every gateway looks at its own clock for this.'),
+    secret: secretSchema.optional().describe('The Secret that the operator writes the key to.'),
+    imports: listMap(importSchema, 'sha256', 4)
+      .optional()
+      .describe('Keys made elsewhere, by their hash. With imports, no key is made and no Secret is written.'),
+    rotation: rotationSchema.optional().describe('When a new key takes the place of the old one.'),
+    models: z
+      .strictObject({
+        allow: listSet(modelPatternSchema.describe('A model id, or a beginning with "*".'), 64)
+          .optional()
+          .describe('Models the key may call; left out or empty: all that its namespace can see.'),
+        deny: listSet(modelPatternSchema.describe('A model id, or a beginning with "*".'), 64)
+          .optional()
+          .describe('Models the key may not call, even if allowed.'),
+      })
+      .optional()
+      .describe('Which of the visible models the key may call.'),
+    limits: limitsSchema.optional().describe('Limits of this key, all pods together.'),
+    budgets: listMap(budgetSchema, 'period', 4).optional().describe('How much the key may spend.'),
+    metadata: stringMap({ entriesMax: 16, valueMax: 256 })
+      .optional()
+      .describe('Attributes for the ledger, spans and metrics.'),
+  }),
+  [
+    {
+      cel: `${secretNameIn('self')} == ${secretNameIn('oldSelf')}`,
+      message: 'secret.name cannot be changed; create a new ApiKey instead',
+      check: 'needs-old-object',
+    },
+    {
+      // has() is true of an empty list, hence the size.
+      cel: '!has(self.rotation) || !has(self.imports) || size(self.imports) == 0',
+      message: 'rotation is not possible with imports: a key made elsewhere is rotated there',
+      check: (spec) => spec.rotation === undefined || (spec.imports ?? []).length === 0,
+    },
+  ],
+);
+export type ApiKeySpec = z.infer<typeof apiKeySpecSchema>;
+
+const count = () => z.int().min(0).optional();
+
+export const apiKeyStatusSchema = z.object({
+  ...commonStatus,
+  secretName: z.string().max(253).optional().describe('Secret that holds the key.'),
+  keyHint: z.string().max(64).optional().describe('Prefix and last four characters of the key.'),
+  versions: listMap(
+    z.object({
+      id: z.int().min(1).describe('Counts up with every new key.'),
+      fingerprint: z.string().max(16).describe('First 16 hex digits of the SHA-256 of the key.'),
+      state: z.enum(['Active', 'Retiring', 'Expired']).describe('Whether it works, and whether for long.'),
+      createdAt: timeSchema.optional().describe('When it was made.'),
+      notAfter: timeSchema.optional().describe('When it stops working.'),
+    }),
+    'id',
+    16,
+  )
+    .optional()
+    .describe('The keys that this object stands for.'),
+  observedTrigger: z.string().max(64).optional().describe('The rotation trigger that was acted on last.'),
+  expiresAt: z.string().max(64).optional().describe('When the last key stops working.'),
+  nextRotationAt: z.string().max(64).optional().describe('When the next key is made.'),
+  usage: z
+    .object({
+      observedAt: timeSchema.optional().describe('When this was read from the ledger.'),
+      lastUsedAt: timeSchema.optional().describe('When the key was last used.'),
+      spend: z.string().max(32).optional().describe('Dollars spent in the longest budget period.'),
+      periods: listMap(
+        z.object({
+          period: z.enum(['Day', 'Week', 'Month', 'Total']).describe('Which period.'),
+          start: timeSchema.optional().describe('When it began.'),
+          spend: z.string().max(32).optional().describe('Dollars spent in it.'),
+          limit: z.string().max(32).optional().describe('Dollars that may be spent in it.'),
+          requests: count().describe('Requests in it.'),
+          inputTokens: count().describe('Input tokens in it, cached ones included.'),
+          cachedInputTokens: count().describe('Input tokens in it that came from a cache.'),
+          outputTokens: count().describe('Output tokens in it.'),
+        }),
+        'period',
+        4,
+      )
+        .optional()
+        .describe('Use in every budget period.'),
+    })
+    .optional()
+    .describe('A slow report of what the ledger knows; never the ledger itself.'),
+  programmed: programmedSchema.optional().describe('Where the present form is running.'),
+});
+export type ApiKeyStatus = z.infer<typeof apiKeyStatusSchema>;
+
+export interface ApiKey {
+  readonly apiVersion: 'penstock.dev/v1alpha1';
+  readonly kind: 'ApiKey';
+  readonly metadata: ObjectMeta;
+  readonly spec: ApiKeySpec;
+  readonly status?: ApiKeyStatus;
+}
+
+export const apiKeyResource = defineResource({
+  kind: 'ApiKey',
+  plural: 'apikeys',
+  shortName: 'akey',
+  description: 'A caller: the key it shows, the models it may call, and how much it may use.',
+  spec: apiKeySpecSchema,
+  status: apiKeyStatusSchema,
+  nameRule: {
+    cel: 'size(self.metadata.name) <= 200',
+    message: 'the name must have at most 200 characters, so that the name of its Secret fits',
+    check: (name) => name.length <= 200,
+  },
+  columns: [
+    conditionColumn('Ready'),
+    { name: 'Hint', type: 'string', jsonPath: '.status.keyHint', description: 'How to recognise the key.' },
+    { name: 'Owner', type: 'string', jsonPath: '.spec.owner.name', description: 'Whose key it is.' },
+    {
+      name: 'Spend',
+      type: 'string',
+      jsonPath: '.status.usage.spend',
+      description: 'Dollars spent in the longest period.',
+    },
+    {
+      name: 'Last-Used',
+      type: 'date',
+      jsonPath: '.status.usage.lastUsedAt',
+      description: 'Time since the last call.',
+    },
+    {
+      name: 'Disabled',
+      type: 'boolean',
+      jsonPath: '.spec.disabled',
+      description: 'Switched off.',
+      priority: 1,
+    },
+    {
+      name: 'Team',
+      type: 'string',
+      jsonPath: '.spec.owner.team',
+      description: 'Team of the owner.',
+      priority: 1,
+    },
+    {
+      name: 'Expires',
+      type: 'string',
+      jsonPath: '.status.expiresAt',
+      description: 'When it stops working.',
+      priority: 1,
+    },
+    {
+      name: 'Rotates',
+      type: 'string',
+      jsonPath: '.status.nextRotationAt',
+      description: 'When the next key is made.',
+      priority: 1,
+    },
+    podsColumn,
+    reasonColumn,
+    ageColumn,
+  ],
+  selectableFields: ['.spec.disabled', '.spec.owner.team'],
+});
+
+/** Turns unknown data, as read from the API server or a file, into an ApiKey with its defaults. */
+export function parseApiKey(value: unknown): Parsed<ApiKey> {
+  return parseResource<ApiKey>(apiKeyResource, value);
+}

@@ -1,0 +1,42 @@
+// Which columns does `kubectl get` show?
+
+export interface Column {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'boolean' | 'date';
+  readonly jsonPath: string;
+  readonly description: string;
+  /** 1: only with `-o wide`. */
+  readonly priority?: 1;
+}
+
+export function conditionColumn(type: string): Column {
+  return {
+    name: type,
+    type: 'string',
+    jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
+    description: `Status of the condition ${type}.`,
+  };
+}
+
+export const podsColumn: Column = {
+  name: 'Pods',
+  type: 'string',
+  jsonPath: '.status.programmed.pods',
+  description: 'Gateway pods that run the present form, of all that are ready.',
+  priority: 1,
+};
+
+export const reasonColumn: Column = {
+  name: 'Reason',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+  description: 'Reason of the condition Ready.',
+  priority: 1,
+};
+
+export const ageColumn: Column = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+  description: 'Time since the object was made.',
+};

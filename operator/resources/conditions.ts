@@ -1,0 +1,246 @@
+// What can a condition say? Every type and every reason, one sentence each; they are API.
+
+import type { Kind } from './resource.ts';
+
+interface ConditionFacts {
+  readonly kinds: readonly Kind[];
+  /** `always`: there from the first run on. `when-true`: only there while it holds. */
+  readonly shown: 'always' | 'when-true';
+  readonly text: string;
+}
+
+const ALL: readonly Kind[] = ['Provider', 'ModelRoute', 'ApiKey'];
+
+export const CONDITIONS = {
+  Accepted: {
+    kinds: ALL,
+    shown: 'always',
+    text: 'The object itself is right: every field is understood, acts in this version, and is allowed in its namespace.',
+  },
+  ResolvedRefs: {
+    kinds: ['Provider', 'ModelRoute'],
+    shown: 'always',
+    text: 'What the object refers to is there and may be used: Secrets and the address of a Provider, Providers of a ModelRoute.',
+  },
+  Healthy: {
+    kinds: ['Provider'],
+    shown: 'always',
+    text: 'The upstream answers. It is left out of Ready: an outage elsewhere is no fault of this object.',
+  },
+  Translatable: {
+    kinds: ['ModelRoute'],
+    shown: 'always',
+    text: 'Every dialect in which the model is offered can be served by a target.',
+  },
+  Priced: {
+    kinds: ['ModelRoute'],
+    shown: 'always',
+    text: 'Every usable target has a price.',
+  },
+  Issued: {
+    kinds: ['ApiKey'],
+    shown: 'always',
+    text: 'There is a key for this object.',
+  },
+  Programmed: {
+    kinds: ALL,
+    shown: 'always',
+    text: 'Every ready gateway pod runs the present form of the object.',
+  },
+  Ready: {
+    kinds: ALL,
+    shown: 'always',
+    text: 'Accepted, with its references resolved (or its key issued), and Programmed.',
+  },
+  Degraded: {
+    kinds: ['Provider', 'ModelRoute'],
+    shown: 'when-true',
+    text: 'The object works, but not all of it.',
+  },
+  Stalled: {
+    kinds: ['Provider'],
+    shown: 'when-true',
+    text: 'Nothing will change until somebody edits the object.',
+  },
+  Conflicted: {
+    kinds: ['ModelRoute', 'ApiKey'],
+    shown: 'when-true',
+    text: 'Another object claims the same model id or the same key.',
+  },
+  Disabled: { kinds: ['ApiKey'], shown: 'when-true', text: 'The key is switched off by spec.disabled.' },
+  Expired: {
+    kinds: ['ApiKey'],
+    shown: 'when-true',
+    text: 'The key has reached its end; it no longer works.',
+  },
+  ExpiringSoon: { kinds: ['ApiKey'], shown: 'when-true', text: 'The key stops working within 7 days.' },
+  BudgetExhausted: {
+    kinds: ['ApiKey'],
+    shown: 'when-true',
+    text: 'A budget with the action Block is used up.',
+  },
+} as const satisfies Record<string, ConditionFacts>;
+
+export type ConditionType = keyof typeof CONDITIONS;
+
+interface ReasonFacts {
+  readonly conditions: readonly ConditionType[];
+  readonly text: string;
+}
+
+export const REASONS = {
+  Accepted: { conditions: ['Accepted'], text: 'Nothing is wrong with the object.' },
+  Suspended: {
+    conditions: ['Accepted'],
+    text: 'Nothing is wrong with the object, and spec.suspended keeps it out of service.',
+  },
+  Invalid: {
+    conditions: ['Accepted'],
+    text: 'A field is missing, unknown or out of bounds; the message names each one.',
+  },
+  UnsupportedValue: {
+    conditions: ['Accepted'],
+    text: 'A field or value does not act in this version (or not for this type); remove it.',
+  },
+  NotPermitted: {
+    conditions: ['Accepted'],
+    text: 'Something only platform namespaces may ask for: sharing with other namespaces, or visibility Public.',
+  },
+  ReservedPrefix: {
+    conditions: ['Accepted'],
+    text: 'A model id begins with the service prefix, and the namespace is not one of the platform.',
+  },
+  ModelConflict: {
+    conditions: ['Accepted', 'Conflicted'],
+    text: 'An older ModelRoute holds the same model id for some of the same callers.',
+  },
+  NoUsableTarget: {
+    conditions: ['Accepted'],
+    text: 'No target of the ModelRoute can be used; status.targets says why for each.',
+  },
+  DigestConflict: {
+    conditions: ['Accepted', 'Conflicted'],
+    text: 'Two ApiKeys stand for the same key; it goes on working for the older one alone.',
+  },
+  ResolvedRefs: { conditions: ['ResolvedRefs'], text: 'Everything referred to is there and may be used.' },
+  SecretNotFound: {
+    conditions: ['ResolvedRefs', 'Degraded'],
+    text: 'A Secret does not exist in the namespace of the Provider.',
+  },
+  SecretNotOptedIn: {
+    conditions: ['ResolvedRefs', 'Degraded'],
+    text: 'A Secret lacks the label by which its owner lends it to Providers.',
+  },
+  SecretTypeNotAllowed: {
+    conditions: ['ResolvedRefs', 'Degraded'],
+    text: 'A Secret is of a type made for something else, such as a service account token or a TLS key.',
+  },
+  KeyNotFound: {
+    conditions: ['ResolvedRefs', 'Degraded'],
+    text: 'A Secret has no such key, or it is empty.',
+  },
+  SecretValueInvalid: {
+    conditions: ['ResolvedRefs', 'Degraded'],
+    text: 'The value in a Secret cannot stand in an HTTP header.',
+  },
+  HostNotAllowed: {
+    conditions: ['ResolvedRefs', 'Degraded'],
+    text: 'A Secret is not bound to the host of the Provider, so its value is not sent there.',
+  },
+  EndpointNotAllowed: {
+    conditions: ['ResolvedRefs'],
+    text: 'The address of the Provider is one that its namespace may not reach.',
+  },
+  NoUsableKey: {
+    conditions: ['ResolvedRefs'],
+    text: 'Every key of the Provider is disabled or drained.',
+  },
+  RefNotFound: {
+    conditions: ['ResolvedRefs', 'Degraded'],
+    text: 'A Provider does not exist in the namespace of the ModelRoute.',
+  },
+  RefNotPermitted: {
+    conditions: ['ResolvedRefs', 'Degraded'],
+    text: 'A Provider of another namespace does not exist there, or does not allow this one.',
+  },
+  ProviderNotReady: {
+    conditions: ['ResolvedRefs', 'Degraded'],
+    text: 'A Provider is there, but suspended, not accepted or without a usable key.',
+  },
+  TargetUnsupported: {
+    conditions: ['Degraded', 'ResolvedRefs'],
+    text: 'A target cannot be spoken to in a dialect that serves the ModelRoute.',
+  },
+  Native: {
+    conditions: ['Translatable'],
+    text: 'Every dialect offered is the own dialect of some target.',
+  },
+  Translated: {
+    conditions: ['Translatable'],
+    text: 'Some dialect offered is served through another one; the message names it.',
+  },
+  DialectImpossible: {
+    conditions: ['Translatable'],
+    text: 'A dialect in spec.apis cannot be served by any usable target.',
+  },
+  Priced: { conditions: ['Priced'], text: 'Every usable target has a price.' },
+  NoPrice: {
+    conditions: ['Priced'],
+    text: 'A usable target has no price; its tokens are recorded, their cost stays unknown.',
+  },
+  NotEvaluated: {
+    conditions: ['ResolvedRefs', 'Translatable', 'Priced', 'Issued'],
+    text: 'Not judged, because the object is not accepted.',
+  },
+  SecretCreated: { conditions: ['Issued'], text: 'The key is in its Secret.' },
+  SecretPending: {
+    conditions: ['Issued'],
+    text: 'The Secret with the key does not exist yet; the operator writes it.',
+  },
+  SecretTaken: {
+    conditions: ['Issued'],
+    text: "A Secret of that name is there that is not this ApiKey's; it is never overwritten.",
+  },
+  KeyMalformed: {
+    conditions: ['Issued'],
+    text: 'What stands in the Secret is no key of this installation; delete the Secret to get a new one.',
+  },
+  Imported: { conditions: ['Issued'], text: 'The keys were made elsewhere and are known by their hash.' },
+  DisabledBySpec: { conditions: ['Disabled'], text: 'spec.disabled is true.' },
+  PastExpiry: { conditions: ['Expired'], text: 'spec.expiresAt, or notAfter of every import, has passed.' },
+  NearExpiry: {
+    conditions: ['ExpiringSoon'],
+    text: 'The last key of this object stops working within 7 days.',
+  },
+  BudgetExhausted: { conditions: ['BudgetExhausted'], text: 'The spend of a period has reached its limit.' },
+  Healthy: { conditions: ['Healthy'], text: 'Every gateway pod that used the upstream finds it working.' },
+  PartiallyHealthy: {
+    conditions: ['Healthy'],
+    text: 'Some gateway pods find the upstream working, some do not.',
+  },
+  Unhealthy: { conditions: ['Healthy'], text: 'No gateway pod finds the upstream working.' },
+  AuthenticationFailed: { conditions: ['Healthy'], text: 'The upstream refuses every key.' },
+  NoTraffic: { conditions: ['Healthy'], text: 'Nothing is known: no call was made yet.' },
+  Programmed: {
+    conditions: ['Programmed', 'Ready'],
+    text: 'Every ready gateway pod runs the present form.',
+  },
+  Pending: {
+    conditions: ['Programmed', 'Ready'],
+    text: 'Some ready gateway pod does not run the present form yet.',
+  },
+  Pinned: {
+    conditions: ['Programmed', 'Ready'],
+    text: 'The table is pinned to an older generation by hand.',
+  },
+  NotProgrammed: {
+    conditions: ['Programmed', 'Ready'],
+    text: 'The object is not part of the table; its other conditions say why.',
+  },
+  LastKnownGood: {
+    conditions: ['Degraded'],
+    text: 'The object is wrong as it stands now; its last good form goes on serving for a while.',
+  },
+} as const satisfies Record<string, ReasonFacts>;
+
+export type Reason = keyof typeof REASONS;

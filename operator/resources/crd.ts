@@ -1,0 +1,171 @@
+// How does a kind look to the API server? Our schemas as a CustomResourceDefinition.
+//
+// zod gives OpenAPI 3.0 that is nearly structural; what Kubernetes refuses or would warn about is taken
+// out here. What it cannot give (rules, list types) travels in the metadata of the schemas.
+
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { API_GROUP, API_VERSION } from './metadata.ts';
+import { type Resource, rootRules } from './resource.ts';
+import type { CelRule } from './rule.ts';
+
+/** The part of a structural schema that we write. */
+export interface CrdSchema {
+  readonly type: 'object' | 'array' | 'string' | 'integer' | 'boolean';
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, CrdSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: CrdSchema;
+  readonly items?: CrdSchema;
+  readonly enum?: readonly string[];
+  readonly default?: unknown;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly 'x-kubernetes-validations'?: readonly CelRule[];
+  readonly 'x-kubernetes-list-type'?: 'map' | 'set' | 'atomic';
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-map-type'?: 'atomic';
+  readonly 'x-kubernetes-preserve-unknown-fields'?: true;
+}
+
+const TEXTS = {
+  apiVersion: `Version of this form of the object: ${API_GROUP}/${API_VERSION}.`,
+  kind: 'Kind of the object.',
+  metadata: 'Standard metadata of a Kubernetes object.',
+  spec: 'What is wanted.',
+  status: 'What is; written by the operator alone.',
+};
+
+/** The CRD of a resource as YAML, with the version of the bundle it belongs to. */
+export function crdYaml(resource: Resource, bundleVersion: string): string {
+  const text = stringify(crd(resource, bundleVersion), { lineWidth: 0, aliasDuplicateObjects: false });
+  return `# Generated from operator/resources by \`npm run generate\`; do not edit.\n${text}`;
+}
+
+export function crd(resource: Resource, bundleVersion: string) {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: {
+      name: `${resource.plural}.${API_GROUP}`,
+      annotations: { 'penstock.dev/bundle-version': bundleVersion },
+    },
+    spec: {
+      group: API_GROUP,
+      scope: 'Namespaced',
+      names: {
+        kind: resource.kind,
+        listKind: `${resource.kind}List`,
+        plural: resource.plural,
+        singular: resource.kind.toLowerCase(),
+        shortNames: [resource.shortName],
+        categories: ['penstock'],
+      },
+      versions: [
+        {
+          name: API_VERSION,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: rootSchema(resource) },
+          subresources: { status: {} },
+          additionalPrinterColumns: resource.columns,
+          selectableFields: resource.selectableFields.map((jsonPath) => ({ jsonPath })),
+        },
+      ],
+    },
+  };
+}
+
+/** The whole object as the API server checks it. */
+export function rootSchema(resource: Resource): CrdSchema {
+  const rules = rootRules(resource);
+  return {
+    type: 'object',
+    description: resource.description,
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string', description: TEXTS.apiVersion },
+      kind: { type: 'string', description: TEXTS.kind },
+      metadata: { type: 'object', description: TEXTS.metadata },
+      spec: { description: TEXTS.spec, ...structural(resource.spec) },
+      status: { description: TEXTS.status, ...structural(resource.status) },
+    },
+    ...(rules.length > 0 ? { 'x-kubernetes-validations': rules } : {}),
+  };
+}
+
+/** A zod schema as a structural schema. */
+export function structural(schema: z.ZodType): CrdSchema {
+  return clean(z.toJSONSchema(schema, { io: 'input', target: 'openapi-3.0' }));
+}
+
+const KEPT = [
+  'description',
+  'type',
+  'format',
+  'enum',
+  'default',
+  'pattern',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'maxProperties',
+  'x-kubernetes-list-type',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-map-type',
+  'x-kubernetes-preserve-unknown-fields',
+  'x-kubernetes-validations',
+] as const;
+const HANDLED = ['$schema', 'properties', 'required', 'additionalProperties', 'items'];
+
+/**
+ * @throws {TypeError} on a keyword that a structural schema cannot hold: a schema uses a zod construct
+ *   which Kubernetes has no word for, and dropping it would leave a rule unchecked.
+ */
+function clean(node: unknown): CrdSchema {
+  if (!isObject(node) || typeof node.type !== 'string') {
+    throw new TypeError(`no structural schema: every level needs one type, here is ${JSON.stringify(node)}`);
+  }
+  const stray = Object.keys(node).filter(
+    (key) => !HANDLED.includes(key) && !KEPT.some((kept) => kept === key),
+  );
+  if (stray.length > 0)
+    throw new TypeError(`no structural schema: ${stray.join(', ')} in ${JSON.stringify(node)}`);
+
+  const result: Record<string, unknown> = {};
+  for (const key of KEPT) if (node[key] !== undefined) result[key] = node[key];
+  if (node.type === 'integer' && result.format === undefined) result.format = integerFormat(node);
+  if (Array.isArray(node.required) && node.required.length > 0) result.required = node.required;
+  if (isObject(node.properties) && Object.keys(node.properties).length > 0) {
+    result.properties = Object.fromEntries(
+      Object.entries(node.properties).map(([name, child]) => [name, clean(child)]),
+    );
+  }
+  // `false` (strict objects) excludes `properties` there; pruning and strict field validation do its work.
+  // Beside preserve-unknown-fields it says nothing more.
+  const open = node['x-kubernetes-preserve-unknown-fields'] === true;
+  if (isObject(node.additionalProperties) && !open) {
+    result.additionalProperties = clean(node.additionalProperties);
+  }
+  if (node.items !== undefined) result.items = clean(node.items);
+  // Checked above: `type` is there, and nothing but members of CrdSchema.
+  return result as unknown as CrdSchema;
+}
+
+function integerFormat(node: Readonly<Record<string, unknown>>): string {
+  return typeof node.maximum === 'number' && node.maximum <= 2 ** 31 - 1 ? 'int32' : 'int64';
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,203 @@
+// Which small shapes do several kinds share?
+
+import { z } from 'zod';
+import { durationField } from './duration.ts';
+import { atomicList, defaulted, listMap, refObject, stringMap } from './lists.ts';
+import { withRules } from './rule.ts';
+
+/** The dialects of the API, as users write them. */
+export const apiSchema = z.enum(['ChatCompletions', 'Messages', 'Responses', 'Completions']);
+export type Api = z.infer<typeof apiSchema>;
+
+/** Name of an entry in one of our lists: a DNS label, so that it fits into ids, metrics and paths. */
+export const entryNameSchema = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be a lower-case DNS label such as eu-1');
+
+export const objectNameSchema = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'must be a lower-case DNS name such as openai-keys');
+
+export const namespaceNameSchema = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be a lower-case DNS label such as team-a');
+
+export const dataKeySchema = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^[-._a-zA-Z0-9]+$/, 'must be a key of a Secret: letters, digits, ".", "-" and "_"');
+
+/** One value of a Secret. There is no namespace: a Secret serves only its own. */
+export const secretKeyRefSchema = refObject({
+  name: objectNameSchema.describe("Name of a Secret in this object's own namespace."),
+  key: dataKeySchema.describe('Key in the data of that Secret.'),
+});
+
+const label = z.string().max(63);
+
+/** A Kubernetes label selector, with bounds. An empty selector selects everything. */
+const labelSelectorSchema = z.strictObject({
+  matchLabels: stringMap({ entriesMax: 16, valueMax: 63 })
+    .optional()
+    .describe('Labels that must be there with exactly these values.'),
+  matchExpressions: atomicList(
+    z.strictObject({
+      key: z.string().min(1).max(317).describe('Label key.'),
+      operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).describe('How the label is compared.'),
+      values: atomicList(label.describe('A label value.'), 64)
+        .optional()
+        .describe('Values for In and NotIn; left out for Exists and DoesNotExist.'),
+    }),
+    16,
+  )
+    .optional()
+    .describe('Requirements that must all hold.'),
+});
+export type LabelSelector = z.infer<typeof labelSelectorSchema>;
+
+/** Consent of the owner: which other namespaces may use an object. */
+export function allowedNamespacesField(whose: string) {
+  const schema = withRules(
+    z.strictObject({
+      from: z
+        .enum(['Same', 'All', 'Selector'])
+        .default('Same')
+        .describe(
+          'Same: only the own namespace. All: every namespace. Selector: the namespaces that `selector` picks. ' +
+            'Anything but Same is for platform namespaces.',
+        ),
+      selector: labelSelectorSchema
+        .optional()
+        .describe('Picks namespaces by their labels; needed for, and only allowed with, `from: Selector`.'),
+    }),
+    [
+      {
+        cel: "(self.from == 'Selector') == has(self.selector)",
+        message: 'selector must be set if, and only if, from is Selector',
+        check: (value) => (value.from === 'Selector') === (value.selector !== undefined),
+      },
+    ],
+  );
+  return defaulted(schema).describe(whose);
+}
+export type AllowedNamespaces = z.infer<ReturnType<typeof allowedNamespacesField>>;
+
+/** Allowed range, default and meaning of every timer of an upstream call. */
+const TIMERS = {
+  connect: ['50ms', '1m', '3s', 'Time to open the connection, TLS included.'],
+  firstEvent: [
+    '50ms',
+    '1h',
+    '12s',
+    'Time from sending the request to the first event, while another candidate is left.',
+  ],
+  lastFirstEvent: ['50ms', '1h', '60s', 'The same, when no other candidate is left.'],
+  liveness: ['50ms', '1h', '30s', 'Longest time without a single byte from the upstream.'],
+  progress: ['50ms', '1h', '120s', 'Longest time with bytes, but without an event that carries content.'],
+  total: ['100ms', '24h', '600s', 'Deadline of the whole request, all attempts together.'],
+  clientWrite: ['50ms', '1h', '60s', 'Longest time a client may take to accept what was written to it.'],
+} as const satisfies Record<string, readonly [string, string, string, string]>;
+
+const timer = (name: keyof typeof TIMERS) => durationField(TIMERS[name][0], TIMERS[name][1]);
+const timerText = (name: keyof typeof TIMERS) => TIMERS[name][3];
+const baseTimer = (name: keyof typeof TIMERS) =>
+  timer(name).default(TIMERS[name][2]).describe(timerText(name));
+const ownTimer = (name: keyof typeof TIMERS) => timer(name).optional().describe(timerText(name));
+
+/** The timers of a Provider: where nothing nearer says otherwise, these hold. */
+export const baseTimeoutsSchema = z.strictObject({
+  connect: baseTimer('connect'),
+  firstEvent: baseTimer('firstEvent'),
+  lastFirstEvent: baseTimer('lastFirstEvent'),
+  liveness: baseTimer('liveness'),
+  progress: baseTimer('progress'),
+  total: baseTimer('total'),
+  clientWrite: baseTimer('clientWrite'),
+});
+
+/** The timers of a route or a target: only what differs. */
+export const ownTimeoutsSchema = z.strictObject({
+  connect: ownTimer('connect'),
+  firstEvent: ownTimer('firstEvent'),
+  lastFirstEvent: ownTimer('lastFirstEvent'),
+  liveness: ownTimer('liveness'),
+  progress: ownTimer('progress'),
+  total: ownTimer('total'),
+  clientWrite: ownTimer('clientWrite'),
+});
+export type OwnTimeouts = z.infer<typeof ownTimeoutsSchema>;
+
+/** How much may pass. Absent: no limit of this kind. */
+export const limitsSchema = z.strictObject({
+  requestsPerMinute: z
+    .int32()
+    .min(1)
+    .max(100_000_000)
+    .optional()
+    .describe('Requests per minute, over all pods.'),
+  tokensPerMinute: z
+    .int()
+    .min(1)
+    .max(1_000_000_000_000)
+    .optional()
+    .describe('Tokens per minute, input and output, over all pods.'),
+  maxConcurrentRequests: z
+    .int32()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe('Requests under way at one time, over all pods.'),
+});
+
+/** RFC 3339 time. A string, since a date column prints a time to come as `<invalid>`. */
+export const timeSchema = z
+  .string()
+  .max(64)
+  .refine((text) => RFC3339.test(text) && !Number.isNaN(Date.parse(text)), {
+    error: 'must be an RFC 3339 time such as 2027-01-01T00:00:00Z',
+  })
+  .meta({ format: 'date-time' });
+const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Where an object is running; the same on every kind. */
+export const programmedSchema = z.object({
+  tableGeneration: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("Table generation that first carried the object's present form."),
+  pods: z.string().max(32).optional().describe('Gateway pods that run it, of all that are ready: "12/12".'),
+  observedAt: timeSchema.optional().describe('When this was observed.'),
+});
+
+/** One condition, shaped as `metav1.Condition`. */
+const conditionSchema = z.object({
+  type: z
+    .string()
+    .max(316)
+    .regex(/^[A-Za-z][A-Za-z0-9]*$/)
+    .describe('What is said to be true or not.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is.'),
+  observedGeneration: z.int().min(0).optional().describe('metadata.generation this was judged for.'),
+  lastTransitionTime: timeSchema.describe('When status last changed.'),
+  reason: z
+    .string()
+    .min(1)
+    .max(1024)
+    .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
+    .describe('One word why; the full list is in docs/reasons.md.'),
+  message: z.string().max(32_768).describe('The thing, the fact and the way out, in words.'),
+});
+
+/** Members every status has. */
+export const commonStatus = {
+  observedGeneration: z.int().min(0).optional().describe('metadata.generation this status speaks about.'),
+  conditions: listMap(conditionSchema, 'type', 32).optional().describe('What holds for this object now.'),
+};

@@ -1,0 +1,81 @@
+// How do lists and maps merge, and how large may they be? The shapes that server-side apply understands.
+
+import { z } from 'zod';
+import { withRules } from './rule.ts';
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+/** A list whose items are told apart by one string field; the API server refuses a repeated one. */
+export function listMap<T extends z.ZodType>(item: T, key: string, max: number, min = 0) {
+  const list = z
+    .array(item)
+    .max(max)
+    .superRefine((items, context) => {
+      const seen = new Set<unknown>();
+      for (const [index, value] of items.entries()) {
+        const id = (value as Readonly<Record<string, unknown>>)[key];
+        if (seen.has(id)) {
+          const message = `"${String(id)}" stands twice in the list; give each entry its own ${key}`;
+          context.addIssue({ code: 'custom', path: [index, key], message });
+        }
+        seen.add(id);
+      }
+    });
+  return (min > 0 ? list.min(min) : list).meta({
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': [key],
+  });
+}
+
+/** A list without order or repetition. */
+export function listSet<T extends z.ZodType<string>>(item: T, max: number, min = 0) {
+  const list = z
+    .array(item)
+    .max(max)
+    .superRefine((items, context) => {
+      for (const [index, value] of items.entries()) {
+        if (items.indexOf(value) < index) {
+          context.addIssue({ code: 'custom', path: [index], message: `"${value}" stands twice in the list` });
+        }
+      }
+    });
+  return (min > 0 ? list.min(min) : list).meta({ 'x-kubernetes-list-type': 'set' });
+}
+
+/** A list that is replaced as a whole. */
+export function atomicList<T extends z.ZodType>(item: T, max: number) {
+  return z.array(item).max(max).meta({ 'x-kubernetes-list-type': 'atomic' });
+}
+
+/** A small map of strings. Kubernetes drops key patterns from schemas, so the key length is a rule. */
+export function stringMap(bounds: { readonly entriesMax: number; readonly valueMax: number }) {
+  const map = z
+    .record(z.string(), z.string().max(bounds.valueMax))
+    .superRefine((value, context) => {
+      const entries = Object.keys(value).length;
+      if (entries > bounds.entriesMax) {
+        const message = `has ${entries} entries; at most ${bounds.entriesMax} are allowed`;
+        context.addIssue({ code: 'custom', message });
+      }
+    })
+    .meta({ maxProperties: bounds.entriesMax });
+  return withRules(map, [
+    {
+      cel: 'self.all(k, size(k) >= 1 && size(k) <= 253)',
+      message: 'keys must have 1 to 253 characters',
+      check: (value) => Object.keys(value).every((key) => key.length >= 1 && key.length <= 253),
+    },
+  ]);
+}
+
+/** An object that, where it is left out, stands there with every default spelled out. */
+export function defaulted<S extends Shape>(schema: z.ZodObject<S, z.core.$strict>) {
+  // `default: {}` would be refused by the API server on an object with rules: it checks the rule
+  // before it applies the defaults inside.
+  return schema.default(() => schema.parse({}) as never);
+}
+
+/** A reference is one value: half of an old one and half of a new one is no reference. */
+export function refObject<S extends Shape>(shape: S) {
+  return z.strictObject(shape).meta({ 'x-kubernetes-map-type': 'atomic' });
+}

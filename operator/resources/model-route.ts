@@ -1,0 +1,349 @@
+// What can a user say about a model? The ModelRoute: its public id, who may call it, what serves it.
+
+import { z } from 'zod';
+import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
+import { durationField, toMs } from './duration.ts';
+import {
+  allowedNamespacesField,
+  apiSchema,
+  commonStatus,
+  entryNameSchema,
+  limitsSchema,
+  namespaceNameSchema,
+  objectNameSchema,
+  ownTimeoutsSchema,
+  programmedSchema,
+} from './fields.ts';
+import { defaulted, listMap, listSet, refObject } from './lists.ts';
+import type { ObjectMeta } from './metadata.ts';
+import { type Parsed, parseResource } from './parse.ts';
+import { pricingSchema } from './pricing.ts';
+import { defineResource } from './resource.ts';
+import { immutable, withRules } from './rule.ts';
+
+// Each segment begins with a letter or digit: so no segment is empty, "." or "..", and an id is safe in
+// a path, a header and a log line.
+const modelIdSchema = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:@+-]*(\/[A-Za-z0-9][A-Za-z0-9._:@+-]*)*$/,
+    'must be a model id such as my-llama or acme/large: segments of letters, digits and . _ : @ + -, split by "/"',
+  );
+
+const upstreamModelSchema = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^[A-Za-z0-9@~_][A-Za-z0-9._:/@+~-]*$/, 'must be a model id: letters, digits and . _ : / @ + ~ -');
+
+export const retryReasonSchema = z.enum([
+  'ConnectFailure',
+  'Timeout',
+  'RateLimited',
+  'ServerError',
+  'Overloaded',
+  'AuthFailure',
+  'ModelNotFound',
+  'ContextLengthExceeded',
+  'ContentFiltered',
+]);
+
+const parametersSchema = z
+  .looseObject({})
+  .superRefine((value, context) => {
+    const keys = Object.keys(value).length;
+    if (keys > 32)
+      context.addIssue({ code: 'custom', message: `has ${keys} members; at most 32 are allowed` });
+  })
+  .meta({ 'x-kubernetes-preserve-unknown-fields': true, maxProperties: 32 });
+
+const targetSchema = z.strictObject({
+  name: entryNameSchema.describe('Name of this target, for status, metrics and the ledger.'),
+  providerRef: refObject({
+    name: objectNameSchema.describe('Name of the Provider.'),
+    namespace: namespaceNameSchema
+      .optional()
+      .describe('Its namespace, where it is another one; the Provider must allow that in allowedNamespaces.'),
+  }).describe('The upstream that serves this target.'),
+  upstreamModel: upstreamModelSchema.describe('What the upstream calls the model.'),
+  priority: z.int32().min(0).max(15).default(0).describe('Targets with a lower number are tried first.'),
+  weight: z
+    .int32()
+    .min(0)
+    .max(1000)
+    .default(1)
+    .describe('Share of the calls among targets of one priority; 0 drains the target.'),
+  api: apiSchema
+    .optional()
+    .describe(
+      'The one dialect to speak to this target; default: what fits best among those of the Provider.',
+    ),
+  pricing: pricingSchema
+    .optional()
+    .describe('Price of this target, where it differs; it stands instead of spec.pricing as a whole.'),
+  timeouts: ownTimeoutsSchema.optional().describe('Timers of calls to this target, where they differ.'),
+  parameters: parametersSchema
+    .optional()
+    .describe('Request members that are sent when the caller gives none of that name.'),
+});
+
+const backoffSchema = withRules(
+  z.strictObject({
+    base: durationField('0ms', '1m')
+      .default('100ms')
+      .describe('Pause before the first repetition; then doubled.'),
+    max: durationField('0ms', '10m').default('2s').describe('Longest pause.'),
+  }),
+  [
+    {
+      cel: 'duration(self.base) <= duration(self.max)',
+      message: 'base must not be longer than max',
+      check: (backoff) => toMs(backoff.base) <= toMs(backoff.max),
+    },
+  ],
+);
+
+const failoverSchema = z.strictObject({
+  retryOn: listSet(retryReasonSchema.describe('A kind of failure.'), 9)
+    .default(['ConnectFailure', 'Timeout', 'RateLimited', 'ServerError', 'Overloaded', 'AuthFailure'])
+    .describe('Failures that move a call on. Never after the first content has reached the client.'),
+  maxAttempts: z
+    .int32()
+    .min(1)
+    .max(16)
+    .default(3)
+    .describe('Attempts of one upstream call, all targets together.'),
+  attemptsPerTarget: z.int32().min(1).max(8).default(1).describe('Attempts at one target before the next.'),
+  backoff: defaulted(backoffSchema).describe('Pauses between attempts at the same target.'),
+  honorRetryAfter: z
+    .boolean()
+    .default(true)
+    .describe("Let a target rest for as long as the upstream's Retry-After asks."),
+  affinity: z
+    .enum(['None', 'ApiKey', 'PromptPrefix'])
+    .default('None')
+    .describe('Keep calls that belong together on one target, so that its prompt cache stays warm.'),
+});
+
+const drillSchema = z.strictObject({
+  schedule: z
+    .string()
+    .min(9)
+    .max(64)
+    .regex(/^[0-9*,/A-Za-z-]+( [0-9*,/A-Za-z-]+){4}$/, 'must be five cron fields such as "0 3 * * *"')
+    .describe('When, as five cron fields in UTC.'),
+  fault: z
+    .enum(['ServerError', 'RateLimited', 'Hang', 'Reset', 'CutStream'])
+    .default('ServerError')
+    .describe('What the first target is made to do.'),
+  takeoverWithin: durationField('10ms', '10m')
+    .default('2s')
+    .describe('Time within which the next target must answer.'),
+});
+
+export const modelRouteSpecSchema = withRules(
+  z.strictObject({
+    model: withRules(modelIdSchema, [immutable('model')]).describe(
+      'The public model id, as callers write it. Ids that begin with the service prefix and "/" are for platform ' +
+        'namespaces.',
+    ),
+    aliases: listSet(modelIdSchema.describe('A model id.'), 16)
+      .optional()
+      .describe('Further ids of the same model, under the same conditions as `model`.'),
+    displayName: z.string().max(128).optional().describe('Name for people; part of the model list.'),
+    description: z
+      .string()
+      .max(1024)
+      .optional()
+      .describe('What the model is good for; part of the model list.'),
+    ownedBy: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .describe(
+        '`owned_by` in the model list; default: the vendor of the first target, in tenant namespaces the namespace.',
+      ),
+    visibility: z
+      .enum(['Public', 'Listed', 'Hidden'])
+      .default('Listed')
+      .describe(
+        'Public: listed without a key too, needs `allowedNamespaces.from: All`. Listed: listed for keys that may ' +
+          'call it. Hidden: callable, never listed.',
+      ),
+    allowedNamespaces: allowedNamespacesField('Namespaces whose ApiKeys may call this model.'),
+    suspended: z
+      .boolean()
+      .default(false)
+      .describe('Take the model out of service and keep the object and its id.'),
+    apis: listSet(apiSchema.describe('A dialect.'), 4, 1)
+      .optional()
+      .describe('Dialects in which the model can be called; default: all that its targets can serve.'),
+    capabilities: listSet(
+      z.enum(['Streaming', 'Tools', 'Vision', 'PromptCaching', 'Reasoning']).describe('A capability.'),
+      5,
+    )
+      .optional()
+      .describe('What the model can do; part of the model list.'),
+    contextLength: z
+      .int32()
+      .min(1)
+      .max(1_000_000_000)
+      .optional()
+      .describe('Tokens that input and output may have together; part of the model list.'),
+    maxOutputTokens: z
+      .int32()
+      .min(1)
+      .max(1_000_000_000)
+      .optional()
+      .describe('Tokens that an answer may have; part of the model list.'),
+    pricing: pricingSchema
+      .optional()
+      .describe('Price of the model at every target that names none of its own.'),
+    unpriced: z
+      .enum(['MeterOnly', 'Deny'])
+      .default('MeterOnly')
+      .describe(
+        'What happens on a target without a price. MeterOnly: tokens are recorded, the cost stays unknown, never 0. ' +
+          'Deny: the target is not used.',
+      ),
+    responseModel: z
+      .enum(['Served', 'Requested'])
+      .default('Served')
+      .describe(
+        "`model` in answers. Served: the upstream's own value. Requested: the id that was asked for.",
+      ),
+    delivery: z
+      .enum(['Stream', 'Assured'])
+      .default('Stream')
+      .describe(
+        'Stream: pass on as it comes. Assured: hold the whole answer (at most 1 MiB) and fail over on any failure.',
+      ),
+    holdBack: z
+      .strictObject({
+        events: z
+          .int32()
+          .min(1)
+          .max(256)
+          .optional()
+          .describe('Hold until this many content events are there.'),
+        duration: durationField('1ms', '30s').optional().describe('Hold for at most this long.'),
+      })
+      .optional()
+      .describe('Hold the beginning of a stream back, so that failover stays possible for longer.'),
+    upstreamStreaming: z
+      .enum(['Auto', 'Always'])
+      .default('Auto')
+      .describe('Always: a plain call is fetched as a stream, so that the timers can see it.'),
+    drill: drillSchema.optional().describe('A failure played on schedule, to prove that failover works.'),
+    timeouts: ownTimeoutsSchema
+      .optional()
+      .describe('Timers of calls of this model, where they differ from those of the Provider.'),
+    targets: withRules(listMap(targetSchema, 'name', 16, 1), [
+      {
+        cel: 'self.exists(t, t.weight > 0)',
+        message: 'at least one target needs a weight above 0',
+        check: (targets) => targets.some((target) => target.weight > 0),
+      },
+    ]).describe('What serves the model, in groups by priority.'),
+    failover: defaulted(failoverSchema).describe('What happens when an attempt fails.'),
+    limits: limitsSchema.optional().describe('Limits of the model, all keys and all pods together.'),
+  }),
+  [
+    {
+      cel: "self.visibility != 'Public' || self.allowedNamespaces.from == 'All'",
+      message: 'visibility Public needs allowedNamespaces.from: All',
+      check: (spec) => spec.visibility !== 'Public' || spec.allowedNamespaces.from === 'All',
+    },
+    {
+      cel: '!has(self.contextLength) || !has(self.maxOutputTokens) || self.maxOutputTokens <= self.contextLength',
+      message: 'maxOutputTokens must not be more than contextLength',
+      check: (spec) =>
+        spec.contextLength === undefined ||
+        spec.maxOutputTokens === undefined ||
+        spec.maxOutputTokens <= spec.contextLength,
+    },
+    {
+      cel: '!has(self.aliases) || !(self.model in self.aliases)',
+      message: 'aliases must not repeat model',
+      check: (spec) => !spec.aliases?.includes(spec.model),
+    },
+  ],
+);
+export type ModelRouteSpec = z.infer<typeof modelRouteSpecSchema>;
+export type TargetSpec = ModelRouteSpec['targets'][number];
+
+/** What a target is doing, as status shows it. */
+export const targetStateSchema = z.enum([
+  'Ready',
+  'Drained',
+  'Unhealthy',
+  'RefNotFound',
+  'RefNotPermitted',
+  'ProviderNotReady',
+  'Unsupported',
+]);
+
+export const modelRouteStatusSchema = z.object({
+  ...commonStatus,
+  readyTargets: z.string().max(16).optional().describe('Targets that can be used, of all: "2/2".'),
+  targets: listMap(
+    z.object({
+      name: z.string().max(63).describe('Name of the target in spec.targets.'),
+      state: targetStateSchema.describe('Whether the target is in use, or why not.'),
+      message: z.string().max(1024).optional().describe('What to do, where the target is not in use.'),
+    }),
+    'name',
+    16,
+  )
+    .optional()
+    .describe('State of every target.'),
+  conflictsWith: z
+    .object({
+      namespace: z.string().max(63).describe('Namespace of the older ModelRoute.'),
+      name: z.string().max(253).describe('Name of the older ModelRoute.'),
+    })
+    .optional()
+    .describe('The ModelRoute that holds the id, where this one lost it.'),
+  programmed: programmedSchema.optional().describe('Where the present form is running.'),
+});
+export type ModelRouteStatus = z.infer<typeof modelRouteStatusSchema>;
+
+export interface ModelRoute {
+  readonly apiVersion: 'penstock.dev/v1alpha1';
+  readonly kind: 'ModelRoute';
+  readonly metadata: ObjectMeta;
+  readonly spec: ModelRouteSpec;
+  readonly status?: ModelRouteStatus;
+}
+
+export const modelRouteResource = defineResource({
+  kind: 'ModelRoute',
+  plural: 'modelroutes',
+  shortName: 'mroute',
+  description: 'A public model id, who may call it, and the ordered targets that serve it.',
+  spec: modelRouteSpecSchema,
+  status: modelRouteStatusSchema,
+  columns: [
+    { name: 'Model', type: 'string', jsonPath: '.spec.model', description: 'The public model id.' },
+    { name: 'Visibility', type: 'string', jsonPath: '.spec.visibility', description: 'Where it is listed.' },
+    conditionColumn('Ready'),
+    {
+      name: 'Targets',
+      type: 'string',
+      jsonPath: '.status.readyTargets',
+      description: 'Targets that can be used.',
+    },
+    podsColumn,
+    reasonColumn,
+    ageColumn,
+  ],
+  selectableFields: ['.spec.model', '.spec.visibility', '.spec.suspended'],
+});
+
+/** Turns unknown data, as read from the API server or a file, into a ModelRoute with its defaults. */
+export function parseModelRoute(value: unknown): Parsed<ModelRoute> {
+  return parseResource<ModelRoute>(modelRouteResource, value);
+}

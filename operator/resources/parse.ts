@@ -1,0 +1,53 @@
+// Is this unknown value one of our objects? If not: which field is wrong, and what should stand there?
+
+import { z } from 'zod';
+import { API_GROUP, API_VERSION, objectMetaSchema } from './metadata.ts';
+import { type Problem, toProblems } from './problems.ts';
+import type { Resource } from './resource.ts';
+
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/**
+ * Checks an object of one kind and fills in its defaults. Strict with what users write: an unknown
+ * field is a problem. Lenient with status, which only we write: one that cannot be read is left out.
+ */
+export function parseResource<T>(resource: Resource, value: unknown): Parsed<T> {
+  const schema = objectSchema(resource);
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) return { ok: false, problems: toProblems(parsed.error.issues, schema, value) };
+  const { status: rawStatus, ...object } = parsed.data;
+  const status = resource.status.safeParse(rawStatus);
+  // The schemas of the resource were the check; T is the type that was inferred from them.
+  return { ok: true, value: (status.success ? { ...object, status: status.data } : object) as T };
+}
+
+const schemas = new WeakMap<Resource, ReturnType<typeof buildObjectSchema>>();
+
+function objectSchema(resource: Resource): ReturnType<typeof buildObjectSchema> {
+  const known = schemas.get(resource);
+  if (known !== undefined) return known;
+  const built = buildObjectSchema(resource);
+  schemas.set(resource, built);
+  return built;
+}
+
+function buildObjectSchema(resource: Resource) {
+  const { nameRule } = resource;
+  const metadata =
+    nameRule === undefined
+      ? objectMetaSchema
+      : objectMetaSchema.superRefine((meta, context) => {
+          if (nameRule.check !== 'needs-old-object' && !nameRule.check(meta.name)) {
+            context.addIssue({ code: 'custom', path: ['name'], message: nameRule.message });
+          }
+        });
+  return z.strictObject({
+    apiVersion: z.literal(`${API_GROUP}/${API_VERSION}`),
+    kind: z.literal(resource.kind),
+    metadata,
+    spec: resource.spec,
+    status: z.unknown().optional(),
+  });
+}

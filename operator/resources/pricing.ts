@@ -1,0 +1,76 @@
+// How do users write what a model costs? Decimal strings, never floats.
+
+import { z } from 'zod';
+import { listMap } from './lists.ts';
+import { withRules } from './rule.ts';
+
+/**
+ * A decimal amount of dollars. The table counts in whole picodollars (10^-12 dollars) per token, so an
+ * amount per million tokens has room for 6 decimals and an amount per request for 12.
+ */
+function dollars(integerDigits: number, decimals: number) {
+  const pattern = `^(0|[1-9][0-9]{0,${integerDigits - 1}})([.][0-9]{1,${decimals}})?$`;
+  const expression = new RegExp(pattern);
+  return withRules(z.string().max(integerDigits + 1 + decimals), [
+    {
+      cel: `self.matches('${pattern}')`,
+      message:
+        `must be dollars as a decimal string such as "2.50", at most ${integerDigits} digits before the point ` +
+        `and ${decimals} after it; a finer price cannot be counted exactly`,
+      check: (value) => expression.test(value),
+    },
+  ]);
+}
+
+const perMillion = () => dollars(6, 6);
+
+const rates = {
+  inputPerMillion: perMillion().optional().describe('Dollars per million input tokens.'),
+  cachedInputPerMillion: perMillion()
+    .optional()
+    .describe("Dollars per million input tokens read from the provider's cache; default: as input."),
+  cacheWritePerMillion: perMillion()
+    .optional()
+    .describe("Dollars per million input tokens written to the provider's cache; default: as input."),
+  outputPerMillion: perMillion().optional().describe('Dollars per million output tokens.'),
+  reasoningPerMillion: perMillion()
+    .optional()
+    .describe('Dollars per million reasoning tokens; default: as output.'),
+};
+
+const tierSchema = z.strictObject({
+  aboveInputTokens: z
+    .int()
+    .min(1)
+    .max(1_000_000_000)
+    .describe('The tier holds for the whole call when its input has more tokens than this.'),
+  ...rates,
+});
+
+/** Prices of a model. Amounts left out of a tier stay as they are outside of it. */
+export const pricingSchema = withRules(
+  z.strictObject({
+    currency: z.enum(['USD']).default('USD').describe('Currency of every amount here.'),
+    ...rates,
+    perRequest: dollars(3, 12)
+      .optional()
+      .describe('Dollars per request, on top of its tokens; alone, it makes the tokens free.'),
+    tiers: listMap(tierSchema, 'aboveInputTokens', 4)
+      .optional()
+      .describe('Other prices for calls with a long input.'),
+  }),
+  [
+    {
+      cel: 'has(self.inputPerMillion) == has(self.outputPerMillion)',
+      message: 'inputPerMillion and outputPerMillion belong together; write "0" for tokens that are free',
+      check: (price) => (price.inputPerMillion === undefined) === (price.outputPerMillion === undefined),
+    },
+    {
+      cel: 'has(self.inputPerMillion) || has(self.perRequest)',
+      message:
+        'set inputPerMillion and outputPerMillion, or perRequest; a price without an amount says nothing',
+      check: (price) => price.inputPerMillion !== undefined || price.perRequest !== undefined,
+    },
+  ],
+);
+export type Pricing = z.infer<typeof pricingSchema>;

@@ -1,0 +1,54 @@
+// What do we know of a provider by its type alone? Data: its address, its dialects, how it takes a key.
+
+import type { Api } from './fields.ts';
+import type { ProviderType } from './provider.ts';
+
+export interface ProviderTypeFacts {
+  /** Where the provider is unless `baseURL` says otherwise; absent: `baseURL` is required. */
+  readonly baseUrl?: string;
+  /** Dialects it is spoken to in unless `apis` says otherwise; absent: `apis` is required. */
+  readonly apis?: readonly Api[];
+  /** How it takes its key unless `auth.header` says otherwise. */
+  readonly header: { readonly name: string; readonly prefix: string };
+  /** Keys of `options` it knows, and the request header each becomes. */
+  readonly options: Readonly<Record<string, string>>;
+  /** `owned_by` of platform models that it serves. */
+  readonly ownedBy: string;
+}
+
+const BEARER = { name: 'Authorization', prefix: 'Bearer ' };
+
+// Completions is a default only where every chat model also takes raw prompts. Elsewhere a completions
+// call is served through chat, which works for every model; `apis` can say otherwise.
+export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> = {
+  OpenAI: {
+    baseUrl: 'https://api.openai.com/v1',
+    apis: ['ChatCompletions'],
+    header: BEARER,
+    options: { organization: 'OpenAI-Organization', project: 'OpenAI-Project' },
+    ownedBy: 'openai',
+  },
+  Anthropic: {
+    baseUrl: 'https://api.anthropic.com/v1',
+    apis: ['Messages'],
+    header: { name: 'x-api-key', prefix: '' },
+    options: {},
+    ownedBy: 'anthropic',
+  },
+  OpenAICompatible: { header: BEARER, options: {}, ownedBy: 'openai-compatible' },
+  OpenRouter: {
+    baseUrl: 'https://openrouter.ai/api/v1',
+    apis: ['ChatCompletions'],
+    header: BEARER,
+    options: {},
+    ownedBy: 'openrouter',
+  },
+  Mistral: {
+    baseUrl: 'https://api.mistral.ai/v1',
+    apis: ['ChatCompletions'],
+    header: BEARER,
+    options: {},
+    ownedBy: 'mistral',
+  },
+  Ollama: { apis: ['ChatCompletions', 'Completions'], header: BEARER, options: {}, ownedBy: 'ollama' },
+};

@@ -1,0 +1,463 @@
+// What can a user say about an upstream? The Provider: where it is, how it is spoken to, with which keys.
+
+import { z } from 'zod';
+import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
+import { durationField, toMs } from './duration.ts';
+import {
+  allowedNamespacesField,
+  apiSchema,
+  baseTimeoutsSchema,
+  commonStatus,
+  dataKeySchema,
+  entryNameSchema,
+  limitsSchema,
+  objectNameSchema,
+  programmedSchema,
+  secretKeyRefSchema,
+  timeSchema,
+} from './fields.ts';
+import { defaulted, listMap, listSet, refObject, stringMap } from './lists.ts';
+import type { ObjectMeta } from './metadata.ts';
+import { type Parsed, parseResource } from './parse.ts';
+import { defineResource } from './resource.ts';
+import { immutable, withRules } from './rule.ts';
+
+const SCHEME_AND_HOST = '(https?|socks5)://([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?';
+const HTTP_URL =
+  '^https?://([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/([A-Za-z0-9._~!$&()*+,;=:-]|%[0-9A-Fa-f]{2})+)*$';
+const PROXY_URL = `^${SCHEME_AND_HOST}$`;
+
+function urlField(pattern: string, message: string) {
+  const expression = new RegExp(pattern);
+  return withRules(z.string().min(1).max(1024), [
+    // A raw CEL string: no escape is interpreted, as in the expression itself.
+    { cel: `self.matches(r'${pattern}')`, message, check: (value) => expression.test(value) },
+    {
+      cel: "isURL(self) && (url(self).getPort() == '' || int(url(self).getPort()) <= 65535)",
+      message: 'must be a valid URL whose port is at most 65535',
+      check: (value) => URL.canParse(value),
+    },
+    {
+      cel: "!self.contains('/../') && !self.endsWith('/..') && !self.contains('/./') && !self.endsWith('/.')",
+      message: 'must not contain the path segments "." and ".."; write the path they lead to',
+      check: (value) => !/\/\.\.?(\/|$)/.test(value),
+    },
+  ]);
+}
+
+const headerNameSchema = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(/^[A-Za-z0-9!#$%&*+.^_|~-]+$/, 'must be an HTTP header name: letters, digits and "-"');
+const headerValueSchema = z.string().regex(/^[ -~]*$/, 'must be printable ASCII, without line breaks');
+
+// Headers that frame the message or belong to the connection: setting one would break the request or
+// smuggle another one into it (RFC 9110 §7.6.1, RFC 9112 §6).
+const FRAMING_HEADERS = [
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+const RESERVED_HEADERS = [
+  ...FRAMING_HEADERS,
+  'accept',
+  'accept-encoding',
+  'authorization',
+  'cookie',
+  'forwarded',
+];
+const celList = (names: readonly string[]) => `[${names.map((name) => `'${name}'`).join(', ')}]`;
+
+const authHeaderSchema = z.strictObject({
+  name: withRules(headerNameSchema, [
+    {
+      cel: `!(self.lowerAscii() in ${celList([...FRAMING_HEADERS, 'cookie'])})`,
+      message: 'this header cannot carry a key; most upstreams want Authorization, x-api-key or api-key',
+      check: (name) => ![...FRAMING_HEADERS, 'cookie'].includes(name.toLowerCase()),
+    },
+  ]).describe('Name of the request header.'),
+  prefix: headerValueSchema
+    .max(32)
+    .default('')
+    .describe('Text in front of the key, with its space: "Bearer ".'),
+});
+
+const keySchema = z.strictObject({
+  name: entryNameSchema.describe('Name of this key, for status, metrics and the ledger.'),
+  secretRef: secretKeyRefSchema.describe(
+    'The Secret value that is the key. The Secret must carry the label `penstock.dev/provider-credential: "true"`, ' +
+      'and its annotation `penstock.dev/allowed-hosts` must name the host of the Provider: exact `host` or ' +
+      '`host:port`, separated by commas. Without the annotation, only the built-in host of the type is allowed. ' +
+      'One line break at the end of the value is dropped.',
+  ),
+  weight: z
+    .int32()
+    .min(0)
+    .max(1000)
+    .default(1)
+    .describe('Share of the calls among keys of one priority; 0 drains the key.'),
+  priority: z.int32().min(0).max(15).default(0).describe('Keys with a lower number are used first.'),
+  disabled: z.boolean().default(false).describe('Take this key out of service and keep the entry.'),
+  limits: limitsSchema.optional().describe('The quota the upstream gives this key.'),
+});
+
+const authSchema = withRules(
+  z.strictObject({
+    type: z
+      .enum(['ApiKey', 'None'])
+      .default('ApiKey')
+      .describe('ApiKey: every call carries one of `keys`. None: the upstream takes no key.'),
+    header: authHeaderSchema
+      .optional()
+      .describe(
+        'How the key is presented; default by type: `Authorization: Bearer …`, for Anthropic `x-api-key`.',
+      ),
+    keys: listMap(keySchema, 'name', 64)
+      .optional()
+      .describe('Keys of this upstream; there if, and only if, type is ApiKey.'),
+  }),
+  [
+    {
+      cel: "(self.type == 'ApiKey') == (has(self.keys) && size(self.keys) > 0)",
+      message: 'keys must hold at least one entry if type is ApiKey, and none if type is None',
+      check: (auth) => (auth.type === 'ApiKey') === (auth.keys !== undefined && auth.keys.length > 0),
+    },
+  ],
+);
+
+const headerSchema = withRules(
+  z.strictObject({
+    name: withRules(headerNameSchema, [
+      {
+        cel: `!(self.lowerAscii() in ${celList(RESERVED_HEADERS)})`,
+        message: 'this header is reserved; the key belongs in auth, the rest is set by the gateway',
+        check: (name) => !RESERVED_HEADERS.includes(name.toLowerCase()),
+      },
+    ]).describe('Name of the request header.'),
+    value: headerValueSchema.max(4096).optional().describe('The value itself.'),
+    valueFrom: z
+      .strictObject({
+        secretKeyRef: secretKeyRefSchema.describe('A Secret value, under the same conditions as a key.'),
+      })
+      .optional()
+      .describe('Where the value is taken from.'),
+  }),
+  [
+    {
+      cel: 'has(self.value) != has(self.valueFrom)',
+      message: 'set exactly one of value and valueFrom',
+      check: (header) => (header.value === undefined) !== (header.valueFrom === undefined),
+    },
+  ],
+);
+
+const tlsSchema = z.strictObject({
+  caRef: refObject({
+    kind: z
+      .enum(['ConfigMap', 'Secret'])
+      .default('ConfigMap')
+      .describe('Kind of the object that holds the CA.'),
+    name: objectNameSchema.describe("Its name, in this object's own namespace."),
+    key: dataKeySchema.default('ca.crt').describe('Key in its data: PEM certificates.'),
+  })
+    .optional()
+    .describe("Certificate authorities to trust instead of the system's."),
+  clientCertificateRef: refObject({
+    name: objectNameSchema.describe('Name of a Secret of type kubernetes.io/tls in the own namespace.'),
+  })
+    .optional()
+    .describe('Certificate to present to the upstream.'),
+  serverName: z
+    .string()
+    .min(1)
+    .max(253)
+    .regex(/^[A-Za-z0-9]([-.A-Za-z0-9]*[A-Za-z0-9])?$/, 'must be a DNS name')
+    .optional()
+    .describe('Name to ask for and to expect in the certificate, where it is not the host of baseURL.'),
+  minVersion: z.enum(['TLS12', 'TLS13']).default('TLS12').describe('Oldest TLS version to accept.'),
+  insecureSkipVerify: z
+    .boolean()
+    .default(false)
+    .describe('Accept any certificate. For a test bench only; the object is shown as Degraded.'),
+});
+
+const proxySchema = z.strictObject({
+  url: urlField(
+    PROXY_URL,
+    'must be http://, https:// or socks5:// with a host and nothing behind it',
+  ).describe('Address of the proxy.'),
+  credentialsRef: refObject({
+    name: objectNameSchema.describe(
+      'Name of a Secret with the keys username and password, in the own namespace.',
+    ),
+  })
+    .optional()
+    .describe('Credentials for the proxy.'),
+});
+
+const activeCheckSchema = withRules(
+  z.strictObject({
+    type: z
+      .enum(['ListModels', 'HTTPGet', 'Completion', 'Disabled'])
+      .default('ListModels')
+      .describe(
+        'ListModels: an authenticated model listing, free of charge. HTTPGet: a GET on `path`. ' +
+          'Completion: a one-token call of `model`, which costs money. Disabled: no active check.',
+      ),
+    path: z
+      .string()
+      .min(1)
+      .max(256)
+      .regex(/^\/[A-Za-z0-9._~!$&()*+,;=:@/%?-]*$/, 'must be an absolute path such as /health')
+      .optional()
+      .describe('Path for HTTPGet, behind the host of baseURL.'),
+    model: z.string().min(1).max(256).optional().describe('Upstream model for Completion.'),
+    interval: durationField('5s', '1h').default('60s').describe('Time from one check to the next.'),
+    timeout: durationField('100ms', '5m').default('5s').describe('Time after which a check has failed.'),
+    unhealthyThreshold: z
+      .int32()
+      .min(1)
+      .max(20)
+      .default(3)
+      .describe('Failures in a row that make it unhealthy.'),
+    healthyThreshold: z
+      .int32()
+      .min(1)
+      .max(20)
+      .default(2)
+      .describe('Successes in a row that make it healthy again.'),
+  }),
+  [
+    {
+      cel: "(self.type == 'HTTPGet') == has(self.path)",
+      message: 'path must be set if, and only if, type is HTTPGet',
+      check: (probe) => (probe.type === 'HTTPGet') === (probe.path !== undefined),
+    },
+    {
+      cel: "(self.type == 'Completion') == has(self.model)",
+      message: 'model must be set if, and only if, type is Completion',
+      check: (probe) => (probe.type === 'Completion') === (probe.model !== undefined),
+    },
+    {
+      cel: 'duration(self.timeout) < duration(self.interval)',
+      message: 'timeout must be shorter than interval',
+      check: (probe) => toMs(probe.timeout) < toMs(probe.interval),
+    },
+  ],
+);
+
+const passiveCheckSchema = withRules(
+  z.strictObject({
+    consecutiveFailures: z
+      .int32()
+      .min(0)
+      .max(1000)
+      .default(5)
+      .describe(
+        'Failures in a row after which a pod stops using the upstream for a while; it also stops at 50 % of at ' +
+          'least 20 calls in 30 s. 0 switches this off.',
+      ),
+    openFor: durationField('100ms', '10m')
+      .default('5s')
+      .describe('How long it stays out the first time; doubled each further time.'),
+    maxOpen: durationField('100ms', '1h').default('25s').describe('Longest time it stays out.'),
+    rateLimitCooldown: durationField('100ms', '1h')
+      .default('20s')
+      .describe('How long a key rests after a 429 that names no Retry-After.'),
+  }),
+  [
+    {
+      cel: 'duration(self.openFor) <= duration(self.maxOpen)',
+      message: 'openFor must not be longer than maxOpen',
+      check: (check) => toMs(check.openFor) <= toMs(check.maxOpen),
+    },
+  ],
+);
+
+const healthCheckSchema = z.strictObject({
+  active: activeCheckSchema
+    .optional()
+    .describe("Checks made by the operator, with the Provider's own keys. Left out: none are made."),
+  passive: defaulted(passiveCheckSchema).describe(
+    'What every gateway pod concludes from the calls it makes.',
+  ),
+});
+
+export const providerSpecSchema = withRules(
+  z.strictObject({
+    type: withRules(z.enum(['OpenAI', 'Anthropic', 'OpenAICompatible', 'OpenRouter', 'Mistral', 'Ollama']), [
+      immutable('type'),
+    ]).describe('Whose API this is. Decides the address, the dialects and the way a key is presented.'),
+    displayName: z.string().max(128).optional().describe('Name for people.'),
+    baseURL: urlField(
+      HTTP_URL,
+      'must be an absolute http or https URL such as https://api.example.com/v1, without query, fragment, ' +
+        'user info and trailing slash',
+    )
+      .optional()
+      .describe(
+        'Address in front of the dialect paths, with its version: https://api.example.com/v1. Required for ' +
+          'OpenAICompatible and Ollama; the other types know their own.',
+      ),
+    apis: listSet(apiSchema.describe('A dialect.'), 4, 1)
+      .optional()
+      .describe('Dialects the upstream speaks. Required for OpenAICompatible; default by type elsewhere.'),
+    options: stringMap({ entriesMax: 16, valueMax: 256 })
+      .optional()
+      .describe('Extras of one type. OpenAI knows `organization` and `project`. Unknown ones are refused.'),
+    auth: authSchema.describe('How the gateway proves to the upstream who is calling.'),
+    headers: withRules(listMap(headerSchema, 'name', 32), [
+      {
+        cel: 'self.all(a, self.exists_one(b, b.name.lowerAscii() == a.name.lowerAscii()))',
+        message: 'the same header stands twice in different spelling; header names ignore case',
+        check: (headers) =>
+          new Set(headers.map((header) => header.name.toLowerCase())).size === headers.length,
+      },
+    ])
+      .optional()
+      .describe('Further request headers.'),
+    tls: tlsSchema.optional().describe('TLS towards the upstream.'),
+    proxy: proxySchema.optional().describe('Proxy on the way to the upstream.'),
+    timeouts: defaulted(baseTimeoutsSchema).describe(
+      'Timers of a call. A route and a target can each say otherwise; the nearest one wins.',
+    ),
+    limits: limitsSchema.optional().describe('Limits of the whole upstream, all keys and all pods together.'),
+    healthCheck: defaulted(healthCheckSchema).describe('When the upstream counts as failing.'),
+    allowedNamespaces: allowedNamespacesField('Namespaces whose ModelRoutes may name this Provider.'),
+    suspended: z.boolean().default(false).describe('Take the upstream out of service and keep the object.'),
+  }),
+  [
+    {
+      cel: "!(self.type in ['OpenAICompatible', 'Ollama']) || has(self.baseURL)",
+      message: 'baseURL is required for the types OpenAICompatible and Ollama',
+      check: (spec) =>
+        (spec.type !== 'OpenAICompatible' && spec.type !== 'Ollama') || spec.baseURL !== undefined,
+    },
+    {
+      cel: "self.type != 'OpenAICompatible' || has(self.apis)",
+      message: 'apis is required for the type OpenAICompatible; most such servers speak ChatCompletions',
+      check: (spec) => spec.type !== 'OpenAICompatible' || spec.apis !== undefined,
+    },
+    {
+      cel:
+        "!has(self.baseURL) || !self.baseURL.startsWith('http://') || self.type in ['OpenAICompatible', 'Ollama'] || " +
+        "(self.auth.type == 'None' && (!has(self.headers) || !self.headers.exists(h, has(h.valueFrom))))",
+      message: 'a key may not be sent over plain http; use https, or the type OpenAICompatible or Ollama',
+      check: (spec) =>
+        !spec.baseURL?.startsWith('http://') ||
+        spec.type === 'OpenAICompatible' ||
+        spec.type === 'Ollama' ||
+        (spec.auth.type === 'None' && !spec.headers?.some((header) => header.valueFrom !== undefined)),
+    },
+    {
+      cel:
+        '!has(self.headers) || !has(self.auth.header) || ' +
+        '!self.headers.exists(h, h.name.lowerAscii() == self.auth.header.name.lowerAscii())',
+      message: 'headers must not name the header that auth.header uses for the key',
+      check: (spec) => {
+        const keyHeader = spec.auth.header?.name.toLowerCase();
+        return !spec.headers?.some((header) => header.name.toLowerCase() === keyHeader);
+      },
+    },
+  ],
+);
+export type ProviderSpec = z.infer<typeof providerSpecSchema>;
+export type ProviderType = ProviderSpec['type'];
+
+export const providerStatusSchema = z.object({
+  ...commonStatus,
+  endpoint: z.string().max(1024).optional().describe('Address in use.'),
+  attachedRoutes: z
+    .int32()
+    .min(0)
+    .optional()
+    .describe('Number of ModelRoutes with a target on this Provider.'),
+  keys: listMap(
+    z.object({
+      name: z.string().max(63).describe('Name of the key in spec.auth.keys.'),
+      state: z
+        .enum(['Active', 'Disabled', 'Missing', 'Invalid', 'RateLimited', 'Exhausted'])
+        .describe('Whether the key is in use, or why not.'),
+      fingerprint: z
+        .string()
+        .max(16)
+        .optional()
+        .describe('First 16 hex digits of the SHA-256 of the value: tells versions apart.'),
+      lastTransitionTime: timeSchema.optional().describe('When state last changed.'),
+      message: z.string().max(1024).optional().describe('What to do, where the key is not in use.'),
+    }),
+    'name',
+    64,
+  )
+    .optional()
+    .describe('State of every key.'),
+  health: z
+    .object({
+      healthyPods: z.int32().min(0).optional().describe('Gateway pods that find the upstream healthy.'),
+      totalPods: z.int32().min(0).optional().describe('Gateway pods that were asked.'),
+      lastTransitionTime: timeSchema.optional().describe('When the condition Healthy last changed.'),
+      lastError: z.string().max(1024).optional().describe('The last failure seen, without secrets.'),
+    })
+    .optional()
+    .describe('What the gateway pods see of it.'),
+  programmed: programmedSchema.optional().describe('Where the present form is running.'),
+});
+export type ProviderStatus = z.infer<typeof providerStatusSchema>;
+
+export interface Provider {
+  readonly apiVersion: 'penstock.dev/v1alpha1';
+  readonly kind: 'Provider';
+  readonly metadata: ObjectMeta;
+  readonly spec: ProviderSpec;
+  readonly status?: ProviderStatus;
+}
+
+export const providerResource = defineResource({
+  kind: 'Provider',
+  plural: 'providers',
+  shortName: 'mprov',
+  description:
+    'An upstream of the gateway: its address, its dialects, its keys and when it counts as failing.',
+  spec: providerSpecSchema,
+  status: providerStatusSchema,
+  columns: [
+    { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Whose API it is.' },
+    conditionColumn('Ready'),
+    conditionColumn('Healthy'),
+    {
+      name: 'Routes',
+      type: 'integer',
+      jsonPath: '.status.attachedRoutes',
+      description: 'ModelRoutes that use it.',
+    },
+    podsColumn,
+    reasonColumn,
+    {
+      name: 'Endpoint',
+      type: 'string',
+      jsonPath: '.status.endpoint',
+      description: 'Address in use.',
+      priority: 1,
+    },
+    ageColumn,
+  ],
+  selectableFields: ['.spec.type', '.spec.suspended'],
+});
+
+/** Turns unknown data, as read from the API server or a file, into a Provider with its defaults. */
+export function parseProvider(value: unknown): Parsed<Provider> {
+  return parseResource<Provider>(providerResource, value);
+}

@@ -1,0 +1,47 @@
+// How does one rule stand in the CRD and in our own check at the same time?
+//
+// The API server evaluates the CEL text; local mode has no API server and evaluates `check`. Both are
+// written in one place, side by side, so that neither can be changed without the other being seen.
+
+import type { z } from 'zod';
+
+/** One rule about a value, in words, in CEL and in TypeScript. */
+export interface Rule<T> {
+  /** CEL, `self` is the value. Needs `has()` guards, and bounds on everything it walks over. */
+  readonly cel: string;
+  /** What the user reads when the rule is broken; says what to do. */
+  readonly message: string;
+  /**
+   * The same rule at run time; true where it holds. `'needs-old-object'` marks a transition rule: it
+   * compares with the stored object, which only the API server has.
+   */
+  readonly check: ((value: T) => boolean) | 'needs-old-object';
+}
+
+/** What the CRD holds for a rule. */
+export interface CelRule {
+  readonly rule: string;
+  readonly message: string;
+}
+
+/** Puts rules on a schema: into its checks, and into its metadata for the CRD. */
+export function withRules<S extends z.ZodType>(schema: S, rules: readonly Rule<z.output<S>>[]): S {
+  const validations: CelRule[] = rules.map(({ cel, message }) => ({ rule: cel, message }));
+  const checked = schema.superRefine((value, context) => {
+    for (const rule of rules) {
+      if (rule.check !== 'needs-old-object' && !rule.check(value)) {
+        context.addIssue({ code: 'custom', message: rule.message });
+      }
+    }
+  });
+  return checked.meta({ ...schema.meta(), 'x-kubernetes-validations': validations });
+}
+
+/** The rule of a field that may never change once it is stored. The field must be required or defaulted. */
+export function immutable<T>(what: string): Rule<T> {
+  return {
+    cel: 'self == oldSelf',
+    message: `${what} cannot be changed; create a new object instead`,
+    check: 'needs-old-object',
+  };
+}

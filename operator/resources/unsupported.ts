@@ -1,0 +1,117 @@
+// Which fields and values are in the schema but do not act in this version? They are refused, never ignored.
+
+import { fieldPath, type Problem } from './problems.ts';
+import type { ProviderSpec } from './provider.ts';
+import { PROVIDER_TYPES } from './provider-types.ts';
+import type { Kind } from './resource.ts';
+
+export interface UnsupportedEntry {
+  readonly kind: Kind;
+  /** Field path; `[]` stands for every entry of a list. */
+  readonly path: string;
+  /** Only these values do not act; absent: the field as a whole does not. */
+  readonly values?: readonly string[];
+  /** For a value: what to write instead. */
+  readonly instead?: string;
+}
+
+const NEW_APIS = { values: ['Messages', 'Responses'], instead: 'ChatCompletions or Completions' };
+
+/** One row per field or value. A feature that starts to act takes its row away. */
+export const UNSUPPORTED: readonly UnsupportedEntry[] = [
+  {
+    kind: 'Provider',
+    path: 'spec.type',
+    values: ['Anthropic'],
+    instead: 'a type that speaks ChatCompletions',
+  },
+  { kind: 'Provider', path: 'spec.apis[]', ...NEW_APIS },
+  { kind: 'Provider', path: 'spec.auth.keys[].limits' },
+  { kind: 'Provider', path: 'spec.tls' },
+  { kind: 'Provider', path: 'spec.proxy' },
+  { kind: 'Provider', path: 'spec.limits' },
+  {
+    kind: 'Provider',
+    path: 'spec.healthCheck.active.type',
+    values: ['ListModels', 'HTTPGet', 'Completion'],
+    instead: 'Disabled, or leave out spec.healthCheck.active',
+  },
+  { kind: 'ModelRoute', path: 'spec.apis[]', ...NEW_APIS },
+  { kind: 'ModelRoute', path: 'spec.targets[].api', ...NEW_APIS },
+  { kind: 'ModelRoute', path: 'spec.unpriced', values: ['Deny'], instead: 'MeterOnly' },
+  { kind: 'ModelRoute', path: 'spec.responseModel', values: ['Requested'], instead: 'Served' },
+  { kind: 'ModelRoute', path: 'spec.delivery', values: ['Assured'], instead: 'Stream' },
+  { kind: 'ModelRoute', path: 'spec.holdBack' },
+  { kind: 'ModelRoute', path: 'spec.upstreamStreaming', values: ['Always'], instead: 'Auto' },
+  { kind: 'ModelRoute', path: 'spec.drill' },
+  { kind: 'ModelRoute', path: 'spec.limits' },
+  {
+    kind: 'ModelRoute',
+    path: 'spec.failover.affinity',
+    values: ['ApiKey', 'PromptPrefix'],
+    instead: 'None',
+  },
+  { kind: 'ApiKey', path: 'spec.secret.retain', values: ['true'], instead: 'false' },
+  { kind: 'ApiKey', path: 'spec.rotation' },
+  { kind: 'ApiKey', path: 'spec.limits' },
+  { kind: 'ApiKey', path: 'spec.budgets' },
+];
+
+/** Everything in a checked spec that would have no effect, with its exact path. */
+export function findUnsupported(kind: Kind, spec: object): Problem[] {
+  return UNSUPPORTED.filter((entry) => entry.kind === kind).flatMap((entry) =>
+    valuesAt({ spec }, entry.path.split(/\.|(?=\[\])/))
+      .filter(({ value }) => isAskedFor(value))
+      .flatMap(({ path, value }) => judge(entry, fieldPath(path), value)),
+  );
+}
+
+/** Options that the type of a Provider does not know: refused in every version. */
+export function findUnknownOptions(spec: ProviderSpec): Problem[] {
+  const known = Object.keys(PROVIDER_TYPES[spec.type].options);
+  return Object.keys(spec.options ?? {})
+    .filter((option) => !known.includes(option))
+    .sort()
+    .map((option) => ({
+      path: `spec.options.${option}`,
+      message:
+        known.length === 0
+          ? `is not known: the type ${spec.type} has no options; remove it`
+          : `is not known: the type ${spec.type} knows ${known.join(' and ')}; remove it`,
+    }));
+}
+
+function judge(entry: UnsupportedEntry, path: string, value: unknown): Problem[] {
+  if (entry.values === undefined) return [{ path, message: 'does not act yet in this version; remove it' }];
+  if (!entry.values.includes(String(value))) return [];
+  return [
+    { path, message: `is ${String(value)}, which does not act yet in this version; use ${entry.instead}` },
+  ];
+}
+
+/** An empty list or object asks for nothing. */
+function isAskedFor(value: unknown): boolean {
+  if (value === undefined) return false;
+  return typeof value !== 'object' || value === null || Object.keys(value).length > 0;
+}
+
+interface Found {
+  readonly path: readonly PropertyKey[];
+  readonly value: unknown;
+}
+
+function valuesAt(root: unknown, steps: readonly string[]): Found[] {
+  let found: Found[] = [{ path: [], value: root }];
+  for (const step of steps) {
+    found = found.flatMap(({ path, value }) => {
+      if (step === '[]') {
+        return Array.isArray(value)
+          ? value.map((item, index) => ({ path: [...path, index], value: item }))
+          : [];
+      }
+      if (typeof value !== 'object' || value === null) return [];
+      return [{ path: [...path, step], value: (value as Readonly<Record<string, unknown>>)[step] }];
+    });
+  }
+  return found;
+}

@@ -1,0 +1,53 @@
+// What did one run of the operator read? Everything, as one plain value; the compile sees nothing else.
+
+/**
+ * One of our objects as it was read: unchecked but for its place. An object that did not change keeps its
+ * identity from one snapshot to the next, which is how the compile knows that it need not look again.
+ */
+export interface RawObject {
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly [field: string]: unknown;
+  };
+  readonly [field: string]: unknown;
+}
+
+/** A Secret with its data decoded. Keeps its identity while it does not change. */
+export interface SecretRecord {
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** `Opaque` where the manifest names none, as the API server does it. */
+  readonly type: string;
+  readonly data: Readonly<Record<string, string>>;
+}
+
+/** A namespace and its labels. Keeps its identity while they do not change. */
+export interface NamespaceRecord {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** What the platform team decides for the whole installation. */
+export interface PlatformSettings {
+  /** Models of the service itself are named `<servicePrefix>/…`. */
+  readonly servicePrefix: string;
+  /** Every key begins with it. */
+  readonly keyPrefix: string;
+  /** Namespaces that may use the service prefix and share with others. */
+  readonly platformNamespaces: readonly string[];
+  /** Address ranges, normally refused, that named namespaces may reach (`*`: all). */
+  readonly egressAllow: readonly { readonly cidr: string; readonly namespaces: readonly string[] }[];
+}
+
+/** In every list, namespace and name stand at most once together; the order means nothing. */
+export interface Snapshot {
+  readonly providers: readonly RawObject[];
+  readonly modelRoutes: readonly RawObject[];
+  readonly apiKeys: readonly RawObject[];
+  readonly secrets: readonly SecretRecord[];
+  readonly namespaces: readonly NamespaceRecord[];
+  readonly platform: PlatformSettings;
+}

@@ -1,0 +1,428 @@
+// Do the folders keep to what may import what? The rules are in architecture/rules.ts; here each is held against the project,
+// and each is shown a small project that breaks it, because a rule that cannot fail guards nothing.
+
+import { describe, expect, test } from 'vitest';
+import { buildProject, loadProject } from './architecture/project.ts';
+import { type Rule, type RuleName, rules } from './architecture/rules.ts';
+import { scanSource } from './architecture/scan-source.ts';
+
+// Source text with a `${` in it, which would otherwise look like a forgotten template.
+const dollar = '$';
+
+const namedRules: [RuleName, Rule][] = Object.entries(rules).map(([name, rule]) => [name as RuleName, rule]);
+
+describe('the project', () => {
+  const project = loadProject();
+
+  test('is seen: the rules have something to look at', () => {
+    expect(project.sources.size).toBeGreaterThan(20);
+    expect([...project.sources.keys()]).toContain('egress/address-rules.ts');
+    expect(project.sources.get('test/architecture.test.ts')?.imports.length).toBeGreaterThan(2);
+  });
+
+  for (const { sentence, why, check } of Object.values(rules)) {
+    test(sentence, () => {
+      expect(check(project), why).toEqual([]);
+    });
+  }
+});
+
+describe('every rule can fail', () => {
+  type Files = Record<string, string>;
+  interface Case {
+    readonly rule: RuleName;
+    readonly offender: Files;
+    readonly complaint: string;
+    /** The nearest thing that is allowed. */
+    readonly innocent: Files;
+  }
+
+  const kubernetesClient = '@kubernetes/client-node';
+  const cases: Case[] = [
+    {
+      rule: 'operatorUsesContract',
+      offender: { 'operator/a.ts': "import { x } from '../gateway/table/view.ts';" },
+      complaint: 'operator/a.ts:1 ../gateway/table/view.ts',
+      innocent: { 'operator/a.ts': "import { x } from '../gateway/contract/routing-table.ts';" },
+    },
+    {
+      rule: 'operatorUsesContract',
+      offender: { 'operator/a.ts': "// one\nimport type { X } from '../gateway/errors.ts';" },
+      complaint: 'operator/a.ts:2 ../gateway/errors.ts',
+      innocent: { 'operator/a.ts': "// import type { X } from '../gateway/errors.ts';" },
+    },
+    {
+      rule: 'localUsesHalves',
+      offender: { 'local/a.ts': "export * from '../operator/publish/write-table.ts';" },
+      complaint: 'local/a.ts:1',
+      innocent: { 'local/a.ts': "export * from '../operator/compile/compile.ts';" },
+    },
+    {
+      rule: 'kubeIsLeaf',
+      offender: { 'kube/a.ts': "await import('../operator/settings.ts');" },
+      complaint: 'kube/a.ts:1',
+      innocent: { 'kube/a.ts': "await import('./agent.ts');" },
+    },
+    {
+      rule: 'egressIsLeaf',
+      offender: { 'egress/a.ts': "import '../kube/agent.ts';" },
+      complaint: 'egress/a.ts:1',
+      innocent: { 'egress/a.ts': "import './dial.ts';" },
+    },
+    {
+      rule: 'ledgerUsesContract',
+      offender: { 'ledger/store/a.ts': "import { x } from '../../gateway/meter/price.ts';" },
+      complaint: 'ledger/store/a.ts:1',
+      innocent: { 'ledger/store/a.ts': "import { x } from '../../gateway/contract/ledger-record.ts';" },
+    },
+    {
+      rule: 'ledgerUsesContract',
+      offender: { 'ledger/a.ts': "import { x } from '../operator/resources/pricing.ts';" },
+      complaint: 'ledger/a.ts:1',
+      innocent: { 'ledger/a.ts': "import { x } from './prices/operator/pricing.ts';" },
+    },
+    {
+      rule: 'gatewayWithoutOperator',
+      offender: { 'gateway/a.ts': "import type { P } from '../operator/resources/provider.ts';" },
+      complaint: 'gateway/a.ts:1',
+      innocent: { 'gateway/a.ts': "import type { P } from './operator/provider.ts';" },
+    },
+    {
+      rule: 'gatewayWithoutKubernetesClient',
+      offender: { 'gateway/a.ts': `import type { V1Pod } from '${kubernetesClient}';` },
+      complaint: 'gateway/a.ts:1',
+      innocent: { 'gateway/a.ts': `const name = '${kubernetesClient}';` },
+    },
+    {
+      rule: 'gatewayWithoutKubernetesClient',
+      offender: {
+        'gateway/a.ts': "import { watch } from '../kube/watch.ts';",
+        'kube/watch.ts': "import { agent } from './agent.ts';",
+        'kube/agent.ts': `import { KubeConfig } from '${kubernetesClient}/dist/config.js';`,
+      },
+      complaint: 'gateway/a.ts:1 ../kube/watch.ts, through kube/agent.ts',
+      innocent: {
+        'gateway/a.ts': "import { watch } from '../kube/watch.ts';",
+        'kube/watch.ts': "import { get } from 'node:https';",
+        'kube/agent.ts': `import { KubeConfig } from '${kubernetesClient}';`,
+      },
+    },
+    {
+      rule: 'contractUsesSchemasOnly',
+      offender: { 'gateway/contract/a.ts': "import { hash } from 'node:crypto';" },
+      complaint: 'gateway/contract/a.ts:1 node:crypto',
+      innocent: { 'gateway/contract/a.ts': "import { z } from 'zod';\nimport './b.ts';" },
+    },
+    {
+      rule: 'contractUsesSchemasOnly',
+      offender: { 'gateway/contract/a.ts': "import { x } from '../errors.ts';" },
+      complaint: 'gateway/contract/a.ts:1 ../errors.ts',
+      innocent: { 'gateway/errors.ts': "import { x } from './contract/a.ts';" },
+    },
+    {
+      rule: 'compileUsesValuesOnly',
+      offender: { 'operator/compile/a.ts': "import { s } from '../watch/secrets.ts';" },
+      complaint: 'operator/compile/a.ts:1',
+      innocent: {
+        'operator/compile/checks/a.ts': "import { s } from '../../resources/provider.ts';",
+        'operator/compile/a.ts': "import type { Snapshot } from '../watch/snapshot.ts';",
+      },
+    },
+    {
+      rule: 'compileUsesValuesOnly',
+      offender: { 'operator/watch/snapshot.ts': "import { s } from './secrets.ts';" },
+      complaint: 'operator/watch/snapshot.ts:1',
+      innocent: { 'operator/watch/secrets.ts': "import type { Snapshot } from './snapshot.ts';" },
+    },
+    {
+      rule: 'compileUsesValuesOnly',
+      offender: { 'operator/compile/a.ts': "import { c } from '../../egress/connect.ts';" },
+      complaint: 'operator/compile/a.ts:1',
+      innocent: { 'operator/compile/a.ts': "import { c } from '../../egress/address-rules.ts';" },
+    },
+    ...[
+      "import { readFileSync } from 'node:fs';",
+      "import { BlockList } from 'node:net';",
+      "import { lookup } from 'node:dns/promises';",
+      'export const at = Date.now();',
+      'export const at = new Date();',
+      'export const at = new Date;',
+      'export const at = globalThis.Date.now();',
+      'export const id = Math.random();',
+      "import { randomBytes } from 'node:crypto';",
+      'export const id = crypto.randomUUID();',
+      'export const name = process.platform;',
+      `export const name = \`${dollar}{process.env.HOME}\`;`,
+      'setTimeout(() => {}, 1);',
+      "await fetch('https://api.example');",
+    ].map(
+      (line): Case => ({
+        rule: 'compileIsPure',
+        offender: { 'operator/compile/a.ts': line },
+        complaint: 'operator/compile/a.ts:1',
+        innocent: { 'operator/publish/a.ts': line },
+      }),
+    ),
+    {
+      rule: 'compileIsPure',
+      offender: { 'operator/compile/a.ts': 'const at = new Date()' },
+      complaint: 'operator/compile/a.ts:1 new Date ( )',
+      innocent: {
+        'operator/compile/a.ts':
+          "// Date.now()\nconst a = 'process.env', b = `Math.random()`, c = /new Date()/, d = new Date(now), e = row.process.id;",
+      },
+    },
+    {
+      rule: 'kubernetesClientInKube',
+      offender: { 'operator/a.ts': `import { KubeConfig } from '${kubernetesClient}';` },
+      complaint: 'operator/a.ts:1',
+      innocent: { 'kube/agent.ts': `import { KubeConfig } from '${kubernetesClient}';` },
+    },
+    {
+      rule: 'undiciInUpstream',
+      offender: { 'gateway/attempt/a.ts': "import type { Pool } from 'undici';" },
+      complaint: 'gateway/attempt/a.ts:1',
+      innocent: {
+        'gateway/upstream/pool.ts': "import { Pool } from 'undici';",
+        'test/a.test.ts': "import { Agent } from 'undici';",
+        'bench/a.ts': "import { Agent } from 'undici';",
+      },
+    },
+    {
+      rule: 'fastifyAtTheDoor',
+      offender: { 'gateway/limits/a.ts': "import type { FastifyRequest } from 'fastify';" },
+      complaint: 'gateway/limits/a.ts:1',
+      innocent: {
+        'gateway/server.ts': "import fastify from 'fastify';",
+        'gateway/endpoints/models.ts': "import type { FastifyInstance } from 'fastify';",
+        'dashboard/server.ts': "import fastify from 'fastify';",
+      },
+    },
+    {
+      rule: 'stagesApart',
+      offender: { 'gateway/attempt/a.ts': "import { send } from '../upstream/send.ts';" },
+      complaint: 'gateway/attempt/a.ts:1',
+      innocent: {
+        'gateway/attempt/a.ts': "import { x } from './backoff.ts';\nimport { y } from '../table/view.ts';",
+        'gateway/pipeline.ts': "import './attempt/attempt.ts';\nimport './upstream/send.ts';",
+      },
+    },
+    {
+      rule: 'dialectsApart',
+      offender: { 'gateway/dialects/openai-chat/a.ts': "import { x } from '../anthropic-messages/wire.ts';" },
+      complaint: 'gateway/dialects/openai-chat/a.ts:1',
+      innocent: {
+        'gateway/dialects/openai-chat/a.ts': "import { x } from '../conversation.ts';\nimport './wire.ts';",
+        'gateway/dialects/registry.ts': "import './openai-chat/a.ts';\nimport './anthropic-messages/a.ts';",
+      },
+    },
+    ...['process.env.PORT', "process['env']", 'process\n  .env', 'globalThis.process.env'].map(
+      (code): Case => ({
+        rule: 'environmentInSettings',
+        offender: { 'gateway/a.ts': `export const x = ${code};` },
+        complaint: 'gateway/a.ts:1',
+        innocent: {
+          'gateway/settings.ts': `export const x = ${code};`,
+          'generate.ts': `export const x = ${code};`,
+          'bench/a.ts': `export const x = ${code};`,
+          'gateway/a.ts': `export const x = ${JSON.stringify(code)};`,
+        },
+      }),
+    ),
+    {
+      rule: 'environmentInSettings',
+      offender: { 'kube/a.ts': "import { env } from 'node:process';" },
+      complaint: 'kube/a.ts:1 node:process',
+      innocent: { 'kube/settings.ts': "import { env } from 'node:process';" },
+    },
+    ...[
+      'process.exit(1)',
+      "process.once('SIGTERM', stop)",
+      "process.on('exit', stop)",
+      'process.exitCode = 1',
+    ].map(
+      (code): Case => ({
+        rule: 'exitInMain',
+        offender: { 'gateway/a.ts': `${code};` },
+        complaint: 'gateway/a.ts:1 process',
+        innocent: { 'gateway/main.ts': `${code};`, 'build.ts': `${code};`, 'test/a.ts': `${code};` },
+      }),
+    ),
+    {
+      rule: 'exitInMain',
+      offender: { 'gateway/server.ts': "import closeWithGrace from 'close-with-grace';" },
+      complaint: 'gateway/server.ts:1',
+      innocent: { 'gateway/main.ts': "import closeWithGrace from 'close-with-grace';" },
+    },
+    {
+      rule: 'observersUnknown',
+      offender: { 'gateway/a.ts': "import { wall } from '../test/support/wall.ts';" },
+      complaint: 'gateway/a.ts:1',
+      innocent: { 'bench/a.ts': "import { wall } from '../test/support/wall.ts';" },
+    },
+    {
+      rule: 'observersUnknown',
+      offender: { 'generate.ts': "import { x } from './bench/report.ts';" },
+      complaint: 'generate.ts:1',
+      innocent: { 'generate.ts': "import { x } from './operator/bench/report.ts';" },
+    },
+    {
+      rule: 'dashboardInLocal',
+      offender: { 'ledger/a.ts': "import { x } from '../dashboard/server.ts';" },
+      complaint: 'ledger/a.ts:1',
+      innocent: { 'local/a.ts': "import { x } from '../dashboard/server.ts';" },
+    },
+    {
+      rule: 'dashboardAlone',
+      offender: { 'dashboard/a.ts': "import { x } from '../gateway/contract/routing-table.ts';" },
+      complaint: 'dashboard/a.ts:1',
+      innocent: { 'dashboard/a.ts': "import { x } from '../egress/connect.ts';" },
+    },
+    {
+      rule: 'noCycles',
+      offender: {
+        'gateway/a.ts': "import './b.ts';",
+        'gateway/b.ts': "import type { C } from './c.ts';",
+        'gateway/c.ts': "export { a } from './a.ts';",
+      },
+      complaint: 'gateway/a.ts -> gateway/b.ts -> gateway/c.ts -> gateway/a.ts',
+      innocent: {
+        'gateway/a.ts': "import './b.ts';\nimport './c.ts';",
+        'gateway/b.ts': "import './c.ts';",
+        'gateway/c.ts': '',
+      },
+    },
+    ...['./b', './b.js', './missing.ts', '.'].map(
+      (specifier): Case => ({
+        rule: 'importsExist',
+        offender: { 'gateway/a.ts': `import '${specifier}';`, 'gateway/b.ts': '' },
+        complaint: `gateway/a.ts:1 ${specifier}`,
+        innocent: {
+          'gateway/a.ts': "import './b.ts';\nimport '../package.json';",
+          'gateway/b.ts': '',
+          'package.json': '',
+        },
+      }),
+    ),
+    {
+      rule: 'importsReadable',
+      offender: { 'gateway/a.ts': 'await import(name);' },
+      complaint: 'gateway/a.ts:1',
+      innocent: {
+        'gateway/a.ts': "await import('./b.ts'); await import(`./c.ts`); import.meta.url; it.import(name);",
+      },
+    },
+    {
+      rule: 'importsReadable',
+      offender: { 'gateway/a.ts': `await import(\`./${dollar}{name}.ts\`);` },
+      complaint: 'gateway/a.ts:1',
+      innocent: { 'test/a.ts': `await import(\`./${dollar}{name}.ts\`);` },
+    },
+    {
+      rule: 'packagesDeclared',
+      offender: { 'gateway/a.ts': "import { build } from 'esbuild';" },
+      complaint: 'gateway/a.ts:1 esbuild',
+      innocent: {
+        'build.ts': "import { build } from 'esbuild';",
+        'gateway/a.ts': "import * as z from 'zod/v4';",
+      },
+    },
+    {
+      rule: 'packagesDeclared',
+      offender: { 'test/a.ts': "import x from '@scope/unknown/deep';" },
+      complaint: 'test/a.ts:1 @scope/unknown',
+      innocent: { 'test/a.ts': "import x from 'node:fs';" },
+    },
+    ...[
+      ['', 'home', 'someone', 'penstock'],
+      ['', 'Users', 'someone'],
+      ['', 'work', 'main'],
+      ['', 'root', 'penstock'],
+      ['', 'tmp', 'penstock'],
+    ].map(
+      (parts): Case => ({
+        rule: 'noMachinePaths',
+        offender: { 'gateway/a.ts': `\nconst folder = '${parts.join('/')}';` },
+        complaint: `gateway/a.ts:2 ${parts.slice(0, 3).join('/')}`,
+        innocent: {
+          'gateway/a.ts': `const url = 'https://api.example${parts.join('/')}', relative = '.${parts.join('/')}';`,
+        },
+      }),
+    ),
+    {
+      rule: 'noMachinePaths',
+      offender: { 'docs/guide.md': `see ${['', 'home', 'someone', 'notes.md'].join('/')}` },
+      complaint: 'docs/guide.md:1',
+      innocent: { 'docs/guide.md': 'mounted at /tmp, served at /v1/models, made by root' },
+    },
+  ];
+
+  test.each(cases.map((row, index) => ({ ...row, title: `${index + 1}. ${rules[row.rule].sentence}` })))(
+    '$title',
+    ({ rule, offender, complaint, innocent }) => {
+      const found = rules[rule].check(buildProject(offender));
+      expect(found.length).toBeGreaterThan(0);
+      expect(found[0]).toContain(complaint);
+      expect(rules[rule].check(buildProject(innocent))).toEqual([]);
+    },
+  );
+
+  test('no rule is without a case', () => {
+    const proven = new Set(cases.map(({ rule }) => rule));
+    expect(namedRules.map(([name]) => name).filter((name) => !proven.has(name))).toEqual([]);
+  });
+});
+
+describe('imports are read from source', () => {
+  test.each<[string, (string | undefined)[]]>([
+    ["import a from 'x';", ['x']],
+    ['import a, { b } from "x"', ['x']],
+    ["import * as a from 'x';", ['x']],
+    ["import {\n  a, // from 'no'\n  type B as C,\n} from 'x';", ['x']],
+    ["import type { A } from 'x';", ['x']],
+    ["import type from 'x';", ['x']],
+    ["import { from } from 'x';", ['x']],
+    ["import { 'odd name' as a } from 'x';", ['x']],
+    ["import 'x';", ['x']],
+    ["import a from 'x' with { type: 'json' };", ['x']],
+    ["export { a } from 'x';", ['x']],
+    ["export type { A } from 'x';", ['x']],
+    ["export * from 'x'; export * as b from 'y';", ['x', 'y']],
+    ["const a = await import('x');", ['x']],
+    ["const a = await import('x', { with: { type: 'json' } });", ['x']],
+    ["type A = import('x').A;", ['x']],
+    ["type A = typeof import('x');", ['x']],
+    ['import(`x`)', ['x']],
+    [`import(\`x${dollar}{1}\`)`, [undefined]],
+    ["import('x' + y)", [undefined]],
+    ["require('x')", ['x']],
+    ["import a = require('x');", ['x']],
+    ["export const a = 1; const from = 'x';", []],
+    ["export default 'x';", []],
+    ["export type A = 'x';", []],
+    ['export { a };\nconst b = "x";', []],
+    ['import.meta.url', []],
+    ["// import 'x'\n/* import 'y' */", []],
+    ["const a = \"import 'x'\", b = `import 'y'`;", []],
+    [`const a = \`${dollar}{\`${dollar}{await import('x')}\`} import 'y'\`;`, ['x']],
+    ["const a = /import 'x'/; const b = /[/'\"]/g; import 'y';", ['y']],
+    ["const a = b / c; const d = 'it'; e /= 2; import 'y';", ['y']],
+    ["const a = (b) / 2; // '\nimport 'y';", ['y']],
+    ["const a = 'it\\'s', b = \"\\\\\"; import 'y';", ['y']],
+    ["const a = { import: 1, export: 'x' };", []],
+    ["class A { #private = 1; static x = /'/; }\nimport 'y';", ['y']],
+    ["if (a) { b() }\nimport 'y';", ['y']],
+    ["const a = 1_000 / 2 / 3; const b = 0x1f / 4;\nimport 'y';", ['y']],
+  ])('%j', (text, specifiers) => {
+    expect(scanSource('a.ts', text).imports.map(({ specifier }) => specifier)).toEqual(specifiers);
+  });
+
+  test.each([
+    ["const a = 'no end\n';", /^a\.ts:1: a string/],
+    ['\nconst a = `no end', /^a\.ts:2: a template/],
+    [`const a = \`${dollar}{b`, /^a\.ts: 1 braces/],
+    ['if (a) {', /^a\.ts: 1 braces/],
+  ])('what cannot be read is refused: %j', (text, sentence) => {
+    expect(() => scanSource('a.ts', text)).toThrow(sentence);
+  });
+});

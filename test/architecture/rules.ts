@@ -1,0 +1,462 @@
+// What may import what, and why. Each rule is a sentence, its reason, and a check that lists every place that breaks it.
+
+import { type Project, packageOf, type Source, targetOf } from './project.ts';
+import type { Token } from './scan-source.ts';
+
+export interface Rule {
+  readonly sentence: string;
+  /** The point of the rule; it stands in the failure. */
+  readonly why: string;
+  /** One line for each offence: `path:line what`. */
+  readonly check: (project: Project) => string[];
+}
+
+const kubernetesClient = '@kubernetes/client-node';
+const leaves = ['kube', 'egress'];
+/** All reads of one run in one plain value: made by the watch, taken by compile, and so as pure as compile. */
+const snapshotFile = 'operator/watch/snapshot.ts';
+const stages = ['auth', 'limits', 'route', 'attempt', 'upstream', 'meter'];
+/** Of node's own modules, those that only compute. crypto also makes randomness, which is looked for by name. */
+const pureNodeModules = new Set([
+  'node:assert',
+  'node:buffer',
+  'node:crypto',
+  'node:url',
+  'node:util',
+  'node:zlib',
+]);
+
+const machinePath =
+  /(?<![\w.:/$}-])(?:\/(?:home|Users)\/\w+|\/(?:work|root|workspaces?)\/\w+|[A-Z]:\\Users\\)/;
+const temporaryPath = /(?<![\w.:/$}-])\/(?:var\/)?tmp\/\w+/;
+
+export const rules = {
+  operatorUsesContract: {
+    sentence: 'operator imports only contract of gateway',
+    why: 'One door: both sides agree on a value, never on behaviour.',
+    check: forbidTargets(
+      (path) => isIn(path, 'operator'),
+      (target) => isIn(target, 'gateway') && !isIn(target, 'gateway/contract'),
+    ),
+  },
+  localUsesHalves: {
+    sentence: 'local imports only compile, resources and the Snapshot of operator, besides whole processes',
+    why: 'The one place where all halves meet in a process; wiring only.',
+    check: forbidTargets(
+      (path) => isIn(path, 'local'),
+      (target) =>
+        !isInAny(target, [
+          ...leaves,
+          ...[
+            'local',
+            'operator/compile',
+            'operator/resources',
+            snapshotFile,
+            'gateway',
+            'ledger',
+            'dashboard',
+            'simulator',
+          ],
+        ]),
+    ),
+  },
+  kubeIsLeaf: leafRule('kube', 'One Kubernetes edge instead of three.'),
+  egressIsLeaf: leafRule('egress', 'One guard instead of three.'),
+  ledgerUsesContract: {
+    sentence: 'ledger imports only contract of gateway, and nothing of operator',
+    why: 'It reads records; it does not know how they came about.',
+    check: forbidTargets(
+      (path) => isIn(path, 'ledger'),
+      (target) => isIn(target, 'operator') || (isIn(target, 'gateway') && !isIn(target, 'gateway/contract')),
+    ),
+  },
+  gatewayWithoutOperator: {
+    sentence: 'gateway imports nothing of operator',
+    why: 'The gateway starts from a file on a laptop; its tests need no cluster.',
+    check: forbidTargets(
+      (path) => isIn(path, 'gateway'),
+      (target) => isIn(target, 'operator'),
+    ),
+  },
+  gatewayWithoutKubernetesClient: {
+    sentence: 'gateway reaches no file that imports the Kubernetes client',
+    why: 'The client costs every pod 90 MB of memory; of kube/ the gateway takes only the parts without it.',
+    check: (project) =>
+      offences(
+        project,
+        (path) => isIn(path, 'gateway'),
+        (source) =>
+          source.imports.flatMap(({ specifier, line }) => {
+            if (packageOf(specifier) === kubernetesClient) return [`${source.path}:${line} ${specifier}`];
+            const target = targetOf(source, specifier);
+            // Inside the gateway the offender speaks for itself; here we look through the door to other folders.
+            if (target === undefined || isIn(target, 'gateway')) return [];
+            const reached = reachable(project, target).find((path) =>
+              importsPackage(project, path, kubernetesClient),
+            );
+            return reached === undefined ? [] : [`${source.path}:${line} ${specifier}, through ${reached}`];
+          }),
+      ),
+  },
+  contractUsesSchemasOnly: {
+    sentence: 'gateway/contract imports only zod',
+    why: 'What imports nothing can be imported anywhere, and cannot drag Kubernetes in by the back door.',
+    check: (project) =>
+      offences(
+        project,
+        (path) => isIn(path, 'gateway/contract'),
+        (source) =>
+          source.imports
+            .filter(({ specifier }) => {
+              const target = targetOf(source, specifier);
+              return target === undefined ? specifier !== 'zod' : !isIn(target, 'gateway/contract');
+            })
+            .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`),
+      ),
+  },
+  compileUsesValuesOnly: {
+    sentence:
+      'operator/compile imports only operator/resources, gateway/contract, the Snapshot and the address rules',
+    why: 'Same snapshot, same table: what it may not import cannot make it depend on anything else.',
+    check: forbidTargets(
+      isPure,
+      (target) =>
+        !isInAny(target, ['operator/compile', 'operator/resources', 'gateway/contract']) &&
+        target !== snapshotFile &&
+        target !== 'egress/address-rules.ts',
+    ),
+  },
+  compileIsPure: {
+    sentence: 'operator/compile does no I/O and knows no clock, randomness or environment',
+    why: 'Same snapshot, same table: golden files, replay, "what would change if".',
+    check: (project) =>
+      offences(project, isPure, (source) => [
+        ...source.imports
+          .filter(({ specifier = '' }) => specifier.startsWith('node:') && !pureNodeModules.has(specifier))
+          .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`),
+        ...findCode(source, [
+          ...[
+            ['Date', '.', 'now'],
+            ['new', 'Date', '(', ')'],
+            ['Math', '.', 'random'],
+            ['performance', '.', 'now'],
+          ],
+          ...[
+            ['process', '.'],
+            ['setTimeout', '('],
+            ['setInterval', '('],
+            ['setImmediate', '('],
+            ['fetch', '('],
+          ],
+          ...[
+            ['randomUUID'],
+            ['randomBytes'],
+            ['randomInt'],
+            ['randomFill'],
+            ['randomFillSync'],
+            ['getRandomValues'],
+          ],
+        ]),
+        // `new Date` without parentheses is the same call.
+        ...findCode(source, [['new', 'Date']], (after) => after?.text !== '('),
+      ]),
+  },
+  kubernetesClientInKube: packageRule(
+    kubernetesClient,
+    ['kube'],
+    'Its loose types stop at the edge, and there is one agent, not one for each caller.',
+  ),
+  undiciInUpstream: packageRule(
+    'undici',
+    ['gateway/upstream'],
+    'The middle is plain functions over plain values; one place knows the HTTP client.',
+  ),
+  fastifyAtTheDoor: packageRule(
+    'fastify',
+    ['gateway/server.ts', 'gateway/endpoints', 'dashboard'],
+    'The middle is plain functions over plain values; one place knows the HTTP server.',
+  ),
+  stagesApart: {
+    sentence: `stage folders (${stages.join(', ')}) do not import each other`,
+    why: 'pipeline.ts composes them; a stage that calls another hides the order.',
+    check: forbidTargets(
+      (path) => stageOf(path) !== undefined,
+      (target, path) => stageOf(target) !== undefined && stageOf(target) !== stageOf(path),
+    ),
+  },
+  dialectsApart: {
+    sentence: 'a dialect never imports another dialect',
+    why: 'N + M, not N x M: a new dialect is a new folder and a registry line.',
+    check: forbidTargets(
+      (path) => dialectOf(path) !== undefined,
+      (target, path) => dialectOf(target) !== undefined && dialectOf(target) !== dialectOf(path),
+    ),
+  },
+  environmentInSettings: {
+    sentence: 'only settings.ts files read the environment',
+    why: 'What a process can be told stands on one page, is checked once, and any module is safe to import in a test.',
+    check: (project) =>
+      offences(
+        project,
+        (path) => isProduct(path) && baseName(path) !== 'settings.ts',
+        (source) => [
+          ...findCode(source, [
+            ['process', '.', 'env'],
+            ['process', '['],
+          ]),
+          ...findImports(source, ['node:process', 'process']),
+        ],
+      ),
+  },
+  exitInMain: {
+    sentence: 'only main.ts files handle signals and end the process',
+    why: 'Any module is safe to import in any test, and there is one place that decides how a process ends.',
+    check: (project) =>
+      offences(
+        project,
+        (path) => isProduct(path) && baseName(path) !== 'main.ts',
+        (source) => [
+          ...findCode(
+            source,
+            ['exit', 'exitCode', 'abort', 'kill', 'on', 'once', 'addListener'].map((name) => [
+              'process',
+              '.',
+              name,
+            ]),
+          ),
+          ...findImports(source, ['close-with-grace']),
+        ],
+      ),
+  },
+  observersUnknown: {
+    sentence: 'nothing but test and bench imports test or bench',
+    why: 'The product does not know its observers.',
+    check: forbidTargets(
+      (path) => !isInAny(path, ['test', 'bench']),
+      (target) => isInAny(target, ['test', 'bench']),
+    ),
+  },
+  dashboardInLocal: {
+    sentence: 'only local imports dashboard',
+    why: 'It talks HTTP to the others; they work without it.',
+    check: forbidTargets(
+      (path) => !isInAny(path, ['dashboard', 'local', 'test']),
+      (target) => isIn(target, 'dashboard'),
+    ),
+  },
+  dashboardAlone: {
+    sentence: 'dashboard imports nothing of operator or gateway',
+    why: 'It talks HTTP only, with the rights of its user.',
+    check: forbidTargets(
+      (path) => isIn(path, 'dashboard'),
+      (target) => isInAny(target, ['operator', 'gateway']),
+    ),
+  },
+  noCycles: {
+    sentence: 'no file imports itself, by any way round',
+    why: 'A cycle is one module in several files; it cannot be read, tested or moved in parts.',
+    check: findCycles,
+  },
+  importsExist: {
+    sentence: 'every relative import has its extension and names a file that exists',
+    why: 'Node runs these files as they are and guesses no endings.',
+    check: (project) =>
+      offences(
+        project,
+        () => true,
+        (source) =>
+          source.imports
+            .filter(({ specifier }) => {
+              const target = targetOf(source, specifier);
+              return target !== undefined && !(/\.(?:ts|json)$/.test(target) && project.has(target));
+            })
+            .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`),
+      ),
+  },
+  importsReadable: {
+    sentence: 'no import is computed at run time',
+    why: 'What cannot be read here cannot be held to any of these rules.',
+    check: (project) =>
+      offences(project, isProduct, (source) =>
+        source.imports
+          .filter(({ specifier }) => specifier === undefined)
+          .map(({ line }) => `${source.path}:${line} a computed import`),
+      ),
+  },
+  packagesDeclared: {
+    sentence: 'every imported package is declared, and the product imports no devDependency',
+    why: 'An image holds the dependencies alone; what another package happens to bring along may go with its next release.',
+    check: (project) =>
+      offences(
+        project,
+        () => true,
+        (source) => {
+          const { dependencies, devDependencies } = project.packageJson;
+          const declared = new Set(
+            isProduct(source.path) ? dependencies : [...dependencies, ...devDependencies],
+          );
+          return source.imports.flatMap(({ specifier, line }) => {
+            const name = packageOf(specifier);
+            return name === undefined || declared.has(name) ? [] : [`${source.path}:${line} ${name}`];
+          });
+        },
+      ),
+  },
+  noMachinePaths: {
+    sentence: 'no file speaks of a path on a machine',
+    why: 'The project must read and run the same everywhere; temporary files come from os.tmpdir().',
+    check: (project) => {
+      const texts = [
+        ...project.texts,
+        ...[...project.sources].map(([path, { text }]) => [path, text] as const),
+      ];
+      return texts.flatMap(([path, text]) =>
+        text.split('\n').flatMap((line, index) => {
+          const found = machinePath.exec(line) ?? (path.endsWith('.ts') ? temporaryPath.exec(line) : null);
+          return found === null ? [] : [`${path}:${index + 1} ${found[0]}`];
+        }),
+      );
+    },
+  },
+} satisfies Record<string, Rule>;
+
+export type RuleName = keyof typeof rules;
+
+function leafRule(folder: string, why: string): Rule {
+  return {
+    sentence: `${folder} imports nothing of ours`,
+    why: `Any process may import it. ${why}`,
+    check: forbidTargets(
+      (path) => isIn(path, folder),
+      (target) => !isIn(target, folder),
+    ),
+  };
+}
+
+function packageRule(name: string, places: readonly string[], why: string): Rule {
+  return {
+    sentence: `only ${places.join(', ')} of the product import ${name}`,
+    why,
+    check: (project) =>
+      offences(
+        project,
+        (path) => isProduct(path) && !isInAny(path, places),
+        (source) =>
+          source.imports
+            .filter(({ specifier }) => packageOf(specifier) === name)
+            .map(({ line }) => `${source.path}:${line} ${name}`),
+      ),
+  };
+}
+
+function forbidTargets(
+  isBound: (path: string) => boolean,
+  isForbidden: (target: string, path: string) => boolean,
+): (project: Project) => string[] {
+  return (project) =>
+    offences(project, isBound, (source) =>
+      source.imports
+        .filter(({ specifier }) => {
+          const target = targetOf(source, specifier);
+          return target !== undefined && isForbidden(target, source.path);
+        })
+        .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`),
+    );
+}
+
+function offences(
+  project: Project,
+  isBound: (path: string) => boolean,
+  find: (source: Source) => string[],
+): string[] {
+  return [...project.sources.values()].filter(({ path }) => isBound(path)).flatMap(find);
+}
+
+/** Places where the words and marks of one of the sequences stand in a row as code. */
+function findCode(
+  source: Source,
+  sequences: readonly (readonly string[])[],
+  isOffence: (after: Token | undefined) => boolean = () => true,
+): string[] {
+  const isCode = (index: number, text: string) => {
+    const token = source.tokens[index];
+    return token !== undefined && (token.kind === 'word' || token.kind === 'mark') && token.text === text;
+  };
+  return source.tokens.flatMap((token, index) => {
+    // `options.process` is somebody's field, `globalThis.process` the process; a lone word means itself everywhere.
+    const isField = isCode(index - 1, '.') && !isCode(index - 2, 'globalThis');
+    return sequences
+      .filter((sequence) => !isField || sequence.length === 1)
+      .filter((sequence) => sequence.every((text, offset) => isCode(index + offset, text)))
+      .filter((sequence) => isOffence(source.tokens[index + sequence.length]))
+      .map((sequence) => `${source.path}:${token.line} ${sequence.join(' ')}`);
+  });
+}
+
+function findImports(source: Source, specifiers: readonly string[]): string[] {
+  return source.imports
+    .filter(({ specifier }) => specifier !== undefined && specifiers.includes(specifier))
+    .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`);
+}
+
+function findCycles(project: Project): string[] {
+  const cycles: string[] = [];
+  const finished = new Set<string>();
+  const walk = (path: string, way: readonly string[]): void => {
+    const start = way.indexOf(path);
+    if (start >= 0) cycles.push([...way.slice(start), path].join(' -> '));
+    if (start >= 0 || finished.has(path)) return;
+    for (const target of targetsOf(project, path)) walk(target, [...way, path]);
+    finished.add(path);
+  };
+  for (const path of project.sources.keys()) walk(path, []);
+  return cycles;
+}
+
+function reachable(project: Project, start: string): string[] {
+  const seen = new Set([start]);
+  for (const path of seen) for (const target of targetsOf(project, path)) seen.add(target);
+  return [...seen];
+}
+
+function targetsOf(project: Project, path: string): string[] {
+  const source = project.sources.get(path);
+  if (source === undefined) return [];
+  return source.imports.flatMap(({ specifier }) => {
+    const target = targetOf(source, specifier);
+    return target !== undefined && project.sources.has(target) ? [target] : [];
+  });
+}
+
+function importsPackage(project: Project, path: string, name: string): boolean {
+  return project.sources.get(path)?.imports.some(({ specifier }) => packageOf(specifier) === name) ?? false;
+}
+
+function isIn(path: string, place: string): boolean {
+  return path === place || path.startsWith(`${place}/`);
+}
+
+function isInAny(path: string, places: readonly string[]): boolean {
+  return places.some((place) => isIn(path, place));
+}
+
+/** What is shipped: not the tests, not the benchmarks, not the scripts at the root. */
+function isProduct(path: string): boolean {
+  return path.includes('/') && !isInAny(path, ['test', 'bench']);
+}
+
+function isPure(path: string): boolean {
+  return isIn(path, 'operator/compile') || path === snapshotFile;
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function stageOf(path: string): string | undefined {
+  return stages.find((stage) => isIn(path, `gateway/${stage}`));
+}
+
+function dialectOf(path: string): string | undefined {
+  return /^gateway\/dialects\/([^/]+)\//.exec(path)?.[1];
+}

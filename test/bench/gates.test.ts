@@ -1,0 +1,22 @@
+// Gates and goals: data that must speak of things that exist.
+
+import { describe, expect, test } from 'vitest';
+import { bounds, judge } from '../../bench/gates.ts';
+import { scenarios } from '../../bench/scenarios.ts';
+
+describe('gates', () => {
+  test('speak of scenarios that exist and put on load', () => {
+    const loads = scenarios.filter((scenario) => scenario.kind === 'load').map((scenario) => scenario.name);
+    expect(bounds.filter((bound) => !loads.includes(bound.scenario))).toEqual([]);
+  });
+
+  test('are passed at the bound and missed above it', () => {
+    const verdictAt = (envoy: number, p99: number | undefined) =>
+      judge(new Map([['body-256k', { cpuRatio: { envoy }, latencyP99Ms: p99 }]]))
+        .filter((one) => one.scenario === 'body-256k')
+        .map((one) => one.verdict);
+    expect(verdictAt(1.7, 5)).toEqual(['pass', 'pass', 'pass']);
+    expect(verdictAt(1.71, 5.01)).toEqual(['pass', 'miss', 'miss']);
+    expect(verdictAt(5.01, undefined)).toEqual(['miss', 'miss', 'not measured']);
+  });
+});

@@ -1,0 +1,83 @@
+// What do the benchmark's own tests start? The compiled programs, in processes that end with the test.
+
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLauncher, type Launcher } from '../../bench/launcher.ts';
+import type { Load } from '../../bench/load.ts';
+import { buildNative, type NativePrograms } from '../../bench/native.ts';
+import { readSettings } from '../../bench/settings.ts';
+import { startUpstream, type Upstream } from '../../bench/upstream.ts';
+
+export type Bench = {
+  launcher: Launcher;
+  programs: NativePrograms;
+  upstream: Upstream;
+  workFolder: string;
+  close(): Promise<void>;
+};
+
+export async function startBench(): Promise<Bench> {
+  const invocation = readSettings([], process.env);
+  if (invocation.kind !== 'run') throw new Error('no arguments must mean a run');
+  const { cacheFolder, environment } = invocation.settings;
+  const programs = await buildNative(cacheFolder);
+  const workFolder = await mkdtemp(join(tmpdir(), 'penstock-bench-test-'));
+  const launcher = createLauncher(workFolder, environment);
+  const upstream = await startUpstream(launcher, programs.mock);
+  return {
+    launcher,
+    programs,
+    upstream,
+    workFolder,
+    async close() {
+      await launcher.close();
+      await rm(workFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A short closed loop of one connection; tests say what differs. */
+export function makeLoad(difference: Partial<Load> & { port: number }): Load {
+  return { model: 'unary', bodyBytes: 1024, connections: 1, seconds: 0.2, leadMs: 0, ...difference };
+}
+
+export type ScriptedServer = { port: number; close(): Promise<void> };
+
+/** A server that gives every complete request to `answer`, head and body as text, and lets it write what it likes. */
+export async function startScripted(
+  answer: (socket: Socket, request: { head: string; body: string }) => void,
+): Promise<ScriptedServer> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+    let text = '';
+    socket.setEncoding('latin1').on('data', (part: string) => {
+      text += part;
+      const end = text.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      const head = text.slice(0, end);
+      const body = text.slice(end + 4);
+      if (body.length < Number(/content-length: (\d+)/.exec(head)?.[1])) return;
+      text = '';
+      answer(socket, { head, body });
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the system gave no port');
+  return {
+    port: address.port,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

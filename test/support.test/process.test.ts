@@ -1,0 +1,42 @@
+// A child process can be started, waited for and ended, and a failure tells all it said.
+
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from 'vitest';
+import { type RunningProcess, startProcess } from '../support/process.ts';
+
+const script = fileURLToPath(new URL('scripts/child.ts', import.meta.url));
+let child: RunningProcess | undefined;
+
+afterEach(async () => {
+  await child?.stop(0);
+  child = undefined;
+});
+
+test('a line, then a URL, then SIGTERM', async () => {
+  child = await startProcess(script, { args: ['serve'], env: { EXTRA: 'yes' } });
+  const line = await child.line(/^listening on \d+$/);
+  await child.answering(`http://127.0.0.1:${line.split(' ').at(-1)}/`, 204);
+  expect(await child.line(/^listening/)).toBe(line);
+  expect(await child.line(/^environment .*\bEXTRA\b/)).not.toMatch(/VITEST|OPENAI/);
+  expect(await child.stop()).toEqual({ code: null, signal: 'SIGTERM' });
+  expect(await child.stop()).toEqual({ code: null, signal: 'SIGTERM' });
+});
+
+test('a process that ignores SIGTERM is killed after its grace', async () => {
+  child = await startProcess(script, { args: ['stubborn'] });
+  await child.line(/^listening/);
+  child.signal('SIGTERM');
+  await child.line(/^not yet$/);
+  expect(await child.stop(1)).toEqual({ code: null, signal: 'SIGKILL' });
+});
+
+test('waiting for a process that fails rejects with its exit code and its output', async () => {
+  child = await startProcess(script, { args: ['fail'] });
+  await expect(child.line(/^listening/)).rejects.toThrow(/code 3[\s\S]*cannot go on/);
+  await expect(child.answering('http://127.0.0.1:1/')).rejects.toThrow('cannot go on');
+  expect(await child.exit).toEqual({ code: 3, signal: null });
+});
+
+test('a command that does not exist is refused', async () => {
+  await expect(startProcess('x', { command: '/no/such/command' })).rejects.toMatchObject({ code: 'ENOENT' });
+});

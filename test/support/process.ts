@@ -1,0 +1,138 @@
+// Does a process of ours start, say what it should, and end when told? Child processes for tests, ended by their own id.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { bareEnvironment } from './bare-environment.ts';
+
+export interface ProcessOptions {
+  args?: readonly string[];
+  /** On top of a bare environment: what a test needs is said by the test. */
+  env?: Readonly<Record<string, string>>;
+  cwd?: string;
+  /** Default: the Node that runs the test. */
+  command?: string;
+}
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface RunningProcess {
+  pid: number;
+  stdout(): string;
+  stderr(): string;
+  /** The first line of either output that matches, also one that has come before. Rejects with all output when the process ends without it. */
+  line(pattern: RegExp): Promise<string>;
+  /** Settled when an HTTP GET is answered with this status (default 200). Rejects when the process ends before. */
+  answering(url: string, status?: number): Promise<void>;
+  /** Sends a signal and does not wait. */
+  signal(name: NodeJS.Signals): void;
+  exit: Promise<Exit>;
+  /** SIGTERM, after `graceMs` (default 5,000) SIGKILL; settled when it has ended. Does nothing to one that has. */
+  stop(graceMs?: number): Promise<Exit>;
+}
+
+/** Starts a script with Node, or another command with `args` alone. Rejects when it cannot be started. */
+export async function startProcess(script: string, options: ProcessOptions = {}): Promise<RunningProcess> {
+  const command = options.command ?? process.execPath;
+  const child = spawn(command, [script, ...(options.args ?? [])], {
+    cwd: options.cwd,
+    env: { ...bareEnvironment(), ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  // `close`, not `exit`: only then all output has been read.
+  const exit = new Promise<Exit>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  const output = collectOutput(child);
+  await once(child, 'spawn');
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${command} was started without a process id`);
+  let exited: Exit | undefined;
+  void exit.then((value) => {
+    exited = value;
+  });
+
+  function ended(wanted: string): Error {
+    const how = exited?.signal ?? `code ${exited?.code}`;
+    return new Error(
+      `${script} ended (${how}) before ${wanted}\n--- stdout\n${output.stdout()}\n--- stderr\n${output.stderr()}`,
+    );
+  }
+
+  return {
+    pid,
+    stdout: output.stdout,
+    stderr: output.stderr,
+    async line(pattern) {
+      const found = await Promise.race([output.line(pattern), exit.then(() => undefined)]);
+      if (found === undefined) throw ended(`it said ${pattern}`);
+      return found;
+    },
+    async answering(url, status = 200) {
+      for (;;) {
+        if (exited !== undefined) throw ended(`${url} answered ${status}`);
+        if ((await statusOf(url)) === status) return;
+        // A process gives no event when it begins to listen; asking again is the only way.
+        await Promise.race([exit, new Promise((resolve) => setTimeout(resolve, 20))]);
+      }
+    },
+    signal: (name) => void child.kill(name),
+    exit,
+    async stop(graceMs = 5_000) {
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
+      const value = await exit;
+      clearTimeout(timer);
+      return value;
+    },
+  };
+}
+
+function collectOutput(child: ChildProcess) {
+  const text = { stdout: '', stderr: '' };
+  const unfinished = { stdout: '', stderr: '' };
+  const lines: string[] = [];
+  const listeners = new Set<(line: string) => void>();
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (piece: string) => {
+      text[name] += piece;
+      const parts = (unfinished[name] + piece).split('\n');
+      unfinished[name] = parts.pop() ?? '';
+      for (const line of parts) {
+        lines.push(line);
+        for (const listen of listeners) listen(line);
+      }
+    });
+  }
+  return {
+    stdout: () => text.stdout,
+    stderr: () => text.stderr,
+    line(pattern: RegExp): Promise<string> {
+      const known = lines.find((line) => pattern.test(line));
+      if (known !== undefined) return Promise.resolve(known);
+      return new Promise((resolve) => {
+        const listen = (line: string): void => {
+          if (!pattern.test(line)) return;
+          listeners.delete(listen);
+          resolve(line);
+        };
+        listeners.add(listen);
+      });
+    },
+  };
+}
+
+/** Undefined where nobody answers. */
+function statusOf(url: string): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false, timeout: 2_000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => resolve(undefined));
+  });
+}
