@@ -1,5 +1,6 @@
 // The comparison: start every target once, warm it at full load, then let all take turns, round after round.
 
+import { RunEndedError } from './launcher.ts';
 import type { LoadClient } from './load.ts';
 import type { Cores } from './measure/cores.ts';
 import type { Measurement } from './measurement.ts';
@@ -119,6 +120,7 @@ async function note(
     why = whyBroken(measurement);
     if (round !== 'warm-up') comparison.measurements.push(measurement);
   } catch (error) {
+    if (error instanceof RunEndedError) throw error;
     why = error instanceof Error ? error.message : String(error);
   }
   if (why !== undefined) comparison.broken.push({ target, scenario: scenario.name, round, why });

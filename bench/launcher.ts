@@ -36,7 +36,13 @@ export type Launched = {
   stop(): Promise<void>;
 };
 
+/** Somebody asked for the end of the run, and something was to be started after it. */
+export class RunEndedError extends Error {
+  override readonly name = 'RunEndedError';
+}
+
 export type Launcher = {
+  /** @throws {RunEndedError} once it is closed, so that an interrupted run cannot leave anything behind. */
   start(options: LaunchOptions): Promise<Launched>;
   /** Ends all that still runs. */
   close(): Promise<void>;
@@ -47,14 +53,18 @@ const LOG_TAIL_CHARS = 3000;
 /** Logs go to `workFolder`, one file per process. */
 export function createLauncher(workFolder: string, environment: Readonly<Record<string, string>>): Launcher {
   const started: Launched[] = [];
+  let isClosed = false;
   return {
     async start(options) {
+      if (isClosed) throw new RunEndedError(`the run has ended; ${options.name} is not started`);
       const logFile = join(workFolder, `${options.name}-${started.length}.log`);
       const launched = await launch(options, logFile, environment);
       started.push(launched);
+      if (isClosed) await launched.stop(); // closed while it was starting
       return launched;
     },
     async close() {
+      isClosed = true;
       await Promise.all(started.map((launched) => launched.stop()));
     },
   };

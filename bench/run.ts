@@ -29,8 +29,13 @@ async function main(): Promise<number> {
     await launcher.close();
     await rm(workFolder, { recursive: true, force: true });
   };
+  let isEnding = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
+    // `on`, not `once`: a second Ctrl-C must not kill the runner before it has ended what it started.
+    process.on(signal, () => {
+      if (isEnding) return;
+      isEnding = true;
+      console.error('ending everything that was started ...');
       void end().finally(() => process.exit(130));
     });
   }

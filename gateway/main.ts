@@ -13,7 +13,7 @@ const log = (level: 'info' | 'error', message: string, more: Record<string, unkn
   process.stdout.write(`${JSON.stringify({ level, time: new Date().toISOString(), message, ...more })}\n`);
 };
 
-const settings = readSettings(process.env);
+const settings = readSettings();
 mkdirSync(settings.journalFolder, { recursive: true });
 const holder = new TableHolder();
 const journal = openFileJournal(settings.journalFolder, systemClock, {

@@ -35,7 +35,7 @@ export interface GatewaySettings {
 }
 
 /** @throws {Error} naming every variable that is missing or wrong, and what it should be. */
-export function readSettings(environment: NodeJS.ProcessEnv): GatewaySettings {
+export function readSettings(environment: NodeJS.ProcessEnv = process.env): GatewaySettings {
   const parsed = settingsSchema.safeParse(environment);
   if (!parsed.success) {
     const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);

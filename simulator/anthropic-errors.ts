@@ -16,7 +16,7 @@ export function anthropicErrorBody(error: WireError, requestId: string): Record<
       type: error.type ?? anthropicErrorType(error.status),
       message: error.message,
       // The vendor has no codes; one is only there when a script asks for it.
-      ...(error.code === undefined ? {} : { code: error.code }),
+      ...(error.isScripted && error.code !== undefined ? { code: error.code } : {}),
     },
     request_id: requestId,
   };

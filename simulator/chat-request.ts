@@ -18,8 +18,8 @@ import {
   stopList,
   string,
 } from './checks.ts';
-import { readIncludeUsage } from './completions.ts';
 import type { ReadContext } from './dialect.ts';
+import { readIncludeUsage } from './include-usage.ts';
 import type { OutputForm, Prompt, Tool, ToolChoice } from './prompt.ts';
 import { reasoningTokensOf } from './reasoning-effort.ts';
 import { countTokens } from './tokens.ts';

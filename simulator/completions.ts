@@ -8,7 +8,6 @@ import {
   filledString,
   integer,
   isAbsent,
-  isBag,
   missing,
   number,
   onlyKnown,
@@ -16,6 +15,7 @@ import {
 } from './checks.ts';
 import type { Dialect, Exchange, Frame, ReadContext, Stamp } from './dialect.ts';
 import { frame } from './dialect.ts';
+import { readIncludeUsage } from './include-usage.ts';
 import { openaiBadRequest, openaiErrorBody, openaiHeaders } from './openai-errors.ts';
 import type { Answer, Choice, Finish, Piece, Prompt, Usage } from './prompt.ts';
 import { joinPieces } from './prompt.ts';
@@ -67,21 +67,6 @@ function read(body: Bag, context: ReadContext): Exchange {
     plain: (answer, stamp) => plain(answer, stamp, settings),
     stream: (answer, stamp) => stream(answer, stamp, settings),
   };
-}
-
-/** `stream_options.include_usage`, which is only allowed on a streamed request. Shared with chat. */
-export function readIncludeUsage(options: unknown, isStream: boolean): boolean {
-  if (isAbsent(options)) return false;
-  if (!isBag(options)) throw new BadRequest(['stream_options'], 'Input should be an object', 'invalid_type');
-  if (!isStream) {
-    throw new BadRequest(
-      ['stream_options'],
-      "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-      'invalid_value',
-      { isWhole: true },
-    );
-  }
-  return boolean(options.include_usage, ['stream_options', 'include_usage']) ?? false;
 }
 
 function readPrompts(prompt: unknown): string[] {

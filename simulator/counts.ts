@@ -177,7 +177,10 @@ function makeQueue(callsMax: number): Queue {
       const at = unread.findIndex(fits);
       const [found] = at < 0 ? [] : unread.splice(at, 1);
       if (found !== undefined) return Promise.resolve(found);
-      return new Promise((resolve, reject) => waiting.push({ fits, resolve, reject }));
+      const promise = new Promise<Call>((resolve, reject) => waiting.push({ fits, resolve, reject }));
+      // One who no longer waits when the simulator closes must not bring the process down.
+      promise.catch(() => undefined);
+      return promise;
     },
     clear: () => {
       unread = [];

@@ -12,6 +12,8 @@ export type WireError = {
   type?: string | undefined;
   code?: string | undefined;
   param?: string | null | undefined;
+  /** Whether type and code are the wish of a script, even where the dialect would have none. */
+  isScripted?: boolean;
 };
 
 /** One server-sent event, with what it carries of the answer. */

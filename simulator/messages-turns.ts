@@ -64,8 +64,10 @@ function mergeTurns(messages: unknown[]): Turn[] {
     const path: Path = ['messages', at];
     const message = bag(item, path);
     const role = oneOf(message.role, [...path, 'role'], ['user', 'assistant', 'system']);
-    const isLast = at === messages.length - 1;
-    const blocks = readBlocks(message.content, [...path, 'content'], role, role === 'assistant' && isLast);
+    const isPrefill = role === 'assistant' && at === messages.length - 1;
+    // A system message may be there for its settings alone.
+    const mayBeEmpty = isPrefill || (role === 'system' && !isAbsent(message.output_config));
+    const blocks = readBlocks(message.content, [...path, 'content'], role, mayBeEmpty);
     const before = turns.at(-1);
     if (before?.role === role) before.blocks.push(...blocks);
     else turns.push({ role, at, blocks });

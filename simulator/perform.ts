@@ -57,6 +57,7 @@ export function scriptedError(status: number, directives: Directives): WireError
     message: directives.message ?? `The simulator was told to answer ${status}.`,
     type: directives.type,
     code: directives.code,
+    isScripted: true,
   };
 }
 

@@ -9,7 +9,7 @@ export class ClientGone extends Error {
 }
 
 export type Reply = {
-  /** Sends status and headers at once. */
+  /** Sends status and headers at once; throws ClientGone. */
   head(status: number, headers: Record<string, string>): void;
   /** Resolves when the client keeps up; throws ClientGone. */
   write(text: string): Promise<void>;
@@ -57,6 +57,7 @@ export function makeReply(response: ServerResponse): Reply {
 
   return {
     head: (status, headers) => {
+      if (isGone) throw new ClientGone('the client has gone');
       response.writeHead(status, headers);
       response.flushHeaders();
     },

@@ -39,10 +39,13 @@ export const gateway: Target = {
         PENSTOCK_METRICS_PORT: String(metricsPort),
         PENSTOCK_TABLE_FILE: tableFile,
         PENSTOCK_JOURNAL_DIR: journalFolder,
+        // No load balancer has to hear of its end, and its last streams are the benchmark's own.
+        PENSTOCK_DRAIN_ACCEPT_MS: '0',
+        PENSTOCK_DRAIN_GRACE_MS: '1000',
       },
       cwd: folder,
       // It drains before it ends; a profile is only written by an orderly exit.
-      graceMs: 30_000,
+      graceMs: 15_000,
       ...pinned(context),
     });
     return {

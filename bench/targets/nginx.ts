@@ -60,6 +60,7 @@ http {
   uwsgi_temp_path ${at.folder}/uwsgi;
   scgi_temp_path ${at.folder}/scgi;
   client_max_body_size 64m;
+  client_body_buffer_size 512k;
   keepalive_requests 1000000000;
   tcp_nodelay on;
   upstream mock {

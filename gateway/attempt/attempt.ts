@@ -60,6 +60,9 @@ export type AttemptResult<Answer> = {
 const plainBytesMax = 64 * 1024 * 1024;
 const errorBytesMax = 64 * 1024;
 
+/** How long an error answer may take to say why; its status alone decides what happens next. */
+const errorBodyMs = 2_000;
+
 /** How long an upstream may take to end its body behind the terminal marker. */
 const letGoMs = 2_000;
 
@@ -103,6 +106,7 @@ class Attempt<Answer> implements Receiver {
   private isOver = false;
   private hasEnded = false;
   private cancelLetGo: (() => void) | undefined;
+  private cancelErrorBody: (() => void) | undefined;
 
   constructor(
     ends: AttemptEnds<Answer>,
@@ -134,6 +138,7 @@ class Attempt<Answer> implements Receiver {
     if (milliseconds !== undefined) this.retryAfter = String(Number(milliseconds) / 1000);
     if (status !== 200) {
       this.isError = true;
+      this.cancelErrorBody = this.options.clock.setTimer(errorBodyMs, () => this.failWithStatus());
       return;
     }
     const complaint = judgeHead(header, this.ends.reader.type);
@@ -151,7 +156,7 @@ class Attempt<Answer> implements Receiver {
     this.body.push(chunk);
     this.bodyBytes += chunk.length;
     // The start of an error page says enough; the rest is only more of it.
-    if (this.isError && this.bodyBytes > errorBytesMax) this.onEnd();
+    if (this.isError && this.bodyBytes > errorBytesMax) this.failWithStatus();
     else if (this.bodyBytes > plainBytesMax) {
       this.fail({ kind: 'answer', fault: { kind: 'malformed', detail: 'the answer is too large' } });
     }
@@ -162,12 +167,7 @@ class Attempt<Answer> implements Receiver {
     this.cancelLetGo?.();
     if (this.isOver) return;
     if (this.isError) {
-      this.fail({
-        kind: 'status',
-        status: this.status ?? 0,
-        error: this.ends.readError(Buffer.concat(this.body)),
-        retryAfterMs: readRetryAfterMs(this.retryAfter, this.options.clock.wallMs()),
-      });
+      this.failWithStatus();
       return;
     }
     const { reader } = this.ends;
@@ -186,8 +186,12 @@ class Attempt<Answer> implements Receiver {
     this.cancelLetGo?.();
     if (this.isOver) return;
     const { reader } = this.ends;
-    if (this.status === undefined || this.isError) {
+    if (this.status === undefined) {
       this.fail({ kind: 'transport', code, detail });
+      return;
+    }
+    if (this.isError) {
+      this.failWithStatus();
       return;
     }
     if (reader.type === 'stream') {
@@ -196,6 +200,16 @@ class Attempt<Answer> implements Receiver {
       return;
     }
     this.fail({ kind: 'answer', fault: { kind: 'truncated' } });
+  }
+
+  /** Also where the body of the error broke off or never came: the status has said what to do. */
+  private failWithStatus(): void {
+    this.fail({
+      kind: 'status',
+      status: this.status ?? 0,
+      error: this.ends.readError(Buffer.concat(this.body)),
+      retryAfterMs: readRetryAfterMs(this.retryAfter, this.options.clock.wallMs()),
+    });
   }
 
   /** After every step of the stream: hand out what it gave, see whether it is over. */
@@ -254,6 +268,10 @@ class Attempt<Answer> implements Receiver {
 
   private onTimer(timer: TimerName): void {
     const { reader } = this.ends;
+    if (this.isError) {
+      this.failWithStatus();
+      return;
+    }
     if (reader.type === 'stream' && this.status === 200) {
       // Silent behind the last finish reason: everything the client needs has come.
       const bytes = reader.stream.end();
@@ -302,6 +320,7 @@ class Attempt<Answer> implements Receiver {
     if (this.isOver) return;
     this.isOver = true;
     this.cancelTimer?.();
+    this.cancelErrorBody?.();
     this.stopListening?.();
     if (end.outcome === 'answered') this.letGo();
     else this.transmission?.abort();

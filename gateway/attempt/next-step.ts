@@ -69,6 +69,8 @@ export function nextStep(situation: Situation): NextStep {
       return { type: 'give-up' };
     return tryAfter(situation, last.candidate, waitMs);
   }
+  // This very failure may have opened its circuit: then only the probe may go there.
+  if (!isUsable(last.candidate)) return { type: 'give-up' };
   const { min, max } = sameTargetDelayMs;
   return tryAfter(situation, last.candidate, min + situation.random() * (max - min));
 }

@@ -48,7 +48,12 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
     });
     if (step.type === 'give-up') return { type: 'failed', failures: failed.map(({ failure }) => failure) };
     const { candidate } = step;
-    if (step.delayMs > 0 && !(await wait(job, step.delayMs))) return { type: 'cancelled' };
+    if (step.delayMs > 0) {
+      if (!(await wait(job, step.delayMs))) return { type: 'cancelled' };
+      // Others may have found it dead meanwhile. A key that rested is tried all the same: its time is up.
+      const isRested = failed.at(-1)?.judgement.keyRest === 'rate-limit';
+      if (!isRested && !job.isUsable(candidate)) continue;
+    }
 
     job.onStart(candidate);
     const result = await runAttempt(job.open(candidate), {

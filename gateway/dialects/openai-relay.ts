@@ -6,7 +6,7 @@
 // also stand inside generated text.
 
 import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
-import type { AnswerFacts, AnswerStream } from './dialect.ts';
+import type { AnswerFacts, AnswerStream, UpstreamError } from './dialect.ts';
 import { readErrorValue } from './openai-error.ts';
 import { readOpenAiUsage } from './openai-usage.ts';
 
@@ -129,12 +129,18 @@ class OpenAiRelay implements AnswerStream {
   /** Comments, event names, several lines: rare, rebuilt from the lines that clients may see. */
   private oddEvent(event: string, output: Output): void {
     const data: string[] = [];
-    for (const line of event.split('\n')) {
+    let name = '';
+    for (const line of withoutByteOrderMark(event).split('\n')) {
       if (line.startsWith('data:')) data.push(line.slice(line.charCodeAt(5) === 0x20 ? 6 : 5));
+      else if (line.startsWith('event:')) name = line.slice(6).trim();
       // Comments are our own business (keep-alive); `id:` and `retry:` make SDKs throw.
     }
     if (data.length === 0) return;
     const joined = data.join('\n');
+    if (name === 'error') {
+      this.failWith(readErrorValue(tryParseJson(Buffer.from(joined, 'latin1').toString('utf8'))));
+      return;
+    }
     const verdict = this.look(joined);
     if (verdict === 'drop') return;
     const rebuilt = data.map((line) => `data: ${line}`).join('\n');
@@ -170,11 +176,7 @@ class OpenAiRelay implements AnswerStream {
 
   private chunk(chunk: JsonRecord, data: string): 'keep' | 'strip' | 'drop' {
     if (chunk.error !== undefined && chunk.error !== null && chunk.error !== false) {
-      const error = readErrorValue(chunk);
-      this.facts.fault = {
-        kind: 'error-event',
-        error: error ?? { message: '', type: null, code: null, param: null, status: null },
-      };
+      this.failWith(readErrorValue(chunk));
       return 'drop';
     }
     if (typeof chunk.model === 'string') this.facts.servedModel ??= chunk.model;
@@ -195,6 +197,8 @@ class OpenAiRelay implements AnswerStream {
     const usage = readOpenAiUsage(chunk.usage);
     if (usage) {
       this.facts.usage = usage;
+      // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.
+      if (choices.length === 0 && this.finished.size >= this.options.choices) this.facts.isComplete = true;
       // Some providers put usage on the last content chunk; that one must go on.
       if (!this.options.wantsUsage) return choices.length === 0 ? 'drop' : 'strip';
     }
@@ -203,6 +207,13 @@ class OpenAiRelay implements AnswerStream {
 
   private stripOrKeep(data: string): 'keep' | 'strip' {
     return !this.options.wantsUsage && data.includes(usageNull) ? 'strip' : 'keep';
+  }
+
+  private failWith(error: UpstreamError | undefined): void {
+    this.facts.fault = {
+      kind: 'error-event',
+      error: error ?? { message: '', type: null, code: null, param: null, status: null },
+    };
   }
 
   private fail(detail: string): void {
@@ -215,6 +226,11 @@ class OpenAiRelay implements AnswerStream {
     this.endedWithReturn = text.endsWith('\r');
     return joined.replace(/\r\n?/g, '\n');
   }
+}
+
+/** A stream may begin with one (WHATWG HTML §9.2.6); behind it the first field would not be known. */
+function withoutByteOrderMark(event: string): string {
+  return event.startsWith('\u00ef\u00bb\u00bf') ? event.slice(3) : event;
 }
 
 /** Whether a member of that name has a value other than null somewhere in the text. */

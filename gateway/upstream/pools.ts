@@ -36,7 +36,9 @@ export class UpstreamPools {
   }
 
   poolFor(provider: ProviderView, connectMs: number): Pool {
-    const key = `${provider.entry.id} ${connectMs}`;
+    // A request that began under an older table may still ask for the provider's former address:
+    // it must not leave that pool behind for those who know the new one.
+    const key = `${provider.entry.id} ${connectMs} ${provider.entry.baseUrl}`;
     const open = this.pools.get(key);
     if (open) return open.pool;
     const pool = new Pool(new URL(provider.entry.baseUrl).origin, {

@@ -39,7 +39,10 @@ function matches(selector: LabelSelector, labels: Readonly<Record<string, string
 
 type Requirement = NonNullable<LabelSelector['matchExpressions']>[number];
 
-function meets({ key, operator, values = [] }: Requirement, labels: Readonly<Record<string, string>>): boolean {
+function meets(
+  { key, operator, values = [] }: Requirement,
+  labels: Readonly<Record<string, string>>,
+): boolean {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
     case 'In':

@@ -30,12 +30,11 @@ const PROXY_URL = `^${SCHEME_AND_HOST}$`;
 function urlField(pattern: string, message: string) {
   const expression = new RegExp(pattern);
   return withRules(z.string().min(1).max(1024), [
-    // A raw CEL string: no escape is interpreted, as in the expression itself.
-    { cel: `self.matches(r'${pattern}')`, message, check: (value) => expression.test(value) },
     {
-      cel: "isURL(self) && (url(self).getPort() == '' || int(url(self).getPort()) <= 65535)",
-      message: 'must be a valid URL whose port is at most 65535',
-      check: (value) => URL.canParse(value),
+      // A raw CEL string: no escape is interpreted, as in the expression itself.
+      cel: `self.matches(r'${pattern}') && isURL(self) && (url(self).getPort() == '' || int(url(self).getPort()) <= 65535)`,
+      message,
+      check: (value) => expression.test(value) && URL.canParse(value),
     },
     {
       cel: "!self.contains('/../') && !self.endsWith('/..') && !self.contains('/./') && !self.endsWith('/.')",
@@ -305,7 +304,7 @@ export const providerSpecSchema = withRules(
     baseURL: urlField(
       HTTP_URL,
       'must be an absolute http or https URL such as https://api.example.com/v1, without query, fragment, ' +
-        'user info and trailing slash',
+        'user info and trailing slash, and with a port of at most 65535',
     )
       .optional()
       .describe(

@@ -28,6 +28,8 @@ export interface CelRule {
 export function withRules<S extends z.ZodType>(schema: S, rules: readonly Rule<z.output<S>>[]): S {
   const validations: CelRule[] = rules.map(({ cel, message }) => ({ rule: cel, message }));
   const checked = schema.superRefine((value, context) => {
+    // zod goes on after a string that matches no pattern; a rule may count on what the schema promises.
+    if (context.issues.length > 0) return;
     for (const rule of rules) {
       if (rule.check !== 'needs-old-object' && !rule.check(value)) {
         context.addIssue({ code: 'custom', message: rule.message });

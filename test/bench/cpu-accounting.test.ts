@@ -121,6 +121,12 @@ describe('the launcher', () => {
     expect(stubborn.hasExited()).toBe(true);
   });
 
+  test('starts nothing once it is closed', async () => {
+    await launcher.close();
+    const late = { name: 'the late one', command: process.execPath, args: [] };
+    await expect(launcher.start(late)).rejects.toThrow('the run has ended; the late one is not started');
+  });
+
   test('names what it could not start', async () => {
     const options = { name: 'the missing one', command: '/nowhere/at-all', args: [] };
     await expect(launcher.start(options)).rejects.toThrow("cannot start the missing one: '/nowhere/at-all'");

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Simulator } from '../../simulator/server.ts';
 import { startSimulator } from '../../simulator/server.ts';
@@ -92,6 +93,31 @@ describe('the log', () => {
       0,
     ]);
     expect(simulator.counts().running).toBe(0);
+  });
+
+  it('knows a client that leaves in the middle of its own request', async () => {
+    const socket = connect(simulator.port, '127.0.0.1');
+    const head = 'host: simulator\r\ncontent-type: application/json\r\ncontent-length: 100';
+    socket.end(`POST ${paths.chat} HTTP/1.1\r\n${head}\r\n\r\n{"model":`);
+    const call = await simulator.nextCall();
+    expect([call.ending, call.status, call.body]).toEqual(['client-gone', null, undefined]);
+    socket.destroy();
+  });
+
+  it('waits before the headers with delay, and before the first token with first', async () => {
+    simulator.script('sim-small', 'first=600000');
+    for (const dialect of dialects) {
+      const socket = rawSocket(simulator.port, paths[dialect], request(dialect, { stream: true }));
+      const text = await readUntil(socket, (piece) => piece.includes('\r\n\r\n'));
+      expect(text).toMatch(/^HTTP\/1\.1 200 /);
+      expect(text).not.toContain('This');
+      socket.destroy();
+      expect(await simulator.nextCall()).toMatchObject({
+        ending: 'client-gone',
+        status: 200,
+        tokens: { output: 0 },
+      });
+    }
   });
 
   it('holds requests with their headers, and of a credential only the digest', async () => {

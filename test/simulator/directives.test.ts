@@ -1,3 +1,5 @@
+// A directive is understood exactly, or refused; and tokens follow one rule.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Directives } from '../../simulator/directives.ts';

@@ -1,3 +1,5 @@
+// The made-up values are valid for their schemas, with ajv as the judge.
+
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

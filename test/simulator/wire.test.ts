@@ -310,6 +310,7 @@ describe('the model listing', () => {
       404,
       'model_not_found',
     ]);
+    expect((await fetch(`${other.url}/v1/models/%zz`)).status).toBe(404);
     await other.close();
   });
 });

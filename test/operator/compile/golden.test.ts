@@ -13,7 +13,7 @@ import type { PlatformSettings, Snapshot } from '../../../operator/watch/snapsho
 import { PLATFORM, type RawManifest, snapshotOf } from '../make.ts';
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/compile');
-const isUpdate = process.env['PENSTOCK_UPDATE_GOLDEN'] === '1';
+const isUpdate = process.env.PENSTOCK_UPDATE_GOLDEN === '1';
 const names = readdirSync(FOLDER)
   .filter((file) => file.endsWith('.in.yaml'))
   .map((file) => file.slice(0, -'.in.yaml'.length))

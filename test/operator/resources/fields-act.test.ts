@@ -1,0 +1,278 @@
+// Does every field act? Each leaf of each spec is either refused, because it does not act yet, or shown to act
+// by a test. A field that is in neither list would be silently ignored.
+
+import { describe, expect, test } from 'vitest';
+import { apiKeyResource } from '../../../operator/resources/api-key.ts';
+import { type CrdSchema, structural } from '../../../operator/resources/crd.ts';
+import { modelRouteResource, parseModelRoute } from '../../../operator/resources/model-route.ts';
+import { parseProvider, providerResource } from '../../../operator/resources/provider.ts';
+import type { Kind } from '../../../operator/resources/resource.ts';
+import { findUnknownOptions, findUnsupported, UNSUPPORTED } from '../../../operator/resources/unsupported.ts';
+import { apiKey, provider, route, target } from '../make.ts';
+
+const GOLDEN = 'operator/compile/golden.test.ts';
+const KEYS = 'operator/compile/keys.test.ts';
+const ATTEMPT = 'gateway/attempt';
+const MODELS = 'gateway/endpoints/models.test.ts';
+const SELECTOR = 'operator/compile/selector.test.ts';
+const ISSUE = 'operator/publish';
+
+/** Leaf fields that act, and the test file or folder that shows the effect. */
+const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
+  Provider: {
+    'spec.type': GOLDEN,
+    'spec.displayName': GOLDEN,
+    'spec.baseURL': GOLDEN,
+    'spec.apis[]': GOLDEN,
+    'spec.options{}': GOLDEN,
+    'spec.auth.type': GOLDEN,
+    'spec.auth.header.name': GOLDEN,
+    'spec.auth.header.prefix': GOLDEN,
+    'spec.auth.keys[].name': GOLDEN,
+    'spec.auth.keys[].secretRef.name': GOLDEN,
+    'spec.auth.keys[].secretRef.key': GOLDEN,
+    'spec.auth.keys[].weight': GOLDEN,
+    'spec.auth.keys[].priority': GOLDEN,
+    'spec.auth.keys[].disabled': GOLDEN,
+    'spec.headers[].name': GOLDEN,
+    'spec.headers[].value': GOLDEN,
+    'spec.headers[].valueFrom.secretKeyRef.name': GOLDEN,
+    'spec.headers[].valueFrom.secretKeyRef.key': GOLDEN,
+    'spec.timeouts.connect': ATTEMPT,
+    'spec.timeouts.firstEvent': ATTEMPT,
+    'spec.timeouts.lastFirstEvent': ATTEMPT,
+    'spec.timeouts.liveness': ATTEMPT,
+    'spec.timeouts.progress': ATTEMPT,
+    'spec.timeouts.total': ATTEMPT,
+    'spec.timeouts.clientWrite': ATTEMPT,
+    'spec.healthCheck.passive.consecutiveFailures': GOLDEN,
+    'spec.healthCheck.passive.openFor': GOLDEN,
+    'spec.healthCheck.passive.maxOpen': GOLDEN,
+    'spec.healthCheck.passive.rateLimitCooldown': GOLDEN,
+    'spec.allowedNamespaces.from': GOLDEN,
+    'spec.allowedNamespaces.selector.matchLabels{}': SELECTOR,
+    'spec.allowedNamespaces.selector.matchExpressions[].key': SELECTOR,
+    'spec.allowedNamespaces.selector.matchExpressions[].operator': SELECTOR,
+    'spec.allowedNamespaces.selector.matchExpressions[].values[]': SELECTOR,
+    'spec.suspended': GOLDEN,
+  },
+  ModelRoute: {
+    'spec.model': GOLDEN,
+    'spec.aliases[]': GOLDEN,
+    'spec.displayName': MODELS,
+    'spec.description': MODELS,
+    'spec.ownedBy': GOLDEN,
+    'spec.visibility': GOLDEN,
+    'spec.allowedNamespaces.from': GOLDEN,
+    'spec.allowedNamespaces.selector.matchLabels{}': SELECTOR,
+    'spec.allowedNamespaces.selector.matchExpressions[].key': SELECTOR,
+    'spec.allowedNamespaces.selector.matchExpressions[].operator': SELECTOR,
+    'spec.allowedNamespaces.selector.matchExpressions[].values[]': SELECTOR,
+    'spec.suspended': GOLDEN,
+    'spec.apis[]': GOLDEN,
+    'spec.capabilities[]': MODELS,
+    'spec.contextLength': MODELS,
+    'spec.maxOutputTokens': MODELS,
+    'spec.pricing.currency': GOLDEN,
+    'spec.pricing.inputPerMillion': GOLDEN,
+    'spec.pricing.cachedInputPerMillion': GOLDEN,
+    'spec.pricing.cacheWritePerMillion': GOLDEN,
+    'spec.pricing.outputPerMillion': GOLDEN,
+    'spec.pricing.reasoningPerMillion': GOLDEN,
+    'spec.pricing.perRequest': GOLDEN,
+    'spec.pricing.tiers[].aboveInputTokens': GOLDEN,
+    'spec.pricing.tiers[].inputPerMillion': GOLDEN,
+    'spec.pricing.tiers[].cachedInputPerMillion': GOLDEN,
+    'spec.pricing.tiers[].cacheWritePerMillion': GOLDEN,
+    'spec.pricing.tiers[].outputPerMillion': GOLDEN,
+    'spec.pricing.tiers[].reasoningPerMillion': GOLDEN,
+    'spec.timeouts.connect': ATTEMPT,
+    'spec.timeouts.firstEvent': ATTEMPT,
+    'spec.timeouts.lastFirstEvent': ATTEMPT,
+    'spec.timeouts.liveness': ATTEMPT,
+    'spec.timeouts.progress': ATTEMPT,
+    'spec.timeouts.total': ATTEMPT,
+    'spec.timeouts.clientWrite': ATTEMPT,
+    'spec.targets[].name': GOLDEN,
+    'spec.targets[].providerRef.name': GOLDEN,
+    'spec.targets[].providerRef.namespace': GOLDEN,
+    'spec.targets[].upstreamModel': GOLDEN,
+    'spec.targets[].priority': GOLDEN,
+    'spec.targets[].weight': GOLDEN,
+    'spec.targets[].pricing.currency': GOLDEN,
+    'spec.targets[].pricing.inputPerMillion': GOLDEN,
+    'spec.targets[].pricing.cachedInputPerMillion': GOLDEN,
+    'spec.targets[].pricing.cacheWritePerMillion': GOLDEN,
+    'spec.targets[].pricing.outputPerMillion': GOLDEN,
+    'spec.targets[].pricing.reasoningPerMillion': GOLDEN,
+    'spec.targets[].pricing.perRequest': GOLDEN,
+    'spec.targets[].pricing.tiers[].aboveInputTokens': GOLDEN,
+    'spec.targets[].pricing.tiers[].inputPerMillion': GOLDEN,
+    'spec.targets[].pricing.tiers[].cachedInputPerMillion': GOLDEN,
+    'spec.targets[].pricing.tiers[].cacheWritePerMillion': GOLDEN,
+    'spec.targets[].pricing.tiers[].outputPerMillion': GOLDEN,
+    'spec.targets[].pricing.tiers[].reasoningPerMillion': GOLDEN,
+    'spec.targets[].timeouts.connect': ATTEMPT,
+    'spec.targets[].timeouts.firstEvent': ATTEMPT,
+    'spec.targets[].timeouts.lastFirstEvent': ATTEMPT,
+    'spec.targets[].timeouts.liveness': ATTEMPT,
+    'spec.targets[].timeouts.progress': ATTEMPT,
+    'spec.targets[].timeouts.total': ATTEMPT,
+    'spec.targets[].timeouts.clientWrite': ATTEMPT,
+    'spec.targets[].parameters': GOLDEN,
+    'spec.failover.retryOn[]': ATTEMPT,
+    'spec.failover.maxAttempts': ATTEMPT,
+    'spec.failover.attemptsPerTarget': ATTEMPT,
+    'spec.failover.backoff.base': ATTEMPT,
+    'spec.failover.backoff.max': ATTEMPT,
+    'spec.failover.honorRetryAfter': ATTEMPT,
+  },
+  ApiKey: {
+    // Shown by kubectl alone, which is its effect.
+    'spec.displayName': 'operator/resources/crd.test.ts',
+    'spec.owner.name': GOLDEN,
+    'spec.owner.email': GOLDEN,
+    'spec.owner.team': GOLDEN,
+    'spec.disabled': KEYS,
+    'spec.expiresAt': KEYS,
+    'spec.secret.name': GOLDEN,
+    'spec.secret.key': GOLDEN,
+    'spec.secret.labels{}': ISSUE,
+    'spec.secret.annotations{}': ISSUE,
+    'spec.imports[].sha256': KEYS,
+    'spec.imports[].hint': GOLDEN,
+    'spec.imports[].notAfter': KEYS,
+    'spec.models.allow[]': GOLDEN,
+    'spec.models.deny[]': GOLDEN,
+    'spec.metadata{}': GOLDEN,
+  },
+};
+
+const SPECS: readonly (readonly [Kind, CrdSchema])[] = [
+  ['Provider', structural(providerResource.spec)],
+  ['ModelRoute', structural(modelRouteResource.spec)],
+  ['ApiKey', structural(apiKeyResource.spec)],
+];
+
+function leaves(schema: CrdSchema, path: string): string[] {
+  if (schema.items !== undefined) return leaves(schema.items, `${path}[]`);
+  if (schema.additionalProperties !== undefined) return [`${path}{}`];
+  if (schema.properties === undefined) return [path];
+  return Object.entries(schema.properties).flatMap(([name, child]) => leaves(child, `${path}.${name}`));
+}
+
+/** A row without values refuses all below it; one with values speaks about that leaf alone. */
+function isRefused(kind: Kind, leaf: string): boolean {
+  return UNSUPPORTED.some(
+    ({ kind: of, path, values }) =>
+      of === kind &&
+      (values === undefined
+        ? leaf === path || leaf.startsWith(`${path}.`) || leaf.startsWith(`${path}[`)
+        : leaf === path),
+  );
+}
+
+/** Only read by an active check of a type that is refused. */
+const IDLE: readonly string[] = [
+  'path',
+  'model',
+  'interval',
+  'timeout',
+  'unhealthyThreshold',
+  'healthyThreshold',
+].map((name) => `spec.healthCheck.active.${name}`);
+
+describe.each(SPECS)('%s', (kind, spec) => {
+  const all = leaves(spec, 'spec');
+
+  test('every field acts or is refused', () => {
+    const neither = all.filter(
+      (leaf) => !Object.hasOwn(ACTS[kind], leaf) && !isRefused(kind, leaf) && !IDLE.includes(leaf),
+    );
+    expect(neither).toEqual([]);
+  });
+
+  test('what is said to act is a field', () => {
+    expect(Object.keys(ACTS[kind]).filter((leaf) => !all.includes(leaf))).toEqual([]);
+  });
+
+  test('every row of the table of what does not act points at a field, and at values of it', () => {
+    const known = (path: string) =>
+      all.some((leaf) => leaf === path || leaf.startsWith(`${path}.`) || leaf.startsWith(`${path}[`));
+    expect(UNSUPPORTED.filter((row) => row.kind === kind && !known(row.path))).toEqual([]);
+    expect(UNSUPPORTED.filter((row) => row.values !== undefined && row.instead === undefined)).toEqual([]);
+  });
+});
+
+describe('what does not act is refused by name', () => {
+  const key = { name: 'main', secretRef: { name: 'openai', key: 'key' } };
+  const limits = { requestsPerMinute: 1 };
+  const cases: readonly (readonly [Kind, string, object])[] = [
+    ['Provider', 'spec.type', provider({ type: 'Anthropic' })],
+    ['Provider', 'spec.apis[1]', provider({ apis: ['ChatCompletions', 'Messages'] })],
+    ['Provider', 'spec.apis[0]', provider({ apis: ['Responses'] })],
+    [
+      'Provider',
+      'spec.auth.keys[1].limits',
+      provider({ auth: { keys: [key, { ...key, name: 'b', limits }] } }),
+    ],
+    ['Provider', 'spec.tls', provider({ tls: { minVersion: 'TLS13' } })],
+    ['Provider', 'spec.proxy', provider({ proxy: { url: 'http://proxy:3128' } })],
+    ['Provider', 'spec.limits', provider({ limits })],
+    ['Provider', 'spec.healthCheck.active.type', provider({ healthCheck: { active: {} } })],
+    ['ModelRoute', 'spec.apis[0]', route({ apis: ['Messages'] })],
+    ['ModelRoute', 'spec.targets[0].api', route({ targets: [target({ api: 'Responses' })] })],
+    ['ModelRoute', 'spec.unpriced', route({ unpriced: 'Deny' })],
+    ['ModelRoute', 'spec.responseModel', route({ responseModel: 'Requested' })],
+    ['ModelRoute', 'spec.delivery', route({ delivery: 'Assured' })],
+    ['ModelRoute', 'spec.holdBack', route({ holdBack: { events: 1 } })],
+    ['ModelRoute', 'spec.upstreamStreaming', route({ upstreamStreaming: 'Always' })],
+    ['ModelRoute', 'spec.drill', route({ drill: { schedule: '0 3 * * *' } })],
+    ['ModelRoute', 'spec.limits', route({ limits })],
+    ['ModelRoute', 'spec.failover.affinity', route({ failover: { affinity: 'PromptPrefix' } })],
+    ['ApiKey', 'spec.secret.retain', apiKey({ secret: { retain: true } })],
+    ['ApiKey', 'spec.rotation', apiKey({ rotation: { interval: '48h' } })],
+    ['ApiKey', 'spec.limits', apiKey({ limits })],
+    ['ApiKey', 'spec.budgets', apiKey({ budgets: [{ period: 'Day', limit: '1' }] })],
+  ];
+  test.each(cases)('%s %s', (kind, path, object) => {
+    const spec = (object as { readonly spec: object }).spec;
+    // With its defaults, as the compile sees it.
+    const parsed =
+      kind === 'Provider'
+        ? parseProvider(object)
+        : kind === 'ModelRoute'
+          ? parseModelRoute(object)
+          : undefined;
+    const checked = parsed?.ok ? parsed.value.spec : spec;
+    const found = findUnsupported(kind, checked);
+    expect(found.map((problem) => problem.path)).toEqual([path]);
+    expect(found[0]?.message).toMatch(/does not act yet in this version; (remove it|use )/);
+  });
+
+  test('each row of the table has its case', () => {
+    const covered = cases.map(([kind, path]) => `${kind} ${path.replaceAll(/\[\d+\]/g, '[]')}`);
+    expect(
+      UNSUPPORTED.map(({ kind, path }) => `${kind} ${path}`).filter((row) => !covered.includes(row)),
+    ).toEqual([]);
+  });
+
+  test('an empty list or object asks for nothing', () => {
+    expect(findUnsupported('ApiKey', { budgets: [], limits: {} })).toEqual([]);
+  });
+
+  test('a switched-off active check may keep its settings', () => {
+    const parsed = parseProvider(
+      provider({ healthCheck: { active: { type: 'Disabled', interval: '30s' } } }),
+    );
+    expect(parsed.ok && findUnsupported('Provider', parsed.value.spec)).toEqual([]);
+  });
+
+  test.each([
+    ['OpenAI', { region: 'eu' }, 'knows organization and project'],
+    ['Mistral', { organization: 'o' }, 'has no options'],
+  ])('options that %s does not know', (type, options, part) => {
+    const parsed = parseProvider(provider({ type, options }));
+    expect(parsed.ok && findUnknownOptions(parsed.value.spec)[0]?.message).toContain(part);
+  });
+});

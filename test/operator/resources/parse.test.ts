@@ -1,0 +1,505 @@
+// Does the run-time check take what the API takes, refuse what it refuses, and say what to do?
+
+import { describe, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { apiKeyResource, parseApiKey } from '../../../operator/resources/api-key.ts';
+import { type CrdSchema, rootSchema } from '../../../operator/resources/crd.ts';
+import { modelRouteResource, parseModelRoute } from '../../../operator/resources/model-route.ts';
+import type { Parsed } from '../../../operator/resources/parse.ts';
+import { parseProvider, providerResource } from '../../../operator/resources/provider.ts';
+import { apiKey, provider, route, target } from '../make.ts';
+
+function problems(parsed: Parsed<unknown>): Record<string, string> {
+  if (parsed.ok) return {};
+  return Object.fromEntries(parsed.problems.map(({ path, message }) => [path, message]));
+}
+
+const KEY = { name: 'main', secretRef: { name: 'openai', key: 'key' } };
+const BOT_HASH = 'a'.repeat(64);
+const PRICE = { inputPerMillion: '1', outputPerMillion: '2' };
+const active = (probe: object) => provider({ healthCheck: { active: probe } });
+const auth = (fields: object) => provider({ auth: { keys: [KEY], ...fields } });
+const targets = (...list: object[]) => route({ targets: list });
+const pricing = (price: object) => route({ pricing: price });
+const failover = (fields: object) => route({ failover: fields });
+const compatible = (fields: object) =>
+  provider({ type: 'OpenAICompatible', apis: ['ChatCompletions'], ...fields });
+const baseURL = (url: string) => compatible({ baseURL: url });
+
+/** What is wrong, the object, the path of the problem, and a part of what is said about it. */
+type Refusal = readonly [string, unknown, string, string];
+
+const PROVIDER_REFUSALS: readonly Refusal[] = [
+  ['the type is unknown', provider({ type: 'Azure' }), 'spec.type', 'must be one of OpenAI, Anthropic'],
+  ['there is no auth', { ...provider(), spec: { type: 'OpenAI' } }, 'spec.auth', 'is required'],
+  [
+    'a field is mistyped',
+    provider({ baseUrl: 'https://a.example' }),
+    'spec.baseUrl',
+    'did you mean baseURL?',
+  ],
+  ['a field is unknown', provider({ zzzzzzzzzz: 1 }), 'spec.zzzzzzzzzz', 'unknown field'],
+  [
+    'a deep field is mistyped',
+    provider({ timeouts: { firstevent: '1s' } }),
+    'spec.timeouts.firstevent',
+    'did you mean firstEvent?',
+  ],
+  ['a Compatible has no address', compatible({}), 'spec', 'baseURL is required'],
+  ['an Ollama has no address', provider({ type: 'Ollama' }), 'spec', 'baseURL is required'],
+  [
+    'a Compatible has no dialects',
+    provider({ type: 'OpenAICompatible', baseURL: 'https://a.example/v1' }),
+    'spec',
+    'apis is required',
+  ],
+  ['a key would go over http', provider({ baseURL: 'http://api.openai.com/v1' }), 'spec', 'plain http'],
+  [
+    'a secret header would go over http',
+    provider({
+      baseURL: 'http://a.example',
+      auth: { type: 'None' },
+      headers: [{ name: 'X-A', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }],
+    }),
+    'spec',
+    'plain http',
+  ],
+  ['the address has no scheme', baseURL('api.example.com/v1'), 'spec.baseURL', 'absolute http or https URL'],
+  ['the address is ftp', baseURL('ftp://a.example/v1'), 'spec.baseURL', 'absolute http or https URL'],
+  ['the address has a query', baseURL('https://a.example/v1?x=1'), 'spec.baseURL', 'without query'],
+  ['the address has a fragment', baseURL('https://a.example/v1#x'), 'spec.baseURL', 'fragment'],
+  ['the address has user info', baseURL('https://me:pw@a.example/v1'), 'spec.baseURL', 'user info'],
+  ['the address ends in a slash', baseURL('https://a.example/v1/'), 'spec.baseURL', 'trailing slash'],
+  ['the address has a backslash', baseURL('https://a.example\\@b.example'), 'spec.baseURL', 'absolute'],
+  ['the address has a line break', baseURL('https://a.example/v1\nx'), 'spec.baseURL', 'absolute'],
+  ['the address climbs', baseURL('https://a.example/v1/../x'), 'spec.baseURL', 'path segments'],
+  ['the address ends in a climb', baseURL('https://a.example/v1/..'), 'spec.baseURL', 'path segments'],
+  ['the port is too large', baseURL('https://a.example:99999/v1'), 'spec.baseURL', '65535'],
+  ['no dialect is left', provider({ apis: [] }), 'spec.apis', 'at least 1 entries'],
+  [
+    'a dialect stands twice',
+    provider({ apis: ['ChatCompletions', 'ChatCompletions'] }),
+    'spec.apis[1]',
+    'twice',
+  ],
+  ['ApiKey has no keys', provider({ auth: {} }), 'spec.auth', 'at least one entry'],
+  ['None has keys', auth({ type: 'None' }), 'spec.auth', 'none if type is None'],
+  ['two keys have one name', auth({ keys: [KEY, KEY] }), 'spec.auth.keys[1].name', 'twice'],
+  [
+    'a key reaches into another namespace',
+    auth({ keys: [{ ...KEY, secretRef: { ...KEY.secretRef, namespace: 'b' } }] }),
+    'spec.auth.keys[0].secretRef.namespace',
+    'unknown field',
+  ],
+  [
+    'the key header frames the message',
+    auth({ header: { name: 'Content-Length' } }),
+    'spec.auth.header.name',
+    'cannot carry a key',
+  ],
+  [
+    'the prefix has a line break',
+    auth({ header: { name: 'X-A', prefix: 'a\r\nb' } }),
+    'spec.auth.header.prefix',
+    'printable',
+  ],
+  [
+    'a header is reserved',
+    provider({ headers: [{ name: 'Authorization', value: 'x' }] }),
+    'spec.headers[0].name',
+    'reserved',
+  ],
+  [
+    'a header name is none',
+    provider({ headers: [{ name: 'X A', value: 'x' }] }),
+    'spec.headers[0].name',
+    'header name',
+  ],
+  [
+    'a header has a line break',
+    provider({ headers: [{ name: 'X-A', value: 'a\nHost: b' }] }),
+    'spec.headers[0].value',
+    'line breaks',
+  ],
+  ['a header has no value', provider({ headers: [{ name: 'X-A' }] }), 'spec.headers[0]', 'exactly one of'],
+  [
+    'a header has two values',
+    provider({
+      headers: [{ name: 'X-A', value: 'x', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }],
+    }),
+    'spec.headers[0]',
+    'exactly one of',
+  ],
+  [
+    'a header stands twice in other case',
+    provider({
+      headers: [
+        { name: 'X-A', value: '1' },
+        { name: 'x-a', value: '2' },
+      ],
+    }),
+    'spec.headers',
+    'ignore case',
+  ],
+  [
+    'a header is the key header',
+    provider({
+      auth: { header: { name: 'Api-Key' }, keys: [KEY] },
+      headers: [{ name: 'api-key', value: '1' }],
+    }),
+    'spec',
+    'auth.header',
+  ],
+  [
+    'a duration has no unit',
+    provider({ timeouts: { connect: '3' } }),
+    'spec.timeouts.connect',
+    'duration such as',
+  ],
+  [
+    'a duration is too long',
+    provider({ timeouts: { connect: '2h' } }),
+    'spec.timeouts.connect',
+    'between 50ms and 1m',
+  ],
+  ['a duration is too short', provider({ timeouts: { total: '1ms' } }), 'spec.timeouts.total', 'between'],
+  [
+    'openFor is longer than maxOpen',
+    provider({ healthCheck: { passive: { openFor: '30s' } } }),
+    'spec.healthCheck.passive',
+    'maxOpen',
+  ],
+  ['HTTPGet has no path', active({ type: 'HTTPGet' }), 'spec.healthCheck.active', 'path must be set'],
+  ['ListModels has a path', active({ path: '/x' }), 'spec.healthCheck.active', 'path must be set'],
+  ['Completion has no model', active({ type: 'Completion' }), 'spec.healthCheck.active', 'model must be set'],
+  [
+    'a check is slower than its interval',
+    active({ interval: '5s', timeout: '5s' }),
+    'spec.healthCheck.active',
+    'shorter than interval',
+  ],
+  [
+    'Selector selects nothing',
+    provider({ allowedNamespaces: { from: 'Selector' } }),
+    'spec.allowedNamespaces',
+    'selector must be set',
+  ],
+  [
+    'All has a selector',
+    provider({ allowedNamespaces: { from: 'All', selector: {} } }),
+    'spec.allowedNamespaces',
+    'selector must be set',
+  ],
+  [
+    'the proxy carries user info',
+    provider({ proxy: { url: 'http://me:pw@proxy:3128' } }),
+    'spec.proxy.url',
+    'socks5',
+  ],
+  ['an option has no name', provider({ options: { '': 'x' } }), 'spec.options', 'keys must have'],
+  [
+    'there are too many options',
+    provider({ options: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`o${i}`, ''])) }),
+    'spec.options',
+    'at most 16',
+  ],
+  [
+    'the version is another',
+    { ...provider(), apiVersion: 'v1' },
+    'apiVersion',
+    'must be penstock.dev/v1alpha1',
+  ],
+  ['the kind is another', { ...provider(), kind: 'Route' }, 'kind', 'must be Provider'],
+  ['a top field is mistyped', { ...provider(), specs: {} }, 'specs', 'did you mean spec?'],
+  ['the name is no name', provider({}, { name: 'Open AI' }), 'metadata.name', 'DNS name'],
+  ['it is no object', 'x', '', 'must be an object'],
+];
+
+describe('a Provider is refused where', () => {
+  test.each(PROVIDER_REFUSALS)('%s', (_, object, path, part) => {
+    expect(problems(parseProvider(object))[path]).toContain(part);
+  });
+});
+
+const MODEL_ROUTE_REFUSALS: readonly Refusal[] = [
+  ['the id has an empty segment', route({ model: 'a//b' }), 'spec.model', 'model id'],
+  ['the id climbs', route({ model: 'a/../b' }), 'spec.model', 'model id'],
+  ['the id has a line break', route({ model: 'a\nb' }), 'spec.model', 'model id'],
+  ['the id is too long', route({ model: 'a'.repeat(201) }), 'spec.model', 'at most 200 characters'],
+  ['an alias repeats the id', route({ aliases: ['chat'] }), 'spec', 'must not repeat'],
+  ['an alias stands twice', route({ aliases: ['a', 'a'] }), 'spec.aliases[1]', 'twice'],
+  ['Public is not for all', route({ visibility: 'Public' }), 'spec', 'allowedNamespaces.from: All'],
+  [
+    'an answer is longer than the context',
+    route({ contextLength: 10, maxOutputTokens: 11 }),
+    'spec',
+    'maxOutputTokens',
+  ],
+  ['there is no target', route({ targets: [] }), 'spec.targets', 'at least 1 entries'],
+  ['all targets are drained', targets(target({ weight: 0 })), 'spec.targets', 'weight above 0'],
+  ['two targets have one name', targets(target(), target()), 'spec.targets[1].name', 'twice'],
+  [
+    'a reference is mistyped',
+    targets(target({ providerRef: { nmae: 'a' } })),
+    'spec.targets[0].providerRef.nmae',
+    'did you mean name?',
+  ],
+  [
+    'an upstream model has a line break',
+    targets(target({ upstreamModel: 'a\r\nb' })),
+    'spec.targets[0].upstreamModel',
+    'model id',
+  ],
+  [
+    'a target has too many parameters',
+    targets(target({ parameters: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`p${i}`, i])) })),
+    'spec.targets[0].parameters',
+    'at most 32',
+  ],
+  ['a priority is too high', targets(target({ priority: 16 })), 'spec.targets[0].priority', 'at most 15'],
+  [
+    'a price is a number',
+    pricing({ inputPerMillion: 2.5, outputPerMillion: '1' }),
+    'spec.pricing.inputPerMillion',
+    'must be a string, not a number',
+  ],
+  [
+    'a price is too fine',
+    pricing({ ...PRICE, inputPerMillion: '0.0000001' }),
+    'spec.pricing.inputPerMillion',
+    'cannot be counted exactly',
+  ],
+  [
+    'a price is negative',
+    pricing({ ...PRICE, inputPerMillion: '-1' }),
+    'spec.pricing.inputPerMillion',
+    'decimal string',
+  ],
+  [
+    'a price per request is too fine',
+    pricing({ perRequest: '0.0000000000001' }),
+    'spec.pricing.perRequest',
+    'cannot be counted exactly',
+  ],
+  ['only input has a price', pricing({ inputPerMillion: '1' }), 'spec.pricing', 'belong together'],
+  ['a price says nothing', pricing({ cachedInputPerMillion: '1' }), 'spec.pricing', 'without an amount'],
+  [
+    'two tiers begin together',
+    pricing({ ...PRICE, tiers: [{ aboveInputTokens: 1 }, { aboveInputTokens: 1 }] }),
+    'spec.pricing.tiers[1].aboveInputTokens',
+    'twice',
+  ],
+  [
+    'a reason to retry is unknown',
+    failover({ retryOn: ['Always'] }),
+    'spec.failover.retryOn[0]',
+    'must be one of',
+  ],
+  ['attempts are too many', failover({ maxAttempts: 17 }), 'spec.failover.maxAttempts', 'at most 16'],
+  ['the first pause is the longest', failover({ backoff: { base: '3s' } }), 'spec.failover.backoff', 'max'],
+  ['a drill has no schedule', route({ drill: {} }), 'spec.drill.schedule', 'is required'],
+  [
+    'a schedule is none',
+    route({ drill: { schedule: 'every day' } }),
+    'spec.drill.schedule',
+    'five cron fields',
+  ],
+];
+
+describe('a ModelRoute is refused where', () => {
+  test.each(MODEL_ROUTE_REFUSALS)('%s', (_, object, path, part) => {
+    expect(problems(parseModelRoute(object))[path]).toContain(part);
+  });
+});
+
+const API_KEY_REFUSALS: readonly Refusal[] = [
+  [
+    'its name leaves no room for the Secret',
+    apiKey({}, { name: 'a'.repeat(201) }),
+    'metadata.name',
+    'at most 200',
+  ],
+  ['the end is no time', apiKey({ expiresAt: 'tomorrow' }), 'spec.expiresAt', 'RFC 3339'],
+  ['the end is on no day', apiKey({ expiresAt: '2026-13-40T00:00:00Z' }), 'spec.expiresAt', 'RFC 3339'],
+  ['a hash is too short', apiKey({ imports: [{ sha256: 'abc' }] }), 'spec.imports[0].sha256', 'SHA-256'],
+  [
+    'a hash is in upper case',
+    apiKey({ imports: [{ sha256: 'A'.repeat(64) }] }),
+    'spec.imports[0].sha256',
+    'lower-case',
+  ],
+  [
+    'a hash stands twice',
+    apiKey({ imports: [{ sha256: BOT_HASH }, { sha256: BOT_HASH }] }),
+    'spec.imports[1].sha256',
+    'twice',
+  ],
+  ['an imported key would rotate', apiKey({ rotation: {} }), 'spec', 'rotation is not possible'],
+  [
+    'the overlap is longer than the interval',
+    apiKey({ imports: [], rotation: { interval: '24h' } }),
+    'spec.rotation',
+    'overlap must be shorter',
+  ],
+  [
+    'a star stands in the middle',
+    apiKey({ models: { allow: ['a*b'] } }),
+    'spec.models.allow[0]',
+    '"*" at its end',
+  ],
+  [
+    'a budget is a number',
+    apiKey({ budgets: [{ period: 'Day', limit: 5 }] }),
+    'spec.budgets[0].limit',
+    'must be a string',
+  ],
+  [
+    'a budget is no money',
+    apiKey({ budgets: [{ period: 'Day', limit: '5 $' }] }),
+    'spec.budgets[0].limit',
+    'decimal string',
+  ],
+  ['an e-mail address is none', apiKey({ owner: { email: 'jo' } }), 'spec.owner.email', 'e-mail'],
+  [
+    'an attribute is too long',
+    apiKey({ metadata: { a: 'x'.repeat(257) } }),
+    'spec.metadata.a',
+    'at most 256',
+  ],
+  ['disabled is a word', apiKey({ disabled: 'yes' }), 'spec.disabled', 'true or false'],
+];
+
+describe('an ApiKey is refused where', () => {
+  test.each(API_KEY_REFUSALS)('%s', (_, object, path, part) => {
+    expect(problems(parseApiKey(object))[path]).toContain(part);
+  });
+});
+
+describe('what the API takes', () => {
+  const bodies: readonly (readonly [string, (value: unknown) => Parsed<unknown>, object])[] = [
+    ['a Provider that says next to nothing', parseProvider, provider()],
+    [
+      'a Provider without a key over http',
+      parseProvider,
+      compatible({ baseURL: 'http://10.0.0.1:8000/v1', auth: { type: 'None' } }),
+    ],
+    ['an IPv6 address', parseProvider, baseURL('https://[2001:db8::1]:8443/v1')],
+    ['an escaped path', parseProvider, baseURL('https://a.example/a%20b/v1')],
+    ['a route that says next to nothing', parseModelRoute, route()],
+    ['a price per request alone', parseModelRoute, pricing({ perRequest: '0.000000000001' })],
+    ['a key that says nothing', parseApiKey, { ...apiKey(), spec: {} }],
+    [
+      'rotation beside an empty list of imports',
+      parseApiKey,
+      apiKey({ imports: [], rotation: { interval: '2160h' } }),
+    ],
+    [
+      'what the API server adds to metadata',
+      parseApiKey,
+      apiKey(
+        {},
+        {
+          managedFields: [],
+          ownerReferences: [],
+          uid: 'x',
+          resourceVersion: '5',
+          generation: 1,
+          creationTimestamp: '2026-01-01T00:00:00Z',
+        },
+      ),
+    ],
+    [
+      'a status that cannot be read: it is ours alone',
+      parseApiKey,
+      { ...apiKey(), status: { versions: 'none' } },
+    ],
+  ];
+  test.each(bodies)('%s', (_, parse, object) => {
+    expect(problems(parse(object))).toEqual({});
+  });
+
+  test('every field of a full Provider', () => {
+    const spec: unknown = parseYaml(`
+      type: OpenAI
+      displayName: OpenAI (EU)
+      baseURL: https://api.example.com/v1
+      apis: [ChatCompletions]
+      options: {organization: org-1}
+      auth:
+        type: ApiKey
+        header: {name: Authorization, prefix: "Bearer "}
+        keys:
+        - name: eu-1
+          secretRef: {name: openai-keys, key: eu-1}
+          weight: 3
+          priority: 0
+          disabled: false
+          limits: {requestsPerMinute: 500, tokensPerMinute: 200000, maxConcurrentRequests: 50}
+      headers: [{name: X-Team, value: platform}]
+      tls:
+        caRef: {kind: ConfigMap, name: internal-ca, key: ca.crt}
+        clientCertificateRef: {name: client-tls}
+        serverName: api.internal
+        minVersion: TLS12
+        insecureSkipVerify: false
+      proxy: {url: "http://egress:3128", credentialsRef: {name: proxy-auth}}
+      timeouts: {connect: 3s, firstEvent: 12s, lastFirstEvent: 60s, liveness: 30s, progress: 120s, total: 600s, clientWrite: 60s}
+      limits: {requestsPerMinute: 5000, tokensPerMinute: 2000000, maxConcurrentRequests: 500}
+      healthCheck:
+        active: {type: ListModels, interval: 60s, timeout: 5s, unhealthyThreshold: 3, healthyThreshold: 2}
+        passive: {consecutiveFailures: 5, openFor: 5s, maxOpen: 25s, rateLimitCooldown: 20s}
+      allowedNamespaces: {from: Same}
+      suspended: false`);
+    const parsed = parseProvider({ ...provider(), spec });
+    expect(parsed.ok && parsed.value.spec).toEqual(spec);
+  });
+
+  test('an object that says nothing gets every default', () => {
+    const parsed = parseModelRoute(route());
+    expect(parsed.ok && parsed.value.spec).toEqual({
+      model: 'chat',
+      visibility: 'Listed',
+      allowedNamespaces: { from: 'Same' },
+      suspended: false,
+      unpriced: 'MeterOnly',
+      responseModel: 'Served',
+      delivery: 'Stream',
+      upstreamStreaming: 'Auto',
+      targets: [{ ...target(), priority: 0, weight: 1 }],
+      failover: {
+        retryOn: ['ConnectFailure', 'Timeout', 'RateLimited', 'ServerError', 'Overloaded', 'AuthFailure'],
+        maxAttempts: 3,
+        attemptsPerTarget: 1,
+        backoff: { base: '100ms', max: '2s' },
+        honorRetryAfter: true,
+        affinity: 'None',
+      },
+    });
+  });
+});
+
+test('every rule of the API is broken by some case above, so that its run-time twin is known to work', () => {
+  const said = [
+    ...PROVIDER_REFUSALS.map(([, object]) => problems(parseProvider(object))),
+    ...MODEL_ROUTE_REFUSALS.map(([, object]) => problems(parseModelRoute(object))),
+    ...API_KEY_REFUSALS.map(([, object]) => problems(parseApiKey(object))),
+  ].flatMap((found) => Object.values(found).map(withoutNumbers));
+  const silent = [providerResource, modelRouteResource, apiKeyResource]
+    .flatMap((resource) => levelsOf(rootSchema(resource)))
+    .flatMap((schema) => schema['x-kubernetes-validations'] ?? [])
+    // Only the API server has the old object.
+    .filter(({ rule }) => !rule.includes('oldSelf'))
+    .map(({ message }) => message)
+    .filter((message) => !said.includes(withoutNumbers(message)));
+  expect(silent).toEqual([]);
+});
+
+/** One rule stands in many fields with other bounds: one case for all of them. */
+function withoutNumbers(message: string): string {
+  return message.replaceAll(/\d+(ms|s|m|h)?/g, 'N');
+}
+
+function levelsOf(schema: CrdSchema): CrdSchema[] {
+  const below = [...Object.values(schema.properties ?? {}), schema.items, schema.additionalProperties];
+  return [schema, ...below.flatMap((child) => (child === undefined ? [] : levelsOf(child)))];
+}
