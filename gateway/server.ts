@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { authenticate, readCredential } from './auth/authenticate.ts';
 import type { Caller } from './caller.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { findDialect } from './dialects/registry.ts';
@@ -14,7 +13,8 @@ import { parseBody } from './endpoints/parse-body.ts';
 import { checkBodyHeaders, readBody, requestBytesMax } from './endpoints/read-body.ts';
 import { sendError } from './endpoints/send-error.ts';
 import { encodeErrorBody, GatewayError } from './errors.ts';
-import { type PipelineParts, serve } from './pipeline.ts';
+import type { PipelineParts } from './pipeline/parts.ts';
+import { admit, admitAnyone, serve } from './pipeline.ts';
 import type { TableHolder } from './table/holder.ts';
 import type { TableView } from './table/view.ts';
 
@@ -79,7 +79,7 @@ function addGeneration(app: FastifyInstance, parts: ServerParts, dialect: Dialec
     url: `/v1${dialect.path}`,
     onRequest: (request, _reply, done) => {
       try {
-        admissions.set(request, admit(parts, request));
+        admissions.set(request, admit(parts, request.raw.rawHeaders));
         checkBodyHeaders(request.raw);
         done();
       } catch (error) {
@@ -120,9 +120,7 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
     reply: FastifyReply,
     describe: (view: TableView, caller: Caller | undefined) => Record<string, unknown>,
   ): void => {
-    const view = currentView(parts);
-    const credential = readCredential(request.raw.rawHeaders);
-    const caller = credential.type === 'none' ? undefined : authenticateCounted(parts, credential, view);
+    const { view, caller } = admitAnyone(parts, request.raw.rawHeaders);
     void reply
       .header('content-type', 'application/json')
       .header('cache-control', caller ? 'private, no-store' : 'no-store')
@@ -137,34 +135,6 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
   app.get<{ Params: { '*': string } }>('/v1/models/*', (request, reply) =>
     respond(request, reply, (view, caller) => describeOneModel(view, caller, request.params['*'])),
   );
-}
-
-function admit(parts: ServerParts, request: FastifyRequest): Admission {
-  const view = currentView(parts);
-  const credential = readCredential(request.raw.rawHeaders);
-  return { view, caller: authenticateCounted(parts, credential, view) };
-}
-
-function authenticateCounted(
-  { clock, metrics }: ServerParts,
-  credential: Parameters<typeof authenticate>[0],
-  view: TableView,
-): Caller {
-  try {
-    return authenticate(credential, view, clock.wallMs());
-  } catch (error) {
-    metrics.onAuthenticationFailure();
-    throw error;
-  }
-}
-
-/** @throws {GatewayError} `not_ready`: without a table nobody can be told whether a key is good. */
-function currentView({ holder }: ServerParts): TableView {
-  const view = holder.current();
-  if (view) return view;
-  throw new GatewayError('not_ready', 'The gateway has no routing table yet; try again shortly.', {
-    retryAfterSeconds: 1,
-  });
 }
 
 function answer(request: FastifyRequest, reply: FastifyReply, error: unknown): void {

@@ -7,7 +7,7 @@ import { GatewayError } from './errors.ts';
 import { buildInternalServer } from './internal-server.ts';
 import type { Journal } from './meter/journal.ts';
 import { Metrics } from './meter/metrics.ts';
-import type { PipelineDefaults } from './pipeline.ts';
+import type { PipelineDefaults } from './pipeline/parts.ts';
 import { Health } from './route/health.ts';
 import { buildServer } from './server.ts';
 import { OpenStreams } from './stream/open-streams.ts';

@@ -2,53 +2,79 @@
 // objects, strings, arrays with one object, numeric codes, HTML, nothing.
 
 import type { ErrorObject } from '../errors.ts';
-import { asRecord, tryParseJson } from '../json/record.ts';
+import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
 import type { UpstreamError } from './dialect.ts';
 
-/** Longest message taken over from an upstream, in bytes of UTF-8. */
-const messageBytesMax = 2048;
+/** Longest text taken over from an upstream's error, in bytes of UTF-8. */
+const textBytesMax = 2048;
 
 /** From the body of an error answer. */
 export function readOpenAiError(body: Buffer): UpstreamError {
   const value = tryParseJson(body.toString('utf8'));
-  return readErrorValue(value) ?? { message: '', type: null, code: null, param: null, status: null };
+  return readErrorValue(value) ?? noError;
 }
 
 /** From a JSON value that may hold an error; undefined where it holds none. */
 export function readErrorValue(value: unknown): UpstreamError | undefined {
-  const outer = asRecord(Array.isArray(value) ? value[0] : value);
+  const outer = asRecord(firstOf(value));
   if (!outer) return undefined;
-  const inner = asRecord(outer.error);
+  const error = firstOf(outer.error);
+  const inner = asRecord(error);
   const fields = inner ?? outer;
-  const message = text(inner?.message) ?? text(outer.error) ?? text(outer.detail) ?? text(outer.message);
+  const message = text(inner?.message) ?? text(error) ?? text(outer.detail) ?? text(outer.message);
   if (message === undefined && !inner) return undefined;
-  const code = fields.code;
   return {
-    message: cut(message ?? ''),
+    message: message ?? '',
     type: text(fields.type) ?? null,
-    code: typeof code === 'number' ? String(code) : (text(code) ?? null),
+    code: code(fields.code),
     param: text(fields.param) ?? null,
-    status: statusOf(fields, code),
+    status: statusOf(fields),
   };
 }
 
-function statusOf(fields: Readonly<Record<string, unknown>>, code: unknown): number | null {
-  for (const candidate of [fields.status, fields.status_code, fields.http_status, code]) {
+/**
+ * The error inside an answer or a stream event of status 200; undefined where it carries none. As
+ * the OpenAI SDKs see it: any `error` that is truthy. Some servers mark the whole object instead.
+ */
+export function readErrorMember(value: unknown): UpstreamError | undefined {
+  const outer = asRecord(firstOf(value));
+  if (outer?.error) return readErrorValue(outer) ?? { ...noError, code: code(outer.error) };
+  return outer?.object === 'error' ? readErrorValue(outer) : undefined;
+}
+
+/** From the data of an event that is named an error; what is no JSON is the message itself. */
+export function readErrorEvent(data: string): UpstreamError {
+  const value = tryParseJson(data);
+  return readErrorMember(value) ?? readErrorValue(value) ?? { ...noError, message: cut(data) };
+}
+
+const noError: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
+
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function statusOf(fields: JsonRecord): number | null {
+  for (const candidate of [fields.status, fields.status_code, fields.http_status, fields.code]) {
     const number = typeof candidate === 'string' && /^\d{3}$/.test(candidate) ? Number(candidate) : candidate;
-    if (typeof number === 'number' && number >= 400 && number <= 599) return number;
+    if (Number.isInteger(number) && Number(number) >= 400 && Number(number) <= 599) return Number(number);
   }
   return null;
 }
 
+function code(value: unknown): string | null {
+  return typeof value === 'number' ? String(value) : (text(value) ?? null);
+}
+
 function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+  return typeof value === 'string' ? cut(value) : undefined;
 }
 
 /** Cuts to the limit without leaving half a character. */
 function cut(message: string): string {
-  if (Buffer.byteLength(message) <= messageBytesMax) return message;
+  if (Buffer.byteLength(message) <= textBytesMax) return message;
   return Buffer.from(message)
-    .subarray(0, messageBytesMax)
+    .subarray(0, textBytesMax)
     .toString('utf8')
     .replace(/\uFFFD+$/, '');
 }

@@ -3,7 +3,7 @@
 import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
 import { type Edit, type RequestBody, setMember } from '../json/request-body.ts';
 import type { AnswerDocument, RequestFacts, UpstreamTarget } from './dialect.ts';
-import { readErrorValue } from './openai-error.ts';
+import { readErrorMember } from './openai-error.ts';
 import { readOpenAiUsage } from './openai-usage.ts';
 
 /** A member and its JSON value. */
@@ -20,8 +20,9 @@ export function editOpenAiRequest(
   defaults: readonly DefaultMember[],
 ): Buffer[] {
   const edits: Edit[] = [setMember(body, 'model', JSON.stringify(target.upstreamModel))];
-  if (facts.isStream && !facts.wantsUsage) edits.push(askForUsage(body));
-  const missing: DefaultMember[] = Object.entries(target.parameters).map(([name, value]) => [
+  const { stream_options: streamOptions, ...parameters } = target.parameters;
+  if (facts.isStream && !facts.wantsUsage) edits.push(askForUsage(body, streamOptions));
+  const missing: DefaultMember[] = Object.entries(parameters).map(([name, value]) => [
     name,
     JSON.stringify(value),
   ]);
@@ -36,10 +37,8 @@ export function editOpenAiRequest(
 export function relayOpenAiAnswer(body: Buffer, textOf: (choice: JsonRecord) => string): AnswerDocument {
   const answer = asRecord(tryParseJson(body.toString('utf8')));
   if (!answer) return { ok: false, fault: { kind: 'malformed', detail: 'the answer is not a JSON object' } };
-  if (answer.error !== undefined && answer.error !== null) {
-    const error = readErrorValue(answer);
-    if (error) return { ok: false, fault: { kind: 'error-event', error } };
-  }
+  const error = readErrorMember(answer);
+  if (error) return { ok: false, fault: { kind: 'error-event', error } };
   if (!Array.isArray(answer.choices)) {
     return { ok: false, fault: { kind: 'malformed', detail: "the answer has no list 'choices'" } };
   }
@@ -60,9 +59,10 @@ export function estimateTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
 
-function askForUsage(body: RequestBody): Edit {
+/** In the caller's stream options, else in the target's. */
+function askForUsage(body: RequestBody, ofTarget: unknown): Edit {
   const member = body.member('stream_options');
-  const given = member ? asRecord(body.read(member)) : undefined;
+  const given = (member ? asRecord(body.read(member)) : undefined) ?? asRecord(ofTarget);
   return setMember(body, 'stream_options', JSON.stringify({ ...given, include_usage: true }));
 }
 

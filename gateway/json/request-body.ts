@@ -3,7 +3,10 @@
 
 import { type Member, type MemberScan, scanMembers } from './scan-members.ts';
 
-/** Replaces the bytes `from` to `to` (exclusive) by `text`; an insertion has `from === to`. */
+/**
+ * Replaces the bytes `from` to `to` (exclusive) by `text`. With `from === to` at the closing brace
+ * `text` is a further member, without its comma.
+ */
 export interface Edit {
   readonly from: number;
   readonly to: number;
@@ -51,13 +54,17 @@ export class RequestBody {
   /** The bytes with the edits made. Edits must not overlap; chunks are cut, never joined. */
   edited(edits: readonly Edit[]): Buffer[] {
     if (edits.length === 0) return [...this.chunks];
+    const { closingBrace, members } = this.scan;
     const ordered = edits.toSorted((a, b) => a.from - b.from);
     const parts: Buffer[] = [];
     let at = 0;
-    for (const edit of ordered) {
-      this.copyRange(at, edit.from, parts);
-      if (edit.text !== '') parts.push(Buffer.from(edit.text));
-      at = edit.to;
+    let hasMembers = members.length > 0;
+    for (const { from, to, text } of ordered) {
+      this.copyRange(at, from, parts);
+      const isMember = from === closingBrace;
+      if (text !== '') parts.push(Buffer.from(isMember && hasMembers ? `,${text}` : text));
+      hasMembers ||= isMember;
+      at = to;
     }
     this.copyRange(at, this.bytes, parts);
     return parts;
@@ -87,9 +94,8 @@ export class RequestBody {
 export function setMember(body: RequestBody, name: string, value: string): Edit {
   const member = body.member(name);
   if (member) return { from: member.valueStart, to: member.valueEnd, text: value };
-  const { closingBrace, members } = body.scan;
-  const comma = members.length === 0 ? '' : ',';
-  return { from: closingBrace, to: closingBrace, text: `${comma}${JSON.stringify(name)}:${value}` };
+  const { closingBrace } = body.scan;
+  return { from: closingBrace, to: closingBrace, text: `${JSON.stringify(name)}:${value}` };
 }
 
 /**

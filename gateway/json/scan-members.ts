@@ -2,8 +2,11 @@
 // large body can be forwarded as it came with single members replaced.
 //
 // The pass walks the whole text: JSON parsers take the last of two equal names, so stopping at the
-// first `model` would let a caller be checked for one model and served another. Text that is not
-// valid JSON may pass; whoever parses it later refuses it. Nothing but the ranges is ever used.
+// first `model` would let a caller be checked for one model and served another. For the same reason
+// names must differ by more than case (Go's parser takes `Model` for `model`), and nothing stands
+// outside strings but what JSON is made of: a parser that takes comments or single quotes would
+// see other members. Other text that is not valid JSON may pass; whoever parses it later refuses
+// it. Nothing but the ranges is ever used.
 
 /** One `"name": value`; offsets count bytes from the start of the text. */
 export interface Member {
@@ -67,6 +70,8 @@ class Scanner {
   private readonly text: string;
   private readonly limits: StructureLimits;
   private readonly tokensMax: number;
+  /** Lower case; a list would make a body of many members cost their square. */
+  private readonly names = new Set<string>();
   private at = 0;
   private tokens = 0;
 
@@ -87,7 +92,7 @@ class Scanner {
     this.skipSpace();
     if (this.code() !== CLOSE_BRACE) {
       for (;;) {
-        members.push(this.member(members));
+        members.push(this.member());
         this.skipSpace();
         const code = this.code();
         if (code === CLOSE_BRACE) break;
@@ -104,16 +109,18 @@ class Scanner {
     return { members, closingBrace };
   }
 
-  private member(before: readonly Member[]): Member {
+  private member(): Member {
     const start = this.at;
     if (this.code() !== QUOTE) throw this.unexpected('a member name in double quotes');
     this.skipString();
     const name = decodeName(this.text.slice(start, this.at), start);
-    for (const other of before) {
-      if (other.name === name) {
-        throw new JsonStructureError(`the member ${JSON.stringify(name)} stands twice; send it once`);
-      }
+    const folded = name.toLowerCase();
+    if (this.names.has(folded)) {
+      throw new JsonStructureError(
+        `the member ${JSON.stringify(name)} stands twice, or once more in another case; send it once`,
+      );
     }
+    this.names.add(folded);
     this.skipSpace();
     if (this.code() !== COLON) throw this.unexpected('":" after a member name');
     this.count();
@@ -164,6 +171,7 @@ class Scanner {
           break;
         default:
           if (this.at >= text.length) throw this.unexpected('the end of a list or object');
+          if (!isPlain(code)) throw this.unexpected('a value');
       }
       this.at++;
     }
@@ -171,11 +179,7 @@ class Scanner {
 
   private skipScalar(): void {
     const start = this.at;
-    for (;;) {
-      const code = this.code();
-      if (code === COMMA || code === CLOSE_BRACE || isSpace(code) || this.at >= this.text.length) break;
-      this.at++;
-    }
+    for (let code = this.code(); isPlain(code) && !isSpace(code); code = this.code()) this.at++;
     if (this.at === start) throw this.unexpected('a value');
   }
 
@@ -218,6 +222,19 @@ class Scanner {
     const found = this.at >= this.text.length ? 'the body ends' : `byte ${this.at} is something else`;
     return new JsonStructureError(`the body is not valid JSON: expected ${wanted}, but ${found}`);
   }
+}
+
+/** What numbers, `true`, `false`, `null` and the space around them are made of. */
+const plain = new Uint8Array(256);
+for (const character of ' \t\n\r+-.0123456789') plain[character.charCodeAt(0)] = 1;
+for (let letter = 0x41; letter <= 0x5a; letter++) {
+  plain[letter] = 1;
+  plain[letter + 0x20] = 1;
+}
+
+/** False behind the end of the text, too. */
+function isPlain(code: number): boolean {
+  return plain[code] === 1;
 }
 
 function isSpace(code: number): boolean {

@@ -99,7 +99,8 @@ export class ClientStream {
     if (!this.response.headersSent) this.response.writeHead(200, this.options.head());
   }
 
-  private stop(): void {
+  /** Nothing is written by itself any more. */
+  stop(): void {
     this.isOver = true;
     this.cancelTimer?.();
   }

@@ -33,6 +33,8 @@ export interface RouteView {
 export interface ProviderView {
   readonly entry: ProviderEntry;
   readonly namespace: string;
+  /** Path of the base URL, without a slash at its end. */
+  readonly basePath: string;
   /** Extra request headers, credentials filled in. */
   readonly headers: readonly { readonly name: string; readonly value: Secret }[];
 }
@@ -74,6 +76,7 @@ export function buildTableView(table: RoutingTable): TableView {
     providers.set(entry.id, {
       entry,
       namespace: namespaceOf(entry.id),
+      basePath: new URL(entry.baseUrl).pathname.replace(/\/$/, ''),
       headers: entry.headers.map(({ name, value, credential }) => ({
         name,
         value: credential === undefined ? new Secret(value ?? '') : credentialOf(credential, entry).secret,

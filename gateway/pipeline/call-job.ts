@@ -1,0 +1,126 @@
+// One upstream call as a job for the attempt loop: its candidates, timers, health, and what is
+// written down about each attempt.
+
+import type { AttemptEnds, AttemptResult } from '../attempt/attempt.ts';
+import { failureCode, type Judgement } from '../attempt/failure.ts';
+import type { CallJob } from '../attempt/run-attempts.ts';
+import { buildLedgerRecord } from '../meter/ledger.ts';
+import type { HealthSignal } from '../route/health.ts';
+import type { Candidate } from '../route/plan.ts';
+import type { LeaveSignal } from '../stream/leaving.ts';
+import { type Answer, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
+
+export interface CallOptions {
+  /** Clock time at which the whole request ends. */
+  readonly totalAt: number;
+  readonly caller: LeaveSignal;
+  open(candidate: Candidate): AttemptEnds<Answer>;
+  /** Gives the attempt's number within the request. */
+  onStart(candidate: Candidate): number;
+}
+
+export function buildCallJob(
+  parts: PipelineParts,
+  exchange: RoutedExchange,
+  { totalAt, caller, open, onStart }: CallOptions,
+): CallJob<Answer> {
+  const { clock, health, random, defaults } = parts;
+  const { candidates, route } = exchange.plan;
+  const at = (position: number): Candidate => {
+    const candidate = candidates[position];
+    if (!candidate) throw new RangeError(`there is no candidate ${position}`);
+    return candidate;
+  };
+  let number = 0;
+  return {
+    candidates: candidates.map(({ target, endpoint }) => ({
+      keyId: endpoint.healthId,
+      targetId: target.entry.name,
+      endpointId: target.provider.entry.id,
+    })),
+    failover: route.entry.failover,
+    totalAt,
+    caller,
+    clock,
+    random,
+    isUsable: (position) => health.isUsable(at(position), clock.now()),
+    limits: (position, isLast) => ({
+      firstEventMs: exchange.facts.isStream
+        ? timeoutFor(exchange, at(position), isLast ? 'lastFirstEventMs' : 'firstEventMs', defaults)
+        : null,
+      livenessMs: timeoutFor(exchange, at(position), 'livenessMs', defaults),
+      progressMs: timeoutFor(exchange, at(position), 'progressMs', defaults),
+    }),
+    open: (position) => open(at(position)),
+    onStart: (position) => {
+      number = onStart(at(position));
+      health.onStart(at(position), clock.now());
+    },
+    onEnd: (position, result, judgement) => {
+      health.onEnd(at(position), healthSignal(at(position), result, judgement), clock.now());
+      meterAttempt(parts, exchange, at(position), number, result);
+    },
+  };
+}
+
+function meterAttempt(
+  { journal, metrics }: PipelineParts,
+  exchange: RoutedExchange,
+  candidate: Candidate,
+  number: number,
+  result: AttemptResult<Answer>,
+): void {
+  const { facts, plan, view } = exchange;
+  const record = buildLedgerRecord({
+    requestId: exchange.requestId,
+    number,
+    tableGeneration: view.generation,
+    caller: exchange.caller,
+    route: plan.route,
+    model: facts.model,
+    target: candidate.target,
+    providerKey: candidate.endpoint.key?.name,
+    clientDialect: exchange.dialect.name,
+    upstreamDialect: candidate.dialect,
+    isStream: facts.isStream,
+    startedAtMs: result.startedAtMs,
+    durationMs: result.durationMs,
+    firstContentMs: result.firstContentMs,
+    outcome: result.outcome,
+    status: result.status,
+    failure: 'failure' in result ? failureCode(result.failure) : undefined,
+    usage: result.usage,
+    outputEstimate: result.outputEstimate,
+    requestBytes: exchange.body.bytes,
+  });
+  journal.append(record);
+  metrics.onAttempt(record, plan.route.entry.model);
+}
+
+/** Rests of a key: out of money and rejected keys need a person; they are tried again now and then. */
+const outOfMoneyRestMs = 300_000;
+const rejectedRestMs = 60_000;
+const rateLimitRestMaxMs = 300_000;
+
+function healthSignal(
+  { target }: Candidate,
+  result: AttemptResult<Answer>,
+  judgement: Judgement | undefined,
+): HealthSignal {
+  if (result.outcome === 'answered') return { type: 'success' };
+  if (result.outcome === 'cancelled' || !judgement) return { type: 'none' };
+  switch (judgement.keyRest) {
+    case 'out-of-money':
+      return { type: 'key-rest', forMs: outOfMoneyRestMs };
+    case 'rejected':
+      return { type: 'key-rest', forMs: rejectedRestMs };
+    case 'rate-limit': {
+      const told = result.failure.kind === 'status' ? result.failure.retryAfterMs : undefined;
+      const forMs = told ?? target.provider.entry.breaker.rateLimitCooldownMs;
+      return { type: 'key-rest', forMs: Math.min(forMs, rateLimitRestMaxMs) };
+    }
+    case null:
+      if (!judgement.isHealthSignal) return { type: 'none' };
+      return { type: judgement.scope === 'endpoint' ? 'endpoint-failure' : 'target-failure' };
+  }
+}

@@ -1,0 +1,81 @@
+// What is a request served with? The parts that live as long as the process, and the facts of one request.
+
+import type { ServerResponse } from 'node:http';
+import type { Caller } from '../caller.ts';
+import type { Clock } from '../clock.ts';
+import type { Timeouts } from '../contract/routing-table.ts';
+import type { ModelAnswer } from '../dialects/conversation.ts';
+import type { Dialect, RequestFacts, Translation } from '../dialects/dialect.ts';
+import type { RequestBody } from '../json/request-body.ts';
+import type { Journal } from '../meter/journal.ts';
+import type { Metrics } from '../meter/metrics.ts';
+import type { Health } from '../route/health.ts';
+import type { Candidate, Plan } from '../route/plan.ts';
+import type { OpenStreams } from '../stream/open-streams.ts';
+import type { TableView } from '../table/view.ts';
+import type { UpstreamPools } from '../upstream/pools.ts';
+
+/** What lives as long as the process. */
+export interface PipelineParts {
+  readonly clock: Clock;
+  /** From 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
+  readonly health: Health;
+  readonly pools: UpstreamPools;
+  readonly journal: Journal;
+  readonly metrics: Metrics;
+  readonly streams: OpenStreams;
+  readonly defaults: PipelineDefaults;
+}
+
+export interface PipelineDefaults {
+  /** Used where neither target, route nor provider says otherwise. */
+  readonly timeouts: Readonly<Record<keyof Timeouts, number>>;
+  /** A stream without content is opened with a comment after this long. */
+  readonly openAfterMs: number;
+  readonly keepAliveMs: number;
+  /** Upstream calls that one request may have under way at the same time. */
+  readonly callsAtOnce: number;
+  /** Whether answers name the provider that served them. */
+  readonly showProvider: boolean;
+}
+
+/** One authenticated request, its body read. */
+export interface Exchange {
+  readonly dialect: Dialect;
+  readonly view: TableView;
+  readonly caller: Caller;
+  readonly body: RequestBody;
+  readonly requestId: string;
+  readonly response: ServerResponse;
+  /** Clock time of its arrival. */
+  readonly arrivedAt: number;
+}
+
+/** A request that knows where it is going. */
+export interface RoutedExchange extends Exchange {
+  readonly facts: RequestFacts;
+  readonly plan: Plan;
+  /** Absent where every candidate speaks the caller's dialect. */
+  readonly translation: Translation | undefined;
+}
+
+/** A plain answer: the upstream's own bytes, or understood and still to be encoded for the caller. */
+export type Answer =
+  | { readonly type: 'bytes'; readonly bytes: Buffer }
+  | { readonly type: 'translated'; readonly answer: ModelAnswer };
+
+/** The nearest block wins: target, then route, then provider, then the gateway's own. */
+export function timeoutFor(
+  { plan }: Pick<RoutedExchange, 'plan'>,
+  { target }: Candidate,
+  name: keyof Timeouts,
+  { timeouts }: PipelineDefaults,
+): number {
+  return (
+    target.entry.timeouts[name] ??
+    plan.route.entry.timeouts[name] ??
+    target.provider.entry.timeouts[name] ??
+    timeouts[name]
+  );
+}
