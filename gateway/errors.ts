@@ -122,6 +122,7 @@ export class GatewayError extends Error {
  * OpenAI SDK ignores values above a minute.
  */
 function clampRetryAfter(seconds: number): number {
+  if (Number.isNaN(seconds)) return 1;
   return Math.min(60, Math.max(1, Math.ceil(seconds)));
 }
 

@@ -2,17 +2,17 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from './caller.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { findDialect } from './dialects/registry.ts';
+import { watchClientErrors } from './endpoints/client-errors.ts';
 import { describeModels, describeOneModel } from './endpoints/models.ts';
 import { explainNotFound } from './endpoints/not-found.ts';
 import { parseBody } from './endpoints/parse-body.ts';
 import { checkBodyHeaders, readBody, requestBytesMax } from './endpoints/read-body.ts';
 import { sendError } from './endpoints/send-error.ts';
-import { encodeErrorBody, GatewayError } from './errors.ts';
+import { GatewayError } from './errors.ts';
 import type { PipelineParts } from './pipeline/parts.ts';
 import { admit, admitAnyone, serve } from './pipeline.ts';
 import type { TableHolder } from './table/holder.ts';
@@ -24,28 +24,54 @@ export interface ServerParts extends PipelineParts {
   isDraining(): boolean;
   /** A failure of ours, for the log: `requestId` is what the caller was told. */
   onFailure(error: unknown, requestId: string): void;
+  /** For tests; the gateway's own where left out. */
+  readonly patience?: SenderPatience;
 }
 
-/** Limits against slow senders. */
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 30_000;
-const checkIntervalMs = 1_000;
+/** How long a client may take to send a request. */
+export interface SenderPatience {
+  readonly headersMs: number;
+  /** Headers and body together. */
+  readonly requestMs: number;
+  /** How often slow senders are looked for. */
+  readonly checkEveryMs: number;
+}
+
+const defaultPatience: SenderPatience = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 1_000 };
 
 /** Above the idle time of common load balancers, so that they close first. */
 const keepAliveTimeoutMs = 75_000;
 
 export function buildServer(parts: ServerParts): FastifyInstance {
+  const patience = parts.patience ?? defaultPatience;
+  const clientErrors = watchClientErrors(parts.clock, newRequestId);
+  let isClosing = false;
   const app = Fastify({
     logger: false,
     bodyLimit: requestBytesMax,
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: patience.requestMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     trustProxy: false,
-    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: checkIntervalMs },
-    clientErrorHandler: (error, socket) => answerClientError(error, socket),
+    http: {
+      headersTimeout: patience.headersMs,
+      connectionsCheckingInterval: patience.checkEveryMs,
+      // Node refuses such requests without a word; `checkRequest` says what is wrong.
+      requireHostHeader: false,
+    },
+    clientErrorHandler: clientErrors.onClientError,
+    frameworkErrors: (error, request, reply) => answer(parts, request, reply, fromFramework(error)),
     routerOptions: { maxParamLength: 600 },
-    genReqId: () => `req_${randomUUID()}`,
+    genReqId: newRequestId,
+    // Said in our words instead, by `checkRequest`.
+    return503OnClosing: false,
   });
+  app.server.on('request', clientErrors.onRequest);
+  app.addHook('preClose', (done) => {
+    isClosing = true;
+    done();
+  });
+  // Nobody sends expectations other than 100-continue; they may be ignored (RFC 9110, section 10.1.1).
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, payload: IncomingMessage, done) => {
     readBody(payload, (error, chunks) => done(error, chunks));
@@ -56,14 +82,50 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     if (dialect) addGeneration(app, parts, dialect);
   }
   addModels(app, parts);
-  app.setNotFoundHandler((request, reply) => {
-    answer(request, reply, explainNotFound(request.method, request.url));
+  app.addHook('onRequest', (request, reply, done) => {
+    const refusal = isClosing ? shuttingDown() : checkRequest(request);
+    if (refusal) answer(parts, request, reply, refusal);
+    else done();
   });
   app.setErrorHandler((error: unknown, request, reply) => {
-    if (!(error instanceof GatewayError)) parts.onFailure(error, request.id);
-    answer(request, reply, error);
+    const told = fromFramework(error);
+    if (!(told instanceof GatewayError)) parts.onFailure(error, request.id);
+    answer(parts, request, reply, told);
   });
   return app;
+}
+
+function newRequestId(): string {
+  return `req_${randomUUID()}`;
+}
+
+/** The connection was kept by an answer under way; the balancer has others. */
+function shuttingDown(): GatewayError {
+  return new GatewayError('server_shutting_down', 'The gateway is shutting down; send the request again.', {
+    retryAfterSeconds: 1,
+    headers: { connection: 'close' },
+  });
+}
+
+/** Before any of the body is read: a request to nowhere must not make us hold 32 MiB. */
+function checkRequest(request: FastifyRequest): GatewayError | undefined {
+  if (request.is404) return explainNotFound(request.method, request.url);
+  if (request.raw.headers.host === undefined && request.raw.httpVersion === '1.1') {
+    return new GatewayError('invalid_parameter', "The header 'host' is missing; send it once.", {
+      param: 'host',
+    });
+  }
+  return undefined;
+}
+
+/** What Fastify refuses by itself is the caller's mistake too, and is told in our words. */
+function fromFramework(error: unknown): unknown {
+  if (error instanceof GatewayError || !(error instanceof Error) || !('statusCode' in error)) return error;
+  const { statusCode } = error;
+  if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500) return error;
+  return new GatewayError('invalid_parameter', `This request cannot be read: ${error.message}.`, {
+    cause: error,
+  });
 }
 
 /** Who is asking under which table, found out before the body is read. */
@@ -110,7 +172,7 @@ async function generate(
     await serve(parts, { dialect, view, caller, body, requestId: request.id, response, arrivedAt });
   } catch (error) {
     if (!(error instanceof GatewayError)) parts.onFailure(error, request.id);
-    sendError(request.raw, response, error, request.id);
+    sendError(request.raw, response, error, request.id, parts.clock);
   }
 }
 
@@ -124,7 +186,7 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
     void reply
       .header('content-type', 'application/json')
       .header('cache-control', caller ? 'private, no-store' : 'no-store')
-      .header('vary', 'Authorization')
+      .header('vary', 'authorization, x-api-key')
       .header('x-request-id', request.id)
       .header('request-id', request.id)
       .header('x-penstock-generation', String(view.generation))
@@ -132,39 +194,16 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
   };
   app.get('/v1/models', (request, reply) => respond(request, reply, describeModels));
   // Model ids contain slashes; SDKs percent-encode them, people do not.
-  app.get<{ Params: { '*': string } }>('/v1/models/*', (request, reply) =>
-    respond(request, reply, (view, caller) => describeOneModel(view, caller, request.params['*'])),
-  );
+  app.get<{ Params: { '*': string } }>('/v1/models/*', (request, reply) => {
+    const id = request.params['*'];
+    if (id === '') throw explainNotFound(request.method, request.url);
+    respond(request, reply, (view, caller) => describeOneModel(view, caller, id));
+  });
 }
 
-function answer(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+function answer({ clock }: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   reply.hijack();
-  sendError(request.raw, reply.raw, error, request.id);
-}
-
-/** Requests that never became one: Node's own parser refused them. */
-function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const told = clientError(error.code);
-  const body = encodeErrorBody(told, 'openai', '');
-  socket.end(
-    `HTTP/1.1 ${told.status} ${told.code}\r\ncontent-type: application/json\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
-}
-
-function clientError(code: string | undefined): GatewayError {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return new GatewayError('headers_too_large', 'The request headers are larger than 16 KiB; send less.');
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new GatewayError('request_timeout', 'The request did not arrive in time.');
-    default:
-      return new GatewayError('invalid_parameter', 'This is not a valid HTTP/1.1 request.');
-  }
+  sendError(request.raw, reply.raw, error, request.id, clock);
 }
 
 function asError(error: unknown): Error {

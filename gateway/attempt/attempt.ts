@@ -101,6 +101,7 @@ class Attempt<Answer> implements Receiver {
   private bodyBytes = 0;
   private lastByteAt: number;
   private lastContentAt: number;
+  private outputSeen = 0;
   private firstContentAt: number | undefined;
   private isPaused = false;
   private isOver = false;
@@ -222,7 +223,9 @@ class Attempt<Answer> implements Receiver {
         this.firstContentAt = this.options.clock.now();
         this.rearmTimer();
       }
-      this.lastContentAt = this.lastByteAt;
+      // The estimate grows with content only: pings and comments are no progress.
+      if (facts.outputEstimate > this.outputSeen) this.lastContentAt = this.lastByteAt;
+      this.outputSeen = facts.outputEstimate;
     }
     if (!commitPoint.take(bytes, facts.hasContent)) this.pause();
     if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });

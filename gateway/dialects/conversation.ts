@@ -110,6 +110,12 @@ export interface Conversation {
   readonly mayCallInParallel?: boolean;
   readonly sampling: Sampling;
   readonly maxOutputTokens?: number;
+  /** What the client's dialect promises where neither the caller nor the target's parameters say it. */
+  readonly defaults?: {
+    readonly maxOutputTokens: number;
+    readonly temperature: number;
+    readonly topP: number;
+  };
   /** Answers wanted from this one call. */
   readonly choices: number;
   readonly logprobs?: { readonly top: number };

@@ -20,7 +20,8 @@ export function editOpenAiRequest(
   defaults: readonly DefaultMember[],
 ): Buffer[] {
   const edits: Edit[] = [setMember(body, 'model', JSON.stringify(target.upstreamModel))];
-  const { stream_options: streamOptions, ...parameters } = target.parameters;
+  // Whether to stream is the caller's to say; the rest of the gateway goes by it.
+  const { stream: _, stream_options: streamOptions, ...parameters } = target.parameters;
   if (facts.isStream && !facts.wantsUsage) edits.push(askForUsage(body, streamOptions));
   const missing: DefaultMember[] = Object.entries(parameters).map(([name, value]) => [
     name,
@@ -28,10 +29,18 @@ export function editOpenAiRequest(
   ]);
   for (const member of defaults) if (!(member[0] in target.parameters)) missing.push(member);
   for (const [name, value] of missing) {
-    if (isAbsent(body, name)) edits.push(setMember(body, name, value));
+    const other = sameLimit.get(name);
+    if (isAbsent(body, name) && (other === undefined || isAbsent(body, other)))
+      edits.push(setMember(body, name, value));
   }
   return body.edited(edits);
 }
+
+/** Two names of one limit: upstreams refuse a request with both. */
+const sameLimit: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', 'max_completion_tokens'],
+  ['max_completion_tokens', 'max_tokens'],
+]);
 
 /** A plain answer goes on as its own bytes; it is parsed to see that it is whole and what it used. */
 export function relayOpenAiAnswer(body: Buffer, textOf: (choice: JsonRecord) => string): AnswerDocument {

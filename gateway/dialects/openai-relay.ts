@@ -6,8 +6,9 @@
 // also stand inside generated text.
 
 import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
-import type { AnswerFacts, AnswerStream, UpstreamError } from './dialect.ts';
-import { readErrorValue } from './openai-error.ts';
+import { JsonStructureError, scanMembers } from '../json/scan-members.ts';
+import type { AnswerFacts, AnswerStream } from './dialect.ts';
+import { readErrorEvent, readErrorMember } from './openai-error.ts';
 import { readOpenAiUsage } from './openai-usage.ts';
 
 /** What differs between chat completions and completions. */
@@ -46,6 +47,7 @@ class OpenAiRelay implements AnswerStream {
   /** The start of an event whose end has not arrived. */
   private tail: Buffer | undefined;
   private endedWithReturn = false;
+  private isAtStart = true;
   private readonly finished = new Set<number>();
 
   constructor(options: RelayOptions) {
@@ -53,14 +55,17 @@ class OpenAiRelay implements AnswerStream {
   }
 
   push(chunk: Buffer): Buffer | undefined {
-    if (this.isOver()) return undefined;
-    let bytes = this.tail ? Buffer.concat([this.tail, chunk]) : chunk;
+    if (this.isOver() || chunk.length === 0) return undefined;
+    const normal = this.normaliseLineEnds(chunk);
+    const joined = this.tail ? Buffer.concat([this.tail, normal]) : normal;
     this.tail = undefined;
-    let text = bytes.toString('latin1');
-    if (this.endedWithReturn || text.includes('\r')) {
-      text = this.normaliseLineEnds(text);
-      bytes = Buffer.from(text, 'latin1');
+    if (this.isAtStart && isMarkStart(joined)) {
+      this.tail = joined;
+      return undefined;
     }
+    const bytes = this.isAtStart && joined.indexOf(byteOrderMark) === 0 ? joined.subarray(3) : joined;
+    this.isAtStart = false;
+    const text = bytes.toString('latin1');
 
     const output = new Output(bytes);
     let start = 0;
@@ -73,9 +78,10 @@ class OpenAiRelay implements AnswerStream {
       if (this.isOver()) return output.take();
     }
     if (start < bytes.length) {
-      if (bytes.length - start > eventBytesMax) {
-        this.fail(`an event is longer than ${eventBytesMax} bytes`);
-      } else {
+      // A line end may be the first half of the blank line; it does not count.
+      const size = bytes.length - start - (text.endsWith('\n') ? 1 : 0);
+      if (size > eventBytesMax) this.failTooLong();
+      else {
         // Copied where it is small, so that it does not keep a whole network chunk in memory.
         this.tail = Buffer.from(bytes.subarray(start));
       }
@@ -96,14 +102,9 @@ class OpenAiRelay implements AnswerStream {
   private lastEvent(): Buffer | undefined {
     const tail = this.tail?.toString('latin1').trimEnd();
     this.tail = undefined;
-    if (!tail?.startsWith('data:')) return undefined;
-    const data = tail.slice(5).trim();
-    if (
-      data !== '[DONE]' &&
-      asRecord(tryParseJson(Buffer.from(data, 'latin1').toString('utf8'))) === undefined
-    ) {
-      return undefined;
-    }
+    if (!tail) return undefined;
+    const data = readLines(tail).data.join('\n');
+    if (data.trim() !== doneMark && asRecord(parseLatin1(data)) === undefined) return undefined;
     const bytes = Buffer.from(`${tail}\n\n`, 'latin1');
     const output = new Output(bytes);
     this.event(tail, 0, bytes.length, output);
@@ -116,6 +117,10 @@ class OpenAiRelay implements AnswerStream {
 
   /** One event without its blank line; `from` and `to` are its place in the bytes, blank line included. */
   private event(event: string, from: number, to: number, output: Output): void {
+    if (event.length > eventBytesMax) {
+      this.failTooLong();
+      return;
+    }
     if (!event.startsWith('data:') || event.includes('\n')) {
       this.oddEvent(event, output);
       return;
@@ -123,50 +128,52 @@ class OpenAiRelay implements AnswerStream {
     const data = event.charCodeAt(5) === 0x20 ? event.slice(6) : event.slice(5);
     const verdict = this.look(data);
     if (verdict === 'keep') output.keep(from, to);
-    else if (verdict === 'strip') output.add(stripUsage(event));
+    else if (verdict === 'strip') output.add(`data: ${stripUsage(data)}`);
   }
 
-  /** Comments, event names, several lines: rare, rebuilt from the lines that clients may see. */
+  /**
+   * Comments, event names, several lines: rare, rebuilt from what clients may see. `id:` and
+   * `retry:` make SDKs throw. In JSON a line end between lines is only space.
+   */
   private oddEvent(event: string, output: Output): void {
-    const data: string[] = [];
-    let name = '';
-    for (const line of withoutByteOrderMark(event).split('\n')) {
-      if (line.startsWith('data:')) data.push(line.slice(line.charCodeAt(5) === 0x20 ? 6 : 5));
-      else if (line.startsWith('event:')) name = line.slice(6).trim();
-      // Comments are our own business (keep-alive); `id:` and `retry:` make SDKs throw.
-    }
+    const { name, data } = readLines(event);
     if (data.length === 0) return;
-    const joined = data.join('\n');
+    const line = data.join(' ');
     if (name === 'error') {
-      this.failWith(readErrorValue(tryParseJson(Buffer.from(joined, 'latin1').toString('utf8'))));
+      this.facts.fault = { kind: 'error-event', error: readErrorEvent(toUtf8(line)) };
       return;
     }
-    const verdict = this.look(joined);
-    if (verdict === 'drop') return;
-    const rebuilt = data.map((line) => `data: ${line}`).join('\n');
-    output.add(verdict === 'strip' ? stripUsage(rebuilt) : rebuilt);
+    const verdict = this.look(line);
+    if (verdict !== 'drop') output.add(`data: ${verdict === 'strip' ? stripUsage(line) : line}`);
   }
 
   private look(data: string): 'keep' | 'strip' | 'drop' {
-    if (data === '[DONE]') {
+    const trimmed = data.trim();
+    if (trimmed === doneMark) {
       this.facts.isComplete = true;
       return 'drop';
     }
-    if (data.trim() === '') return 'drop';
+    if (trimmed === '') return 'drop';
     const mustParse =
       !this.facts.hasContent ||
       data.includes('"error"') ||
       hasValue(data, '"finish_reason"') ||
       hasValue(data, '"usage"');
     if (!mustParse) {
-      if (data.charCodeAt(0) === 0x7b && data.charCodeAt(data.length - 1) === 0x7d) {
+      if (trimmed.charCodeAt(0) === 0x7b && trimmed.charCodeAt(trimmed.length - 1) === 0x7d) {
         this.facts.outputEstimate++;
         return this.stripOrKeep(data);
       }
       this.fail('an event is not a JSON object');
       return 'drop';
     }
-    const chunk = asRecord(tryParseJson(Buffer.from(data, 'latin1').toString('utf8')));
+    const value = parseLatin1(data);
+    const error = readErrorMember(value);
+    if (error) {
+      this.facts.fault = { kind: 'error-event', error };
+      return 'drop';
+    }
+    const chunk = asRecord(value);
     if (!chunk) {
       this.fail('an event is not a JSON object');
       return 'drop';
@@ -175,10 +182,6 @@ class OpenAiRelay implements AnswerStream {
   }
 
   private chunk(chunk: JsonRecord, data: string): 'keep' | 'strip' | 'drop' {
-    if (chunk.error !== undefined && chunk.error !== null && chunk.error !== false) {
-      this.failWith(readErrorValue(chunk));
-      return 'drop';
-    }
     if (typeof chunk.model === 'string') this.facts.servedModel ??= chunk.model;
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     let hasContent = false;
@@ -186,7 +189,7 @@ class OpenAiRelay implements AnswerStream {
       const choice = asRecord(entry);
       if (!choice) continue;
       if (this.options.hasContent(choice)) hasContent = true;
-      if (typeof choice.finish_reason === 'string') {
+      if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') {
         this.finished.add(typeof choice.index === 'number' ? choice.index : 0);
       }
     }
@@ -206,57 +209,94 @@ class OpenAiRelay implements AnswerStream {
   }
 
   private stripOrKeep(data: string): 'keep' | 'strip' {
-    return !this.options.wantsUsage && data.includes(usageNull) ? 'strip' : 'keep';
-  }
-
-  private failWith(error: UpstreamError | undefined): void {
-    this.facts.fault = {
-      kind: 'error-event',
-      error: error ?? { message: '', type: null, code: null, param: null, status: null },
-    };
+    return !this.options.wantsUsage && data.includes('"usage"') ? 'strip' : 'keep';
   }
 
   private fail(detail: string): void {
     this.facts.fault = { kind: 'malformed', detail };
   }
 
+  private failTooLong(): void {
+    this.fail(`an event is longer than ${eventBytesMax} bytes`);
+  }
+
   /** CRLF and lone CR to LF, also where a CRLF is cut between two chunks. */
-  private normaliseLineEnds(text: string): string {
+  private normaliseLineEnds(chunk: Buffer): Buffer {
+    if (!this.endedWithReturn && !chunk.includes(0x0d)) return chunk;
+    const text = chunk.toString('latin1');
     const joined = this.endedWithReturn && text.startsWith('\n') ? text.slice(1) : text;
     this.endedWithReturn = text.endsWith('\r');
-    return joined.replace(/\r\n?/g, '\n');
+    return Buffer.from(joined.replace(/\r\n?/g, '\n'), 'latin1');
   }
 }
 
-/** A stream may begin with one (WHATWG HTML §9.2.6); behind it the first field would not be known. */
-function withoutByteOrderMark(event: string): string {
-  return event.startsWith('\u00ef\u00bb\u00bf') ? event.slice(3) : event;
+const doneMark = '[DONE]';
+
+/** May stand before the first event, and is none of it. */
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Whether the bytes end inside a byte order mark, or are only that. */
+function isMarkStart(bytes: Buffer): boolean {
+  return bytes.length < 3 && byteOrderMark.subarray(0, bytes.length).equals(bytes);
+}
+
+/** The fields of an event that mean something here; `text` has LF line ends only. */
+function readLines(text: string): { readonly name: string | undefined; readonly data: readonly string[] } {
+  const data: string[] = [];
+  let name: string | undefined;
+  for (const line of text.split('\n')) {
+    if (line.startsWith('data:')) data.push(line.slice(line.charCodeAt(5) === 0x20 ? 6 : 5));
+    else if (line.startsWith('event:')) name = line.slice(6).trim();
+  }
+  return { name, data };
+}
+
+function parseLatin1(text: string): unknown {
+  return tryParseJson(toUtf8(text));
+}
+
+/** Events are handled as latin1 of UTF-8 bytes: one character per byte. */
+function toUtf8(latin1: string): string {
+  return Buffer.from(latin1, 'latin1').toString('utf8');
 }
 
 /** Whether a member of that name has a value other than null somewhere in the text. */
 function hasValue(data: string, name: string): boolean {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
     let next = at + name.length;
-    while (data.charCodeAt(next) === 0x20) next++;
+    while (isSpace(data.charCodeAt(next))) next++;
     if (data.charCodeAt(next) !== 0x3a) continue;
     next++;
-    while (data.charCodeAt(next) === 0x20) next++;
+    while (isSpace(data.charCodeAt(next))) next++;
     if (data.charCodeAt(next) !== 0x6e) return true;
   }
   return false;
 }
 
+function isSpace(code: number): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+}
+
 /**
  * Takes the usage member out of an event: `null`, or an object on a chunk that carries content too.
- * Inside generated text the quotes are escaped, so the pattern can only be a member.
+ * Every other byte stays. Inside generated text quotes are escaped, so what most providers write
+ * can be replaced without looking further.
  */
-function stripUsage(event: string): string {
-  if (event.includes(usageNull)) return event.replace(usageNull, '');
-  const at = event.indexOf('{');
-  const chunk = asRecord(tryParseJson(Buffer.from(event.slice(at), 'latin1').toString('utf8')));
-  if (!chunk) return event;
-  const { usage: _, ...rest } = chunk;
-  return event.slice(0, at) + Buffer.from(JSON.stringify(rest)).toString('latin1');
+function stripUsage(data: string): string {
+  const rest = data.includes(usageNull) ? data.replaceAll(usageNull, '') : data;
+  if (!rest.includes('"usage"')) return rest;
+  try {
+    const { members } = scanMembers(rest);
+    const at = members.findIndex(({ name }) => name === 'usage');
+    const [before, usage, after] = [members[at - 1], members[at], members[at + 1]];
+    if (!usage) return rest;
+    if (before) return rest.slice(0, before.valueEnd) + rest.slice(usage.valueEnd);
+    return rest.slice(0, usage.start) + rest.slice(after ? after.start : usage.valueEnd);
+  } catch (error) {
+    // Too odd to take apart; a usage member more hurts less than a lost event.
+    if (error instanceof JsonStructureError) return rest;
+    throw error;
+  }
 }
 
 /** Gathers what goes on: ranges of the bytes that came, or rewritten events. */

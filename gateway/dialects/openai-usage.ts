@@ -6,21 +6,29 @@ import { asRecord } from '../json/record.ts';
 
 /**
  * Reads a usage object leniently; undefined where it holds no counts. Prompt tokens include cached
- * ones, completion tokens include reasoning ones.
+ * ones, completion tokens include reasoning ones; where a provider leaves reasoning out of the
+ * completion tokens, the total still has it.
  */
 export function readOpenAiUsage(value: unknown): Usage | undefined {
   const usage = asRecord(value);
-  const input = count(usage?.prompt_tokens);
-  const output = count(usage?.completion_tokens);
-  if (!usage || (input === undefined && output === undefined)) return undefined;
+  const prompt = count(usage?.prompt_tokens);
+  const completion = count(usage?.completion_tokens);
+  if (!usage || (prompt === undefined && completion === undefined)) return undefined;
+  const total = count(usage.total_tokens) ?? 0;
+  const input = prompt ?? Math.max(0, total - (completion ?? 0));
+  const output = Math.max(completion ?? 0, total - input);
   const promptDetails = asRecord(usage.prompt_tokens_details);
   const completionDetails = asRecord(usage.completion_tokens_details);
+  const cachedInput = Math.min(count(promptDetails?.cached_tokens) ?? 0, input);
   return {
-    input: input ?? 0,
-    cachedInput: Math.min(count(promptDetails?.cached_tokens) ?? 0, input ?? 0),
-    cacheWrite: count(promptDetails?.cache_write_tokens) ?? 0,
-    output: output ?? 0,
-    reasoning: count(completionDetails?.reasoning_tokens) ?? 0,
+    input,
+    cachedInput,
+    cacheWrite: Math.min(count(promptDetails?.cache_write_tokens) ?? 0, input - cachedInput),
+    output,
+    reasoning: Math.min(
+      count(completionDetails?.reasoning_tokens) ?? output - (completion ?? output),
+      output,
+    ),
   };
 }
 

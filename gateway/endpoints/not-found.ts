@@ -11,7 +11,7 @@ const routes: Readonly<Record<string, string>> = {
 
 export function explainNotFound(method: string, url: string): GatewayError {
   const path = url.split('?')[0] ?? '';
-  const allowed = path.startsWith('/v1/models/') ? 'GET' : routes[path];
+  const allowed = /^\/v1\/models\/./.test(path) ? 'GET' : routes[path];
   if (allowed !== undefined) {
     return new GatewayError('method_not_allowed', `${method} is not allowed on ${path}; use ${allowed}.`, {
       headers: { allow: allowed === 'GET' ? 'GET, HEAD' : allowed },

@@ -1,6 +1,7 @@
 // What did the caller send, without copying it? The chunks as they arrived, where their top-level
 // members are, and the same bytes with single members replaced.
 
+import { asRecord, type JsonRecord } from './record.ts';
 import { type Member, type MemberScan, scanMembers } from './scan-members.ts';
 
 /**
@@ -18,6 +19,8 @@ export class RequestBody {
   readonly chunks: readonly Buffer[];
   readonly bytes: number;
   readonly scan: MemberScan;
+  /** All values, where the body has been parsed whole. */
+  private values: JsonRecord | undefined;
 
   /**
    * @throws {JsonStructureError} where the chunks hold no JSON object, or one that breaks a structure limit.
@@ -34,21 +37,22 @@ export class RequestBody {
   }
 
   /**
+   * Parses the whole body: worth it where it is small, because then all of it is known to be valid.
+   *
+   * @throws {SyntaxError} where it is not valid JSON.
+   */
+  parse(): void {
+    this.values = asRecord(JSON.parse(this.slice(0, this.bytes)));
+  }
+
+  /**
    * The value of a member, parsed.
    *
    * @throws {SyntaxError} where its bytes are not valid JSON.
    */
   read(member: Member): unknown {
+    if (this.values) return this.values[member.name];
     return JSON.parse(this.slice(member.valueStart, member.valueEnd));
-  }
-
-  /**
-   * The whole body, parsed.
-   *
-   * @throws {SyntaxError} where it is not valid JSON.
-   */
-  parse(): unknown {
-    return JSON.parse(this.slice(0, this.bytes));
   }
 
   /** The bytes with the edits made. Edits must not overlap; chunks are cut, never joined. */

@@ -24,6 +24,9 @@ export interface JournalReport {
 /** Records wait at most this long for their group. */
 const groupMs = 100;
 
+/** After a failed write the next one waits this long, where no new record brings it about earlier. */
+const retryMs = 1_000;
+
 /** Records kept while the disk takes none; above this the oldest are dropped, and counted. */
 const waitingMax = 100_000;
 
@@ -46,6 +49,7 @@ class FileJournal implements Journal {
   private waiting: LedgerRecord[] = [];
   private writing: Promise<void> | undefined;
   private hasTimer = false;
+  private isClosed = false;
 
   constructor(path: string, clock: Clock, report: JournalReport) {
     this.path = path;
@@ -55,12 +59,7 @@ class FileJournal implements Journal {
 
   append(record: LedgerRecord): void {
     this.waiting.push(record);
-    if (this.hasTimer) return;
-    this.hasTimer = true;
-    this.clock.setTimer(groupMs, () => {
-      this.hasTimer = false;
-      void this.flush();
-    });
+    this.writeIn(groupMs);
   }
 
   async flush(): Promise<void> {
@@ -74,8 +73,20 @@ class FileJournal implements Journal {
 
   async close(): Promise<void> {
     await this.flush();
+    this.isClosed = true;
+    if (this.waiting.length > 0) this.report.dropped(this.waiting.length);
+    this.waiting = [];
     await this.file?.close();
     this.file = undefined;
+  }
+
+  private writeIn(ms: number): void {
+    if (this.hasTimer || this.isClosed) return;
+    this.hasTimer = true;
+    this.clock.setTimer(ms, () => {
+      this.hasTimer = false;
+      void this.flush();
+    });
   }
 
   private async writeGroup(): Promise<void> {
@@ -83,11 +94,14 @@ class FileJournal implements Journal {
     if (group.length === 0) return;
     this.waiting = [];
     try {
-      this.file ??= await open(this.path, 'a', 0o600);
+      this.file ??= await openAtLine(this.path);
       await this.file.appendFile(`${group.map((record) => JSON.stringify(record)).join('\n')}\n`);
     } catch (error) {
       this.report.failed(error instanceof Error ? error.message : String(error));
       this.keep(group);
+      await this.file?.close().catch(() => {});
+      this.file = undefined;
+      this.writeIn(retryMs);
     }
   }
 
@@ -96,5 +110,20 @@ class FileJournal implements Journal {
     const dropped = Math.max(0, all.length - waitingMax);
     if (dropped > 0) this.report.dropped(dropped);
     this.waiting = all.slice(dropped);
+  }
+}
+
+/** Opens for appending. A crash or a full disk may have left half a line, which must not swallow the next record. */
+async function openAtLine(path: string): Promise<FileHandle> {
+  const file = await open(path, 'a+', 0o600);
+  try {
+    const { size } = await file.stat();
+    const last = Buffer.alloc(1);
+    if (size > 0) await file.read(last, 0, 1, size - 1);
+    if (size > 0 && last[0] !== 0x0a) await file.appendFile('\n');
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
   }
 }

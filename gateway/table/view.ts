@@ -62,7 +62,7 @@ export function buildTableView(table: RoutingTable): TableView {
     const credential = credentials.get(id);
     if (!credential)
       throw refused(`provider ${provider.id} uses the credential ${id}, which is not in the table`);
-    const { host } = new URL(provider.baseUrl);
+    const { host } = new URL(provider.baseUrl); // valid: checked for every provider below
     // The binding is checked where the secret is about to be used too, not only where it was compiled.
     if (!credential.hosts.includes(host)) {
       throw refused(`the credential ${id} may not be sent to ${host} of provider ${provider.id}`);
@@ -73,6 +73,9 @@ export function buildTableView(table: RoutingTable): TableView {
   const providers = new Map<string, ProviderView>();
   const endpoints = new Map<string, readonly KeyedEndpoint[]>();
   for (const entry of table.providers) {
+    if (!URL.canParse(entry.baseUrl)) {
+      throw refused(`provider ${entry.id} has the base URL '${entry.baseUrl}', which is not a URL`);
+    }
     providers.set(entry.id, {
       entry,
       namespace: namespaceOf(entry.id),

@@ -9,7 +9,7 @@
 // Each box in camel case that takes one object is remembered by its inputs: one changed key costs one key.
 
 import { type AddressRules, parseAddressRules } from '../../egress/address-rules.ts';
-import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import type { KeyEntry, TableContent } from '../../gateway/contract/routing-table.ts';
 import { parseApiKey } from '../resources/api-key.ts';
 import { type ModelRoute, parseModelRoute } from '../resources/model-route.ts';
 import type { Parsed } from '../resources/parse.ts';
@@ -24,11 +24,11 @@ import type {
 import { findDigestConflicts } from './checks/digest-conflict.ts';
 import { findModelConflicts } from './checks/model-conflict.ts';
 import { type CompiledKey, compileKey, secretNameOf, turningPoints, withConflict } from './keys.ts';
-import { createMemo, createStable } from './memo.ts';
+import { createMemo, createSorter, createStable } from './memo.ts';
 import { compareText } from './order.ts';
 import { type CompiledProvider, compileProvider, secretsOf } from './providers.ts';
 import { type CompiledRoute, compileRoute, draftRoute, refOf } from './routes.ts';
-import type { Verdict } from './verdict.ts';
+import type { ApiKeyVerdict, ProviderVerdict, Verdict } from './verdict.ts';
 
 export interface CompileResult {
   readonly table: TableContent;
@@ -48,51 +48,58 @@ export type Compile = (snapshot: Snapshot, nowMs: number) => CompileResult;
 
 /** A compile with a memory of its last run. */
 export function createCompiler(): Compile {
-  const memos = {
-    parse: createMemo(),
-    providers: createMemo(),
-    drafts: createMemo(),
-    routes: createMemo(),
-    keys: createMemo(),
-  };
+  const parsedProviders = createMemo();
+  const parsedRoutes = createMemo();
+  const parsedKeys = createMemo();
+  const compiledProviders = createMemo();
+  const draftedRoutes = createMemo();
+  const compiledRoutes = createMemo();
+  const compiledKeys = createMemo();
+  const sortKeys = createSorter<KeyEntry>((a, b) => compareText(a.sha256, b.sha256));
+  const sortVerdicts = createSorter<ApiKeyVerdict>(comparePlace);
   const stableNamespaces = createStable<NamespaceRecord>();
   const stablePlatform = createStablePlatform();
 
   return (snapshot, nowMs) => {
     const { platform, addressRules } = stablePlatform(snapshot.platform);
     const namespaces = stableNamespaces(snapshot.namespaces);
-    const secrets = new Map(snapshot.secrets.map((secret) => [placeOf(secret), secret]));
+    const findSecret = indexSecrets(snapshot.secrets);
     const providers = compileProviders();
     const routes = compileRoutes();
     const { keys, staleAtMs } = compileKeys();
-
-    memos.parse.sweep();
-    memos.drafts.sweep();
     return {
-      table: buildTable(platform, [...providers.values()], routes, keys),
-      verdicts: collectVerdicts(providers, routes, keys),
+      table: {
+        settings: settingsOf(platform),
+        providers: sortedById([...providers.values()].flatMap(({ entry }) => entry ?? [])),
+        credentials: sortedById([...providers.values()].flatMap(({ credentials }) => credentials)),
+        routes: sortedById(routes.flatMap(({ entry }) => entry ?? [])),
+        keys: sortKeys(keys.flatMap(({ entries }) => entries)),
+      },
+      verdicts: [
+        ...providerVerdicts(providers, routes).sort(comparePlace),
+        ...routes.map(({ verdict }) => verdict).sort(comparePlace),
+        ...sortVerdicts(keys.map(({ verdict }) => verdict)),
+      ],
       ...(staleAtMs === undefined ? {} : { staleAtMs }),
       compiled: {
-        providers: memos.providers.sweep(),
-        routes: memos.routes.sweep(),
-        keys: memos.keys.sweep(),
+        providers: compiledProviders.takeCount(),
+        routes: compiledRoutes.takeCount(),
+        keys: compiledKeys.takeCount(),
       },
     };
 
     function compileProviders(): Map<string, CompiledProvider> {
       const compiled = new Map<string, CompiledProvider>();
       for (const object of present(snapshot.providers)) {
-        const place = placeOf(object.metadata);
-        const parsed = memos.parse.get(`Provider ${place}`, [object], () => parseProvider(object));
-        const secret = (name: string): SecretRecord | undefined =>
-          secrets.get(placeOf({ namespace: object.metadata.namespace, name }));
+        const { namespace } = object.metadata;
+        const parsed = parsedProviders.get(object, [], () => parseProvider(object));
+        const secret = (name: string) => findSecret(namespace, name);
         const used = parsed.ok ? secretsOf(parsed.value.spec).map(secret) : [];
-        const inputs = [object, platform, selectorInput(parsed, namespaces), ...used];
+        const inputs = [platform, selectorInput(parsed, namespaces), ...used];
+        const input = { object, parsed, secret, namespaces, platform, addressRules };
         compiled.set(
-          place,
-          memos.providers.get(place, inputs, () =>
-            compileProvider({ object, parsed, secret, namespaces, platform, addressRules }),
-          ),
+          placeOf(object.metadata),
+          compiledProviders.get(object, inputs, () => compileProvider(input)),
         );
       }
       return compiled;
@@ -100,9 +107,8 @@ export function createCompiler(): Compile {
 
     function compileRoutes(): CompiledRoute[] {
       const drafts = present(snapshot.modelRoutes).map((object) => {
-        const place = placeOf(object.metadata);
-        const parsed = memos.parse.get(`ModelRoute ${place}`, [object], () => parseModelRoute(object));
-        return memos.drafts.get(place, [object, platform, selectorInput(parsed, namespaces)], () =>
+        const parsed = parsedRoutes.get(object, [], () => parseModelRoute(object));
+        return draftedRoutes.get(object, [platform, selectorInput(parsed, namespaces)], () =>
           draftRoute({ object, parsed, namespaces, platform }),
         );
       });
@@ -115,30 +121,24 @@ export function createCompiler(): Compile {
         const targets = claim.route.spec.targets.map((target) =>
           providers.get(placeOf(refOf(claim.namespace, target))),
         );
-        const inputs = [claim, conflict?.winner, conflict?.modelId, platform, ...targets];
-        return memos.routes.get(placeOf(claim), inputs, () =>
-          compileRoute(claim, conflict, targets, platform),
-        );
+        const inputs = [conflict?.winner, conflict?.modelId, platform, ...targets];
+        return compiledRoutes.get(claim, inputs, () => compileRoute(claim, conflict, targets, platform));
       });
     }
 
     function compileKeys(): { keys: CompiledKey[]; staleAtMs: number | undefined } {
       let staleAtMs: number | undefined;
       const compiled = present(snapshot.apiKeys).map((object) => {
-        const place = placeOf(object.metadata);
-        const { namespace } = object.metadata;
-        const { parsed, secretName, turns } = memos.parse.get(`ApiKey ${place}`, [object], () =>
-          readKey(object),
-        );
+        const { parsed, secretName, turns } = parsedKeys.get(object, [], () => readKey(object));
         const secret =
-          secretName === undefined ? undefined : secrets.get(placeOf({ namespace, name: secretName }));
+          secretName === undefined ? undefined : findSecret(object.metadata.namespace, secretName);
         let passed = 0;
         for (const turn of turns) {
           if (turn <= nowMs) passed += 1;
           else if (staleAtMs === undefined || turn < staleAtMs) staleAtMs = turn;
         }
         // Of the time, only the number of turning points passed makes a difference.
-        return memos.keys.get(place, [object, secret, platform, passed], () =>
+        return compiledKeys.get(object, [secret, platform, passed], () =>
           compileKey({ object, parsed, secret, keyPrefix: platform.keyPrefix, nowMs }),
         );
       });
@@ -159,8 +159,26 @@ function present(objects: readonly RawObject[]): readonly RawObject[] {
   return objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 
-function placeOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function placeOf({ namespace, name }: Place): string {
   return `${namespace}/${name}`;
+}
+
+function comparePlace(a: Place, b: Place): number {
+  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
+}
+
+function indexSecrets(secrets: readonly SecretRecord[]) {
+  const byNamespace = new Map<string, Map<string, SecretRecord>>();
+  for (const secret of secrets) {
+    const names = byNamespace.get(secret.namespace) ?? new Map<string, SecretRecord>();
+    byNamespace.set(secret.namespace, names.set(secret.name, secret));
+  }
+  return (namespace: string, name: string): SecretRecord | undefined => byNamespace.get(namespace)?.get(name);
 }
 
 /** The namespaces are an input of those objects alone that select among them. */
@@ -187,66 +205,25 @@ function createStablePlatform(): (next: PlatformSettings) => Platform {
   };
 }
 
-function buildTable(
-  platform: PlatformSettings,
-  providers: readonly CompiledProvider[],
-  routes: readonly CompiledRoute[],
-  keys: readonly CompiledKey[],
-): TableContent {
+function settingsOf({ servicePrefix, keyPrefix, egressAllow }: PlatformSettings): TableContent['settings'] {
   return {
-    settings: {
-      servicePrefix: platform.servicePrefix,
-      keyPrefix: platform.keyPrefix,
-      egressAllow: platform.egressAllow.map(({ cidr, namespaces }) => ({
-        cidr,
-        namespaces: [...namespaces],
-      })),
-    },
-    providers: sortedBy(
-      providers.flatMap(({ entry }) => entry ?? []),
-      ({ id }) => id,
-    ),
-    credentials: sortedBy(
-      providers.flatMap(({ credentials }) => credentials),
-      ({ id }) => id,
-    ),
-    routes: sortedBy(
-      routes.flatMap(({ entry }) => entry ?? []),
-      ({ id }) => id,
-    ),
-    keys: sortedBy(
-      keys.flatMap(({ entries }) => entries),
-      ({ sha256 }) => sha256,
-    ),
+    servicePrefix,
+    keyPrefix,
+    egressAllow: egressAllow.map(({ cidr, namespaces }) => ({ cidr, namespaces: [...namespaces] })),
   };
 }
 
-function collectVerdicts(
+function providerVerdicts(
   providers: ReadonlyMap<string, CompiledProvider>,
   routes: readonly CompiledRoute[],
-  keys: readonly CompiledKey[],
-): Verdict[] {
+): ProviderVerdict[] {
   const attached = new Map<string, number>();
   for (const { attachedTo } of routes) {
     for (const id of attachedTo) attached.set(id, (attached.get(id) ?? 0) + 1);
   }
-  const place = ({ namespace, name }: Verdict) => placeOf({ namespace, name });
-  return [
-    ...sortedBy(
-      [...providers].map(([id, { verdict }]) => ({ ...verdict, attachedRoutes: attached.get(id) ?? 0 })),
-      place,
-    ),
-    ...sortedBy(
-      routes.map(({ verdict }) => verdict),
-      place,
-    ),
-    ...sortedBy(
-      keys.map(({ verdict }) => verdict),
-      place,
-    ),
-  ];
+  return [...providers].map(([id, { verdict }]) => ({ ...verdict, attachedRoutes: attached.get(id) ?? 0 }));
 }
 
-function sortedBy<T>(items: readonly T[], key: (item: T) => string): T[] {
-  return items.toSorted((a, b) => compareText(key(a), key(b)));
+function sortedById<T extends { readonly id: string }>(items: readonly T[]): T[] {
+  return items.toSorted((a, b) => compareText(a.id, b.id));
 }

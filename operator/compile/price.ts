@@ -55,7 +55,12 @@ export function scaled(amount: string, decimals: number): number {
   const [whole = '', fraction = ''] = amount.split('.');
   const digits = whole + fraction.padEnd(decimals, '0');
   const result = Number(digits);
-  if (!/^\d+$/.test(digits) || fraction.length > decimals || !Number.isSafeInteger(result)) {
+  if (
+    !/^\d+$/.test(whole) ||
+    !/^\d+$/.test(digits) ||
+    fraction.length > decimals ||
+    !Number.isSafeInteger(result)
+  ) {
     throw new RangeError(`"${amount}" dollars cannot be counted exactly with ${decimals} decimals`);
   }
   return result;

@@ -98,7 +98,7 @@ const stopName = { chat: 'stop', completions: 'stop', messages: 'stop_sequences'
 describe.each(['chat', 'completions', 'messages'] as const)('a stop sequence in %s', (dialect) => {
   it('ends the text before it, the earliest of several', async () => {
     const whole = textOf(dialect, await ask(dialect, {}));
-    const body = await ask(dialect, { [stopName[dialect]]: ['You said', 'simulator'] });
+    const body = await ask(dialect, { [stopName[dialect]]: ['You said', 'simulator', 'speaking'] });
     expect(textOf(dialect, body)).toBe(whole.slice(0, whole.indexOf('simulator')));
     expect(endPath[dialect](body)).toBe(dialect === 'messages' ? 'stop_sequence' : 'stop');
   });

@@ -284,6 +284,17 @@ function checkChunks(events: Event[]): void {
   expect(finished.map((choice) => choice.index)).toEqual([...indexes].sort());
 }
 
+describe('a chat stream', () => {
+  it('begins with empty content, or with null where a call comes first', async () => {
+    const begin = async (differs: Record<string, unknown>) => {
+      const [first] = await stream('chat', differs);
+      return (first?.data as { choices: { delta: unknown }[] } | undefined)?.choices[0]?.delta;
+    };
+    expect(await begin({})).toEqual({ role: 'assistant', content: '', refusal: null });
+    expect(await begin({ tools: chatTools })).toEqual({ role: 'assistant', content: null, refusal: null });
+  });
+});
+
 describe('a stream without include_usage', () => {
   it.each(['chat', 'completions'] as const)('has no usage member in any chunk of %s', async (dialect) => {
     const response = await post(simulator.url, paths[dialect], request(dialect, { stream: true }));

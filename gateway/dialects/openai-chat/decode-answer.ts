@@ -3,11 +3,11 @@
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import type { AnswerChoice, ModelAnswer, Part } from '../conversation.ts';
 import type { AnswerFacts, AnswerFault, StreamDecoder } from '../dialect.ts';
-import { readErrorValue } from '../openai-error.ts';
+import { OpenAiChunkReader } from '../openai-chunks.ts';
+import { readErrorMember } from '../openai-error.ts';
 import { decodeOpenAiFinish } from '../openai-finish.ts';
 import { freshFacts } from '../openai-relay.ts';
 import { readOpenAiUsage } from '../openai-usage.ts';
-import { readSse, type SseEvent } from '../sse-events.ts';
 import type { StreamPart } from '../stream-part.ts';
 
 type Decoded =
@@ -17,7 +17,7 @@ type Decoded =
 export function decodeChatAnswer(body: Buffer): Decoded {
   const value = asRecord(tryParseJson(body.toString('utf8')));
   if (!value) return { ok: false, fault: { kind: 'malformed', detail: 'the answer is not a JSON object' } };
-  const error = value.error ? readErrorValue(value) : undefined;
+  const error = readErrorMember(value);
   if (error) return { ok: false, fault: { kind: 'error-event', error } };
   if (!Array.isArray(value.choices) || value.choices.length === 0) {
     return { ok: false, fault: { kind: 'malformed', detail: "the answer has no 'choices'" } };
@@ -41,9 +41,8 @@ function decodeChoice(value: unknown, position: number): AnswerChoice {
   const parts: Part[] = [];
   const thinking = message?.reasoning_content ?? message?.reasoning;
   if (typeof thinking === 'string' && thinking !== '') parts.push({ type: 'thinking', text: thinking });
-  if (typeof message?.content === 'string' && message.content !== '') {
-    parts.push({ type: 'text', text: message.content });
-  }
+  const content = textOf(message?.content);
+  if (content !== '') parts.push({ type: 'text', text: content });
   if (typeof message?.refusal === 'string' && message.refusal !== '') {
     parts.push({ type: 'refusal', text: message.refusal });
   }
@@ -54,6 +53,16 @@ function decodeChoice(value: unknown, position: number): AnswerChoice {
   };
 }
 
+/** Some providers answer with a list of parts, as requests have them. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((part) => asRecord(part)?.text)
+    .filter((text) => typeof text === 'string')
+    .join('');
+}
+
 export function decodeChatStream(choices: number): StreamDecoder {
   return new ChatStreamDecoder(choices);
 }
@@ -62,7 +71,7 @@ type OpenPart = 'thinking' | 'text' | 'refusal';
 
 class ChatStreamDecoder implements StreamDecoder {
   readonly facts: AnswerFacts = freshFacts();
-  private readonly reader = readSse();
+  private readonly reader = new OpenAiChunkReader(this.facts);
   private readonly choices: number;
   private readonly finished = new Set<number>();
   /** The part each choice is in the middle of; parts are numbered in order of appearance. */
@@ -78,7 +87,7 @@ class ChatStreamDecoder implements StreamDecoder {
   }
 
   end(): readonly StreamPart[] {
-    const parts = this.decode(this.reader.end().filter(isWhole));
+    const parts = this.decode(this.reader.end());
     if (!this.facts.isComplete && !this.facts.fault) {
       if (this.finished.size >= this.choices) this.facts.isComplete = true;
       else this.facts.fault = { kind: 'truncated' };
@@ -86,26 +95,13 @@ class ChatStreamDecoder implements StreamDecoder {
     return parts;
   }
 
-  private decode(events: readonly SseEvent[]): readonly StreamPart[] {
+  private decode(chunks: readonly JsonRecord[]): readonly StreamPart[] {
     const parts: StreamPart[] = [];
-    for (const { data } of events) {
-      if (this.facts.isComplete || this.facts.fault) break;
-      if (data.trim() === '[DONE]') this.facts.isComplete = true;
-      else this.chunk(asRecord(tryParseJson(data)), parts);
-    }
+    for (const chunk of chunks) this.chunk(chunk, parts);
     return parts;
   }
 
-  private chunk(chunk: JsonRecord | undefined, parts: StreamPart[]): void {
-    if (!chunk) {
-      this.facts.fault = { kind: 'malformed', detail: 'an event is not a JSON object' };
-      return;
-    }
-    const error = chunk.error ? readErrorValue(chunk) : undefined;
-    if (error) {
-      this.facts.fault = { kind: 'error-event', error };
-      return;
-    }
+  private chunk(chunk: JsonRecord, parts: StreamPart[]): void {
     this.start(chunk, parts);
     for (const entry of Array.isArray(chunk.choices) ? chunk.choices : []) {
       const choice = asRecord(entry);
@@ -135,9 +131,13 @@ class ChatStreamDecoder implements StreamDecoder {
     const index = typeof choice.index === 'number' ? choice.index : 0;
     const delta = asRecord(choice.delta);
     this.text(index, 'thinking', delta?.reasoning_content ?? delta?.reasoning, parts);
-    this.text(index, 'text', delta?.content, parts);
+    this.text(index, 'text', textOf(delta?.content), parts);
     this.text(index, 'refusal', delta?.refusal, parts);
-    if (typeof choice.finish_reason === 'string' && !this.finished.has(index)) {
+    if (
+      typeof choice.finish_reason === 'string' &&
+      choice.finish_reason !== '' &&
+      !this.finished.has(index)
+    ) {
       this.finished.add(index);
       this.close(index, parts);
       parts.push({
@@ -168,9 +168,4 @@ class ChatStreamDecoder implements StreamDecoder {
     if (!open) return;
     parts.push({ type: 'part-end', choice, index: open.index });
   }
-}
-
-/** At the end of a cut stream the last event may be half; it is nothing then. */
-function isWhole({ data }: SseEvent): boolean {
-  return data.trim() === '[DONE]' || asRecord(tryParseJson(data)) !== undefined;
 }

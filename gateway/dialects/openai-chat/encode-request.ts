@@ -1,18 +1,28 @@
 // A conversation as a chat completion request.
 
 import { GatewayError } from '../../errors.ts';
+import { asRecord } from '../../json/record.ts';
 import type { Conversation, Part, Turn } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
 
 /** @throws {GatewayError} `unsupported_parameter` for what chat completions cannot carry. */
 export function encodeChatRequest(conversation: Conversation, target: UpstreamTarget): Buffer {
-  const { sampling } = conversation;
+  const { sampling, defaults, maxOutputTokens } = conversation;
+  // Upstreams refuse a request with both names of the limit; a target that sets the newer one wants it.
+  const limit = 'max_completion_tokens' in target.parameters ? 'max_completion_tokens' : 'max_tokens';
   return Buffer.from(
     JSON.stringify({
+      ...(defaults && {
+        [limit]: defaults.maxOutputTokens,
+        temperature: defaults.temperature,
+        top_p: defaults.topP,
+      }),
       ...target.parameters,
+      stream: undefined,
+      stream_options: undefined,
       model: target.upstreamModel,
       messages: encodeMessages(conversation),
-      ...(conversation.maxOutputTokens === undefined ? {} : { max_tokens: conversation.maxOutputTokens }),
+      ...(maxOutputTokens === undefined ? {} : { [limit]: maxOutputTokens }),
       ...(sampling.temperature === undefined ? {} : { temperature: sampling.temperature }),
       ...(sampling.topP === undefined ? {} : { top_p: sampling.topP }),
       ...(sampling.presencePenalty === undefined ? {} : { presence_penalty: sampling.presencePenalty }),
@@ -22,7 +32,12 @@ export function encodeChatRequest(conversation: Conversation, target: UpstreamTa
       ...(sampling.stop === undefined ? {} : { stop: sampling.stop }),
       ...(conversation.endUser === undefined ? {} : { user: conversation.endUser }),
       ...(conversation.choices === 1 ? {} : { n: conversation.choices }),
-      ...(target.isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
+      ...(target.isStream
+        ? {
+            stream: true,
+            stream_options: { ...asRecord(target.parameters.stream_options), include_usage: true },
+          }
+        : {}),
     }),
   );
 }

@@ -4,7 +4,12 @@
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { RequestFacts } from '../dialect.ts';
-import { checkParameters, invalidParameter, type ParameterTable } from '../parameter-rules.ts';
+import {
+  checkParameters,
+  invalidParameter,
+  type ParameterTable,
+  readStreamOptions,
+} from '../parameter-rules.ts';
 
 const chatParameters: ParameterTable = {
   model: { rule: { kind: 'name' }, isRequired: true },
@@ -19,14 +24,14 @@ const chatParameters: ParameterTable = {
   stop: { rule: { kind: 'texts', itemsMin: 0, itemsMax: 4 } },
   presence_penalty: { rule: { kind: 'number', min: -2, max: 2 } },
   frequency_penalty: { rule: { kind: 'number', min: -2, max: 2 } },
-  logit_bias: { rule: { kind: 'object' }, isLarge: true },
+  logit_bias: { rule: { kind: 'numbers-by-name', min: -100, max: 100 }, isLarge: true },
   logprobs: { rule: { kind: 'boolean' } },
   top_logprobs: { rule: { kind: 'integer', min: 0, max: 20 } },
   seed: { rule: { kind: 'integer' } },
   tools: { rule: { kind: 'list', itemsMin: 0 }, isLarge: true },
   tool_choice: { rule: { kind: 'object-or-string' } },
   parallel_tool_calls: { rule: { kind: 'boolean' } },
-  functions: { rule: { kind: 'list', itemsMin: 0 }, isLarge: true },
+  functions: { rule: { kind: 'list', itemsMin: 1, itemsMax: 128 }, isLarge: true },
   function_call: { rule: { kind: 'object-or-string' } },
   response_format: { rule: { kind: 'object' }, isLarge: true },
   reasoning_effort: { rule: { kind: 'string' } },
@@ -35,7 +40,9 @@ const chatParameters: ParameterTable = {
   audio: { rule: { kind: 'object' } },
   service_tier: { rule: { kind: 'string' } },
   store: { rule: { kind: 'boolean' } },
-  metadata: { rule: { kind: 'object' } },
+  metadata: {
+    rule: { kind: 'texts-by-name', entriesMax: 16, nameLengthMax: 64, textLengthMax: 512 },
+  },
   user: { rule: { kind: 'string' } },
   safety_identifier: { rule: { kind: 'string', lengthMax: 64 } },
   prompt_cache_key: { rule: { kind: 'string' } },
@@ -49,17 +56,14 @@ export function readChatRequest(body: RequestBody): RequestFacts {
   const messages = values.get('messages');
   if (Array.isArray(messages)) checkMessages(messages);
   const isStream = values.get('stream') === true;
-  const options = values.get('stream_options');
-  if (isRecord(options) && !isStream) {
-    invalidParameter('stream_options', "is only allowed together with 'stream': true");
-  }
+  const wantsUsage = readStreamOptions(values.get('stream_options'), isStream);
   if (values.has('top_logprobs') && values.get('logprobs') !== true) {
     invalidParameter('top_logprobs', "needs 'logprobs': true");
   }
   return {
     model: String(values.get('model')),
     isStream,
-    wantsUsage: isRecord(options) && options.include_usage === true,
+    wantsUsage,
     choices: Number(values.get('n') ?? 1),
   };
 }

@@ -29,7 +29,8 @@ export function hasDeltaContent(delta: JsonRecord | undefined): boolean {
   if (!delta) return false;
   for (const name of shownMembers) {
     const value = delta[name];
-    if (typeof value === 'string' ? value !== '' : isRecord(value)) return true;
+    // A few providers stream a list of parts.
+    if (typeof value === 'string' || Array.isArray(value) ? value.length > 0 : isRecord(value)) return true;
   }
   for (const name of structuredMembers) {
     const value = delta[name];

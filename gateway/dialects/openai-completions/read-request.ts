@@ -1,10 +1,14 @@
 // Is this a text completion request, inside the bounds of the service's specification?
 
-import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { RequestFacts } from '../dialect.ts';
 import type { DefaultMember } from '../openai-pass-through.ts';
-import { checkParameters, invalidParameter, type ParameterTable } from '../parameter-rules.ts';
+import {
+  checkParameters,
+  invalidParameter,
+  type ParameterTable,
+  readStreamOptions,
+} from '../parameter-rules.ts';
 
 /** The specification's defaults, sent explicitly: an upstream's own may differ. */
 export const completionDefaults: readonly DefaultMember[] = [
@@ -35,7 +39,7 @@ const completionParameters: ParameterTable = {
   echo: { rule: { kind: 'boolean' } },
   suffix: { rule: { kind: 'string' } },
   logprobs: { rule: { kind: 'integer', min: 0, max: 5 } },
-  logit_bias: { rule: { kind: 'object' } },
+  logit_bias: { rule: { kind: 'numbers-by-name', min: -100, max: 100 } },
   seed: { rule: { kind: 'integer' } },
   user: { rule: { kind: 'string' } },
 };
@@ -64,16 +68,13 @@ export function readCompletion(body: RequestBody): CompletionRequest {
     );
   }
   const isStream = values.get('stream') === true;
-  const options = values.get('stream_options');
-  if (isRecord(options) && !isStream) {
-    invalidParameter('stream_options', "is only allowed together with 'stream': true");
-  }
+  const wantsUsage = readStreamOptions(values.get('stream_options'), isStream);
   checkBestOf(values, n, isStream);
   return {
     facts: {
       model: String(values.get('model')),
       isStream,
-      wantsUsage: isRecord(options) && options.include_usage === true,
+      wantsUsage,
       choices: prompts.length * n,
     },
     prompts,

@@ -11,11 +11,11 @@ import type {
   UpstreamTarget,
   UpstreamTranslation,
 } from '../dialect.ts';
-import { readErrorValue } from '../openai-error.ts';
+import { OpenAiChunkReader } from '../openai-chunks.ts';
+import { readErrorMember } from '../openai-error.ts';
 import { decodeOpenAiFinish } from '../openai-finish.ts';
 import { freshFacts } from '../openai-relay.ts';
 import { readOpenAiUsage } from '../openai-usage.ts';
-import { readSse, type SseEvent } from '../sse-events.ts';
 import type { StreamPart } from '../stream-part.ts';
 
 export const completionsUpstream: UpstreamTranslation = {
@@ -25,22 +25,38 @@ export const completionsUpstream: UpstreamTranslation = {
 };
 
 function encodeCompletionRequest(conversation: Conversation, target: UpstreamTarget): Buffer {
-  const { sampling } = conversation;
+  const { sampling, defaults, maxOutputTokens } = conversation;
+  const given = {
+    max_tokens: maxOutputTokens,
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    presence_penalty: sampling.presencePenalty,
+    frequency_penalty: sampling.frequencyPenalty,
+    logit_bias: sampling.logitBias,
+    seed: sampling.seed,
+    stop: sampling.stop,
+    user: conversation.endUser,
+  };
   return Buffer.from(
     JSON.stringify({
+      presence_penalty: 0,
+      frequency_penalty: 0,
+      ...(defaults && {
+        max_tokens: defaults.maxOutputTokens,
+        temperature: defaults.temperature,
+        top_p: defaults.topP,
+      }),
       ...target.parameters,
+      ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
       model: target.upstreamModel,
       prompt: promptOf(conversation),
-      ...(conversation.maxOutputTokens === undefined ? {} : { max_tokens: conversation.maxOutputTokens }),
-      temperature: sampling.temperature,
-      top_p: sampling.topP,
-      presence_penalty: sampling.presencePenalty ?? 0,
-      frequency_penalty: sampling.frequencyPenalty ?? 0,
-      seed: sampling.seed,
-      stop: sampling.stop,
-      user: conversation.endUser,
       n: conversation.choices,
-      ...(target.isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
+      stream: undefined,
+      stream_options: undefined,
+      ...(target.isStream && {
+        stream: true,
+        stream_options: { ...asRecord(target.parameters.stream_options), include_usage: true },
+      }),
     }),
   );
 }
@@ -64,7 +80,7 @@ function decodeCompletionAnswer(body: Buffer): ReturnType<UpstreamTranslation['d
     fault: { kind: 'malformed', detail },
   });
   if (!value) return malformed('the answer is not a JSON object');
-  const error = value.error ? readErrorValue(value) : undefined;
+  const error = readErrorMember(value);
   if (error) return { ok: false, fault: { kind: 'error-event', error } };
   if (!Array.isArray(value.choices)) return malformed("the answer has no list 'choices'");
   const usage = readOpenAiUsage(value.usage);
@@ -89,7 +105,7 @@ function decodeCompletionAnswer(body: Buffer): ReturnType<UpstreamTranslation['d
 
 class CompletionStreamDecoder implements StreamDecoder {
   readonly facts: AnswerFacts = freshFacts();
-  private readonly reader = readSse();
+  private readonly reader = new OpenAiChunkReader(this.facts);
   private readonly choices: number;
   private readonly started = new Set<number>();
   private readonly finished = new Set<number>();
@@ -103,9 +119,7 @@ class CompletionStreamDecoder implements StreamDecoder {
   }
 
   end(): readonly StreamPart[] {
-    const whole = ({ data }: SseEvent): boolean =>
-      data.trim() === '[DONE]' || asRecord(tryParseJson(data)) !== undefined;
-    const parts = this.decode(this.reader.end().filter(whole));
+    const parts = this.decode(this.reader.end());
     if (!this.facts.isComplete && !this.facts.fault) {
       if (this.finished.size >= this.choices) this.facts.isComplete = true;
       else this.facts.fault = { kind: 'truncated' };
@@ -113,26 +127,13 @@ class CompletionStreamDecoder implements StreamDecoder {
     return parts;
   }
 
-  private decode(events: readonly SseEvent[]): readonly StreamPart[] {
+  private decode(chunks: readonly JsonRecord[]): readonly StreamPart[] {
     const parts: StreamPart[] = [];
-    for (const { data } of events) {
-      if (this.facts.isComplete || this.facts.fault) break;
-      if (data.trim() === '[DONE]') this.facts.isComplete = true;
-      else this.chunk(asRecord(tryParseJson(data)), parts);
-    }
+    for (const chunk of chunks) this.chunk(chunk, parts);
     return parts;
   }
 
-  private chunk(chunk: JsonRecord | undefined, parts: StreamPart[]): void {
-    if (!chunk) {
-      this.facts.fault = { kind: 'malformed', detail: 'an event is not a JSON object' };
-      return;
-    }
-    const error = chunk.error ? readErrorValue(chunk) : undefined;
-    if (error) {
-      this.facts.fault = { kind: 'error-event', error };
-      return;
-    }
+  private chunk(chunk: JsonRecord, parts: StreamPart[]): void {
     if (this.facts.servedModel === undefined) {
       const model = String(chunk.model ?? '');
       this.facts.servedModel = model;
@@ -165,13 +166,14 @@ class CompletionStreamDecoder implements StreamDecoder {
       this.facts.outputEstimate++;
       parts.push({ type: 'part-delta', choice: index, index: 0, text: choice.text });
     }
-    if (typeof choice.finish_reason !== 'string' || this.finished.has(index)) return;
+    const reason = choice.finish_reason;
+    if (typeof reason !== 'string' || reason === '' || this.finished.has(index)) return;
     this.finished.add(index);
     if (this.started.has(index)) parts.push({ type: 'part-end', choice: index, index: 0 });
     parts.push({
       type: 'choice-end',
       choice: index,
-      finish: decodeOpenAiFinish(choice.finish_reason, false),
+      finish: decodeOpenAiFinish(reason, false),
     });
   }
 }

@@ -1,11 +1,13 @@
 // A table in a file: read at start and again whenever it changes. Write it to another name first
-// and rename it, so that no half file is ever read.
+// and rename it, so that no half file is ever read. A file of a mounted ConfigMap or Secret changes
+// by another link that is renamed, `..data`.
 
 import { watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { TableHolder } from '../holder.ts';
 import { loadTable } from '../load.ts';
+import type { TableView } from '../view.ts';
 import type { SourceReport, TableSource } from './source.ts';
 
 export function openFileSource(path: string, holder: TableHolder, report: SourceReport): TableSource {
@@ -18,13 +20,13 @@ export function openFileSource(path: string, holder: TableHolder, report: Source
       const bytes = await readFile(path, 'utf8');
       if (isClosed) return;
       const view = loadTable(bytes);
-      const verdict = holder.offer(view);
-      if (verdict.type === 'taken') report.taken(view.generation);
-      else if (view.generation !== verdict.current) {
-        report.refused(`generation ${view.generation} is older than ${verdict.current}, which is in use`);
+      const held = holder.current();
+      if (holder.offer(view).type === 'taken') report.taken(view.generation);
+      else if (held && (view.epoch !== held.epoch || view.generation !== held.generation)) {
+        report.refused(`the table ${numberOf(view)} is older than ${numberOf(held)}, which is in use`);
       }
     } catch (error) {
-      report.refused(error instanceof Error ? error.message : String(error));
+      if (!isClosed) report.refused(error instanceof Error ? error.message : String(error));
     }
   };
 
@@ -43,8 +45,11 @@ export function openFileSource(path: string, holder: TableHolder, report: Source
 
   // The folder is watched, not the file: a rename puts another file in its place.
   const watcher = watch(dirname(path), (_event, name) => {
-    if (name === null || name === basename(path)) changed();
+    if (name === null || name === basename(path) || name === '..data') changed();
   });
+  watcher.on('error', (error) =>
+    report.refused(`the folder of ${path} is no longer watched: ${error.message}`),
+  );
   changed();
   return {
     started: reading ?? Promise.resolve(),
@@ -53,4 +58,8 @@ export function openFileSource(path: string, holder: TableHolder, report: Source
       watcher.close();
     },
   };
+}
+
+function numberOf({ epoch, generation }: TableView): string {
+  return `of epoch ${epoch}, generation ${generation}`;
 }

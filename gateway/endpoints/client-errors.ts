@@ -1,0 +1,68 @@
+// What is told to a client whose bytes never became a request, or whose request never became whole?
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../clock.ts';
+import { encodeErrorBody, GatewayError } from '../errors.ts';
+import { errorShapeOf, lingerMs } from './send-error.ts';
+
+export interface ClientErrors {
+  /** To be called for each request, so that no answer under way is ever mixed with an error. */
+  onRequest(request: IncomingMessage, response: ServerResponse): void;
+  onClientError(error: Error & { readonly code?: string }, socket: Socket): void;
+}
+
+export function watchClientErrors(clock: Clock, newRequestId: () => string): ClientErrors {
+  const latest = new WeakMap<Socket, ServerResponse>();
+  const told = new WeakSet<Socket>();
+  return {
+    onRequest: (request, response) => void latest.set(request.socket, response),
+    onClientError(error, socket) {
+      // The rest of a refused request is read and dropped: a reset could overtake the answer.
+      if (told.has(socket)) return;
+      const response = latest.get(socket);
+      if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(response)) {
+        socket.destroy();
+        return;
+      }
+      told.add(socket);
+      const isSlow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+      const shape = response && !response.req.complete ? errorShapeOf(response.req) : 'openai';
+      const requestId = newRequestId();
+      const refusal = clientError(error.code);
+      const body = encodeErrorBody(refusal, shape, requestId);
+      socket.end(
+        `HTTP/1.1 ${refusal.status} ${refusal.code}\r\ncontent-type: application/json\r\n` +
+          `content-length: ${Buffer.byteLength(body)}\r\ncache-control: no-store\r\n` +
+          `x-request-id: ${requestId}\r\nrequest-id: ${requestId}\r\nconnection: close\r\n\r\n${body}`,
+        // What a slow sender might still send must not be taken for a whole request after all.
+        isSlow ? () => void socket.destroy() : undefined,
+      );
+      socket.once(
+        'close',
+        clock.setTimer(lingerMs, () => socket.destroy()),
+      );
+    },
+  };
+}
+
+/** An error may be written between two requests, and in answer to a request that is not whole. */
+function isAnswering(response: ServerResponse | undefined): boolean {
+  if (!response) return false;
+  const isAnswered = response.writableFinished;
+  const { complete } = response.req;
+  const isBetweenRequests = complete && isAnswered;
+  const isBrokenRequest = !complete && !response.headersSent;
+  return !isBetweenRequests && !isBrokenRequest;
+}
+
+function clientError(code: string | undefined): GatewayError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new GatewayError('headers_too_large', 'The request headers are larger than 16 KiB; send less.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new GatewayError('request_timeout', 'The request did not arrive in time; send it faster.');
+    default:
+      return new GatewayError('invalid_parameter', 'This is not a valid HTTP/1.1 request.');
+  }
+}

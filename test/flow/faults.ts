@@ -1,0 +1,562 @@
+// In which ways does a provider fail, and what becomes of a request then? The table of the failover tests.
+
+import type { RouteEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
+import type { Behaviour, Framing, Point } from '../support/wall.ts';
+
+export type Mode = 'stream' | 'plain';
+
+/** What a caller is told when the failing provider is the only one. */
+export interface Told {
+  readonly status: number;
+  readonly code: string;
+  /** Calls the provider sees: 2 where the same may be tried once more. */
+  readonly calls: 1 | 2;
+  /** The exact `retry-after`; left out: none is sent. */
+  readonly retryAfter?: string;
+}
+
+interface Common {
+  readonly name: string;
+  /** `refused`: nobody listens. */
+  readonly fault: Behaviour | 'refused';
+  /** Default: both. */
+  readonly modes?: readonly Mode[];
+  /** Only upstreams that speak chat: completions have no event without content at their start. */
+  readonly isChatOnly?: boolean;
+  readonly timeouts?: Timeouts;
+  readonly retryOn?: RouteEntry['failover']['retryOn'];
+  /** The ledger's word for it. */
+  readonly failure: string;
+}
+
+/** Nothing has reached the caller: the next provider answers. */
+export interface MovesOn extends Common {
+  readonly then: 'moves-on';
+  readonly alone: Told;
+}
+
+/** One call, and the caller is told: trying elsewhere could not help. */
+export interface Ends extends Common {
+  readonly then: 'ends';
+  readonly told: Omit<Told, 'calls'>;
+  /** The upstream's own words, kept byte for byte. */
+  readonly message?: string;
+}
+
+/** Content has reached the caller: an error frame, and a body that does not end well. */
+export interface BreaksOff extends Common {
+  readonly then: 'breaks-off';
+  readonly code: string;
+  /** Tokens the caller has read before it; or events, of which the first of a chat stream has no token. */
+  readonly read: { readonly tokens: number } | { readonly events: number };
+}
+
+export type Row = MovesOn | Ends | BreaksOff;
+
+const upstreamError: Told = { status: 502, code: 'upstream_error', calls: 1 };
+const invalidAnswer: Told = { status: 502, code: 'upstream_invalid_response', calls: 1 };
+const timedOut: Told = { status: 504, code: 'upstream_timeout', calls: 1 };
+const limited = (retryAfter: string): Told => ({
+  status: 429,
+  code: 'rate_limit_exceeded',
+  calls: 1,
+  retryAfter,
+});
+
+const message = 'Ünusual words – kept byte for byte, "quotes" too';
+const quick: Timeouts = { firstEventMs: 60, lastFirstEventMs: 60 };
+const framings: readonly Framing[] = ['chunked', 'close', 'content-length'];
+
+const status = (code: number, more: Partial<Extract<Behaviour, { type: 'status' }>> = {}): Behaviour => ({
+  type: 'status',
+  status: code,
+  ...more,
+});
+
+const statuses: readonly Row[] = [
+  ...[500, 502, 504].map(
+    (code): Row => ({
+      name: `${code}`,
+      fault: status(code),
+      failure: `status_${code}`,
+      then: 'moves-on',
+      alone: { ...upstreamError, calls: 2 },
+    }),
+  ),
+  ...[503, 529].map(
+    (code): Row => ({
+      name: `${code}`,
+      fault: status(code),
+      failure: `status_${code}`,
+      then: 'moves-on',
+      alone: upstreamError,
+    }),
+  ),
+  {
+    name: '429 without Retry-After',
+    fault: status(429),
+    failure: 'status_429',
+    then: 'moves-on',
+    alone: limited('60'),
+  },
+  {
+    name: '429 with a short Retry-After',
+    fault: status(429, { headers: { 'retry-after-ms': '20' } }),
+    failure: 'status_429',
+    then: 'moves-on',
+    alone: { ...limited('1'), calls: 2 },
+  },
+  {
+    name: '429 with a Retry-After above five seconds',
+    fault: status(429, { headers: { 'retry-after': '30' } }),
+    failure: 'status_429',
+    then: 'moves-on',
+    alone: limited('30'),
+  },
+  {
+    name: '429 with a Retry-After of a day',
+    fault: status(429, { headers: { 'retry-after': '86400' } }),
+    failure: 'status_429',
+    then: 'moves-on',
+    alone: limited('60'),
+  },
+  {
+    name: '429 insufficient_quota',
+    fault: status(429, { error: { type: 'insufficient_quota', code: 'insufficient_quota' } }),
+    failure: 'status_429',
+    then: 'moves-on',
+    alone: limited('60'),
+  },
+  {
+    name: '402',
+    fault: status(402),
+    failure: 'status_402',
+    then: 'moves-on',
+    alone: limited('60'),
+  },
+  ...[401, 403].map(
+    (code): Row => ({
+      name: `${code}`,
+      fault: status(code),
+      failure: `status_${code}`,
+      then: 'moves-on',
+      alone: { status: 502, code: 'upstream_auth_failed', calls: 1 },
+    }),
+  ),
+  {
+    name: '404 where the route moves on from it',
+    fault: status(404),
+    retryOn: ['ModelNotFound'],
+    failure: 'status_404',
+    then: 'moves-on',
+    alone: { status: 404, code: 'model_not_found', calls: 1 },
+  },
+  {
+    name: '404',
+    fault: status(404),
+    failure: 'status_404',
+    then: 'ends',
+    told: { status: 404, code: 'model_not_found' },
+  },
+  {
+    name: '408',
+    fault: status(408),
+    failure: 'status_408',
+    then: 'moves-on',
+    alone: { ...upstreamError, calls: 2 },
+  },
+  ...[400, 422].map(
+    (code): Row => ({
+      name: `${code}`,
+      fault: status(code, { error: { message, code: 'wrong_thing' } }),
+      failure: `status_${code}`,
+      then: 'ends',
+      told: { status: code, code: 'wrong_thing' },
+      message,
+    }),
+  ),
+  {
+    name: '413',
+    fault: status(413, { error: { message } }),
+    failure: 'status_413',
+    then: 'ends',
+    told: { status: 413, code: 'request_too_large' },
+    message,
+  },
+  {
+    name: '400 whose body breaks off',
+    fault: {
+      type: 'raw',
+      bytes: 'HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n{"err',
+      followedBy: 'fin',
+    },
+    failure: 'status_400',
+    then: 'ends',
+    told: { status: 400, code: 'invalid_parameter' },
+  },
+  {
+    name: 'a redirect',
+    fault: { type: 'redirect', location: 'http://127.0.0.1:1/' },
+    failure: 'status_307',
+    then: 'moves-on',
+    alone: invalidAnswer,
+  },
+];
+
+const silences: readonly Row[] = [
+  ...(['before-headers', 'after-headers'] as const).map(
+    (when): Row => ({
+      name: `a hang ${when.replace('-', ' ')}`,
+      fault: { type: 'hang', when },
+      modes: ['stream'],
+      timeouts: quick,
+      failure: 'timeout_first_event',
+      then: 'moves-on',
+      alone: timedOut,
+    }),
+  ),
+  // A provider sends nothing of a plain answer until it is done: only the one deadline can see it.
+  ...(['before-headers', 'after-headers'] as const).map(
+    (when): Row => ({
+      name: `a hang ${when.replace('-', ' ')}`,
+      fault: { type: 'hang', when },
+      modes: ['plain'],
+      timeouts: { totalMs: 120 },
+      failure: 'timeout_total',
+      then: 'ends',
+      told: { status: 504, code: 'upstream_timeout' },
+    }),
+  ),
+  {
+    name: 'pings without content',
+    fault: { type: 'stall', after: { events: 0 }, pingEveryMs: 10 },
+    modes: ['stream'],
+    timeouts: quick,
+    failure: 'timeout_first_event',
+    then: 'moves-on',
+    alone: timedOut,
+  },
+  {
+    name: 'a role, then silence',
+    fault: { type: 'stall', after: { events: 1 } },
+    modes: ['stream'],
+    isChatOnly: true,
+    timeouts: quick,
+    failure: 'timeout_first_event',
+    then: 'moves-on',
+    alone: timedOut,
+  },
+];
+
+const connections: readonly Row[] = [
+  {
+    name: 'a refused connection',
+    fault: 'refused',
+    failure: 'connect_refused',
+    then: 'moves-on',
+    alone: { ...upstreamError, calls: 2 },
+  },
+  {
+    name: 'a reset before any byte',
+    fault: { type: 'reset' },
+    failure: 'reset',
+    then: 'moves-on',
+    alone: { ...upstreamError, calls: 2 },
+  },
+  {
+    name: 'a FIN before any byte',
+    fault: { type: 'raw', bytes: '', followedBy: 'fin' },
+    failure: 'reset',
+    then: 'moves-on',
+    alone: { ...upstreamError, calls: 2 },
+  },
+  {
+    name: 'something that is not HTTP',
+    fault: { type: 'raw', bytes: 'SSH-2.0-OpenSSH_9.9\r\n', followedBy: 'fin' },
+    failure: 'reset',
+    then: 'moves-on',
+    alone: { ...upstreamError, calls: 2 },
+  },
+  {
+    name: 'headers above 16 KiB',
+    fault: { type: 'huge-headers', bytes: 64 * 1024 },
+    failure: 'reset',
+    then: 'moves-on',
+    alone: { ...upstreamError, calls: 2 },
+  },
+];
+
+/** A 200 that is no answer. */
+const impostors: readonly Row[] = [
+  ...(
+    [
+      ['an HTML page', { type: 'html' }],
+      ['an empty body', { type: 'empty' }],
+      ['a wrong content type', { type: 'answer', contentType: 'text/plain' }],
+      ['a gzipped answer', { type: 'answer', gzip: true }],
+    ] satisfies [string, Behaviour][]
+  ).map(
+    ([name, fault]): Row => ({
+      name: `200 with ${name}`,
+      fault,
+      failure: 'malformed',
+      then: 'moves-on',
+      alone: invalidAnswer,
+    }),
+  ),
+  {
+    name: '200 with an empty event stream',
+    fault: { type: 'empty', contentType: 'text/event-stream' },
+    modes: ['stream'],
+    failure: 'truncated',
+    then: 'moves-on',
+    alone: invalidAnswer,
+  },
+  {
+    name: '200 with a plain answer to a stream request',
+    fault: { type: 'answer', mode: 'plain' },
+    modes: ['stream'],
+    failure: 'malformed',
+    then: 'moves-on',
+    alone: invalidAnswer,
+  },
+  {
+    name: '200 with a stream for a plain request',
+    fault: { type: 'answer', mode: 'stream' },
+    modes: ['plain'],
+    failure: 'malformed',
+    then: 'moves-on',
+    alone: invalidAnswer,
+  },
+  {
+    name: '200 with garbage instead of JSON',
+    fault: status(200, { body: 'not at all', headers: { 'content-type': 'application/json' } }),
+    modes: ['plain'],
+    failure: 'malformed',
+    then: 'moves-on',
+    alone: invalidAnswer,
+  },
+  {
+    name: '200 with JSON that is no answer',
+    fault: status(200, { body: { hello: 'world' } }),
+    modes: ['plain'],
+    failure: 'malformed',
+    then: 'moves-on',
+    alone: invalidAnswer,
+  },
+  {
+    name: '200 with an error object',
+    fault: status(200, { body: { error: { message: 'busy', type: 'overloaded_error' } } }),
+    modes: ['plain'],
+    failure: 'error_event',
+    then: 'moves-on',
+    alone: upstreamError,
+  },
+  {
+    name: 'truncated JSON with a length that fits',
+    fault: { type: 'truncated-json' },
+    modes: ['plain'],
+    failure: 'malformed',
+    then: 'moves-on',
+    alone: invalidAnswer,
+  },
+  ...framings.map(
+    (framing): Row => ({
+      name: `half of the JSON, then a FIN (${framing})`,
+      fault: { type: 'cut', after: { bytes: 100 }, framing },
+      modes: ['plain'],
+      // Without a length or chunks the end of half a body is a good end: only the JSON gives it away.
+      failure: framing === 'close' ? 'malformed' : 'truncated',
+      then: 'moves-on',
+      alone: invalidAnswer,
+    }),
+  ),
+  {
+    name: 'half of the JSON, then a reset',
+    fault: { type: 'reset', after: { bytes: 100 } },
+    modes: ['plain'],
+    failure: 'truncated',
+    then: 'moves-on',
+    alone: invalidAnswer,
+  },
+  {
+    name: 'garbage as the first event',
+    fault: { type: 'garbage-event', atEvent: 1 },
+    modes: ['stream'],
+    failure: 'malformed',
+    then: 'moves-on',
+    alone: invalidAnswer,
+  },
+  {
+    name: 'a first event above 1 MiB',
+    fault: { type: 'oversized-event', atEvent: 1 },
+    modes: ['stream'],
+    failure: 'malformed',
+    then: 'moves-on',
+    alone: invalidAnswer,
+  },
+];
+
+const firstEvents: readonly Row[] = [
+  ...(['data', 'event', 'chunk'] as const).map(
+    (shape): Row => ({
+      name: `an error as the first event (${shape})`,
+      fault: { type: 'error-event', shape, error: { type: 'server_error', code: 'server_error' } },
+      modes: ['stream'],
+      failure: 'error_event',
+      then: 'moves-on',
+      alone: { ...upstreamError, calls: 2 },
+    }),
+  ),
+  {
+    name: 'overload as the first event',
+    fault: { type: 'error-event', error: { type: 'overloaded_error' }, followedBy: 'end-marker' },
+    modes: ['stream'],
+    failure: 'error_event',
+    then: 'moves-on',
+    alone: upstreamError,
+  },
+  {
+    name: 'a rate limit as the first event',
+    fault: { type: 'error-event', error: { type: 'rate_limit_error', code: 429 } },
+    modes: ['stream'],
+    failure: 'error_event',
+    then: 'moves-on',
+    alone: limited('60'),
+  },
+  {
+    name: 'the mistake of the caller as the first event',
+    fault: { type: 'error-event', error: { message, type: 'invalid_request_error', code: 'wrong_thing' } },
+    modes: ['stream'],
+    failure: 'error_event',
+    then: 'ends',
+    told: { status: 400, code: 'wrong_thing' },
+    message,
+  },
+  ...framings.map(
+    (framing): Row => ({
+      name: `a role, then a FIN (${framing})`,
+      fault: { type: 'cut', after: { events: 1 }, framing },
+      modes: ['stream'],
+      isChatOnly: true,
+      failure: 'truncated',
+      then: 'moves-on',
+      alone: invalidAnswer,
+    }),
+  ),
+  {
+    name: 'a role, then a reset',
+    fault: { type: 'reset', after: { events: 1 } },
+    modes: ['stream'],
+    isChatOnly: true,
+    failure: 'truncated',
+    then: 'moves-on',
+    alone: invalidAnswer,
+  },
+  {
+    name: 'a role, then an error event',
+    fault: { type: 'error-event', afterEvents: 1 },
+    modes: ['stream'],
+    isChatOnly: true,
+    failure: 'error_event',
+    then: 'moves-on',
+    alone: { ...upstreamError, calls: 2 },
+  },
+];
+
+/** Five tokens have been written when it happens. A reset is not here: it takes unread bytes with it. */
+const five: Point = { contentEvents: 5 };
+
+const halves: readonly Row[] = [
+  ...framings.map(
+    (framing): Row => ({
+      name: `half a stream, then a FIN (${framing})`,
+      fault: { type: 'cut', after: five, framing },
+      modes: ['stream'],
+      failure: 'truncated',
+      then: 'breaks-off',
+      code: 'upstream_error',
+      read: { tokens: 5 },
+    }),
+  ),
+  {
+    name: 'half a stream, then an error event',
+    fault: { type: 'error-event', afterEvents: 5 },
+    modes: ['stream'],
+    failure: 'error_event',
+    then: 'breaks-off',
+    code: 'upstream_error',
+    read: { events: 5 },
+  },
+  {
+    name: 'half a stream, then a rate limit and [DONE]',
+    fault: {
+      type: 'error-event',
+      afterEvents: 5,
+      shape: 'event',
+      error: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+      followedBy: 'end-marker',
+    },
+    modes: ['stream'],
+    failure: 'error_event',
+    then: 'breaks-off',
+    code: 'rate_limit_exceeded',
+    read: { events: 5 },
+  },
+  {
+    name: 'garbage in the middle',
+    fault: { type: 'garbage-event', atEvent: 6 },
+    modes: ['stream'],
+    failure: 'malformed',
+    then: 'breaks-off',
+    code: 'upstream_error',
+    read: { events: 5 },
+  },
+  {
+    name: 'an event above 1 MiB in the middle',
+    fault: { type: 'oversized-event', atEvent: 6 },
+    modes: ['stream'],
+    failure: 'malformed',
+    then: 'breaks-off',
+    code: 'upstream_error',
+    read: { events: 5 },
+  },
+  {
+    name: 'silence in the middle',
+    fault: { type: 'stall', after: five },
+    modes: ['stream'],
+    timeouts: { livenessMs: 100 },
+    failure: 'timeout_liveness',
+    then: 'breaks-off',
+    code: 'upstream_timeout',
+    read: { tokens: 5 },
+  },
+  {
+    name: 'pings without progress in the middle',
+    fault: { type: 'stall', after: five, pingEveryMs: 10 },
+    modes: ['stream'],
+    timeouts: { progressMs: 100 },
+    failure: 'timeout_progress',
+    then: 'breaks-off',
+    code: 'upstream_timeout',
+    read: { tokens: 5 },
+  },
+  {
+    name: 'all the text, but neither a finish reason nor [DONE]',
+    fault: { type: 'answer', omit: ['finish', 'usage', 'end'] },
+    modes: ['stream'],
+    failure: 'truncated',
+    then: 'breaks-off',
+    code: 'upstream_error',
+    read: { tokens: 11 },
+  },
+];
+
+export const rows: readonly Row[] = [
+  ...statuses,
+  ...silences,
+  ...connections,
+  ...impostors,
+  ...firstEvents,
+  ...halves,
+];

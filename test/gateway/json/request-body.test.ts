@@ -1,0 +1,156 @@
+// Do edits change exactly what they say? Every other byte of a request has to arrive as it was sent.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { RequestBody, setMember } from '../../../gateway/json/request-body.ts';
+import { JsonStructureError } from '../../../gateway/json/scan-members.ts';
+
+/** Numbers that a parse and a stringify would change. */
+const fragile = ['12345678901234567890', '1e400', '-0', '1.0', '0.10000000000000000555', '-1E-7'] as const;
+
+const body = (text: string): RequestBody => new RequestBody([Buffer.from(text)]);
+const textOf = (chunks: readonly Buffer[]): string => Buffer.concat(chunks).toString('utf8');
+
+describe('edited', () => {
+  test.each([
+    ['replaces a value', '{"model":"a","n":1}', [['model', '"b"']], '{"model":"b","n":1}'],
+    [
+      'keeps space and order',
+      ' {\n "n" : 1 ,"model"\t:"a" } ',
+      [['model', '"b"']],
+      ' {\n "n" : 1 ,"model"\t:"b" } ',
+    ],
+    ['replaces an object', '{"o":{"a":[1,"}"]},"n":1}', [['o', '{}']], '{"o":{},"n":1}'],
+    ['replaces null', '{"n":null}', [['n', '2']], '{"n":2}'],
+    ['puts in what is not there', '{"model":"a" }', [['n', '1']], '{"model":"a" ,"n":1}'],
+    ['puts into an empty object', ' { } ', [['n', '1']], ' { "n":1} '],
+    [
+      'puts several into an empty object',
+      '{}',
+      [
+        ['a', '1'],
+        ['b', '2'],
+        ['c', '3'],
+      ],
+      '{"a":1,"b":2,"c":3}',
+    ],
+    [
+      'makes several edits, in any order',
+      '{"a":1,"b":2}',
+      [
+        ['c', '3'],
+        ['b', '20'],
+        ['d', '4'],
+        ['a', '10'],
+      ],
+      '{"a":10,"b":20,"c":3,"d":4}',
+    ],
+    [
+      'finds a name that was written with escapes',
+      '{"mod\\u0065l":"a"}',
+      [['model', '"b"']],
+      '{"mod\\u0065l":"b"}',
+    ],
+    ['writes names with quotes', '{}', [['a"b', '1']], '{"a\\"b":1}'],
+    ['writes text of several bytes a character', '{"ключ":"é"}', [['ключ', '"漢字😀"']], '{"ключ":"漢字😀"}'],
+  ] satisfies [string, string, [string, string][], string][])('%s', (_, text, edits, wanted) => {
+    const request = body(text);
+    expect(textOf(request.edited(edits.map(([name, value]) => setMember(request, name, value))))).toBe(
+      wanted,
+    );
+  });
+
+  test('without edits gives the chunks themselves, uncopied', () => {
+    const chunks = [Buffer.from('{"a":'), Buffer.from('1}')];
+    const edited = new RequestBody(chunks).edited([]);
+    expect(edited).toHaveLength(2);
+    for (const [index, chunk] of edited.entries()) expect(chunk).toBe(chunks[index]);
+  });
+
+  test('keeps whole chunks that no edit touches, uncopied', () => {
+    const long = Buffer.from(` "long":"${'x'.repeat(1000)}"`);
+    const request = new RequestBody([Buffer.from('{"model":"a",'), long, Buffer.from('}')]);
+    expect(request.edited([setMember(request, 'model', '"b"')])).toContain(long);
+  });
+});
+
+test('whatever the object, the edits and the chunks: the changes are made, and every other byte is kept', () => {
+  const name = fc.oneof(fc.constantFrom('model', 'stream', 'n', 'ключ', 'a"b', '__proto__'), fc.string());
+  const value = fc.oneof(
+    fc.json({ noUnicodeString: false }),
+    fc.constantFrom<string>(...fragile),
+    fc.constantFrom<string>(...fragile).map((number) => `[ ${number},{"x":${number}} ]`),
+  );
+  const space = fc.constantFrom('', ' ', '\n', '\r\n\t');
+  const member = fc.record({ name, value, space });
+  const members = fc.uniqueArray(member, { selector: (entry) => entry.name.toLowerCase(), maxLength: 8 });
+  const edits = fc.uniqueArray(fc.record({ name, value }), {
+    selector: (entry) => entry.name.toLowerCase(),
+    minLength: 1,
+    maxLength: 5,
+  });
+  const cuts = fc.array(fc.nat({ max: 400 }), { maxLength: 12 });
+  fc.assert(
+    fc.property(members, edits, cuts, fc.nat({ max: 8 }), (given, wished, at, known) => {
+      // An edit of a known name must spell it as the caller did; the lookup is exact.
+      const taken = new Set(given.map((entry) => entry.name.toLowerCase()));
+      const changes = [
+        ...wished.filter((entry) => !taken.has(entry.name.toLowerCase())),
+        ...given.slice(0, known).map((entry, index) => ({ name: entry.name, value: `"changed ${index}"` })),
+      ];
+      const write = (entries: readonly { name: string; value: string; space?: string }[]): string =>
+        entries.map((entry) => `${entry.space ?? ''}${JSON.stringify(entry.name)}:${entry.value}`).join(',');
+      const replaced = given.map((entry) => ({
+        ...entry,
+        value: changes.find((change) => change.name === entry.name)?.value ?? entry.value,
+      }));
+      const added = changes.filter((change) => !given.some((entry) => entry.name === change.name));
+
+      const request = new RequestBody(chunked(Buffer.from(`{${write(given)}}`), at));
+      const edited = textOf(
+        request.edited(changes.map((change) => setMember(request, change.name, change.value))),
+      );
+      expect(edited).toBe(`{${write([...replaced, ...added])}}`);
+      for (const change of changes) expect(JSON.parse(edited)[change.name]).toEqual(JSON.parse(change.value));
+    }),
+    { seed: 7, numRuns: 3_000 },
+  );
+});
+
+describe('reading', () => {
+  test('a member whose value is cut inside a character is read whole', () => {
+    const bytes = Buffer.from('{"a":"é漢😀","b":2}');
+    for (let at = 0; at <= bytes.length; at++) {
+      const request = new RequestBody([bytes.subarray(0, at), bytes.subarray(at)]);
+      const member = request.member('a');
+      expect(member && request.read(member)).toBe('é漢😀');
+      expect(request.parse()).toEqual({ a: 'é漢😀', b: 2 });
+    }
+  });
+
+  test('a member that is no valid JSON is found, and refused when it is read', () => {
+    const request = body('{"a":tru,"b":1}');
+    const member = request.member('a');
+    expect(member).toBeDefined();
+    expect(() => member && request.read(member)).toThrow(SyntaxError);
+  });
+
+  test('an inherited name is no member', () => {
+    expect(body('{"a":1}').member('constructor')).toBeUndefined();
+    expect(body('{"a":1}').member('__proto__')).toBeUndefined();
+  });
+
+  test('two bodies after each other do not see each other', () => {
+    const chunks = (text: string): Buffer[] => chunked(Buffer.from(text), [3, 9]);
+    const long = new RequestBody(chunks('{"model":"a long one","other":[1,2,3]}'));
+    const short = new RequestBody(chunks('{"model":"b"}'));
+    expect(long.parse()).toEqual({ model: 'a long one', other: [1, 2, 3] });
+    expect(short.scan.members.map(({ name }) => name)).toEqual(['model']);
+    expect(() => new RequestBody(chunks('{"model":"c"'))).toThrow(JsonStructureError);
+  });
+});
+
+function chunked(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const at = [...new Set(cuts.filter((cut) => cut < bytes.length))].toSorted((a, b) => a - b);
+  return [0, ...at].map((from, index) => bytes.subarray(from, at[index] ?? bytes.length));
+}
