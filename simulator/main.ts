@@ -3,7 +3,7 @@
 import { startSimulator } from './server.ts';
 import { readSettings } from './settings.ts';
 
-const { port, host, models } = readSettings(process.env);
+const { port, host, models } = readSettings();
 const simulator = await startSimulator({ port, host, ...(models === undefined ? {} : { models }) });
 console.log(`simulator: listening on ${simulator.url}`);
 

@@ -3,7 +3,7 @@
 export type Settings = { port: number; host: string; models: string[] | undefined };
 
 /** `PORT` (default 9090), `HOST` (default 127.0.0.1), `MODELS` (comma-separated ids to list). Throws on a bad value. */
-export function readSettings(environment: NodeJS.ProcessEnv): Settings {
+export function readSettings(environment: NodeJS.ProcessEnv = process.env): Settings {
   const port = environment.PORT ?? '9090';
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
     throw new Error(`simulator: PORT must be a number from 0 to 65535, not '${port}'`);

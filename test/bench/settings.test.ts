@@ -7,7 +7,7 @@ import { targetNames } from '../../bench/targets/target.ts';
 
 describe('settings', () => {
   const read = (...argv: string[]) => {
-    const invocation = readSettings(argv, { PATH: '/bin', HOME: '/home/somebody' });
+    const invocation = readSettings(argv, { PATH: '/bin', HOME: '/somewhere/else' });
     return invocation.kind === 'run' ? invocation.settings : undefined;
   };
 
@@ -17,9 +17,9 @@ describe('settings', () => {
   });
 
   test('keep downloads in the cache folder of the user', () => {
-    expect(read()?.cacheFolder).toBe('/home/somebody/.cache/penstock-bench');
+    expect(read()?.cacheFolder).toBe('/somewhere/else/.cache/penstock-bench');
     const folderOf = (env: Record<string, string>) => {
-      const invocation = readSettings([], { HOME: '/home/somebody', ...env });
+      const invocation = readSettings([], { HOME: '/somewhere/else', ...env });
       return invocation.kind === 'run' ? invocation.settings.cacheFolder : undefined;
     };
     expect(folderOf({ XDG_CACHE_HOME: '/cache' })).toBe('/cache/penstock-bench');
