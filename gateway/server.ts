@@ -1,6 +1,5 @@
 // The client-facing HTTP server, built out of given parts. Nothing listens until the caller says so.
 
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from './caller.ts';
@@ -15,6 +14,7 @@ import { sendError } from './endpoints/send-error.ts';
 import { GatewayError } from './errors.ts';
 import type { PipelineParts } from './pipeline/parts.ts';
 import { admit, admitAnyone, serve } from './pipeline.ts';
+import { createRequestIds } from './request-id.ts';
 import type { TableHolder } from './table/holder.ts';
 import type { TableView } from './table/view.ts';
 
@@ -44,6 +44,7 @@ const keepAliveTimeoutMs = 75_000;
 
 export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
+  const newRequestId = createRequestIds();
   const clientErrors = watchClientErrors(parts.clock, newRequestId);
   let isClosing = false;
   const app = Fastify({
@@ -72,10 +73,6 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   });
   // Nobody sends expectations other than 100-continue; they may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, payload: IncomingMessage, done) => {
-    readBody(payload, (error, chunks) => done(error, chunks));
-  });
 
   for (const name of ['openai-chat', 'openai-completions'] as const) {
     const dialect = findDialect(name);
@@ -93,10 +90,6 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     answer(parts, request, reply, told);
   });
   return app;
-}
-
-function newRequestId(): string {
-  return `req_${randomUUID()}`;
 }
 
 /** The connection was kept by an answer under way; the balancer has others. */
@@ -128,31 +121,17 @@ function fromFramework(error: unknown): unknown {
   });
 }
 
-/** Who is asking under which table, found out before the body is read. */
-interface Admission {
-  readonly view: TableView;
-  readonly caller: Caller;
-}
-
+/** From here on Fastify has nothing more to do: the body stays as it arrives, the answer is written by us. */
 function addGeneration(app: FastifyInstance, parts: ServerParts, dialect: Dialect): void {
-  const admissions = new WeakMap<FastifyRequest, Admission>();
   app.route({
     method: 'POST',
     url: `/v1${dialect.path}`,
-    onRequest: (request, _reply, done) => {
-      try {
-        admissions.set(request, admit(parts, request.raw.rawHeaders));
-        checkBodyHeaders(request.raw);
-        done();
-      } catch (error) {
-        done(asError(error));
-      }
-    },
-    handler: (request, reply) => {
-      const admission = admissions.get(request);
-      if (!admission) throw new Error('a request was not admitted');
+    onRequest: (request, reply, _done) => {
       reply.hijack();
-      void generate(parts, dialect, admission, request, reply.raw);
+      void generate(parts, dialect, request.raw, reply.raw, request.id);
+    },
+    handler: () => {
+      throw new Error('a hijacked request came back');
     },
   });
 }
@@ -160,19 +139,20 @@ function addGeneration(app: FastifyInstance, parts: ServerParts, dialect: Dialec
 async function generate(
   parts: ServerParts,
   dialect: Dialect,
-  { view, caller }: Admission,
-  request: FastifyRequest,
+  request: IncomingMessage,
   response: ServerResponse,
+  requestId: string,
 ): Promise<void> {
   const arrivedAt = parts.clock.now();
   try {
-    const chunks = Array.isArray(request.body) ? request.body : [];
-    const body = parseBody(chunks);
+    const { view, caller } = admit(parts, request.rawHeaders);
+    checkBodyHeaders(request);
+    const body = parseBody(await readBody(request));
     if (parts.isDraining()) response.setHeader('connection', 'close');
-    await serve(parts, { dialect, view, caller, body, requestId: request.id, response, arrivedAt });
+    await serve(parts, { dialect, view, caller, body, requestId, response, arrivedAt });
   } catch (error) {
-    if (!(error instanceof GatewayError)) parts.onFailure(error, request.id);
-    sendError(request.raw, response, error, request.id, parts.clock);
+    if (!(error instanceof GatewayError)) parts.onFailure(error, requestId);
+    sendError(request, response, error, requestId, parts.clock);
   }
 }
 
@@ -204,8 +184,4 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
 function answer({ clock }: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   reply.hijack();
   sendError(request.raw, reply.raw, error, request.id, clock);
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

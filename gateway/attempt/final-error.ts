@@ -67,12 +67,21 @@ export function brokenOffError(failure: AttemptFailure, model: string): GatewayE
   return new GatewayError(told, `The answer of model '${model}' broke off: ${inWords(failure)}.`);
 }
 
-/** The caller's own mistake first, then a rate limit, else what happened last. */
+/**
+ * The caller's own mistake first, then a rate limit, else what happened last. That the model is
+ * unknown is only believed where every upstream says so.
+ */
 function choose(failures: readonly AttemptFailure[]): AttemptFailure | undefined {
   const isMistake = (failure: AttemptFailure): boolean => judgeFailure(failure).reason === null;
   const isRateLimit = (failure: AttemptFailure): boolean =>
     judgeFailure(failure).code === 'rate_limit_exceeded';
-  return failures.findLast(isMistake) ?? failures.findLast(isRateLimit) ?? failures.at(-1);
+  const knowsModel = (failure: AttemptFailure): boolean => judgeFailure(failure).code !== 'model_not_found';
+  return (
+    failures.findLast(isMistake) ??
+    failures.findLast(isRateLimit) ??
+    failures.findLast(knowsModel) ??
+    failures.at(-1)
+  );
 }
 
 /** The upstream judged the caller's request: its words are kept, clients read them. */

@@ -8,36 +8,34 @@ export const requestBytesMax = 32 * 1024 * 1024;
 /** Small bodies in several chunks are joined: one buffer is cheaper to work with. */
 const joinBytesMax = 16 * 1024;
 
-/** Calls back once, with the chunks or with a `GatewayError`. */
-export function readBody(
-  request: IncomingMessage,
-  done: (error: GatewayError | null, chunks?: readonly Buffer[]) => void,
-): void {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const settle = (error: GatewayError | null): void => {
-    request.removeListener('data', onData);
-    request.removeListener('end', onEnd);
-    request.removeListener('close', onClose);
-    request.removeListener('error', onClose);
-    if (error) done(error);
-    else done(null, bytes <= joinBytesMax && chunks.length > 1 ? [Buffer.concat(chunks)] : chunks);
-  };
-  const onData = (chunk: Buffer): void => {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > requestBytesMax) {
+/** @throws {GatewayError} `request_too_large`, or `request_timeout` where it did not arrive whole. */
+export function readBody(request: IncomingMessage): Promise<readonly Buffer[]> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const refuse = (error: GatewayError): void => {
+      request.removeListener('data', onData);
+      reject(error);
+    };
+    const onData = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes <= requestBytesMax) return;
       request.pause();
-      settle(tooLarge());
-    }
-  };
-  const onEnd = (): void => settle(null);
-  const onClose = (): void =>
-    settle(new GatewayError('request_timeout', 'The request body did not arrive whole.'));
-  request.on('data', onData);
-  request.on('end', onEnd);
-  request.on('close', onClose);
-  request.on('error', onClose);
+      refuse(tooLarge());
+    };
+    const onBroken = (): void => {
+      if (!request.complete) {
+        refuse(new GatewayError('request_timeout', 'The request body did not arrive whole.'));
+      }
+    };
+    request.on('data', onData);
+    request.once('end', () => {
+      resolve(bytes <= joinBytesMax && chunks.length > 1 ? [Buffer.concat(chunks)] : chunks);
+    });
+    request.once('close', onBroken);
+    request.once('error', onBroken);
+  });
 }
 
 /**

@@ -9,6 +9,9 @@ interface MetricHead<Label extends string> {
   readonly labels: readonly Label[];
 }
 
+/** Between label values in a key; no name of a resource holds it. */
+const separator = '\u0000';
+
 /** A counter whose increment is one map lookup. */
 export class HotCounter<Label extends string> {
   private readonly head: MetricHead<Label>;
@@ -21,7 +24,7 @@ export class HotCounter<Label extends string> {
 
   /** Label values in the order of the head's labels. */
   add(count: number, ...labels: readonly string[]): void {
-    const key = labels.join('\n');
+    const key = labels.join(separator);
     const value = this.values.get(key);
     if (value) value.count += count;
     else this.values.set(key, { labels, count });
@@ -55,7 +58,7 @@ export class HotHistogram<Label extends string> {
   }
 
   observe(value: number, ...labels: readonly string[]): void {
-    const key = labels.join('\n');
+    const key = labels.join(separator);
     let series = this.series.get(key);
     if (!series) {
       series = { labels, counts: new Float64Array(this.bounds.length + 1), sum: 0 };
