@@ -4,78 +4,93 @@
 import type { RoutingTable } from '../gateway/contract/routing-table.ts';
 import { type CompileResult, createCompiler } from '../operator/compile/compile.ts';
 import type { Condition, Verdict } from '../operator/compile/verdict.ts';
-import type { SecretRecord } from '../operator/watch/snapshot.ts';
+import { findFieldPath } from './field-line.ts';
+import { issueKeys } from './issue.ts';
 import type { KeyStore } from './key-store.ts';
-import { type Manifests, objectId } from './manifests.ts';
-import { buildSnapshot, issuedSecret, localPlatform } from './snapshot.ts';
+import { type Manifests, objectId, type Place, type Remark } from './manifests.ts';
+import { buildSnapshot, localPlatform } from './snapshot.ts';
 
 export interface DeployParts {
   readonly keyStore: KeyStore;
   readonly wallMs: () => number;
   /** Base URL of the gateway for OpenAI clients. */
   readonly baseUrl: string;
+  /** @throws {Error} where the gateway refuses it; the one before stays in use. */
   offer(table: RoutingTable): void;
 }
 
-export type Deployment =
-  | {
-      readonly type: 'in-use';
-      readonly generation: number;
-      readonly problems: readonly string[];
-      readonly result: CompileResult;
-      /** Issued keys by ApiKey, `namespace/name`. */
-      readonly keys: ReadonlyMap<string, string>;
-    }
-  /** The manifests have problems that those in use have not. */
-  | { readonly type: 'kept'; readonly problems: readonly string[] }
-  /** Everything is as it was. */
-  | { readonly type: 'unchanged' };
+export interface Deployment {
+  /**
+   * - `in-use`: something is different now.
+   * - `unchanged`: everything is as it was.
+   * - `kept`: the manifests have problems that those in use have not, so nothing of them was taken.
+   */
+  readonly outcome: 'in-use' | 'unchanged' | 'kept';
+  /** Of the table in use. */
+  readonly generation: number;
+  readonly problems: readonly Remark[];
+  /** Worth knowing, nothing to hold an edit back for. */
+  readonly notes: readonly Remark[];
+  /** Models in use. */
+  readonly modelCount: number;
+  /** Issued keys by ApiKey, `namespace/name`, in the order of the manifests. */
+  readonly keys: ReadonlyMap<string, string>;
+  /** Unix milliseconds at which to call `refresh`: a key ends, or is about to. */
+  readonly staleAtMs?: number;
+}
 
-/** Gives a function that puts manifests into use; calls must not overlap. */
-export function createDeployer(parts: DeployParts): (manifests: readonly Manifests[]) => Promise<Deployment> {
+/** Calls must not overlap. */
+export interface Deployer {
+  deploy(manifests: Manifests): Promise<Deployment>;
+  /** What is in use once more, since time has passed. */
+  refresh(): Promise<Deployment>;
+}
+
+interface InUse {
+  readonly manifests: Manifests;
+  readonly problems: readonly Remark[];
+  readonly content: string;
+}
+
+export function createDeployer(parts: DeployParts): Deployer {
   const compile = createCompiler();
   let generation = 0;
-  let problemsInUse: readonly string[] = [];
-  let tableInUse = '';
-  const issued = new Map<string, SecretRecord>();
+  let inUse: InUse | undefined;
 
-  const compileIssuing = async (
-    manifests: readonly Manifests[],
-  ): Promise<{ result: CompileResult; keys: Map<string, string> }> => {
-    for (;;) {
-      const result = compile(buildSnapshot(manifests, [...issued.values()]), parts.wallMs());
-      const missing = result.verdicts.flatMap((verdict) =>
-        verdict.kind === 'ApiKey' && verdict.needsSecret && verdict.secretName !== undefined
-          ? [{ namespace: verdict.namespace, name: verdict.name, secretName: verdict.secretName }]
-          : [],
-      );
-      if (missing.length === 0) return { result, keys: keysOf(issued) };
-      for (const { secretName, ...apiKey } of missing) {
-        const id = `${apiKey.namespace}/${apiKey.name}`;
-        const key = await parts.keyStore.keyFor(id, localPlatform.keyPrefix);
-        issued.set(id, issuedSecret(apiKey, secretName, { apiKey: key, baseURL: parts.baseUrl }));
-      }
-    }
-  };
+  const put = async (manifests: Manifests, isRefresh: boolean): Promise<Deployment> => {
+    const issued = await issueKeys(manifests, parts.keyStore, localPlatform.keyPrefix, parts.baseUrl);
+    const result = compile(buildSnapshot(manifests, issued.secrets), parts.wallMs());
+    const { problems, notes } = remarksOn(manifests, result);
+    const describe = (outcome: Deployment['outcome']): Deployment => ({
+      outcome,
+      generation,
+      problems,
+      notes,
+      modelCount: result.table.routes.length,
+      keys: issued.keys,
+      ...(result.staleAtMs === undefined ? {} : { staleAtMs: result.staleAtMs }),
+    });
 
-  return async (manifests) => {
-    const { result, keys } = await compileIssuing(manifests);
-    const places = new Map(manifests.flatMap((each) => [...each.places]));
-    const problems = [
-      ...manifests.flatMap((each) => each.problems),
-      ...result.verdicts.flatMap((verdict) => describeProblems(verdict, places)),
-    ];
-    const isFirst = generation === 0;
-    if (!isFirst && problems.some((problem) => !problemsInUse.includes(problem))) {
-      return { type: 'kept', problems };
+    const known = new Set(inUse?.problems.map(({ id }) => id));
+    if (inUse !== undefined && !isRefresh && problems.some(({ id }) => !known.has(id))) {
+      return describe('kept');
     }
     const content = JSON.stringify(result.table);
-    if (content === tableInUse && problems.length === problemsInUse.length) return { type: 'unchanged' };
-    generation++;
-    parts.offer({ ...result.table, format: 1, minReader: 1, epoch: 1, generation });
-    problemsInUse = problems;
-    tableInUse = content;
-    return { type: 'in-use', generation, problems, result, keys };
+    const isSame = content === inUse?.content && problems.length === known.size;
+    if (!isSame) {
+      parts.offer({ ...result.table, format: 1, minReader: 1, epoch: 1, generation: generation + 1 });
+      generation++;
+    }
+    inUse = { manifests, problems, content };
+    return describe(isSame ? 'unchanged' : 'in-use');
+  };
+
+  return {
+    deploy: (manifests) => put(manifests, false),
+    refresh: () => {
+      if (inUse === undefined) throw new Error('refresh comes after a first deploy');
+      return put(inUse.manifests, true);
+    },
   };
 }
 
@@ -83,15 +98,41 @@ export function createDeployer(parts: DeployParts): (manifests: readonly Manifes
 const wanted = new Set(['Accepted', 'ResolvedRefs', 'Issued']);
 /** Conditions that say what is wrong when they are true. */
 const unwanted = new Set(['Degraded', 'Conflicted', 'Stalled']);
+/** Conditions that are worth a line when they are true. */
+const noteworthy = new Set(['Expired', 'ExpiringSoon']);
 
-function describeProblems(verdict: Verdict, places: ReadonlyMap<string, string>): readonly string[] {
-  const id = objectId(verdict.kind, verdict.namespace, verdict.name);
-  const isProblem = ({ type, status }: Condition): boolean =>
-    (wanted.has(type) && status === 'False') || (unwanted.has(type) && status === 'True');
-  const messages = new Set(verdict.conditions.filter(isProblem).map(({ message }) => message));
-  return [...messages].map((message) => `${places.get(id) ?? id}: ${message}`);
+function remarksOn(
+  manifests: Manifests,
+  { verdicts }: CompileResult,
+): { readonly problems: Remark[]; readonly notes: Remark[] } {
+  const problems: Remark[] = [...manifests.problems];
+  const notes: Remark[] = [...manifests.notes];
+  for (const verdict of verdicts) {
+    const place = manifests.places.get(objectId(verdict.kind, verdict.namespace, verdict.name));
+    notes.push(...remarksOf(verdict, place, ({ type, status }) => noteworthy.has(type) && status === 'True'));
+    const found = remarksOf(verdict, place, isProblem);
+    if (place !== undefined) problems.push(...found);
+    // What stands in no file came from the environment, and no edit can mend it: it must hold none back.
+    // Of its many routes, nothing is wrong that is not said of their Provider.
+    else if (verdict.kind === 'Provider') notes.push(...found);
+  }
+  return { problems, notes };
 }
 
-function keysOf(issued: ReadonlyMap<string, SecretRecord>): Map<string, string> {
-  return new Map([...issued].map(([id, { data }]) => [id, data.apiKey ?? '']));
+function isProblem({ type, status }: Condition): boolean {
+  return (wanted.has(type) && status === 'False') || (unwanted.has(type) && status === 'True');
+}
+
+function remarksOf(
+  verdict: Verdict,
+  place: Place | undefined,
+  isMeant: (condition: Condition) => boolean,
+): Remark[] {
+  const subject = objectId(verdict.kind, verdict.namespace, verdict.name);
+  const messages = new Set(verdict.conditions.filter(isMeant).map(({ message }) => message));
+  return [...messages].map((message) => {
+    const text = `${subject}: ${message}`;
+    if (place === undefined) return { id: text, text };
+    return { id: text, text, place: `${place.file}:${place.lineOf(findFieldPath(message))}` };
+  });
 }

@@ -3,68 +3,86 @@
 
 import { createHash } from 'node:crypto';
 import { parseModelRoute } from '../operator/resources/model-route.ts';
-import type { RawObject } from '../operator/watch/snapshot.ts';
-import type { Manifests } from './manifests.ts';
+import { parseProvider } from '../operator/resources/provider.ts';
+import type { RawObject, SecretRecord } from '../operator/watch/snapshot.ts';
+import { type Manifests, noManifests } from './manifests.ts';
+import { isOwnAddress } from './own-address.ts';
 import type { LocalSettings } from './settings.ts';
+import { localPlatform } from './snapshot.ts';
 
 export interface EnvironmentProviders {
   readonly manifests: Manifests;
-  /** For the person at the terminal, a line each. */
+  /** For the person at the terminal, a line each; never with a key, or an address that may hold one. */
   readonly notes: readonly string[];
 }
 
 interface Vendor {
   /** Prefix of the public model ids. */
   readonly name: 'openai' | 'anthropic';
-  readonly variable: string;
   readonly apiKey: string | undefined;
+  readonly apiKeyVariable: string;
   readonly baseUrl: string;
   readonly baseUrlVariable: string;
+  /** Behind the base URL. */
+  readonly listPath: string;
   listHeaders(apiKey: string): Record<string, string>;
 }
 
 const listingTimeoutMs = 10_000;
 
-/** @param ownPort The port this gateway will serve on: an upstream there would be a loop. */
+/**
+ * @param ownPort The port this gateway serves on: an upstream there would be a loop.
+ * @param nowMs Unix milliseconds: what stands in no file is as old as the process.
+ */
 export async function readEnvironmentProviders(
   settings: LocalSettings,
   ownPort: number,
+  nowMs: number,
 ): Promise<EnvironmentProviders> {
   const results = await Promise.all(vendorsOf(settings).map((vendor) => readVendor(vendor, ownPort)));
+  const creationTimestamp = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  const stamp = (object: RawObject): RawObject => ({
+    ...object,
+    metadata: { ...object.metadata, creationTimestamp },
+  });
   return {
     notes: results.map(({ note }) => note),
     manifests: {
-      providers: results.flatMap(({ provider }) => provider ?? []),
-      modelRoutes: results.flatMap(({ routes }) => routes),
-      apiKeys: [],
+      ...noManifests,
+      providers: results.flatMap(({ provider }) => provider ?? []).map(stamp),
+      modelRoutes: results.flatMap(({ routes }) => routes).map(stamp),
       secrets: results.flatMap(({ secret }) => secret ?? []),
-      namespaces: [],
-      places: new Map(),
-      problems: [],
+      namespaces: [{ name: namespace, labels: { 'kubernetes.io/metadata.name': namespace } }],
     },
   };
 }
+
+const namespace = 'default';
 
 function vendorsOf({ openAi, anthropic }: LocalSettings): readonly Vendor[] {
   const vendors: Vendor[] = [];
   if (openAi.apiKey !== undefined || openAi.baseUrl !== undefined) {
     vendors.push({
       name: 'openai',
-      variable: 'OPENAI_API_KEY',
       apiKey: openAi.apiKey,
+      apiKeyVariable: 'OPENAI_API_KEY',
       baseUrl: withoutSlash(openAi.baseUrl ?? 'https://api.openai.com/v1'),
       baseUrlVariable: 'OPENAI_BASE_URL',
+      listPath: '/models',
       listHeaders: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
     });
   }
   if (anthropic.apiKey !== undefined) {
     vendors.push({
       name: 'anthropic',
-      variable: 'ANTHROPIC_API_KEY',
       apiKey: anthropic.apiKey,
+      apiKeyVariable: 'ANTHROPIC_API_KEY',
       // Served through the vendor's own chat completions endpoint until messages are spoken here.
-      baseUrl: `${withoutSlash(anthropic.baseUrl ?? 'https://api.anthropic.com')}/v1`,
+      // Its SDKs take the address without /v1; people write it with it all the same.
+      baseUrl: `${withoutSlash(anthropic.baseUrl ?? 'https://api.anthropic.com').replace(/\/v1$/, '')}/v1`,
       baseUrlVariable: 'ANTHROPIC_BASE_URL',
+      // A page has 20 entries where nothing is said, and 1,000 at most.
+      listPath: '/models?limit=1000',
       listHeaders: (apiKey) => ({ 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }),
     });
   }
@@ -74,71 +92,94 @@ function vendorsOf({ openAi, anthropic }: LocalSettings): readonly Vendor[] {
 interface VendorResult {
   readonly note: string;
   readonly provider?: RawObject;
-  readonly secret?: Manifests['secrets'][number];
+  readonly secret?: SecretRecord;
   readonly routes: readonly RawObject[];
 }
 
 async function readVendor(vendor: Vendor, ownPort: number): Promise<VendorResult> {
-  const { name, apiKey, baseUrl, baseUrlVariable } = vendor;
-  if (!URL.canParse(baseUrl)) {
-    return {
-      note: `${baseUrlVariable} is not an absolute address: '${baseUrl}'; ${name} is left out.`,
-      routes: [],
-    };
-  }
-  if (isOwnAddress(baseUrl, ownPort)) {
-    const way = `unset ${baseUrlVariable} in this terminal; it belongs to the client.`;
-    return {
-      note: `${baseUrlVariable} is this gateway itself, which would call itself for ever: ${way}`,
-      routes: [],
-    };
-  }
+  const { name, apiKey, baseUrl } = vendor;
+  const reason = refuse(vendor, ownPort);
+  if (reason !== undefined) return { note: `${name} is left out: ${reason}`, routes: [] };
+  const { host } = new URL(baseUrl);
   let models: readonly string[];
   try {
     models = await listModels(vendor);
   } catch (error) {
-    const fact = error instanceof Error ? error.message : String(error);
-    return {
-      note: `${name} is left out: its models could not be listed from ${baseUrl} (${fact}).`,
-      routes: [],
-    };
+    const fact = `its models could not be listed from ${host}: ${describeFailure(error)}`;
+    return { note: `${name} is left out: ${fact}.`, routes: [] };
   }
   const drafts = models.map((model) => draftRoute(name, model));
   const routes = drafts.filter((route) => parseModelRoute(route).ok);
   const left = drafts.length - routes.length;
   const note =
-    `${name}: ${routes.length} models of ${new URL(baseUrl).host} as ${name}/…` +
+    `${name}: ${routes.length} models of ${host} as ${name}/…` +
     (left === 0 ? '' : ` (${left} left out: their names do not fit a model id)`);
   return {
     note,
     routes,
     provider: draftProvider(name, baseUrl, apiKey !== undefined),
-    ...(apiKey === undefined ? {} : { secret: draftSecret(name, baseUrl, apiKey) }),
+    ...(apiKey === undefined ? {} : { secret: draftSecret(name, host, apiKey) }),
   };
 }
 
-async function listModels({ baseUrl, apiKey, listHeaders }: Vendor): Promise<readonly string[]> {
-  const answer = await fetch(`${baseUrl}/models`, {
+/** Why nothing may be asked there at all. */
+function refuse(vendor: Vendor, ownPort: number): string | undefined {
+  const { name, apiKey, apiKeyVariable, baseUrl, baseUrlVariable } = vendor;
+  const isHttp = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol);
+  if (isHttp && isOwnAddress(new URL(baseUrl), ownPort)) {
+    return (
+      `${baseUrlVariable} is this gateway itself, which would call itself for ever; ` +
+      'unset it in this terminal, it belongs to the clients.'
+    );
+  }
+  if (!isHttp || !parseProvider(draftProvider(name, baseUrl, apiKey !== undefined)).ok) {
+    return (
+      `${baseUrlVariable} must be an absolute http or https address such as https://api.example.com/v1, ` +
+      'without query, fragment and user info.'
+    );
+  }
+  // Who has set the client's variables in this terminal would otherwise send a key of ours to a vendor.
+  if (apiKey?.startsWith(localPlatform.keyPrefix) && isVendorsOwn(baseUrl)) {
+    return `${apiKeyVariable} is a key of a Penstock gateway, not of ${name}; unset it in this terminal.`;
+  }
+  return undefined;
+}
+
+function isVendorsOwn(baseUrl: string): boolean {
+  return ['api.openai.com', 'api.anthropic.com'].includes(new URL(baseUrl).hostname);
+}
+
+/** `fetch failed` alone helps nobody; what failed is its cause. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return `no answer within ${listingTimeoutMs / 1000} s`;
+  return error.cause instanceof Error ? describeFailure(error.cause) : error.message || error.name;
+}
+
+async function listModels(vendor: Vendor): Promise<readonly string[]> {
+  const { baseUrl, listPath, apiKey, listHeaders } = vendor;
+  const answer = await fetch(`${baseUrl}${listPath}`, {
     headers: apiKey === undefined ? {} : listHeaders(apiKey),
     redirect: 'error',
     signal: AbortSignal.timeout(listingTimeoutMs),
   });
   if (!answer.ok) throw new Error(`it answered ${answer.status}`);
-  const body: unknown = await answer.json();
+  const body: unknown = await answer.json().catch(() => undefined);
   const data = typeof body === 'object' && body !== null && 'data' in body ? body.data : undefined;
   if (!Array.isArray(data)) throw new Error('its answer holds no list of models');
-  return data.flatMap((entry: unknown) =>
+  const ids = data.flatMap((entry: unknown) =>
     typeof entry === 'object' && entry !== null && 'id' in entry && typeof entry.id === 'string'
       ? [entry.id]
       : [],
   );
+  return [...new Set(ids)];
 }
 
 function draftProvider(name: string, baseURL: string, hasKey: boolean): RawObject {
   return {
     apiVersion: 'penstock.dev/v1alpha1',
     kind: 'Provider',
-    metadata: { namespace: 'default', name },
+    metadata: { namespace, name },
     spec: {
       type: 'OpenAICompatible',
       baseURL,
@@ -150,12 +191,12 @@ function draftProvider(name: string, baseURL: string, hasKey: boolean): RawObjec
   };
 }
 
-function draftSecret(name: string, baseUrl: string, apiKey: string): Manifests['secrets'][number] {
+function draftSecret(name: string, host: string, apiKey: string): SecretRecord {
   return {
-    namespace: 'default',
+    namespace,
     name: `${name}-environment`,
     labels: { 'penstock.dev/provider-credential': 'true' },
-    annotations: { 'penstock.dev/allowed-hosts': new URL(baseUrl).host },
+    annotations: { 'penstock.dev/allowed-hosts': host },
     type: 'Opaque',
     data: { apiKey },
   };
@@ -165,7 +206,7 @@ function draftRoute(vendor: string, model: string): RawObject {
   return {
     apiVersion: 'penstock.dev/v1alpha1',
     kind: 'ModelRoute',
-    metadata: { namespace: 'default', name: objectName(vendor, model) },
+    metadata: { namespace, name: objectName(vendor, model) },
     spec: {
       model: `${vendor}/${model}`,
       ownedBy: vendor,
@@ -182,13 +223,6 @@ function objectName(vendor: string, model: string): string {
     .slice(0, 40)
     .replace(/^-|-$/g, '');
   return `${vendor}-${slug}-${createHash('sha256').update(model).digest('hex').slice(0, 8)}`;
-}
-
-function isOwnAddress(baseUrl: string, ownPort: number): boolean {
-  const { hostname, port, protocol } = new URL(baseUrl);
-  const isLoopback =
-    hostname === 'localhost' || hostname === '[::1]' || hostname === '0.0.0.0' || /^127\./.test(hostname);
-  return isLoopback && Number(port || (protocol === 'https:' ? 443 : 80)) === ownPort;
 }
 
 function withoutSlash(url: string): string {

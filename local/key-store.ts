@@ -1,49 +1,73 @@
 // Which keys has this laptop issued? Made once and kept, so that a snippet copied yesterday works today.
+//
+// One file per key, `keys/<namespace>/<name>`: several processes may share the folder, and whoever links
+// the file first has made the key.
 
-import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { z } from 'zod';
-import { encodeKey } from '../operator/resources/key-material.ts';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { encodeKey, isWellFormedKey } from '../operator/resources/key-material.ts';
 
 export interface KeyStore {
-  /** The key of an ApiKey (`namespace/name`); made at the first asking. */
-  keyFor(apiKey: string, prefix: string): Promise<string>;
+  /**
+   * The key of an ApiKey; made at the first asking.
+   *
+   * @throws {Error} where what is kept is no key.
+   */
+  keyFor(apiKey: { readonly namespace: string; readonly name: string }, prefix: string): Promise<string>;
 }
 
-const fileSchema = z.record(z.string(), z.string());
-
-/** @throws {Error} where the file of an earlier run cannot be read. */
-export async function openKeyStore(folder: string): Promise<KeyStore> {
-  const path = join(folder, 'keys.json');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const keys = await readKeys(path);
+/** @throws {Error} where the folder cannot be made. */
+export async function openKeyStore(stateFolder: string): Promise<KeyStore> {
+  const folder = join(stateFolder, 'keys');
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const fact = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `The folder for keys and journal cannot be made (${fact}); PENSTOCK_STATE_DIR names it.`,
+      {
+        cause,
+      },
+    );
+  }
   return {
-    async keyFor(apiKey, prefix) {
-      const known = keys.get(apiKey);
-      if (known !== undefined) return known;
-      const made = encodeKey(prefix, randomBytes(32));
-      keys.set(apiKey, made);
-      // Written beside and renamed, so that a crash cannot leave half a file.
-      await writeFile(`${path}.new`, `${JSON.stringify(Object.fromEntries(keys), null, 2)}\n`, {
-        mode: 0o600,
-      });
-      await rename(`${path}.new`, path);
-      return made;
+    async keyFor({ namespace, name }, prefix) {
+      const path = join(folder, namespace, name);
+      const key = (await readKey(path)) ?? (await makeKey(path, prefix));
+      if (isWellFormedKey(prefix, key)) return key;
+      throw new Error(`${path} holds no key; remove it, and a new key is made.`);
     },
   };
 }
 
-async function readKeys(path: string): Promise<Map<string, string>> {
-  let content: string;
+async function readKey(path: string): Promise<string | undefined> {
   try {
-    content = await readFile(path, 'utf8');
-  } catch {
-    return new Map();
+    return (await readFile(path, 'utf8')).trim();
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined;
+    throw error;
   }
+}
+
+/** Written whole under another name and linked: nobody sees half a file, and nobody's key is replaced. */
+async function makeKey(path: string, prefix: string): Promise<string> {
+  const key = encodeKey(prefix, randomBytes(32));
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // No ApiKey has a name that begins with a dot.
+  const draft = join(dirname(path), `.${randomUUID()}`);
+  await writeFile(draft, `${key}\n`, { mode: 0o600, flag: 'wx' });
   try {
-    return new Map(Object.entries(fileSchema.parse(JSON.parse(content))));
-  } catch (cause) {
-    throw new Error(`${path} cannot be read; remove it, and new keys are made`, { cause });
+    await link(draft, path);
+    return key;
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error;
+    return (await readKey(path)) ?? key;
+  } finally {
+    await rm(draft, { force: true });
   }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }

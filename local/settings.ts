@@ -2,22 +2,35 @@
 
 import { z } from 'zod';
 
-const port = z.coerce.number().int().min(0).max(65_535);
+const portMessage = 'must be a port number from 0 (any free one) to 65535';
+const port = z.coerce.number(portMessage).int(portMessage).min(0, portMessage).max(65_535, portMessage);
 const text = z.string().trim().min(1).optional();
+/** What cannot stand in a header would otherwise come back, in full, in the error of the HTTP client. */
+const credential = z
+  .string()
+  .trim()
+  .regex(/^[\x21-\x7e]+$/, 'holds a character that no key has, such as a line break; copy it anew')
+  .optional();
 
 const settingsSchema = z.object({
   PENSTOCK_PORT: port.default(8080),
   PENSTOCK_METRICS_PORT: port.default(9090),
   /** The quickstart manifests name this port. */
   PENSTOCK_SIMULATOR_PORT: port.default(9100),
-  PENSTOCK_MANIFESTS: z.string().min(1).default('docs/examples/quickstart'),
+  PENSTOCK_MANIFESTS: z.string().default('docs/examples/quickstart'),
   /** Keys and journal; made once and kept. */
-  PENSTOCK_STATE_DIR: z.string().min(1).default('.penstock'),
-  OPENAI_API_KEY: text,
+  PENSTOCK_STATE_DIR: z.string().default('.penstock'),
+  OPENAI_API_KEY: credential,
   OPENAI_BASE_URL: text,
-  ANTHROPIC_API_KEY: text,
+  ANTHROPIC_API_KEY: credential,
   ANTHROPIC_BASE_URL: text,
 });
+
+export const portVariables = {
+  port: 'PENSTOCK_PORT',
+  metricsPort: 'PENSTOCK_METRICS_PORT',
+  simulatorPort: 'PENSTOCK_SIMULATOR_PORT',
+} as const;
 
 export interface LocalSettings {
   readonly port: number;
@@ -29,15 +42,15 @@ export interface LocalSettings {
   readonly anthropic: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
 }
 
-/** @throws {Error} naming every variable that is wrong, and what it should be. */
+/** @throws {Error} naming every variable that is wrong, and what it should be; never with its value. */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): LocalSettings {
   const parsed = settingsSchema.safeParse(withoutEmpty(environment));
   if (!parsed.success) {
-    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-    throw new Error(`The environment does not fit: ${faults.join('; ')}`);
+    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
+    throw new Error(`The environment does not fit: ${faults.join('; ')}.`);
   }
   const { data } = parsed;
-  return Object.freeze({
+  const settings = Object.freeze({
     port: data.PENSTOCK_PORT,
     metricsPort: data.PENSTOCK_METRICS_PORT,
     simulatorPort: data.PENSTOCK_SIMULATOR_PORT,
@@ -46,9 +59,25 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Loca
     openAi: { apiKey: data.OPENAI_API_KEY, baseUrl: data.OPENAI_BASE_URL },
     anthropic: { apiKey: data.ANTHROPIC_API_KEY, baseUrl: data.ANTHROPIC_BASE_URL },
   });
+  refuseSharedPort(settings);
+  return settings;
+}
+
+function refuseSharedPort(settings: LocalSettings): void {
+  const owners = new Map<number, string>();
+  for (const field of ['port', 'metricsPort', 'simulatorPort'] as const) {
+    const variable = portVariables[field];
+    const other = owners.get(settings[field]);
+    if (other !== undefined && settings[field] !== 0) {
+      throw new Error(
+        `${other} and ${variable} are both ${settings[field]}; set one of them to another port.`,
+      );
+    }
+    owners.set(settings[field], variable);
+  }
 }
 
 /** `NAME= npm start` means: not set. */
 function withoutEmpty(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ''));
 }

@@ -10,9 +10,14 @@ import { offerTable } from '../gateway/table/sources/memory.ts';
 import { type Simulator, startSimulator } from '../simulator/server.ts';
 import { createDeployer, type Deployment } from './deploy.ts';
 import { readEnvironmentProviders } from './environment-providers.ts';
+import { findExample, sortModels } from './example.ts';
 import { openKeyStore } from './key-store.ts';
-import { readManifests } from './manifests.ts';
+import { type Manifests, noManifests, overlayManifests } from './manifests.ts';
+import { parseManifests } from './parse-manifests.ts';
+import { readFolder } from './read-folder.ts';
+import { createReporter } from './report.ts';
 import type { LocalSettings } from './settings.ts';
+import { namesSimulatorElsewhere } from './simulator-note.ts';
 import { watchFolder } from './watch-folder.ts';
 import { describeWelcome } from './welcome.ts';
 
@@ -24,33 +29,41 @@ export interface RunningLocal {
 }
 
 const host = '127.0.0.1';
-const drainGraceMs = 5_000;
+const drainGraceMs = 3_000;
+/** A vendor's listing is waited for so long; one that is slower is added when it has come. */
+const listingPatienceMs = 2_000;
+/** The longest a timer can wait. */
+const timerMsMax = 2 ** 31 - 1;
 
 /**
  * @param print Lines for the person at the terminal.
- * @throws {Error} where a port is taken, or the manifests folder cannot be read.
+ * @throws {Error} where a port is taken, or the manifests folder cannot be read. Then nothing runs.
  */
 export async function startLocal(
   settings: LocalSettings,
   print: (line: string) => void,
 ): Promise<RunningLocal> {
-  await mkdir(settings.stateFolder, { recursive: true });
-  const keyStore = await openKeyStore(settings.stateFolder);
+  const { manifestsFolder, stateFolder } = settings;
+  const readManifests = createManifestReader(manifestsFolder);
+  await readManifests();
+  const keyStore = await openState(stateFolder);
+
+  await using started = new AsyncDisposableStack();
   const simulator = await startSimulator({ port: settings.simulatorPort, host });
+  started.defer(() => simulator.close());
   const holder = new TableHolder();
-  const journal = openFileJournal(join(settings.stateFolder, 'journal'), systemClock, {
-    failed: (reason) => print(`The ledger journal could not be written: ${reason}`),
-    dropped: (records) => {
-      gateway.metrics.onLedgerDropped(records);
-      print(`${records} ledger records were lost.`);
-    },
-  });
   const gateway = await startGateway({
     host,
     port: settings.port,
     metricsPort: settings.metricsPort,
     holder,
-    journal,
+    journal: openFileJournal(join(stateFolder, 'journal'), systemClock, {
+      failed: (reason) => print(`The ledger journal could not be written: ${reason}`),
+      dropped: (records) => {
+        gateway.metrics.onLedgerDropped(records);
+        print(`${records} ledger records were lost.`);
+      },
+    }),
     showProvider: true,
     drainAcceptMs: 0,
     drainGraceMs,
@@ -58,70 +71,111 @@ export async function startLocal(
       print(`Request ${requestId} failed: ${error instanceof Error ? error.stack : String(error)}`);
     },
   });
-  const baseUrl = `${gateway.url}/v1`;
-  const environment = await readEnvironmentProviders(settings, Number(new URL(gateway.url).port));
-  for (const note of environment.notes) print(note);
+  started.defer(() => gateway.drain());
 
-  const deploy = createDeployer({
+  const baseUrl = `${gateway.url}/v1`;
+  const report = createReporter(print);
+  const deployer = createDeployer({
     keyStore,
     wallMs: () => systemClock.wallMs(),
     baseUrl,
-    offer: (table) => offerTable(holder, table),
+    offer: (table) => void offerTable(holder, table),
   });
-  const reload = async (): Promise<Deployment> => {
-    const manifests = await readManifests(settings.manifestsFolder);
-    return deploy([manifests, environment.manifests]);
-  };
 
-  const first = await reload();
-  if (first.type === 'in-use') {
-    printProblems(first.problems, print);
+  let environment = noManifests;
+  let folder = noManifests;
+  const deploy = async (): Promise<Deployment> => {
+    folder = await readManifests();
+    return deployer.deploy(overlayManifests(folder, environment));
+  };
+  // One at a time, in order: what comes meanwhile waits.
+  let running: Promise<void> = Promise.resolve();
+  const run = (work: () => Promise<Deployment>, tell: (deployment: Deployment) => void): void => {
+    running = running.then(work).then(
+      (deployment) => {
+        tell(deployment);
+        if (deployment.outcome !== 'kept') refreshLater(deployment.staleAtMs);
+      },
+      (error: unknown) => report.failed(error),
+    );
+  };
+  const refreshLater = createAlarm(() => run(() => deployer.refresh(), report.refreshed));
+  started.defer(() => refreshLater(undefined));
+  started.defer(() => running);
+  // Watched before it is read: no edit falls between the two.
+  const stopWatching = watchFolder(manifestsFolder, () => run(deploy, report.edited));
+  started.defer(stopWatching);
+
+  const ownPort = Number(new URL(gateway.url).port);
+  const listing = readEnvironmentProviders(settings, ownPort, systemClock.wallMs()).then((listed) => {
+    environment = listed.manifests;
+    for (const note of listed.notes) print(note);
+  });
+  const isListed = await settledWithin(listing, listingPatienceMs);
+
+  const first = await deploy();
+  report.started(first);
+  refreshLater(first.staleAtMs);
+  const elsewhere = namesSimulatorElsewhere(folder, simulator.port);
+  if (elsewhere !== undefined) print(elsewhere);
+  const view = holder.current();
+  if (view) {
+    const all = overlayManifests(folder, environment);
+    const order = all.modelRoutes.map(({ spec }) => modelOf(spec));
     print(
       describeWelcome({
         baseUrl,
         metricsUrl: gateway.metricsUrl,
-        manifestsFolder: settings.manifestsFolder,
-        key: [...first.keys.values()][0],
-        models: first.result.table.routes.map(({ model }) => model),
+        simulatorUrl: simulator.url,
+        manifestsFolder,
+        models: sortModels(view.routes, order),
+        example: findExample(view, first.keys, order),
       }),
     );
   }
+  if (!isListed) void listing.then(() => run(deploy, report.edited));
 
-  // One reload at a time; changes that come meanwhile lead to one more.
-  let reloading: Promise<void> = Promise.resolve();
-  const stopWatching = watchFolder(settings.manifestsFolder, () => {
-    reloading = reloading.then(reload).then(
-      (deployment) => printDeployment(deployment, print),
-      (error: unknown) => print(`The manifests could not be read: ${String(error)}`),
-    );
-  });
+  const parts = started.move();
+  return { gateway, simulator, close: () => parts.disposeAsync() };
+}
 
-  return {
-    gateway,
-    simulator,
-    async close() {
-      stopWatching();
-      await reloading;
-      await gateway.drain();
-      await simulator.close();
-    },
+function createManifestReader(folder: string): () => Promise<Manifests> {
+  const seen = new Map<string, number>();
+  const firstSeen = (id: string, modifiedMs: number): number => {
+    const known = seen.get(id);
+    if (known !== undefined) return known;
+    seen.set(id, modifiedMs);
+    return modifiedMs;
+  };
+  return async () => parseManifests(await readFolder(folder), firstSeen);
+}
+
+async function openState(folder: string) {
+  const keyStore = await openKeyStore(folder);
+  await mkdir(join(folder, 'journal'), { recursive: true, mode: 0o700 });
+  return keyStore;
+}
+
+/** Rings at a time of the clock, once; each call takes the place of the one before. */
+function createAlarm(onRing: () => void): (atMs: number | undefined) => void {
+  let timer: NodeJS.Timeout | undefined;
+  return (atMs) => {
+    clearTimeout(timer);
+    if (atMs === undefined) return;
+    // Too early, as after the longest wait, does no harm: a refresh sets the alarm anew.
+    const waitMs = Math.max(1, atMs - systemClock.wallMs());
+    timer = setTimeout(onRing, Math.min(waitMs, timerMsMax));
   };
 }
 
-function printDeployment(deployment: Deployment, print: (line: string) => void): void {
-  switch (deployment.type) {
-    case 'unchanged':
-      return;
-    case 'in-use':
-      printProblems(deployment.problems, print);
-      print(`Live: generation ${deployment.generation}, ${deployment.result.table.routes.length} models.`);
-      return;
-    case 'kept':
-      printProblems(deployment.problems, print);
-      print('Not taken: the last good manifests go on serving.');
-  }
+async function settledWithin(work: Promise<void>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  const isSettled = await Promise.race([work.then(() => true), late.promise]);
+  clearTimeout(timer);
+  return isSettled;
 }
 
-function printProblems(problems: readonly string[], print: (line: string) => void): void {
-  for (const problem of problems) print(`problem  ${problem}`);
+function modelOf(spec: unknown): string {
+  return typeof spec === 'object' && spec !== null && 'model' in spec ? String(spec.model) : '';
 }

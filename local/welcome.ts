@@ -1,41 +1,59 @@
 // What does the person at the terminal need to see? What runs, and something to paste.
 
 export interface WelcomeFacts {
+  /** Base URL for OpenAI clients. */
   readonly baseUrl: string;
   readonly metricsUrl: string;
+  readonly simulatorUrl: string;
   readonly manifestsFolder: string;
-  readonly key: string | undefined;
+  /** In the order in which they are worth showing. */
   readonly models: readonly string[];
+  /** A key and a model that it may call. */
+  readonly example: { readonly key: string; readonly model: string } | undefined;
 }
 
-export function describeWelcome({ baseUrl, metricsUrl, manifestsFolder, key, models }: WelcomeFacts): string {
-  const model = models[0] ?? 'no-model-yet';
-  const shownKey = key ?? '<a key: add an ApiKey to the manifests>';
+const modelsShownMax = 8;
+
+export function describeWelcome(facts: WelcomeFacts): string {
+  const { baseUrl, models, example } = facts;
+  const shown = models.slice(0, modelsShownMax).join(', ');
   return `
 Penstock serves ${models.length} models on ${baseUrl}
-  models     ${models.slice(0, 8).join(', ')}${models.length > 8 ? ', …' : ''}
-  key        ${shownKey}
-  manifests  ${manifestsFolder} (edit a file: it is live at once)
-  metrics    ${metricsUrl}/metrics
+  models     ${shown}${models.length > modelsShownMax ? ', …' : ''}
+  key        ${example?.key ?? 'none that can call a model yet'}
+  manifests  ${facts.manifestsFolder} (edit a file: it is live at once)
+  simulator  ${facts.simulatorUrl}
+  metrics    ${facts.metricsUrl}/metrics
+${example === undefined ? needed : describeSnippets(baseUrl, example)}
+Ctrl-C ends it.
+`;
+}
 
-curl
-  curl -N ${baseUrl}/chat/completions \\
-    -H 'Authorization: Bearer ${shownKey}' -H 'Content-Type: application/json' \\
-    -d '{"model":"${model}","stream":true,"messages":[{"role":"user","content":"Hello"}]}'
+const needed = `
+To call something, the manifests need a Provider, a ModelRoute and an ApiKey that may call it.
+`;
 
-OpenAI SDK, Python
-  from openai import OpenAI
-  client = OpenAI(base_url="${baseUrl}", api_key="${shownKey}")
-  stream = client.chat.completions.create(
-      model="${model}", stream=True, messages=[{"role": "user", "content": "Hello"}])
-  for chunk in stream:
-      print(chunk.choices[0].delta.content or "", end="", flush=True)
+/** At the left edge: Python would not run an indented piece. */
+function describeSnippets(baseUrl: string, { key, model }: { key: string; model: string }): string {
+  return `
+--- curl ---
+curl -N ${baseUrl}/chat/completions \\
+  -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\
+  -d '{"model":"${model}","stream":true,"messages":[{"role":"user","content":"Hello"}]}'
 
-OpenAI SDK, JavaScript
-  import OpenAI from 'openai';
-  const client = new OpenAI({ baseURL: '${baseUrl}', apiKey: '${shownKey}' });
-  const stream = await client.chat.completions.create({
-    model: '${model}', stream: true, messages: [{ role: 'user', content: 'Hello' }] });
-  for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? '');
+--- Python (pip install openai) ---
+from openai import OpenAI
+client = OpenAI(base_url="${baseUrl}", api_key="${key}")
+stream = client.chat.completions.create(
+    model="${model}", stream=True, messages=[{"role": "user", "content": "Hello"}])
+for chunk in stream:
+    print(chunk.choices[0].delta.content or "", end="", flush=True)
+
+--- JavaScript (npm install openai) ---
+import OpenAI from 'openai';
+const client = new OpenAI({ baseURL: '${baseUrl}', apiKey: '${key}' });
+const stream = await client.chat.completions.create({
+  model: '${model}', stream: true, messages: [{ role: 'user', content: 'Hello' }] });
+for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? '');
 `;
 }

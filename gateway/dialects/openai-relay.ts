@@ -56,16 +56,28 @@ class OpenAiRelay implements AnswerStream {
 
   push(chunk: Buffer): Buffer | undefined {
     if (this.isOver() || chunk.length === 0) return undefined;
-    const normal = this.normaliseLineEnds(chunk);
-    const joined = this.tail ? Buffer.concat([this.tail, normal]) : normal;
-    this.tail = undefined;
-    if (this.isAtStart && isMarkStart(joined)) {
-      this.tail = joined;
-      return undefined;
+    let bytes = chunk;
+    let text = chunk.toString('latin1');
+    if (this.endedWithReturn || text.includes('\r')) {
+      text = this.normaliseLineEnds(text);
+      bytes = Buffer.from(text, 'latin1');
     }
-    const bytes = this.isAtStart && joined.indexOf(byteOrderMark) === 0 ? joined.subarray(3) : joined;
-    this.isAtStart = false;
-    const text = bytes.toString('latin1');
+    if (this.tail) {
+      bytes = Buffer.concat([this.tail, bytes]);
+      text = bytes.toString('latin1');
+      this.tail = undefined;
+    }
+    if (this.isAtStart) {
+      if (text.length < byteOrderMark.length && byteOrderMark.startsWith(text)) {
+        this.tail = bytes;
+        return undefined;
+      }
+      this.isAtStart = false;
+      if (text.startsWith(byteOrderMark)) {
+        text = text.slice(byteOrderMark.length);
+        bytes = bytes.subarray(byteOrderMark.length);
+      }
+    }
 
     const output = new Output(bytes);
     let start = 0;
@@ -221,24 +233,17 @@ class OpenAiRelay implements AnswerStream {
   }
 
   /** CRLF and lone CR to LF, also where a CRLF is cut between two chunks. */
-  private normaliseLineEnds(chunk: Buffer): Buffer {
-    if (!this.endedWithReturn && !chunk.includes(0x0d)) return chunk;
-    const text = chunk.toString('latin1');
+  private normaliseLineEnds(text: string): string {
     const joined = this.endedWithReturn && text.startsWith('\n') ? text.slice(1) : text;
     this.endedWithReturn = text.endsWith('\r');
-    return Buffer.from(joined.replace(/\r\n?/g, '\n'), 'latin1');
+    return joined.replace(/\r\n?/g, '\n');
   }
 }
 
 const doneMark = '[DONE]';
 
-/** May stand before the first event, and is none of it. */
-const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
-
-/** Whether the bytes end inside a byte order mark, or are only that. */
-function isMarkStart(bytes: Buffer): boolean {
-  return bytes.length < 3 && byteOrderMark.subarray(0, bytes.length).equals(bytes);
-}
+/** May stand before the first event, and is none of it; latin1 of its UTF-8 bytes. */
+const byteOrderMark = '\u00ef\u00bb\u00bf';
 
 /** The fields of an event that mean something here; `text` has LF line ends only. */
 function readLines(text: string): { readonly name: string | undefined; readonly data: readonly string[] } {
@@ -283,7 +288,7 @@ function isSpace(code: number): boolean {
  * can be replaced without looking further.
  */
 function stripUsage(data: string): string {
-  const rest = data.includes(usageNull) ? data.replaceAll(usageNull, '') : data;
+  const rest = data.replaceAll(usageNull, '');
   if (!rest.includes('"usage"')) return rest;
   try {
     const { members } = scanMembers(rest);

@@ -15,6 +15,8 @@ export function readBody(request: IncomingMessage): Promise<readonly Buffer[]> {
     let bytes = 0;
     const refuse = (error: GatewayError): void => {
       request.removeListener('data', onData);
+      // What is read and dropped from here on may take a while; these bytes need not wait for it.
+      chunks.length = 0;
       reject(error);
     };
     const onData = (chunk: Buffer): void => {

@@ -99,9 +99,10 @@ class FileJournal implements Journal {
     } catch (error) {
       this.report.failed(error instanceof Error ? error.message : String(error));
       this.keep(group);
+      this.writeIn(retryMs);
+      // Opened anew, at the start of a line. What closing says of a broken file is no news.
       await this.file?.close().catch(() => {});
       this.file = undefined;
-      this.writeIn(retryMs);
     }
   }
 

@@ -11,12 +11,16 @@ import { type BreaksOff, type Ends, type Mode, type MovesOn, type Row, rows, typ
 interface Variant {
   readonly name: string;
   readonly endpoint: Endpoint;
-  /** The dialect of the upstreams, where it is not the client's. */
-  readonly upstream?: DialectName;
+  /** The dialect of the upstreams. */
+  readonly upstream: DialectName;
 }
 
-const chat: Variant = { name: 'chat', endpoint: 'chat' };
-const completions: Variant = { name: 'completions', endpoint: 'completions' };
+const chat: Variant = { name: 'chat', endpoint: 'chat', upstream: 'openai-chat' };
+const completions: Variant = {
+  name: 'completions',
+  endpoint: 'completions',
+  upstream: 'openai-completions',
+};
 const translated: Variant = {
   name: 'completions from chat upstreams',
   endpoint: 'completions',
@@ -54,7 +58,7 @@ async function stageOf(row: Row, { upstream }: Variant, hasSecond: boolean): Pro
   const first = row.fault === 'refused' ? undefined : await wallThat(row.fault);
   const second = hasSecond ? await wallThat({ type: 'answer' }) : undefined;
   const common = {
-    ...(upstream === undefined ? {} : { dialects: [upstream] }),
+    dialects: [upstream],
     ...(row.timeouts ? { timeouts: row.timeouts } : {}),
   };
   const targets: RigTarget[] = [{ ...common, baseUrl: first ? first.baseUrl : await nowhere() }];
@@ -78,11 +82,11 @@ for (const variant of [chat, completions, translated]) {
   for (const mode of ['stream', 'plain'] as const) {
     const own = rows.filter(
       ({ modes = [mode], isChatOnly }) =>
-        modes.includes(mode) && (!isChatOnly || variant.endpoint === 'chat' || variant.upstream),
+        modes.includes(mode) && (!isChatOnly || variant.upstream === 'openai-chat'),
     );
     describe(`${variant.name}, ${mode === 'stream' ? 'streamed' : 'plain'}`, () => {
       for (const row of own) {
-        switch (row.then) {
+        switch (row.effect) {
           case 'moves-on':
             test(`${row.name}: the next provider answers`, () => movesOn(row, variant, mode));
             test(`${row.name} of the only provider: ${row.alone.status} ${row.alone.code}`, () =>
@@ -136,8 +140,8 @@ async function breaksOff(row: BreaksOff, variant: Variant): Promise<void> {
   const { rig, first, second } = await stageOf(row, variant, true);
   const seen = await ask(rig, { endpoint: variant.endpoint, isStream: true });
   expectBrokenOff(seen, row.code);
-  const speaksChat = variant.endpoint === 'chat' || variant.upstream !== undefined;
-  const tokens = 'tokens' in row.read ? row.read.tokens : row.read.events - (speaksChat ? 1 : 0);
+  const roles = variant.upstream === 'openai-chat' ? 1 : 0;
+  const tokens = 'tokens' in row.read ? row.read.tokens : row.read.events - roles;
   expect(textOf(seen)).toBe(firstTokens(tokens));
   expect([first?.calls.length, second?.calls.length]).toEqual([1, 0]);
   expect(seen.headers['x-penstock-attempts']).toBe('1');
@@ -185,7 +189,6 @@ function firstTokens(count: number): string {
 
 describe.each([chat, completions, translated])('$name', (variant) => {
   const { endpoint, upstream } = variant;
-  const dialects = upstream === undefined ? {} : { dialects: [upstream] };
 
   test('half a stream, then a reset: an error frame and no good end', async () => {
     const hasRead = Promise.withResolvers<void>();
@@ -197,8 +200,8 @@ describe.each([chat, completions, translated])('$name', (variant) => {
     });
     const second = await wallThat({ type: 'answer' });
     const rig = await rigOf([
-      { ...dialects, baseUrl: first.baseUrl },
-      { ...dialects, baseUrl: second.baseUrl },
+      { dialects: [upstream], baseUrl: first.baseUrl },
+      { dialects: [upstream], baseUrl: second.baseUrl },
     ]);
     const { connection, answer } = await askOpen(rig, { endpoint, isStream: true });
     const opened = await answer;
@@ -217,7 +220,7 @@ describe.each([chat, completions, translated])('$name', (variant) => {
     ['[DONE] without a finish reason', ['finish']],
   ] as const)('%s: the answer is whole all the same', async (_name, omit) => {
     const wall = await wallThat({ type: 'answer', omit });
-    const rig = await rigOf([{ ...dialects, baseUrl: wall.baseUrl }]);
+    const rig = await rigOf([{ dialects: [upstream], baseUrl: wall.baseUrl }]);
     const seen = await ask(rig, { endpoint, isStream: true });
     expectWhole(seen, 'stream');
     expect(rig.records.map(lineOf)).toEqual(['1 t0 answered tenant']);
@@ -228,14 +231,14 @@ describe.each([chat, completions, translated])('$name', (variant) => {
     ['a FIN', 'fin-unannounced'],
   ] as const)('%s behind the whole stream costs nothing', async (_name, afterwards) => {
     const wall = await wallThat({ type: 'answer', afterwards });
-    const rig = await rigOf([{ ...dialects, baseUrl: wall.baseUrl }]);
+    const rig = await rigOf([{ dialects: [upstream], baseUrl: wall.baseUrl }]);
     expectWhole(await ask(rig, { endpoint, isStream: true }), 'stream');
     expect(rig.records.map(lineOf)).toEqual(['1 t0 answered tenant']);
   });
 
   test('a connection that dies when it is used again is replaced', async () => {
     const wall = await wallThat({ type: 'stale-reuse', how: 'reset' });
-    const rig = await rigOf([{ ...dialects, baseUrl: wall.baseUrl }]);
+    const rig = await rigOf([{ dialects: [upstream], baseUrl: wall.baseUrl }]);
     for (let n = 0; n < 2; n++) expectWhole(await ask(rig, { endpoint, isStream: true }), 'stream');
     expect(wall.calls.map(({ isConnectionReused }) => isConnectionReused)).toEqual([false, true, false]);
   });

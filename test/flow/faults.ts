@@ -31,13 +31,13 @@ interface Common {
 
 /** Nothing has reached the caller: the next provider answers. */
 export interface MovesOn extends Common {
-  readonly then: 'moves-on';
+  readonly effect: 'moves-on';
   readonly alone: Told;
 }
 
 /** One call, and the caller is told: trying elsewhere could not help. */
 export interface Ends extends Common {
-  readonly then: 'ends';
+  readonly effect: 'ends';
   readonly told: Omit<Told, 'calls'>;
   /** The upstream's own words, kept byte for byte. */
   readonly message?: string;
@@ -45,7 +45,7 @@ export interface Ends extends Common {
 
 /** Content has reached the caller: an error frame, and a body that does not end well. */
 export interface BreaksOff extends Common {
-  readonly then: 'breaks-off';
+  readonly effect: 'breaks-off';
   readonly code: string;
   /** Tokens the caller has read before it; or events, of which the first of a chat stream has no token. */
   readonly read: { readonly tokens: number } | { readonly events: number };
@@ -79,7 +79,7 @@ const statuses: readonly Row[] = [
       name: `${code}`,
       fault: status(code),
       failure: `status_${code}`,
-      then: 'moves-on',
+      effect: 'moves-on',
       alone: { ...upstreamError, calls: 2 },
     }),
   ),
@@ -88,7 +88,7 @@ const statuses: readonly Row[] = [
       name: `${code}`,
       fault: status(code),
       failure: `status_${code}`,
-      then: 'moves-on',
+      effect: 'moves-on',
       alone: upstreamError,
     }),
   ),
@@ -96,42 +96,42 @@ const statuses: readonly Row[] = [
     name: '429 without Retry-After',
     fault: status(429),
     failure: 'status_429',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: limited('60'),
   },
   {
     name: '429 with a short Retry-After',
     fault: status(429, { headers: { 'retry-after-ms': '20' } }),
     failure: 'status_429',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: { ...limited('1'), calls: 2 },
   },
   {
     name: '429 with a Retry-After above five seconds',
     fault: status(429, { headers: { 'retry-after': '30' } }),
     failure: 'status_429',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: limited('30'),
   },
   {
     name: '429 with a Retry-After of a day',
     fault: status(429, { headers: { 'retry-after': '86400' } }),
     failure: 'status_429',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: limited('60'),
   },
   {
     name: '429 insufficient_quota',
     fault: status(429, { error: { type: 'insufficient_quota', code: 'insufficient_quota' } }),
     failure: 'status_429',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: limited('60'),
   },
   {
     name: '402',
     fault: status(402),
     failure: 'status_402',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: limited('60'),
   },
   ...[401, 403].map(
@@ -139,7 +139,7 @@ const statuses: readonly Row[] = [
       name: `${code}`,
       fault: status(code),
       failure: `status_${code}`,
-      then: 'moves-on',
+      effect: 'moves-on',
       alone: { status: 502, code: 'upstream_auth_failed', calls: 1 },
     }),
   ),
@@ -148,21 +148,21 @@ const statuses: readonly Row[] = [
     fault: status(404),
     retryOn: ['ModelNotFound'],
     failure: 'status_404',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: { status: 404, code: 'model_not_found', calls: 1 },
   },
   {
     name: '404',
     fault: status(404),
     failure: 'status_404',
-    then: 'ends',
+    effect: 'ends',
     told: { status: 404, code: 'model_not_found' },
   },
   {
     name: '408',
     fault: status(408),
     failure: 'status_408',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: { ...upstreamError, calls: 2 },
   },
   ...[400, 422].map(
@@ -170,7 +170,7 @@ const statuses: readonly Row[] = [
       name: `${code}`,
       fault: status(code, { error: { message, code: 'wrong_thing' } }),
       failure: `status_${code}`,
-      then: 'ends',
+      effect: 'ends',
       told: { status: code, code: 'wrong_thing' },
       message,
     }),
@@ -179,7 +179,7 @@ const statuses: readonly Row[] = [
     name: '413',
     fault: status(413, { error: { message } }),
     failure: 'status_413',
-    then: 'ends',
+    effect: 'ends',
     told: { status: 413, code: 'request_too_large' },
     message,
   },
@@ -191,14 +191,14 @@ const statuses: readonly Row[] = [
       followedBy: 'fin',
     },
     failure: 'status_400',
-    then: 'ends',
+    effect: 'ends',
     told: { status: 400, code: 'invalid_parameter' },
   },
   {
     name: 'a redirect',
     fault: { type: 'redirect', location: 'http://127.0.0.1:1/' },
     failure: 'status_307',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: invalidAnswer,
   },
 ];
@@ -211,7 +211,7 @@ const silences: readonly Row[] = [
       modes: ['stream'],
       timeouts: quick,
       failure: 'timeout_first_event',
-      then: 'moves-on',
+      effect: 'moves-on',
       alone: timedOut,
     }),
   ),
@@ -223,7 +223,7 @@ const silences: readonly Row[] = [
       modes: ['plain'],
       timeouts: { totalMs: 120 },
       failure: 'timeout_total',
-      then: 'ends',
+      effect: 'ends',
       told: { status: 504, code: 'upstream_timeout' },
     }),
   ),
@@ -233,7 +233,7 @@ const silences: readonly Row[] = [
     modes: ['stream'],
     timeouts: quick,
     failure: 'timeout_first_event',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: timedOut,
   },
   {
@@ -243,7 +243,7 @@ const silences: readonly Row[] = [
     isChatOnly: true,
     timeouts: quick,
     failure: 'timeout_first_event',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: timedOut,
   },
 ];
@@ -253,35 +253,35 @@ const connections: readonly Row[] = [
     name: 'a refused connection',
     fault: 'refused',
     failure: 'connect_refused',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: { ...upstreamError, calls: 2 },
   },
   {
     name: 'a reset before any byte',
     fault: { type: 'reset' },
     failure: 'reset',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: { ...upstreamError, calls: 2 },
   },
   {
     name: 'a FIN before any byte',
     fault: { type: 'raw', bytes: '', followedBy: 'fin' },
     failure: 'reset',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: { ...upstreamError, calls: 2 },
   },
   {
     name: 'something that is not HTTP',
     fault: { type: 'raw', bytes: 'SSH-2.0-OpenSSH_9.9\r\n', followedBy: 'fin' },
     failure: 'reset',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: { ...upstreamError, calls: 2 },
   },
   {
     name: 'headers above 16 KiB',
     fault: { type: 'huge-headers', bytes: 64 * 1024 },
     failure: 'reset',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: { ...upstreamError, calls: 2 },
   },
 ];
@@ -300,7 +300,7 @@ const impostors: readonly Row[] = [
       name: `200 with ${name}`,
       fault,
       failure: 'malformed',
-      then: 'moves-on',
+      effect: 'moves-on',
       alone: invalidAnswer,
     }),
   ),
@@ -309,7 +309,7 @@ const impostors: readonly Row[] = [
     fault: { type: 'empty', contentType: 'text/event-stream' },
     modes: ['stream'],
     failure: 'truncated',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: invalidAnswer,
   },
   {
@@ -317,7 +317,7 @@ const impostors: readonly Row[] = [
     fault: { type: 'answer', mode: 'plain' },
     modes: ['stream'],
     failure: 'malformed',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: invalidAnswer,
   },
   {
@@ -325,7 +325,7 @@ const impostors: readonly Row[] = [
     fault: { type: 'answer', mode: 'stream' },
     modes: ['plain'],
     failure: 'malformed',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: invalidAnswer,
   },
   {
@@ -333,7 +333,7 @@ const impostors: readonly Row[] = [
     fault: status(200, { body: 'not at all', headers: { 'content-type': 'application/json' } }),
     modes: ['plain'],
     failure: 'malformed',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: invalidAnswer,
   },
   {
@@ -341,7 +341,7 @@ const impostors: readonly Row[] = [
     fault: status(200, { body: { hello: 'world' } }),
     modes: ['plain'],
     failure: 'malformed',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: invalidAnswer,
   },
   {
@@ -349,7 +349,7 @@ const impostors: readonly Row[] = [
     fault: status(200, { body: { error: { message: 'busy', type: 'overloaded_error' } } }),
     modes: ['plain'],
     failure: 'error_event',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: upstreamError,
   },
   {
@@ -357,7 +357,7 @@ const impostors: readonly Row[] = [
     fault: { type: 'truncated-json' },
     modes: ['plain'],
     failure: 'malformed',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: invalidAnswer,
   },
   ...framings.map(
@@ -367,7 +367,7 @@ const impostors: readonly Row[] = [
       modes: ['plain'],
       // Without a length or chunks the end of half a body is a good end: only the JSON gives it away.
       failure: framing === 'close' ? 'malformed' : 'truncated',
-      then: 'moves-on',
+      effect: 'moves-on',
       alone: invalidAnswer,
     }),
   ),
@@ -376,7 +376,7 @@ const impostors: readonly Row[] = [
     fault: { type: 'reset', after: { bytes: 100 } },
     modes: ['plain'],
     failure: 'truncated',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: invalidAnswer,
   },
   {
@@ -384,7 +384,7 @@ const impostors: readonly Row[] = [
     fault: { type: 'garbage-event', atEvent: 1 },
     modes: ['stream'],
     failure: 'malformed',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: invalidAnswer,
   },
   {
@@ -392,7 +392,7 @@ const impostors: readonly Row[] = [
     fault: { type: 'oversized-event', atEvent: 1 },
     modes: ['stream'],
     failure: 'malformed',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: invalidAnswer,
   },
 ];
@@ -404,7 +404,7 @@ const firstEvents: readonly Row[] = [
       fault: { type: 'error-event', shape, error: { type: 'server_error', code: 'server_error' } },
       modes: ['stream'],
       failure: 'error_event',
-      then: 'moves-on',
+      effect: 'moves-on',
       alone: { ...upstreamError, calls: 2 },
     }),
   ),
@@ -413,7 +413,7 @@ const firstEvents: readonly Row[] = [
     fault: { type: 'error-event', error: { type: 'overloaded_error' }, followedBy: 'end-marker' },
     modes: ['stream'],
     failure: 'error_event',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: upstreamError,
   },
   {
@@ -421,7 +421,7 @@ const firstEvents: readonly Row[] = [
     fault: { type: 'error-event', error: { type: 'rate_limit_error', code: 429 } },
     modes: ['stream'],
     failure: 'error_event',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: limited('60'),
   },
   {
@@ -429,7 +429,7 @@ const firstEvents: readonly Row[] = [
     fault: { type: 'error-event', error: { message, type: 'invalid_request_error', code: 'wrong_thing' } },
     modes: ['stream'],
     failure: 'error_event',
-    then: 'ends',
+    effect: 'ends',
     told: { status: 400, code: 'wrong_thing' },
     message,
   },
@@ -440,7 +440,7 @@ const firstEvents: readonly Row[] = [
       modes: ['stream'],
       isChatOnly: true,
       failure: 'truncated',
-      then: 'moves-on',
+      effect: 'moves-on',
       alone: invalidAnswer,
     }),
   ),
@@ -450,7 +450,7 @@ const firstEvents: readonly Row[] = [
     modes: ['stream'],
     isChatOnly: true,
     failure: 'truncated',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: invalidAnswer,
   },
   {
@@ -459,7 +459,7 @@ const firstEvents: readonly Row[] = [
     modes: ['stream'],
     isChatOnly: true,
     failure: 'error_event',
-    then: 'moves-on',
+    effect: 'moves-on',
     alone: { ...upstreamError, calls: 2 },
   },
 ];
@@ -474,7 +474,7 @@ const halves: readonly Row[] = [
       fault: { type: 'cut', after: five, framing },
       modes: ['stream'],
       failure: 'truncated',
-      then: 'breaks-off',
+      effect: 'breaks-off',
       code: 'upstream_error',
       read: { tokens: 5 },
     }),
@@ -484,7 +484,7 @@ const halves: readonly Row[] = [
     fault: { type: 'error-event', afterEvents: 5 },
     modes: ['stream'],
     failure: 'error_event',
-    then: 'breaks-off',
+    effect: 'breaks-off',
     code: 'upstream_error',
     read: { events: 5 },
   },
@@ -499,7 +499,7 @@ const halves: readonly Row[] = [
     },
     modes: ['stream'],
     failure: 'error_event',
-    then: 'breaks-off',
+    effect: 'breaks-off',
     code: 'rate_limit_exceeded',
     read: { events: 5 },
   },
@@ -508,7 +508,7 @@ const halves: readonly Row[] = [
     fault: { type: 'garbage-event', atEvent: 6 },
     modes: ['stream'],
     failure: 'malformed',
-    then: 'breaks-off',
+    effect: 'breaks-off',
     code: 'upstream_error',
     read: { events: 5 },
   },
@@ -517,7 +517,7 @@ const halves: readonly Row[] = [
     fault: { type: 'oversized-event', atEvent: 6 },
     modes: ['stream'],
     failure: 'malformed',
-    then: 'breaks-off',
+    effect: 'breaks-off',
     code: 'upstream_error',
     read: { events: 5 },
   },
@@ -527,7 +527,7 @@ const halves: readonly Row[] = [
     modes: ['stream'],
     timeouts: { livenessMs: 100 },
     failure: 'timeout_liveness',
-    then: 'breaks-off',
+    effect: 'breaks-off',
     code: 'upstream_timeout',
     read: { tokens: 5 },
   },
@@ -537,7 +537,7 @@ const halves: readonly Row[] = [
     modes: ['stream'],
     timeouts: { progressMs: 100 },
     failure: 'timeout_progress',
-    then: 'breaks-off',
+    effect: 'breaks-off',
     code: 'upstream_timeout',
     read: { tokens: 5 },
   },
@@ -546,7 +546,7 @@ const halves: readonly Row[] = [
     fault: { type: 'answer', omit: ['finish', 'usage', 'end'] },
     modes: ['stream'],
     failure: 'truncated',
-    then: 'breaks-off',
+    effect: 'breaks-off',
     code: 'upstream_error',
     read: { tokens: 11 },
   },

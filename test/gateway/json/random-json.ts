@@ -32,6 +32,11 @@ export function objectText(random: Random): string {
 
 /** An object with one thing wrong with it, or a value that is no object. */
 export function damagedText(random: Random): string {
+  // Half a surrogate pair has no bytes of its own.
+  return damaged(random).toWellFormed();
+}
+
+function damaged(random: Random): string {
   const text = objectText(random);
   const at = random.below(text.length + 1);
   switch (random.below(6)) {

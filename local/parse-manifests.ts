@@ -1,0 +1,271 @@
+// What do the files of a folder declare? The same YAML that `kubectl apply` takes, read into the plain
+// objects that the compile works on.
+
+import { type Document, isNode, LineCounter, type Node, parseAllDocuments } from 'yaml';
+import { API_GROUP, API_VERSION } from '../operator/resources/metadata.ts';
+import type { NamespaceRecord, RawObject, SecretRecord } from '../operator/watch/snapshot.ts';
+import { offsetOfField } from './field-line.ts';
+import { type Manifests, objectId, type Place, type Remark } from './manifests.ts';
+import type { ManifestFile, UnreadableFile } from './read-folder.ts';
+
+/**
+ * When did an object come into being? An API server would know; here it is the time of its file when it
+ * was first read, so that an edit makes nothing younger.
+ *
+ * @returns Unix milliseconds.
+ */
+export type FirstSeen = (id: string, modifiedMs: number) => number;
+
+export function parseManifests(
+  files: readonly (ManifestFile | UnreadableFile)[],
+  firstSeen: FirstSeen,
+): Manifests {
+  const gatherer = new Gatherer(firstSeen);
+  for (const file of files) gatherer.file(file);
+  return gatherer.result();
+}
+
+const apiVersion = `${API_GROUP}/${API_VERSION}`;
+const ownKinds = ['Provider', 'ModelRoute', 'ApiKey'];
+const defaultNamespace = 'default';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** One object as it stands in a file. */
+interface Found {
+  readonly kind: string;
+  readonly fields: Fields;
+  readonly metadata: Fields;
+  readonly namespace: string;
+  readonly name: string;
+  readonly place: Place;
+  readonly modifiedMs: number;
+}
+
+class Gatherer {
+  private readonly firstSeen: FirstSeen;
+  private readonly providers: RawObject[] = [];
+  private readonly modelRoutes: RawObject[] = [];
+  private readonly apiKeys: RawObject[] = [];
+  private readonly secrets: SecretRecord[] = [];
+  private readonly namespaces = new Map<string, NamespaceRecord>();
+  private readonly places = new Map<string, Place>();
+  private readonly problems: Remark[] = [];
+  private readonly notes: Remark[] = [];
+
+  constructor(firstSeen: FirstSeen) {
+    this.firstSeen = firstSeen;
+  }
+
+  result(): Manifests {
+    for (const { metadata } of [...this.providers, ...this.modelRoutes, ...this.apiKeys]) {
+      this.namespace(metadata.namespace, {});
+    }
+    return {
+      providers: this.providers,
+      modelRoutes: this.modelRoutes,
+      apiKeys: this.apiKeys,
+      secrets: this.secrets,
+      namespaces: [...this.namespaces.values()],
+      places: this.places,
+      problems: this.problems,
+      notes: this.notes,
+    };
+  }
+
+  file(file: ManifestFile | UnreadableFile): void {
+    if ('reason' in file) {
+      this.problems.push({ place: file.name, id: `${file.name} ${file.reason}`, text: file.reason });
+      return;
+    }
+    const lines = new LineCounter();
+    // kubectl knows merge keys (`<<: *defaults`), which YAML 1.2 has dropped.
+    for (const document of parseAllDocuments(file.content, { lineCounter: lines, merge: true })) {
+      this.document(file, document, lines);
+    }
+  }
+
+  private document(file: ManifestFile, document: Document, lines: LineCounter): void {
+    const [error] = document.errors;
+    if (error) {
+      const { line, col } = lines.linePos(error.pos[0]);
+      this.fileProblem(file, `${line}:${col}`, firstSentence(error.message));
+      return;
+    }
+    const root = document.contents;
+    if (!isNode(root)) return;
+    const place = placeOf(file, document, root, lines);
+    let value: unknown;
+    try {
+      value = document.toJS();
+    } catch (cause) {
+      // An alias without its anchor, or so many of them that they would fill the memory.
+      this.fileProblem(file, String(place.lineOf()), firstSentence(String(cause)));
+      return;
+    }
+    if (value !== null) this.value(file, value, place);
+  }
+
+  private fileProblem({ name }: ManifestFile, position: string, text: string): void {
+    this.problems.push({ place: `${name}:${position}`, id: `${name} ${text}`, text });
+  }
+
+  private value(file: ManifestFile, value: unknown, place: Place): void {
+    const fields = asFields(value);
+    if (typeof fields?.kind === 'string' && fields.kind.endsWith('List') && Array.isArray(fields.items)) {
+      fields.items.forEach((item: unknown, index) => {
+        this.value(file, item, itemPlace(place, index));
+      });
+      return;
+    }
+    const metadata = asFields(fields?.metadata);
+    const { kind } = fields ?? {};
+    const name = metadata?.name;
+    if (!fields || !metadata || typeof kind !== 'string' || typeof name !== 'string') {
+      const text = 'not a Kubernetes object; it needs apiVersion, kind and metadata.name';
+      this.fileProblem(file, String(place.lineOf()), text);
+      return;
+    }
+    const { namespace = defaultNamespace } = metadata;
+    if (typeof namespace !== 'string') {
+      const line = place.lineOf('metadata.namespace');
+      this.fileProblem(file, String(line), 'metadata.namespace: must be a string; put it in quotes');
+      return;
+    }
+    this.object({ kind, fields, metadata, namespace, name, place, modifiedMs: file.modifiedMs });
+  }
+
+  private object(found: Found): void {
+    const { kind, fields, metadata, namespace, name, place } = found;
+    const isCore = fields.apiVersion === 'v1';
+    if (isCore && kind === 'Namespace') {
+      this.namespace(name, this.textMap(found, 'metadata.labels', metadata.labels));
+      return;
+    }
+    const isOwn = ownKinds.includes(kind) || groupOf(fields.apiVersion) === API_GROUP;
+    if (!isOwn && !(isCore && kind === 'Secret')) {
+      const text = `${kind} of apiVersion '${String(fields.apiVersion)}' is left aside; local mode has no use for it`;
+      this.notes.push(remarkOn(found, 'kind', text));
+      return;
+    }
+    const id = objectId(kind, namespace, name);
+    const other = this.places.get(id);
+    if (other !== undefined) {
+      const text = `stands at ${other.file}:${other.lineOf()} already; give one of the two another name`;
+      this.problems.push({ ...remarkOn(found, 'metadata.name', text), id: `${id} twice` });
+      return;
+    }
+    this.places.set(id, place);
+    if (isOwn) this.own(found, id);
+    else this.secret(found);
+  }
+
+  private own(found: Found, id: string): void {
+    const { kind, fields, metadata, namespace, name, modifiedMs } = found;
+    if (fields.apiVersion !== apiVersion) {
+      const text = `apiVersion '${String(fields.apiVersion)}' is not read here; write ${apiVersion}`;
+      this.problems.push(remarkOn(found, 'apiVersion', text));
+      return;
+    }
+    // These are an API server's to write: what a manifest says about them does not count, there and here.
+    const { creationTimestamp: _, deletionTimestamp: __, ...rest } = metadata;
+    const creationTimestamp = new Date(this.firstSeen(id, modifiedMs)).toISOString().replace(/\.\d+Z$/, 'Z');
+    const object: RawObject = { ...fields, metadata: { ...rest, namespace, name, creationTimestamp } };
+    switch (kind) {
+      case 'Provider':
+        this.providers.push(object);
+        return;
+      case 'ModelRoute':
+        this.modelRoutes.push(object);
+        return;
+      case 'ApiKey':
+        this.apiKeys.push(object);
+        return;
+      default: {
+        const text = `there is no such kind in ${apiVersion}; the kinds are ${ownKinds.join(', ')}`;
+        this.problems.push(remarkOn(found, 'kind', text));
+      }
+    }
+  }
+
+  private secret(found: Found): void {
+    const { fields, metadata, namespace, name } = found;
+    const data: Record<string, string> = {};
+    for (const [key, value] of Object.entries(this.textMap(found, 'data', fields.data))) {
+      // Never with the value: it is a secret, in the wrong place.
+      if (isBase64(value)) data[key] = Buffer.from(value, 'base64').toString('utf8');
+      else {
+        const text = `data.${key}: must be base64; write it as it is under stringData instead`;
+        this.problems.push(remarkOn(found, `data.${key}`, text));
+      }
+    }
+    Object.assign(data, this.textMap(found, 'stringData', fields.stringData));
+    this.secrets.push({
+      namespace,
+      name,
+      labels: this.textMap(found, 'metadata.labels', metadata.labels),
+      annotations: this.textMap(found, 'metadata.annotations', metadata.annotations),
+      type: typeof fields.type === 'string' ? fields.type : 'Opaque',
+      data,
+    });
+  }
+
+  private namespace(name: string, labels: Readonly<Record<string, string>>): void {
+    const known = this.namespaces.get(name);
+    // The API server puts this label on every namespace.
+    const own = { 'kubernetes.io/metadata.name': name };
+    this.namespaces.set(name, { name, labels: { ...known?.labels, ...labels, ...own } });
+  }
+
+  /** YAML reads true and 12 as what they are not meant to be here; an API server refuses them too. */
+  private textMap(found: Found, path: string, value: unknown): Record<string, string> {
+    const texts: Record<string, string> = {};
+    for (const [key, entry] of Object.entries(asFields(value) ?? {})) {
+      if (typeof entry === 'string') texts[key] = entry;
+      else {
+        const text = `${path}.${key}: must be a string; put it in quotes`;
+        this.problems.push(remarkOn(found, `${path}.${key}`, text));
+      }
+    }
+    return texts;
+  }
+}
+
+function placeOf(file: ManifestFile, document: Document, root: Node, lines: LineCounter): Place {
+  return {
+    file: file.name,
+    // The range of a document begins at its separator; the first content stands at its node.
+    lineOf: (fieldPath = '') => lines.linePos(offsetOfField(document, root, fieldPath)).line,
+  };
+}
+
+function itemPlace({ file, lineOf }: Place, index: number): Place {
+  return { file, lineOf: (fieldPath = '') => lineOf(`items[${index}].${fieldPath}`) };
+}
+
+function remarkOn({ kind, namespace, name, place }: Found, field: string, text: string): Remark {
+  const sentence = `${objectId(kind, namespace, name)}: ${text}`;
+  return { place: `${place.file}:${place.lineOf(field)}`, id: sentence, text: sentence };
+}
+
+function groupOf(version: unknown): string | undefined {
+  return typeof version === 'string' ? version.split('/')[0] : undefined;
+}
+
+/** As an API server reads it: padded, in the standard alphabet; line breaks do not count. */
+function isBase64(text: string): boolean {
+  const bare = text.replace(/[\r\n]/g, '');
+  return bare.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(bare);
+}
+
+/** Of the parser's message: what is wrong, without the excerpt, which could be part of a secret. */
+function firstSentence(message: string): string {
+  const [first = message] = message.split('\n');
+  return first.replace(/^\w*Error: /, '').replace(/ at line \d+, column \d+:?$/, '');
+}
+
+function asFields(value: unknown): Fields | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value))
+    : undefined;
+}

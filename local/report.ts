@@ -1,0 +1,58 @@
+// What does the person at the terminal hear of a change? What is wrong, what is live now; nothing twice
+// that did not change.
+
+import type { Deployment } from './deploy.ts';
+import { formatRemark } from './manifests.ts';
+
+export interface Reporter {
+  /** What stands at the start; the welcome says the rest. */
+  started(deployment: Deployment): void;
+  /** After an edit. */
+  edited(deployment: Deployment): void;
+  /** Time has passed, and nobody has edited anything. */
+  refreshed(deployment: Deployment): void;
+  /** Nothing could be made of the folder, or of the table. */
+  failed(error: unknown): void;
+}
+
+export function createReporter(print: (line: string) => void): Reporter {
+  let notesTold = new Set<string>();
+  let isHeldBack = false;
+  const tellProblems = ({ problems }: Deployment): void => {
+    for (const problem of problems) print(`problem  ${formatRemark(problem)}`);
+  };
+  const tellNotes = ({ notes }: Deployment): void => {
+    for (const note of notes) if (!notesTold.has(note.id)) print(`note     ${formatRemark(note)}`);
+    notesTold = new Set(notes.map(({ id }) => id));
+  };
+  const holdBack = (): void => {
+    isHeldBack = true;
+    print('Not taken: the last good manifests go on serving.');
+  };
+  return {
+    started(deployment) {
+      tellProblems(deployment);
+      tellNotes(deployment);
+    },
+    edited(deployment) {
+      tellNotes(deployment);
+      if (deployment.outcome === 'unchanged' && !isHeldBack) return;
+      tellProblems(deployment);
+      if (deployment.outcome === 'kept') return holdBack();
+      isHeldBack = false;
+      print(`${deployment.outcome === 'in-use' ? 'Live' : 'As before'}: ${describeTable(deployment)}`);
+    },
+    refreshed(deployment) {
+      tellNotes(deployment);
+      if (deployment.outcome === 'in-use') print(`Live: ${describeTable(deployment)}`);
+    },
+    failed(error) {
+      print(`problem  ${error instanceof Error ? error.message : String(error)}`);
+      holdBack();
+    },
+  };
+}
+
+function describeTable({ generation, modelCount }: Deployment): string {
+  return `generation ${generation}, ${modelCount} models.`;
+}

@@ -1,0 +1,272 @@
+// Who is asked when keys rest, providers are dead or weights say so? Through the whole gateway, over several requests.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../gateway/clock.ts';
+import type { ProviderEntry } from '../../gateway/contract/routing-table.ts';
+import type { GatewayOptions } from '../../gateway/start.ts';
+import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
+import { makeFakeClock } from '../support/fake-clock.ts';
+import { makeRandom } from '../support/wall/split.ts';
+import { type Behaviour, type Call, type Script, startWall, type Wall } from '../support/wall.ts';
+import { ask, errorOf, lineOf } from './ask.ts';
+
+const closers: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function wallThat(script: Script): Promise<Wall> {
+  const wall = await startWall(script);
+  closers.push(() => wall.close());
+  return wall;
+}
+
+/** A gateway whose clock stands still until the test moves it. */
+async function rigOf(targets: readonly RigTarget[], options: Partial<GatewayOptions> = {}) {
+  const clock = { ...makeFakeClock(1_000_000), wallMs: () => 1_767_225_600_000 };
+  const rig = await startRig(tableOf(targets), { clock, random: () => 0, ...options });
+  closers.push(() => {
+    // Its clock stands still: a drain would wait for ever.
+    rig.gateway.hurry();
+    return rig.close();
+  });
+  return { rig, clock };
+}
+
+const keyOf = (call: Call): string => call.headers.authorization?.replace('Bearer ', '') ?? '';
+
+/** What the provider does with each of its keys; others are answered. */
+function byKey(faults: Readonly<Record<string, Behaviour>>): (call: Call) => Behaviour {
+  return (call) => faults[keyOf(call)] ?? { type: 'answer' };
+}
+
+const status = (code: number, headers: Readonly<Record<string, string>> = {}): Behaviour => ({
+  type: 'status',
+  status: code,
+  headers,
+});
+
+const two = { keys: { a: 'KEY-A', b: 'KEY-B' } };
+
+async function statusesOf(rig: Rig, count: number): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let n = 0; n < count; n++) statuses.push((await ask(rig, { isStream: n % 2 === 0 })).status);
+  return statuses;
+}
+
+describe('a key that is rate limited', () => {
+  test('rests as long as it was told, and the next key is used at once', async () => {
+    const wall = await wallThat(byKey({ 'KEY-A': status(429, { 'retry-after': '9' }) }));
+    const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+    expect(await statusesOf(rig, 1)).toEqual([200]);
+    expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B']);
+    expect(rig.records.map(lineOf)).toEqual(['1 t0 failed status_429 platform', '2 t0 answered tenant']);
+    expect(rig.records.map(({ providerKey }) => providerKey)).toEqual(['a', 'b']);
+
+    clock.advance(8_999);
+    expect(await statusesOf(rig, 10)).toEqual(Array.from({ length: 10 }, () => 200));
+    expect(wall.calls.slice(2).map(keyOf), '0 of 10 requests to the resting key').not.toContain('KEY-A');
+
+    wall.script({ type: 'answer' });
+    clock.advance(1);
+    await statusesOf(rig, 1);
+    expect(wall.calls.map(keyOf).at(-1)).toBe('KEY-A');
+  });
+
+  test('without a word rests for the time the provider is configured with', async () => {
+    const wall = await wallThat(byKey({ 'KEY-A': status(429) }));
+    const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+    await statusesOf(rig, 1);
+    clock.advance(19_999);
+    await statusesOf(rig, 1);
+    clock.advance(1);
+    await statusesOf(rig, 1);
+    expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-A', 'KEY-B']);
+  });
+
+  test('told to rest for days, rests for five minutes', async () => {
+    const wall = await wallThat(byKey({ 'KEY-A': status(429, { 'retry-after': '999999' }) }));
+    const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+    await statusesOf(rig, 1);
+    clock.advance(299_999);
+    await statusesOf(rig, 1);
+    clock.advance(1);
+    await statusesOf(rig, 1);
+    expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-A', 'KEY-B']);
+  });
+});
+
+test.each([
+  ['out of money', { ...status(429), error: { type: 'insufficient_quota' } } as Behaviour, 300_000],
+  ['out of money (402)', status(402), 300_000],
+  ['rejected', status(401), 60_000],
+  ['forbidden', status(403), 60_000],
+])('a key that is %s is left alone, and tried again now and then', async (_name, fault, restMs) => {
+  const wall = await wallThat(byKey({ 'KEY-A': fault }));
+  const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+  expect(await statusesOf(rig, 4)).toEqual([200, 200, 200, 200]);
+  clock.advance(restMs - 1);
+  await statusesOf(rig, 1);
+  expect(
+    wall.calls.map(keyOf).filter((key) => key === 'KEY-A'),
+    '1 wasted call of 6',
+  ).toHaveLength(1);
+  clock.advance(1);
+  await statusesOf(rig, 1);
+  expect(wall.calls.map(keyOf).filter((key) => key === 'KEY-A')).toHaveLength(2);
+});
+
+test('a rejected key with a new value in the next table is used at once', async () => {
+  const wall = await wallThat(byKey({ 'KEY-A': status(401) }));
+  const targets = (value: string): RigTarget[] => [{ keys: { a: value }, baseUrl: wall.baseUrl }];
+  const { rig } = await rigOf(targets('KEY-A'));
+  expect(await statusesOf(rig, 2)).toEqual([502, 503]);
+  rig.offer(tableOf(targets('KEY-NEW')));
+  expect(await statusesOf(rig, 1)).toEqual([200]);
+  expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-NEW']);
+});
+
+describe('all keys out', () => {
+  test('the request that finds it out is told 429, the next ones 503 at once, all to come back within a minute', async () => {
+    const wall = await wallThat(
+      byKey({
+        'KEY-A': status(429, { 'retry-after': '600' }),
+        'KEY-B': status(429, { 'retry-after': '42' }),
+      }),
+    );
+    const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+    const first = await ask(rig);
+    expect([first.status, errorOf(first)?.code, first.headers['retry-after']]).toEqual([
+      429,
+      'rate_limit_exceeded',
+      '42',
+    ]);
+    clock.advance(10_000);
+    const next = await ask(rig, { isStream: true });
+    expect([next.status, errorOf(next)?.code, next.headers['retry-after']]).toEqual([
+      503,
+      'upstream_unavailable',
+      '32',
+    ]);
+    expect(wall.calls).toHaveLength(2);
+    expect(rig.records).toHaveLength(2);
+  });
+
+  test('nobody waits for longer than a minute', async () => {
+    const wall = await wallThat(status(402));
+    const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+    for (let n = 0; n < 3; n++) {
+      const { headers } = await ask(rig);
+      expect(headers['retry-after']).toBe('60');
+    }
+  });
+
+  test('another provider takes over', async () => {
+    const first = await wallThat(status(429, { 'retry-after': '600' }));
+    const second = await wallThat({ type: 'answer' });
+    const { rig } = await rigOf([{ ...two, baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }]);
+    expect(await statusesOf(rig, 5)).toEqual([200, 200, 200, 200, 200]);
+    expect([first.calls.length, second.calls.length]).toEqual([2, 5]);
+  });
+});
+
+describe('the breaker', () => {
+  test('opens after five failures in a row; the dead target then sees the probe and nothing else', async () => {
+    const dead = await wallThat(status(503));
+    const good = await wallThat({ type: 'answer' });
+    const { rig, clock } = await rigOf([{ baseUrl: dead.baseUrl }, { baseUrl: good.baseUrl }]);
+    expect(await statusesOf(rig, 30)).toEqual(Array.from({ length: 30 }, () => 200));
+    expect([dead.calls.length, good.calls.length]).toEqual([5, 30]);
+
+    // Open for 5, 10, 20, 25, 25 s: one probe each.
+    for (const openMs of [5_000, 10_000, 20_000, 25_000, 25_000]) {
+      clock.advance(openMs - 1);
+      await statusesOf(rig, 2);
+      const before = dead.calls.length;
+      clock.advance(1);
+      await statusesOf(rig, 3);
+      expect(dead.calls.length - before, `probes after ${openMs} ms, of 5 requests`).toBe(1);
+    }
+
+    dead.script({ type: 'answer' });
+    clock.advance(25_000);
+    const before = dead.calls.length;
+    expect(await statusesOf(rig, 5)).toEqual([200, 200, 200, 200, 200]);
+    expect(dead.calls.length - before, 'back in use').toBe(5);
+  });
+
+  test('of the only target: no second try of a request goes past the fifth failure, then 503 without a call', async () => {
+    const dead = await wallThat(status(500));
+    const { rig } = await rigOf([{ baseUrl: dead.baseUrl }], { clock: systemClock });
+    const seen = await statusesOf(rig, 6);
+    expect(seen).toEqual([502, 502, 502, 503, 503, 503]);
+    expect(dead.calls).toHaveLength(5);
+  });
+
+  test('lets one probe through at a time', async () => {
+    const answers = Promise.withResolvers<void>();
+    const dead = await wallThat(status(503));
+    const good = await wallThat({ type: 'answer' });
+    const { rig, clock } = await rigOf([{ baseUrl: dead.baseUrl }, { baseUrl: good.baseUrl }]);
+    await statusesOf(rig, 5);
+    dead.script({ type: 'answer', beforeHeaders: { until: answers.promise } });
+    clock.advance(5_000);
+    const probe = ask(rig);
+    while ((await dead.nextCall()).number < 6);
+    expect(await statusesOf(rig, 10)).toEqual(Array.from({ length: 10 }, () => 200));
+    expect(dead.calls.length, '1 probe while 10 requests pass').toBe(6);
+    answers.resolve();
+    expect((await probe).status).toBe(200);
+    await statusesOf(rig, 1);
+    expect(dead.calls).toHaveLength(7);
+  });
+
+  test('does not open for the mistakes of callers', async () => {
+    const wall = await wallThat(status(400));
+    const { rig } = await rigOf([{ baseUrl: wall.baseUrl }]);
+    expect(await statusesOf(rig, 20)).toEqual(Array.from({ length: 20 }, () => 400));
+    expect(wall.calls).toHaveLength(20);
+  });
+});
+
+describe('the load', () => {
+  test('is shared by weight inside a tier; the tier below sees nothing', async () => {
+    const walls = await Promise.all([1, 2, 3].map(() => wallThat({ type: 'answer' })));
+    const { rig } = await rigOf(
+      walls.map(({ baseUrl }, index) => ({
+        baseUrl,
+        priority: index === 2 ? 1 : 0,
+        weight: index === 0 ? 3 : 1,
+      })),
+      { random: makeRandom(3) },
+    );
+    await statusesOf(rig, 200);
+    const [first = 0, second = 0, below = 0] = walls.map(({ calls }) => calls.length);
+    expect([first + second, below]).toEqual([200, 0]);
+    // Four standard deviations of 200 draws.
+    expect(Math.abs(first - 150), `${first} of 200 to weight 3 of 4`).toBeLessThan(25);
+  });
+
+  test('of a drained target is nothing, even where it is the only one left', async () => {
+    const drained = await wallThat({ type: 'answer' });
+    const dead = await wallThat(status(503));
+    const { rig } = await rigOf([{ baseUrl: drained.baseUrl, weight: 0 }, { baseUrl: dead.baseUrl }]);
+    expect(await statusesOf(rig, 2)).toEqual([502, 502]);
+    expect([drained.calls.length, dead.calls.length]).toEqual([0, 2]);
+  });
+
+  test('moves with the keys of a provider, by their weights', async () => {
+    const wall = await wallThat({ type: 'answer' });
+    const keys: ProviderEntry['keys'] = [
+      { name: 'a', credential: 'platform/p0/a', weight: 0, priority: 0 },
+      { name: 'b', credential: 'platform/p0/b', weight: 1, priority: 1 },
+      { name: 'c', credential: 'platform/p0/c', weight: 1, priority: 0 },
+    ];
+    const { rig } = await rigOf([
+      { keys: { a: 'KEY-A', b: 'KEY-B', c: 'KEY-C' }, providerEntry: { keys }, baseUrl: wall.baseUrl },
+    ]);
+    await statusesOf(rig, 3);
+    expect(wall.calls.map(keyOf)).toEqual(['KEY-C', 'KEY-C', 'KEY-C']);
+  });
+});

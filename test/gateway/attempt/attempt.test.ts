@@ -1,0 +1,321 @@
+// One try at one candidate: what ends it, when, and what is made of it. The transport is played by hand.
+
+import { expect, test } from 'vitest';
+import { type AttemptResult, type Receiver, runAttempt } from '../../../gateway/attempt/attempt.ts';
+import { readOpenAiError } from '../../../gateway/dialects/openai-error.ts';
+import { relayOpenAiStream } from '../../../gateway/dialects/openai-relay.ts';
+import { isRecord } from '../../../gateway/json/record.ts';
+import { Leaving } from '../../../gateway/stream/leaving.ts';
+import { makeFakeClock } from '../../support/fake-clock.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+const limits = { firstEventMs: 1_000, livenessMs: 2_000, progressMs: 5_000 };
+
+function startAttempt(kind: 'stream' | 'plain') {
+  const clock = { ...makeFakeClock(), wallMs: () => Date.parse('2026-01-01T00:00:00Z') };
+  const caller = new Leaving();
+  const log: string[] = [];
+  const written: string[] = [];
+  const drains: (() => void)[] = [];
+  let receiver: Receiver | undefined;
+  let isFull = false;
+  const result = runAttempt<string>(
+    {
+      send: (given) => {
+        receiver = given;
+        return {
+          abort: () => log.push('abort'),
+          pause: () => log.push('pause'),
+          resume: () => log.push('resume'),
+        };
+      },
+      readError: readOpenAiError,
+      reader:
+        kind === 'plain'
+          ? {
+              type: 'plain',
+              read: (body) => ({
+                ok: true,
+                value: body.toString(),
+                usage: undefined,
+                outputEstimate: 1,
+                servedModel: undefined,
+              }),
+            }
+          : {
+              type: 'stream',
+              stream: relayOpenAiStream({
+                choices: 1,
+                wantsUsage: true,
+                hasContent: ({ delta }) => isRecord(delta) && typeof delta.content === 'string',
+              }),
+              sink: {
+                write: (bytes) => {
+                  written.push(bytes.toString());
+                  return !isFull;
+                },
+                onDrain: (resume) => drains.push(resume),
+              },
+            },
+    },
+    { limits: kind === 'plain' ? { ...limits, firstEventMs: null } : limits, totalAt: 60_000, clock, caller },
+  );
+  if (!receiver) throw new Error('nothing was sent');
+  const upstream = receiver;
+  return {
+    clock,
+    caller,
+    log,
+    written,
+    result,
+    upstream,
+    head: (status: number, headers: Headers = {}) => upstream.onHead(status, (name) => headers[name]),
+    body: (text: string) => upstream.onBody(Buffer.from(text)),
+    fill: () => {
+      isFull = true;
+    },
+    drain: () => {
+      isFull = false;
+      for (const resume of drains.splice(0)) resume();
+    },
+  };
+}
+
+const sse = { 'content-type': 'text/event-stream' };
+const role = 'data: {"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]}\n\n';
+const word = 'data: {"choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}\n\n';
+const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+const usage = 'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}}\n\n';
+const done = 'data: [DONE]\n\n';
+const ping = ': ping\n\n';
+
+const endOf = ({ outcome, ...rest }: AttemptResult<unknown>): unknown =>
+  'failure' in rest ? [outcome, rest.failure] : outcome;
+
+test('a role does not commit, content does, and both go out together', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.body(role);
+  expect(attempt.written).toEqual([]);
+  attempt.body(word);
+  expect(attempt.written).toEqual([role + word]);
+  attempt.body(finish + usage + done);
+  attempt.upstream.onEnd();
+  expect(await attempt.result).toMatchObject({ outcome: 'answered', usage: { input: 3, output: 1 } });
+  expect(attempt.log).toEqual([]);
+  expect(attempt.clock.pending()).toEqual([]);
+});
+
+test('silence before the first content, pings included, is a timeout', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.body(role);
+  attempt.clock.advance(999);
+  attempt.body(ping);
+  expect(attempt.log).toEqual([]);
+  attempt.clock.advance(1);
+  expect(endOf(await attempt.result)).toEqual(['failed', { kind: 'timeout', timer: 'first-event' }]);
+  expect([attempt.log, attempt.written]).toEqual([['abort'], []]);
+});
+
+test('pings keep a stream alive, but not without progress', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.body(role + word);
+  for (let seconds = 1; seconds < 5; seconds++) {
+    attempt.clock.advance(1_000);
+    attempt.body(ping);
+  }
+  expect(attempt.log).toEqual([]);
+  attempt.clock.advance(1_000);
+  expect(endOf(await attempt.result)).toEqual(['broken-off', { kind: 'timeout', timer: 'progress' }]);
+});
+
+test('content is progress', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  for (let seconds = 0; seconds < 20; seconds++) {
+    attempt.body(word);
+    attempt.clock.advance(1_000);
+  }
+  attempt.clock.advance(1_000);
+  expect(endOf(await attempt.result)).toEqual(['broken-off', { kind: 'timeout', timer: 'liveness' }]);
+  expect(attempt.written).toHaveLength(20);
+});
+
+test('the silence of a paused upstream is ours: no timer but the last one counts it', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.fill();
+  attempt.body(word);
+  expect(attempt.log).toEqual(['pause']);
+  attempt.clock.advance(50_000);
+  attempt.drain();
+  expect(attempt.log).toEqual(['pause', 'resume']);
+  attempt.clock.advance(1_999);
+  attempt.body(finish + done);
+  attempt.upstream.onEnd();
+  expect(endOf(await attempt.result)).toBe('answered');
+});
+
+test('a finish reason, then silence: the answer is whole', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.body(word + finish);
+  attempt.clock.advance(2_000);
+  expect(endOf(await attempt.result)).toBe('answered');
+});
+
+test('nothing comes behind the usage chunk: no [DONE] is waited for', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.body(word + finish + usage);
+  expect(await attempt.result).toMatchObject({ outcome: 'answered', usage: { output: 1 } });
+  expect(attempt.written.join('')).toBe(word + finish + usage);
+});
+
+test('an upstream that stays behind its terminal marker is let go after two seconds', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.body(word + finish + done);
+  expect(endOf(await attempt.result)).toBe('answered');
+  attempt.clock.advance(1_999);
+  expect(attempt.log).toEqual([]);
+  attempt.clock.advance(1);
+  expect(attempt.log).toEqual(['abort']);
+});
+
+test('a break behind the finish reason costs nothing; before it the stream is truncated', async () => {
+  const whole = startAttempt('stream');
+  whole.head(200, sse);
+  whole.body(word + finish);
+  whole.upstream.onBreak('reset', '');
+  expect(endOf(await whole.result)).toBe('answered');
+
+  const half = startAttempt('stream');
+  half.head(200, sse);
+  half.body(word);
+  half.upstream.onBreak('reset', '');
+  expect(endOf(await half.result)).toEqual(['broken-off', { kind: 'answer', fault: { kind: 'truncated' } }]);
+});
+
+test('more than 64 KiB without content is no answer', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  for (let n = 0; n < 1_000; n++) attempt.body(role);
+  expect(endOf(await attempt.result)).toMatchObject(['failed', { fault: { kind: 'malformed' } }]);
+  expect(attempt.written).toEqual([]);
+});
+
+test.each(['stream', 'plain'] as const)(
+  '%s: the status of an error decides, its body may break off',
+  async (kind) => {
+    const attempt = startAttempt(kind);
+    attempt.head(400, { 'content-type': 'application/json' });
+    attempt.body('{"error":{"mess');
+    attempt.upstream.onBreak('reset', '');
+    expect(endOf(await attempt.result)).toMatchObject(['failed', { kind: 'status', status: 400 }]);
+  },
+);
+
+test.each(['stream', 'plain'] as const)(
+  '%s: the body of an error is not waited for longer than 2 s',
+  async (kind) => {
+    const attempt = startAttempt(kind);
+    attempt.head(429, { 'retry-after': '3' });
+    attempt.clock.advance(2_000);
+    expect(endOf(await attempt.result)).toMatchObject([
+      'failed',
+      { kind: 'status', status: 429, retryAfterMs: 3_000 },
+    ]);
+    expect(attempt.log).toEqual(['abort']);
+    expect(attempt.clock.pending()).toEqual([]);
+  },
+);
+
+test('of an endless error page the start is enough', async () => {
+  const attempt = startAttempt('plain');
+  attempt.head(503);
+  for (let n = 0; n < 9; n++) attempt.body('x'.repeat(8 * 1024));
+  expect(endOf(await attempt.result)).toMatchObject(['failed', { kind: 'status', status: 503 }]);
+  expect(attempt.log).toEqual(['abort']);
+});
+
+test.each([
+  ['2', 2_000],
+  ['0.5', 500],
+  ['0', 0],
+  ['-3', 0],
+  ['Thu, 01 Jan 2026 00:00:09 GMT', 9_000],
+  ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
+  ['soon', undefined],
+  ['', undefined],
+])('Retry-After %j is %j ms', async (value, retryAfterMs) => {
+  const attempt = startAttempt('plain');
+  attempt.head(429, { 'retry-after': value });
+  attempt.upstream.onEnd();
+  expect(endOf(await attempt.result)).toMatchObject(['failed', { retryAfterMs }]);
+});
+
+test('retry-after-ms is finer and wins', async () => {
+  const attempt = startAttempt('plain');
+  attempt.head(429, { 'retry-after': '9', 'retry-after-ms': '250' });
+  attempt.upstream.onEnd();
+  expect(endOf(await attempt.result)).toMatchObject(['failed', { retryAfterMs: 250 }]);
+});
+
+test.each([
+  ['stream', {}, true],
+  ['stream', { 'content-type': 'text/event-stream; charset=utf-8' }, true],
+  ['stream', { 'content-type': 'application/json' }, false],
+  ['stream', { ...sse, 'content-encoding': 'identity' }, true],
+  ['stream', { ...sse, 'content-encoding': 'gzip' }, false],
+  ['plain', {}, true],
+  ['plain', { 'content-type': 'application/json' }, true],
+  ['plain', { 'content-type': 'application/vnd.provider+json' }, true],
+  ['plain', { 'content-type': 'text/html' }, false],
+  ['plain', sse, false],
+] satisfies ['stream' | 'plain', Headers, boolean][])(
+  '%s: a 200 with %o is read: %j',
+  (kind, headers, isRead) => {
+    const attempt = startAttempt(kind);
+    attempt.head(200, headers);
+    expect(attempt.log).toEqual(isRead ? [] : ['abort']);
+  },
+);
+
+test.each([201, 202, 204, 302])('a %i is no answer', async (status) => {
+  const attempt = startAttempt('plain');
+  attempt.head(status);
+  attempt.upstream.onEnd();
+  expect(endOf(await attempt.result)).toMatchObject(['failed', { kind: 'status', status }]);
+});
+
+test('a caller who leaves ends it in the same tick, at any time', async () => {
+  const before = startAttempt('plain');
+  before.caller.leave();
+  expect(before.log).toEqual(['abort']);
+  expect(endOf(await before.result)).toBe('cancelled');
+
+  const within = startAttempt('stream');
+  within.head(200, sse);
+  within.body(word);
+  within.caller.leave();
+  expect(within.log).toEqual(['abort']);
+  expect(await within.result).toMatchObject({ outcome: 'cancelled', outputEstimate: 1 });
+  expect(within.clock.pending()).toEqual([]);
+});
+
+test('what comes after the end changes nothing', async () => {
+  const attempt = startAttempt('stream');
+  attempt.upstream.onBreak('connect_refused', '');
+  attempt.head(200, sse);
+  attempt.body(word);
+  attempt.upstream.onEnd();
+  expect(endOf(await attempt.result)).toMatchObject([
+    'failed',
+    { kind: 'transport', code: 'connect_refused' },
+  ]);
+  expect(attempt.written).toEqual([]);
+});

@@ -1,0 +1,184 @@
+// Every attempt failed: what is the caller told?
+
+import { expect, test } from 'vitest';
+import type { AttemptFailure } from '../../../gateway/attempt/failure.ts';
+import { brokenOffError, finalError } from '../../../gateway/attempt/final-error.ts';
+import type { UpstreamError } from '../../../gateway/dialects/dialect.ts';
+
+const noWords: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
+const status = (code: number, error: Partial<UpstreamError> = {}, retryAfterMs?: number): AttemptFailure => ({
+  kind: 'status',
+  status: code,
+  error: { ...noWords, ...error },
+  retryAfterMs,
+});
+const reset: AttemptFailure = { kind: 'transport', code: 'reset', detail: 'ECONNRESET 10.9.8.7' };
+const silent: AttemptFailure = { kind: 'timeout', timer: 'first-event' };
+const nonsense: AttemptFailure = { kind: 'answer', fault: { kind: 'malformed', detail: 'from 10.9.8.7' } };
+const errorEvent = (error: Partial<UpstreamError>): AttemptFailure => ({
+  kind: 'answer',
+  fault: { kind: 'error-event', error: { ...noWords, ...error } },
+});
+
+const facts = { model: 'm', isOwnProvider: false, usableInMs: 7_200 };
+
+interface Row {
+  readonly when: string;
+  readonly failures: readonly AttemptFailure[];
+  readonly isOwnProvider?: boolean;
+  readonly status: number;
+  readonly code: string;
+  readonly retryAfter?: string;
+  readonly mayRetry: boolean;
+}
+
+const rows: readonly Row[] = [
+  {
+    when: 'nobody could be asked',
+    failures: [],
+    status: 503,
+    code: 'upstream_unavailable',
+    retryAfter: '8',
+    mayRetry: true,
+  },
+  {
+    when: 'the last one decides',
+    failures: [silent, reset],
+    status: 502,
+    code: 'upstream_error',
+    mayRetry: false,
+  },
+  {
+    when: 'the last one was silent',
+    failures: [reset, silent],
+    status: 504,
+    code: 'upstream_timeout',
+    mayRetry: false,
+  },
+  { when: 'nonsense', failures: [nonsense], status: 502, code: 'upstream_invalid_response', mayRetry: false },
+  {
+    when: 'a rate limit before another failure',
+    failures: [status(429, {}, 3_000), reset],
+    status: 429,
+    code: 'rate_limit_exceeded',
+    retryAfter: '3',
+    mayRetry: true,
+  },
+  {
+    when: 'the shortest of the waits',
+    failures: [status(429, {}, 30_000), status(429, {}, 2_100), status(429)],
+    status: 429,
+    code: 'rate_limit_exceeded',
+    retryAfter: '3',
+    mayRetry: true,
+  },
+  {
+    when: 'a wait of days',
+    failures: [status(429, {}, 1e9)],
+    status: 429,
+    code: 'rate_limit_exceeded',
+    retryAfter: '60',
+    mayRetry: true,
+  },
+  {
+    when: 'a wait of nothing',
+    failures: [status(429, {}, 0)],
+    status: 429,
+    code: 'rate_limit_exceeded',
+    retryAfter: '1',
+    mayRetry: true,
+  },
+  {
+    when: "the caller's mistake before a rate limit",
+    failures: [status(429), status(400)],
+    status: 400,
+    code: 'invalid_parameter',
+    mayRetry: true,
+  },
+  {
+    when: 'our key rejected',
+    failures: [status(401)],
+    status: 502,
+    code: 'upstream_auth_failed',
+    mayRetry: false,
+  },
+  {
+    when: 'our key forbidden',
+    failures: [status(403)],
+    status: 502,
+    code: 'upstream_auth_failed',
+    mayRetry: false,
+  },
+  {
+    when: "the tenant's own key rejected",
+    failures: [status(401)],
+    isOwnProvider: true,
+    status: 403,
+    code: 'upstream_auth_failed',
+    mayRetry: false,
+  },
+  {
+    when: 'nobody knows the model',
+    failures: [status(404)],
+    status: 404,
+    code: 'model_not_found',
+    mayRetry: false,
+  },
+  {
+    when: 'one knows the model and another does not',
+    failures: [status(503), status(404)],
+    status: 502,
+    code: 'upstream_error',
+    mayRetry: false,
+  },
+  { when: 'too large', failures: [status(413)], status: 413, code: 'request_too_large', mayRetry: false },
+  {
+    when: 'too long',
+    failures: [status(400, { code: 'context_length_exceeded' })],
+    status: 400,
+    code: 'context_length_exceeded',
+    mayRetry: true,
+  },
+  {
+    when: 'a redirect',
+    failures: [status(302)],
+    status: 502,
+    code: 'upstream_invalid_response',
+    mayRetry: false,
+  },
+];
+
+test.each(rows)('$when: $status $code', (row) => {
+  const error = finalError(row.failures, { ...facts, isOwnProvider: row.isOwnProvider ?? false });
+  expect([error.status, error.toErrorObject('openai').code]).toEqual([row.status, row.code]);
+  expect(error.headers['retry-after']).toBe(row.retryAfter);
+  expect(error.headers['x-should-retry']).toBe(row.mayRetry ? undefined : 'false');
+  expect(error.message).not.toContain('10.9.8.7');
+});
+
+test.each([400, 422])('the words of a %i are kept, with type, code and parameter', (code) => {
+  const words = { message: 'ä'.repeat(900), type: 'invalid_request_error', code: 'odd', param: 'tools[0]' };
+  const error = finalError([status(code, words)], facts);
+  expect([error.status, error.toErrorObject('openai')]).toEqual([code, words]);
+  const inside = finalError([errorEvent({ ...words, status: code })], facts);
+  expect(inside.toErrorObject('openai')).toEqual(words);
+});
+
+test('a mistake told without words still says something', () => {
+  expect(finalError([status(400)], facts).message).toBe("The upstream of model 'm' refused the request.");
+});
+
+test.each([
+  [reset, 'upstream_error'],
+  [silent, 'upstream_timeout'],
+  [nonsense, 'upstream_error'],
+  [{ kind: 'answer', fault: { kind: 'truncated' } }, 'upstream_error'],
+  [errorEvent({ type: 'rate_limit_error' }), 'rate_limit_exceeded'],
+  [errorEvent({ type: 'insufficient_quota' }), 'rate_limit_exceeded'],
+  [errorEvent({ status: 400, message: 'quoted' }), 'upstream_error'],
+  [errorEvent({ status: 401 }), 'upstream_error'],
+] satisfies [AttemptFailure, string][])('inside a stream %o is told as %s', (failure, code) => {
+  const error = brokenOffError(failure, 'm');
+  expect(error.code).toBe(code);
+  expect(error.message).not.toMatch(/10\.9\.8\.7|quoted/);
+});

@@ -1,0 +1,181 @@
+// What does each failure mean? Every status, with and without words, as a status and as an error event.
+
+import { describe, expect, test } from 'vitest';
+import {
+  type AttemptFailure,
+  failureCode,
+  type Judgement,
+  judgeFailure,
+} from '../../../gateway/attempt/failure.ts';
+import type { UpstreamError } from '../../../gateway/dialects/dialect.ts';
+
+const noWords: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
+
+/** Reason, what is to blame, what the caller is told; then the marks that are set. */
+type Verdict = readonly [
+  reason: Judgement['reason'],
+  scope: Judgement['scope'],
+  code: Judgement['code'],
+  ...marks: ('same' | 'health' | NonNullable<Judgement['keyRest']>)[],
+];
+
+function verdictOf(failure: AttemptFailure): Verdict {
+  const { reason, scope, code, mayRetrySame, isHealthSignal, keyRest } = judgeFailure(failure);
+  return [
+    reason,
+    scope,
+    code,
+    ...(mayRetrySame ? (['same'] as const) : []),
+    ...(isHealthSignal ? (['health'] as const) : []),
+    ...(keyRest === null ? [] : [keyRest]),
+  ];
+}
+
+const serverError: Verdict = ['ServerError', 'target', 'upstream_error', 'same', 'health'];
+const overloaded: Verdict = ['Overloaded', 'target', 'upstream_error', 'health'];
+const rejected: Verdict = ['AuthFailure', 'key', 'upstream_auth_failed', 'rejected'];
+const limited: Verdict = ['RateLimited', 'key', 'rate_limit_exceeded', 'same', 'rate-limit'];
+const broke: Verdict = ['RateLimited', 'key', 'rate_limit_exceeded', 'out-of-money'];
+const mistake: Verdict = [null, 'target', 'invalid_parameter'];
+const tooLong: Verdict = ['ContextLengthExceeded', 'target', 'context_length_exceeded'];
+const filtered: Verdict = ['ContentFiltered', 'target', 'content_policy_violation'];
+const nonsense: Verdict = ['ServerError', 'target', 'upstream_invalid_response', 'health'];
+
+const byStatus: Readonly<Record<number, Verdict>> = {
+  401: rejected,
+  402: broke,
+  403: rejected,
+  404: ['ModelNotFound', 'target', 'model_not_found'],
+  408: serverError,
+  409: serverError,
+  413: [null, 'target', 'request_too_large'],
+  429: limited,
+  500: serverError,
+  502: serverError,
+  503: overloaded,
+  504: serverError,
+  529: overloaded,
+};
+
+function expectedOf(status: number): Verdict {
+  const known = byStatus[status];
+  if (known) return known;
+  if (status >= 500) return ['ServerError', 'target', 'upstream_error', 'health'];
+  return status >= 400 ? mistake : nonsense;
+}
+
+const statuses = Array.from({ length: 499 }, (_, index) => index + 101).filter((status) => status !== 200);
+
+test('every status from 101 to 599 has its judgement', () => {
+  const judged = statuses.map((status) => [
+    status,
+    verdictOf({ kind: 'status', status, error: noWords, retryAfterMs: undefined }),
+  ]);
+  expect(judged).toEqual(statuses.map((status) => [status, expectedOf(status)]));
+});
+
+/** Words that overrule the status. */
+const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number, Verdict>>])[] = [
+  [{ type: 'insufficient_quota' }, { 400: broke, 403: broke, 429: broke, 500: broke }],
+  [{ code: 'insufficient_quota' }, { 429: broke }],
+  [{ code: 'credit_balance_exhausted' }, { 400: broke, 429: broke }],
+  [{ code: 'billing_hard_limit_reached' }, { 400: broke, 402: broke, 429: broke }],
+  [{ code: 'context_length_exceeded' }, { 400: tooLong, 422: tooLong, 500: serverError }],
+  [{ code: 'content_policy_violation' }, { 400: filtered, 422: filtered }],
+  [{ code: 'content_filter' }, { 400: filtered }],
+  [
+    { code: 'rate_limit_exceeded', type: 'requests' },
+    { 429: limited, 400: mistake },
+  ],
+  [{ code: 'invalid_api_key' }, { 401: rejected, 400: mistake }],
+  // Only type and code are read: a message may quote the caller.
+  [{ message: 'insufficient_quota context_length content_filter' }, { 400: mistake, 429: limited }],
+];
+
+test.each(
+  words.flatMap(([error, verdicts]) =>
+    Object.entries(verdicts).map(
+      ([status, verdict]) => [JSON.stringify(error), Number(status), error, verdict] as const,
+    ),
+  ),
+)('%s with %i', (_name, status, error, verdict) => {
+  expect(
+    verdictOf({ kind: 'status', status, error: { ...noWords, ...error }, retryAfterMs: undefined }),
+  ).toEqual(verdict);
+});
+
+describe('an error inside a 200', () => {
+  test('is the status that it names', () => {
+    const errors = statuses.filter((status) => status >= 400);
+    const judged = errors.map((status) => [status, verdictOf(errorEvent({ status }))]);
+    expect(judged).toEqual(errors.map((status) => [status, expectedOf(status)]));
+  });
+
+  test.each([
+    [{ type: 'insufficient_quota' }, broke],
+    [{ type: 'billing_error' }, broke],
+    [{ type: 'rate_limit_error' }, limited],
+    [{ code: 'rate_limit_exceeded' }, limited],
+    [{ type: 'overloaded_error' }, overloaded],
+    [{ type: 'authentication_error' }, rejected],
+    [{ code: 'invalid_api_key' }, rejected],
+    [{ type: 'permission_error' }, rejected],
+    [{ type: 'invalid_request_error' }, mistake],
+    [{ type: 'invalid_request_error', code: 'invalid_api_key' }, rejected],
+    [{ type: 'invalid_request_error', code: 'context_length_exceeded' }, tooLong],
+    [{ type: 'invalid_request_error', code: 'content_policy_violation' }, filtered],
+    [{ type: 'server_error' }, serverError],
+    [{}, serverError],
+  ] satisfies [Partial<UpstreamError>, Verdict][])('%o', (error, verdict) => {
+    expect(verdictOf(errorEvent(error))).toEqual(verdict);
+  });
+});
+
+test.each([
+  ['egress_denied', ['ConnectFailure', 'endpoint', 'upstream_error', 'health']],
+  ['connect_timeout', ['ConnectFailure', 'endpoint', 'upstream_timeout', 'health']],
+  ['dns_failed', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
+  ['connect_refused', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
+  ['connect_failed', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
+  ['tls_failed', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
+  ['reset', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
+] satisfies [(AttemptFailure & { kind: 'transport' })['code'], Verdict][])(
+  'transport: %s',
+  (code, verdict) => {
+    const failure: AttemptFailure = { kind: 'transport', code, detail: '' };
+    expect(verdictOf(failure)).toEqual(verdict);
+    expect(failureCode(failure)).toBe(code);
+  },
+);
+
+test.each([
+  ['first-event', ['Timeout', 'target', 'upstream_timeout', 'health'], 'timeout_first_event'],
+  ['liveness', ['Timeout', 'target', 'upstream_timeout', 'health'], 'timeout_liveness'],
+  ['progress', ['Timeout', 'target', 'upstream_timeout', 'health'], 'timeout_progress'],
+  // The one deadline of the request is over: no time is left for anybody else.
+  ['total', [null, 'target', 'upstream_timeout', 'health'], 'timeout_total'],
+] satisfies ['first-event' | 'liveness' | 'progress' | 'total', Verdict, string][])(
+  'timeout: %s',
+  (timer, verdict, code) => {
+    const failure: AttemptFailure = { kind: 'timeout', timer };
+    expect(verdictOf(failure)).toEqual(verdict);
+    expect(failureCode(failure)).toBe(code);
+  },
+);
+
+test('an answer that is none: never the same target again', () => {
+  expect(verdictOf({ kind: 'answer', fault: { kind: 'truncated' } })).toEqual(nonsense);
+  expect(verdictOf({ kind: 'answer', fault: { kind: 'malformed', detail: 'HTML' } })).toEqual(nonsense);
+});
+
+test('the ledger has one word for each', () => {
+  expect(failureCode({ kind: 'status', status: 529, error: noWords, retryAfterMs: undefined })).toBe(
+    'status_529',
+  );
+  expect(failureCode(errorEvent({ message: 'secret' }))).toBe('error_event');
+  expect(failureCode({ kind: 'answer', fault: { kind: 'malformed', detail: 'secret' } })).toBe('malformed');
+});
+
+function errorEvent(error: Partial<UpstreamError>): AttemptFailure {
+  return { kind: 'answer', fault: { kind: 'error-event', error: { ...noWords, ...error } } };
+}

@@ -1,0 +1,291 @@
+// After a failure: which candidate is next, after how long, or is it enough?
+
+import { describe, expect, test } from 'vitest';
+import { type AttemptFailure, judgeFailure } from '../../../gateway/attempt/failure.ts';
+import { type CandidateFacts, type NextStep, nextStep } from '../../../gateway/attempt/next-step.ts';
+import type { RouteEntry } from '../../../gateway/contract/routing-table.ts';
+
+// Two keys of provider a, then provider b, then a second model of provider b.
+const a1: CandidateFacts = { keyId: 'a/1', targetId: 'ta', endpointId: 'a' };
+const a2: CandidateFacts = { keyId: 'a/2', targetId: 'ta', endpointId: 'a' };
+const b: CandidateFacts = { keyId: 'b/1', targetId: 'tb', endpointId: 'b' };
+const bOther: CandidateFacts = { keyId: 'b/1', targetId: 'tb2', endpointId: 'b' };
+
+const failover: RouteEntry['failover'] = {
+  retryOn: ['ConnectFailure', 'Timeout', 'RateLimited', 'ServerError', 'Overloaded', 'AuthFailure'],
+  maxAttempts: 3,
+  attemptsPerTarget: 1,
+  backoffBaseMs: 100,
+  backoffMaxMs: 300,
+  honorRetryAfter: true,
+};
+
+const noWords = { message: '', type: null, code: null, param: null, status: null };
+const status = (code: number, retryAfterMs?: number): AttemptFailure => ({
+  kind: 'status',
+  status: code,
+  error: noWords,
+  retryAfterMs,
+});
+const refused: AttemptFailure = { kind: 'transport', code: 'connect_refused', detail: '' };
+const blackhole: AttemptFailure = { kind: 'transport', code: 'connect_timeout', detail: '' };
+const silent: AttemptFailure = { kind: 'timeout', timer: 'first-event' };
+const garbage: AttemptFailure = { kind: 'answer', fault: { kind: 'malformed', detail: '' } };
+
+interface Row {
+  readonly when: string;
+  readonly candidates: readonly CandidateFacts[];
+  /** Position and failure of each attempt so far. */
+  readonly failed: readonly (readonly [candidate: number, failure: AttemptFailure])[];
+  readonly unusable?: readonly number[];
+  readonly failover?: Partial<RouteEntry['failover']>;
+  readonly remainingMs?: number;
+  readonly random?: number;
+  readonly step: NextStep;
+}
+
+const giveUp: NextStep = { type: 'give-up' };
+const go = (candidate: number, delayMs = 0): NextStep => ({ type: 'try', candidate, delayMs });
+
+const rows: readonly Row[] = [
+  { when: 'nothing was tried', candidates: [a1, b], failed: [], step: go(0) },
+  { when: 'the first is out of service', candidates: [a1, b], failed: [], unusable: [0], step: go(1) },
+  { when: 'all are out of service', candidates: [a1, b], failed: [], unusable: [0, 1], step: giveUp },
+  { when: 'there is no candidate', candidates: [], failed: [], step: giveUp },
+
+  { when: 'a key is limited: another key', candidates: [a1, a2, b], failed: [[0, status(429)]], step: go(1) },
+  {
+    when: 'a key is rejected: another key',
+    candidates: [a1, a2, b],
+    failed: [[0, status(401)]],
+    step: go(1),
+  },
+  { when: 'a key is broke: another key', candidates: [a1, a2, b], failed: [[0, status(402)]], step: go(1) },
+  {
+    when: 'a target fails: another target',
+    candidates: [a1, a2, b],
+    failed: [[0, status(500)]],
+    step: go(2),
+  },
+  { when: 'a target is overloaded', candidates: [a1, a2, b], failed: [[0, status(503)]], step: go(2) },
+  { when: 'a target is silent', candidates: [a1, a2, b], failed: [[0, silent]], step: go(2) },
+  { when: 'a target talks nonsense', candidates: [a1, a2, b], failed: [[0, garbage]], step: go(2) },
+  {
+    when: 'an endpoint is dead: its models too',
+    candidates: [b, bOther, a1],
+    failed: [[0, refused]],
+    step: go(2),
+  },
+  {
+    when: 'one model fails: another there',
+    candidates: [b, bOther, a1],
+    failed: [[0, status(500)]],
+    step: go(1),
+  },
+  {
+    when: 'one key serves two models and is limited',
+    candidates: [b, bOther, a1],
+    failed: [[0, status(429)]],
+    step: go(2),
+  },
+  {
+    when: 'the next one is out of service: the one behind it',
+    candidates: [a1, a2, b],
+    failed: [[0, status(429)]],
+    unusable: [0, 1],
+    step: go(2),
+  },
+  {
+    when: 'blame adds up',
+    candidates: [a1, a2, b],
+    failed: [
+      [0, status(429)],
+      [1, status(500)],
+    ],
+    step: go(2),
+  },
+
+  { when: 'alone and 500: once more', candidates: [a1], failed: [[0, status(500)]], step: go(0, 100) },
+  { when: 'the longest wait', candidates: [a1], failed: [[0, status(502)]], random: 1, step: go(0, 400) },
+  { when: 'alone and refused: once more', candidates: [a1], failed: [[0, refused]], step: go(0, 100) },
+  {
+    when: 'alone and 500 twice: enough',
+    candidates: [a1],
+    failed: [
+      [0, status(500)],
+      [0, status(500)],
+    ],
+    step: giveUp,
+  },
+  {
+    when: 'its circuit has opened: not even once more',
+    candidates: [a1],
+    failed: [[0, status(500)]],
+    unusable: [0],
+    step: giveUp,
+  },
+  { when: 'alone and overloaded: never again', candidates: [a1], failed: [[0, status(503)]], step: giveUp },
+  { when: 'alone and silent: never again', candidates: [a1], failed: [[0, silent]], step: giveUp },
+  { when: 'alone and unreachable in time', candidates: [a1], failed: [[0, blackhole]], step: giveUp },
+  { when: 'alone and nonsense', candidates: [a1], failed: [[0, garbage]], step: giveUp },
+  { when: 'alone and rejected', candidates: [a1], failed: [[0, status(401)]], step: giveUp },
+  {
+    when: 'the last of two once more, where it was not the silent one',
+    candidates: [a1, b],
+    failed: [
+      [0, silent],
+      [1, status(500)],
+    ],
+    step: go(1, 100),
+  },
+  {
+    when: 'the last of two was silent',
+    candidates: [a1, b],
+    failed: [
+      [0, status(500)],
+      [1, silent],
+    ],
+    step: giveUp,
+  },
+
+  // The key rests then, so that it is not usable; its wait is exactly that rest.
+  {
+    when: 'alone and limited for five seconds: waited for',
+    candidates: [a1],
+    failed: [[0, status(429, 5_000)]],
+    unusable: [0],
+    step: go(0, 5_000),
+  },
+  { when: 'alone and limited for longer', candidates: [a1], failed: [[0, status(429, 5_001)]], step: giveUp },
+  { when: 'alone and limited, no time said', candidates: [a1], failed: [[0, status(429)]], step: giveUp },
+  {
+    when: 'Retry-After is not honoured on this route',
+    candidates: [a1],
+    failed: [[0, status(429, 10)]],
+    failover: { honorRetryAfter: false },
+    step: giveUp,
+  },
+  {
+    when: 'the wait would end behind the deadline',
+    candidates: [a1],
+    failed: [[0, status(429, 1_000)]],
+    remainingMs: 1_000,
+    step: giveUp,
+  },
+  {
+    when: 'alone and limited twice: enough',
+    candidates: [a1],
+    failed: [
+      [0, status(429, 10)],
+      [0, status(429, 10)],
+    ],
+    step: giveUp,
+  },
+
+  ...[400, 413, 422, 404, 451].map(
+    (code): Row => ({
+      when: `${code}: nobody else is asked`,
+      candidates: [a1, a2, b],
+      failed: [[0, status(code)]],
+      step: giveUp,
+    }),
+  ),
+  {
+    when: '404, and the route moves on from it',
+    candidates: [a1, a2, b],
+    failed: [[0, status(404)]],
+    failover: { retryOn: ['ModelNotFound'] },
+    step: go(2),
+  },
+  {
+    when: 'a reason that the route does not move on from',
+    candidates: [a1, b],
+    failed: [[0, status(500)]],
+    failover: { retryOn: ['RateLimited'] },
+    step: giveUp,
+  },
+
+  {
+    when: 'three attempts were made',
+    candidates: [a1, b, bOther],
+    failed: [
+      [0, status(503)],
+      [1, status(503)],
+      [2, status(503)],
+    ],
+    step: giveUp,
+  },
+  {
+    when: 'one attempt is all that the route wants',
+    candidates: [a1, b],
+    failed: [[0, status(503)]],
+    failover: { maxAttempts: 1 },
+    step: giveUp,
+  },
+  { when: 'no time is left', candidates: [a1, b], failed: [[0, status(503)]], remainingMs: 0, step: giveUp },
+
+  {
+    when: 'two tries a target: the same first, after a backoff',
+    candidates: [a1, b],
+    failed: [[0, status(500)]],
+    failover: { attemptsPerTarget: 2 },
+    step: go(0, 50),
+  },
+  {
+    when: 'two tries a target, both used: the next',
+    candidates: [a1, b],
+    failed: [
+      [0, status(500)],
+      [0, status(500)],
+    ],
+    failover: { attemptsPerTarget: 2 },
+    step: go(1),
+  },
+  {
+    when: 'two tries a target, but it was silent: the next',
+    candidates: [a1, b],
+    failed: [[0, silent]],
+    failover: { attemptsPerTarget: 2 },
+    step: go(1),
+  },
+  {
+    when: 'two tries a target, but its circuit has opened: the next',
+    candidates: [a1, b],
+    failed: [[0, status(500)]],
+    unusable: [0],
+    failover: { attemptsPerTarget: 2 },
+    step: go(1),
+  },
+  {
+    when: 'the backoff grows up to its bound',
+    candidates: [a1, b],
+    failed: [
+      [0, status(500)],
+      [0, status(500)],
+      [0, status(500)],
+    ],
+    failover: { attemptsPerTarget: 4, maxAttempts: 9 },
+    random: 1,
+    step: go(0, 300),
+  },
+];
+
+describe('the next step', () => {
+  test.each(rows)('$when', (row) => {
+    const { candidates, failed, unusable = [], random = 0, remainingMs = 60_000, step } = row;
+    expect(
+      nextStep({
+        candidates,
+        isUsable: (candidate) => !unusable.includes(candidate),
+        failed: failed.map(([candidate, failure]) => ({
+          candidate,
+          judgement: judgeFailure(failure),
+          retryAfterMs: failure.kind === 'status' ? failure.retryAfterMs : undefined,
+        })),
+        failover: { ...failover, ...row.failover },
+        remainingMs,
+        random: () => random,
+      }),
+    ).toEqual(step);
+  });
+});

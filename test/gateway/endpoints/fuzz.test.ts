@@ -1,0 +1,186 @@
+// Whatever bytes are changed in a valid request: the answer is the caller's mistake or a success, never a failure of
+// ours. Seeded, so that a failure comes again; the message of a failure holds the bytes.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findDialect } from '../../../gateway/dialects/registry.ts';
+import { parseBody } from '../../../gateway/endpoints/parse-body.ts';
+import { GatewayError } from '../../../gateway/errors.ts';
+import { openRaw, writeRequest } from '../../support/raw-client.ts';
+import { makeRandom, makeSplitter } from '../../support/wall/split.ts';
+import { startWall, type Wall } from '../../support/wall.ts';
+import { type Rig, startRig, tableOf } from '../rig.ts';
+import { bearer, get, portOf } from './ask.ts';
+
+const seed = 20_261_121;
+
+const seeds = {
+  'openai-chat': {
+    path: '/v1/chat/completions',
+    text: '{"model":"m","messages":[{"role":"system","content":"h\\u00fc"},{"role":"user","content":[{"type":"text","text":"ü😀"}]}],"temperature":1.5e0,"n":2,"stop":["a","b"],"stream":true,"stream_options":{"include_usage":true},"logit_bias":{"5":-1},"metadata":{"a":"b"},"x":[[{}],null,-0.5]}',
+  },
+  'openai-completions': {
+    path: '/v1/completions',
+    text: '{"model":"m","prompt":["a\\n","ü😀"],"max_tokens":16,"temperature":0,"top_p":1,"n":2,"stream":false,"stop":"x","presence_penalty":-2,"frequency_penalty":2.0,"echo":true,"best_of":2,"logprobs":null,"seed":7}',
+  },
+} as const;
+
+/** Bytes that mean something to a JSON parser, or to nobody. */
+const pieces = [
+  '"',
+  '\\',
+  '{',
+  '}',
+  '[',
+  ']',
+  ':',
+  ',',
+  '0',
+  '9',
+  '-',
+  '.',
+  'e',
+  'true',
+  'null',
+  '\0',
+  '\n',
+  '\ufeff',
+  '\ud83d',
+  '"model":',
+  '\\u',
+  '\xff',
+  ' ',
+  '/*',
+  '1e999',
+  '__proto__',
+];
+
+/** One to four changes: a byte replaced, a piece put in, some bytes taken out, or a part repeated. */
+function mutate(bytes: Buffer, random: () => number): Buffer {
+  let changed = bytes;
+  const changes = 1 + Math.floor(random() * 4);
+  for (let change = 0; change < changes; change++) {
+    const at = Math.floor(random() * (changed.length + 1));
+    const to = Math.min(changed.length, at + Math.floor(random() * 12));
+    const before = changed.subarray(0, at);
+    switch (Math.floor(random() * 4)) {
+      case 0:
+        changed = Buffer.concat([
+          before,
+          Buffer.from([Math.floor(random() * 256)]),
+          changed.subarray(at + 1),
+        ]);
+        break;
+      case 1:
+        changed = Buffer.concat([
+          before,
+          Buffer.from(pieces[Math.floor(random() * pieces.length)] ?? ''),
+          changed.subarray(at),
+        ]);
+        break;
+      case 2:
+        changed = Buffer.concat([before, changed.subarray(to)]);
+        break;
+      default:
+        changed = Buffer.concat([before, changed.subarray(at, to), changed.subarray(at)]);
+    }
+  }
+  return changed;
+}
+
+/** What the gateway says to a body, before any upstream is asked. */
+function judge(name: keyof typeof seeds, chunks: readonly Buffer[]): string {
+  const dialect = findDialect(name);
+  if (!dialect) throw new Error(`There is no dialect ${name}`);
+  try {
+    const body = parseBody(chunks);
+    const facts = dialect.readRequest(body);
+    dialect.translate?.(body);
+    return JSON.stringify(facts);
+  } catch (error) {
+    if (error instanceof GatewayError && error.status === 400) return error.message;
+    throw error;
+  }
+}
+
+describe.each(['openai-chat', 'openai-completions'] as const)('%s', (name) => {
+  const { path, text } = seeds[name];
+  const valid = Buffer.from(text);
+
+  test('3,000 changed bodies: read, or refused as the mistake of the caller; however they are cut', () => {
+    const random = makeRandom(seed);
+    const split = makeSplitter({ seed, maxBytes: 40 });
+    let accepted = 0;
+    for (let run = 0; run < 3_000; run++) {
+      const bytes = mutate(valid, random);
+      let whole: string;
+      try {
+        whole = judge(name, [bytes]);
+      } catch (cause) {
+        throw new Error(`The body ${bytes.toString('base64')} broke the gateway`, { cause });
+      }
+      if (whole.startsWith('{')) accepted++;
+      const cut = split(bytes);
+      if (cut.length > 0) expect(judge(name, cut)).toBe(whole);
+    }
+    // Both kinds must be many, or the test looks at one half of the code only.
+    expect(accepted).toBeGreaterThan(150);
+    expect(accepted).toBeLessThan(2_850);
+  });
+
+  describe('over the wire', () => {
+    let wall: Wall;
+    let rig: Rig;
+
+    beforeAll(async () => {
+      wall = await startWall();
+      rig = await startRig(tableOf([{ baseUrl: wall.baseUrl, dialects: ['openai-chat'] }]));
+    });
+
+    afterAll(async () => {
+      await rig.close();
+      await wall.close();
+    });
+
+    test('300 changed bodies on one connection: 200, 400 or 404, and the connection goes on', async () => {
+      const random = makeRandom(seed + 1);
+      const connection = await openRaw({ port: portOf(rig) });
+      const statuses = new Map<number, number>();
+      for (let run = 0; run < 300; run++) {
+        const body = mutate(valid, random);
+        await connection.send(writeRequest({ path, headers: bearer, body }));
+        const answer = await connection.answer();
+        const { text: told } = await answer.finished;
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+        expect([200, 400, 404], `${body.toString('base64')} was answered ${told}`).toContain(answer.status);
+      }
+      connection.close();
+      expect(statuses.get(200)).toBeGreaterThan(20);
+      expect(statuses.get(400)).toBeGreaterThan(20);
+      expect(rig.failures).toEqual([]);
+    });
+
+    test('300 changed requests, head and all: an answer below 500 or a closed connection', async () => {
+      const random = makeRandom(seed + 2);
+      const whole = writeRequest({
+        path,
+        headers: { ...bearer, accept: '*/*', connection: 'close' },
+        body: valid,
+      });
+      for (let run = 0; run < 300; run++) {
+        const bytes = mutate(whole, random);
+        const connection = await openRaw({ port: portOf(rig) });
+        const answer = connection.answer().then(
+          ({ status }) => status,
+          () => 0,
+        );
+        await connection.send(bytes);
+        connection.halfClose();
+        expect(await connection.closed).not.toBe('self');
+        expect(await answer, `${bytes.toString('base64')}`).toBeLessThan(500);
+        connection.close();
+      }
+      expect(rig.failures).toEqual([]);
+      expect((await get(rig, '/v1/models', bearer)).status).toBe(200);
+    });
+  });
+});

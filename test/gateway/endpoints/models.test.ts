@@ -1,0 +1,378 @@
+// GET /v1/models: who sees which models, in one body that OpenAI and Anthropic clients both read, at which price.
+// (The service's specification, "GET /models"; OpenAI API reference, "List models"; Anthropic API reference, "List Models".)
+
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { KeyEntry, Price, RouteEntry, RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { keyEntry, type Rig, type RigTarget, startRig, tableOf, testKey } from '../rig.ts';
+import { bearer, errorOf, get, messagesErrorOf, portOf, recordOf, recordsOf } from './ask.ts';
+
+const otherKey = `psk_${'o'.repeat(49)}`;
+const strangerKey = `psk_${'s'.repeat(49)}`;
+const emptyTable: RoutingTable = { ...tableOf([]), routes: [] };
+const nowhere = 'http://127.0.0.1:9/v1';
+
+/** A route with targets of its own, to be put together with others in one table. */
+interface RouteWish extends Partial<RouteEntry> {
+  readonly id: string;
+  readonly model: string;
+}
+
+function tableWith(
+  wishes: readonly (RouteWish & { readonly wish?: readonly Partial<RigTarget>[] })[],
+  keys: readonly KeyEntry[] = [keyEntry(testKey, 'team/key'), keyEntry(otherKey, 'other/key')],
+): RoutingTable {
+  const parts = wishes.map(({ wish = [{}], ...route }, at) =>
+    tableOf(
+      wish.map((target, index) => ({ baseUrl: nowhere, provider: `platform/p${at}-${index}`, ...target })),
+      route,
+    ),
+  );
+  return {
+    ...emptyTable,
+    providers: parts.flatMap(({ providers }) => providers),
+    routes: parts.flatMap(({ routes }) => routes),
+    keys: [...keys],
+  };
+}
+
+let rig: Rig;
+
+beforeAll(async () => {
+  rig = await startRig(emptyTable);
+});
+
+afterEach(() => rig.offer(emptyTable));
+afterAll(() => rig.close());
+
+const withKey = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+
+async function idsFor(headers: Record<string, string>): Promise<unknown[]> {
+  const answer = await get(rig, '/v1/models', headers);
+  expect(answer.status).toBe(200);
+  return recordsOf(recordOf(answer.json).data).map(({ id }) => id);
+}
+
+async function onlyModel(headers: Record<string, string> = bearer): Promise<Record<string, unknown>> {
+  const [model] = recordsOf(recordOf((await get(rig, '/v1/models', headers)).json).data);
+  if (!model) throw new Error('The list is empty');
+  return model;
+}
+
+/** One route for each case of the table below, in one table. */
+const catalogue: readonly (RouteWish & { readonly wish?: readonly Partial<RigTarget>[] })[] = [
+  { id: 'platform/public', model: 'penstock/public', visibility: 'Public', sharedWith: '*' },
+  { id: 'platform/listed-all', model: 'penstock/listed-all', visibility: 'Listed', sharedWith: '*' },
+  { id: 'platform/hidden-all', model: 'penstock/hidden-all', visibility: 'Hidden', sharedWith: '*' },
+  { id: 'platform/for-team', model: 'penstock/for-team', visibility: 'Listed', sharedWith: ['team'] },
+  { id: 'platform/own-only', model: 'penstock/own-only', visibility: 'Listed', sharedWith: [] },
+  { id: 'team/mine', model: 'mine', visibility: 'Listed', sharedWith: [] },
+  { id: 'team/secret', model: 'secret', visibility: 'Hidden', sharedWith: [] },
+  { id: 'team/lent', model: 'lent', visibility: 'Listed', sharedWith: ['other'] },
+  { id: 'other/theirs', model: 'theirs', visibility: 'Listed', sharedWith: [] },
+  { id: 'other/public', model: 'penstock/public', visibility: 'Listed', sharedWith: [] },
+];
+
+describe('who sees what', () => {
+  const callers = [
+    ['nobody', {}, ['penstock/public']],
+    [
+      'team',
+      withKey(testKey),
+      ['penstock/public', 'penstock/listed-all', 'penstock/for-team', 'mine', 'lent'],
+    ],
+    ['other', withKey(otherKey), ['penstock/listed-all', 'lent', 'theirs', 'penstock/public']],
+  ] as const;
+
+  test.each(callers)('%s: the list', async (_name, headers, ids) => {
+    rig.offer(tableWith(catalogue));
+    expect(await idsFor(headers)).toEqual(ids);
+  });
+
+  test.each(callers)(
+    '%s: one by one, exactly the models of the list can be retrieved',
+    async (_name, headers, ids) => {
+      rig.offer(tableWith(catalogue));
+      for (const { model } of catalogue) {
+        const answer = await get(rig, `/v1/models/${encodeURIComponent(model)}`, headers);
+        const isListed = ids.some((id) => id === model);
+        expect([model, answer.status]).toEqual([model, isListed ? 200 : 404]);
+        if (!isListed) expect(errorOf(answer)).toMatchObject({ code: 'model_not_found', param: 'model' });
+      }
+    },
+  );
+
+  test("a model that is hidden or another tenant's is told in the same words as one that does not exist", async () => {
+    rig.offer(tableWith(catalogue));
+    for (const id of ['secret', 'theirs', 'penstock/own-only', 'no-such-model']) {
+      const { message } = errorOf(await get(rig, `/v1/models/${id}`, bearer));
+      expect(message.replace(id, 'X')).toBe(
+        "The model 'X' does not exist or is not allowed to this key. GET /v1/models lists what is.",
+      );
+    }
+  });
+
+  test("a tenant's own model hides a shared one of the same name, for that tenant", async () => {
+    rig.offer(tableWith(catalogue));
+    const seenBy = async (headers: Record<string, string>): Promise<unknown> =>
+      recordOf((await get(rig, '/v1/models/penstock/public', headers)).json).owned_by;
+    rig.offer(tableWith(catalogue.map((route) => ({ ...route, ownedBy: route.id.split('/')[0] ?? '' }))));
+    expect([await seenBy({}), await seenBy(withKey(testKey)), await seenBy(withKey(otherKey))]).toEqual([
+      'platform',
+      'platform',
+      'other',
+    ]);
+  });
+
+  test.each([
+    ['nothing', undefined, ['a', 'b/1', 'b/2', 'c']],
+    ['empty lists', { allow: [], deny: [] }, ['a', 'b/1', 'b/2', 'c']],
+    ['an exact id', { allow: ['a'], deny: [] }, ['a']],
+    ['a prefix', { allow: ['b/*'], deny: [] }, ['b/1', 'b/2']],
+    ['everything but', { allow: ['*'], deny: ['b/1'] }, ['a', 'b/2', 'c']],
+    ['a denied prefix wins over an allowed id', { allow: ['b/2', 'a'], deny: ['b/*'] }, ['a']],
+    ['a deny list alone', { allow: [], deny: ['b/*', 'a'] }, ['c']],
+    ['an alias stands for its model', { allow: ['claude-c'], deny: [] }, ['c']],
+    ['a denied alias too', { allow: [], deny: ['claude-*'] }, ['a', 'b/1', 'b/2']],
+    ['a star inside is no pattern', { allow: ['*/1'], deny: [] }, []],
+  ])('a key that allows %s', async (_name, models, ids) => {
+    const routes = ['a', 'b/1', 'b/2', 'c'].map((model, at) => ({
+      id: `team/r${at}`,
+      model,
+      ...(model === 'c' ? { aliases: ['claude-c'] } : {}),
+    }));
+    rig.offer(tableWith(routes, [{ ...keyEntry(testKey, 'team/key'), ...(models ? { models } : {}) }]));
+    expect(await idsFor(bearer)).toEqual(ids);
+  });
+
+  test('a listing follows the table in use', async () => {
+    rig.offer(tableWith([{ id: 'team/a', model: 'a' }]));
+    expect(await idsFor(bearer)).toEqual(['a']);
+    rig.offer(tableWith([{ id: 'team/b', model: 'b' }]));
+    const answer = await get(rig, '/v1/models', bearer);
+    expect(recordsOf(recordOf(answer.json).data)[0]?.id).toBe('b');
+    expect(answer.headers['x-penstock-generation']).toBe(String(rig.holder.current()?.generation));
+  });
+});
+
+describe('with and without a key', () => {
+  test.each([
+    ['a key that nobody has', withKey(strangerKey)],
+    ['a malformed key', withKey('psk_short')],
+    ['another scheme', { authorization: 'Basic dXNlcjpwYXNz' }],
+    ['an empty header', { authorization: '' }],
+    ['an unknown x-api-key', { 'x-api-key': strangerKey }],
+  ])('%s is refused with 401, not taken for no key', async (_name, headers) => {
+    rig.offer(tableWith(catalogue));
+    for (const path of ['/v1/models', '/v1/models/penstock/public']) {
+      const answer = await get(rig, path, headers);
+      expect(answer.status).toBe(401);
+      expect(errorOf(answer)).toMatchObject({ type: 'invalid_request_error', code: 'invalid_api_key' });
+      expect(answer.headers).toMatchObject({ 'www-authenticate': 'Bearer', 'x-should-retry': 'false' });
+    }
+  });
+
+  test('x-api-key counts where there is no Authorization', async () => {
+    rig.offer(tableWith(catalogue));
+    expect(await idsFor({ 'x-api-key': otherKey })).toContain('theirs');
+  });
+
+  test('what a key was shown is private and never stored; nothing is ever stored', async () => {
+    expect((await get(rig, '/v1/models', bearer)).headers['cache-control']).toBe('private, no-store');
+    const { headers } = await get(rig, '/v1/models');
+    expect(headers['cache-control']).toBe('no-store');
+    expect(headers.vary?.toLowerCase()).toBe('authorization, x-api-key');
+  });
+});
+
+describe('the body', () => {
+  const full: RouteWish = {
+    id: 'team/claude',
+    model: 'acme/claude-x',
+    aliases: ['claude-x'],
+    ownedBy: 'acme',
+    displayName: 'Claude X',
+    description: 'For long texts.',
+    createdAt: 1_700_000_000,
+    capabilities: ['Streaming', 'Tools', 'Reasoning', 'PromptCaching', 'Vision'],
+    contextLength: 200_000,
+    maxOutputTokens: 8_192,
+  };
+
+  test('has the members of both list dialects', async () => {
+    rig.offer(tableWith([full, { id: 'team/z', model: 'z' }]));
+    const { json, headers } = await get(rig, '/v1/models?limit=1000', bearer);
+    const { data, ...envelope } = recordOf(json);
+    expect(headers['content-type']).toMatch(/^application\/json/);
+    expect(envelope).toEqual({ object: 'list', has_more: false, first_id: 'acme/claude-x', last_id: 'z' });
+    expect(recordsOf(data)[0]).toEqual({
+      id: 'acme/claude-x',
+      object: 'model',
+      created: 1_700_000_000,
+      owned_by: 'acme',
+      type: 'model',
+      display_name: 'Claude X',
+      created_at: '2023-11-14T22:13:20.000Z',
+      description: 'For long texts.',
+      pricing: { prompt: '0.000001', completion: '0.000002' },
+      context_length: 200_000,
+      max_completion_tokens: 8_192,
+      supported_parameters: [
+        ...['max_tokens', 'temperature', 'top_p', 'stop', 'stream', 'stream_options'],
+        ...['tools', 'tool_choice', 'parallel_tool_calls', 'reasoning_effort', 'prompt_cache_key'],
+      ],
+    });
+  });
+
+  test('says null where something is not known', async () => {
+    rig.offer(tableWith([{ id: 'team/z', model: 'z' }]));
+    const model = await onlyModel();
+    expect(model).toMatchObject({ display_name: 'z', context_length: null, max_completion_tokens: null });
+    expect(model).not.toHaveProperty('description');
+  });
+
+  test('of an empty list names no first and no last', async () => {
+    const { json } = await get(rig, '/v1/models', bearer);
+    expect(json).toEqual({ object: 'list', data: [], has_more: false, first_id: null, last_id: null });
+  });
+
+  test('is read by the official SDKs of both dialects, list and retrieve', async () => {
+    rig.offer(tableWith([full]));
+    const openai = new OpenAI({ apiKey: testKey, baseURL: rig.baseUrl, maxRetries: 0 });
+    const anthropic = new Anthropic({ authToken: testKey, apiKey: null, baseURL: rig.url, maxRetries: 0 });
+    const ids: string[] = [];
+    for await (const { id, created, owned_by } of openai.models.list())
+      ids.push(`${id} ${created} ${owned_by}`);
+    for await (const { id, created_at, display_name } of anthropic.models.list())
+      ids.push(`${id} ${created_at} ${display_name}`);
+    ids.push((await openai.models.retrieve('acme/claude-x')).id);
+    ids.push((await anthropic.models.retrieve('acme/claude-x')).display_name);
+    expect(ids).toEqual([
+      'acme/claude-x 1700000000 acme',
+      'acme/claude-x 2023-11-14T22:13:20.000Z Claude X',
+      'acme/claude-x',
+      'Claude X',
+    ]);
+  });
+
+  test.each(['/v1/models/acme/claude-x', '/v1/models/acme%2Fclaude-x', '/v1/models/acme%2fclaude-x?x=1'])(
+    '%s is one model, slashes encoded or not',
+    async (path) => {
+      rig.offer(tableWith([full]));
+      const answer = await get(rig, path, bearer);
+      expect(answer.status).toBe(200);
+      expect(answer.json).toEqual(await onlyModel());
+    },
+  );
+
+  test('an alias is retrieved under its own name', async () => {
+    rig.offer(tableWith([full]));
+    expect((await get(rig, '/v1/models/claude-x', bearer)).json).toEqual({
+      ...(await onlyModel()),
+      id: 'claude-x',
+    });
+  });
+
+  test('ids with odd characters come through the path unharmed', async () => {
+    const ids = ['a%b', 'a b', 'ü/😀', 'a%2Fb', 'a?b#c', '__proto__', 'x'.repeat(500)];
+    rig.offer(tableWith(ids.map((model, at) => ({ id: `team/r${at}`, model }))));
+    for (const id of ids) {
+      const answer = await get(rig, `/v1/models/${encodeURIComponent(id)}`, bearer);
+      expect([answer.status, recordOf(answer.json).id]).toEqual([200, id]);
+    }
+  });
+
+  test('HEAD answers with the head alone', async () => {
+    const response = await fetch(`http://127.0.0.1:${portOf(rig)}/v1/models`, { method: 'HEAD' });
+    expect(response.status).toBe(200);
+    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(0);
+    expect(await response.text()).toBe('');
+  });
+
+  test('an error is told to Anthropic clients in their shape', async () => {
+    const answer = await get(rig, '/v1/models/none', { ...bearer, 'anthropic-version': '2023-06-01' });
+    expect(answer.status).toBe(404);
+    expect(messagesErrorOf(answer)).toMatchObject({
+      error: { type: 'not_found_error', code: 'model_not_found' },
+      request_id: answer.headers['request-id'],
+    });
+  });
+});
+
+describe('the price', () => {
+  const price = (more: Partial<Price>): Price => ({ input: 0, output: 0, source: 'target', ...more });
+
+  test.each([
+    ['0', 0],
+    ['0.000000000001', 1],
+    ['0.00000015', 150_000],
+    ['0.000003', 3_000_000],
+    ['0.000075', 75_000_000],
+    ['1', 1_000_000_000_000],
+    ['12.5', 12_500_000_000_000],
+  ])('%s is %i picodollars a token', async (text, picodollars) => {
+    const wish = [{ price: price({ input: picodollars }) }];
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
+    expect((await onlyModel()).pricing).toEqual({ prompt: text, completion: '0' });
+  });
+
+  test('is the highest of the targets, for each kind on its own', async () => {
+    const wish = [
+      { price: price({ input: 3_000_000, output: 1_000_000, cachedInput: 300_000 }) },
+      {
+        price: price({
+          input: 1_000_000,
+          output: 9_000_000,
+          cacheWrite: 4_000_000,
+          perRequest: 5_000_000_000,
+        }),
+      },
+    ];
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
+    expect((await onlyModel()).pricing).toEqual({
+      prompt: '0.000003',
+      completion: '0.000009',
+      // The second target has no price for cached tokens: they cost what input costs there.
+      input_cache_read: '0.000001',
+      input_cache_write: '0.000004',
+      request: '0.005',
+    });
+  });
+
+  test('is null where one target has none: it might be the highest', async () => {
+    const wish = [{ price: price({ input: 3_000_000 }) }, { price: null }];
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
+    expect((await onlyModel()).pricing).toBeNull();
+  });
+
+  const zeros = {
+    prompt: '0',
+    completion: '0',
+    input_cache_read: '0',
+    input_cache_write: '0',
+    request: '0',
+  };
+  const own = {
+    provider: 'team/own',
+    price: price({ input: 3_000_000 }),
+    providerEntry: { isPlatform: false },
+  };
+
+  test("is zero for a tenant's own provider, priced or not", async () => {
+    const wish = [own, { ...own, provider: 'team/own-2', price: null }];
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
+    expect((await onlyModel()).pricing).toEqual(zeros);
+  });
+
+  test('is not zero where one of the targets is a provider of the platform', async () => {
+    const wish = [own, { price: price({ input: 1_000_000 }) }];
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
+    expect((await onlyModel()).pricing).toEqual({ prompt: '0.000003', completion: '0' });
+  });
+
+  test('is not zero for the tenants to which such a model is lent', async () => {
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', sharedWith: ['other'], wish: [own] }]));
+    expect((await onlyModel(withKey(otherKey))).pricing).toEqual({ prompt: '0.000003', completion: '0' });
+  });
+});

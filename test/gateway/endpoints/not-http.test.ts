@@ -1,0 +1,294 @@
+// Bytes that are no request, or that two servers could read in two ways: refused in the shape of the specification,
+// and the connection closed so that the answer can be read. (RFC 9112, sections 2.2, 3.2, 6.1, 6.3, 9.6, 11.2.)
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openRaw, type RawConnection, writeRequest } from '../../support/raw-client.ts';
+import { startWall, type Wall } from '../../support/wall.ts';
+import { type Rig, startRig, tableOf } from '../rig.ts';
+import { bearer, errorOf, get, portOf } from './ask.ts';
+
+const path = '/v1/chat/completions';
+const body = '{"model":"m","messages":[{"role":"user","content":"x"}]}';
+
+let wall: Wall;
+let rig: Rig;
+const opened: RawConnection[] = [];
+
+beforeAll(async () => {
+  wall = await startWall();
+  rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]));
+});
+
+afterEach(async () => {
+  for (const connection of opened.splice(0)) connection.close();
+  wall.script({ type: 'answer' });
+  expect((await get(rig, '/v1/models', bearer)).status).toBe(200);
+  expect(rig.failures).toEqual([]);
+});
+
+afterAll(async () => {
+  await rig.close();
+  await wall.close();
+});
+
+async function open(): Promise<RawConnection> {
+  const connection = await openRaw({ port: portOf(rig) });
+  opened.push(connection);
+  return connection;
+}
+
+const head = `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer.authorization}\r\ncontent-type: application/json\r\n`;
+const framed = (headers: string, content = body): string => `${head}${headers}\r\n\r\n${content}`;
+const length = `content-length: ${body.length}`;
+const chunked = 'transfer-encoding: chunked';
+const inChunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+
+async function expectRefused(bytes: string | Uint8Array, status: number, code: string): Promise<void> {
+  const before = wall.calls.length;
+  const connection = await open();
+  await connection.send(bytes);
+  const answer = await connection.answer();
+  const finished = await answer.finished;
+  expect(finished.ending).toBe('length-complete');
+  expect([answer.status, errorOf(finished).code]).toEqual([status, code]);
+  expect(answer.headers).toMatchObject({
+    'content-type': 'application/json',
+    'x-request-id': expect.stringMatching(/^req_/),
+    connection: 'close',
+  });
+  expect(answer.headers['request-id']).toBe(answer.headers['x-request-id']);
+  expect(await connection.closed).toBe('fin');
+  expect(wall.calls).toHaveLength(before);
+}
+
+describe('two lengths for one body', () => {
+  const smuggled: Readonly<Record<string, string>> = {
+    'length and chunks': framed(`${length}\r\n${chunked}`, inChunks),
+    'chunks and length': framed(`${chunked}\r\n${length}`, inChunks),
+    'length 0 and chunks': framed(`content-length: 0\r\n${chunked}`, inChunks),
+    'two different lengths': framed(`${length}\r\ncontent-length: 3`),
+    'the same length twice': framed(`${length}\r\n${length}`),
+    'a list of lengths': framed(`content-length: ${body.length}, ${body.length}`),
+    'a signed length': framed(`content-length: +${body.length}`),
+    'a negative length': framed('content-length: -1'),
+    'a hexadecimal length': framed('content-length: 0x20'),
+    'a length with a fraction': framed('content-length: 1.0'),
+    'a length with a blank inside': framed('content-length: 1 0'),
+    'an empty length': framed('content-length:'),
+    'a length of 30 digits': framed(`content-length: ${'9'.repeat(30)}`),
+    'a blank in front of the colon of the length': framed(`content-length : ${body.length}`),
+    'a blank in front of the colon of the coding': framed('transfer-encoding : chunked', inChunks),
+    'chunked twice': framed(`${chunked}\r\n${chunked}`, inChunks),
+    'chunked, chunked': framed('transfer-encoding: chunked, chunked', inChunks),
+    'chunked in front of another coding': framed('transfer-encoding: chunked, gzip', inChunks),
+    identity: framed('transfer-encoding: identity'),
+    'an unknown coding': framed('transfer-encoding: xchunked', inChunks),
+    'a coding behind a vertical tab': framed('transfer-encoding:\x0bchunked', inChunks),
+    'a quoted coding': framed('transfer-encoding: "chunked"', inChunks),
+    'a coding on a folded line': framed('transfer-encoding:\r\n chunked', inChunks),
+    'a folded line': framed(`x-a: b\r\n c\r\n${length}`),
+    'a first header that begins with a blank': `POST ${path} HTTP/1.1\r\n x: y\r\n${head.slice(head.indexOf('\n') + 1)}${length}\r\n\r\n${body}`,
+    'line feeds without returns': framed(length).replaceAll('\r\n', '\n'),
+    'returns without line feeds': framed(length).replaceAll('\r\n', '\r'),
+    'a NUL in a header': framed(`x-a: b\0c\r\n${length}`),
+    'a return in a header': framed(`x-a: b\rc\r\n${length}`),
+    'a header without a name': framed(`: b\r\n${length}`),
+    'a header without a colon': framed(`x-a\r\n${length}`),
+    'a header name with a blank': framed(`x a: b\r\n${length}`),
+    'a header name with a bracket': framed(`x[a]: b\r\n${length}`),
+    'a negative chunk': framed(chunked, '-1\r\n'),
+    'a chunk size that is no number': framed(chunked, 'zz\r\n'),
+    'a chunk size with 0x': framed(chunked, `0x${inChunks}`),
+    'a chunk size beyond all counting': framed(chunked, `${'f'.repeat(20)}\r\n`),
+    'a chunk longer than its size': framed(chunked, `1\r\n${body}\r\n0\r\n\r\n`),
+    'a chunk without its end': framed(chunked, inChunks.replace('}\r\n', '}xx')),
+    'chunk sizes ended by line feeds': framed(chunked, inChunks.replaceAll('\r\n', '\n')),
+    'a chunk extension of 20 kB': framed(chunked, `1;${'x'.repeat(20_000)}\r\n{\r\n0\r\n\r\n`),
+  };
+
+  test.each(Object.entries(smuggled))('%s', async (_name, bytes) => {
+    await expectRefused(bytes, 400, 'invalid_parameter');
+  });
+});
+
+describe('no HTTP/1.1', () => {
+  const strange: Readonly<Record<string, string | Uint8Array>> = {
+    'a word': 'HELLO\r\n\r\n',
+    'a TLS greeting': Buffer.from([0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3, ...Array(32).fill(7)]),
+    'an HTTP/2 preface': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    'HTTP/3': 'GET / HTTP/3.0\r\nhost: a\r\n\r\n',
+    'a version with a word': 'GET /v1/models HTTP/x\r\nhost: a\r\n\r\n',
+    'an unknown method': 'SNATCH /v1/models HTTP/1.1\r\nhost: a\r\n\r\n',
+    'a method in small letters': 'get /v1/models HTTP/1.1\r\nhost: a\r\n\r\n',
+    'a path with a blank': 'GET /v1/mo dels HTTP/1.1\r\nhost: a\r\n\r\n',
+    'a path with a NUL': 'GET /v1/models\0 HTTP/1.1\r\nhost: a\r\n\r\n',
+    'a path without its slash': 'GET v1/models HTTP/1.1\r\nhost: a\r\n\r\n',
+    SMTP: 'EHLO a\r\n',
+    zeros: Buffer.alloc(64),
+  };
+
+  test.each(Object.entries(strange))('%s', async (_name, bytes) => {
+    await expectRefused(bytes, 400, 'invalid_parameter');
+  });
+});
+
+describe('headers over 16 KiB', () => {
+  const filler = (bytes: number): string => `x-filler: ${'x'.repeat(bytes)}\r\n`;
+
+  test.each([
+    ['one header', `GET /v1/models HTTP/1.1\r\nhost: a\r\n${filler(16 * 1024)}\r\n`],
+    ['many headers', `GET /v1/models HTTP/1.1\r\nhost: a\r\n${filler(100).repeat(160)}\r\n`],
+    ['a path', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nhost: a\r\n\r\n`],
+    // More than the kernel's buffers hold: the rest must be read, or the answer is lost.
+    ['megabytes', `GET /v1/models HTTP/1.1\r\nhost: a\r\n${filler(8 * 1024 * 1024)}\r\n`],
+  ])('%s', async (_name, bytes) => {
+    await expectRefused(bytes, 431, 'headers_too_large');
+  });
+
+  test('15 KiB are accepted', async () => {
+    expect((await get(rig, '/v1/models', { ...bearer, 'x-filler': 'x'.repeat(15 * 1024) })).status).toBe(200);
+  });
+});
+
+describe('requests that Node refuses by itself, or lets pass', () => {
+  test('no host', async () => {
+    const connection = await open();
+    await connection.send('GET /v1/models HTTP/1.1\r\n\r\n');
+    const answer = await connection.answer();
+    expect(answer.status).toBe(400);
+    expect(errorOf(await answer.finished)).toEqual({
+      message: "The header 'host' is missing; send it once.",
+      type: 'invalid_request_error',
+      code: 'invalid_parameter',
+      param: 'host',
+    });
+  });
+
+  test('no host in HTTP/1.0, where it is not needed', async () => {
+    const connection = await open();
+    await connection.send('GET /v1/models HTTP/1.0\r\n\r\n');
+    expect((await connection.answer()).status).toBe(200);
+  });
+
+  test('the whole address as the target', async () => {
+    const connection = await open();
+    await connection.send('GET http://a/v1/models HTTP/1.1\r\nhost: a\r\n\r\n');
+    expect((await connection.answer()).status).toBe(200);
+  });
+
+  test.each(['100-continue', 'a miracle'])('Expect: %s', async (expectation) => {
+    const connection = await open();
+    await connection.send(framed(`expect: ${expectation}\r\n${length}`));
+    expect((await connection.answer()).status).toBe(200);
+  });
+
+  test('an upgrade to nothing is answered as if it were none', async () => {
+    const connection = await open();
+    await connection.send(
+      'GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+    );
+    expect((await connection.answer()).status).toBe(200);
+  });
+
+  test.each(['/%ZZ', '/v1/models/%', '/v1/models/%c3%28'])(
+    'a path that cannot be decoded: %s',
+    async (target) => {
+      const answer = await get(rig, target, bearer);
+      expect(answer.status).toBe(400);
+      expect(errorOf(answer)).toMatchObject({
+        code: 'invalid_parameter',
+        message: expect.stringContaining(target),
+      });
+    },
+  );
+
+  test('a body in chunks, with extensions and trailers', async () => {
+    const connection = await open();
+    await connection.send(
+      framed(
+        chunked,
+        `1;a=b\r\n{\r\n${(body.length - 1).toString(16)}\r\n${body.slice(1)}\r\n0\r\nx-t: 1\r\n\r\n`,
+      ),
+    );
+    expect((await connection.answer()).status).toBe(200);
+  });
+
+  test('two requests in one packet get two answers in order', async () => {
+    const connection = await open();
+    const first = writeRequest({ path, headers: bearer, body });
+    const second = writeRequest({ path: '/v1/models', headers: bearer });
+    await connection.send(Buffer.concat([first, second]));
+    const answers = [await connection.answer(), await connection.answer()];
+    const objects = await Promise.all(answers.map(async ({ finished }) => (await finished).json));
+    expect(objects).toMatchObject([{ object: 'chat.completion' }, { object: 'list' }]);
+  });
+});
+
+describe('bytes that are no request, behind one that is being answered', () => {
+  test('a stream under way is cut, never mixed with an error', async () => {
+    const held = Promise.withResolvers<void>();
+    wall.script({ type: 'stall', after: { contentEvents: 2 }, for: { until: held.promise } });
+    const connection = await open();
+    await connection.send(
+      writeRequest({ path, headers: bearer, body: body.replace('{', '{"stream":true,') }),
+    );
+    const answer = await connection.answer();
+    await answer.nextEvent();
+    const call = wall.calls.at(-1);
+    await connection.send('NONSENSE\r\n\r\n');
+    const { ending, text } = await answer.finished;
+    held.resolve();
+    expect(ending).toMatch(/^(fin-early|reset)$/);
+    expect(text).not.toContain('HTTP/1.1');
+    expect(text).not.toContain('[DONE]');
+    expect(await call?.clientClosed).toMatch(/^(fin|reset)$/);
+  });
+
+  test('a plain answer that is waited for is cut, and nobody takes the error for it', async () => {
+    const held = Promise.withResolvers<void>();
+    wall.script({ type: 'answer', beforeHeaders: { until: held.promise } });
+    const connection = await open();
+    const calls = wall.calls.length;
+    await connection.send(writeRequest({ path, headers: bearer, body }));
+    while (wall.calls.length === calls) await wall.nextCall();
+    await connection.send('NONSENSE\r\n\r\n');
+    await expect(connection.answer()).rejects.toThrow('before an answer had come');
+    held.resolve();
+  });
+
+  test('behind a whole answer they are told as usual', async () => {
+    const connection = await open();
+    await connection.send(writeRequest({ path, headers: bearer, body }));
+    await (await connection.answer()).finished;
+    await connection.send('NONSENSE\r\n\r\n');
+    expect((await connection.answer()).status).toBe(400);
+    expect(await connection.closed).toBe('fin');
+  });
+});
+
+test('a client that is refused and never closes its side does not keep its connection', async () => {
+  const impatient = await startRig(tableOf([{ baseUrl: wall.baseUrl }]), {
+    clock: {
+      now: () => performance.now(),
+      wallMs: () => Date.now(),
+      setTimer: (_ms, fire) => {
+        const timer = setTimeout(fire, 0);
+        return () => clearTimeout(timer);
+      },
+    },
+  });
+  const connection = await openRaw({ port: portOf(impatient) });
+  try {
+    await connection.send('NONSENSE\r\n\r\n');
+    expect((await connection.answer()).status).toBe(400);
+    expect(await connection.closed).toBe('fin');
+    // Whoever writes to a connection that is gone gets a reset.
+    const gone = new Promise<void>((resolve) => connection.socket.once('close', () => resolve()));
+    const writing = setInterval(() => connection.socket.write('x'), 10);
+    await gone;
+    clearInterval(writing);
+  } finally {
+    connection.close();
+    await impatient.close();
+  }
+});

@@ -1,0 +1,139 @@
+// What is written down about an attempt, and who pays for it?
+
+import { describe, expect, test } from 'vitest';
+import { type LedgerRecord, ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import { type Differing, makeRecord } from './make-facts.ts';
+
+/** As the ledger reads it: a line of JSON, checked. */
+const written = (more: Differing = {}): LedgerRecord =>
+  ledgerRecordSchema.parse(JSON.parse(JSON.stringify(makeRecord(more))));
+
+test('everything that a bill or a question may need is in it', () => {
+  expect(written({ providerKey: 'main', key: { owner: { team: 'x' }, metadata: { a: 'b' } } })).toEqual({
+    id: 'req_1.1',
+    request: 'req_1',
+    attempt: 1,
+    startedAt: '2026-01-02T03:04:05.678Z',
+    durationMs: 121,
+    firstContentMs: 20,
+    tableGeneration: 4,
+    namespace: 'team',
+    apiKey: 'team/key',
+    route: 'team/m',
+    model: 'm',
+    target: 't0',
+    provider: 'platform/p',
+    providerKey: 'main',
+    upstreamModel: 'upstream-0',
+    clientDialect: 'openai-chat',
+    upstreamDialect: 'openai-chat',
+    isStream: true,
+    outcome: 'answered',
+    status: 200,
+    usage: { input: 100, cachedInput: 0, cacheWrite: 0, output: 50, reasoning: 0 },
+    isEstimated: false,
+    price: { input: 1_000_000, output: 2_000_000, source: 'target' },
+    costPicodollars: 200_000_000,
+    payer: 'tenant',
+    owner: { team: 'x' },
+    metadata: { a: 'b' },
+  });
+});
+
+const perRequest = { input: 10, output: 100, perRequest: 7, source: 'target' };
+const noUsage = { usage: undefined } as const;
+
+describe('who pays what', () => {
+  test.each<[string, Differing, Partial<LedgerRecord>]>([
+    ['answered: the tenant, all of it', { outcome: 'answered' }, { payer: 'tenant', costPicodollars: 6_007 }],
+    [
+      'broken off: the tenant, what was delivered',
+      { outcome: 'broken-off', failure: 'truncated' },
+      { payer: 'tenant', costPicodollars: 6_007 },
+    ],
+    [
+      'cancelled: the tenant, what was used',
+      { outcome: 'cancelled' },
+      { payer: 'tenant', costPicodollars: 6_007 },
+    ],
+    [
+      'failed: the platform, what the provider counted',
+      { outcome: 'failed', failure: 'error-event' },
+      { payer: 'platform', costPicodollars: 6_007 },
+    ],
+    [
+      'failed without a sign of work: nothing',
+      {
+        outcome: 'failed',
+        failure: 'connect',
+        status: undefined,
+        firstContentMs: undefined,
+        ...noUsage,
+        outputEstimate: 0,
+      },
+      { payer: 'platform', costPicodollars: 0, isEstimated: true },
+    ],
+    [
+      'cancelled before anything came: nothing',
+      { outcome: 'cancelled', status: undefined, firstContentMs: undefined, ...noUsage, outputEstimate: 0 },
+      { payer: 'tenant', costPicodollars: 0, isEstimated: true },
+    ],
+    [
+      'cancelled in the middle: what was seen, estimated',
+      { outcome: 'cancelled', ...noUsage, outputEstimate: 5 },
+      { payer: 'tenant', costPicodollars: 101 * 10 + 5 * 100 + 7, isEstimated: true },
+    ],
+    [
+      'broken off without counts: what was seen, estimated',
+      { outcome: 'broken-off', failure: 'truncated', ...noUsage, outputEstimate: 5 },
+      { payer: 'tenant', costPicodollars: 101 * 10 + 5 * 100 + 7, isEstimated: true },
+    ],
+    [
+      'answered without counts: estimated, also an empty answer',
+      { outcome: 'answered', ...noUsage, outputEstimate: 0 },
+      { payer: 'tenant', costPicodollars: 101 * 10 + 7, isEstimated: true },
+    ],
+  ])('%s', (_, more, wanted) => {
+    expect(written({ entry: { price: perRequest }, ...more })).toMatchObject(wanted);
+  });
+
+  test('a model without a price has tokens and no cost', () => {
+    expect(written({ entry: { price: null } })).toMatchObject({
+      price: null,
+      costPicodollars: null,
+      payer: 'tenant',
+      usage: { input: 100, output: 50 },
+    });
+  });
+
+  test.each(['answered', 'failed', 'broken-off', 'cancelled'] as const)(
+    'the tenant’s own provider, %s: recorded, and it costs nothing here',
+    (outcome) => {
+      const own = { provider: { id: 'team/own', isPlatform: false } };
+      expect(written({ ...own, outcome })).toMatchObject({
+        payer: 'own-key',
+        costPicodollars: 0,
+        usage: { input: 100 },
+      });
+      expect(written({ ...own, outcome, entry: { price: null } })).toMatchObject({ costPicodollars: 0 });
+    },
+  );
+
+  test.each<[string, Differing]>([
+    ['the platform’s provider in the tenant’s namespace', { provider: { id: 'team/p', isPlatform: true } }],
+    ['another tenant’s provider', { provider: { id: 'other/p', isPlatform: false } }],
+  ])('%s is not the tenant’s own', (_, more) => {
+    expect(written(more)).toMatchObject({ payer: 'tenant', costPicodollars: 200_000_000 });
+  });
+});
+
+test('what is not known is left out', () => {
+  const record = written({ status: undefined, failure: undefined, firstContentMs: undefined });
+  for (const name of ['status', 'failure', 'firstContentMs', 'providerKey', 'owner', 'metadata']) {
+    expect(record).not.toHaveProperty(name);
+  }
+});
+
+test('each attempt of a request has an id of its own', () => {
+  expect([1, 2, 3].map((number) => written({ number }).id)).toEqual(['req_1.1', 'req_1.2', 'req_1.3']);
+});

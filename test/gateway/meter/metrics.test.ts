@@ -1,0 +1,255 @@
+// What does a scrape of a gateway show, and is that what happened?
+
+import { readFile } from 'node:fs/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { HotCounter, HotHistogram, Registry } from '../../../gateway/meter/hot-metrics.ts';
+import { Metrics } from '../../../gateway/meter/metrics.ts';
+import { type Family, parseExposition, type Sample } from './exposition.ts';
+import { makeRecord } from './make-facts.ts';
+
+const makeMetrics = () => new Metrics({ tableGeneration: () => 7, requestsInFlight: () => 3 });
+
+const familiesOf = async ({ registry }: { registry: Registry }): Promise<readonly Family[]> =>
+  parseExposition(await registry.metrics());
+
+async function samplesOf(source: { registry: Registry }, name: string): Promise<readonly Sample[]> {
+  const family = (await familiesOf(source)).find((other) => other.name === name);
+  if (!family) throw new Error(`no metric ${name}`);
+  return family.samples;
+}
+
+const request = {
+  endpoint: '/chat/completions',
+  model: 'm',
+  status: 200,
+  durationMs: 50,
+  firstContentMs: 15,
+};
+
+describe('a counter', () => {
+  test('has for every combination of labels the sum of what was added', async () => {
+    const label = fc.constantFrom('a', 'b', '', 'a"b', 'a\\b', 'a\nb', '\n', 'é😀', '{},=');
+    const step = fc.tuple(fc.nat({ max: 1_000_000 }), label, label);
+    await fc.assert(
+      fc.asyncProperty(fc.array(step), async (steps) => {
+        const registry = new Registry();
+        const counter = new HotCounter(registry, { name: 'c_total', help: 'h', labels: ['x', 'y'] });
+        const sums = new Map<string, number>();
+        for (const [count, x, y] of steps) {
+          counter.add(count, x, y);
+          const key = JSON.stringify({ x, y });
+          sums.set(key, (sums.get(key) ?? 0) + count);
+        }
+        const shown = (await samplesOf({ registry }, 'c_total')).map(({ labels, value }) => [
+          JSON.stringify({ x: labels.x, y: labels.y }),
+          value,
+        ]);
+        expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(sums));
+        expect(shown).toHaveLength(sums.size);
+      }),
+      { seed: 17, numRuns: 200 },
+    );
+  });
+});
+
+describe('a histogram', () => {
+  test('has cumulative buckets, a sum and a count that fit the values', async () => {
+    const bounds = [0.1, 1, 10];
+    const value = fc.oneof(fc.constantFrom(0, 0.1, 1, 10, 10.5), fc.double({ min: 0, max: 20, noNaN: true }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(value, { minLength: 1 }), async (values) => {
+        const registry = new Registry();
+        const histogram = new HotHistogram(registry, { name: 'h', help: 'h', labels: ['x'], bounds });
+        for (const observed of values) histogram.observe(observed, 'a');
+        const samples = await samplesOf({ registry }, 'h');
+        const below = (bound: number): number => values.filter((observed) => observed <= bound).length;
+        expect(samples.slice(0, -2)).toEqual([
+          ...bounds.map((le) => ({ name: 'h_bucket', labels: { x: 'a', le: String(le) }, value: below(le) })),
+          { name: 'h_bucket', labels: { x: 'a', le: '+Inf' }, value: values.length },
+        ]);
+        expect(samples.at(-2)?.value).toBeCloseTo(
+          values.reduce((sum, observed) => sum + observed, 0),
+          6,
+        );
+        expect(samples.at(-1)).toEqual({ name: 'h_count', labels: { x: 'a' }, value: values.length });
+      }),
+      { seed: 19, numRuns: 200 },
+    );
+  });
+
+  test('keeps series with different labels apart', async () => {
+    const registry = new Registry();
+    const histogram = new HotHistogram(registry, { name: 'h', help: 'h', labels: ['x', 'y'], bounds: [1] });
+    histogram.observe(0.5, 'a', 'b\nc');
+    histogram.observe(5, 'a\nb', 'c');
+    const samples = await samplesOf({ registry }, 'h');
+    expect(samples.filter(({ name }) => name === 'h_count').map(({ value }) => value)).toEqual([1, 1]);
+  });
+});
+
+describe('the metrics of a gateway', () => {
+  test('count requests, and measure them in seconds', async () => {
+    const metrics = makeMetrics();
+    metrics.onRequest(request);
+    metrics.onRequest({ ...request, durationMs: 150 });
+    metrics.onRequest({ ...request, status: 499, firstContentMs: undefined });
+    expect(await samplesOf(metrics, 'penstock_requests_total')).toEqual([
+      {
+        name: 'penstock_requests_total',
+        labels: { endpoint: '/chat/completions', model: 'm', status: '200' },
+        value: 2,
+      },
+      {
+        name: 'penstock_requests_total',
+        labels: { endpoint: '/chat/completions', model: 'm', status: '499' },
+        value: 1,
+      },
+    ]);
+    const durations = await samplesOf(metrics, 'penstock_request_duration_seconds');
+    expect(durations.find(({ labels }) => labels.le === '0.08')?.value).toBe(2);
+    expect(durations.at(-2)?.value).toBeCloseTo(0.25, 9);
+    expect(durations.at(-1)?.value).toBe(3);
+    const firsts = await samplesOf(metrics, 'penstock_time_to_first_token_seconds');
+    expect(firsts.at(-1)?.value).toBe(2);
+    expect(firsts.find(({ labels }) => labels.le === '0.02')?.value).toBe(2);
+  });
+
+  test('count attempts and tokens, and no series for kinds that were not used', async () => {
+    const metrics = makeMetrics();
+    const usage = { input: 10, cachedInput: 4, cacheWrite: 3, output: 5, reasoning: 2 };
+    metrics.onAttempt(makeRecord({ usage }), 'm');
+    metrics.onAttempt(makeRecord({ usage: { ...usage, cachedInput: 0, cacheWrite: 0, reasoning: 0 } }), 'm');
+    metrics.onAttempt(makeRecord({ usage, outcome: 'failed', failure: 'timeout' }), 'other');
+    const tokens = (await samplesOf(metrics, 'penstock_tokens_total')).map(({ labels, value }) => [
+      `${labels.model} ${labels.provider} ${labels.kind}`,
+      value,
+    ]);
+    expect(Object.fromEntries(tokens)).toEqual({
+      'm platform/p input': 20,
+      'm platform/p cached_input': 4,
+      'm platform/p cache_write': 3,
+      'm platform/p output': 10,
+      'm platform/p reasoning': 2,
+      'other platform/p input': 10,
+      'other platform/p cached_input': 4,
+      'other platform/p cache_write': 3,
+      'other platform/p output': 5,
+      'other platform/p reasoning': 2,
+    });
+    const attempts = (await samplesOf(metrics, 'penstock_attempts_total')).map(({ labels, value }) => [
+      ...[labels.provider, labels.upstream_model, labels.outcome, labels.failure],
+      value,
+    ]);
+    expect(attempts).toEqual([
+      ['platform/p', 'upstream-0', 'answered', '', 2],
+      ['platform/p', 'upstream-0', 'failed', 'timeout', 1],
+    ]);
+  });
+
+  test('show alarms as zero before they ever ring, and count them', async () => {
+    const metrics = makeMetrics();
+    const alarms = [
+      ['penstock_authentication_failures_total', () => metrics.onAuthenticationFailure(), 1],
+      ['penstock_tables_refused_total', () => metrics.onTableRefused(), 1],
+      ['penstock_ledger_records_dropped_total', () => metrics.onLedgerDropped(5), 5],
+    ] as const;
+    for (const [name, ring, by] of alarms) {
+      expect(await samplesOf(metrics, name)).toEqual([{ name, labels: {}, value: 0 }]);
+      ring();
+      ring();
+      expect(await samplesOf(metrics, name)).toEqual([{ name, labels: {}, value: 2 * by }]);
+    }
+  });
+
+  test('ask the process when they are read', async () => {
+    const readings = { generation: 0, open: 0 };
+    const metrics = new Metrics({
+      tableGeneration: () => readings.generation,
+      requestsInFlight: () => readings.open,
+    });
+    for (const value of [0, 5, 2]) {
+      Object.assign(readings, { generation: value, open: value + 1 });
+      expect((await samplesOf(metrics, 'penstock_table_generation'))[0]?.value).toBe(value);
+      expect((await samplesOf(metrics, 'penstock_requests_in_flight'))[0]?.value).toBe(value + 1);
+    }
+  });
+
+  test('of two gateways in one process do not mix', async () => {
+    const [one, other] = [makeMetrics(), makeMetrics()];
+    one.onRequest(request);
+    expect(await samplesOf(one, 'penstock_requests_total')).toHaveLength(1);
+    expect(await samplesOf(other, 'penstock_requests_total')).toEqual([]);
+  });
+
+  // A label that a caller can fill would let one key with a loop take the memory of the pod, and of Prometheus.
+  test('grow no series with what callers send', async () => {
+    const metrics = makeMetrics();
+    const ours = async (): Promise<number> =>
+      (await familiesOf(metrics))
+        .filter(({ name }) => name.startsWith('penstock_'))
+        .reduce((sum, { samples }) => sum + samples.length, 0);
+    const attempt = (word: string): void =>
+      metrics.onAttempt(
+        makeRecord({
+          requestId: word,
+          model: word,
+          key: { id: `team/${word}`, metadata: { word }, owner: { name: word } },
+          requestBytes: word.length,
+        }),
+        'm',
+      );
+    attempt('first');
+    metrics.onRequest(request);
+    const before = await ours();
+    for (let index = 0; index < 200; index++) {
+      attempt(`caller-${index}`);
+      metrics.onRequest({ ...request, durationMs: index, firstContentMs: index });
+    }
+    expect(await ours()).toBe(before);
+    expect(await metrics.registry.metrics()).not.toContain('caller-');
+  });
+});
+
+describe('docs/metrics.md', () => {
+  interface Row {
+    readonly name: string;
+    readonly type: string;
+    readonly labels: readonly string[];
+  }
+
+  async function documented(): Promise<Row[]> {
+    const page = await readFile(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
+    const section = page.split('\n## Gateway\n')[1]?.split('\n## ')[0] ?? '';
+    return [...section.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \| [A-Z][^|]{20,} \|$/gm)].map(
+      ([, name = '', type = '', labels = '']) => ({
+        name,
+        type,
+        labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label).toSorted(),
+      }),
+    );
+  }
+
+  test('has a row for every metric of the gateway, with its type and labels, and no other', async () => {
+    const metrics = makeMetrics();
+    metrics.onRequest(request);
+    metrics.onAttempt(makeRecord(), 'm');
+    const exported = (await familiesOf(metrics))
+      .filter(({ name }) => name.startsWith('penstock_'))
+      .map(({ name, type, samples }) => ({
+        name,
+        type,
+        labels: Object.keys(samples[0]?.labels ?? {})
+          .filter((label) => label !== 'le')
+          .toSorted(),
+      }));
+    const byName = (a: Row, b: Row): number => a.name.localeCompare(b.name);
+    expect((await documented()).toSorted(byName)).toEqual(exported.toSorted(byName));
+  });
+
+  test('tells of all others by how their names begin', async () => {
+    const others = (await familiesOf(makeMetrics())).filter(({ name }) => !name.startsWith('penstock_'));
+    expect(others.length).toBeGreaterThan(0);
+    for (const { name } of others) expect(name).toMatch(/^(process|nodejs)_/);
+  });
+});

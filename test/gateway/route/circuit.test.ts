@@ -1,0 +1,58 @@
+// Closed, open, half-open: when may an upstream be tried?
+
+import { expect, test } from 'vitest';
+import {
+  type Circuit,
+  type CircuitLimits,
+  closedCircuit,
+  mayTry,
+  onFailure,
+  onTried,
+} from '../../../gateway/route/circuit.ts';
+
+const limits: CircuitLimits = { consecutiveFailures: 5, openForMs: 5_000, maxOpenMs: 25_000 };
+
+function failed(times: number, nowMs: number, from: Circuit = closedCircuit): Circuit {
+  return Array.from({ length: times }).reduce<Circuit>((circuit) => onFailure(circuit, limits, nowMs), from);
+}
+
+test('four failures are borne, the fifth opens it', () => {
+  expect(mayTry(failed(4, 0), 0)).toBe(true);
+  expect(mayTry(failed(5, 0), 0)).toBe(false);
+});
+
+test('it is open for five seconds, then one trial goes through at a time', () => {
+  const open = failed(5, 0);
+  expect([mayTry(open, 4_999), mayTry(open, 5_000)]).toEqual([false, true]);
+  expect(mayTry(onTried(open, 5_000), 5_000)).toBe(false);
+});
+
+test('each failed trial doubles the time, up to 25 seconds', () => {
+  let circuit = failed(5, 0);
+  const openTimes: number[] = [];
+  for (let n = 0; n < 5; n++) {
+    const nowMs = circuit.openUntilMs;
+    circuit = onFailure(onTried(circuit, nowMs), limits, nowMs);
+    openTimes.push(circuit.openUntilMs - nowMs);
+  }
+  expect(openTimes).toEqual([10_000, 20_000, 25_000, 25_000, 25_000]);
+});
+
+test('requests that were under way when it opened do not open it for longer', () => {
+  expect(failed(20, 100).openUntilMs).toBe(failed(5, 100).openUntilMs);
+});
+
+test('a trial that never reports is given up after a minute', () => {
+  const tried = onTried(failed(5, 0), 5_000);
+  expect([mayTry(tried, 65_000), mayTry(tried, 65_001)]).toEqual([false, true]);
+});
+
+test('a closed circuit counts no trials', () => {
+  expect(onTried(failed(4, 0), 9)).toEqual(failed(4, 0));
+});
+
+test('without a number of failures it never opens', () => {
+  let circuit = closedCircuit;
+  for (let n = 0; n < 100; n++) circuit = onFailure(circuit, { ...limits, consecutiveFailures: 0 }, n);
+  expect(mayTry(circuit, 0)).toBe(true);
+});

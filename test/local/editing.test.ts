@@ -1,0 +1,366 @@
+// An edit of a manifest is live at once; a bad one is told with file, line and field, and changes nothing.
+
+import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { copyQuickstart, describeModels, type LocalRig, type RigOptions, startLocalRig } from './rig.ts';
+
+let rig: LocalRig | undefined;
+
+afterEach(async () => {
+  await rig?.close();
+  rig = undefined;
+});
+
+async function start(options?: RigOptions): Promise<LocalRig> {
+  rig = await startLocalRig(options);
+  return rig;
+}
+
+/** Far above what it takes: only a hang or a poll would reach it. */
+const liveWithinMs = 1_000;
+
+describe('a good edit', () => {
+  test('is live within a second: the new model id answers, the old one is not known any more', async () => {
+    const local = await start();
+    expect((await local.ask('penstock/small')).status).toBe(200);
+    const editedAtMs = performance.now();
+    await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
+    expect(await local.next(/^Live/)).toBe('Live: generation 2, 2 models.');
+    expect(performance.now() - editedAtMs).toBeLessThan(liveWithinMs);
+    expect((await local.ask('penstock/tiny')).status).toBe(200);
+    expect((await local.ask('penstock/small')).status).toBe(404);
+  });
+
+  test('that moves a target sends the next request there', async () => {
+    const local = await start();
+    await local.edit('routes.yaml', 'upstreamModel: sim-small', 'upstreamModel: sim-moved');
+    await local.next(/^Live/);
+    expect((await local.ask('penstock/small')).text).toContain('sim-moved');
+  });
+
+  test('that takes a route out of a file takes its model away', async () => {
+    const local = await start();
+    await local.edit('routes.yaml', /^---[\s\S]*$/m, '');
+    expect(await local.next(/^Live/)).toBe('Live: generation 2, 1 models.');
+    expect(await local.models()).toEqual(['penstock/small']);
+    expect((await local.ask('penstock/failover')).status).toBe(404);
+  });
+
+  test('that deletes the file of the keys ends them, and putting it back gives the same key', async () => {
+    const local = await start();
+    const path = join(local.manifests, 'key.yaml');
+    await rename(path, `${path}.away`);
+    await local.next(/^Live/);
+    expect((await local.ask('penstock/small')).status).toBe(401);
+    await rename(`${path}.away`, path);
+    await local.next(/^Live/);
+    expect((await local.ask('penstock/small')).status).toBe(200);
+  });
+
+  test('of nothing but a comment says nothing and changes nothing', async () => {
+    const local = await start();
+    await local.edit('routes.yaml', /^/, '# A comment\n');
+    await local.edit('key.yaml', 'displayName: Quickstart', 'displayName: Renamed');
+    await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
+    expect(await local.next(/./)).toBe('Live: generation 2, 2 models.');
+  });
+});
+
+describe('what kubectl apply takes', () => {
+  const route = (name: string) => `
+apiVersion: penstock.dev/v1alpha1
+kind: ModelRoute
+metadata: { name: ${name}, namespace: default }
+spec:
+  model: penstock/${name}
+  targets: [{ name: main, providerRef: { name: first }, upstreamModel: sim-small }]
+`;
+  const asItem = (yaml: string) => yaml.trim().replaceAll('\n', '\n    ');
+
+  test.each([
+    ['a v1 List', 'list.yaml', `apiVersion: v1\nkind: List\nitems:\n  - ${asItem(route('added'))}\n`],
+    [
+      'a list of one kind',
+      'list.yml',
+      `apiVersion: penstock.dev/v1alpha1\nkind: ModelRouteList\nitems:\n  - ${asItem(route('added'))}\n`,
+    ],
+    [
+      'anchors, aliases and merge keys',
+      'anchors.yaml',
+      route('added').replace(
+        'targets: [{ name: main, providerRef: { name: first }, upstreamModel: sim-small }]',
+        'targets:\n    - &main { name: main, providerRef: { name: first }, upstreamModel: sim-small }\n' +
+          '    - { <<: *main, name: again, priority: 1 }',
+      ),
+    ],
+    [
+      'JSON',
+      'route.json',
+      JSON.stringify({
+        apiVersion: 'penstock.dev/v1alpha1',
+        kind: 'ModelRoute',
+        metadata: { name: 'added' },
+        spec: {
+          model: 'penstock/added',
+          targets: [{ name: 'main', providerRef: { name: 'first' }, upstreamModel: 'sim-small' }],
+        },
+      }),
+    ],
+    ['an empty document between others', 'many.yaml', `---\n# nothing\n---\n${route('added')}---\n`],
+    [
+      'an object as kubectl get prints it',
+      'exported.yaml',
+      route('added').replace(
+        'namespace: default }',
+        'namespace: default, uid: a, resourceVersion: "7", generation: 3, creationTimestamp: null, managedFields: [] }\n' +
+          'status: { conditions: [] }',
+      ),
+    ],
+  ])('%s is taken', async (_what, name, content) => {
+    const local = await start();
+    await local.write(name, content);
+    expect(await local.next(/./)).toBe('Live: generation 2, 3 models.');
+    expect((await local.ask('penstock/added')).status).toBe(200);
+  });
+
+  test('objects that are not ours are left aside with a note, told once, and hold nothing back', async () => {
+    const local = await start();
+    const foreign = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: settings }\ndata: { a: b }\n';
+    await local.write('other.yaml', `${foreign}---\n${route('added')}`);
+    expect(await local.next(/./)).toBe(
+      "note     other.yaml:2: ConfigMap default/settings: ConfigMap of apiVersion 'v1' is left aside; " +
+        'local mode has no use for it',
+    );
+    expect(await local.next(/./)).toBe('Live: generation 2, 3 models.');
+    await local.write('other.yaml', `${foreign}---\n${route('again')}`);
+    expect(await local.next(/./)).toBe('Live: generation 3, 3 models.');
+  });
+
+  test('locks and half-written copies of editors are no manifests', async () => {
+    const local = await start();
+    await local.write('.#routes.yaml', 'not: [ yaml');
+    await local.write('routes.yaml~', 'not: [ yaml');
+    await mkdir(join(local.manifests, 'folder.yaml'));
+    await local.write('added.yaml', route('added'));
+    expect(await local.next(/./)).toBe('Live: generation 2, 3 models.');
+  });
+
+  test('a namespace that is only used is there, and sees what is shared with all', async () => {
+    const local = await start();
+    await local.write(
+      'team.yaml',
+      'apiVersion: penstock.dev/v1alpha1\nkind: ApiKey\nmetadata: { name: bot, namespace: team-a }\nspec: {}\n',
+    );
+    await local.next(/^Live/);
+    expect(await local.models(local.key)).toEqual(['penstock/failover', 'penstock/small']);
+  });
+});
+
+describe('a bad edit', () => {
+  const secretKey = 'sk-must-not-be-printed';
+
+  test.each<[string, (local: LocalRig) => Promise<void>, RegExp]>([
+    [
+      'a misspelt field',
+      (local) => local.edit('routes.yaml', 'upstreamModel: sim-spare', 'upstreamModl: sim-spare'),
+      /^problem {2}routes\.yaml:24: ModelRoute default\/small: spec\.targets\[1\]\.upstreamModel: is required.*did you mean upstreamModel\?$/,
+    ],
+    [
+      'a value of the wrong type',
+      (local) => local.edit('routes.yaml', 'contextLength: 128000', 'contextLength: many'),
+      /^problem {2}routes\.yaml:14: ModelRoute default\/small: spec\.contextLength: must be a.*number/,
+    ],
+    [
+      'a field that does not act yet',
+      (local) => local.edit('key.yaml', '  owner:', '  limits: { requestsPerMinute: 5 }\n  owner:'),
+      /^problem {2}key\.yaml:\d+: ApiKey default\/quickstart: .*limits/,
+    ],
+    [
+      'a target whose Provider is not there',
+      (local) => local.edit('routes.yaml', 'providerRef: { name: second }', 'providerRef: { name: third }'),
+      /^problem {2}routes\.yaml:\d+: ModelRoute default\/small: .*third/,
+    ],
+    [
+      'YAML that cannot be read',
+      (local) => local.edit('key.yaml', 'owner: { name: You }', 'owner: { name: You'),
+      /^problem {2}key\.yaml:\d+:\d+: /,
+    ],
+    [
+      'an alias without its anchor',
+      (local) => local.edit('key.yaml', 'owner: { name: You }', 'owner: *nobody'),
+      /^problem {2}key\.yaml:\d+.*nobody/,
+    ],
+    [
+      'aliases that would fill the memory',
+      (local) => {
+        const layers = Array.from(
+          { length: 12 },
+          (_, at) => `a${at + 1}: &a${at + 1} [${Array(9).fill(`*a${at}`).join(', ')}]`,
+        );
+        return local.write('bomb.yaml', `a0: &a0 [x]\n${layers.join('\n')}\n`);
+      },
+      /^problem {2}bomb\.yaml:1: .*alias/,
+    ],
+    [
+      'what is no Kubernetes object',
+      (local) => local.write('list.yaml', '- one\n- two\n'),
+      /^problem {2}list\.yaml:1: not a Kubernetes object; it needs apiVersion, kind and metadata\.name$/,
+    ],
+    [
+      'the same object twice',
+      (local) =>
+        local.write(
+          'twice.yaml',
+          'apiVersion: penstock.dev/v1alpha1\nkind: ApiKey\nmetadata:\n  name: quickstart\nspec: {}\n',
+        ),
+      /^problem {2}twice\.yaml:4: ApiKey default\/quickstart: stands at key\.yaml:3 already; give one of the two another name$/,
+    ],
+    [
+      'a version that is not there',
+      (local) => local.edit('key.yaml', 'penstock.dev/v1alpha1', 'penstock.dev/v2'),
+      /^problem {2}key\.yaml:3: .*apiVersion 'penstock\.dev\/v2' is not read here; write penstock\.dev\/v1alpha1$/,
+    ],
+    [
+      'a misspelt group',
+      (local) => local.edit('key.yaml', 'penstock.dev/v1alpha1', 'penstok.dev/v1alpha1'),
+      /^problem {2}key\.yaml:3: .*apiVersion 'penstok\.dev\/v1alpha1' is not read here/,
+    ],
+    [
+      'a kind that is not there',
+      (local) => local.edit('key.yaml', 'kind: ApiKey', 'kind: ApiKeys'),
+      /^problem {2}key\.yaml:4: .*the kinds are Provider, ModelRoute, ApiKey$/,
+    ],
+    [
+      'a label that YAML does not read as a string',
+      (local) => local.edit('provider.yaml', 'provider-credential: "true"', 'provider-credential: true'),
+      /^problem {2}provider\.yaml:9: Secret default\/simulator-keys: metadata\.labels\.penstock\.dev\/provider-credential: must be a string; put it in quotes$/,
+    ],
+    [
+      'a Secret whose data is not base64',
+      (local) => local.edit('provider.yaml', 'stringData:', `data:\n  third: ${secretKey}\nstringData:`),
+      /^problem {2}provider\.yaml:13: Secret default\/simulator-keys: data\.third: must be base64/,
+    ],
+    [
+      'a Secret that does not parse',
+      (local) => local.edit('provider.yaml', 'first: sk-simulator-first', `first: "${secretKey}`),
+      /^problem {2}provider\.yaml:\d+:\d+: /,
+    ],
+    [
+      'a Provider whose Secret is gone',
+      (local) => local.edit('provider.yaml', 'name: simulator-keys\n', 'name: other-keys\n'),
+      /^problem {2}provider\.yaml:\d+: Provider default\/first: .*simulator-keys/,
+    ],
+    [
+      'an address that may not be reached',
+      (local) => local.edit('provider.yaml', /baseURL: http:\S+/, 'baseURL: http://169.254.169.254/v1'),
+      /^problem {2}provider\.yaml:25: Provider default\/first: spec\.baseURL/,
+    ],
+    [
+      'a model id that another route holds',
+      (local) => local.edit('routes.yaml', 'model: penstock/failover', 'model: penstock/small'),
+      /^problem {2}routes\.yaml:\d+: ModelRoute default\/\w+: the model id "penstock\/small" is held by/,
+    ],
+  ])('%s is told, and the last good table serves; the next good edit is live', async (_what, spoil, told) => {
+    const local = await start();
+    await spoil(local);
+    const problem = await local.next(/^problem/);
+    expect(problem).toMatch(told);
+    await local.next(/^Not taken: the last good manifests go on serving\.$/);
+    expect((await local.ask('penstock/small')).status).toBe(200);
+    expect((await local.ask('penstock/failover')).attempts).toBe('2');
+    expect(local.printed.join('\n')).not.toContain(secretKey);
+
+    await Promise.all(
+      ['bomb', 'list', 'twice'].map((name) => rm(join(local.manifests, `${name}.yaml`), { force: true })),
+    );
+    await copyQuickstart(local, local.upstream.port);
+    await local.next(/^(As before|Live)/);
+    await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
+    await local.next(/^Live/);
+    expect((await local.ask('penstock/tiny')).status).toBe(200);
+  });
+});
+
+describe('what is wrong from the start', () => {
+  const wrong = `apiVersion: penstock.dev/v1alpha1
+kind: ModelRoute
+metadata: { name: wrong }
+spec:
+  model: penstock/wrong
+  targets: []
+`;
+
+  test('is left out alone, does not hold later edits back, and may move to another line', async () => {
+    const local = await start({
+      async prepare(folders, upstream) {
+        await copyQuickstart(folders, upstream.port);
+        await folders.write('wrong.yaml', wrong);
+      },
+    });
+    expect(local.printed[0]).toMatch(
+      /^problem {2}wrong\.yaml:6: ModelRoute default\/wrong: spec\.targets: must have at least 1 entries$/,
+    );
+    expect((await local.ask('penstock/small')).status).toBe(200);
+    await local.write('wrong.yaml', `# Moved\n\n${wrong}`);
+    await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
+    expect(await local.next(/^problem|^Not taken/)).toMatch(/^problem {2}wrong\.yaml:8: /);
+    expect(await local.next(/^Live|^Not taken/)).toBe('Live: generation 2, 2 models.');
+    expect((await local.ask('penstock/tiny')).status).toBe(200);
+  });
+});
+
+describe('the folder', () => {
+  test('may go and come back: the last good table serves meanwhile, and edits are seen again', async () => {
+    const local = await start();
+    await rename(local.manifests, `${local.manifests}-away`);
+    expect(await local.next(/^problem/)).toMatch(/^problem {2}The manifests folder '.*' does not exist; /);
+    expect((await local.ask('penstock/small')).status).toBe(200);
+    await mkdir(local.manifests);
+    await copyQuickstart(local, local.upstream.port);
+    await local.next(/^As before/);
+    await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
+    await local.next(/^Live/);
+    expect((await local.ask('penstock/tiny')).status).toBe(200);
+  });
+
+  test('may be empty at the start; what is put into it is served', async () => {
+    const local = await start({ prepare: () => Promise.resolve() });
+    expect(local.printed.join('\n')).toContain('the manifests need a Provider, a ModelRoute and an ApiKey');
+    expect(await local.models()).toEqual([]);
+    await copyQuickstart(local, local.upstream.port);
+    await local.next(/2 models\.$/);
+    expect(await local.models()).toEqual(['penstock/failover', 'penstock/small']);
+  });
+});
+
+describe('time', () => {
+  test('a model was created when its file was first read, and an edit makes it no younger', async () => {
+    const createdAt = Date.parse('2026-03-04T05:06:07Z') / 1000;
+    const local = await start({
+      async prepare(folders, upstream) {
+        await copyQuickstart(folders, upstream.port);
+        await utimes(join(folders.manifests, 'routes.yaml'), createdAt, createdAt);
+      },
+    });
+    await local.edit('routes.yaml', 'displayName: Small', 'displayName: Tiny');
+    await local.next(/^Live/);
+    expect((await stat(join(local.manifests, 'routes.yaml'))).mtimeMs).toBeGreaterThan(createdAt * 1000);
+    const models = await describeModels(local.url);
+    expect(models.map(({ created }) => created)).toEqual([createdAt, createdAt]);
+  });
+
+  test('a key that ends stops working at its time, and it is said before and after', async () => {
+    const local = await start();
+    const expiresAt = new Date(Date.now() + 1_500).toISOString();
+    await local.edit('key.yaml', 'spec:', `spec:\n  expiresAt: "${expiresAt}"`);
+    expect(await local.next(/^note/)).toContain(
+      `key.yaml:5: ApiKey default/quickstart: ends at ${expiresAt}`,
+    );
+    await local.next(/^Live/);
+    expect((await local.ask('penstock/small')).status).toBe(200);
+    expect(await local.next(/^note/)).toContain(`ApiKey default/quickstart: ended at ${expiresAt}`);
+    expect(await local.next(/^Live/)).toBe('Live: generation 3, 2 models.');
+    expect((await local.ask('penstock/small')).status).toBe(401);
+  });
+});
