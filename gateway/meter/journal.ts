@@ -6,6 +6,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
+import { LineQueue } from './line-queue.ts';
 
 export interface Journal {
   append(record: LedgerRecord): void;
@@ -46,7 +47,7 @@ class FileJournal implements Journal {
   private readonly clock: Clock;
   private readonly report: JournalReport;
   private file: FileHandle | undefined;
-  private waiting: LedgerRecord[] = [];
+  private readonly waiting = new LineQueue();
   private writing: Promise<void> | undefined;
   private hasTimer = false;
   private isClosed = false;
@@ -58,7 +59,7 @@ class FileJournal implements Journal {
   }
 
   append(record: LedgerRecord): void {
-    this.waiting.push(record);
+    this.waiting.add(JSON.stringify(record));
     this.writeIn(groupMs);
   }
 
@@ -74,8 +75,8 @@ class FileJournal implements Journal {
   async close(): Promise<void> {
     await this.flush();
     this.isClosed = true;
-    if (this.waiting.length > 0) this.report.dropped(this.waiting.length);
-    this.waiting = [];
+    const lost = this.waiting.keepLatest(0);
+    if (lost > 0) this.report.dropped(lost);
     await this.file?.close();
     this.file = undefined;
   }
@@ -90,27 +91,21 @@ class FileJournal implements Journal {
   }
 
   private async writeGroup(): Promise<void> {
-    const group = this.waiting;
-    if (group.length === 0) return;
-    this.waiting = [];
+    const group = this.waiting.take();
+    if (group.bytes.length === 0) return;
     try {
       this.file ??= await openAtLine(this.path);
-      await this.file.appendFile(`${group.map((record) => JSON.stringify(record)).join('\n')}\n`);
+      for (const bytes of group.bytes) await this.file.appendFile(bytes);
+      group.done();
     } catch (error) {
       this.report.failed(error instanceof Error ? error.message : String(error));
-      this.keep(group);
+      group.putBack();
+      const dropped = this.waiting.keepLatest(waitingMax);
+      if (dropped > 0) this.report.dropped(dropped);
       this.writeIn(retryMs);
-      // Opened anew, at the start of a line. What closing says of a broken file is no news.
       await this.file?.close().catch(() => {});
       this.file = undefined;
     }
-  }
-
-  private keep(group: readonly LedgerRecord[]): void {
-    const all = [...group, ...this.waiting];
-    const dropped = Math.max(0, all.length - waitingMax);
-    if (dropped > 0) this.report.dropped(dropped);
-    this.waiting = all.slice(dropped);
   }
 }
 
