@@ -106,10 +106,19 @@ function routeExchange({ random }: PipelineParts, exchange: Exchange): RoutedExc
   const { dialect, view, caller, body } = exchange;
   const facts = dialect.readRequest(body);
   const route = findModel(view, caller, facts.model, dialect.name);
-  const plan = selectTargets(route, (upstream) => canServe(dialect, upstream), random);
-  const isTranslated = plan.candidates.some((candidate) => candidate.dialect !== dialect.name);
-  const translation = isTranslated ? dialect.translate?.(body) : undefined;
-  return { ...exchange, facts, plan, translation };
+  const plan = selectTargets(route, dialect.name, (upstream) => canServe(dialect, upstream), random);
+  const isNative = (candidate: Candidate): boolean => candidate.dialect === dialect.name;
+  if (!dialect.translate || plan.candidates.every(isNative)) {
+    return { ...exchange, facts, plan, translation: undefined };
+  }
+  try {
+    return { ...exchange, facts, plan, translation: dialect.translate(body) };
+  } catch (error) {
+    // What cannot be carried to another dialect can still be served by targets that speak the caller's.
+    const candidates = plan.candidates.filter(isNative);
+    if (candidates.length === 0) throw error;
+    return { ...exchange, facts, plan: { ...plan, candidates }, translation: undefined };
+  }
 }
 
 /** The state of one request on its way. */

@@ -4,7 +4,7 @@
 import type { RoutingTable } from '../gateway/contract/routing-table.ts';
 import { type CompileResult, createCompiler } from '../operator/compile/compile.ts';
 import type { Condition, Verdict } from '../operator/compile/verdict.ts';
-import { findFieldPath } from './field-line.ts';
+import { findFieldPaths } from './field-line.ts';
 import { issueKeys } from './issue.ts';
 import type { KeyStore } from './key-store.ts';
 import { type Manifests, objectId, type Place, type Remark } from './manifests.ts';
@@ -133,6 +133,6 @@ function remarksOf(
   return [...messages].map((message) => {
     const text = `${subject}: ${message}`;
     if (place === undefined) return { id: text, text };
-    return { id: text, text, place: `${place.file}:${place.lineOf(findFieldPath(message))}` };
+    return { id: text, text, place: `${place.file}:${place.lineOf(...findFieldPaths(message))}` };
   });
 }

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { parseModelRoute } from '../operator/resources/model-route.ts';
 import { parseProvider } from '../operator/resources/provider.ts';
 import type { RawObject, SecretRecord } from '../operator/watch/snapshot.ts';
+import { countModels } from './count-models.ts';
 import { type Manifests, noManifests } from './manifests.ts';
 import { isOwnAddress } from './own-address.ts';
 import type { LocalSettings } from './settings.ts';
@@ -112,7 +113,7 @@ async function readVendor(vendor: Vendor, ownPort: number): Promise<VendorResult
   const routes = drafts.filter((route) => parseModelRoute(route).ok);
   const left = drafts.length - routes.length;
   const note =
-    `${name}: ${routes.length} models of ${host} as ${name}/…` +
+    `${name}: ${countModels(routes.length)} of ${host} as ${name}/…` +
     (left === 0 ? '' : ` (${left} left out: their names do not fit a model id)`);
   return {
     note,

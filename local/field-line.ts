@@ -2,27 +2,24 @@
 
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node } from 'yaml';
 
-/** The first field path that a message names, such as `spec.targets[1].providerRef.name`. */
-export function findFieldPath(message: string): string | undefined {
-  return /\b(?:spec|metadata)(?:\.[\w-]+|\[[^\]\s]+\])+/.exec(message)?.[0];
+/** The field paths that a message names, such as `spec.targets[1].providerRef.name`. */
+export function findFieldPaths(message: string): string[] {
+  return message.match(/\b(?:spec|metadata)(?:\.[\w-]+|\[[^\]\s]+\])+/g) ?? [];
 }
 
-/** Offset of the field, or of the deepest thing around it that is there. */
-export function offsetOfField(document: Document, root: Node, fieldPath: string): number {
-  let at: Node | undefined = root;
-  let offset = startOf(root);
-  for (const part of partsOf(fieldPath)) {
-    const step: Step | undefined = stepInto(document, at, part);
-    if (step === undefined) break;
-    offset = step.offset;
-    at = step.value;
-  }
-  return offset;
+/**
+ * Offset of the first of the fields that is there: where one is missing and one is misspelt, that is the
+ * misspelt one. Without any, of the deepest thing around the first.
+ */
+export function offsetOfField(document: Document, root: Node, fieldPaths: readonly string[]): number {
+  const found = fieldPaths.map((path) => follow(document, root, partsOf(path)));
+  return (found.find(({ isWhole }) => isWhole) ?? found[0])?.offset ?? startOf(root);
 }
 
-interface Step {
+interface Found {
   readonly offset: number;
-  readonly value: Node | undefined;
+  /** False where the path leads further than the document. */
+  readonly isWhole: boolean;
 }
 
 /** `spec.targets[1].name` as `spec`, `targets`, `1`, `name`. */
@@ -30,19 +27,47 @@ function partsOf(fieldPath: string): string[] {
   return fieldPath.split(/[.[\]]+/).filter((part) => part !== '');
 }
 
-function stepInto(document: Document, node: Node | undefined, part: string): Step | undefined {
-  const inner = isAlias(node) ? node.resolve(document) : node;
-  if (isMap(inner)) {
-    const pair = inner.items.find(({ key }) => isScalar(key) && String(key.value) === part);
-    if (pair === undefined || !isNode(pair.key)) return undefined;
-    return { offset: startOf(pair.key), value: isNode(pair.value) ? pair.value : undefined };
+function follow(document: Document, root: Node, parts: readonly string[]): Found {
+  let offset = startOf(root);
+  let node: Node | undefined = root;
+  for (let left = parts; left.length > 0; ) {
+    const step: Step | undefined = stepInto(isAlias(node) ? node.resolve(document) : node, left);
+    if (step === undefined) return { offset, isWhole: false };
+    ({ offset, node } = step);
+    left = left.slice(step.parts);
   }
-  if (!isSeq(inner)) return undefined;
+  return { offset, isWhole: true };
+}
+
+interface Step {
+  readonly offset: number;
+  readonly node: Node | undefined;
+  /** How many parts of the path it took. */
+  readonly parts: number;
+}
+
+function stepInto(node: Node | undefined, parts: readonly string[]): Step | undefined {
+  if (isMap(node)) {
+    for (const { key, value } of node.items) {
+      const taken = isScalar(key) ? partsTaken(String(key.value), parts) : 0;
+      if (taken === 0 || !isNode(key)) continue;
+      return { offset: startOf(key), node: isNode(value) ? value : undefined, parts: taken };
+    }
+    return undefined;
+  }
+  if (!isSeq(node)) return undefined;
+  const [part = ''] = parts;
   // Lists are spoken of by index, and by name where their entries have one: `spec.auth.keys[eu-1]`.
   const item = /^\d+$/.test(part)
-    ? inner.items[Number(part)]
-    : inner.items.find((entry) => isMap(entry) && entry.get('name') === part);
-  return isNode(item) ? { offset: startOf(item), value: item } : undefined;
+    ? node.items[Number(part)]
+    : node.items.find((entry) => isMap(entry) && entry.get('name') === part);
+  return isNode(item) ? { offset: startOf(item), node: item, parts: 1 } : undefined;
+}
+
+/** Names of labels have dots in them, so one name may be several parts. */
+function partsTaken(name: string, parts: readonly string[]): number {
+  const count = name.split('.').length;
+  return parts.slice(0, count).join('.') === name ? count : 0;
 }
 
 function startOf(node: Node): number {

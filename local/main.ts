@@ -1,13 +1,12 @@
 // Local mode: `npm start`. Settings, everything in one process, a clean end on Ctrl-C. Wiring only.
 
 import closeWithGrace from 'close-with-grace';
+import { createPressCounter } from './count-presses.ts';
 import { explainStart } from './explain-start.ts';
 import { readSettings } from './settings.ts';
 import { type RunningLocal, startLocal } from './start.ts';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** A terminal sends Ctrl-C to every process, and npm passes its own on: one press, two signals. */
-const samePressMs = 250;
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
@@ -15,11 +14,12 @@ const print = (line: string): void => {
 
 try {
   const settings = readSettings();
-  try {
-    endOnSignal(await startLocal(settings, print));
-  } catch (error) {
+  const starting = startLocal(settings, print).catch((error: unknown) => {
     throw new Error(explainStart(error, settings), { cause: error });
-  }
+  });
+  // Before it has started: whoever reads the last line of the welcome may be quick.
+  endOnSignal(starting);
+  await starting;
 } catch (error) {
   print(`Penstock could not start: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
@@ -28,23 +28,25 @@ try {
 }
 
 /** The first press lets running streams end for a moment, the second breaks them off, the third waits for nothing. */
-function endOnSignal(local: RunningLocal): void {
+function endOnSignal(starting: Promise<RunningLocal>): void {
   // It ends the process at a second signal, whatever is under way; so the signals are counted here.
   const closer = closeWithGrace({ delay: false, skip: [...signals] }, async ({ err }) => {
     if (err) print(`Penstock failed: ${err.stack}`);
+    const local = await starting;
     await local.close();
   });
-  let presses = 0;
-  let pressedAtMs = Number.NEGATIVE_INFINITY;
+  const countPresses = createPressCounter();
+  let handled = 0;
   const onSignal = (): void => {
-    if (performance.now() - pressedAtMs < samePressMs) return;
-    pressedAtMs = performance.now();
-    presses++;
+    const presses = countPresses(performance.now());
+    if (presses === handled) return;
+    handled = presses;
     if (presses === 1) {
       print('Ending; running streams have 3 s (Ctrl-C again: now).');
       closer.close();
-    } else if (presses === 2) local.gateway.hurry();
-    else process.exit(130);
+    } else if (presses === 2) {
+      void starting.then((local) => local.gateway.hurry());
+    } else process.exit(130);
   };
   for (const signal of signals) process.on(signal, onSignal);
 }

@@ -5,8 +5,8 @@ import type { NamespaceRecord, RawObject, SecretRecord } from '../operator/watch
 /** Where an object stands. */
 export interface Place {
   readonly file: string;
-  /** The line of a field such as `spec.targets[1].name`; of the object's beginning where there is none. */
-  lineOf(fieldPath?: string): number;
+  /** The line of the first field that is there, each such as `spec.targets[1].name`; else of what is around. */
+  lineOf(...fieldPaths: readonly string[]): number;
 }
 
 /** Something to tell: where, about which object, what and what to do. */

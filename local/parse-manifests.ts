@@ -235,12 +235,17 @@ function placeOf(file: ManifestFile, document: Document, root: Node, lines: Line
   return {
     file: file.name,
     // The range of a document begins at its separator; the first content stands at its node.
-    lineOf: (fieldPath = '') => lines.linePos(offsetOfField(document, root, fieldPath)).line,
+    lineOf: (...fieldPaths) => lines.linePos(offsetOfField(document, root, fieldPaths)).line,
   };
 }
 
 function itemPlace({ file, lineOf }: Place, index: number): Place {
-  return { file, lineOf: (fieldPath = '') => lineOf(`items[${index}].${fieldPath}`) };
+  const item = `items[${index}]`;
+  return {
+    file,
+    lineOf: (...fieldPaths) =>
+      fieldPaths.length === 0 ? lineOf(item) : lineOf(...fieldPaths.map((path) => `${item}.${path}`)),
+  };
 }
 
 function remarkOn({ kind, namespace, name, place }: Found, field: string, text: string): Remark {

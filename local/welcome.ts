@@ -1,5 +1,7 @@
 // What does the person at the terminal need to see? What runs, and something to paste.
 
+import { countModels } from './count-models.ts';
+
 export interface WelcomeFacts {
   /** Base URL for OpenAI clients. */
   readonly baseUrl: string;
@@ -18,7 +20,7 @@ export function describeWelcome(facts: WelcomeFacts): string {
   const { baseUrl, models, example } = facts;
   const shown = models.slice(0, modelsShownMax).join(', ');
   return `
-Penstock serves ${models.length} models on ${baseUrl}
+Penstock serves ${countModels(models.length)} on ${baseUrl}
   models     ${shown}${models.length > modelsShownMax ? ', …' : ''}
   key        ${example?.key ?? 'none that can call a model yet'}
   manifests  ${facts.manifestsFolder} (edit a file: it is live at once)

@@ -62,7 +62,7 @@ export const ledgerRecordSchema = z.object({
   /** True where the upstream gave no usage and the numbers are ours. */
   isEstimated: z.boolean(),
   price: priceSchema.nullable(),
-  /** Integer picodollars (1 USD = 10^12); null: unpriced. */
+  /** Integer picodollars (1 USD = 10^12); null: unpriced, or counts too absurd to make a sum of. */
   costPicodollars: z.int().min(0).nullable(),
   /**
    * Who pays: `tenant` for what was delivered, `platform` for attempts that failed before anything

@@ -205,7 +205,8 @@ export const tableContentSchema = z.object({
 export type TableContent = z.infer<typeof tableContentSchema>;
 
 export const routingTableSchema = tableContentSchema.extend({
-  format: z.literal(TABLE_FORMAT),
+  /** The format it was written in; a newer one may be readable still, see `minReader`. */
+  format: z.int().min(1),
   /** The oldest reader format that understands this table. */
   minReader: z.int().min(1),
   epoch: z.int().min(0),

@@ -78,7 +78,12 @@ function costOf({ target, outcome }: AttemptFacts, usage: Usage, isOwnKey: boole
   const { price } = target.entry;
   if (!price) return null;
   const hasDelivered = outcome === 'answered' || outcome === 'broken-off' || usage.output > 0;
-  return costPicodollars(usage, hasDelivered ? price : { ...price, perRequest: 0 });
+  try {
+    return costPicodollars(usage, hasDelivered ? price : { ...price, perRequest: 0 });
+  } catch {
+    // Counts that no model could have produced: the record shows them, and no wrong sum is made of them.
+    return null;
+  }
 }
 
 /**

@@ -1,7 +1,9 @@
 // Local mode inside the test: a manifests folder and a state folder of its own, free ports, and every
 // printed line to wait for.
 
+import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LocalSettings } from '../../local/settings.ts';
@@ -106,6 +108,21 @@ export async function startLocalRig(options: RigOptions = {}): Promise<LocalRig>
     models: (asKey) => listModels(url, asKey),
     close: () => parts.disposeAsync(),
   };
+}
+
+/** Ports that nobody listens on; all held at once, so that no two are the same. */
+export async function freePorts(count: number): Promise<[number, ...number[]]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  const ports = await Promise.all(
+    servers.map(async (server) => {
+      await once(server, 'listening');
+      const address = server.address();
+      return typeof address === 'object' && address !== null ? address.port : 0;
+    }),
+  );
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  const [first = 0, ...rest] = ports;
+  return [first, ...rest];
 }
 
 export function settingsFor(folders: Folders, more: Partial<LocalSettings> = {}): LocalSettings {

@@ -1,0 +1,152 @@
+// Is a running stream cut when the table changes or the process goes? Not before the grace is over; then it is told.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
+import { type FakeClock, makeFakeClock } from '../support/fake-clock.ts';
+import { openRaw, type RawAnswer } from '../support/raw-client.ts';
+import { startWall, type Wall } from '../support/wall.ts';
+import { ask, askOpen, dataOf, errorOf, lineOf, portOf, textOf, wallText } from './ask.ts';
+
+const acceptMs = 10_000;
+const graceMs = 8_000;
+
+let walls: Wall[];
+let clock: FakeClock;
+let rig: Rig;
+let mayGoOn: PromiseWithResolvers<void>;
+
+beforeEach(async () => {
+  mayGoOn = Promise.withResolvers();
+  walls = await Promise.all([startWall(), startWall()]);
+  clock = makeFakeClock();
+  rig = await startRig(tableFor(0), {
+    clock: { ...clock, wallMs: () => Date.now() },
+    drainAcceptMs: acceptMs,
+    drainGraceMs: graceMs,
+  });
+});
+
+afterEach(async () => {
+  rig.gateway.hurry();
+  await rig.close();
+  await Promise.all(walls.map((wall) => wall.close()));
+});
+
+/** The provider moves from one address to the other with every table. */
+function tableFor(swap: number) {
+  return tableOf([{ baseUrl: walls[swap % 2]?.baseUrl ?? '' }]);
+}
+
+function swapTimes(count: number): void {
+  for (let swap = 1; swap <= count; swap++) rig.offer(tableFor(swap));
+}
+
+/** A stream that has given its first content and goes on when `mayGoOn` is resolved. */
+async function openStream(): Promise<{ answer: RawAnswer; close(): void }> {
+  for (const wall of walls) {
+    wall.script({
+      type: 'stall',
+      after: { contentEvents: 3 },
+      for: { until: mayGoOn.promise },
+      followedBy: 'go-on',
+    });
+  }
+  const { connection, answer } = await askOpen(rig, { isStream: true });
+  const opened = await answer;
+  while (
+    textOf({ events: [await opened.nextEvent()].flatMap((event) => event ?? []), json: undefined }) === ''
+  );
+  for (const wall of walls) wall.script({ type: 'answer' });
+  return { answer: opened, close: () => connection.close() };
+}
+
+async function readiness(): Promise<number> {
+  return (await fetch(`${rig.gateway.metricsUrl}/readyz`)).status;
+}
+
+async function refuses(): Promise<void> {
+  await vi.waitFor(() => expect(openRaw({ port: portOf(rig) })).rejects.toThrow(/ECONNREFUSED/));
+}
+
+test('two streams outlive 100 tables and a drain; each keeps the table it began with', async () => {
+  const first = await openStream();
+  swapTimes(50);
+  const second = await openStream();
+  swapTimes(50);
+  expect((await ask(rig)).headers['x-penstock-generation']).toBe('101');
+
+  expect(await readiness()).toBe(200);
+  const drained = rig.gateway.drain();
+  expect(await readiness()).toBe(503);
+  const during = await ask(rig);
+  expect([during.status, during.headers.connection, textOf(during)]).toEqual([200, 'close', wallText]);
+  const streamed = await ask(rig, { isStream: true });
+  expect([streamed.headers.connection, dataOf(streamed).at(-1)]).toEqual(['close', '[DONE]']);
+
+  clock.advance(acceptMs);
+  await refuses();
+  clock.advance(graceMs - 1);
+  mayGoOn.resolve();
+  const generations: (string | undefined)[] = [];
+  for (const { answer, close } of [first, second]) {
+    const finished = await answer.finished;
+    close();
+    expect([textOf(finished), dataOf(finished).at(-1), finished.ending]).toEqual([
+      wallText,
+      '[DONE]',
+      'last-chunk',
+    ]);
+    generations.push(answer.headers['x-penstock-generation']);
+  }
+  expect(generations).toEqual(['1', '51']);
+  await drained;
+  expect(rig.records.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 5 }, () => 'answered'));
+  expect(rig.failures).toEqual([]);
+});
+
+test('what runs behind the grace is told: a stream by an error frame and no good end, a plain call by 503', async () => {
+  const stream = await openStream();
+  const [wall] = walls;
+  wall?.script({ type: 'hang', when: 'before-headers' });
+  const plain = ask(rig);
+  await vi.waitFor(() => expect(wall?.calls).toHaveLength(2));
+
+  const drained = rig.gateway.drain();
+  clock.advance(acceptMs);
+  await refuses();
+  clock.advance(graceMs - 1);
+  expect(rig.records).toEqual([]);
+  clock.advance(1);
+
+  const broken = await stream.answer.finished;
+  stream.close();
+  expect([errorOf(broken)?.code, broken.ending]).toEqual(['server_shutting_down', 'fin-early']);
+  expect(broken.text).not.toContain('[DONE]');
+  const told = await plain;
+  expect([told.status, errorOf(told)?.code, told.ending]).toEqual([
+    503,
+    'server_shutting_down',
+    'length-complete',
+  ]);
+  await drained;
+  expect(rig.records.map(lineOf).sort()).toEqual(['1 t0 cancelled tenant', '1 t0 cancelled tenant']);
+  await Promise.all(wall?.calls.map(({ clientClosed }) => clientClosed) ?? []);
+});
+
+test('a second signal skips the waiting', async () => {
+  const stream = await openStream();
+  const drained = rig.gateway.drain();
+  rig.gateway.hurry();
+  const broken = await stream.answer.finished;
+  stream.close();
+  expect([errorOf(broken)?.code, broken.ending]).toEqual(['server_shutting_down', 'fin-early']);
+  await drained;
+});
+
+test('without anything under way a drain takes no longer than its accepting', async () => {
+  const drained = rig.gateway.drain();
+  expect((await ask(rig)).status).toBe(200);
+  clock.advance(acceptMs);
+  await drained;
+  await refuses();
+});

@@ -1,0 +1,197 @@
+// Real providers out of the environment: added from one listing, refused with a sentence, never in the way.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { isOwnAddress } from '../../local/own-address.ts';
+import { type Simulator, startSimulator } from '../../simulator/server.ts';
+import { copyQuickstart, freePorts, type LocalRig, startLocalRig } from './rig.ts';
+
+const stack: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const each of stack.splice(0).reverse()) await each.close();
+});
+
+const key = 'sk-environment-secret';
+
+async function start(
+  openAi: { apiKey?: string; baseUrl?: string },
+  options: Partial<Parameters<typeof startLocalRig>[0]> = {},
+): Promise<LocalRig> {
+  const settings = { openAi: { apiKey: openAi.apiKey, baseUrl: openAi.baseUrl } };
+  const rig = await startLocalRig({ ...options, settings: { ...settings, ...options.settings } });
+  stack.push(rig);
+  return rig;
+}
+
+async function startVendor(models: string[]): Promise<Simulator> {
+  const vendor = await startSimulator({
+    models,
+    keys: { [key]: { behaviour: 'accepted' } },
+    onlyKnownKeys: true,
+  });
+  stack.push(vendor);
+  return vendor;
+}
+
+describe('a provider of the environment', () => {
+  test('adds a route for every model of its listing, which answers with its key', async () => {
+    const vendor = await startVendor(['gpt-one', 'org/two:free']);
+    const rig = await start({ apiKey: key, baseUrl: `${vendor.url}/v1/` });
+    expect(rig.printed[0]).toBe(`openai: 2 models of ${new URL(vendor.url).host} as openai/…`);
+    const listed = ['openai/gpt-one', 'openai/org/two:free'];
+    expect(await rig.models(rig.key)).toEqual(expect.arrayContaining(listed));
+    expect((await rig.ask('openai/gpt-one')).text).toContain('speaking as gpt-one');
+    expect((await rig.ask('openai/org/two:free')).status).toBe(200);
+    // Paid with the key of this terminal: not for everybody who can reach the port.
+    expect(await rig.models()).toEqual(['penstock/failover', 'penstock/small']);
+    expect((await rig.ask('openai/gpt-one', '')).status).toBe(401);
+    expect(rig.printed.join('\n')).not.toContain(key);
+  });
+
+  test('needs no key where its address takes none', async () => {
+    const vendor = await startSimulator({ models: ['local'] });
+    stack.push(vendor);
+    const rig = await start({ baseUrl: `${vendor.url}/v1` });
+    expect((await rig.ask('openai/local')).status).toBe(200);
+  });
+
+  test.each(['', '/v1', '/v1/'])(
+    'of Anthropic is served through its chat endpoint (base URL + "%s")',
+    async (path) => {
+      const vendor = await startVendor(['claude-one']);
+      const anthropic = { apiKey: key, baseUrl: `${vendor.url}${path}` };
+      const rig = await start({}, { settings: { anthropic } });
+      expect(rig.printed[0]).toBe(`anthropic: 1 model of ${new URL(vendor.url).host} as anthropic/…`);
+      expect((await rig.ask('anthropic/claude-one')).status).toBe(200);
+    },
+  );
+
+  test('stays behind what the manifests say about the same model', async () => {
+    const vendor = await startVendor(['gpt-one', 'gpt-two']);
+    const rig = await start(
+      { apiKey: key, baseUrl: `${vendor.url}/v1` },
+      {
+        async prepare(folders, upstream) {
+          await copyQuickstart(folders, upstream.port);
+          await folders.edit('routes.yaml', 'model: penstock/small', 'model: openai/gpt-one');
+        },
+      },
+    );
+    expect((await rig.ask('openai/gpt-one')).text).toContain('speaking as sim-small');
+    expect((await rig.ask('openai/gpt-two')).text).toContain('speaking as gpt-two');
+    expect(rig.printed.filter((line) => line.startsWith('problem'))).toEqual([]);
+  });
+
+  test('that the gateway may not reach is told, and holds no edit back', async () => {
+    const vendor = await startVendor(['gpt-one']);
+    // Connecting there works on a laptop, and is refused all the same: it is no address.
+    const rig = await start({ apiKey: key, baseUrl: `http://0.0.0.0:${vendor.port}/v1` });
+    expect(rig.printed[1]).toMatch(/^note {5}Provider default\/openai: spec\.baseURL/);
+    expect(await rig.models(rig.key)).not.toContain('openai/gpt-one');
+    await rig.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
+    expect(await rig.next(/^Live|^Not taken/)).toMatch(/^Live/);
+  });
+
+  test('whose listing is slow does not keep the others waiting, and is added when it comes', async () => {
+    const vendor = await startVendor(['gpt-one']);
+    vendor.script('/v1/models', 'delay=2500');
+    const rig = await start({ apiKey: key, baseUrl: `${vendor.url}/v1` });
+    expect(rig.printed[0]).toContain('Penstock serves 2 models');
+    expect(await rig.next(/^openai/)).toMatch(/^openai: 1 model/);
+    await rig.next(/^Live/);
+    expect((await rig.ask('openai/gpt-one')).status).toBe(200);
+  });
+});
+
+describe('a listing that fails is a note, and the rest starts', () => {
+  test.each<[string, string, RegExp]>([
+    [
+      'no address',
+      'not an address',
+      /^openai is left out: OPENAI_BASE_URL must be an absolute http or https address/,
+    ],
+    [
+      'no scheme',
+      'localhost:8080/v1',
+      /^openai is left out: OPENAI_BASE_URL must be an absolute http or https address/,
+    ],
+    [
+      'a password in it',
+      `https://me:${key}@127.0.0.1/v1`,
+      /^openai is left out: OPENAI_BASE_URL must be .* without query, fragment and user info\.$/,
+    ],
+    ['a query', `https://127.0.0.1/v1?key=${key}`, /^openai is left out: OPENAI_BASE_URL must be/],
+    ['a key in its place', key, /^openai is left out: OPENAI_BASE_URL must be/],
+  ])('%s', async (_what, baseUrl, note) => {
+    const rig = await start({ apiKey: key, baseUrl });
+    expect(rig.printed[0]).toMatch(note);
+    expect(rig.printed.join('\n')).not.toContain(key);
+    expect((await rig.ask('penstock/small')).status).toBe(200);
+  });
+
+  test('nobody listens', async () => {
+    const [port] = await freePorts(1);
+    const rig = await start({ apiKey: key, baseUrl: `http://127.0.0.1:${port}/v1` });
+    expect(rig.printed[0]).toMatch(
+      /^openai is left out: its models could not be listed from 127\.0\.0\.1:\d+: .*ECONNREFUSED.*\.$/,
+    );
+    expect((await rig.ask('penstock/small')).status).toBe(200);
+  });
+
+  test('a key that is not known there', async () => {
+    const vendor = await startVendor(['gpt-one']);
+    const rig = await start({ apiKey: 'sk-wrong-secret', baseUrl: `${vendor.url}/v1` });
+    const { host } = new URL(vendor.url);
+    expect(rig.printed[0]).toBe(
+      `openai is left out: its models could not be listed from ${host}: it answered 401.`,
+    );
+    expect(rig.printed.join('\n')).not.toContain('sk-wrong-secret');
+  });
+
+  test('a key of this gateway is not sent to a vendor', async () => {
+    const rig = await start({ apiKey: `psk_${'a'.repeat(49)}` });
+    expect(rig.printed[0]).toBe(
+      'openai is left out: OPENAI_API_KEY is a key of a Penstock gateway, not of openai; unset it in this terminal.',
+    );
+  });
+});
+
+describe('an address that is this gateway itself', () => {
+  test.each([
+    ['http://localhost:8080/v1', true],
+    ['http://LOCALHOST:8080', true],
+    ['http://localhost.:8080/v1/', true],
+    ['http://penstock.localhost:8080/v1', true],
+    ['http://127.0.0.1:8080/v1', true],
+    ['http://127.0.0.1:8080', true],
+    ['http://127.1:8080/v1', true],
+    ['http://127.0.0.53:8080/v1', true],
+    ['http://2130706433:8080/v1', true],
+    ['http://[::1]:8080/v1', true],
+    ['http://[::]:8080/v1', true],
+    ['http://[::ffff:127.0.0.1]:8080/v1', true],
+    ['http://0.0.0.0:8080/v1', true],
+    ['https://localhost:8080/v1', true],
+    ['http://localhost:8081/v1', false],
+    ['http://localhost/v1', false],
+    ['http://192.168.0.5:8080/v1', false],
+    ['http://localhost.example.com:8080/v1', false],
+    ['https://api.openai.com/v1', false],
+  ])('%s: %s', (url, isOwn) => {
+    expect(isOwnAddress(new URL(url), 8080)).toBe(isOwn);
+  });
+
+  test.each(['http://localhost', 'https://[::1]'])('the port of %s is that of its scheme', (url) => {
+    expect(isOwnAddress(new URL(url), url.startsWith('https') ? 443 : 80)).toBe(true);
+  });
+
+  test('is refused with a sentence, and the gateway starts without it', async () => {
+    const [port] = await freePorts(1);
+    const rig = await start({ apiKey: key, baseUrl: `http://localhost:${port}/v1` }, { settings: { port } });
+    expect(rig.printed[0]).toBe(
+      'openai is left out: OPENAI_BASE_URL is this gateway itself, which would call itself for ever; ' +
+        'unset it in this terminal, it belongs to the clients.',
+    );
+    expect((await rig.ask('penstock/small')).status).toBe(200);
+  });
+});

@@ -1,0 +1,254 @@
+// Starting and ending: what is said, what is kept, and what keeps it from starting.
+
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createPressCounter } from '../../local/count-presses.ts';
+import { parseManifests } from '../../local/parse-manifests.ts';
+import { readFolder } from '../../local/read-folder.ts';
+import { readSettings } from '../../local/settings.ts';
+import { startLocal } from '../../local/start.ts';
+import { parseApiKey } from '../../operator/resources/api-key.ts';
+import { parseModelRoute } from '../../operator/resources/model-route.ts';
+import { parseProvider } from '../../operator/resources/provider.ts';
+import { openRaw, writeRequest } from '../support/raw-client.ts';
+import { copyQuickstart, type Folders, makeFolders, quickstart, settingsFor, startLocalRig } from './rig.ts';
+
+const stack: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of stack.splice(0).reverse()) await close();
+});
+
+async function start(options?: Parameters<typeof startLocalRig>[0]) {
+  const rig = await startLocalRig(options);
+  stack.push(rig.close);
+  return rig;
+}
+
+async function folders(): Promise<Folders> {
+  const made = await makeFolders();
+  stack.push(made.remove);
+  return made;
+}
+
+describe('the quickstart manifests', () => {
+  test('are what the operator accepts, object by object', async () => {
+    const manifests = parseManifests(await readFolder(quickstart), (_id, modifiedMs) => modifiedMs);
+    const parsed = [
+      ...manifests.providers.map(parseProvider),
+      ...manifests.modelRoutes.map(parseModelRoute),
+      ...manifests.apiKeys.map(parseApiKey),
+    ];
+    expect(parsed.filter(({ ok }) => !ok)).toEqual([]);
+    expect(parsed).toHaveLength(6);
+    expect([...manifests.problems, ...manifests.notes]).toEqual([]);
+  });
+
+  test('are served without a problem, as they are said to be', async () => {
+    const rig = await start();
+    expect(rig.printed).toHaveLength(1);
+    expect(rig.printed[0]).toContain('models     penstock/small, penstock/failover\n');
+    expect(await rig.models()).toEqual(['penstock/failover', 'penstock/small']);
+    expect(await rig.models(rig.key)).toEqual(['penstock/failover', 'penstock/small']);
+    expect(await rig.ask('penstock/small')).toMatchObject({ status: 200, attempts: '1' });
+    expect(await rig.ask('penstock/failover')).toMatchObject({ status: 200, attempts: '2' });
+  });
+
+  test('a simulator on another port than they name is told, with what to write', async () => {
+    const rig = await start({ prepare: (made) => copyQuickstart(made, 9100) });
+    const { port } = rig.local.simulator;
+    expect(rig.printed[0]).toBe(
+      `The simulator listens on port ${port}, and the Providers first, second, down look for it on 9100: ` +
+        `write ${port} in their baseURL and in penstock.dev/allowed-hosts of their Secret.`,
+    );
+  });
+});
+
+describe('the printed key', () => {
+  test('is the same after a restart, and other people of the machine cannot read it', async () => {
+    const first = await startLocalRig();
+    const { key, state } = first;
+    try {
+      expect((await first.ask('penstock/small')).status).toBe(200);
+      const path = join(state, 'keys', 'default', 'quickstart');
+      expect(await readFile(path, 'utf8')).toBe(`${key}\n`);
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+      for (const folder of [state, join(state, 'keys'), join(state, 'keys', 'default')]) {
+        expect((await stat(folder)).mode & 0o777).toBe(0o700);
+      }
+      const journal = join(state, 'journal', 'journal.jsonl');
+      await first.local.close();
+      expect((await stat(journal)).mode & 0o077).toBe(0);
+      expect(await readFile(journal, 'utf8')).toContain('penstock/small');
+
+      const lines: string[] = [];
+      const second = await startLocal(settingsFor(first), (line) => lines.push(line));
+      await second.close();
+      expect(lines.join('\n')).toContain(`key        ${key}\n`);
+    } finally {
+      await first.close();
+    }
+  });
+
+  test('is the same in two instances that share a folder, also when both make it at once', async () => {
+    const made = await folders();
+    const upstream = await start({ prepare: () => Promise.resolve() });
+    await copyQuickstart(made, upstream.upstream.port);
+    const [one, two] = await Promise.all([start({ folders: made }), start({ folders: made })]);
+    expect(two.key).toBe(one.key);
+    expect((await one.ask('penstock/small', two.key)).status).toBe(200);
+    expect((await two.ask('penstock/small', one.key)).status).toBe(200);
+    expect(await readdir(join(made.state, 'keys', 'default'))).toEqual(['quickstart']);
+  });
+
+  test('is one that can call the printed model, also where other keys stand before it', async () => {
+    const rig = await start({
+      async prepare(made, upstream) {
+        await copyQuickstart(made, upstream.port);
+        const apiKey = (name: string, spec: string) =>
+          `---\napiVersion: penstock.dev/v1alpha1\nkind: ApiKey\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
+        const keys = [
+          apiKey('disabled', '{ disabled: true }'),
+          apiKey('ended', '{ expiresAt: "2020-01-01T00:00:00Z" }'),
+          apiKey('nothing', '{ models: { deny: ["*"] } }'),
+          apiKey('one', '{ models: { allow: [penstock/failover] }, secret: { key: token } }'),
+        ];
+        await made.write('all.yaml', keys.join(''));
+      },
+    });
+    expect(rig.printed.at(-1)).toContain('"model":"penstock/failover"');
+    expect((await rig.ask('penstock/failover')).status).toBe(200);
+    expect((await rig.ask('penstock/small')).status).toBe(404);
+  });
+
+  test('comes from the manifests, where they bring the Secret themselves', async () => {
+    const donor = await start();
+    const rig = await start({
+      async prepare(made, upstream) {
+        await copyQuickstart(made, upstream.port);
+        await made.write(
+          'secret.yaml',
+          `apiVersion: v1\nkind: Secret\nmetadata:\n  name: quickstart-key\n  labels: { penstock.dev/api-key: quickstart }\n` +
+            `data: { apiKey: ${Buffer.from(donor.key).toString('base64')} }\n`,
+        );
+      },
+    });
+    expect(rig.key).toBe(donor.key);
+    expect((await rig.ask('penstock/small')).status).toBe(200);
+  });
+});
+
+describe('what keeps it from starting is said in one sentence', () => {
+  test('a manifests folder that is not there, or is a file', async () => {
+    const made = await folders();
+    const missing = join(made.manifests, 'no-such-folder');
+    const settings = settingsFor(made, { manifestsFolder: missing });
+    await expect(startLocal(settings, () => {})).rejects.toThrow(
+      `The manifests folder '${missing}' does not exist; PENSTOCK_MANIFESTS names the folder of your YAML files.`,
+    );
+    await made.write('file', '');
+    const file = join(made.manifests, 'file');
+    await expect(startLocal({ ...settings, manifestsFolder: file }, () => {})).rejects.toThrow(
+      `'${file}' is a file and not a folder; PENSTOCK_MANIFESTS names the folder of your YAML files.`,
+    );
+  });
+
+  test('a state folder that cannot be made', async () => {
+    const made = await folders();
+    await made.write('file', '');
+    const settings = settingsFor(made, { stateFolder: join(made.manifests, 'file', 'state') });
+    await expect(startLocal(settings, () => {})).rejects.toThrow(/PENSTOCK_STATE_DIR names it\.$/);
+  });
+
+  test('a kept key that is none', async () => {
+    const rig = await startLocalRig();
+    try {
+      await rig.local.close();
+      const path = join(rig.state, 'keys', 'default', 'quickstart');
+      await writeFile(path, `${rig.key.slice(0, -1)}\n`);
+      await expect(startLocal(settingsFor(rig), () => {})).rejects.toThrow(
+        `${path} holds no key; remove it, and a new key is made.`,
+      );
+    } finally {
+      await rig.close();
+    }
+  });
+});
+
+describe('settings', () => {
+  test('nothing set, or set to nothing, means the defaults', () => {
+    const defaults = {
+      port: 8080,
+      metricsPort: 9090,
+      simulatorPort: 9100,
+      manifestsFolder: 'docs/examples/quickstart',
+      stateFolder: '.penstock',
+      openAi: { apiKey: undefined, baseUrl: undefined },
+      anthropic: { apiKey: undefined, baseUrl: undefined },
+    };
+    expect(readSettings({})).toEqual(defaults);
+    expect(readSettings({ PENSTOCK_PORT: '', OPENAI_API_KEY: ' ', PENSTOCK_MANIFESTS: '' })).toEqual(
+      defaults,
+    );
+  });
+
+  test.each([
+    [{ PENSTOCK_PORT: 'http' }, 'PENSTOCK_PORT must be a port number from 0 (any free one) to 65535.'],
+    [{ PENSTOCK_METRICS_PORT: '70000' }, 'PENSTOCK_METRICS_PORT must be a port number'],
+    [{ PENSTOCK_SIMULATOR_PORT: '-1' }, 'PENSTOCK_SIMULATOR_PORT must be a port number'],
+    [{ PENSTOCK_PORT: '1', PENSTOCK_METRICS_PORT: 'x' }, 'PENSTOCK_METRICS_PORT must be'],
+    [
+      { PENSTOCK_PORT: '9100' },
+      'PENSTOCK_PORT and PENSTOCK_SIMULATOR_PORT are both 9100; set one of them to another port.',
+    ],
+    [{ OPENAI_API_KEY: 'sk-one\nsk-two' }, 'OPENAI_API_KEY holds a character that no key has'],
+    [{ ANTHROPIC_API_KEY: 'sk-“quoted”' }, 'ANTHROPIC_API_KEY holds a character that no key has'],
+  ])('%j is refused with what to write, and without its value', (environment, sentence) => {
+    expect(() => readSettings(environment)).toThrow(sentence);
+    expect(() => readSettings(environment)).not.toThrow(/sk-/);
+  });
+
+  test('any free port may be asked for three times', () => {
+    const ports = { PENSTOCK_PORT: '0', PENSTOCK_METRICS_PORT: '0', PENSTOCK_SIMULATOR_PORT: '0' };
+    expect(readSettings(ports)).toMatchObject({ port: 0, metricsPort: 0, simulatorPort: 0 });
+  });
+});
+
+describe('ending', () => {
+  test.each([
+    ['one signal', [1_000], 1],
+    ['npm passing on what the terminal has sent already', [1_000, 1_003], 1],
+    ['a second press', [1_000, 1_400], 2],
+    ['both, twice', [1_000, 1_003, 1_400, 1_402], 2],
+    ['a third press', [1_000, 1_400, 2_000], 3],
+  ])('of signals, presses are counted: %s', (_what, signalsMs, presses) => {
+    const count = createPressCounter();
+    expect(signalsMs.map(count).at(-1)).toBe(presses);
+  });
+
+  test('a stream under way is told, and everything is closed', async () => {
+    const rig = await start();
+    rig.upstream.script('sim-small', 'fault=stall-after:2');
+    const connection = await openRaw({ port: Number(new URL(rig.url).port) });
+    await connection.send(
+      writeRequest({
+        path: '/v1/chat/completions',
+        headers: { authorization: `Bearer ${rig.key}` },
+        body: { model: 'penstock/small', stream: true, messages: [{ role: 'user', content: 'Hello' }] },
+      }),
+    );
+    const answer = await connection.answer();
+    await answer.nextEvent();
+    const closed = rig.local.close();
+    rig.local.gateway.hurry();
+    const { text } = await answer.finished;
+    await closed;
+    connection.close();
+    expect(text).toContain('server_shutting_down');
+    expect(text).not.toContain('[DONE]');
+    await expect(fetch(rig.url)).rejects.toThrow();
+    await expect(fetch(rig.local.simulator.url)).rejects.toThrow();
+    await expect(fetch(rig.local.gateway.metricsUrl)).rejects.toThrow();
+  });
+});

@@ -1,0 +1,286 @@
+// As a user: the process that `npm start` runs, what it prints, pasted as it is, and Ctrl-C.
+
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningProcess, startProcess } from '../support/process.ts';
+import { pythonWith, runPython } from '../support/python.ts';
+import { openRaw, type RawAnswer, type RawConnection, writeRequest } from '../support/raw-client.ts';
+import { ask, copyQuickstart, type Folders, freePorts, listModels, makeFolders } from './rig.ts';
+
+const root = new URL('../../', import.meta.url).pathname;
+const entry = new URL('../../local/main.ts', import.meta.url).pathname;
+
+interface User {
+  readonly process: RunningProcess;
+  readonly folders: Folders;
+  readonly port: number;
+  readonly url: string;
+  readonly key: string;
+}
+
+async function startAsUser(): Promise<User> {
+  const folders = await makeFolders();
+  const [port, metricsPort = 0, simulatorPort = 0] = await freePorts(3);
+  await copyQuickstart(folders, simulatorPort);
+  const process = await startProcess(entry, {
+    cwd: root,
+    env: environment(folders, port, metricsPort, simulatorPort),
+  });
+  try {
+    await process.line(/^Ctrl-C ends it\.$/);
+    const key = /psk_\w+/.exec(process.stdout())?.[0] ?? '';
+    return { process, folders, port, url: `http://127.0.0.1:${port}`, key };
+  } catch (error) {
+    await folders.remove();
+    throw error;
+  }
+}
+
+function environment(folders: Folders, port: number, metricsPort: number, simulatorPort: number) {
+  return {
+    PENSTOCK_PORT: String(port),
+    PENSTOCK_METRICS_PORT: String(metricsPort),
+    PENSTOCK_SIMULATOR_PORT: String(simulatorPort),
+    PENSTOCK_MANIFESTS: folders.manifests,
+    PENSTOCK_STATE_DIR: folders.state,
+  };
+}
+
+async function end({ process, folders }: User): Promise<void> {
+  await process.stop();
+  await folders.remove();
+}
+
+/** What stands under a heading such as `--- curl ---`, up to the next empty line. */
+function printedSnippet({ process }: User, heading: string): string {
+  const [, after = ''] = process.stdout().split(new RegExp(`^--- ${heading}.* ---\n`, 'm'));
+  const [snippet = ''] = after.split('\n\n');
+  if (snippet === '') throw new Error(`nothing was printed under "${heading}"`);
+  return snippet;
+}
+
+interface Ran {
+  readonly code: number | string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(command: string, args: readonly string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    const options = { cwd: root, timeout: 20_000, killSignal: 'SIGKILL' } as const;
+    const child = execFile(command, [...args], options, (error, stdout, stderr) => {
+      resolve({ code: error ? (error.code ?? null) : child.exitCode, stdout, stderr });
+    });
+  });
+}
+
+test('npm start runs local/main.ts', async () => {
+  const { scripts } = JSON.parse(await readFile(`${root}package.json`, 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  expect(scripts.start).toMatch(/^(exec )?node local\/main\.ts$/);
+});
+
+describe('what is printed works as it is', () => {
+  let user: User;
+  /** The whole answer to Hello; it is the same every time. */
+  let spoken: string;
+  beforeAll(async () => {
+    user = await startAsUser();
+    const { text } = await ask(user.url, user.key, 'penstock/small');
+    spoken = (JSON.parse(text) as Completion).choices[0]?.message.content ?? '';
+    expect(spoken).toContain('You said "Hello"');
+  });
+  afterAll(() => end(user));
+
+  test('the curl command streams an answer', async () => {
+    const ran = await run('sh', ['-c', printedSnippet(user, 'curl')]);
+    if (ran.code === 127) throw new Error('This test runs the printed curl command: install curl.');
+    expect(ran.code, ran.stderr).toBe(0);
+    const events = ran.stdout.split('\n\n').filter((event) => event.startsWith('data: '));
+    expect(events.at(-1)).toBe('data: [DONE]');
+    const text = events
+      .slice(0, -1)
+      .map((event) => JSON.parse(event.slice('data: '.length)) as Chunk)
+      .map(({ choices }) => choices[0]?.delta.content ?? '');
+    expect(text.join('')).toBe(spoken);
+  });
+
+  test('and so does the same without a stream', async () => {
+    const command = printedSnippet(user, 'curl').replace('"stream":true,', '');
+    const ran = await run('sh', ['-c', command]);
+    expect((JSON.parse(ran.stdout) as Completion).choices[0]?.message.content).toBe(spoken);
+  });
+
+  test('the JavaScript snippet streams an answer', async () => {
+    const snippet = printedSnippet(user, 'JavaScript');
+    const ran = await run(process.execPath, ['--input-type=module', '--eval', snippet]);
+    expect(ran).toEqual({ code: 0, stdout: spoken, stderr: '' });
+  });
+
+  test('and so does its client without a stream, which lists the models too', async () => {
+    const [lines = ''] = printedSnippet(user, 'JavaScript').split('const stream');
+    const script = `${lines}
+      const answer = await client.chat.completions.create({
+        model: 'penstock/small', messages: [{ role: 'user', content: 'Hello' }] });
+      const models = await client.models.list();
+      console.log(JSON.stringify([answer.choices[0].message.content, models.data.map(({ id }) => id)]));`;
+    const ran = await run(process.execPath, ['--input-type=module', '--eval', script]);
+    expect(ran.stderr).toBe('');
+    expect(JSON.parse(ran.stdout)).toEqual([spoken, ['penstock/failover', 'penstock/small']]);
+  });
+
+  describe('with the Python client', () => {
+    let python: string;
+    beforeAll(async () => {
+      python = await pythonWith(['openai==3.52.0']);
+    }, 300_000);
+
+    test('the snippet streams an answer', async () => {
+      const ran = await runPython(python, printedSnippet(user, 'Python'));
+      expect(ran).toEqual({ exitCode: 0, stdout: spoken, stderr: '' });
+    });
+
+    test('and so does its client without a stream, which lists the models too', async () => {
+      const [lines = ''] = printedSnippet(user, 'Python').split('stream =');
+      const script = `${lines}
+answer = client.chat.completions.create(
+    model="penstock/small", messages=[{"role": "user", "content": "Hello"}])
+print(answer.choices[0].message.content)
+print([model.id for model in client.models.list()])
+`;
+      const ran = await runPython(python, script);
+      expect(ran.stderr).toBe('');
+      expect(ran.stdout).toBe(`${spoken}\n['penstock/failover', 'penstock/small']\n`);
+    });
+  });
+
+  test('models are listed with the key and without one', async () => {
+    const ids = ['penstock/failover', 'penstock/small'];
+    expect(await listModels(user.url, user.key)).toEqual(ids);
+    expect(await listModels(user.url)).toEqual(ids);
+  });
+
+  test('no credential of a provider is printed', () => {
+    expect(user.process.stdout() + user.process.stderr()).not.toContain('sk-simulator');
+    expect(user.process.stderr()).toBe('');
+  });
+});
+
+interface Chunk {
+  readonly choices: readonly { readonly delta: { readonly content?: string } }[];
+}
+
+interface Completion {
+  readonly choices: readonly { readonly message: { readonly content: string } }[];
+}
+
+describe('Ctrl-C', () => {
+  let user: User | undefined;
+  let connection: RawConnection | undefined;
+  afterEach(async () => {
+    connection?.close();
+    if (user) await end(user);
+    connection = undefined;
+    user = undefined;
+  });
+
+  /** A stream whose upstream sends an event every so often, and does not end by itself for a minute. */
+  async function stream({ port, key, folders, process }: User): Promise<RawAnswer> {
+    await folders.edit(
+      'provider.yaml',
+      'value: fault=error-503',
+      `value: "pace=${paceMs},tokens=${60_000 / paceMs}"`,
+    );
+    await process.line(/^Live/);
+    connection = await openRaw({ port });
+    await connection.send(
+      writeRequest({
+        path: '/v1/chat/completions',
+        headers: { authorization: `Bearer ${key}` },
+        body: { model: 'penstock/failover', stream: true, messages: [{ role: 'user', content: 'Hello' }] },
+      }),
+    );
+    const answer = await connection.answer();
+    await answer.nextEvent();
+    return answer;
+  }
+  const paceMs = 300;
+
+  test('ends it cleanly, also sent twice for one press, as npm does', async () => {
+    user = await startAsUser();
+    user.process.signal('SIGINT');
+    user.process.signal('SIGINT');
+    expect(await user.process.exit).toEqual({ code: 0, signal: null });
+    expect(user.process.stderr()).toBe('');
+  });
+
+  test('gives a stream under way a moment, and then its error event', async () => {
+    user = await startAsUser();
+    const answer = await stream(user);
+    user.process.signal('SIGINT');
+    const { events } = await answer.finished;
+    // As a client does that has read the end; the gateway would wait for it a while.
+    connection?.close();
+    expect(JSON.stringify(events.at(-1))).toContain('server_shutting_down');
+    // It was not cut at once.
+    expect(events.length).toBeGreaterThan(5);
+    expect(await user.process.exit).toEqual({ code: 0, signal: null });
+  });
+
+  test('pressed again breaks streams off now, with their error event, and still ends cleanly', async () => {
+    user = await startAsUser();
+    const answer = await stream(user);
+    user.process.signal('SIGINT');
+    await user.process.line(/^Ending/);
+    // Two events later the second press cannot be taken for the first one's echo.
+    for (const _ of [1, 2]) await answer.nextEvent();
+    user.process.signal('SIGINT');
+    const { events } = await answer.finished;
+    // As a client does that has read the end; the gateway would wait for it a while.
+    connection?.close();
+    expect(JSON.stringify(events.at(-1))).toContain('server_shutting_down');
+    expect(events.length).toBeLessThan(9);
+    expect(await user.process.exit).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe('it does not start, and one sentence says why', () => {
+  test.each([
+    ['PENSTOCK_PORT', 0],
+    ['PENSTOCK_METRICS_PORT', 1],
+    ['PENSTOCK_SIMULATOR_PORT', 2],
+  ])('where the port of %s is in use', async (variable, at) => {
+    const folders = await makeFolders();
+    const other = createServer().listen(0, '127.0.0.1');
+    try {
+      await once(other, 'listening');
+      const address = other.address();
+      const taken = typeof address === 'object' && address !== null ? address.port : 0;
+      const [port, metricsPort, simulatorPort] = [0, 0, 0].with(at, taken);
+      const started = await startProcess(entry, {
+        cwd: root,
+        env: environment(folders, port ?? 0, metricsPort ?? 0, simulatorPort ?? 0),
+      });
+      expect(await started.exit).toEqual({ code: 1, signal: null });
+      expect(started.stdout()).toBe(
+        `Penstock could not start: Port ${taken} is in use by another program; set ${variable} to a free port.\n`,
+      );
+      expect(started.stderr()).toBe('');
+    } finally {
+      await once(other.close(), 'close');
+      await folders.remove();
+    }
+  });
+
+  test('where a variable does not fit', async () => {
+    const started = await startProcess(entry, { cwd: root, env: { PENSTOCK_PORT: 'eighty' } });
+    expect(await started.exit).toEqual({ code: 1, signal: null });
+    expect(started.stdout()).toBe(
+      'Penstock could not start: The environment does not fit: PENSTOCK_PORT must be a port number from 0 (any free one) to 65535.\n',
+    );
+  });
+});
