@@ -50,12 +50,24 @@ export const retryReasonSchema = z.enum([
   'ContentFiltered',
 ]);
 
+/** Request members that decide what is asked, of whom, and how it is answered: no target may give a default for them. */
+const callersOwnMembers = ['model', 'messages', 'prompt', 'input', 'n', 'stream', 'stream_options'] as const;
+
 const parametersSchema = z
   .looseObject({})
   .superRefine((value, context) => {
     const keys = Object.keys(value).length;
     if (keys > 32)
       context.addIssue({ code: 'custom', message: `has ${keys} members; at most 32 are allowed` });
+    for (const name of callersOwnMembers) {
+      if (Object.hasOwn(value, name)) {
+        context.addIssue({
+          code: 'custom',
+          path: [name],
+          message: "is the caller's own to say, or the gateway's; remove it",
+        });
+      }
+    }
   })
   .meta({ 'x-kubernetes-preserve-unknown-fields': true, maxProperties: 32 });
 

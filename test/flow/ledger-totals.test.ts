@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+import type { DialectName } from '../../gateway/contract/routing-table.ts';
 import { type Call, type Simulator, startSimulator } from '../../simulator/server.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { type AskOptions, ask, askOpen, type Endpoint, isBag } from './ask.ts';
@@ -24,18 +25,20 @@ afterAll(async () => {
 });
 
 /** A new value of the key with each table: a rest of the old one, earned by a fault, is no longer of interest. */
-function tableFor(serial: number, isPatient = false) {
+function tableFor(serial: number, { isPatient = false, isTranslated = false } = {}) {
+  const dialects: DialectName[] = isTranslated ? ['openai-chat'] : ['openai-chat', 'openai-completions'];
   const breaker = { consecutiveFailures: 0, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 1 };
   return tableOf([
     {
       baseUrl: `${first.url}/v1`,
       upstreamModel: 'sim-small',
+      dialects,
       keys: { only: `key-number-${serial}` },
       providerEntry: { breaker },
       // Where the client is to give up, the gateway must not do so before.
       timeouts: isPatient ? {} : { firstEventMs: 60, livenessMs: 60 },
     },
-    { baseUrl: `${second.url}/v1`, upstreamModel: 'sim-small' },
+    { baseUrl: `${second.url}/v1`, upstreamModel: 'sim-small', dialects },
   ]);
 }
 
@@ -92,12 +95,13 @@ interface Asked {
 test('records and provider come to the same, to the token, over all faults', async () => {
   const asked: Asked[] = [];
   let serial = 0;
+  let round = 0;
 
   async function request(directives: string, endpoint: Endpoint, isStream: boolean, leaves: boolean) {
     serial++;
     const user = `user-${serial}`;
     first.script('sim-small', directives === '' ? null : directives);
-    rig.offer(tableFor(serial, leaves));
+    rig.offer(tableFor(serial, { isPatient: leaves, isTranslated: round === 1 }));
     const from = rig.records.length;
     const options = { endpoint, isStream, more: { user } };
     if (leaves) await leave(options, user, directives);
@@ -119,7 +123,7 @@ test('records and provider come to the same, to the token, over all faults', asy
     await first.nextCall(isOurs);
   }
 
-  for (let round = 0; round < 2; round++) {
+  for (; round < 2; round++) {
     for (const endpoint of ['chat', 'completions'] as const) {
       for (const isStream of [true, false]) {
         for (const directives of faults) await request(directives, endpoint, isStream, false);

@@ -256,6 +256,13 @@ const MODEL_ROUTE_REFUSALS: readonly Refusal[] = [
     'spec.targets[0].parameters',
     'at most 32',
   ],
+
+  [
+    "a target's parameters speak for the caller",
+    targets(target({ parameters: { n: 2 } })),
+    'spec.targets[0].parameters.n',
+    "the caller's own to say",
+  ],
   ['a priority is too high', targets(target({ priority: 16 })), 'spec.targets[0].priority', 'at most 15'],
   [
     'a price is a number',
