@@ -94,8 +94,13 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     registry: metrics.registry,
     isReady: () => !isDraining && holder.current() !== undefined,
   });
+  // Where one of the two ports is taken, nothing stays behind.
+  await using started = new AsyncDisposableStack();
+  started.defer(stopListening);
+  started.defer(() => app.close());
   const url = await app.listen({ host: options.host, port: options.port });
   const metricsUrl = await listen(internal, options.host, options.metricsPort);
+  started.move();
 
   const hurried = Promise.withResolvers<void>();
   const wait = (ms: number): Promise<void> =>

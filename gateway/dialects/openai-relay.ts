@@ -80,7 +80,7 @@ class OpenAiRelay implements AnswerStream {
     }
 
     const output = new Output(bytes);
-    let start = 0;
+    let start = this.plainRun(text, output);
     for (;;) {
       const end = text.indexOf('\n\n', start);
       if (end === -1) break;
@@ -127,6 +127,41 @@ class OpenAiRelay implements AnswerStream {
     return this.facts.isComplete || this.facts.fault !== undefined;
   }
 
+  /**
+   * The bulk of a stream, in one go: events behind the first content that hold no marker. Gives
+   * where the first other event begins.
+   */
+  private plainRun(text: string, output: Output): number {
+    if (!this.facts.hasContent) return 0;
+    const marker = firstMarker(text);
+    let events = 0;
+    let to = 0;
+    for (;;) {
+      const end = text.indexOf('\n', to);
+      const isPlain =
+        end !== -1 &&
+        end < marker &&
+        text.charCodeAt(end + 1) === 0x0a &&
+        text.charCodeAt(end - 1) === 0x7d &&
+        text.startsWith('data: {', to) &&
+        end - to <= eventBytesMax;
+      if (!isPlain) break;
+      events++;
+      to = end + 2;
+    }
+    if (events === 0) return 0;
+    const run = text.slice(0, to);
+    if (this.options.wantsUsage || !run.includes('"usage"')) output.keep(0, to);
+    else {
+      const stripped = run.replaceAll(usageNull, '');
+      // Written in another way: event by event.
+      if (stripped.includes('"usage"')) return 0;
+      output.addRaw(stripped);
+    }
+    this.facts.outputEstimate += events;
+    return to;
+  }
+
   /** One event without its blank line; `from` and `to` are its place in the bytes, blank line included. */
   private event(event: string, from: number, to: number, output: Output): void {
     if (event.length > eventBytesMax) {
@@ -166,11 +201,7 @@ class OpenAiRelay implements AnswerStream {
       return 'drop';
     }
     if (trimmed === '') return 'drop';
-    const mustParse =
-      !this.facts.hasContent ||
-      data.includes('"error"') ||
-      hasValue(data, '"finish_reason"') ||
-      hasValue(data, '"usage"');
+    const mustParse = !this.facts.hasContent || Number.isFinite(firstMarker(data));
     if (!mustParse) {
       if (trimmed.charCodeAt(0) === 0x7b && trimmed.charCodeAt(trimmed.length - 1) === 0x7d) {
         this.facts.outputEstimate++;
@@ -265,17 +296,27 @@ function toUtf8(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
 }
 
-/** Whether a member of that name has a value other than null somewhere in the text. */
-function hasValue(data: string, name: string): boolean {
+/** Where something stands that an event must be parsed for; infinity where nothing does. */
+function firstMarker(text: string): number {
+  const error = text.indexOf('"error"');
+  return Math.min(
+    error === -1 ? Number.POSITIVE_INFINITY : error,
+    findValue(text, '"finish_reason"'),
+    findValue(text, '"usage"'),
+  );
+}
+
+/** Where a member of that name has a value other than null; infinity where none has. */
+function findValue(data: string, name: string): number {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
     let next = at + name.length;
     while (isSpace(data.charCodeAt(next))) next++;
     if (data.charCodeAt(next) !== 0x3a) continue;
     next++;
     while (isSpace(data.charCodeAt(next))) next++;
-    if (data.charCodeAt(next) !== 0x6e) return true;
+    if (data.charCodeAt(next) !== 0x6e) return at;
   }
-  return false;
+  return Number.POSITIVE_INFINITY;
 }
 
 function isSpace(code: number): boolean {
@@ -329,6 +370,12 @@ class Output {
   add(event: string): void {
     this.closeRange();
     this.parts.push(Buffer.from(`${event}\n\n`, 'latin1'));
+  }
+
+  /** Whole events, blank lines included; latin1 of UTF-8 bytes. */
+  addRaw(events: string): void {
+    this.closeRange();
+    this.parts.push(Buffer.from(events, 'latin1'));
   }
 
   take(): Buffer | undefined {

@@ -4,6 +4,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { DialectName, RoutingTable } from '../../gateway/contract/routing-table.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
+import type { SseStyle } from '../support/wall/behaviour.ts';
 import { type Behaviour, closedPort, startWall, type Wall } from '../support/wall.ts';
 import { ask, askOpen, dataOf, type Endpoint, errorOf, lineOf, type Seen, textOf, wallText } from './ask.ts';
 import { type BreaksOff, type Ends, type Mode, type MovesOn, type Row, rows, type Told } from './faults.ts';
@@ -236,12 +237,37 @@ describe.each([chat, completions, translated])('$name', (variant) => {
     expect(rig.records.map(lineOf)).toEqual(['1 t0 answered tenant']);
   });
 
+  test.each([
+    ['CRLF', { newline: '\r\n' }],
+    ['lone CR', { newline: '\r' }],
+    ['a byte order mark', { byteOrderMark: true }],
+    ['ids, retries, comments and empty data', { ids: true, retryMs: 5, comments: true, emptyData: true }],
+    ['JSON over several lines', { multiline: true }],
+    ['names', { eventName: 'message' }],
+  ] satisfies [string, SseStyle][])('a stream written with %s is whole', async (_name, sse) => {
+    const wall = await wallThat({ type: 'answer', sse });
+    const rig = await rigOf([{ dialects: [upstream], baseUrl: wall.baseUrl }]);
+    const seen = await ask(rig, { endpoint, isStream: true });
+    expectWhole(seen, 'stream');
+    expect(seen.text).not.toMatch(/^(id|retry|event|:)/m);
+  });
+
   test('a connection that dies when it is used again is replaced', async () => {
     const wall = await wallThat({ type: 'stale-reuse', how: 'reset' });
     const rig = await rigOf([{ dialects: [upstream], baseUrl: wall.baseUrl }]);
     for (let n = 0; n < 2; n++) expectWhole(await ask(rig, { endpoint, isStream: true }), 'stream');
     expect(wall.calls.map(({ isConnectionReused }) => isConnectionReused)).toEqual([false, true, false]);
   });
+});
+
+test('an event named error is one, whatever its data', async () => {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n';
+  const event = 'event: error\ndata: {"type":"overloaded_error","message":"busy"}\n\n';
+  const first = await wallThat({ type: 'raw', bytes: head + event, followedBy: 'fin' });
+  const second = await wallThat({ type: 'answer' });
+  const rig = await rigOf([{ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }]);
+  expectWhole(await ask(rig, { isStream: true }), 'stream');
+  expect(rig.records.map(lineOf)).toEqual(['1 t0 failed error_event platform', '2 t1 answered tenant']);
 });
 
 test('three attempts are the most: the fourth provider is not asked', async () => {

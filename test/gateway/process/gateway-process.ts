@@ -1,0 +1,85 @@
+// A gateway as the process it is in a pod: its own environment, a folder for table and journal, ports of its own.
+
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { type RunningProcess, startProcess } from '../../support/process.ts';
+
+const script = fileURLToPath(new URL('../../../gateway/main.ts', import.meta.url));
+
+export interface Folder {
+  readonly path: string;
+  readonly tableFile: string;
+  /** As the operator's neighbour would do it: written beside it, then renamed over it. */
+  putTable(content: RoutingTable | string): Promise<void>;
+  /** Every record of the journal, checked. Throws where a line is not whole. */
+  records(): Promise<readonly LedgerRecord[]>;
+  remove(): Promise<void>;
+}
+
+export async function makeFolder(): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), 'penstock-process-'));
+  const tableFile = join(path, 'table.json');
+  return {
+    path,
+    tableFile,
+    async putTable(content) {
+      await writeFile(`${tableFile}.next`, typeof content === 'string' ? content : JSON.stringify(content));
+      await rename(`${tableFile}.next`, tableFile);
+    },
+    async records() {
+      const text = await readFile(join(path, 'journal', 'journal.jsonl'), 'utf8');
+      if (!text.endsWith('\n')) throw new Error('the journal ends inside a line');
+      return text
+        .trimEnd()
+        .split('\n')
+        .map((line) => ledgerRecordSchema.parse(JSON.parse(line)));
+    },
+    remove: () => rm(path, { recursive: true, force: true }),
+  };
+}
+
+/** Waits as long as a test waits, unless the test says otherwise. */
+export function environmentOf(folder: Folder): Record<string, string> {
+  return {
+    PENSTOCK_HOST: '127.0.0.1',
+    PENSTOCK_PORT: '0',
+    PENSTOCK_METRICS_PORT: '0',
+    PENSTOCK_TABLE_FILE: folder.tableFile,
+    PENSTOCK_JOURNAL_DIR: join(folder.path, 'journal'),
+    PENSTOCK_DRAIN_ACCEPT_MS: '0',
+    PENSTOCK_DRAIN_GRACE_MS: '60000',
+  };
+}
+
+/** Starts the process and waits for nothing. A variable that is undefined is not set. */
+export function launch(
+  folder: Folder,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<RunningProcess> {
+  const wanted = Object.entries({ ...environmentOf(folder), ...env });
+  const set = wanted.filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return startProcess(script, { cwd: folder.path, env: Object.fromEntries(set) });
+}
+
+export interface ListeningProcess {
+  readonly process: RunningProcess;
+  readonly url: string;
+  readonly metricsUrl: string;
+}
+
+export async function launchListening(
+  folder: Folder,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<ListeningProcess> {
+  const process = await launch(folder, env);
+  const said: unknown = JSON.parse(await process.line(/gateway listening/));
+  if (typeof said !== 'object' || said === null || !('url' in said) || !('metricsUrl' in said)) {
+    throw new Error(`the gateway does not say where it listens: ${JSON.stringify(said)}`);
+  }
+  return { process, url: String(said.url), metricsUrl: String(said.metricsUrl) };
+}

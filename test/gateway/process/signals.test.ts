@@ -1,0 +1,137 @@
+// How does the process end? As Kubernetes expects: told once it lets running answers finish, told twice it breaks
+// them off with a word, and no ledger record is lost either way.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openRaw, type RawAnswer, rawCall, writeRequest } from '../../support/raw-client.ts';
+import { startWall, type Wall } from '../../support/wall.ts';
+import { tableOf, testKey } from '../rig.ts';
+import { type Folder, type ListeningProcess, launchListening, makeFolder } from './gateway-process.ts';
+
+let folder: Folder;
+let wall: Wall;
+let gateway: ListeningProcess;
+let mayGoOn: PromiseWithResolvers<void>;
+
+beforeEach(async () => {
+  mayGoOn = Promise.withResolvers();
+  folder = await makeFolder();
+  wall = await startWall();
+  await folder.putTable(tableOf([{ baseUrl: wall.baseUrl }]));
+});
+
+afterEach(async () => {
+  await gateway.process.stop();
+  mayGoOn.resolve();
+  await wall.close();
+  await folder.remove();
+});
+
+async function launched(env: Record<string, string> = {}): Promise<void> {
+  gateway = await launchListening(folder, env);
+  await gateway.process.line(/routing table in use/);
+}
+
+const port = (): number => Number(new URL(gateway.url).port);
+
+const request = (isStream: boolean) => ({
+  path: '/v1/chat/completions',
+  headers: { authorization: `Bearer ${testKey}` },
+  body: { model: 'm', stream: isStream, messages: [{ role: 'user', content: 'three plain words' }] },
+});
+
+/** A stream that has given its first content, and goes on when `mayGoOn` is resolved. */
+async function openStream(): Promise<{ answer: RawAnswer; close(): void }> {
+  wall.script({
+    type: 'stall',
+    after: { contentEvents: 3 },
+    for: { until: mayGoOn.promise },
+    followedBy: 'go-on',
+  });
+  const connection = await openRaw({ port: port() });
+  await connection.send(writeRequest(request(true)));
+  const answer = await connection.answer();
+  await answer.nextEvent();
+  wall.script({ type: 'answer' });
+  return { answer, close: () => connection.close() };
+}
+
+const readyz = async (): Promise<number> =>
+  (await rawCall({ port: Number(new URL(gateway.metricsUrl).port) }, { path: '/readyz' })).status;
+
+async function refusing(): Promise<void> {
+  for (;;) {
+    const connection = await openRaw({ port: port() }).catch(() => undefined);
+    if (connection === undefined) return;
+    connection.close();
+  }
+}
+
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('nothing under way: %s ends it with 0', async (name) => {
+  await launched();
+  gateway.process.signal(name);
+  expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
+});
+
+test('a running stream ends by itself, and every answer stands in the journal', async () => {
+  await launched({ PENSTOCK_DRAIN_ACCEPT_MS: '400' });
+  expect(await readyz()).toBe(200);
+  const stream = await openStream();
+  expect((await rawCall({ port: port() }, request(false))).status).toBe(200);
+
+  gateway.process.signal('SIGTERM');
+  await gateway.process.line(/"draining","signal":"SIGTERM"/);
+  expect(await readyz(), 'not ready at once').toBe(503);
+  const during = await rawCall({ port: port() }, request(false));
+  expect([during.status, during.headers.connection], 'accepting for a while').toEqual([200, 'close']);
+  await refusing();
+  mayGoOn.resolve();
+  const { text, ending } = await stream.answer.finished;
+  stream.close();
+  expect([text.trimEnd().endsWith('data: [DONE]'), ending]).toEqual([true, 'last-chunk']);
+
+  expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
+  const records = await folder.records();
+  expect(records.map(({ outcome }) => outcome)).toEqual(['answered', 'answered', 'answered']);
+  expect(records.map(({ usage }) => usage.output).reduce((sum, tokens) => sum + tokens, 0)).toBe(
+    wall.totals().outputTokens,
+  );
+  expect(gateway.process.stderr()).toBe('');
+});
+
+test('a second SIGTERM breaks running streams off with a word, at once, and still ends with 0', async () => {
+  await launched({ PENSTOCK_DRAIN_ACCEPT_MS: '60000' });
+  const streams = [await openStream(), await openStream()];
+  gateway.process.signal('SIGTERM');
+  await gateway.process.line(/"draining"/);
+  gateway.process.signal('SIGTERM');
+  for (const { answer, close } of streams) {
+    const { text, ending } = await answer.finished;
+    close();
+    expect(text).toMatch(/data: \{"error":.*"code":"server_shutting_down"/);
+    expect([text.includes('[DONE]'), ending]).toEqual([false, 'fin-early']);
+  }
+  expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
+  expect((await folder.records()).map(({ outcome }) => outcome)).toEqual(['cancelled', 'cancelled']);
+  expect(gateway.process.stderr()).toBe('');
+});
+
+test('what still runs when the grace is over is broken off with a word', async () => {
+  await launched({ PENSTOCK_DRAIN_GRACE_MS: '1' });
+  const stream = await openStream();
+  gateway.process.signal('SIGTERM');
+  const { text, ending } = await stream.answer.finished;
+  stream.close();
+  expect(text).toMatch(/"code":"server_shutting_down"/);
+  expect(ending).toBe('fin-early');
+  expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
+});
+
+test('a client that keeps its broken connection does not hold the process', async () => {
+  await launched();
+  const stream = await openStream();
+  gateway.process.signal('SIGTERM');
+  gateway.process.signal('SIGTERM');
+  await stream.answer.finished;
+  expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
+  stream.close();
+});
