@@ -270,12 +270,15 @@ class Run implements OpenRequest {
   private finalError(failures: readonly AttemptFailure[]): GatewayError {
     const { caller, facts, plan } = this.exchange;
     const { clock, health } = this.parts;
+    const now = clock.now();
+    const rests = plan.candidates.map((candidate) => health.restReason(candidate, now));
     return finalError(failures, {
       model: facts.model,
       isOwnProvider: plan.candidates.every(
         ({ target }) => !target.provider.entry.isPlatform && target.provider.namespace === caller.namespace,
       ),
-      usableInMs: health.usableInMs(plan.candidates, clock.now()),
+      usableInMs: health.usableInMs(plan.candidates, now),
+      commonRest: rests.every((rest) => rest === rests[0]) ? rests[0] : undefined,
     });
   }
 

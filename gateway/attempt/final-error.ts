@@ -10,19 +10,15 @@ export interface FinalErrorFacts {
   readonly isOwnProvider: boolean;
   /** Until one of the upstreams may be tried again. */
   readonly usableInMs: number;
+  /** Why no upstream could be tried, where all of their keys rest for the same reason. */
+  readonly commonRest: 'rate-limit' | 'out-of-money' | 'rejected' | undefined;
 }
 
 /** In the order of the attempts; empty where none could be started. */
 export function finalError(failures: readonly AttemptFailure[], facts: FinalErrorFacts): GatewayError {
   const { model } = facts;
   const chosen = choose(failures);
-  if (!chosen) {
-    return new GatewayError(
-      'upstream_unavailable',
-      `No upstream of model '${model}' is in service at the moment; try again shortly.`,
-      { retryAfterSeconds: facts.usableInMs / 1000 },
-    );
-  }
+  if (!chosen) return noneTried(facts);
   const { code } = judgeFailure(chosen);
   const tries = failures.length === 1 ? '1 attempt' : `${failures.length} attempts`;
   switch (code) {
@@ -31,16 +27,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
         retryAfterSeconds: Math.min(...failures.map(retryAfterMs)) / 1000,
       });
     case 'upstream_auth_failed':
-      if (facts.isOwnProvider) {
-        return new GatewayError(
-          'upstream_key_rejected',
-          `The provider of model '${model}' rejected your own key; put a valid one into the Provider's Secret.`,
-        );
-      }
-      return new GatewayError(
-        code,
-        `The upstreams of model '${model}' could not be signed in to (${tries}).`,
-      );
+      return keyRejected(facts);
     case 'model_not_found':
       return new GatewayError(code, `No upstream of model '${model}' knows it any more (${tries}).`, {
         param: 'model',
@@ -58,6 +45,38 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
         `No upstream of model '${model}' could answer (${tries}; ${inWords(chosen)}).`,
       );
   }
+}
+
+/** The same words as for the request that found out: a key does not get better by resting. */
+function noneTried({ model, usableInMs, commonRest, ...facts }: FinalErrorFacts): GatewayError {
+  const retryAfterSeconds = usableInMs / 1000;
+  switch (commonRest) {
+    case 'rejected':
+      return keyRejected({ model, usableInMs, commonRest, ...facts });
+    case 'rate-limit':
+    case 'out-of-money':
+      return new GatewayError('rate_limit_exceeded', `The upstreams of model '${model}' are rate limited.`, {
+        retryAfterSeconds,
+      });
+    case undefined:
+      return new GatewayError(
+        'upstream_unavailable',
+        `No upstream of model '${model}' is in service at the moment; try again shortly.`,
+        { retryAfterSeconds },
+      );
+  }
+}
+
+function keyRejected({ model, isOwnProvider }: FinalErrorFacts): GatewayError {
+  return isOwnProvider
+    ? new GatewayError(
+        'upstream_key_rejected',
+        `The provider of model '${model}' rejected your own key; put a valid one into the Provider's Secret.`,
+      )
+    : new GatewayError(
+        'upstream_auth_failed',
+        `The upstreams of model '${model}' could not be signed in to.`,
+      );
 }
 
 /** The error told inside a stream that has already begun. */

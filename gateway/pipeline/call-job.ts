@@ -111,13 +111,13 @@ function healthSignal(
   if (result.outcome === 'cancelled' || !judgement) return { type: 'none' };
   switch (judgement.keyRest) {
     case 'out-of-money':
-      return { type: 'key-rest', forMs: outOfMoneyRestMs };
+      return { type: 'key-rest', forMs: outOfMoneyRestMs, reason: judgement.keyRest };
     case 'rejected':
-      return { type: 'key-rest', forMs: rejectedRestMs };
+      return { type: 'key-rest', forMs: rejectedRestMs, reason: judgement.keyRest };
     case 'rate-limit': {
       const told = result.failure.kind === 'status' ? result.failure.retryAfterMs : undefined;
       const forMs = told ?? target.provider.entry.breaker.rateLimitCooldownMs;
-      return { type: 'key-rest', forMs: Math.min(forMs, rateLimitRestMaxMs) };
+      return { type: 'key-rest', forMs: Math.min(forMs, rateLimitRestMaxMs), reason: judgement.keyRest };
     }
     case null:
       if (!judgement.isHealthSignal) return { type: 'none' };

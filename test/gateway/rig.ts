@@ -2,7 +2,12 @@
 
 import { createHash } from 'node:crypto';
 import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
-import type { ProviderEntry, RouteEntry, RoutingTable, TargetEntry } from '../../gateway/contract/routing-table.ts';
+import type {
+  ProviderEntry,
+  RouteEntry,
+  RoutingTable,
+  TargetEntry,
+} from '../../gateway/contract/routing-table.ts';
 import { openMemoryJournal } from '../../gateway/meter/journal.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../../gateway/start.ts';
 import { TableHolder } from '../../gateway/table/holder.ts';
@@ -139,7 +144,12 @@ function providerEntry(id: string, { baseUrl, keys, providerEntry: more }: RigTa
     dialects: ['openai-chat', 'openai-completions'],
     isPlatform: true,
     ...(keys ? { auth: { header: 'Authorization', prefix: 'Bearer ' } } : {}),
-    keys: Object.keys(keys ?? {}).map((name) => ({ name, credential: `${id}/${name}`, weight: 1, priority: 0 })),
+    keys: Object.keys(keys ?? {}).map((name) => ({
+      name,
+      credential: `${id}/${name}`,
+      weight: 1,
+      priority: 0,
+    })),
     headers: [],
     timeouts: {},
     breaker: { consecutiveFailures: 5, openForMs: 5_000, maxOpenMs: 25_000, rateLimitCooldownMs: 20_000 },

@@ -1,8 +1,8 @@
 // Every attempt failed: what is the caller told?
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AttemptFailure } from '../../../gateway/attempt/failure.ts';
-import { brokenOffError, finalError } from '../../../gateway/attempt/final-error.ts';
+import { brokenOffError, type FinalErrorFacts, finalError } from '../../../gateway/attempt/final-error.ts';
 import type { UpstreamError } from '../../../gateway/dialects/dialect.ts';
 
 const noWords: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
@@ -20,7 +20,7 @@ const errorEvent = (error: Partial<UpstreamError>): AttemptFailure => ({
   fault: { kind: 'error-event', error: { ...noWords, ...error } },
 });
 
-const facts = { model: 'm', isOwnProvider: false, usableInMs: 7_200 };
+const facts: FinalErrorFacts = { model: 'm', isOwnProvider: false, usableInMs: 7_200, commonRest: undefined };
 
 interface Row {
   readonly when: string;
@@ -181,4 +181,20 @@ test.each([
   const error = brokenOffError(failure, 'm');
   expect(error.code).toBe(code);
   expect(error.message).not.toMatch(/10\.9\.8\.7|quoted/);
+});
+
+describe('where all keys rest for one reason', () => {
+  test.each([
+    ['rejected', false, 502, 'upstream_auth_failed'],
+    ['rejected', true, 403, 'upstream_auth_failed'],
+    ['rate-limit', false, 429, 'rate_limit_exceeded'],
+    ['out-of-money', false, 429, 'rate_limit_exceeded'],
+  ] as const)(
+    '%s (own provider: %s) is told as %i %s, as to the request that found out',
+    (commonRest, isOwnProvider, status, code) => {
+      const error = finalError([], { ...facts, commonRest, isOwnProvider });
+      expect(error.status).toBe(status);
+      expect(error.toErrorObject('openai').code).toBe(code);
+    },
+  );
 });

@@ -130,8 +130,28 @@ test('a client that keeps its broken connection does not hold the process', asyn
   await launched();
   const stream = await openStream();
   gateway.process.signal('SIGTERM');
+  // The kernel makes one of two signals that nobody has taken yet.
+  await gateway.process.line(/"draining"/);
   gateway.process.signal('SIGTERM');
   await stream.answer.finished;
   expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
   stream.close();
+});
+
+test.each([
+  ['says nothing', ''],
+  ['is inside its headers', 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n'],
+  [
+    'is inside its body',
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"model":`,
+  ],
+])('a connection that %s does not hold the process', async (_, bytes) => {
+  await launched({ PENSTOCK_DRAIN_GRACE_MS: '300' });
+  const connection = await openRaw({ port: port() });
+  if (bytes !== '') await connection.send(bytes);
+  expect((await rawCall({ port: port() }, request(false))).status, 'and has been accepted').toBe(200);
+  gateway.process.signal('SIGTERM');
+  expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
+  connection.close();
+  expect((await folder.records()).map(({ outcome }) => outcome)).toEqual(['answered']);
 });

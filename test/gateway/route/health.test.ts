@@ -42,7 +42,7 @@ test('everybody is welcome at first', () => {
 });
 
 describe('a resting key', () => {
-  const health = healthAfter({ type: 'key-rest', forMs: 2_000 }, 1);
+  const health = healthAfter({ type: 'key-rest', forMs: 2_000, reason: 'rate-limit' }, 1);
   test('is left alone until its time, its sister is not', () => {
     expect(usable(health, 1_999)).toEqual(['t0/b', 't1']);
     expect(usable(health, 2_000)).toEqual(['t0/a', 't0/b', 't1']);
@@ -95,4 +95,32 @@ describe('the breaker', () => {
     expect([usable(health, 14_999), usable(health, 15_000)]).toEqual([['t1'], ['t0/a', 't0/b', 't1']]);
     expect(health.usableInMs([keyA, keyB], 6_000)).toBe(9_000);
   });
+});
+
+describe('a trial of a half-open breaker', () => {
+  const opened = (): Health => {
+    const health = healthAfter(targetFailure, 5);
+    health.onStart(keyA, 5_000);
+    return health;
+  };
+
+  test('keeps others out while it is under way', () => {
+    expect(opened().isUsable(keyA, 5_001)).toBe(false);
+  });
+
+  test.each<HealthSignal>([{ type: 'none' }, { type: 'key-rest', forMs: 1, reason: 'rate-limit' }])(
+    'that ends with $type, which says nothing of the model, makes room for another',
+    (signal) => {
+      const health = opened();
+      health.onEnd(keyA, signal, 5_010);
+      expect(health.isUsable(keyA, 5_020)).toBe(true);
+    },
+  );
+});
+
+test("a success of a request begun earlier does not end a key's rest", () => {
+  const health = healthAfter({ type: 'key-rest', forMs: 9_000, reason: 'rate-limit' }, 1);
+  health.onEnd(keyA, { type: 'success' }, 20);
+  expect(health.isUsable(keyA, 30)).toBe(false);
+  expect(health.restReason(keyA, 30)).toBe('rate-limit');
 });
