@@ -123,6 +123,7 @@ function routeExchange({ random }: PipelineParts, exchange: Exchange): RoutedExc
 
 /** The state of one request on its way. */
 class Run implements OpenRequest {
+  place = 0;
   private readonly parts: PipelineParts;
   private readonly exchange: RoutedExchange;
   private readonly caller = new Leaving();

@@ -57,6 +57,12 @@ const defaultTimeouts: PipelineDefaults['timeouts'] = {
   clientWriteMs: 60_000,
 };
 
+/** How long a request that is being sent may take to come, once nothing else is under way: as long as at any time. */
+const senderGraceMs = 30_000;
+
+/** How long the last words may take to be read; a stream that is broken off lets go of its connection after 5 s. */
+const lastWordMs = 6_000;
+
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
   const clock = options.clock ?? systemClock;
   const { holder, journal } = options;
@@ -121,12 +127,20 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       isDraining = true;
       await wait(options.drainAcceptMs);
       const closed = app.close();
-      await Promise.race([streams.empty(), wait(options.drainGraceMs)]);
+      const over = wait(options.drainGraceMs);
+      await Promise.race([streams.empty(), over]);
+      // Who is still sending a request is not among the streams yet. Node asks nobody to hurry once it is closed.
+      await Promise.race([closed, over, wait(senderGraceMs)]);
+      await Promise.race([streams.empty(), over]);
       streams.breakOff(
         new GatewayError('server_shutting_down', 'The gateway is shutting down; send the request again.'),
       );
       await streams.empty();
+      // Whoever does not close its connection by now, or never finishes its request, must not hold the process.
+      const cancelCut = clock.setTimer(lastWordMs, () => app.server.closeAllConnections());
       await closed;
+      cancelCut();
+      hurried.resolve();
       stopListening();
       await journal.close();
       await pools.close();
