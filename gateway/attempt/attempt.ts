@@ -7,14 +7,14 @@ import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/diale
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { type ClientSink, CommitPoint } from './commit-point.ts';
 import { earliestDeadline, type Limits, type TimerName } from './deadlines.ts';
-import type { AttemptFailure } from './failure.ts';
+import type { AttemptFailure, TransportCode } from './failure.ts';
 
 /** What the transport tells; `gateway/upstream` speaks it, without this stage knowing. */
 export interface Receiver {
   onHead(status: number, header: (name: string) => string | undefined): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
-  onBreak(code: (AttemptFailure & { kind: 'transport' })['code'], detail: string): void;
+  onBreak(code: TransportCode, detail: string): void;
 }
 
 export interface Transmission {
@@ -182,7 +182,7 @@ class Attempt<Answer> implements Receiver {
     else this.fail({ kind: 'answer', fault: reading.fault });
   }
 
-  onBreak(code: (AttemptFailure & { kind: 'transport' })['code'], detail: string): void {
+  onBreak(code: TransportCode, detail: string): void {
     this.hasEnded = true;
     this.cancelLetGo?.();
     if (this.isOver) return;

@@ -1,23 +1,20 @@
 // What can go wrong with one attempt, and what does each failure mean? Pure: the facts come in,
 // the judgement comes out.
 
+import type { EgressErrorCode } from '../../egress/egress-error.ts';
 import type { RetryReason } from '../contract/routing-table.ts';
 import type { AnswerFault, UpstreamError } from '../dialects/dialect.ts';
 import type { ErrorCode } from '../errors.ts';
+
+/** Why a connection gave no answer; `reset`: it was there and broke. */
+export type TransportCode = EgressErrorCode | 'reset';
 
 /** The facts of a failed attempt. */
 export type AttemptFailure =
   /** No connection came about, or it broke before any byte of an answer. */
   | {
       readonly kind: 'transport';
-      readonly code:
-        | 'egress_denied'
-        | 'dns_failed'
-        | 'connect_timeout'
-        | 'connect_refused'
-        | 'connect_failed'
-        | 'tls_failed'
-        | 'reset';
+      readonly code: TransportCode;
       readonly detail: string;
     }
   /** An answer with an error status, or a redirect. */

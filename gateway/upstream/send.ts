@@ -1,7 +1,7 @@
 // One request to an upstream: bytes out, bytes in. No retries, no timers, no understanding.
 
 import type { Dispatcher, Pool } from 'undici';
-import { EgressError } from '../../egress/egress-error.ts';
+import { EgressError, type EgressErrorCode } from '../../egress/egress-error.ts';
 
 export interface UpstreamRequest {
   readonly pool: Pool;
@@ -12,15 +12,8 @@ export interface UpstreamRequest {
   readonly body: readonly Buffer[];
 }
 
-export type TransportCode =
-  | 'egress_denied'
-  | 'dns_failed'
-  | 'connect_timeout'
-  | 'connect_refused'
-  | 'connect_failed'
-  | 'tls_failed'
-  /** The connection was there and broke. */
-  | 'reset';
+/** `reset`: the connection was there and broke. */
+export type TransportCode = EgressErrorCode | 'reset';
 
 /** What the sender is told; each call ends with exactly one of `onEnd` and `onBreak`, unless it was aborted. */
 export interface UpstreamReceiver {

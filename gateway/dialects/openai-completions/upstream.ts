@@ -2,26 +2,15 @@
 // is the prompt.
 
 import { GatewayError } from '../../errors.ts';
-import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { Conversation } from '../conversation.ts';
-import type {
-  AnswerFacts,
-  AnswerFault,
-  StreamDecoder,
-  UpstreamTarget,
-  UpstreamTranslation,
-} from '../dialect.ts';
-import { OpenAiChunkReader } from '../openai-chunks.ts';
-import { readErrorMember } from '../openai-error.ts';
-import { decodeOpenAiFinish } from '../openai-finish.ts';
-import { freshFacts } from '../openai-relay.ts';
-import { readOpenAiUsage } from '../openai-usage.ts';
-import type { StreamPart } from '../stream-part.ts';
+import type { UpstreamTarget, UpstreamTranslation } from '../dialect.ts';
+import { type ChoiceText, decodeOpenAiAnswer, decodeOpenAiStream } from '../openai-answers.ts';
 
 export const completionsUpstream: UpstreamTranslation = {
   encodeRequest: encodeCompletionRequest,
-  decodeAnswer: decodeCompletionAnswer,
-  streamDecoder: (choices) => new CompletionStreamDecoder(choices),
+  decodeAnswer: (body) => decodeOpenAiAnswer(body, readText),
+  streamDecoder: (choices) => decodeOpenAiStream(choices, readText),
 };
 
 function encodeCompletionRequest(conversation: Conversation, target: UpstreamTarget): Buffer {
@@ -73,107 +62,6 @@ function promptOf({ system, turns }: Conversation): string {
   );
 }
 
-function decodeCompletionAnswer(body: Buffer): ReturnType<UpstreamTranslation['decodeAnswer']> {
-  const value = asRecord(tryParseJson(body.toString('utf8')));
-  const malformed = (detail: string): { ok: false; fault: AnswerFault } => ({
-    ok: false,
-    fault: { kind: 'malformed', detail },
-  });
-  if (!value) return malformed('the answer is not a JSON object');
-  const error = readErrorMember(value);
-  if (error) return { ok: false, fault: { kind: 'error-event', error } };
-  if (!Array.isArray(value.choices)) return malformed("the answer has no list 'choices'");
-  const usage = readOpenAiUsage(value.usage);
-  return {
-    ok: true,
-    answer: {
-      id: String(value.id ?? ''),
-      model: String(value.model ?? ''),
-      createdAt: Number(value.created ?? 0),
-      choices: value.choices.map((entry, position) => {
-        const choice = asRecord(entry);
-        return {
-          index: typeof choice?.index === 'number' ? choice.index : position,
-          parts: [{ type: 'text', text: String(choice?.text ?? '') }],
-          finish: decodeOpenAiFinish(choice?.finish_reason, false),
-        };
-      }),
-      ...(usage ? { usage } : {}),
-    },
-  };
-}
-
-class CompletionStreamDecoder implements StreamDecoder {
-  readonly facts: AnswerFacts = freshFacts();
-  private readonly reader = new OpenAiChunkReader(this.facts);
-  private readonly choices: number;
-  private readonly started = new Set<number>();
-  private readonly finished = new Set<number>();
-
-  constructor(choices: number) {
-    this.choices = choices;
-  }
-
-  push(chunk: Buffer): readonly StreamPart[] {
-    return this.decode(this.reader.push(chunk));
-  }
-
-  end(): readonly StreamPart[] {
-    const parts = this.decode(this.reader.end());
-    if (!this.facts.isComplete && !this.facts.fault) {
-      if (this.finished.size >= this.choices) this.facts.isComplete = true;
-      else this.facts.fault = { kind: 'truncated' };
-    }
-    return parts;
-  }
-
-  private decode(chunks: readonly JsonRecord[]): readonly StreamPart[] {
-    const parts: StreamPart[] = [];
-    for (const chunk of chunks) this.chunk(chunk, parts);
-    return parts;
-  }
-
-  private chunk(chunk: JsonRecord, parts: StreamPart[]): void {
-    if (this.facts.servedModel === undefined) {
-      const model = String(chunk.model ?? '');
-      this.facts.servedModel = model;
-      parts.push({
-        type: 'answer-start',
-        id: String(chunk.id ?? ''),
-        model,
-        createdAt: Number(chunk.created ?? 0),
-      });
-    }
-    for (const entry of Array.isArray(chunk.choices) ? chunk.choices : []) {
-      const choice = asRecord(entry);
-      if (choice) this.choice(choice, parts);
-    }
-    const usage = readOpenAiUsage(chunk.usage);
-    if (usage) {
-      this.facts.usage = usage;
-      parts.push({ type: 'usage', usage });
-    }
-  }
-
-  private choice(choice: JsonRecord, parts: StreamPart[]): void {
-    const index = typeof choice.index === 'number' ? choice.index : 0;
-    if (typeof choice.text === 'string' && choice.text !== '') {
-      if (!this.started.has(index)) {
-        this.started.add(index);
-        parts.push({ type: 'part-start', choice: index, index: 0, head: { type: 'text' } });
-      }
-      this.facts.hasContent = true;
-      this.facts.outputEstimate++;
-      parts.push({ type: 'part-delta', choice: index, index: 0, text: choice.text });
-    }
-    const reason = choice.finish_reason;
-    if (typeof reason !== 'string' || reason === '' || this.finished.has(index)) return;
-    this.finished.add(index);
-    if (this.started.has(index)) parts.push({ type: 'part-end', choice: index, index: 0 });
-    parts.push({
-      type: 'choice-end',
-      choice: index,
-      finish: decodeOpenAiFinish(reason, false),
-    });
-  }
+function readText({ text }: JsonRecord): ChoiceText {
+  return [['text', typeof text === 'string' ? text : '']];
 }

@@ -19,7 +19,8 @@ export function openFileSource(path: string, holder: TableHolder, report: Source
     try {
       const bytes = await readFile(path, 'utf8');
       if (isClosed) return;
-      const view = loadTable(bytes);
+      const view = await loadTable(bytes);
+      if (isClosed) return;
       const held = holder.current();
       if (holder.offer(view).type === 'taken') report.taken(view.generation);
       else if (held && (view.epoch !== held.epoch || view.generation !== held.generation)) {
