@@ -13,6 +13,7 @@ import { profileTarget } from './profile.ts';
 import { writeReport } from './report.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { summarise } from './summary.ts';
+import { measureTables, tableSizes, writeTableReport } from './table.ts';
 import { targets } from './targets/registry.ts';
 import { startUpstream } from './upstream.ts';
 
@@ -40,6 +41,7 @@ async function main(): Promise<number> {
     });
   }
   try {
+    if (settings.isTable) return await runTable(settings, launcher, workFolder);
     return await run(settings, launcher, workFolder);
   } finally {
     await end();
@@ -66,6 +68,18 @@ async function run(settings: Settings, launcher: Launcher, workFolder: string): 
   if (settings.isProfile) return await runProfile(settings, parts);
   const comparison = await compare(settings, parts);
   return await writeResults(settings, versions, comparison);
+}
+
+async function runTable(settings: Settings, launcher: Launcher, workFolder: string): Promise<number> {
+  const runs = settings.rounds;
+  const say = (text: string) => console.error(text);
+  const costs = await measureTables(tableSizes, { launcher, workFolder, runs, warmRuns: 3, say });
+  const date = new Date().toISOString().slice(0, 16);
+  const report = { date, machine: await readMachine(), runs, costs };
+  await mkdir(settings.resultsFolder, { recursive: true });
+  await writeFile(join(settings.resultsFolder, 'table.json'), `${JSON.stringify(report, null, 1)}\n`);
+  console.log(writeTableReport(report));
+  return 0;
 }
 
 async function runProfile(settings: Settings, parts: ComparisonParts): Promise<number> {

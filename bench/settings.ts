@@ -15,6 +15,8 @@ export type Settings = {
   isQuick: boolean;
   /** Write a CPU profile of one Node target in one scenario instead of comparing. */
   isProfile: boolean;
+  /** Measure the cost of a change of configuration instead of comparing. */
+  isTable: boolean;
   cacheFolder: string;
   resultsFolder: string;
   /** What started processes see of the environment. */
@@ -31,6 +33,7 @@ const help = `npm run bench -- [options]
   --seconds S        measured window of one target in one scenario (default 3)
   --quick            2 rounds of 1 s after 1 s of warm-up: does everything work? Its figures mean little
   --profile          profile the gateway (or --targets floor) in one scenario (default unary-1k) and print where time goes
+  --table            measure compile, load and swap of large routing tables instead, without neighbours
   --results FOLDER   where to write (default bench/results)
 
   PENSTOCK_BENCH_CACHE   folder for compiled programs and downloads (default: penstock-bench in the user's cache folder)
@@ -50,6 +53,7 @@ export function readSettings(
       seconds: { type: 'string' },
       quick: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
+      table: { type: 'boolean', default: false },
       results: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -77,6 +81,7 @@ export function readSettings(
     windowSeconds: readNumber('--seconds', values.seconds, values.quick ? 1 : 3, 0.2),
     isQuick: values.quick,
     isProfile,
+    isTable: values.table,
     cacheFolder:
       env.PENSTOCK_BENCH_CACHE ?? join(env.XDG_CACHE_HOME ?? join(home, '.cache'), 'penstock-bench'),
     resultsFolder: values.results ?? join(import.meta.dirname, 'results'),

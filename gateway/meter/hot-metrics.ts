@@ -12,10 +12,21 @@ interface MetricHead<Label extends string> {
 /** Between label values in a key; no name of a resource holds it. */
 const separator = '\u0000';
 
-/** A counter whose increment is one map lookup. */
+/** One counter of one set of label values: kept by callers that count often. */
+export interface CounterSeries {
+  readonly labels: readonly string[];
+  count: number;
+}
+
+/** One histogram of one set of label values. */
+export interface HistogramSeries {
+  observe(value: number): void;
+}
+
+/** A counter whose increment is one map lookup, or none with a series in hand. */
 export class HotCounter<Label extends string> {
   private readonly head: MetricHead<Label>;
-  private readonly values = new Map<string, { readonly labels: readonly string[]; count: number }>();
+  private readonly values = new Map<string, CounterSeries>();
 
   constructor(registry: Registry, head: MetricHead<Label>) {
     this.head = head;
@@ -24,10 +35,17 @@ export class HotCounter<Label extends string> {
 
   /** Label values in the order of the head's labels. */
   add(count: number, ...labels: readonly string[]): void {
+    this.series(...labels).count += count;
+  }
+
+  series(...labels: readonly string[]): CounterSeries {
     const key = labels.join(separator);
-    const value = this.values.get(key);
-    if (value) value.count += count;
-    else this.values.set(key, { labels, count });
+    let series = this.values.get(key);
+    if (!series) {
+      series = { labels, count: 0 };
+      this.values.set(key, series);
+    }
+    return series;
   }
 
   private render(): Rendered {
@@ -45,11 +63,11 @@ export class HotCounter<Label extends string> {
   }
 }
 
-/** A histogram whose observation is one map lookup and a short search. */
+/** A histogram whose observation is one map lookup, or none with a series in hand, and a short search. */
 export class HotHistogram<Label extends string> {
   private readonly head: MetricHead<Label>;
   private readonly bounds: readonly number[];
-  private readonly series = new Map<string, Series>();
+  private readonly values = new Map<string, Series>();
 
   constructor(registry: Registry, head: MetricHead<Label> & { readonly bounds: readonly number[] }) {
     this.head = head;
@@ -58,16 +76,17 @@ export class HotHistogram<Label extends string> {
   }
 
   observe(value: number, ...labels: readonly string[]): void {
+    this.series(...labels).observe(value);
+  }
+
+  series(...labels: readonly string[]): HistogramSeries {
     const key = labels.join(separator);
-    let series = this.series.get(key);
+    let series = this.values.get(key);
     if (!series) {
-      series = { labels, counts: new Float64Array(this.bounds.length + 1), sum: 0 };
-      this.series.set(key, series);
+      series = new Series(labels, this.bounds);
+      this.values.set(key, series);
     }
-    let bucket = 0;
-    while (bucket < this.bounds.length && value > (this.bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
-    series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
-    series.sum += value;
+    return series;
   }
 
   private render(): Rendered {
@@ -77,7 +96,7 @@ export class HotHistogram<Label extends string> {
       help,
       type: 'histogram',
       aggregator: 'sum',
-      values: [...this.series.values()].flatMap((series) =>
+      values: [...this.values.values()].flatMap((series) =>
         this.renderSeries(name, zip(labels, series.labels), series),
       ),
     };
@@ -97,10 +116,25 @@ export class HotHistogram<Label extends string> {
   }
 }
 
-interface Series {
+class Series implements HistogramSeries {
   readonly labels: readonly string[];
   readonly counts: Float64Array;
-  sum: number;
+  sum = 0;
+  private readonly bounds: readonly number[];
+
+  constructor(labels: readonly string[], bounds: readonly number[]) {
+    this.labels = labels;
+    this.bounds = bounds;
+    this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    const { bounds, counts } = this;
+    let bucket = 0;
+    while (bucket < bounds.length && value > (bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
+    counts[bucket] = (counts[bucket] ?? 0) + 1;
+    this.sum += value;
+  }
 }
 
 type Labels = Record<string, string | number>;

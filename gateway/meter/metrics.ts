@@ -2,7 +2,13 @@
 
 import { collectDefaultMetrics, Gauge } from 'prom-client';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
-import { HotCounter, HotHistogram, Registry } from './hot-metrics.ts';
+import {
+  type CounterSeries,
+  type HistogramSeries,
+  HotCounter,
+  HotHistogram,
+  Registry,
+} from './hot-metrics.ts';
 
 /** Seconds; the buckets of the OpenTelemetry GenAI conventions for durations. */
 const durationBounds = [
@@ -71,6 +77,9 @@ export class Metrics {
     labels: [],
   });
 
+  private readonly requestsBySeries = new Map<string, RequestSeries>();
+  private readonly attemptsBySeries = new Map<string, AttemptSeries>();
+
   constructor(readings: MetricReadings) {
     const { registry } = this;
     for (const counter of [this.failedAuthentications, this.tablesRefused, this.ledgerDropped])
@@ -96,19 +105,28 @@ export class Metrics {
   }
 
   onRequest({ endpoint, model, status, durationMs, firstContentMs }: RequestFacts): void {
-    this.requests.add(1, endpoint, model, String(status));
-    this.durations.observe(durationMs / 1000, endpoint, model);
+    const series = this.requestSeries(endpoint, model);
+    let answered = series.byStatus.get(status);
+    if (!answered) {
+      answered = this.requests.series(endpoint, model, String(status));
+      series.byStatus.set(status, answered);
+    }
+    answered.count++;
+    series.durations.observe(durationMs / 1000);
     if (firstContentMs !== undefined) this.firstContents.observe(firstContentMs / 1000, endpoint, model);
   }
 
   /** `model` is the route's own id, not what the caller wrote. */
   onAttempt(record: LedgerRecord, model: string): void {
-    const { provider, usage } = record;
-    this.attempts.add(1, provider, record.upstreamModel, record.outcome, record.failure ?? '');
-    if (usage.input > 0) this.tokens.add(usage.input, model, provider, 'input');
+    const { provider, usage, upstreamModel } = record;
+    if (record.outcome === 'answered') this.attemptSeries(provider, upstreamModel, model).answered.count++;
+    else this.attempts.add(1, provider, upstreamModel, record.outcome, record.failure ?? '');
+    if (usage.input + usage.output === 0) return;
+    const { input, output } = this.attemptSeries(provider, upstreamModel, model);
+    input.count += usage.input;
+    output.count += usage.output;
     if (usage.cachedInput > 0) this.tokens.add(usage.cachedInput, model, provider, 'cached_input');
     if (usage.cacheWrite > 0) this.tokens.add(usage.cacheWrite, model, provider, 'cache_write');
-    if (usage.output > 0) this.tokens.add(usage.output, model, provider, 'output');
     if (usage.reasoning > 0) this.tokens.add(usage.reasoning, model, provider, 'reasoning');
   }
 
@@ -123,4 +141,40 @@ export class Metrics {
   onLedgerDropped(records: number): void {
     this.ledgerDropped.add(records);
   }
+
+  /** What every request needs, found by one lookup. */
+  private requestSeries(endpoint: string, model: string): RequestSeries {
+    const key = `${endpoint} ${model}`;
+    let series = this.requestsBySeries.get(key);
+    if (!series) {
+      series = { byStatus: new Map(), durations: this.durations.series(endpoint, model) };
+      this.requestsBySeries.set(key, series);
+    }
+    return series;
+  }
+
+  private attemptSeries(provider: string, upstreamModel: string, model: string): AttemptSeries {
+    const key = `${provider} ${upstreamModel} ${model}`;
+    let series = this.attemptsBySeries.get(key);
+    if (!series) {
+      series = {
+        answered: this.attempts.series(provider, upstreamModel, 'answered', ''),
+        input: this.tokens.series(model, provider, 'input'),
+        output: this.tokens.series(model, provider, 'output'),
+      };
+      this.attemptsBySeries.set(key, series);
+    }
+    return series;
+  }
+}
+
+interface RequestSeries {
+  readonly byStatus: Map<number, CounterSeries>;
+  readonly durations: HistogramSeries;
+}
+
+interface AttemptSeries {
+  readonly answered: CounterSeries;
+  readonly input: CounterSeries;
+  readonly output: CounterSeries;
 }

@@ -155,3 +155,21 @@ test.each([
   connection.close();
   expect((await folder.records()).map(({ outcome }) => outcome)).toEqual(['answered']);
 });
+
+test('a request whose body is on its way when the port closes is served to its end', async () => {
+  await launched();
+  const whole = writeRequest(request(true));
+  const connection = await openRaw({ port: port() });
+  await connection.send(whole.subarray(0, whole.length - 10));
+  expect((await rawCall({ port: port() }, request(false))).status, 'and has been accepted').toBe(200);
+  gateway.process.signal('SIGTERM');
+  await refusing();
+  await connection.send(whole.subarray(whole.length - 10));
+  const answer = await connection.answer();
+  const { text, ending } = await answer.finished;
+  expect([answer.status, answer.headers.connection, ending]).toEqual([200, 'close', 'last-chunk']);
+  expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
+  connection.close();
+  expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
+  expect((await folder.records()).map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
+});

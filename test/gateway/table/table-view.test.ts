@@ -189,12 +189,12 @@ describe('a table that does not fit together is refused, with both sides named',
   });
 });
 
-test('5,000 keys and 500 routes are loaded, and each is found', () => {
+test('5,000 keys and 500 routes are loaded, and each is found', async () => {
   const keys = Array.from({ length: 5_000 }, (_, index) => keyEntry(`psk_${index}`, `team-${index}/key`));
   const routes = Array.from({ length: 500 }, (_, index) =>
     route(`team-${index}/m`, { model: `model-${index}`, sharedWith: index % 2 === 0 ? '*' : [] }),
   );
-  const view = loadTable(JSON.stringify({ ...table, keys, routes }));
+  const view = await loadTable(JSON.stringify({ ...table, keys, routes }));
   for (const { sha256, id } of keys) expect(view.keys.get(sha256)?.id).toBe(id);
   for (const [index, { id, model }] of routes.entries()) {
     expect(findRoute(view, `team-${index}`, model)?.entry.id).toBe(id);
@@ -202,6 +202,6 @@ test('5,000 keys and 500 routes are loaded, and each is found', () => {
   }
 });
 
-test.each(['', 'x', '{"format":1', 'null', '[]'])('the text %j is no table', (text) => {
-  expect(() => loadTable(text)).toThrow(TableRefusedError);
+test.each(['', 'x', '{"format":1', 'null', '[]'])('the text %j is no table', async (text) => {
+  await expect(loadTable(text)).rejects.toThrow(TableRefusedError);
 });

@@ -1,0 +1,59 @@
+// Is a large table taken without standing still, and is it the same table, with the same faults, as one taken at once?
+
+import { expect, test } from 'vitest';
+import { parseRoutingTable, type RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { loadTable } from '../../../gateway/table/load.ts';
+import { buildTableView } from '../../../gateway/table/view.ts';
+import { keyEntry, tableOf } from '../rig.ts';
+
+const [route] = tableOf([{ baseUrl: 'https://api.upstream.test/v1', keys: { main: 'sk-upstream' } }]).routes;
+const table: RoutingTable = {
+  ...tableOf([{ baseUrl: 'https://api.upstream.test/v1', keys: { main: 'sk-upstream' } }]),
+  keys: Array.from({ length: 3_500 }, (_, index) => keyEntry(`psk_${index}`, `team-${index}/key`)),
+  routes: Array.from({ length: 2_500 }, (_, index) => {
+    if (route === undefined) throw new Error('the rig makes a route');
+    return { ...route, id: `team-${index}/m`, model: `model-${index}` };
+  }),
+};
+
+test('others have their turn between the pieces, and nothing is lost of them', async () => {
+  let turns = 0;
+  const view = await loadTable(JSON.stringify(table), async () => {
+    turns++;
+  });
+  // Text to data, four pieces of keys, three of routes, one each of providers and credentials, then the view.
+  expect(turns).toBe(11);
+  expect(view).toEqual(buildTableView(parseRoutingTable(structuredClone(table))));
+  expect([...view.keys.values()].map(({ id }) => id)).toEqual(table.keys.map(({ id }) => id));
+});
+
+test('without being told how, it lets timers and sockets have their turn', async () => {
+  let hasHadTurn = false;
+  setImmediate(() => {
+    hasHadTurn = true;
+  });
+  const view = loadTable(JSON.stringify(table));
+  expect(hasHadTurn).toBe(false);
+  await view;
+  expect(hasHadTurn).toBe(true);
+});
+
+test.each([
+  [
+    'in the last piece',
+    { keys: table.keys.with(3_400, { sha256: 'x', id: 'team/key' }) },
+    'keys.3400.sha256',
+  ],
+  [
+    'in another list',
+    { routes: table.routes.map((one, at) => (at === 1_234 ? { ...one, targets: [] } : one)) },
+    'routes.1234.targets',
+  ],
+  ['outside the lists', { settings: {} }, 'settings.servicePrefix'],
+  ['of a list that is none', { keys: {} }, 'table field keys'],
+  ['of a list that is missing', { credentials: undefined }, 'table field credentials'],
+  ['of a reference', { providers: [] }, 'uses the provider platform/p0, which is not in the table'],
+  ['of an age to come', { minReader: 2, keys: 7 }, 'needs a reader of format 2'],
+])('a fault %s is told as of the whole table', async (_, differing, words) => {
+  await expect(loadTable(JSON.stringify({ ...table, ...differing }))).rejects.toThrow(words);
+});
