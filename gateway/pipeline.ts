@@ -8,8 +8,7 @@
 // pipeline/attempt-ends.ts, what is noted about it in pipeline/call-job.ts.
 
 import type { AttemptEnds } from './attempt/attempt.ts';
-import type { AttemptFailure } from './attempt/failure.ts';
-import { brokenOffError, finalError } from './attempt/final-error.ts';
+import { brokenOffError } from './attempt/final-error.ts';
 import { type CallOutcome, runAttempts } from './attempt/run-attempts.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';
 import type { Caller } from './caller.ts';
@@ -17,6 +16,7 @@ import { canServe } from './dialects/registry.ts';
 import { GatewayError } from './errors.ts';
 import { plainEnds, streamEnds } from './pipeline/attempt-ends.ts';
 import { buildCallJob } from './pipeline/call-job.ts';
+import { runCalls } from './pipeline/fan-out.ts';
 import {
   type Answer,
   type Exchange,
@@ -24,10 +24,11 @@ import {
   type RoutedExchange,
   timeoutFor,
 } from './pipeline/parts.ts';
+import { tellFailure } from './pipeline/tell-failure.ts';
 import { findModel } from './route/find-model.ts';
 import { type Candidate, selectTargets } from './route/plan.ts';
 import { ClientStream } from './stream/client-stream.ts';
-import { type LeaveSignal, Leaving } from './stream/leaving.ts';
+import { Leaving } from './stream/leaving.ts';
 import type { OpenRequest } from './stream/open-streams.ts';
 import type { TableHolder } from './table/holder.ts';
 import type { TableView } from './table/view.ts';
@@ -175,7 +176,7 @@ class Run implements OpenRequest {
 
   private async servePlain(): Promise<void> {
     const { parts, exchange } = this;
-    const outcomes = await this.runCalls((candidate, call) => plainEnds(parts, exchange, candidate, call));
+    const outcomes = await this.run((candidate, call) => plainEnds(parts, exchange, candidate, call));
     const answers = this.settle(outcomes);
     if (!answers) return;
     const bytes = this.encodeAnswers(answers);
@@ -200,7 +201,7 @@ class Run implements OpenRequest {
       onDrain: (resume: () => void): void => client.onDrain(resume),
     };
     try {
-      const outcomes = await this.runCalls((candidate, call) =>
+      const outcomes = await this.run((candidate, call) =>
         streamEnds(parts, exchange, candidate, call, sink, encoder),
       );
       if (this.settle(outcomes)) client.end((encoder?.close() ?? '') + dialect.streamEnd);
@@ -216,38 +217,25 @@ class Run implements OpenRequest {
   }
 
   /** One call for a body that passes through, else one for each conversation. */
-  private async runCalls(
+  private run(
     open: (candidate: Candidate, call: number) => AttemptEnds<Answer>,
   ): Promise<readonly CallOutcome<Answer>[]> {
-    const calls = this.exchange.translation?.conversations.length ?? 1;
-    if (calls === 1) return [await this.runCall(this.caller, (candidate) => open(candidate, 0))];
-    // The calls share one fate: the first that fails takes the others with it.
-    const group = new Leaving();
-    this.caller.onLeave(() => group.leave());
-    const outcomes = new Map<number, CallOutcome<Answer>>();
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      while (next < calls && !group.hasLeft) {
-        const call = next++;
-        const outcome = await this.runCall(group, (candidate) => open(candidate, call));
-        outcomes.set(call, outcome);
-        if (outcome.type !== 'answered') group.leave();
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(calls, this.parts.defaults.callsAtOnce) }, worker));
-    return [...outcomes].sort(([a], [b]) => a - b).map(([, outcome]) => outcome);
-  }
-
-  private runCall(
-    caller: LeaveSignal,
-    open: (candidate: Candidate) => AttemptEnds<Answer>,
-  ): Promise<CallOutcome<Answer>> {
-    const { totalAt } = this;
+    const { parts, exchange, totalAt } = this;
+    const calls = exchange.translation?.conversations.length ?? 1;
     const onStart = (candidate: Candidate): number => {
       this.servedBy = candidate;
       return ++this.attempts;
     };
-    return runAttempts(buildCallJob(this.parts, this.exchange, { totalAt, caller, open, onStart }));
+    return runCalls(calls, parts.defaults.callsAtOnce, this.caller, (call, caller) =>
+      runAttempts(
+        buildCallJob(parts, exchange, {
+          totalAt,
+          caller,
+          open: (candidate) => open(candidate, call),
+          onStart,
+        }),
+      ),
+    );
   }
 
   /**
@@ -258,7 +246,7 @@ class Run implements OpenRequest {
   private settle(outcomes: readonly CallOutcome<Answer>[]): readonly (Answer | undefined)[] | undefined {
     if (this.brokenOffBy) throw this.brokenOffBy;
     for (const outcome of outcomes) {
-      if (outcome.type === 'failed') throw this.finalError(outcome.failures);
+      if (outcome.type === 'failed') throw tellFailure(this.parts, this.exchange, outcome.failures);
       if (outcome.type === 'broken-off') throw brokenOffError(outcome.failure, this.exchange.facts.model);
     }
     if (this.caller.hasLeft) {
@@ -266,21 +254,6 @@ class Run implements OpenRequest {
       return undefined;
     }
     return outcomes.map((outcome) => (outcome.type === 'answered' ? outcome.answer : undefined));
-  }
-
-  private finalError(failures: readonly AttemptFailure[]): GatewayError {
-    const { caller, facts, plan } = this.exchange;
-    const { clock, health } = this.parts;
-    const now = clock.now();
-    const rests = plan.candidates.map((candidate) => health.restReason(candidate, now));
-    return finalError(failures, {
-      model: facts.model,
-      isOwnProvider: plan.candidates.every(
-        ({ target }) => !target.provider.entry.isPlatform && target.provider.namespace === caller.namespace,
-      ),
-      usableInMs: health.usableInMs(plan.candidates, now),
-      commonRest: rests.every((rest) => rest === rests[0]) ? rests[0] : undefined,
-    });
   }
 
   private encodeAnswers(answers: readonly (Answer | undefined)[]): Buffer {

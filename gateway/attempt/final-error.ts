@@ -6,6 +6,8 @@ import { type AttemptFailure, judgeFailure } from './failure.ts';
 export interface FinalErrorFacts {
   /** The model as the caller wrote it. */
   readonly model: string;
+  /** How many targets could have been asked. */
+  readonly targets: number;
   /** The upstreams were the caller's own (BYOK): a rejected credential is theirs to mend. */
   readonly isOwnProvider: boolean;
   /** Until one of the upstreams may be tried again. */
@@ -29,9 +31,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     case 'upstream_auth_failed':
       return keyRejected(facts);
     case 'model_not_found':
-      return new GatewayError(code, `No upstream of model '${model}' knows it any more (${tries}).`, {
-        param: 'model',
-      });
+      return modelUnknown(failures, facts);
     case 'upstream_timeout':
       return new GatewayError(code, `The upstreams of model '${model}' did not answer in time (${tries}).`);
     case 'invalid_parameter':
@@ -65,6 +65,18 @@ function noneTried({ model, usableInMs, commonRest, ...facts }: FinalErrorFacts)
         { retryAfterSeconds },
       );
   }
+}
+
+/** Only where every target was asked is it the model that is not there; else an upstream is misconfigured. */
+function modelUnknown(
+  failures: readonly AttemptFailure[],
+  { model, targets }: FinalErrorFacts,
+): GatewayError {
+  return failures.length < targets
+    ? new GatewayError('upstream_error', `The upstream of model '${model}' does not know it.`)
+    : new GatewayError('model_not_found', `No upstream of model '${model}' knows it any more.`, {
+        param: 'model',
+      });
 }
 
 function keyRejected({ model, isOwnProvider }: FinalErrorFacts): GatewayError {

@@ -1,7 +1,15 @@
 // What has this pod learnt about each upstream? Kept per provider, per provider and model, and per
 // key; never shared between pods: a shared breaker would be a shared failure.
 
-import { type Circuit, type CircuitLimits, closedCircuit, mayTry, onFailure, onTried } from './circuit.ts';
+import {
+  type Circuit,
+  type CircuitLimits,
+  closedCircuit,
+  mayTry,
+  onFailure,
+  onSuccess,
+  onTried,
+} from './circuit.ts';
 import type { Candidate } from './plan.ts';
 
 /** Why a key rests: rate limits pass by themselves, the others want a person. */
@@ -44,8 +52,8 @@ export class Health {
     switch (signal.type) {
       case 'success':
         if (this.circuits.size === 0) return;
-        this.circuits.delete(endpointId);
-        this.circuits.delete(targetId);
+        this.succeed(endpointId, nowMs);
+        this.succeed(targetId, nowMs);
         return;
       case 'endpoint-failure':
         this.fail(endpointId, candidate.target.provider.entry.breaker, nowMs);
@@ -89,6 +97,14 @@ export class Health {
   private releaseTrial(id: string): void {
     const circuit = this.circuits.get(id);
     if (circuit) this.circuits.set(id, { ...circuit, trialSinceMs: undefined });
+  }
+
+  private succeed(id: string, nowMs: number): void {
+    const circuit = this.circuits.get(id);
+    if (!circuit) return;
+    const next = onSuccess(circuit, nowMs);
+    if (next) this.circuits.set(id, next);
+    else this.circuits.delete(id);
   }
 
   private fail(id: string, limits: CircuitLimits, nowMs: number): void {

@@ -152,11 +152,12 @@ const statuses: readonly Row[] = [
     alone: { status: 404, code: 'model_not_found', calls: 1 },
   },
   {
+    // One upstream of two does not know the model: it is misconfigured, the model is not gone.
     name: '404',
     fault: status(404),
     failure: 'status_404',
     effect: 'ends',
-    told: { status: 404, code: 'model_not_found' },
+    told: { status: 502, code: 'upstream_error' },
   },
   {
     name: '408',

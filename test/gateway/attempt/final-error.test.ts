@@ -20,7 +20,13 @@ const errorEvent = (error: Partial<UpstreamError>): AttemptFailure => ({
   fault: { kind: 'error-event', error: { ...noWords, ...error } },
 });
 
-const facts: FinalErrorFacts = { model: 'm', isOwnProvider: false, usableInMs: 7_200, commonRest: undefined };
+const facts: FinalErrorFacts = {
+  model: 'm',
+  targets: 1,
+  isOwnProvider: false,
+  usableInMs: 7_200,
+  commonRest: undefined,
+};
 
 interface Row {
   readonly when: string;
@@ -197,4 +203,9 @@ describe('where all keys rest for one reason', () => {
       expect(error.toErrorObject('openai').code).toBe(code);
     },
   );
+});
+
+test('a model that one of two targets does not know is not said to be unknown', () => {
+  const error = finalError([status(404)], { ...facts, targets: 2 });
+  expect([error.status, error.toErrorObject('openai').code]).toEqual([502, 'upstream_error']);
 });

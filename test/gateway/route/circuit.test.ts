@@ -1,12 +1,13 @@
 // Closed, open, half-open: when may an upstream be tried?
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   type Circuit,
   type CircuitLimits,
   closedCircuit,
   mayTry,
   onFailure,
+  onSuccess,
   onTried,
 } from '../../../gateway/route/circuit.ts';
 
@@ -55,4 +56,35 @@ test('without a number of failures it never opens', () => {
   let circuit = closedCircuit;
   for (let n = 0; n < 100; n++) circuit = onFailure(circuit, { ...limits, consecutiveFailures: 0 }, n);
   expect(mayTry(circuit, 0)).toBe(true);
+});
+
+describe('an upstream that fails now and then', () => {
+  /** One call every `everyMs`, failing where the pattern says so. */
+  function history(calls: number, isFailure: (n: number) => boolean, everyMs: number): Circuit {
+    let circuit: Circuit | undefined;
+    for (let n = 0; n < calls; n++) {
+      if (isFailure(n)) circuit = onFailure(circuit ?? closedCircuit, limits, n * everyMs);
+      else if (circuit) circuit = onSuccess(circuit, n * everyMs);
+    }
+    return circuit ?? closedCircuit;
+  }
+  const threeOfFour = (n: number): boolean => n % 4 !== 3;
+
+  test('three times in four opens it, but not before twenty calls', () => {
+    expect(history(19, threeOfFour, 100).openings).toBe(0);
+    expect(history(21, threeOfFour, 100).openings).toBe(1);
+  });
+
+  test('once in three does not open it', () => {
+    expect(history(300, (n) => n % 3 === 0, 100).openings).toBe(0);
+  });
+
+  test('is not held against it half a minute later: too few calls in the window never open it', () => {
+    expect(history(100, threeOfFour, 2_000).openings).toBe(0);
+  });
+
+  test('is forgotten with the success of the trial', () => {
+    const open = history(21, threeOfFour, 100);
+    expect(onSuccess(onTried(open, open.openUntilMs), open.openUntilMs)).toBeUndefined();
+  });
 });
