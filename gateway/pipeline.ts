@@ -152,6 +152,7 @@ class Run implements OpenRequest {
       else await this.servePlain();
     } catch (error) {
       this.status = asGatewayError(error).status;
+      this.exchange.response.setHeader('x-penstock-attempts', String(this.attempts));
       throw error;
     }
   }

@@ -122,6 +122,7 @@ async function failsAlone(row: MovesOn, variant: Variant, mode: Mode): Promise<v
   expectTold(seen, row.alone);
   if (first) expect(first.calls).toHaveLength(row.alone.calls);
   const numbers = row.alone.calls === 2 ? [1, 2] : [1];
+  expect(seen.headers['x-penstock-attempts']).toBe(String(numbers.length));
   expect(rig.records.map(lineOf)).toEqual(numbers.map((n) => `${n} t0 failed ${row.failure} platform`));
   expect(rig.records.map(({ costPicodollars }) => costPicodollars)).toEqual(numbers.map(() => 0));
   expect(rig.failures).toEqual([]);
@@ -132,6 +133,7 @@ async function ends(row: Ends, variant: Variant, mode: Mode): Promise<void> {
   const seen = await ask(rig, { endpoint: variant.endpoint, isStream: mode === 'stream' });
   expectTold(seen, row.told);
   if (row.message !== undefined) expect(errorOf(seen)?.message).toBe(row.message);
+  expect(seen.headers['x-penstock-attempts']).toBe('1');
   expect([first?.calls.length, second?.calls.length]).toEqual([1, 0]);
   expect(rig.records.map(lineOf)).toEqual([`1 t0 failed ${row.failure} platform`]);
   expect(rig.failures).toEqual([]);
