@@ -71,6 +71,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     isClosing = true;
     done();
   });
+  // `generate` asks for the body, once the headers have passed.
+  app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   // Nobody sends expectations other than 100-continue; they may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
@@ -94,7 +96,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 
 /** The connection was kept by an answer under way; the balancer has others. */
 function shuttingDown(): GatewayError {
-  return new GatewayError('server_shutting_down', 'The gateway is shutting down; send the request again.', {
+  return new GatewayError('overloaded', 'The gateway is shutting down; send the request again.', {
     retryAfterSeconds: 1,
     headers: { connection: 'close' },
   });
@@ -147,12 +149,13 @@ async function generate(
   try {
     const { view, caller } = admit(parts, request.rawHeaders);
     checkBodyHeaders(request);
+    if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
     const body = parseBody(await readBody(request));
     if (parts.isDraining()) response.setHeader('connection', 'close');
     await serve(parts, { dialect, view, caller, body, requestId, response, arrivedAt });
   } catch (error) {
     if (!(error instanceof GatewayError)) parts.onFailure(error, requestId);
-    sendError(request, response, error, requestId, parts.clock);
+    tell(parts, request, response, error, requestId);
   }
 }
 
@@ -181,7 +184,17 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
   });
 }
 
-function answer({ clock }: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+function answer(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   reply.hijack();
-  sendError(request.raw, reply.raw, error, request.id, clock);
+  tell(parts, request.raw, reply.raw, error, request.id);
+}
+
+function tell(
+  { clock, holder }: ServerParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+  requestId: string,
+): void {
+  sendError(request, response, error, { requestId, generation: holder.current()?.generation, clock });
 }

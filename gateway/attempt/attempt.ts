@@ -30,6 +30,8 @@ export interface AttemptEnds<Answer> {
     | { readonly type: 'stream'; readonly stream: AnswerStream; readonly sink: ClientSink }
     | { readonly type: 'plain'; readonly read: (body: Buffer) => PlainReading<Answer> };
   readError(body: Buffer): UpstreamError;
+  /** Takes out of an upstream's words what it was signed in with. */
+  readonly redact?: (text: string) => string;
 }
 
 export type PlainReading<Answer> =
@@ -95,7 +97,7 @@ class Attempt<Answer> implements Receiver {
   private cancelTimer: (() => void) | undefined;
   private stopListening: (() => void) | undefined;
   private status: number | undefined;
-  private retryAfter: string | undefined;
+  private retryAfterMs: number | undefined;
   private isError = false;
   private readonly body: Buffer[] = [];
   private bodyBytes = 0;
@@ -134,9 +136,7 @@ class Attempt<Answer> implements Receiver {
 
   onHead(status: number, header: (name: string) => string | undefined): void {
     this.status = status;
-    this.retryAfter = header('retry-after-ms') === undefined ? header('retry-after') : undefined;
-    const milliseconds = header('retry-after-ms');
-    if (milliseconds !== undefined) this.retryAfter = String(Number(milliseconds) / 1000);
+    this.retryAfterMs = readRetryAfterMs(header, this.options.clock.wallMs());
     if (status !== 200) {
       this.isError = true;
       this.cancelErrorBody = this.options.clock.setTimer(errorBodyMs, () => this.failWithStatus());
@@ -209,7 +209,7 @@ class Attempt<Answer> implements Receiver {
       kind: 'status',
       status: this.status ?? 0,
       error: this.ends.readError(Buffer.concat(this.body)),
-      retryAfterMs: readRetryAfterMs(this.retryAfter, this.options.clock.wallMs()),
+      retryAfterMs: this.retryAfterMs,
     });
   }
 
@@ -310,7 +310,10 @@ class Attempt<Answer> implements Receiver {
   private fail(failure: AttemptFailure): void {
     const isCommitted = this.commitPoint?.isCommitted === true;
     if (!isCommitted) this.commitPoint?.discard();
-    this.finish({ outcome: isCommitted ? 'broken-off' : 'failed', failure });
+    this.finish({
+      outcome: isCommitted ? 'broken-off' : 'failed',
+      failure: redacted(failure, this.ends.redact ?? ((text) => text)),
+    });
   }
 
   private finish(
@@ -355,6 +358,20 @@ class Attempt<Answer> implements Receiver {
   }
 }
 
+/** Callers are told an upstream's own words, and some upstreams repeat the key they were sent. */
+function redacted(failure: AttemptFailure, redact: (text: string) => string): AttemptFailure {
+  const clean = ({ message, type, code, param, status }: UpstreamError): UpstreamError => ({
+    message: redact(message),
+    type: type && redact(type),
+    code: code && redact(code),
+    param: param && redact(param),
+    status,
+  });
+  if (failure.kind === 'status') return { ...failure, error: clean(failure.error) };
+  if (failure.kind !== 'answer' || failure.fault.kind !== 'error-event') return failure;
+  return { ...failure, fault: { ...failure.fault, error: clean(failure.fault.error) } };
+}
+
 /** Says what is wrong with the head of a 200, if anything. */
 function judgeHead(
   header: (name: string) => string | undefined,
@@ -371,9 +388,12 @@ function judgeHead(
     : `the answer is ${type.slice(0, 80)}, not ${wanted}`;
 }
 
-/** Seconds or an HTTP date (RFC 9110 §10.2.3), in milliseconds from now. */
-function readRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined || value === '') return undefined;
+/** `retry-after-ms`, else seconds or an HTTP date (RFC 9110 §10.2.3), in milliseconds from now. */
+function readRetryAfterMs(header: (name: string) => string | undefined, nowMs: number): number | undefined {
+  const milliseconds = header('retry-after-ms');
+  if (milliseconds && Number.isFinite(Number(milliseconds))) return Math.max(0, Number(milliseconds));
+  const value = header('retry-after');
+  if (!value) return undefined;
   const seconds = Number(value);
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
   const date = Date.parse(value);

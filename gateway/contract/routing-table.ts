@@ -106,6 +106,17 @@ export const providerEntrySchema = z.object({
 });
 export type ProviderEntry = z.infer<typeof providerEntrySchema>;
 
+/** Request members that decide what is asked, of whom, and how it is answered: no target gives a default for them. */
+export const callersOwnMembers: readonly string[] = [
+  'model',
+  'messages',
+  'prompt',
+  'input',
+  'n',
+  'stream',
+  'stream_options',
+];
+
 /** One provider and model that can serve a route. */
 export const targetEntrySchema = z.object({
   name: z.string().min(1),
@@ -119,8 +130,12 @@ export const targetEntrySchema = z.object({
   /** Null: nobody knows the price; tokens are recorded, the cost stays null. */
   price: priceSchema.nullable(),
   timeouts: timeoutsSchema,
-  /** Request members sent when the caller gives none of that name. */
-  parameters: z.record(z.string(), z.unknown()),
+  /** Request members sent when the caller gives none of that name; none that is the caller's own to say. */
+  parameters: z
+    .record(z.string(), z.unknown())
+    .refine((parameters) => callersOwnMembers.every((name) => !Object.hasOwn(parameters, name)), {
+      message: `must not hold any of ${callersOwnMembers.join(', ')}`,
+    }),
 });
 export type TargetEntry = z.infer<typeof targetEntrySchema>;
 

@@ -7,7 +7,7 @@ import type { AnswerFacts, AnswerFault, StreamDecoder } from './dialect.ts';
 import { OpenAiChunkReader } from './openai-chunks.ts';
 import { readErrorMember } from './openai-error.ts';
 import { decodeOpenAiFinish } from './openai-finish.ts';
-import { freshFacts } from './openai-relay.ts';
+import { emptyStream, freshFacts } from './openai-relay.ts';
 import { readOpenAiUsage } from './openai-usage.ts';
 import type { StreamPart } from './stream-part.ts';
 
@@ -86,6 +86,10 @@ class OpenAiStreamDecoder implements StreamDecoder {
   private decode(chunks: readonly JsonRecord[]): readonly StreamPart[] {
     const parts: StreamPart[] = [];
     for (const chunk of chunks) this.chunk(chunk, parts);
+    if (this.facts.isComplete && !this.facts.hasContent && this.finished.size === 0) {
+      this.facts.isComplete = false;
+      this.facts.fault = { kind: 'malformed', detail: emptyStream };
+    }
     return parts;
   }
 

@@ -5,6 +5,9 @@ import type { ErrorObject } from '../errors.ts';
 import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
 import type { UpstreamError } from './dialect.ts';
 
+/** `user:password@` in an address (RFC 3986, section 3.2.1); a password may hold an unescaped `@`. */
+const userinfo = /(?<=:\/\/)[^\s/?#"'<>]*@/g;
+
 /** Longest text taken over from an upstream's error, in bytes of UTF-8. */
 const textBytesMax = 2048;
 
@@ -70,8 +73,9 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' ? cut(value) : undefined;
 }
 
-/** Cuts to the limit without leaving half a character. */
-function cut(message: string): string {
+/** Without credentials in addresses; cut to the limit without leaving half a character. */
+function cut(whole: string): string {
+  const message = whole.replace(userinfo, '');
   if (Buffer.byteLength(message) <= textBytesMax) return message;
   return Buffer.from(message)
     .subarray(0, textBytesMax)

@@ -18,12 +18,11 @@ export function editOpenAiRequest(
   facts: RequestFacts,
   target: UpstreamTarget,
   defaults: readonly DefaultMember[],
+  further: readonly Edit[] = [],
 ): Buffer[] {
-  const edits: Edit[] = [setMember(body, 'model', JSON.stringify(target.upstreamModel))];
-  // Whether to stream is the caller's to say; the rest of the gateway goes by it.
-  const { stream: _, stream_options: streamOptions, ...parameters } = target.parameters;
-  if (facts.isStream && !facts.wantsUsage) edits.push(askForUsage(body, streamOptions));
-  const missing: DefaultMember[] = Object.entries(parameters).map(([name, value]) => [
+  const edits: Edit[] = [setMember(body, 'model', JSON.stringify(target.upstreamModel)), ...further];
+  if (facts.isStream && !facts.wantsUsage) edits.push(askForUsage(body));
+  const missing: DefaultMember[] = Object.entries(target.parameters).map(([name, value]) => [
     name,
     JSON.stringify(value),
   ]);
@@ -48,8 +47,8 @@ export function relayOpenAiAnswer(body: Buffer, textOf: (choice: JsonRecord) => 
   if (!answer) return { ok: false, fault: { kind: 'malformed', detail: 'the answer is not a JSON object' } };
   const error = readErrorMember(answer);
   if (error) return { ok: false, fault: { kind: 'error-event', error } };
-  if (!Array.isArray(answer.choices)) {
-    return { ok: false, fault: { kind: 'malformed', detail: "the answer has no list 'choices'" } };
+  if (!Array.isArray(answer.choices) || answer.choices.length === 0) {
+    return { ok: false, fault: { kind: 'malformed', detail: "the answer has no 'choices'" } };
   }
   const usage = readOpenAiUsage(answer.usage);
   return {
@@ -68,10 +67,9 @@ export function estimateTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
 
-/** In the caller's stream options, else in the target's. */
-function askForUsage(body: RequestBody, ofTarget: unknown): Edit {
+function askForUsage(body: RequestBody): Edit {
   const member = body.member('stream_options');
-  const given = (member ? asRecord(body.read(member)) : undefined) ?? asRecord(ofTarget);
+  const given = member ? asRecord(body.read(member)) : undefined;
   return setMember(body, 'stream_options', JSON.stringify({ ...given, include_usage: true }));
 }
 

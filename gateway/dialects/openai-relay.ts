@@ -21,6 +21,9 @@ export interface RelayOptions {
   hasContent(choice: JsonRecord): boolean;
 }
 
+/** What is wrong with a stream that holds its end mark only. */
+export const emptyStream = 'the stream ended without content and without a finish reason';
+
 /** An event above this size fails the stream. */
 export const eventBytesMax = 1024 * 1024;
 
@@ -197,7 +200,8 @@ class OpenAiRelay implements AnswerStream {
   private look(data: string): 'keep' | 'strip' | 'drop' {
     const trimmed = data.trim();
     if (trimmed === doneMark) {
-      this.facts.isComplete = true;
+      if (this.facts.hasContent || this.finished.size > 0) this.facts.isComplete = true;
+      else this.fail(emptyStream);
       return 'drop';
     }
     if (trimmed === '') return 'drop';

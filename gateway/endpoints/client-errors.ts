@@ -1,6 +1,6 @@
 // What is told to a client whose bytes never became a request, or whose request never became whole?
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { encodeErrorBody, GatewayError } from '../errors.ts';
@@ -32,7 +32,7 @@ export function watchClientErrors(clock: Clock, newRequestId: () => string): Cli
       const refusal = clientError(error.code);
       const body = encodeErrorBody(refusal, shape, requestId);
       socket.end(
-        `HTTP/1.1 ${refusal.status} ${refusal.code}\r\ncontent-type: application/json\r\n` +
+        `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\ncontent-type: application/json\r\n` +
           `content-length: ${Buffer.byteLength(body)}\r\ncache-control: no-store\r\n` +
           `x-request-id: ${requestId}\r\nrequest-id: ${requestId}\r\nconnection: close\r\n\r\n${body}`,
         // What a slow sender might still send must not be taken for a whole request after all.

@@ -19,8 +19,9 @@ export function parseBody(chunks: readonly Buffer[]): RequestBody {
     if (body.bytes <= parsedBytesMax) body.parse();
     return body;
   } catch (error) {
-    if (error instanceof JsonStructureError)
-      throw new GatewayError('invalid_parameter', capitalised(error.message));
+    if (error instanceof JsonStructureError) {
+      throw new GatewayError('invalid_parameter', capitalised(error.message), { param: error.member });
+    }
     if (error instanceof SyntaxError) {
       throw new GatewayError('invalid_parameter', 'The body is not valid JSON.', { cause: error });
     }

@@ -54,6 +54,13 @@ export function checkBodyHeaders({ headers }: IncomingMessage): void {
       `The content type '${type.slice(0, 100)}' is not supported; send JSON as application/json.`,
     );
   }
+  const charset = type && /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1];
+  if (charset && !/^utf-?8$/i.test(charset)) {
+    throw new GatewayError(
+      'unsupported_media_type',
+      `The character set '${charset.slice(0, 100)}' is not supported; send JSON in UTF-8.`,
+    );
+  }
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new GatewayError(

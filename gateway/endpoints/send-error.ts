@@ -12,24 +12,24 @@ export function errorShapeOf({ url = '', headers }: IncomingMessage): ErrorShape
 /** How long what is left of a request is read and dropped, before its connection is closed. */
 export const lingerMs = 10_000;
 
+export interface Telling {
+  readonly requestId: string;
+  /** Of the routing table in use; absent while there is none. */
+  readonly generation: number | undefined;
+  readonly clock: Clock;
+}
+
 export function sendError(
   request: IncomingMessage,
   response: ServerResponse,
   error: unknown,
-  requestId: string,
-  clock: Clock,
+  { requestId, generation, clock }: Telling,
 ): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
   }
-  const told =
-    error instanceof GatewayError
-      ? error
-      : new GatewayError(
-          'internal_error',
-          'The gateway failed; the failure has been logged under this request id.',
-        );
+  const told = asAnswer(error);
   const body = encodeErrorBody(told, errorShapeOf(request), requestId);
   response.writeHead(told.status, {
     'content-type': 'application/json',
@@ -37,11 +37,35 @@ export function sendError(
     'cache-control': 'no-store',
     'x-request-id': requestId,
     'request-id': requestId,
+    ...(generation === undefined ? {} : { 'x-penstock-generation': String(generation) }),
+    ...(isBodyInDoubt(request) ? { connection: 'close' } : {}),
     ...told.headers,
   });
-  const isClosing = !response.shouldKeepAlive || told.headers.connection === 'close';
+  const isClosing =
+    !response.shouldKeepAlive || told.headers.connection === 'close' || isBodyInDoubt(request);
   if (isClosing && !request.complete) endAfterRequest(request, response, body, clock);
   else response.end(body);
+}
+
+function asAnswer(error: unknown): GatewayError {
+  if (!(error instanceof GatewayError)) {
+    return new GatewayError(
+      'internal_error',
+      'The gateway failed; the failure has been logged under this request id.',
+    );
+  }
+  // Behind a status line the caller need not know why there is no room for it; the word of its own is for streams.
+  return error.code === 'server_shutting_down'
+    ? new GatewayError('overloaded', error.message, {
+        retryAfterSeconds: 1,
+        headers: { connection: 'close' },
+      })
+    : error;
+}
+
+/** Whoever waits for leave to send its body may send it or not, once it is refused (RFC 9110, section 10.1.1). */
+function isBodyInDoubt(request: IncomingMessage): boolean {
+  return request.headers.expect !== undefined && !request.complete;
 }
 
 /**

@@ -1,8 +1,9 @@
 // What did the caller send, without copying it? The chunks as they arrived, where their top-level
 // members are, and the same bytes with single members replaced.
 
+import { isUtf8 } from 'node:buffer';
 import { asRecord, type JsonRecord } from './record.ts';
-import { type Member, type MemberScan, scanMembers } from './scan-members.ts';
+import { JsonStructureError, type Member, type MemberScan, scanMembers } from './scan-members.ts';
 
 /**
  * Replaces the bytes `from` to `to` (exclusive) by `text`. With `from === to` at the closing brace
@@ -39,10 +40,14 @@ export class RequestBody {
   /**
    * Parses the whole body: worth it where it is small, because then all of it is known to be valid.
    *
+   * @throws {JsonStructureError} where it is not UTF-8.
    * @throws {SyntaxError} where it is not valid JSON.
    */
   parse(): void {
-    this.values = asRecord(JSON.parse(this.slice(0, this.bytes)));
+    const bytes = this.range(0, this.bytes);
+    // Each wrong byte would be taken for a character that nobody sent.
+    if (!isUtf8(bytes)) throw new JsonStructureError('the body is not valid JSON: it is not UTF-8');
+    this.values = asRecord(JSON.parse(bytes.toString('utf8')));
   }
 
   /**
@@ -86,11 +91,15 @@ export class RequestBody {
   }
 
   private slice(from: number, to: number): string {
+    return this.range(from, to).toString('utf8');
+  }
+
+  private range(from: number, to: number): Buffer {
     const [only] = this.chunks;
-    if (this.chunks.length === 1 && only) return only.toString('utf8', from, to);
+    if (this.chunks.length === 1 && only) return only.subarray(from, to);
     const parts: Buffer[] = [];
     this.copyRange(from, to, parts);
-    return Buffer.concat(parts).toString('utf8');
+    return Buffer.concat(parts);
   }
 }
 
@@ -100,6 +109,14 @@ export function setMember(body: RequestBody, name: string, value: string): Edit 
   if (member) return { from: member.valueStart, to: member.valueEnd, text: value };
   const { closingBrace } = body.scan;
   return { from: closingBrace, to: closingBrace, text: `${JSON.stringify(name)}:${value}` };
+}
+
+/** Takes a member out, with one of the commas beside it; at most one such edit a body. */
+export function removeMember({ scan: { members } }: RequestBody, member: Member): Edit {
+  const at = members.indexOf(member);
+  const [before, after] = [members[at - 1], members[at + 1]];
+  if (before) return { from: before.valueEnd, to: member.valueEnd, text: '' };
+  return { from: member.start, to: after ? after.start : member.valueEnd, text: '' };
 }
 
 /**

@@ -42,9 +42,13 @@ export const structureLimits: StructureLimits = {
 
 /** The text is no JSON object, or breaks a structure limit. The message is fit for the caller. */
 export class JsonStructureError extends Error {
-  constructor(message: string) {
+  /** The top-level member at fault, where it is one. */
+  readonly member: string | undefined;
+
+  constructor(message: string, member?: string) {
     super(message);
     this.name = 'JsonStructureError';
+    this.member = member;
   }
 }
 
@@ -118,6 +122,7 @@ class Scanner {
     if (this.names.has(folded)) {
       throw new JsonStructureError(
         `the member ${JSON.stringify(name)} stands twice, or once more in another case; send it once`,
+        name,
       );
     }
     this.names.add(folded);

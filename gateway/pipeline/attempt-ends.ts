@@ -7,7 +7,7 @@ import type { Dialect, StreamEncoder } from '../dialects/dialect.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { translateAnswer, translateStream } from '../dialects/translate.ts';
 import type { Candidate } from '../route/plan.ts';
-import { buildRequestHeaders } from '../upstream/request-headers.ts';
+import { buildRequestHeaders, redactCredentials } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
 import { type Answer, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 
@@ -22,6 +22,7 @@ export function plainEnds(
   return {
     send: (receiver) => sendTo(parts, exchange, candidate, upstream, body, receiver),
     readError: upstream.readError,
+    redact: (text) => redactCredentials(text, candidate.target.provider, candidate.endpoint),
     reader: {
       type: 'plain',
       read(bytes) {
@@ -51,6 +52,7 @@ export function streamEnds(
   return {
     send: (receiver) => sendTo(parts, exchange, candidate, upstream, body, receiver),
     readError: upstream.readError,
+    redact: (text) => redactCredentials(text, candidate.target.provider, candidate.endpoint),
     reader: { type: 'stream', stream, sink },
   };
 }

@@ -15,12 +15,19 @@ export function findModel(view: TableView, caller: Caller, model: string, endpoi
   if (!route.entry.endpoints.includes(endpoint)) {
     throw new GatewayError(
       'model_not_found',
-      `The model '${model}' is not served on this route; it is served as ${route.entry.endpoints.join(', ')}.`,
+      `The model '${model}' is not served on this route; it is served on ${route.entry.endpoints.map((served) => pathOf[served]).join(', ')}.`,
       { param: 'model' },
     );
   }
   return route;
 }
+
+const pathOf: Readonly<Record<DialectName, string>> = {
+  'openai-chat': '/v1/chat/completions',
+  'openai-completions': '/v1/completions',
+  'openai-responses': '/v1/responses',
+  'anthropic-messages': '/v1/messages',
+};
 
 /** The models of the list: public ones without a caller, else all that the key may see. */
 export function listModels(view: TableView, caller: Caller | undefined): readonly RouteView[] {

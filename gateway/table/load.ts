@@ -21,9 +21,16 @@ export async function loadTable(bytes: string, breathe: () => Promise<void> = ne
 function parseJson(bytes: string): unknown {
   try {
     return JSON.parse(bytes);
-  } catch (cause) {
-    throw new TableRefusedError('invalid', `the table is not valid JSON: ${String(cause)}`);
+  } catch (error) {
+    throw new TableRefusedError('invalid', `the table is not valid JSON${placeOf(error)}`);
   }
+}
+
+/** Not the parser's own words: they quote the text around the fault, which may be a credential. */
+function placeOf(error: unknown): string {
+  const [, position] = /at position (\d+)/.exec(String(error)) ?? [];
+  if (position !== undefined) return `: the fault is at character ${position}`;
+  return String(error).includes('end of JSON input') ? ': it ends too early' : '';
 }
 
 /** The same as `parseRoutingTable` of the whole. Only the lists grow with an installation. */

@@ -1,4 +1,5 @@
-// Which headers does an upstream see? Built from a short list, never copied from the caller.
+// Which headers does an upstream see? Built from a short list, never copied from the caller. And which of what they
+// hold must not come back in what it says?
 
 import type { KeyedEndpoint, ProviderView } from '../table/view.ts';
 
@@ -32,3 +33,32 @@ export function buildRequestHeaders(
 /** Kept as long as the table view they belong to. */
 const streamHeaders = new WeakMap<KeyedEndpoint, readonly string[]>();
 const plainHeaders = new WeakMap<KeyedEndpoint, readonly string[]>();
+
+/** Shorter values are no secrets, and taking them out would garble what is said. */
+const secretLengthMin = 8;
+
+/** The text without the values that `buildRequestHeaders` puts in for this provider and key. */
+export function redactCredentials(
+  text: string,
+  provider: ProviderView,
+  { key }: Pick<KeyedEndpoint, 'key'>,
+): string {
+  // What stands in the table as it is, a version for instance, is no secret.
+  const isSecret = (_: unknown, at: number): boolean => provider.entry.headers[at]?.credential !== undefined;
+  const secrets = provider.headers.filter(isSecret).map(({ value }) => value);
+  // A value may hold its scheme too: `Bearer <key>`.
+  const values = [...secrets, ...(key ? [key.secret] : [])]
+    .flatMap((secret) => secret.reveal().split(/\s+/))
+    .filter(({ length }) => length >= secretLengthMin);
+  return values.reduce((rest, value) => withoutCutEnd(rest.replaceAll(value, redactedMark), value), text);
+}
+
+const redactedMark = '[redacted]';
+
+/** Long texts are cut, perhaps in the midst of a secret. */
+function withoutCutEnd(text: string, value: string): string {
+  for (let length = value.length - 1; length >= secretLengthMin; length--) {
+    if (text.endsWith(value.slice(0, length))) return text.slice(0, -length) + redactedMark;
+  }
+  return text;
+}

@@ -123,11 +123,8 @@ test('what runs behind the grace is told: a stream by an error frame and no good
   expect([errorOf(broken)?.code, broken.ending]).toEqual(['server_shutting_down', 'fin-early']);
   expect(broken.text).not.toContain('[DONE]');
   const told = await plain;
-  expect([told.status, errorOf(told)?.code, told.ending]).toEqual([
-    503,
-    'server_shutting_down',
-    'length-complete',
-  ]);
+  expect([told.status, errorOf(told)?.code, told.ending]).toEqual([503, 'overloaded', 'length-complete']);
+  expect(told.headers).toMatchObject({ 'retry-after': '1', connection: 'close' });
   await drained;
   expect(rig.records.map(lineOf).sort()).toEqual(['1 t0 cancelled tenant', '1 t0 cancelled tenant']);
   await Promise.all(wall?.calls.map(({ clientClosed }) => clientClosed) ?? []);

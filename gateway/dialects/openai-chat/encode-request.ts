@@ -1,7 +1,6 @@
 // A conversation as a chat completion request.
 
 import { GatewayError } from '../../errors.ts';
-import { asRecord } from '../../json/record.ts';
 import type { Conversation, Part, Turn } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
 
@@ -18,8 +17,6 @@ export function encodeChatRequest(conversation: Conversation, target: UpstreamTa
         top_p: defaults.topP,
       }),
       ...target.parameters,
-      stream: undefined,
-      stream_options: undefined,
       model: target.upstreamModel,
       messages: encodeMessages(conversation),
       ...(maxOutputTokens === undefined ? {} : { [limit]: maxOutputTokens }),
@@ -35,7 +32,7 @@ export function encodeChatRequest(conversation: Conversation, target: UpstreamTa
       ...(target.isStream
         ? {
             stream: true,
-            stream_options: { ...asRecord(target.parameters.stream_options), include_usage: true },
+            stream_options: { include_usage: true },
           }
         : {}),
     }),

@@ -21,7 +21,7 @@ const chatParameters: ParameterTable = {
   temperature: { rule: { kind: 'number', min: 0, max: 2 } },
   top_p: { rule: { kind: 'number', min: 0, max: 1 } },
   n: { rule: { kind: 'integer', min: 1, max: 128 } },
-  stop: { rule: { kind: 'texts', itemsMin: 0, itemsMax: 4 } },
+  stop: { rule: { kind: 'texts', itemsMin: 1, itemsMax: 4 } },
   presence_penalty: { rule: { kind: 'number', min: -2, max: 2 } },
   frequency_penalty: { rule: { kind: 'number', min: -2, max: 2 } },
   logit_bias: { rule: { kind: 'numbers-by-name', min: -100, max: 100 }, isLarge: true },

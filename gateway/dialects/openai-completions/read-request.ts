@@ -20,9 +20,6 @@ export const completionDefaults: readonly DefaultMember[] = [
   ['frequency_penalty', '0'],
 ];
 
-/** Most upstream calls that one request may stand for: prompts × n. */
-const callsMax = 128;
-
 const completionParameters: ParameterTable = {
   model: { rule: { kind: 'name' }, isRequired: true },
   prompt: { rule: { kind: 'texts', itemsMin: 1 }, isRequired: true },
@@ -61,12 +58,6 @@ export function readCompletion(body: RequestBody): CompletionRequest {
   const prompt = values.get('prompt');
   const prompts = Array.isArray(prompt) ? prompt.map(String) : [String(prompt)];
   const n = Number(values.get('n') ?? 1);
-  if (prompts.length * n > callsMax) {
-    invalidParameter(
-      'prompt',
-      `times 'n' must not exceed ${callsMax} completions, not ${prompts.length * n}`,
-    );
-  }
   const isStream = values.get('stream') === true;
   const wantsUsage = readStreamOptions(values.get('stream_options'), isStream);
   checkBestOf(values, n, isStream);

@@ -1,5 +1,6 @@
 // Completions from a completions upstream: what changes in the bytes?
 
+import { type Edit, type RequestBody, removeMember } from '../../json/request-body.ts';
 import type { AnswerDocument, SameDialect } from '../dialect.ts';
 import { editOpenAiRequest, relayOpenAiAnswer } from '../openai-pass-through.ts';
 import { relayOpenAiStream } from '../openai-relay.ts';
@@ -7,7 +8,7 @@ import { completionDefaults } from './read-request.ts';
 
 export const relayCompletions: SameDialect = {
   editRequest(body, facts, target) {
-    return editOpenAiRequest(body, facts, target, completionDefaults);
+    return editOpenAiRequest(body, facts, target, completionDefaults, withoutEmptyStop(body));
   },
   relayStream(facts) {
     return relayOpenAiStream({
@@ -20,3 +21,10 @@ export const relayCompletions: SameDialect = {
     return relayOpenAiAnswer(body, ({ text }) => (typeof text === 'string' ? text : ''));
   },
 };
+
+/** No stops at all may be written as an empty list, which some upstreams refuse. */
+function withoutEmptyStop(body: RequestBody): readonly Edit[] {
+  const member = body.member('stop');
+  const value = member && body.read(member);
+  return member && Array.isArray(value) && value.length === 0 ? [removeMember(body, member)] : [];
+}

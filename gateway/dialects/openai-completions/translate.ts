@@ -9,12 +9,24 @@ import { invalidParameter } from '../parameter-rules.ts';
 import { encodeCompletionAnswer, encodeCompletionStream } from './encode-answer.ts';
 import { readCompletion } from './read-request.ts';
 
+/** Prompts × n: what one request may set off where each of its prompts is a call of its own. */
+const completionsMax = 128;
+
 /** Members that cannot be carried to another dialect because they change the answer checkably. */
 const impossible = ['suffix', 'logprobs', 'best_of'] as const;
 
-/** @throws {GatewayError} `unsupported_parameter` for what a conversation cannot carry. */
+/**
+ * @throws {GatewayError} `unsupported_parameter` for what a conversation cannot carry, `invalid_parameter` for too
+ * many prompts.
+ */
 export function translateCompletion(body: RequestBody): Translation {
   const { facts, prompts, n, values } = readCompletion(body);
+  if (facts.choices > completionsMax) {
+    invalidParameter(
+      'prompt',
+      `times 'n' must not exceed ${completionsMax} completions for this model, not ${facts.choices}: its upstream takes one prompt a call`,
+    );
+  }
   for (const name of impossible) {
     const value = values.get(name);
     if (value === undefined || value === '' || (name === 'best_of' && value === n)) continue;

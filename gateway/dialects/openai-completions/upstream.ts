@@ -2,7 +2,7 @@
 // is the prompt.
 
 import { GatewayError } from '../../errors.ts';
-import { asRecord, type JsonRecord } from '../../json/record.ts';
+import type { JsonRecord } from '../../json/record.ts';
 import type { Conversation } from '../conversation.ts';
 import type { UpstreamTarget, UpstreamTranslation } from '../dialect.ts';
 import { type ChoiceText, decodeOpenAiAnswer, decodeOpenAiStream } from '../openai-answers.ts';
@@ -40,11 +40,9 @@ function encodeCompletionRequest(conversation: Conversation, target: UpstreamTar
       model: target.upstreamModel,
       prompt: promptOf(conversation),
       n: conversation.choices,
-      stream: undefined,
-      stream_options: undefined,
       ...(target.isStream && {
         stream: true,
-        stream_options: { ...asRecord(target.parameters.stream_options), include_usage: true },
+        stream_options: { include_usage: true },
       }),
     }),
   );

@@ -31,6 +31,7 @@ function startAttempt(kind: 'stream' | 'plain') {
         };
       },
       readError: readOpenAiError,
+      redact: (text) => text.replaceAll('sk-sent', '***'),
       reader:
         kind === 'plain'
           ? {
@@ -256,6 +257,28 @@ test.each([
   attempt.head(429, { 'retry-after': value });
   attempt.upstream.onEnd();
   expect(endOf(await attempt.result)).toMatchObject(['failed', { retryAfterMs }]);
+});
+
+test.each(['', 'soon'])('retry-after-ms %j says nothing', async (value) => {
+  const attempt = startAttempt('plain');
+  attempt.head(429, { 'retry-after': '9', 'retry-after-ms': value });
+  attempt.upstream.onEnd();
+  expect(endOf(await attempt.result)).toMatchObject(['failed', { retryAfterMs: 9_000 }]);
+});
+
+test("an upstream's words come without what it was signed in with, in a status and in a stream", async () => {
+  const said = { message: 'the key sk-sent is wrong', type: 'sk-sent', code: 'sk-sent', param: 'sk-sent' };
+  const heard = { message: 'the key *** is wrong', type: '***', code: '***', param: '***' };
+  const plain = startAttempt('plain');
+  plain.head(400);
+  plain.body(JSON.stringify({ error: said }));
+  plain.upstream.onEnd();
+  expect(endOf(await plain.result)).toMatchObject(['failed', { kind: 'status', error: heard }]);
+
+  const streamed = startAttempt('stream');
+  streamed.head(200, sse);
+  streamed.body(`data: ${JSON.stringify({ error: said })}\n\n`);
+  expect(endOf(await streamed.result)).toMatchObject(['failed', { kind: 'answer', fault: { error: heard } }]);
 });
 
 test('retry-after-ms is finer and wins', async () => {

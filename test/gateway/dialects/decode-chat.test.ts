@@ -129,6 +129,20 @@ describe('a stream', () => {
     expect(short(parts)).toEqual(['answer-start', '0.0 start text', '0.0 a']);
   });
 
+  test.each([
+    ['the terminal marker alone', done],
+    ['a role', frame(delta({ role: 'assistant' })) + done],
+  ])('that held nothing but %s is no answer', (_, text) => {
+    expect(decode(text).facts).toMatchObject({ isComplete: false, fault: { kind: 'malformed' } });
+  });
+
+  test('of a finish reason and no content is an empty answer', () => {
+    expect(decode(frame(delta({}, 'stop')) + done).facts).toMatchObject({
+      isComplete: true,
+      fault: undefined,
+    });
+  });
+
   test('with an event that is named an error ends there', () => {
     const { facts } = decode(`event: error\ndata: out of luck\n\n${done}`);
     expect(facts.fault).toMatchObject({ kind: 'error-event', error: { message: 'out of luck' } });

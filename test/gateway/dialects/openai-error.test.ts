@@ -92,6 +92,22 @@ describe('an error body', () => {
     },
   );
 
+  test.each([
+    ['see https://user:pw@host.test/a?b=c@d', 'see https://host.test/a?b=c@d'],
+    ['https://token@host.test and redis://:p@ss@cache:6379', 'https://host.test and redis://cache:6379'],
+    ['(HTTP://U:P@host)', '(HTTP://host)'],
+    ['mail me@host.test or https://host.test/@me', 'mail me@host.test or https://host.test/@me'],
+  ])('of %j shows no credentials of an address', (message, wanted) => {
+    expect(readOpenAiError(Buffer.from(JSON.stringify({ error: { message } }))).message).toBe(wanted);
+  });
+
+  test('of an address that would be cut inside its credentials shows none of them', () => {
+    const message = `${'x'.repeat(2030)} https://user:${'p'.repeat(50)}@host.test`;
+    expect(readOpenAiError(Buffer.from(JSON.stringify({ error: { message } }))).message).not.toContain(
+      'user',
+    );
+  });
+
   test('of just 2 kB is kept whole', () => {
     const message = 'é'.repeat(1024);
     expect(readOpenAiError(Buffer.from(JSON.stringify({ error: { message } }))).message).toBe(message);

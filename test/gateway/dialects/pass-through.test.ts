@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Dialect } from '../../../gateway/dialects/dialect.ts';
 import { openAiChat } from '../../../gateway/dialects/openai-chat/index.ts';
 import { openAiCompletions } from '../../../gateway/dialects/openai-completions/index.ts';
+import { isRecord } from '../../../gateway/json/record.ts';
 import { RequestBody } from '../../../gateway/json/request-body.ts';
 
 function edit(dialect: Dialect, text: string, parameters: Record<string, unknown> = {}): string {
@@ -65,22 +66,10 @@ describe('a chat request', () => {
       `{"model":"up",${messages},"temperature":0.5}`,
     ],
     [
-      'is not given a second model',
-      `{"model":"m",${messages}}`,
-      { model: 'other' },
-      `{"model":"up",${messages}}`,
-    ],
-    [
-      'is not made to stream',
-      `{"model":"m",${messages}}`,
-      { stream: true, stream_options: {} },
-      `{"model":"up",${messages}}`,
-    ],
-    [
-      'that streams takes the stream options of the target, with usage, once',
+      'that streams is made to report usage',
       `{"model":"m",${messages},"stream":true}`,
-      { stream_options: { include_obfuscation: false } },
-      `{"model":"up",${messages},"stream":true,"stream_options":{"include_obfuscation":false,"include_usage":true}}`,
+      {},
+      `{"model":"up",${messages},"stream":true,"stream_options":{"include_usage":true}}`,
     ],
     [
       'with one name of the limit is not given the other',
@@ -113,6 +102,20 @@ describe('a completion request', () => {
       prompt: 'p',
       ...wanted,
     });
+  });
+
+  test.each([
+    ['{"model":"m","prompt":"p","stop":[]}', undefined],
+    ['{"stop" : [ ] , "model":"m","prompt":"p"}', undefined],
+    ['{"model":"m","stop":[],"prompt":"p"}', undefined],
+    ['{"model":"m","prompt":"p","stop":["a"]}', ['a']],
+    ['{"model":"m","prompt":"p","stop":""}', ''],
+  ])('%s: an empty list of stops is left out, and no target puts others in', (text, stop) => {
+    const request: unknown = JSON.parse(edit(openAiCompletions, text, { stop: ['X'] }));
+    if (!isRecord(request)) throw new Error('the request is not an object');
+    const { stop: sent, ...rest } = request;
+    expect(sent).toEqual(stop);
+    expect(rest).toMatchObject({ model: 'up', prompt: 'p', max_tokens: 16 });
   });
 
   test('keeps the bytes of its prompt', () => {
@@ -148,7 +151,7 @@ describe('a plain answer', () => {
     [openAiChat, '{"choices":[{"message":{"content":"12345678"}}]}', 2],
     [openAiChat, '{"choices":[{"message":{"content":"1234"}},{"message":{"refusal":"1234"}},null,{}]}', 2],
     [openAiCompletions, '{"choices":[{"text":"123456789"}]}', 3],
-    [openAiCompletions, '{"choices":[]}', 0],
+    [openAiCompletions, '{"choices":[{}]}', 0],
   ])('without usage is estimated by its text, %#', (dialect, text, outputEstimate) => {
     expect(relay(dialect, text)).toMatchObject({ ok: true, usage: undefined, outputEstimate });
   });
@@ -159,6 +162,7 @@ describe('a plain answer', () => {
     ['[]', 'malformed'],
     ['{}', 'malformed'],
     ['{"choices":{}}', 'malformed'],
+    ['{"choices":[]}', 'malformed'],
     ['{"choices":[{"message":{"content":"a"}}]', 'malformed'],
     ['{"error":{"message":"no"}}', 'error-event'],
     ['{"error":"no","choices":[]}', 'error-event'],
@@ -170,6 +174,6 @@ describe('a plain answer', () => {
   });
 
   test('with an error member that is null is whole', () => {
-    expect(relay(openAiChat, '{"error":null,"choices":[]}').ok).toBe(true);
+    expect(relay(openAiChat, '{"error":null,"choices":[{}]}').ok).toBe(true);
   });
 });

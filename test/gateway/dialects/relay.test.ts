@@ -282,6 +282,15 @@ describe('the end', () => {
     expect(facts.fault).toEqual(isComplete ? undefined : { kind: 'truncated' });
   });
 
+  test.each([
+    ['the terminal marker alone', done],
+    ['a role', frame(delta({ role: 'assistant' })) + done],
+    ['usage', frame(usageChunk) + done],
+  ])('of a stream that held nothing but %s is no answer', (_, text) => {
+    const { facts } = relay(text);
+    expect(facts).toMatchObject({ isComplete: false, fault: { kind: 'malformed' } });
+  });
+
   test('a usage chunk behind the last finish reason ends the stream without a terminal marker', () => {
     const stream = relayChat.relayStream({ model: 'm', isStream: true, choices: 1, wantsUsage: false });
     stream.push(Buffer.from(first + last));

@@ -149,6 +149,9 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
     'UTF-16 LE with its mark': Buffer.from(`\ufeff${valid}`, 'utf16le'),
     'UTF-16 BE': Buffer.from(valid, 'utf16le').swap16(),
     'UTF-32 LE': Buffer.from([...valid].flatMap((letter) => [letter.charCodeAt(0), 0, 0, 0])),
+    'a byte that is no UTF-8': Buffer.from(having('"y":"\xff"'), 'latin1'),
+    'a character cut in two': Buffer.from(having('"y":"\xf0\x9f\x98"'), 'latin1'),
+    'a surrogate as UTF-8': Buffer.from(having('"y":"\xed\xa0\x80"'), 'latin1'),
     'compressed without saying so': gzipSync(valid),
     'bytes of a picture': Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     'the model twice': having('"model":"other"'),
@@ -174,6 +177,16 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
     expect(expectInvalid(await post(rig, path, having('"model":1')))).toMatch(
       /^The member "model" stands twice/,
     );
+    const latin1 = Buffer.from(having('"y":"\xff"'), 'latin1');
+    expect(expectInvalid(await post(rig, path, latin1))).toBe('The body is not valid JSON: it is not UTF-8.');
+  });
+
+  test.each([
+    ['"model":1', 'model'],
+    ['"Stop":[]', 'Stop'],
+    ['"y":1,"y":2', 'y'],
+  ])('a member that is repeated, as in %s, is named', async (members, param) => {
+    expect(errorOf(await post(rig, path, having(members))).param).toBe(param);
   });
 });
 
@@ -292,6 +305,8 @@ describe('content types', () => {
   test.each([
     'application/json',
     'application/json; charset=utf-8',
+    'application/json; charset="utf-8"; a=b',
+    'application/json; charset=UTF8',
     'Application/JSON;charset=UTF-8',
     'application/json;',
     'application/vnd.acme+json',
@@ -333,6 +348,23 @@ describe('content types', () => {
     expect(error).toEqual({ type: 'invalid_request_error', code: 'unsupported_media_type', param: null });
     expect(message).toBe(`The content type '${type}' is not supported; send JSON as application/json.`);
   });
+
+  test.each(['utf-16', 'UTF-16LE', 'iso-8859-1', 'utf-32', 'utf-88'])(
+    'the character set %s is 415',
+    async (charset) => {
+      for (const type of [
+        `application/json; charset=${charset}`,
+        `application/json;a=b;Charset="${charset}"`,
+      ]) {
+        const answer = await post(rig, path, valid, { ...bearer, 'content-type': type });
+        expect(answer.status).toBe(415);
+        expect(errorOf(answer)).toMatchObject({
+          message: `The character set '${charset}' is not supported; send JSON in UTF-8.`,
+          code: 'unsupported_media_type',
+        });
+      }
+    },
+  );
 
   test.each(['gzip', 'GZIP', 'br', 'zstd', 'deflate', 'gzip, identity', 'x', ''])(
     "the content encoding '%s' is 415",

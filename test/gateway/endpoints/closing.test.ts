@@ -27,7 +27,7 @@ test('it gets 503 behind the answer under way, and the connection is closed', as
   const late = await connection.answer();
   expect(late.status).toBe(503);
   expect(late.headers).toMatchObject({ 'retry-after': '1', connection: 'close' });
-  expect(errorOf(await late.finished)).toMatchObject({ type: 'server_error', code: 'server_shutting_down' });
+  expect(errorOf(await late.finished)).toMatchObject({ type: 'server_error', code: 'overloaded' });
   expect(await connection.closed).toBe('fin');
   await drained;
   await wall.close();

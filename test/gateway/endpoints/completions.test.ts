@@ -54,7 +54,7 @@ describe('a field inside its bounds is accepted, and the upstream gets it as it 
     top_p: [0, 0.5, 1],
     n: [1, 2, 128],
     stream: [false],
-    stop: ['x', '', [], ['a'], ['a', 'b', 'c', 'd']],
+    stop: ['x', '', ['a'], ['a', 'b', 'c', 'd']],
     presence_penalty: [-2, 0, 0.25, 2],
     frequency_penalty: [-2, 0, 0.25, 2],
     best_of: [1, 20],
@@ -309,17 +309,6 @@ describe('several prompts times n', () => {
     });
 
     test.each([
-      [129, 1],
-      [65, 2],
-      [2, 65],
-    ])('%i prompts times %i are more than 128 and refused', async (prompts, n) => {
-      const before = wall.calls.length;
-      const prompt = Array.from({ length: prompts }, (_, at) => `p${at}`);
-      expectRefused(await post(rig(), path, { ...minimal, prompt, n }), 'prompt');
-      expect(wall.calls).toHaveLength(before);
-    });
-
-    test.each([
       [128, 1],
       [2, 64],
     ])('%i prompts times %i are accepted', async (prompts, n) => {
@@ -329,6 +318,34 @@ describe('several prompts times n', () => {
       const indexes = recordsOf(recordOf(answer.json).choices).map(({ index }) => index);
       expect(indexes).toEqual(Array.from({ length: 128 }, (_, at) => at));
     });
+  });
+
+  describe.each([
+    [129, 1],
+    [65, 2],
+    [2, 65],
+  ])('%i prompts times %i, more than 128,', (prompts, n) => {
+    const prompt = Array.from({ length: prompts }, (_, at) => `p${at}`);
+
+    test('are refused where each prompt would be a call', async () => {
+      const before = wall.calls.length;
+      expectRefused(await post(chatOnly, path, { ...minimal, prompt, n }), 'prompt');
+      expect(wall.calls).toHaveLength(before);
+    });
+
+    test('are one call of a completions upstream', async () => {
+      const before = wall.calls.length;
+      const answer = await post(native, path, { ...minimal, prompt, n });
+      expect(answer.status).toBe(200);
+      expect(recordsOf(recordOf(answer.json).choices)).toHaveLength(prompts * n);
+      expect(wall.calls).toHaveLength(before + 1);
+    });
+  });
+
+  test('an empty list of stops says nothing, and is not sent on', async () => {
+    const answer = await post(native, path, { ...minimal, stop: [] });
+    expect(answer.status).toBe(200);
+    expect(latest(wall).json).not.toHaveProperty('stop');
   });
 
   test('a chat-only upstream is called once for each prompt, with n', async () => {

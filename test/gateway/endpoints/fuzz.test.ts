@@ -154,7 +154,7 @@ describe.each(['openai-chat', 'openai-completions'] as const)('%s', (name) => {
         expect([200, 400, 404], `${body.toString('base64')} was answered ${told}`).toContain(answer.status);
       }
       connection.close();
-      expect(statuses.get(200)).toBeGreaterThan(20);
+      expect(statuses.get(200)).toBeGreaterThan(10);
       expect(statuses.get(400)).toBeGreaterThan(20);
       expect(rig.failures).toEqual([]);
     });

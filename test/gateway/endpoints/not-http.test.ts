@@ -1,6 +1,7 @@
 // Bytes that are no request, or that two servers could read in two ways: refused in the shape of the specification,
 // and the connection closed so that the answer can be read. (RFC 9112, sections 2.2, 3.2, 6.1, 6.3, 9.6, 11.2.)
 
+import { STATUS_CODES } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openRaw, type RawConnection, writeRequest } from '../../support/raw-client.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
@@ -56,6 +57,7 @@ async function expectRefused(bytes: string | Uint8Array, status: number, code: s
     'x-request-id': expect.stringMatching(/^req_/),
     connection: 'close',
   });
+  expect(answer.reason).toBe(STATUS_CODES[status]);
   expect(answer.headers['request-id']).toBe(answer.headers['x-request-id']);
   expect(await connection.closed).toBe('fin');
   expect(wall.calls).toHaveLength(before);

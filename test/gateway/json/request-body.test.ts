@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RequestBody, setMember } from '../../../gateway/json/request-body.ts';
+import { RequestBody, removeMember, setMember } from '../../../gateway/json/request-body.ts';
 import { JsonStructureError } from '../../../gateway/json/scan-members.ts';
 
 /** Numbers that a parse and a stringify would change. */
@@ -58,6 +58,26 @@ describe('edited', () => {
     expect(textOf(request.edited(edits.map(([name, value]) => setMember(request, name, value))))).toBe(
       wanted,
     );
+  });
+
+  test.each([
+    ['first', '{ "x" : [1] , "a":1}', '{ "a":2}'],
+    ['in the midst', '{"a":1 , "x":[1] ,"b":2}', '{"a":2 ,"b":2}'],
+    ['last', '{"a":1, "x":[1] }', '{"a":2 }'],
+  ])('takes a member out that stands %s, with one comma', (_, text, wanted) => {
+    const request = body(text);
+    const member = request.member('x');
+    if (!member) throw new Error('the member is not found');
+    expect(textOf(request.edited([setMember(request, 'a', '2'), removeMember(request, member)]))).toBe(
+      wanted,
+    );
+  });
+
+  test('takes the only member out', () => {
+    const request = body('{ "x":1 }');
+    const [member] = request.scan.members;
+    if (!member) throw new Error('the member is not found');
+    expect(textOf(request.edited([removeMember(request, member)]))).toBe('{  }');
   });
 
   test('without edits gives the chunks themselves, uncopied', () => {

@@ -1,5 +1,6 @@
 // Is a large table taken without standing still, and is it the same table, with the same faults, as one taken at once?
 
+import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { parseRoutingTable, type RoutingTable } from '../../../gateway/contract/routing-table.ts';
 import { loadTable } from '../../../gateway/table/load.ts';
@@ -56,4 +57,17 @@ test.each([
   ['of an age to come', { minReader: 2, keys: 7 }, 'needs a reader of format 2'],
 ])('a fault %s is told as of the whole table', async (_, differing, words) => {
   await expect(loadTable(JSON.stringify({ ...table, ...differing }))).rejects.toThrow(words);
+});
+
+test.each([
+  [
+    '{"epoch":1,"credentials":[{"value":"sk-SECRET" "x"}]}',
+    'is not valid JSON: the fault is at character 47',
+  ],
+  ['{"credentials":[{"value":sk-SECRET}]}', 'is not valid JSON'],
+  ['{"credentials":[{"value":"sk-SECRET"', 'is not valid JSON'],
+])('%s is refused without a word of what stands in it', async (text, words) => {
+  const refusal: unknown = await loadTable(text).catch((error: unknown) => error);
+  expect(String(refusal)).toContain(words);
+  expect(inspect(refusal, { depth: null })).not.toContain('SECRET');
 });

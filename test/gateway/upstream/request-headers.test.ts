@@ -1,0 +1,59 @@
+// Which of an upstream's words may not go on? What it was signed in with, however it repeats it.
+
+import { expect, test } from 'vitest';
+import { buildTableView } from '../../../gateway/table/view.ts';
+import { redactCredentials } from '../../../gateway/upstream/request-headers.ts';
+import { tableOf } from '../rig.ts';
+
+const table = tableOf([
+  {
+    baseUrl: 'https://api.upstream.test/v1',
+    provider: 'team/p',
+    keys: { main: 'sk-main-0123456789' },
+    providerEntry: {
+      headers: [
+        { name: 'x-version', value: '2026-11-21' },
+        { name: 'x-proxy', credential: 'team/p/proxy' },
+        { name: 'x-short', credential: 'team/p/short' },
+      ],
+    },
+  },
+]);
+const credential = (id: string, value: string) => ({
+  id,
+  value,
+  fingerprint: 'f',
+  hosts: ['api.upstream.test'],
+});
+const view = buildTableView({
+  ...table,
+  credentials: [
+    ...table.credentials,
+    credential('team/p/proxy', 'Bearer proxy-secret-42'),
+    credential('team/p/short', 'one'),
+  ],
+});
+
+function redact(text: string): string {
+  const target = view.routes[0]?.targets[0];
+  const endpoint = target?.endpoints[0];
+  if (!target || !endpoint) throw new Error('the table has one target with one key');
+  return redactCredentials(text, target.provider, endpoint);
+}
+
+test.each([
+  ['the key', 'Wrong key: sk-main-0123456789.', 'Wrong key: [redacted].'],
+  ['the key, twice', 'sk-main-0123456789,sk-main-0123456789', '[redacted],[redacted]'],
+  ['the key in a header', "'Authorization: Bearer sk-main-0123456789'", "'Authorization: Bearer [redacted]'"],
+  ['a further credential without its scheme', 'proxy-secret-42 is unknown', '[redacted] is unknown'],
+  ['a key that is cut off at the end', 'Wrong key: sk-main-0123', 'Wrong key: [redacted]'],
+  [
+    'a version, a word and a short value',
+    '2026-11-21 is one of the versions',
+    '2026-11-21 is one of the versions',
+  ],
+  ['part of a key, as providers show it', 'Wrong key: sk-main****6789', 'Wrong key: sk-main****6789'],
+  ['nothing', '', ''],
+])('%s', (_, said, told) => {
+  expect(redact(said)).toBe(told);
+});
