@@ -2,6 +2,7 @@
 // is wrong is told with file and field, and then the last good table goes on serving.
 
 import type { RoutingTable } from '../gateway/contract/routing-table.ts';
+import { READ_CONDITIONS } from '../operator/compile/checks/provider-not-ready.ts';
 import { type CompileResult, createCompiler } from '../operator/compile/compile.ts';
 import type { Condition, Verdict } from '../operator/compile/verdict.ts';
 import { findFieldPaths } from './field-line.ts';
@@ -129,10 +130,24 @@ function remarksOf(
   isMeant: (condition: Condition) => boolean,
 ): Remark[] {
   const subject = objectId(verdict.kind, verdict.namespace, verdict.name);
-  const messages = new Set(verdict.conditions.filter(isMeant).map(({ message }) => message));
+  const meant = verdict.conditions.filter(isMeant);
+  const messages = new Set(meant.filter((each) => !isSaidByOther(each, meant)).map(({ message }) => message));
   return [...messages].map((message) => {
-    const text = `${subject}: ${message}`;
+    const text = `${subject}: ${withoutConditions(message)}`;
     if (place === undefined) return { id: text, text };
     return { id: text, text, place: `${place.file}:${place.lineOf(...findFieldPaths(message))}` };
   });
+}
+
+/** Conditions stand for themselves on a cluster; one line after another, they would say things twice. */
+function isSaidByOther({ type }: Condition, all: readonly Condition[]): boolean {
+  // It points at the condition that says what is wrong.
+  if (type === 'Stalled') return all.some((other) => other.type !== 'Stalled');
+  // Without a usable target, what is wrong with each stands in Accepted.
+  return type === 'ResolvedRefs' && all.some(({ reason }) => reason === 'NoUsableTarget');
+}
+
+/** What is wrong with the other object is a line of its own here; nobody can look at conditions. */
+function withoutConditions(message: string): string {
+  return message.replaceAll(READ_CONDITIONS, 'mend that one first');
 }

@@ -2,8 +2,8 @@
 
 import { parseApiKey } from '../operator/resources/api-key.ts';
 import {
-  ISSUED_SECRET_LABEL,
-  issuedSecretLabelValue,
+  issuedSecretAnnotations,
+  issuedSecretLabels,
   issuedSecretName,
 } from '../operator/resources/issued-secret.ts';
 import type { SecretRecord } from '../operator/watch/snapshot.ts';
@@ -40,8 +40,8 @@ export async function issueKeys(
     written.push({
       namespace,
       name: secretName,
-      labels: { [ISSUED_SECRET_LABEL]: issuedSecretLabelValue(name) },
-      annotations: {},
+      labels: issuedSecretLabels(parsed.value),
+      annotations: issuedSecretAnnotations(parsed.value),
       type: 'Opaque',
       data: { [dataKey]: key, baseURL: baseUrl },
     });

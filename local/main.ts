@@ -12,6 +12,11 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
+// Whoever read it has gone, as in `npm start | head -1`: then nobody listens, and serving goes on.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 try {
   const settings = readSettings();
   const starting = startLocal(settings, print).catch((error: unknown) => {

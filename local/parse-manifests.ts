@@ -3,9 +3,11 @@
 
 import { type Document, isNode, LineCounter, type Node, parseAllDocuments } from 'yaml';
 import { API_GROUP, API_VERSION } from '../operator/resources/metadata.ts';
+import { unknownField } from '../operator/resources/problems.ts';
 import type { NamespaceRecord, RawObject, SecretRecord } from '../operator/watch/snapshot.ts';
 import { offsetOfField } from './field-line.ts';
 import { type Manifests, objectId, type Place, type Remark } from './manifests.ts';
+import { findDeepLine, nestingMax } from './nesting.ts';
 import type { ManifestFile, UnreadableFile } from './read-folder.ts';
 
 /**
@@ -27,6 +29,7 @@ export function parseManifests(
 
 const apiVersion = `${API_GROUP}/${API_VERSION}`;
 const ownKinds = ['Provider', 'ModelRoute', 'ApiKey'];
+const secretMembers = ['apiVersion', 'kind', 'metadata', 'type', 'data', 'stringData', 'immutable'];
 const defaultNamespace = 'default';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -76,6 +79,12 @@ class Gatherer {
   file(file: ManifestFile | UnreadableFile): void {
     if ('reason' in file) {
       this.problems.push({ place: file.name, id: `${file.name} ${file.reason}`, text: file.reason });
+      return;
+    }
+    const deepLine = findDeepLine(file.content);
+    if (deepLine !== undefined) {
+      const text = `nested more than ${nestingMax} levels deep and was not read further; write it flatter`;
+      this.fileProblem(file, String(deepLine), text);
       return;
     }
     const lines = new LineCounter();
@@ -190,6 +199,7 @@ class Gatherer {
 
   private secret(found: Found): void {
     const { fields, metadata, namespace, name } = found;
+    this.secretMembers(found);
     const data: Record<string, string> = {};
     for (const [key, value] of Object.entries(this.textMap(found, 'data', fields.data))) {
       // Never with the value: it is a secret, in the wrong place.
@@ -210,6 +220,22 @@ class Gatherer {
     });
   }
 
+  /** Never with a value: it may be a secret, in the wrong place. */
+  private secretMembers(found: Found): void {
+    for (const member of Object.keys(found.fields)) {
+      if (secretMembers.includes(member)) continue;
+      const text = `${member}: ${unknownField(member, secretMembers)}`;
+      this.problems.push(remarkOn(found, member, text));
+    }
+    const { type, immutable } = found.fields;
+    if (type !== undefined && typeof type !== 'string') {
+      this.problems.push(remarkOn(found, 'type', 'type: must be a string; put it in quotes'));
+    }
+    if (immutable !== undefined && typeof immutable !== 'boolean') {
+      this.problems.push(remarkOn(found, 'immutable', 'immutable: must be true or false'));
+    }
+  }
+
   private namespace(name: string, labels: Readonly<Record<string, string>>): void {
     const known = this.namespaces.get(name);
     // The API server puts this label on every namespace.
@@ -220,7 +246,12 @@ class Gatherer {
   /** YAML reads true and 12 as what they are not meant to be here; an API server refuses them too. */
   private textMap(found: Found, path: string, value: unknown): Record<string, string> {
     const texts: Record<string, string> = {};
-    for (const [key, entry] of Object.entries(asFields(value) ?? {})) {
+    const fields = asFields(value ?? {});
+    if (fields === undefined) {
+      const text = `${path}: must be an object of names and strings, such as ${path}: { name: value }`;
+      this.problems.push(remarkOn(found, path, text));
+    }
+    for (const [key, entry] of Object.entries(fields ?? {})) {
       if (typeof entry === 'string') texts[key] = entry;
       else {
         const text = `${path}.${key}: must be a string; put it in quotes`;

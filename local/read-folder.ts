@@ -10,6 +10,12 @@ export interface ManifestFile {
   readonly modifiedMs: number;
 }
 
+/**
+ * Far more than people write; the API server takes no object larger than 1.5 MiB either. A larger file is
+ * told and not read: it would hold up what is being served.
+ */
+const fileBytesMax = 1_048_576;
+
 /** A file that is there and could not be read. */
 export interface UnreadableFile {
   readonly name: string;
@@ -36,8 +42,12 @@ async function readManifestFile(
 ): Promise<ManifestFile | UnreadableFile | undefined> {
   const path = join(folder, name);
   try {
-    const [content, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-    return { name, content, modifiedMs: mtimeMs };
+    const { mtimeMs, size } = await stat(path);
+    if (size > fileBytesMax) {
+      const reason = `is larger than ${fileBytesMax} bytes (1 MiB) and was not read; split it into several files`;
+      return { name, reason };
+    }
+    return { name, content: await readFile(path, 'utf8'), modifiedMs: mtimeMs };
   } catch (error) {
     // Removed since the folder was listed.
     if (codeOf(error) === 'ENOENT') return undefined;

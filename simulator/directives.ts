@@ -4,6 +4,8 @@
 //
 //     sim-small+delay=200+pace=10+tokens=64+fault=error-500
 //
+// which a caller may send, and a ModelRoute may hold as the upstreamModel of a target (blanks in it as %20),
+//
 // or in the header `x-simulator`, joined by `,` (a directive in the header wins over the same one in the model name)
 //
 //     x-simulator: delay=200,pace=10,tokens=64,fault=reset-after:5

@@ -13,6 +13,19 @@ export function issuedSecretName(apiKey: Pick<ApiKey, 'metadata' | 'spec'>): str
   return apiKey.spec.secret?.name ?? `${apiKey.metadata.name}-key`;
 }
 
+/** Labels of that Secret: those that its ApiKey asks for, and ours, which nobody can take away. */
+export function issuedSecretLabels({
+  metadata,
+  spec,
+}: Pick<ApiKey, 'metadata' | 'spec'>): Record<string, string> {
+  return { ...spec.secret?.labels, [ISSUED_SECRET_LABEL]: issuedSecretLabelValue(metadata.name) };
+}
+
+/** Annotations of that Secret. */
+export function issuedSecretAnnotations({ spec }: Pick<ApiKey, 'spec'>): Record<string, string> {
+  return { ...spec.secret?.annotations };
+}
+
 /**
  * The name of the ApiKey. A label value ends at 63 characters, a name at 200: a longer name is cut and
  * told apart by its hash.

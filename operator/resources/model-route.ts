@@ -1,6 +1,7 @@
 // What can a user say about a model? The ModelRoute: its public id, who may call it, what serves it.
 
 import { z } from 'zod';
+import { callersOwnMembers } from '../../gateway/contract/routing-table.ts';
 import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
 import { durationField, toMs } from './duration.ts';
 import {
@@ -36,7 +37,10 @@ const upstreamModelSchema = z
   .string()
   .min(1)
   .max(256)
-  .regex(/^[A-Za-z0-9@~_][A-Za-z0-9._:/@+~-]*$/, 'must be a model id: letters, digits and . _ : / @ + ~ -');
+  .regex(
+    /^[A-Za-z0-9@~_][A-Za-z0-9._:/@+~=%,-]*$/,
+    'must be a model id: letters, digits and . _ : / @ + ~ = % , -',
+  );
 
 export const retryReasonSchema = z.enum([
   'ConnectFailure',
@@ -49,9 +53,6 @@ export const retryReasonSchema = z.enum([
   'ContextLengthExceeded',
   'ContentFiltered',
 ]);
-
-/** Request members that decide what is asked, of whom, and how it is answered: no target may give a default for them. */
-const callersOwnMembers = ['model', 'messages', 'prompt', 'input', 'n', 'stream', 'stream_options'] as const;
 
 const parametersSchema = z
   .looseObject({})

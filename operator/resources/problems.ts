@@ -34,7 +34,8 @@ function problemsOf(issue: Issue, schema: z.ZodType, value: unknown): Problem[] 
   return [{ path: fieldPath(issue.path), message: describe(issue, valueAt(value, issue.path)) }];
 }
 
-function unknownField(key: string, known: readonly string[]): string {
+/** What to say of a field that is not known, beside those that are. */
+export function unknownField(key: string, known: readonly string[]): string {
   const near = nearest(key, known);
   if (near !== undefined) return `unknown field; did you mean ${near}?`;
   return `unknown field; known here: ${known.join(', ')}`;

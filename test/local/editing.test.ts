@@ -39,6 +39,19 @@ describe('a good edit', () => {
     expect((await local.ask('penstock/small')).text).toContain('sim-moved');
   });
 
+  test.each(['sim-small+fault=error-503', 'sim-small+text=50%25,+once'])(
+    'that puts a directive of the simulator behind the model name is taken: %s',
+    async (upstreamModel) => {
+      const local = await start();
+      await local.edit('routes.yaml', 'upstreamModel: sim-small', `upstreamModel: ${upstreamModel}`);
+      expect(await local.next(/^Live|^problem/)).toBe('Live: generation 2, 2 models.');
+      const { status, attempts } = await local.ask('penstock/small');
+      // The fault is met at the first target, and the second answers.
+      const isFault = upstreamModel.includes('fault');
+      expect({ status, attempts }).toEqual({ status: 200, attempts: isFault ? '2' : '1' });
+    },
+  );
+
   test('that takes a route out of a file takes its model away', async () => {
     const local = await start();
     await local.edit('routes.yaml', /^---[\s\S]*$/m, '');
@@ -241,6 +254,49 @@ describe('a bad edit', () => {
       (local) => local.edit('provider.yaml', 'stringData:', `data:\n  third: ${secretKey}\nstringData:`),
       /^problem {2}provider\.yaml:13: Secret default\/simulator-keys: data\.third: must be base64/,
     ],
+    ...(
+      [
+        ['stringDate: { third: KEY }', 'stringDate: unknown field; did you mean stringData?'],
+        [
+          'spec: { third: KEY }',
+          'spec: unknown field; known here: apiVersion, kind, metadata, type, data, stringData, immutable',
+        ],
+        ['data: KEY', 'data: must be an object of names and strings, such as data: { name: value }'],
+        ['data: [KEY]', 'data: must be an object of names and strings, such as data: { name: value }'],
+        ['type: [KEY]', 'type: must be a string; put it in quotes'],
+        ['immutable: KEY', 'immutable: must be true or false'],
+      ] as const
+    ).map(([member, told]): [string, (local: LocalRig) => Promise<void>, RegExp] => [
+      `a Secret with ${member}`,
+      (local) =>
+        local.edit('provider.yaml', 'stringData:', `${member.replace('KEY', secretKey)}\nstringData:`),
+      new RegExp(`^problem {2}provider\\.yaml:12: Secret default/simulator-keys: ${RegExp.escape(told)}$`),
+    ]),
+    ...['KEY', '[KEY]'].map((value): [string, (local: LocalRig) => Promise<void>, RegExp] => [
+      `a Secret with stringData: ${value}`,
+      (local) =>
+        local.edit(
+          'provider.yaml',
+          /stringData:\n {2}first: .*\n {2}second: .*/,
+          `stringData: ${value.replace('KEY', secretKey)}`,
+        ),
+      /^problem {2}provider\.yaml:12: Secret default\/simulator-keys: stringData: must be an object of names and strings, such as stringData: \{ name: value \}$/,
+    ]),
+    [
+      'a file that nests without an end',
+      (local) => local.write('bomb.yaml', `a:\n  - ${'['.repeat(500_000)}\n`),
+      /^problem {2}bomb\.yaml:2: nested more than 100 levels deep and was not read further; write it flatter$/,
+    ],
+    [
+      'a file that nests without brackets',
+      (local) => local.write('bomb.yaml', `${'- '.repeat(500_000)}\n`),
+      /^problem {2}bomb\.yaml:1: nested more than 100 levels deep/,
+    ],
+    [
+      'a file that is too large',
+      (local) => local.write('bomb.yaml', `# ${'x'.repeat(1_048_576)}\n`),
+      /^problem {2}bomb\.yaml: is larger than 1048576 bytes \(1 MiB\) and was not read; split it into several files$/,
+    ],
     [
       'a Secret that does not parse',
       (local) => local.edit('provider.yaml', 'first: sk-simulator-first', `first: "${secretKey}`),
@@ -279,6 +335,39 @@ describe('a bad edit', () => {
     await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
     await local.next(/^Live/);
     expect((await local.ask('penstock/tiny')).status).toBe(200);
+  });
+});
+
+describe('every fault is told once, in words that fit a laptop', () => {
+  /** The problems of an edit, without their places. */
+  async function problemsOf(local: LocalRig): Promise<readonly string[]> {
+    await local.next(/^Not taken/);
+    return local.printed.flatMap((line) => /^problem {2}\S+: (.*)$/.exec(line)?.[1] ?? []);
+  }
+
+  test('a Provider that is not accepted: one line about it, one about each route that has no other', async () => {
+    const local = await start();
+    await local.edit('routes.yaml', /\n {4}- name: spare\n.*\n.*\n.*\n---/, '\n---');
+    await local.next(/^Live/);
+    await local.edit('provider.yaml', 'displayName: The first simulated', 'displayNam: The first simulated');
+    expect(await problemsOf(local)).toEqual([
+      'Provider default/first: spec.displayNam: unknown field; did you mean displayName?',
+      'ModelRoute default/small: no target can be used: target main names Provider first, which cannot be used ' +
+        '(Invalid); mend that one first',
+    ]);
+  });
+
+  test('a route whose targets are out for different reasons: one line', async () => {
+    const local = await start();
+    await local.edit('routes.yaml', 'providerRef: { name: first }', 'providerRef: { name: gone }');
+    await local.next(/^Not taken/);
+    await local.edit('routes.yaml', 'providerRef: { name: second }', 'providerRef: { name: away }');
+    await local.next(/no target can be used/);
+    await local.next(/^Not taken/);
+    const said = local.printed.filter(
+      (line) => line.includes('ModelRoute default/small') && line.includes('away'),
+    );
+    expect(said).toHaveLength(1);
   });
 });
 

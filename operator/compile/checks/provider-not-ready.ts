@@ -3,11 +3,14 @@
 import type { Finding } from '../verdict.ts';
 import { providerName, type TargetUse } from './target-use.ts';
 
+/** The way out on a cluster. Where nobody can look at conditions, it is put into other words. */
+export const READ_CONDITIONS = 'its conditions say what to do';
+
 /** @param why the reason of the Provider itself; told at home only, a foreign owner keeps it. */
 export function providerNotReady(use: TargetUse, isUsable: boolean, why: string): Finding | undefined {
   if (isUsable) return undefined;
   const isOwn = use.provider.namespace === use.namespace;
-  const wayOut = isOwn ? 'its conditions say what to do' : 'ask its owner';
+  const wayOut = isOwn ? READ_CONDITIONS : 'ask its owner';
   return {
     reason: 'ProviderNotReady',
     message: `target ${use.target} names Provider ${providerName(use)}, which cannot be used${isOwn ? ` (${why})` : ''}; ${wayOut}`,

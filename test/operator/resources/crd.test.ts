@@ -139,6 +139,10 @@ test.each(
   expect(columns).toEqual(expected[kind]);
 });
 
+test('the API server keeps the displayName of an ApiKey, which nothing but people reads', () => {
+  expect(structural(apiKeyResource.spec).properties?.displayName).toMatchObject({ type: 'string' });
+});
+
 test.each([
   ['a union', z.strictObject({ a: z.union([z.string(), z.int()]) })],
   ['two patterns', z.strictObject({ a: z.string().regex(/a/).regex(/b/) })],

@@ -1,6 +1,8 @@
 // Does every field act? Each leaf of each spec is either refused, because it does not act yet, or shown to act
 // by a test. A field that is in neither list would be silently ignored.
 
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { apiKeyResource } from '../../../operator/resources/api-key.ts';
 import { type CrdSchema, structural } from '../../../operator/resources/crd.ts';
@@ -10,14 +12,20 @@ import type { Kind } from '../../../operator/resources/resource.ts';
 import { findUnknownOptions, findUnsupported, UNSUPPORTED } from '../../../operator/resources/unsupported.ts';
 import { apiKey, provider, route, target } from '../make.ts';
 
-const GOLDEN = 'operator/compile/golden.test.ts';
+const TESTS = join(import.meta.dirname, '../..');
+
+/** What the compile makes of it is held in the file beside it; golden.test.ts compares. */
+const GOLDEN = 'fixtures/compile/everything-set.in.yaml';
 const KEYS = 'operator/compile/keys.test.ts';
-const ATTEMPT = 'gateway/attempt';
+const DEADLINES = 'gateway/attempt/deadlines.test.ts';
+const FAULTS = 'flow/faults.ts';
+const SLOW = 'flow/slow-and-gone.test.ts';
+const NEXT_STEP = 'gateway/attempt/next-step.test.ts';
 const MODELS = 'gateway/endpoints/models.test.ts';
 const SELECTOR = 'operator/compile/selector.test.ts';
-const ISSUE = 'operator/publish';
+const ISSUE = 'local/issue.test.ts';
 
-/** Leaf fields that act, and the test file or folder that shows the effect. */
+/** Leaf fields that act, and the file below test/ that shows the effect, or a folder of such files. */
 const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   Provider: {
     'spec.type': GOLDEN,
@@ -38,13 +46,13 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.headers[].value': GOLDEN,
     'spec.headers[].valueFrom.secretKeyRef.name': GOLDEN,
     'spec.headers[].valueFrom.secretKeyRef.key': GOLDEN,
-    'spec.timeouts.connect': ATTEMPT,
-    'spec.timeouts.firstEvent': ATTEMPT,
-    'spec.timeouts.lastFirstEvent': ATTEMPT,
-    'spec.timeouts.liveness': ATTEMPT,
-    'spec.timeouts.progress': ATTEMPT,
-    'spec.timeouts.total': ATTEMPT,
-    'spec.timeouts.clientWrite': ATTEMPT,
+    'spec.timeouts.connect': GOLDEN,
+    'spec.timeouts.firstEvent': DEADLINES,
+    'spec.timeouts.lastFirstEvent': FAULTS,
+    'spec.timeouts.liveness': DEADLINES,
+    'spec.timeouts.progress': DEADLINES,
+    'spec.timeouts.total': FAULTS,
+    'spec.timeouts.clientWrite': SLOW,
     'spec.healthCheck.passive.consecutiveFailures': GOLDEN,
     'spec.healthCheck.passive.openFor': GOLDEN,
     'spec.healthCheck.passive.maxOpen': GOLDEN,
@@ -54,7 +62,7 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.allowedNamespaces.selector.matchExpressions[].key': SELECTOR,
     'spec.allowedNamespaces.selector.matchExpressions[].operator': SELECTOR,
     'spec.allowedNamespaces.selector.matchExpressions[].values[]': SELECTOR,
-    'spec.suspended': GOLDEN,
+    'spec.suspended': 'fixtures/compile/provider-out-of-service.in.yaml',
   },
   ModelRoute: {
     'spec.model': GOLDEN,
@@ -68,7 +76,7 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.allowedNamespaces.selector.matchExpressions[].key': SELECTOR,
     'spec.allowedNamespaces.selector.matchExpressions[].operator': SELECTOR,
     'spec.allowedNamespaces.selector.matchExpressions[].values[]': SELECTOR,
-    'spec.suspended': GOLDEN,
+    'spec.suspended': 'fixtures/compile/bad-targets.in.yaml',
     'spec.apis[]': GOLDEN,
     'spec.capabilities[]': MODELS,
     'spec.contextLength': MODELS,
@@ -86,13 +94,13 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.pricing.tiers[].cacheWritePerMillion': GOLDEN,
     'spec.pricing.tiers[].outputPerMillion': GOLDEN,
     'spec.pricing.tiers[].reasoningPerMillion': GOLDEN,
-    'spec.timeouts.connect': ATTEMPT,
-    'spec.timeouts.firstEvent': ATTEMPT,
-    'spec.timeouts.lastFirstEvent': ATTEMPT,
-    'spec.timeouts.liveness': ATTEMPT,
-    'spec.timeouts.progress': ATTEMPT,
-    'spec.timeouts.total': ATTEMPT,
-    'spec.timeouts.clientWrite': ATTEMPT,
+    'spec.timeouts.connect': GOLDEN,
+    'spec.timeouts.firstEvent': DEADLINES,
+    'spec.timeouts.lastFirstEvent': FAULTS,
+    'spec.timeouts.liveness': DEADLINES,
+    'spec.timeouts.progress': DEADLINES,
+    'spec.timeouts.total': FAULTS,
+    'spec.timeouts.clientWrite': SLOW,
     'spec.targets[].name': GOLDEN,
     'spec.targets[].providerRef.name': GOLDEN,
     'spec.targets[].providerRef.namespace': GOLDEN,
@@ -112,23 +120,23 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.targets[].pricing.tiers[].cacheWritePerMillion': GOLDEN,
     'spec.targets[].pricing.tiers[].outputPerMillion': GOLDEN,
     'spec.targets[].pricing.tiers[].reasoningPerMillion': GOLDEN,
-    'spec.targets[].timeouts.connect': ATTEMPT,
-    'spec.targets[].timeouts.firstEvent': ATTEMPT,
-    'spec.targets[].timeouts.lastFirstEvent': ATTEMPT,
-    'spec.targets[].timeouts.liveness': ATTEMPT,
-    'spec.targets[].timeouts.progress': ATTEMPT,
-    'spec.targets[].timeouts.total': ATTEMPT,
-    'spec.targets[].timeouts.clientWrite': ATTEMPT,
+    'spec.targets[].timeouts.connect': GOLDEN,
+    'spec.targets[].timeouts.firstEvent': DEADLINES,
+    'spec.targets[].timeouts.lastFirstEvent': FAULTS,
+    'spec.targets[].timeouts.liveness': DEADLINES,
+    'spec.targets[].timeouts.progress': DEADLINES,
+    'spec.targets[].timeouts.total': FAULTS,
+    'spec.targets[].timeouts.clientWrite': SLOW,
     'spec.targets[].parameters': GOLDEN,
-    'spec.failover.retryOn[]': ATTEMPT,
-    'spec.failover.maxAttempts': ATTEMPT,
-    'spec.failover.attemptsPerTarget': ATTEMPT,
-    'spec.failover.backoff.base': ATTEMPT,
-    'spec.failover.backoff.max': ATTEMPT,
-    'spec.failover.honorRetryAfter': ATTEMPT,
+    'spec.failover.retryOn[]': NEXT_STEP,
+    'spec.failover.maxAttempts': NEXT_STEP,
+    'spec.failover.attemptsPerTarget': NEXT_STEP,
+    'spec.failover.backoff.base': NEXT_STEP,
+    'spec.failover.backoff.max': NEXT_STEP,
+    'spec.failover.honorRetryAfter': NEXT_STEP,
   },
   ApiKey: {
-    // Shown by kubectl alone, which is its effect.
+    // For people alone: that it is kept is its effect.
     'spec.displayName': 'operator/resources/crd.test.ts',
     'spec.owner.name': GOLDEN,
     'spec.owner.email': GOLDEN,
@@ -140,7 +148,7 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.secret.labels{}': ISSUE,
     'spec.secret.annotations{}': ISSUE,
     'spec.imports[].sha256': KEYS,
-    'spec.imports[].hint': GOLDEN,
+    'spec.imports[].hint': 'fixtures/compile/key-lifecycle.in.yaml',
     'spec.imports[].notAfter': KEYS,
     'spec.models.allow[]': GOLDEN,
     'spec.models.deny[]': GOLDEN,
@@ -195,6 +203,17 @@ describe.each(SPECS)('%s', (kind, spec) => {
   test('what is said to act is a field', () => {
     expect(Object.keys(ACTS[kind]).filter((leaf) => !all.includes(leaf))).toEqual([]);
   });
+
+  test.each(Object.entries(ACTS[kind]))(
+    'what shows that %s acts is there, and speaks of it: %s',
+    (leaf, shown) => {
+      const path = join(TESTS, shown);
+      const name = (leaf.split('.').at(-1) ?? '').replace(/\[\]|\{\}/g, '').toLowerCase();
+      expect(existsSync(path), `test/${shown} does not exist`).toBe(true);
+      // The table has names of its own that hold it: connectMs, backoffBaseMs.
+      if (statSync(path).isFile()) expect(readFileSync(path, 'utf8').toLowerCase()).toContain(name);
+    },
+  );
 
   test('every row of the table of what does not act points at a field, and at values of it', () => {
     const known = (path: string) =>

@@ -251,6 +251,18 @@ const MODEL_ROUTE_REFUSALS: readonly Refusal[] = [
     'model id',
   ],
   [
+    'an upstream model has a blank',
+    targets(target({ upstreamModel: 'sim-small fault' })),
+    'spec.targets[0].upstreamModel',
+    'model id',
+  ],
+  [
+    'an upstream model begins with what belongs inside',
+    targets(target({ upstreamModel: '=sim-small' })),
+    'spec.targets[0].upstreamModel',
+    'model id',
+  ],
+  [
     'a target has too many parameters',
     targets(target({ parameters: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`p${i}`, i])) })),
     'spec.targets[0].parameters',

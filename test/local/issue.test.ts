@@ -1,0 +1,32 @@
+// What stands in the Secret that is written for an ApiKey?
+
+import { expect, test } from 'vitest';
+import { issueKeys } from '../../local/issue.ts';
+import type { KeyStore } from '../../local/key-store.ts';
+import { noManifests } from '../../local/manifests.ts';
+import { apiKey } from '../operator/make.ts';
+
+const keyStore: KeyStore = { keyFor: ({ name }, prefix) => Promise.resolve(`${prefix}${name}`) };
+
+async function issue(secret: object) {
+  const { secrets } = await issueKeys(
+    { ...noManifests, apiKeys: [apiKey({ imports: [], secret })] },
+    keyStore,
+    'psk_',
+    'http://gateway/v1',
+  );
+  return secrets[0];
+}
+
+test('it carries the labels and annotations of spec.secret', async () => {
+  const secret = await issue({ labels: { app: 'ci' }, annotations: { note: 'for the nightly run' } });
+  expect(secret?.labels).toMatchObject({ app: 'ci' });
+  expect(secret?.annotations).toEqual({ note: 'for the nightly run' });
+});
+
+test('nobody can take away the label by which it is known', async () => {
+  const plain = await issue({});
+  const secret = await issue({ labels: { 'penstock.dev/api-key': 'another' } });
+  expect(plain?.labels).toEqual({ 'penstock.dev/api-key': expect.stringMatching(/./) });
+  expect(secret?.labels).toEqual(plain?.labels);
+});
