@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { valueForPattern } from '../../simulator/pattern-value.ts';
 import { valueForSchema } from '../../simulator/schema-value.ts';
 
-const ajv = new Ajv2020({ strict: false, validateFormats: false });
+// Own properties only: a property may be called `valueOf`, which every object inherits.
+const ajv = new Ajv2020({ strict: false, validateFormats: false, ownProperties: true });
 
 function expectValid(schema: object): void {
   const value = valueForSchema(schema);
