@@ -133,9 +133,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       await Promise.race([closed, over, wait(senderGraceMs)]);
       await Promise.race([streams.empty(), over]);
       streams.breakOff(
-        new GatewayError('server_shutting_down', 'The gateway is shutting down; send the request again.', {
-          retryAfterSeconds: 1,
-        }),
+        new GatewayError('server_shutting_down', 'The gateway is shutting down; send the request again.'),
       );
       await streams.empty();
       // Whoever does not close its connection by now, or never finishes its request, must not hold the process.

@@ -31,6 +31,7 @@ export function sendError(
   }
   const told = asAnswer(error);
   const body = encodeErrorBody(told, errorShapeOf(request), requestId);
+  const isInDoubt = isBodyInDoubt(request);
   response.writeHead(told.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
@@ -38,11 +39,10 @@ export function sendError(
     'x-request-id': requestId,
     'request-id': requestId,
     ...(generation === undefined ? {} : { 'x-penstock-generation': String(generation) }),
-    ...(isBodyInDoubt(request) ? { connection: 'close' } : {}),
+    ...(isInDoubt ? { connection: 'close' } : {}),
     ...told.headers,
   });
-  const isClosing =
-    !response.shouldKeepAlive || told.headers.connection === 'close' || isBodyInDoubt(request);
+  const isClosing = !response.shouldKeepAlive || told.headers.connection === 'close' || isInDoubt;
   if (isClosing && !request.complete) endAfterRequest(request, response, body, clock);
   else response.end(body);
 }

@@ -23,6 +23,16 @@ export interface HistogramSeries {
   observe(value: number): void;
 }
 
+/** The value under a key; made and kept at the first asking. */
+export function getOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}
+
 /** A counter whose increment is one map lookup, or none with a series in hand. */
 export class HotCounter<Label extends string> {
   private readonly head: MetricHead<Label>;
@@ -39,13 +49,7 @@ export class HotCounter<Label extends string> {
   }
 
   series(...labels: readonly string[]): CounterSeries {
-    const key = labels.join(separator);
-    let series = this.values.get(key);
-    if (!series) {
-      series = { labels, count: 0 };
-      this.values.set(key, series);
-    }
-    return series;
+    return getOrMake(this.values, labels.join(separator), () => ({ labels, count: 0 }));
   }
 
   private render(): Rendered {
@@ -80,13 +84,7 @@ export class HotHistogram<Label extends string> {
   }
 
   series(...labels: readonly string[]): HistogramSeries {
-    const key = labels.join(separator);
-    let series = this.values.get(key);
-    if (!series) {
-      series = new Series(labels, this.bounds);
-      this.values.set(key, series);
-    }
-    return series;
+    return getOrMake(this.values, labels.join(separator), () => new Series(labels, this.bounds));
   }
 
   private render(): Rendered {

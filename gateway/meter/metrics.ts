@@ -4,6 +4,7 @@ import { collectDefaultMetrics, Gauge } from 'prom-client';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import {
   type CounterSeries,
+  getOrMake,
   type HistogramSeries,
   HotCounter,
   HotHistogram,
@@ -106,12 +107,7 @@ export class Metrics {
 
   onRequest({ endpoint, model, status, durationMs, firstContentMs }: RequestFacts): void {
     const series = this.requestSeries(endpoint, model);
-    let answered = series.byStatus.get(status);
-    if (!answered) {
-      answered = this.requests.series(endpoint, model, String(status));
-      series.byStatus.set(status, answered);
-    }
-    answered.count++;
+    getOrMake(series.byStatus, status, () => this.requests.series(endpoint, model, String(status))).count++;
     series.durations.observe(durationMs / 1000);
     if (firstContentMs !== undefined) this.firstContents.observe(firstContentMs / 1000, endpoint, model);
   }
@@ -119,10 +115,11 @@ export class Metrics {
   /** `model` is the route's own id, not what the caller wrote. */
   onAttempt(record: LedgerRecord, model: string): void {
     const { provider, usage, upstreamModel } = record;
-    if (record.outcome === 'answered') this.attemptSeries(provider, upstreamModel, model).answered.count++;
-    else this.attempts.add(1, provider, upstreamModel, record.outcome, record.failure ?? '');
-    if (usage.input + usage.output === 0) return;
-    const { input, output } = this.attemptSeries(provider, upstreamModel, model);
+    const isAnswered = record.outcome === 'answered';
+    if (!isAnswered) this.attempts.add(1, provider, upstreamModel, record.outcome, record.failure ?? '');
+    if (!isAnswered && usage.input + usage.output === 0) return;
+    const { answered, input, output } = this.attemptSeries(provider, upstreamModel, model);
+    if (isAnswered) answered.count++;
     input.count += usage.input;
     output.count += usage.output;
     if (usage.cachedInput > 0) this.tokens.add(usage.cachedInput, model, provider, 'cached_input');
@@ -144,27 +141,18 @@ export class Metrics {
 
   /** What every request needs, found by one lookup. */
   private requestSeries(endpoint: string, model: string): RequestSeries {
-    const key = `${endpoint} ${model}`;
-    let series = this.requestsBySeries.get(key);
-    if (!series) {
-      series = { byStatus: new Map(), durations: this.durations.series(endpoint, model) };
-      this.requestsBySeries.set(key, series);
-    }
-    return series;
+    return getOrMake(this.requestsBySeries, `${endpoint} ${model}`, () => ({
+      byStatus: new Map(),
+      durations: this.durations.series(endpoint, model),
+    }));
   }
 
   private attemptSeries(provider: string, upstreamModel: string, model: string): AttemptSeries {
-    const key = `${provider} ${upstreamModel} ${model}`;
-    let series = this.attemptsBySeries.get(key);
-    if (!series) {
-      series = {
-        answered: this.attempts.series(provider, upstreamModel, 'answered', ''),
-        input: this.tokens.series(model, provider, 'input'),
-        output: this.tokens.series(model, provider, 'output'),
-      };
-      this.attemptsBySeries.set(key, series);
-    }
-    return series;
+    return getOrMake(this.attemptsBySeries, `${provider} ${upstreamModel} ${model}`, () => ({
+      answered: this.attempts.series(provider, upstreamModel, 'answered', ''),
+      input: this.tokens.series(model, provider, 'input'),
+      output: this.tokens.series(model, provider, 'output'),
+    }));
   }
 }
 

@@ -1,7 +1,7 @@
 // What can a user say about a model? The ModelRoute: its public id, who may call it, what serves it.
 
 import { z } from 'zod';
-import { callersOwnMembers } from '../../gateway/contract/routing-table.ts';
+import { callersOwnMembers, retryReasonSchema } from '../../gateway/contract/routing-table.ts';
 import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
 import { durationField, toMs } from './duration.ts';
 import {
@@ -41,18 +41,6 @@ const upstreamModelSchema = z
     /^[A-Za-z0-9@~_][A-Za-z0-9._:/@+~=%,-]*$/,
     'must be a model id: letters, digits and . _ : / @ + ~ = % , -',
   );
-
-export const retryReasonSchema = z.enum([
-  'ConnectFailure',
-  'Timeout',
-  'RateLimited',
-  'ServerError',
-  'Overloaded',
-  'AuthFailure',
-  'ModelNotFound',
-  'ContextLengthExceeded',
-  'ContentFiltered',
-]);
 
 const parametersSchema = z
   .looseObject({})
