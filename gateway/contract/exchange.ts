@@ -1,0 +1,77 @@
+// What do operator and gateway pod tell each other? One long-poll: the operator says what it knows, the pod
+// answers as soon as it has something new to say, or when the wait is over.
+
+import { z } from 'zod';
+
+/** On the internal port of a gateway; POST, JSON, `Authorization: Bearer <exchangeToken>`. */
+export const EXCHANGE_PATH = '/internal/v1/exchange';
+/** Beside it; GET with `?after=<cursor>`, same bearer: ledger records as JSON lines. */
+export const JOURNAL_PATH = '/internal/v1/journal';
+/** Header of a journal answer: the cursor after the last record in it. */
+export const JOURNAL_CURSOR_HEADER = 'x-penstock-journal-cursor';
+
+/** The longest a pod may keep the operator waiting. */
+export const EXCHANGE_WAIT_MS_MAX = 30_000;
+
+const version = z.object({ epoch: z.int().min(0), generation: z.int().min(0) });
+/** Which table: a newer one has a higher epoch, or the same epoch and a higher generation. */
+export type TableVersion = z.infer<typeof version>;
+
+export const exchangeRequestSchema = z.object({
+  /** The `state` of the last answer of this pod; it answers at once where it has another. Absent: at once. */
+  seen: z.string().max(64).optional(),
+  /** How long it may wait for something new to say. */
+  waitMs: z.int().min(0).max(EXCHANGE_WAIT_MS_MAX),
+  /** Gateway pods that are ready now. */
+  readyPods: z.int().min(0),
+});
+export type ExchangeRequest = z.infer<typeof exchangeRequestSchema>;
+
+/** What one pod has learnt about one provider, or about one key of it. */
+export const upstreamHealthSchema = z.object({
+  /** `namespace/name` of the Provider. */
+  provider: z.string().min(1),
+  /** Name of the provider key; absent: this is about its endpoint or a model at it. */
+  key: z.string().min(1).optional(),
+  /** Where one model at the provider is meant. */
+  upstreamModel: z.string().min(1).optional(),
+  state: z.enum([
+    /** Answers. */
+    'working',
+    /** The breaker is open: nothing is sent but a trial now and then. */
+    'open',
+    /** The key rests after a rate limit. */
+    'rate-limited',
+    /** The key rests, because it is out of money. */
+    'out-of-money',
+    /** The provider refuses the key. */
+    'rejected',
+  ]),
+  /** Unix milliseconds at which it may be tried again. */
+  untilMs: z.int().min(0).optional(),
+});
+export type UpstreamHealth = z.infer<typeof upstreamHealthSchema>;
+
+export const exchangeResponseSchema = z.object({
+  /** Stands for all that follows; changes with it. */
+  state: z.string().min(1).max(64),
+  /** The table in use; absent before the first. */
+  table: version
+    .extend({
+      /** Unix milliseconds at which it came into use. */
+      sinceMs: z.int().min(0),
+      /** Where it came from: the API server, or the pod's own copy of what it once read. */
+      source: z.enum(['api', 'copy', 'file']),
+    })
+    .optional(),
+  /** The newest table that was refused, while no newer one is in use. */
+  rejected: version
+    .partial()
+    .extend({ reason: z.string().min(1).max(2_000) })
+    .optional(),
+  /** Formats of table and manifest that this pod reads. */
+  formats: z.object({ min: z.int().min(1), max: z.int().min(1) }),
+  /** Providers and keys that traffic went to lately. */
+  health: z.array(upstreamHealthSchema),
+});
+export type ExchangeResponse = z.infer<typeof exchangeResponseSchema>;

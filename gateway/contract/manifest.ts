@@ -1,0 +1,101 @@
+// How does a routing table lie in Secrets? As immutable shards, named by what they hold, and one pointer
+// that names them. Written last and by compare-and-swap, the pointer alone decides which table is in use.
+
+import { z } from 'zod';
+import {
+  credentialSchema,
+  keyEntrySchema,
+  providerEntrySchema,
+  routeEntrySchema,
+  tableContentSchema,
+} from './routing-table.ts';
+
+/** Format of pointer and shards that this code writes and reads. */
+export const MANIFEST_FORMAT = 1;
+
+/** `type` of every Secret that carries a piece of a table. */
+export const TABLE_SECRET_TYPE = 'penstock.dev/table-shard';
+/** On pointer and shards: which installation of the table they belong to. */
+export const INSTANCE_LABEL = 'penstock.dev/instance';
+/** On shards: the kind of what they hold, see `shardKindSchema`. */
+export const SHARD_LABEL = 'penstock.dev/shard';
+
+/** A compressed shard is never larger; it is cut in two before. A Secret holds 1 MiB. */
+export const SHARD_BYTES_MAX = 512 * 1024;
+/** What a shard may unpack to; a reader refuses more. */
+export const SHARD_PLAIN_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Data keys of the pointer Secret. */
+export const POINTER_DATA = {
+  /** JSON of the manifest. */
+  manifest: 'manifest',
+  /** RFC 3339; renewed while a leader lives, without a new manifest. */
+  heartbeat: 'heartbeat',
+  /** Bearer of the exchange between operator and gateways: 43 characters of base64url. */
+  exchangeToken: 'exchangeToken',
+} as const;
+
+/** Data key of a shard Secret: its plain bytes, compressed with zstd. */
+export const SHARD_DATA = 'shard';
+
+/** The pointer of an installation. */
+export function pointerName(instance: string): string {
+  return `${instance}-current`;
+}
+
+export const shardKindSchema = z.enum(['keys', 'routes', 'credentials']);
+export type ShardKind = z.infer<typeof shardKindSchema>;
+
+/** The letter of a kind in shard names. */
+export const SHARD_LETTERS: Readonly<Record<ShardKind, string>> = {
+  keys: 'k',
+  routes: 'r',
+  credentials: 'c',
+};
+
+/** `<instance>-k-07-<first 16 hex of the SHA-256>`: the same content always has the same name. */
+export function shardName(instance: string, kind: ShardKind, index: number, sha256: string): string {
+  return `${instance}-${SHARD_LETTERS[kind]}-${String(index).padStart(2, '0')}-${sha256.slice(0, 16)}`;
+}
+
+export const shardRefSchema = z.object({
+  /** Name of its Secret. */
+  name: z.string().min(1).max(253),
+  kind: shardKindSchema,
+  /** Of the plain bytes, 64 lower-case hex digits. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Plain bytes. */
+  bytes: z.int().min(0).max(SHARD_PLAIN_BYTES_MAX),
+  /** Entries in it. */
+  count: z.int().min(0),
+});
+export type ShardRef = z.infer<typeof shardRefSchema>;
+
+/** A key digest in a revocation: its first 16 hex digits. */
+export const REVOCATION_CHARS = 16;
+/** Revocations in one manifest; with more at once, the oldest leave. The shards say it all in any case. */
+export const REVOCATIONS_MAX = 1_000;
+
+export const manifestSchema = z.object({
+  format: z.int().min(1),
+  /** The oldest reader format that understands this manifest and its shards. */
+  minReader: z.int().min(1),
+  /** Counts up with every new leader. */
+  epoch: z.int().min(0),
+  /** The table generation. */
+  generation: z.int().min(0),
+  /** RFC 3339. */
+  createdAt: z.iso.datetime(),
+  settings: tableContentSchema.shape.settings,
+  shards: z.array(shardRefSchema),
+  /** Digests (first 16 hex digits) of keys that stopped working lately: honoured even where a shard cannot be had. */
+  revocations: z.array(z.string().regex(/^[0-9a-f]{16}$/)).max(REVOCATIONS_MAX),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+
+/** What the plain bytes of a shard hold, by its kind. Entries are ordered by their id (keys: their digest). */
+export const shardContentSchemas = {
+  keys: z.object({ keys: z.array(keyEntrySchema) }),
+  routes: z.object({ providers: z.array(providerEntrySchema), routes: z.array(routeEntrySchema) }),
+  credentials: z.object({ credentials: z.array(credentialSchema) }),
+} as const satisfies Record<ShardKind, z.ZodType>;
