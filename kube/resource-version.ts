@@ -1,0 +1,14 @@
+// Which of two states of the server is the older one?
+
+const decimal = /^(?:0|[1-9]\d*)$/;
+
+/**
+ * Of one resource they are numbers that grow; before Kubernetes 1.35 that was true and not promised. What is not a
+ * number is not compared: then nothing is older.
+ */
+export function isOlder(version: string | undefined, than: string | undefined): boolean {
+  if (version === undefined || than === undefined || !decimal.test(version) || !decimal.test(than))
+    return false;
+  // They are 64 bits wide, more than a number of JavaScript holds.
+  return version.length === than.length ? version < than : version.length < than.length;
+}

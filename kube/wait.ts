@@ -1,0 +1,19 @@
+// How does a loop rest? Until the time has come, or until it is told to end.
+
+import type { Clock } from './clock.ts';
+
+export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+      return;
+    }
+    const cancel = clock.setTimer(ms, finish);
+    signal.addEventListener('abort', finish, { once: true });
+    function finish(): void {
+      cancel();
+      signal.removeEventListener('abort', finish);
+      resolve();
+    }
+  });
+}
