@@ -1,0 +1,77 @@
+// How does a server program of the test cluster start, and how is it made sure that it ends? Its process id is its own,
+// its output goes to a file, and it cannot outlive the process that started it.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { bareEnvironment } from '../support/bare-environment.ts';
+import { leashed, unleash } from './leash.ts';
+
+export interface Child {
+  readonly pid: number;
+  readonly exit: Promise<void>;
+  isRunning(): boolean;
+  signal(name: NodeJS.Signals): void;
+  /** SIGKILL; settled when it has ended. Does nothing to one that has. */
+  kill(): Promise<void>;
+}
+
+/** @throws where the program cannot be started. */
+export async function startChild(command: string, args: readonly string[], logFile: string): Promise<Child> {
+  const log = openSync(logFile, 'a');
+  const child = spawn('sh', leashed(command, args, '$$'), {
+    env: bareEnvironment(),
+    stdio: ['ignore', log, log, 'pipe'],
+  });
+  closeSync(log);
+  let isRunning = true;
+  const exit = once(child, 'exit').then(() => {
+    isRunning = false;
+  });
+  unleash(child);
+  await once(child, 'spawn');
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${command} was started without a process id`);
+  return {
+    pid,
+    exit,
+    isRunning: () => isRunning,
+    signal: (name) => void child.kill(name),
+    async kill() {
+      child.kill('SIGKILL');
+      await exit;
+    },
+  };
+}
+
+/**
+ * Settled when `isReady` says so. A program gives no event when it begins to serve; asking again is the only way.
+ *
+ * @throws with the tail of its log where it ends before, or has not been ready in time.
+ */
+export async function untilReady(
+  name: string,
+  child: Child,
+  logFile: string,
+  isReady: () => Promise<boolean>,
+  waitMs = 120_000,
+): Promise<void> {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    if (!child.isRunning())
+      throw new Error(`${name} ended before it was ready. Its last words:\n${await tailOf(logFile)}`);
+    if (await isReady()) return;
+    if (performance.now() > deadline)
+      throw new Error(
+        `${name} was not ready in ${waitMs / 1_000} s. Its last words:\n${await tailOf(logFile)}`,
+      );
+    await Promise.race([child.exit, new Promise((resolve) => setTimeout(resolve, 25))]);
+  }
+}
+
+async function tailOf(logFile: string, lineCount = 25): Promise<string> {
+  const text = await readFile(logFile, 'utf8').catch(() => `(no ${basename(logFile)})`);
+  return text.trimEnd().split('\n').slice(-lineCount).join('\n');
+}

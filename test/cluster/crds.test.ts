@@ -1,0 +1,328 @@
+// Does a real API server take our CRDs, judge objects as our own parse does, and explain and show them?
+
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { apiKeyResource } from '../../operator/resources/api-key.ts';
+import { type CrdSchema, rootSchema } from '../../operator/resources/crd.ts';
+import { modelRouteResource } from '../../operator/resources/model-route.ts';
+import { providerResource } from '../../operator/resources/provider.ts';
+import type { RawObject } from '../../operator/watch/snapshot.ts';
+import { apiKey, provider, route } from '../operator/make.ts';
+import { ACCEPTED, COMPLETE } from '../operator/resources/accepted.ts';
+import { parseObject } from '../operator/resources/parse-object.ts';
+import {
+  API_KEY_REFUSALS,
+  MODEL_ROUTE_REFUSALS,
+  PROVIDER_REFUSALS,
+  type Refusal,
+} from '../operator/resources/refusals.ts';
+import { useControlPlane } from './control-plane.ts';
+import { CHANGES } from './crd-cases/changes.ts';
+import { explain } from './crd-cases/explain.ts';
+import { type Answer, type Asking, askAsAdmin } from './crd-cases/post.ts';
+import type { Ran } from './run.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const RESOURCES = [providerResource, modelRouteResource, apiKeyResource];
+
+const plane = useControlPlane({ hasControllers: false });
+let dryRun: Ran;
+let server: Asking;
+
+beforeAll(async () => {
+  dryRun = await plane().kubectl([
+    'create',
+    '--dry-run=server',
+    '--validate=strict',
+    '-f',
+    join(ROOT, 'crds'),
+  ]);
+  await plane().mustKubectl(['create', '-f', join(ROOT, 'crds')]);
+  await plane().mustKubectl(['wait', '--for=condition=Established', 'crd', '--all']);
+  await plane().mustKubectl(['create', 'namespace', 'team-a']);
+  server = await askAsAdmin(plane());
+});
+afterAll(() => server?.close());
+
+function collection(kind: unknown): string {
+  const resource = RESOURCES.find((one) => one.kind === kind);
+  if (resource === undefined) throw new Error(`${String(kind)} is none of our kinds`);
+  return `/apis/penstock.dev/v1alpha1/namespaces/team-a/${resource.plural}`;
+}
+
+const create = (object: RawObject, query = 'fieldValidation=Strict') =>
+  server.ask('POST', `${collection(object.kind)}?${query}`, object);
+const change = (object: RawObject, patch: object, below = '') =>
+  server.ask(
+    'PATCH',
+    `${collection(object.kind)}/${object.metadata.name}${below}?fieldValidation=Strict`,
+    patch,
+    'application/merge-patch+json',
+  );
+const remove = (object: RawObject) =>
+  server.ask('DELETE', `${collection(object.kind)}/${object.metadata.name}`);
+
+test('the CRDs are accepted as they are committed, without a warning', () => {
+  expect(dryRun).toMatchObject({ code: 0, stderr: '' });
+  expect(dryRun.stdout.trim().split('\n')).toHaveLength(3);
+});
+
+describe('an object is stored with the defaults that our parse fills in:', () => {
+  const cases = [
+    ...COMPLETE.map(([what, object]) => [`every field of ${what}`, object] as const),
+    ...ACCEPTED,
+  ];
+  test.each(cases)('%s', async (_, object) => {
+    const { status, body, warnings } = await create(object);
+    expect(body.message).toBeUndefined();
+    expect([status, warnings]).toEqual([201, []]);
+    const stored = await server.ask('GET', `${collection(object.kind)}/${object.metadata.name}`);
+    await remove(object);
+    const ours = parseObject(object);
+    expect(ours.ok && ours.value.spec).toEqual(stored.body.spec);
+  });
+});
+
+// What the API server says otherwise than our parse, and why that is so.
+type Otherwise = 'accepted' | 'not a case' | { readonly field: string };
+const OTHERWISE = new Map<string, Otherwise>([
+  // It names the entry of a list, not the member by which entries are told apart.
+  ['two keys have one name', { field: 'spec.auth.keys[1]' }],
+  ['two targets have one name', { field: 'spec.targets[1]' }],
+  ['two tiers begin together', { field: 'spec.pricing.tiers[1]' }],
+  ['a hash stands twice', { field: 'spec.imports[1]' }],
+  // CEL cannot look into a free-form object; the condition Accepted says it.
+  ["a target's parameters speak for the caller", 'accepted'],
+  // Version and kind are the address that an object is sent to.
+  ['the version is another', 'not a case'],
+  ['the kind is another', 'not a case'],
+  ['it is no object', 'not a case'],
+]);
+
+const REFUSALS: readonly Refusal[] = [...PROVIDER_REFUSALS, ...MODEL_ROUTE_REFUSALS, ...API_KEY_REFUSALS];
+
+describe('the API server refuses, and names the field, where', () => {
+  const cases = REFUSALS.filter(([what]) => typeof (OTHERWISE.get(what) ?? {}) === 'object');
+  test.each(cases.map(([what, object, path]) => [what, path, object] as const))(
+    '%s (%s)',
+    async (what, path, object) => {
+      const answer = await create(object as RawObject, 'dryRun=All&fieldValidation=Strict');
+      expect([400, 422]).toContain(answer.status);
+      const otherwise = OTHERWISE.get(what);
+      expect(fieldsNamed(answer)).toContain(typeof otherwise === 'object' ? otherwise.field : path);
+    },
+  );
+
+  test('every difference that is listed is one', async () => {
+    const refused = new Map(REFUSALS.map(([what, object]) => [what, object]));
+    expect([...OTHERWISE.keys()].filter((what) => !refused.has(what))).toEqual([]);
+    for (const [what, otherwise] of OTHERWISE) {
+      if (otherwise !== 'accepted') continue;
+      const { status } = await create(refused.get(what) as RawObject, 'dryRun=All&fieldValidation=Strict');
+      expect([what, status]).toEqual([what, 201]);
+    }
+  });
+});
+
+/** `spec.a: Invalid value: …` of a check, `unknown field "spec.a"` of the strict reading. */
+function fieldsNamed({ body }: Answer): string[] {
+  return [
+    ...(body.message ?? '').matchAll(/(?:^|[ [])((?:spec|metadata)[^ :"]*): |unknown field "([^"]+)"/g),
+  ].map(([, checked, unknown]) => checked ?? unknown ?? '');
+}
+
+describe('a stored object', () => {
+  test.each(CHANGES.map((one) => [one.refused === undefined ? 'may' : 'may not', one.what, one] as const))(
+    '%s change: %s',
+    async (_, __, { before, after, refused }) => {
+      expect((await create(before)).status).toBe(201);
+      const answer = await server.ask('GET', `${collection(before.kind)}/${before.metadata.name}`);
+      const changed = await server.ask(
+        'PUT',
+        `${collection(before.kind)}/${before.metadata.name}?fieldValidation=Strict`,
+        { ...after, metadata: { ...after.metadata, resourceVersion: answer.body.metadata?.resourceVersion } },
+      );
+      await remove(before);
+      if (refused === undefined) {
+        expect([changed.status, changed.body.message]).toEqual([200, undefined]);
+        return;
+      }
+      expect(changed.status).toBe(422);
+      expect(fieldsNamed(changed)).toContain(refused.field);
+      expect(changed.body.message).toContain(refused.says);
+    },
+  );
+});
+
+test('every rule of the CRDs has spoken in some case above', async () => {
+  const said: string[] = [];
+  for (const [what, object] of REFUSALS) {
+    if (OTHERWISE.get(what) === 'not a case') continue;
+    said.push((await create(object as RawObject, 'dryRun=All&fieldValidation=Strict')).body.message ?? '');
+  }
+  said.push(...CHANGES.map(({ refused }) => refused?.says ?? ''));
+  const whole = withoutNumbers(said.join('\n'));
+  const silent = RESOURCES.flatMap((resource) => rulesOf(rootSchema(resource)))
+    .map(({ message }) => message)
+    .filter((message) => !whole.includes(withoutNumbers(message)));
+  expect(silent).toEqual([]);
+});
+
+/** One rule stands in many fields with other bounds: one case for all of them. */
+function withoutNumbers(message: string): string {
+  return message.replaceAll(/\d+(ms|s|m|h)?/g, 'N');
+}
+
+function rulesOf(schema: CrdSchema): { readonly message: string }[] {
+  const below = [...Object.values(schema.properties ?? {}), schema.items, schema.additionalProperties];
+  return [
+    ...(schema['x-kubernetes-validations'] ?? []),
+    ...below.flatMap((child) => (child === undefined ? [] : rulesOf(child))),
+  ];
+}
+
+describe('a field that is not known', () => {
+  const object = provider({ displayNmae: 'x' });
+
+  test('is left out where the client does not ask for strictness', async () => {
+    const { status, body } = await create(object, 'dryRun=All&fieldValidation=Ignore');
+    expect(status).toBe(201);
+    expect(body.spec).not.toHaveProperty('displayNmae');
+  });
+
+  test('is refused by kubectl without any flag, with its path', async () => {
+    const { code, stderr } = await plane().kubectl(['create', '-f', '-'], { stdin: JSON.stringify(object) });
+    expect(code).toBe(1);
+    expect(stderr).toContain('unknown field "spec.displayNmae"');
+  });
+});
+
+describe('status', () => {
+  const time = '2026-11-20T07:00:00Z';
+  const condition = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'Programmed',
+    message: '',
+    lastTransitionTime: time,
+  };
+  const key = apiKey({}, { name: 'with-status' });
+
+  test('is written through its own door alone, and leaves the spec as it is', async () => {
+    await create(key);
+    const status = { observedGeneration: 1, conditions: [condition], keyHint: 'psk_…9f3a' };
+    const bySpecDoor = await change(key, { status });
+    const byStatusDoor = await change(key, { status, spec: { disabled: true } }, '/status');
+    await remove(key);
+    expect(bySpecDoor.body.status).toBeUndefined();
+    expect(byStatusDoor.body).toMatchObject({ status, spec: { disabled: false } });
+  });
+
+  test.each([
+    [
+      'a condition without a reason',
+      { conditions: [{ ...condition, reason: '' }] },
+      'status.conditions[0].reason',
+    ],
+    ['a time that is none', { usage: { observedAt: 'now' } }, 'status.usage.observedAt'],
+    ['two conditions of one type', { conditions: [condition, condition] }, 'status.conditions[1]'],
+  ])('%s is refused', async (_, status, field) => {
+    await create(key);
+    const answer = await change(key, { status }, '/status');
+    await remove(key);
+    expect(answer.status).toBe(422);
+    expect(answer.body.message).toContain(`${field}: `);
+  });
+});
+
+describe('kubectl', () => {
+  test.each(RESOURCES.map((resource) => [resource.plural, resource] as const))(
+    'explains every field of %s',
+    async (plural, resource) => {
+      const explained = await explain(plane(), plural);
+      // Of version, kind and metadata the API server has texts of its own.
+      const told = [...explained].filter(([path]) => /^(spec|status)/.test(path));
+      const written = fieldsOf(rootSchema(resource)).filter(([path]) => /^(spec|status)/.test(path));
+      expect(Object.fromEntries(told)).toEqual(Object.fromEntries(written));
+      expect([...explained.values()].filter((text) => text === '' || text === '<nodescription>')).toEqual([]);
+    },
+  );
+
+  test('applies the quickstart manifests unchanged', async () => {
+    const folder = join(ROOT, 'docs/examples/quickstart');
+    const applied = await plane().kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', folder]);
+    expect(applied).toMatchObject({ code: 0, stderr: '' });
+    expect(applied.stdout.match(/created \(server dry run\)/g)?.length).toBeGreaterThanOrEqual(6);
+  });
+
+  test.each([
+    ['mprov', provider(), ['NAME', 'TYPE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'], /^openai\s+OpenAI\s/],
+    [
+      'mroute',
+      route(),
+      ['NAME', 'MODEL', 'VISIBILITY', 'READY', 'TARGETS', 'AGE'],
+      /^chat\s+chat\s+Listed\s/,
+    ],
+    [
+      'akey',
+      apiKey({ owner: { name: 'Jo' } }),
+      ['NAME', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
+      /^bot\s+Jo\s/,
+    ],
+  ] as const)('shows the columns of %s', async (shortName, object, columns, row) => {
+    await create(object);
+    const shown = await plane().mustKubectl(['get', shortName, '-n', 'team-a']);
+    const wide = await plane().mustKubectl(['get', shortName, '-n', 'team-a', '-o', 'wide']);
+    await remove(object);
+    const [head = '', first = ''] = shown.split('\n');
+    expect(head.split(/\s{2,}/).map((text) => text.trim())).toEqual(columns);
+    expect(first).toMatch(row);
+    expect(wide.split('\n')[0]).toMatch(/\sPODS\s+REASON\s/);
+  });
+
+  test('lists all three kinds by their category', async () => {
+    const all = [provider(), route(), apiKey()];
+    for (const object of all) await create(object);
+    const names = await plane().mustKubectl(['get', 'penstock', '-n', 'team-a', '-o', 'name']);
+    for (const object of all) await remove(object);
+    expect(names.trim().split('\n').sort()).toEqual([
+      'apikey.penstock.dev/bot',
+      'modelroute.penstock.dev/chat',
+      'provider.penstock.dev/openai',
+    ]);
+  });
+
+  test.each([
+    ['providers', 'spec.type=OpenAI', provider(), provider({ type: 'Mistral' }, { name: 'b' })],
+    ['providers', 'spec.suspended=false', provider(), provider({ suspended: true }, { name: 'b' })],
+    ['modelroutes', 'spec.model=chat', route(), route({ model: 'b' }, { name: 'b' })],
+    ['modelroutes', 'spec.visibility=Listed', route(), route({ visibility: 'Hidden' }, { name: 'b' })],
+    ['modelroutes', 'spec.suspended=false', route(), route({ suspended: true }, { name: 'b' })],
+    ['apikeys', 'spec.disabled=false', apiKey(), apiKey({ disabled: true }, { name: 'b' })],
+    ['apikeys', 'spec.owner.team=a', apiKey({ owner: { team: 'a' } }), apiKey({}, { name: 'b' })],
+  ] as const)('selects %s by %s', async (plural, selector, picked, other) => {
+    await create(picked);
+    await create(other);
+    const names = await plane().mustKubectl([
+      'get',
+      plural,
+      '-n',
+      'team-a',
+      '--field-selector',
+      selector,
+      '-o',
+      'name',
+    ]);
+    await remove(picked);
+    await remove(other);
+    expect(names.trim()).toMatch(new RegExp(`^[a-z.]+/${picked.metadata.name}$`));
+  });
+});
+
+/** Every field with its text, spaces aside: kubectl breaks lines where it likes. */
+function fieldsOf(schema: CrdSchema, path = ''): [string, string][] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, child]) => {
+    const own = path === '' ? name : `${path}.${name}`;
+    return [[own, (child.description ?? '').replaceAll(' ', '')], ...fieldsOf(child.items ?? child, own)];
+  });
+}

@@ -1,0 +1,86 @@
+// How do our kinds and our chart come onto a control plane? As a user would bring them: kubectl and helm.
+
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import type { ControlPlane } from './control-plane.ts';
+import { writeKubeconfig } from './identities.ts';
+import { run } from './run.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+const renderedSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+});
+/** One object of a rendered chart. */
+export type RenderedObject = z.infer<typeof renderedSchema>;
+
+export interface ChartOptions {
+  readonly release: string;
+  /** Made when it is missing. */
+  readonly namespace: string;
+  /** As a values file would hold them. */
+  readonly values?: unknown;
+}
+
+/** Applies crds/*.yaml and waits until they are served. */
+export async function installCrds(plane: ControlPlane): Promise<void> {
+  await plane.mustKubectl(['apply', '--server-side', `--filename=${join(root, 'crds')}`]);
+  await awaitCrds(plane);
+}
+
+/** Until the server serves every kind that it was given, and the controllers have learnt of it. */
+async function awaitCrds(plane: ControlPlane): Promise<void> {
+  await plane.mustKubectl(['wait', 'crd', '--all', '--for=condition=Established', '--timeout=30s']);
+  await plane.restartControllers();
+}
+
+/** `helm template`, with the values on standard input. @throws with what helm said. */
+export async function renderChart(plane: ControlPlane, options: ChartOptions): Promise<RenderedObject[]> {
+  const { code, stdout, stderr } = await run(
+    plane.programs.helm,
+    [
+      ...['template', options.release, join(root, 'charts', 'penstock')],
+      // As `helm install` would ask the server for it.
+      ...[`--namespace=${options.namespace}`, '--values=-', `--kube-version=${await versionOf(plane)}`],
+    ],
+    { stdin: JSON.stringify(options.values ?? {}) },
+  );
+  if (code !== 0) throw new Error(`helm template failed: ${stderr}`);
+  return parseAllDocuments(stdout)
+    .map((document): unknown => document.toJS())
+    .filter((object) => object !== null)
+    .map((object) => renderedSchema.parse(object));
+}
+
+async function versionOf(plane: ControlPlane): Promise<string> {
+  const answer = await plane.client.call({ method: 'GET', path: '/version' });
+  return z.object({ gitVersion: z.string() }).parse(answer).gitVersion;
+}
+
+/** Renders the chart and applies all of it. Gives what was rendered: callers read the Deployments' environment there. */
+export async function applyChart(plane: ControlPlane, options: ChartOptions): Promise<RenderedObject[]> {
+  const objects = await renderChart(plane, options);
+  const namespace = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: options.namespace },
+  };
+  await plane.mustKubectl(['apply', '--server-side', '--filename=-'], { stdin: JSON.stringify(namespace) });
+  // A namespace given as a flag would refuse the objects that stand in another one.
+  const kubeconfig = await writeKubeconfig(
+    plane,
+    `admin-in-${options.namespace}`,
+    plane.adminToken,
+    options.namespace,
+  );
+  await plane.mustKubectl(['apply', '--server-side', '--filename=-'], {
+    stdin: objects.map((object) => JSON.stringify(object)).join('\n---\n'),
+    kubeconfig,
+  });
+  if (objects.some(({ kind }) => kind === 'CustomResourceDefinition')) await awaitCrds(plane);
+  return objects;
+}

@@ -1,0 +1,72 @@
+// Which keys, certificates and policies does a control plane start with? Written into its folder, known to nobody else.
+
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { type Authority, makeAuthority } from './authority.ts';
+
+export interface PlaneFiles {
+  readonly authority: Authority;
+  readonly auditFile: string;
+  /** Flags of kube-apiserver that name them. */
+  readonly serverFlags: readonly string[];
+}
+
+/** Whoever is not known may ask only whether the server is well. */
+const authentication = {
+  apiVersion: 'apiserver.config.k8s.io/v1',
+  kind: 'AuthenticationConfiguration',
+  anonymous: { enabled: true, conditions: [{ path: '/livez' }, { path: '/readyz' }, { path: '/healthz' }] },
+};
+
+/** Who asked for what, and what was the answer: of everything except what the server asks of itself. Never what was in it. */
+const auditPolicy = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived'],
+  rules: [
+    { level: 'None', users: ['system:apiserver'] },
+    { level: 'None', nonResourceURLs: ['/livez*', '/readyz*', '/healthz*'] },
+    { level: 'Metadata', omitManagedFields: true },
+  ],
+};
+
+export async function makePlaneFiles(folder: string, adminToken: string): Promise<PlaneFiles> {
+  const write = async (name: string, content: string) => {
+    const path = join(folder, name);
+    await writeFile(path, content, { mode: 0o600 });
+    return path;
+  };
+  const authority = await makeAuthority(folder);
+  const server = await authority.issue(
+    'server',
+    '/CN=kube-apiserver',
+    'IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc',
+  );
+  const accounts = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  const accountsKey = await write('service-accounts.key', accounts.privateKey);
+  const auditFile = join(folder, 'audit.log');
+  return {
+    authority,
+    auditFile,
+    serverFlags: [
+      `--tls-cert-file=${server.certFile}`,
+      `--tls-private-key-file=${server.keyFile}`,
+      `--client-ca-file=${authority.certFile}`,
+      `--token-auth-file=${await write('tokens.csv', `${adminToken},admin,admin,"system:masters"\n`)}`,
+      '--service-account-issuer=https://kubernetes.default.svc',
+      `--service-account-key-file=${await write('service-accounts.pub', accounts.publicKey)}`,
+      `--service-account-signing-key-file=${accountsKey}`,
+      `--authentication-config=${await write('authentication.yaml', stringify(authentication))}`,
+      `--audit-policy-file=${await write('audit-policy.yaml', stringify(auditPolicy))}`,
+      `--audit-log-path=${auditFile}`,
+      // In megabytes. One file, however long a suite is.
+      '--audit-log-maxsize=10000',
+    ],
+  };
+}
