@@ -1,11 +1,15 @@
-// The processes as single files, for images: `dist/gateway.js`, `dist/simulator.js`.
+// The processes as single files, for images: `dist/gateway.js`, `dist/operator.js`, `dist/simulator.js`.
 
 import { rm } from 'node:fs/promises';
 import { build } from 'esbuild';
 
 await rm('dist', { recursive: true, force: true });
 await build({
-  entryPoints: { gateway: 'gateway/main.ts', simulator: 'simulator/main.ts' },
+  entryPoints: {
+    gateway: 'gateway/main.ts',
+    operator: 'operator/main.ts',
+    simulator: 'simulator/main.ts',
+  },
   outdir: 'dist',
   bundle: true,
   platform: 'node',

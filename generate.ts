@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { apiKeyResource } from './operator/resources/api-key.ts';
-import { crdYaml } from './operator/resources/crd.ts';
+import { crdTemplate, crdYaml } from './operator/resources/crd.ts';
 import { modelRouteResource } from './operator/resources/model-route.ts';
 import { providerResource } from './operator/resources/provider.ts';
 import { apiReference, reasonsReference } from './operator/resources/reference.ts';
@@ -16,10 +16,20 @@ export interface Generated {
   readonly content: () => string;
 }
 
+const CRD_FILES = [
+  { name: 'provider.yaml', resource: providerResource },
+  { name: 'model-route.yaml', resource: modelRouteResource },
+  { name: 'api-key.yaml', resource: apiKeyResource },
+] as const;
+
 export const GENERATED: readonly Generated[] = [
-  { path: 'crds/provider.yaml', content: () => crdYaml(providerResource, packageJson.version) },
-  { path: 'crds/model-route.yaml', content: () => crdYaml(modelRouteResource, packageJson.version) },
-  { path: 'crds/api-key.yaml', content: () => crdYaml(apiKeyResource, packageJson.version) },
+  ...CRD_FILES.flatMap(({ name, resource }) => [
+    { path: `crds/${name}`, content: () => crdYaml(resource, packageJson.version) },
+    {
+      path: `charts/penstock/templates/crds/${name}`,
+      content: () => crdTemplate(resource, packageJson.version),
+    },
+  ]),
   {
     path: 'docs/api.md',
     content: () => apiReference([providerResource, modelRouteResource, apiKeyResource]),

@@ -11,7 +11,7 @@ import {
   programmedSchema,
   timeSchema,
 } from './fields.ts';
-import { listMap, listSet, stringMap } from './lists.ts';
+import { annotationMap, labelMap, listMap, listSet, stringMap } from './lists.ts';
 import type { ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
 import { defineResource } from './resource.ts';
@@ -22,7 +22,8 @@ const ownerSchema = z.strictObject({
   email: z
     .string()
     .max(254)
-    .regex(/^[^@\s]+@[^@\s]+$/, 'must be an e-mail address')
+    // Go and JavaScript do not mean the same by \s.
+    .regex(/^[^@\p{Z}\p{Cc}]+@[^@\p{Z}\p{Cc}]+$/u, 'must be an e-mail address')
     .optional()
     .describe('Whom to write to.'),
   team: z.string().max(128).optional().describe('A team or a cost centre.'),
@@ -37,8 +38,8 @@ const secretSchema = z.strictObject({
   key: dataKeySchema
     .default('apiKey')
     .describe('Key in the data of that Secret. `baseURL` is written beside it.'),
-  labels: stringMap({ entriesMax: 32, valueMax: 63 }).optional().describe('Labels to put on that Secret.'),
-  annotations: stringMap({ entriesMax: 32, valueMax: 4096 })
+  labels: labelMap({ entriesMax: 32 }).optional().describe('Labels to put on that Secret.'),
+  annotations: annotationMap({ entriesMax: 32, valueMax: 4096 })
     .optional()
     .describe('Annotations to put on that Secret.'),
   retain: z

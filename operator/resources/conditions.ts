@@ -50,7 +50,7 @@ export const CONDITIONS = {
   Ready: {
     kinds: ALL,
     shown: 'always',
-    text: 'Accepted, with its references resolved (or its key issued), and Programmed.',
+    text: 'Accepted, with its references resolved (or its key issued), Programmed, and neither suspended, disabled nor expired.',
   },
   Degraded: {
     kinds: ['Provider', 'ModelRoute'],
@@ -91,84 +91,84 @@ interface ReasonFacts {
 export const REASONS = {
   Accepted: { conditions: ['Accepted'], text: 'Nothing is wrong with the object.' },
   Suspended: {
-    conditions: ['Accepted'],
+    conditions: ['Accepted', 'Ready'],
     text: 'Nothing is wrong with the object, and spec.suspended keeps it out of service.',
   },
   Invalid: {
-    conditions: ['Accepted'],
+    conditions: ['Accepted', 'Ready'],
     text: 'A field is missing, unknown or out of bounds; the message names each one.',
   },
   UnsupportedValue: {
-    conditions: ['Accepted'],
+    conditions: ['Accepted', 'Ready'],
     text: 'A field or value does not act in this version (or not for this type); remove it.',
   },
   NotPermitted: {
-    conditions: ['Accepted'],
+    conditions: ['Accepted', 'Ready'],
     text: 'Something only platform namespaces may ask for: sharing with other namespaces, or visibility Public.',
   },
   ReservedPrefix: {
-    conditions: ['Accepted'],
+    conditions: ['Accepted', 'Ready'],
     text: 'A model id begins with the service prefix, and the namespace is not one of the platform.',
   },
   ModelConflict: {
-    conditions: ['Accepted', 'Conflicted'],
+    conditions: ['Accepted', 'Conflicted', 'Ready'],
     text: 'An older ModelRoute holds the same model id for some of the same callers.',
   },
   NoUsableTarget: {
-    conditions: ['Accepted'],
+    conditions: ['Accepted', 'Ready'],
     text: 'No target of the ModelRoute can be used; status.targets says why for each.',
   },
   DigestConflict: {
-    conditions: ['Accepted', 'Conflicted'],
+    conditions: ['Accepted', 'Conflicted', 'Ready'],
     text: 'Two ApiKeys stand for the same key; it goes on working for the older one alone.',
   },
   ResolvedRefs: { conditions: ['ResolvedRefs'], text: 'Everything referred to is there and may be used.' },
   SecretNotFound: {
-    conditions: ['ResolvedRefs', 'Degraded'],
+    conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
     text: 'A Secret does not exist in the namespace of the Provider.',
   },
   SecretNotOptedIn: {
-    conditions: ['ResolvedRefs', 'Degraded'],
+    conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
     text: 'A Secret lacks the label by which its owner lends it to Providers.',
   },
   SecretTypeNotAllowed: {
-    conditions: ['ResolvedRefs', 'Degraded'],
+    conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
     text: 'A Secret is of a type made for something else, such as a service account token or a TLS key.',
   },
   KeyNotFound: {
-    conditions: ['ResolvedRefs', 'Degraded'],
+    conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
     text: 'A Secret has no such key, or it is empty.',
   },
   SecretValueInvalid: {
-    conditions: ['ResolvedRefs', 'Degraded'],
+    conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
     text: 'The value in a Secret cannot stand in an HTTP header.',
   },
   HostNotAllowed: {
-    conditions: ['ResolvedRefs', 'Degraded'],
+    conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
     text: 'A Secret is not bound to the host of the Provider, so its value is not sent there.',
   },
   EndpointNotAllowed: {
-    conditions: ['ResolvedRefs'],
+    conditions: ['ResolvedRefs', 'Ready'],
     text: 'The address of the Provider is one that its namespace may not reach.',
   },
   NoUsableKey: {
-    conditions: ['ResolvedRefs'],
+    conditions: ['ResolvedRefs', 'Ready'],
     text: 'Every key of the Provider is disabled or drained.',
   },
   RefNotFound: {
-    conditions: ['ResolvedRefs', 'Degraded'],
+    conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
     text: 'A Provider does not exist in the namespace of the ModelRoute.',
   },
   RefNotPermitted: {
-    conditions: ['ResolvedRefs', 'Degraded'],
+    conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
     text: 'A Provider of another namespace does not exist there, or does not allow this one.',
   },
   ProviderNotReady: {
-    conditions: ['ResolvedRefs', 'Degraded'],
+    conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
     text: 'A Provider is there, but suspended, not accepted or without a usable key.',
   },
   TargetUnsupported: {
-    conditions: ['Degraded', 'ResolvedRefs'],
+    conditions: ['Degraded', 'ResolvedRefs', 'Ready'],
     text: 'A target cannot be spoken to in a dialect that serves the ModelRoute.',
   },
   Native: {
@@ -194,20 +194,23 @@ export const REASONS = {
   },
   SecretCreated: { conditions: ['Issued'], text: 'The key is in its Secret.' },
   SecretPending: {
-    conditions: ['Issued'],
+    conditions: ['Issued', 'Ready'],
     text: 'The Secret with the key does not exist yet; the operator writes it.',
   },
   SecretTaken: {
-    conditions: ['Issued'],
+    conditions: ['Issued', 'Ready'],
     text: "A Secret of that name is there that is not this ApiKey's; it is never overwritten.",
   },
   KeyMalformed: {
-    conditions: ['Issued'],
+    conditions: ['Issued', 'Ready'],
     text: 'What stands in the Secret is no key of this installation; delete the Secret to get a new one.',
   },
   Imported: { conditions: ['Issued'], text: 'The keys were made elsewhere and are known by their hash.' },
-  DisabledBySpec: { conditions: ['Disabled'], text: 'spec.disabled is true.' },
-  PastExpiry: { conditions: ['Expired'], text: 'spec.expiresAt, or notAfter of every import, has passed.' },
+  DisabledBySpec: { conditions: ['Disabled', 'Ready'], text: 'spec.disabled is true.' },
+  PastExpiry: {
+    conditions: ['Expired', 'Ready'],
+    text: 'spec.expiresAt, or notAfter of every import, has passed.',
+  },
   NearExpiry: {
     conditions: ['ExpiringSoon'],
     text: 'The last key of this object stops working within 7 days.',
@@ -216,11 +219,11 @@ export const REASONS = {
   Healthy: { conditions: ['Healthy'], text: 'Every gateway pod that used the upstream finds it working.' },
   PartiallyHealthy: {
     conditions: ['Healthy'],
-    text: 'Some gateway pods find the upstream working, some do not.',
+    text: 'Calls of some gateway pods, or for some models, fail; others are answered.',
   },
   Unhealthy: { conditions: ['Healthy'], text: 'No gateway pod finds the upstream working.' },
   AuthenticationFailed: { conditions: ['Healthy'], text: 'The upstream refuses every key.' },
-  NoTraffic: { conditions: ['Healthy'], text: 'Nothing is known: no call was made yet.' },
+  NoTraffic: { conditions: ['Healthy'], text: 'Nothing is known: no call was made lately.' },
   Programmed: {
     conditions: ['Programmed', 'Ready'],
     text: 'Every ready gateway pod runs the present form.',

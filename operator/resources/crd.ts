@@ -38,7 +38,6 @@ export interface CrdSchema {
 const TEXTS = {
   apiVersion: `Version of this form of the object: ${API_GROUP}/${API_VERSION}.`,
   kind: 'Kind of the object.',
-  metadata: 'Standard metadata of a Kubernetes object.',
   spec: 'What is wanted.',
   status: 'What is; written by the operator alone.',
 };
@@ -46,7 +45,22 @@ const TEXTS = {
 /** The CRD of a resource as YAML, with the version of the bundle it belongs to. */
 export function crdYaml(resource: Resource, bundleVersion: string): string {
   const text = stringify(crd(resource, bundleVersion), { lineWidth: 0, aliasDuplicateObjects: false });
-  return `# Generated from operator/resources by \`npm run generate\`; do not edit.\n${text}`;
+  return `${GENERATED_NOTE}${text}`;
+}
+
+const GENERATED_NOTE = '# Generated from operator/resources by `npm run generate`; do not edit.\n';
+
+/**
+ * The same as a template of the chart, behind its switches `crds.install` and `crds.keep`.
+ *
+ * @throws {TypeError} where a text would be taken for a template.
+ */
+export function crdTemplate(resource: Resource, bundleVersion: string): string {
+  const text = crdYaml(resource, bundleVersion);
+  if (text.includes('{{')) throw new TypeError(`${resource.kind}: "{{" means something else in a template`);
+  const annotations = '  annotations:\n';
+  const keep = '    {{- if .Values.crds.keep }}\n    helm.sh/resource-policy: keep\n    {{- end }}\n';
+  return `{{- if .Values.crds.install }}\n${text.replace(annotations, annotations + keep)}{{- end }}\n`;
 }
 
 export function crd(resource: Resource, bundleVersion: string) {
@@ -93,7 +107,9 @@ export function rootSchema(resource: Resource): CrdSchema {
     properties: {
       apiVersion: { type: 'string', description: TEXTS.apiVersion },
       kind: { type: 'string', description: TEXTS.kind },
-      metadata: { type: 'object', description: TEXTS.metadata },
+      // The API server knows its own metadata, texts included, and refuses to hear more about it.
+      // A rule that names a field needs that field in the schema.
+      metadata: { type: 'object', ...(rules.length > 0 ? { properties: { name: { type: 'string' } } } : {}) },
       spec: { description: TEXTS.spec, ...structural(resource.spec) },
       status: { description: TEXTS.status, ...structural(resource.status) },
     },

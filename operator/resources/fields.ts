@@ -156,15 +156,25 @@ export const limitsSchema = z.strictObject({
     .describe('Requests under way at one time, over all pods.'),
 });
 
+// The format `date-time` of the API server knows the calendar, but takes spellings that JavaScript does not:
+// the pattern leaves those out, and `isOnCalendar` does here what the format does there.
+const RFC3339 =
+  /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d([.]\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+
+/** JavaScript takes the 30th of February for the 2nd of March. */
+function isOnCalendar(text: string): boolean {
+  const midnight = new Date(`${text.slice(0, 10)}T00:00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text.slice(0, 10));
+}
+
 /** RFC 3339 time. A string, since a date column prints a time to come as `<invalid>`. */
 export const timeSchema = z
   .string()
   .max(64)
-  .refine((text) => RFC3339.test(text) && !Number.isNaN(Date.parse(text)), {
+  .refine((text) => RFC3339.test(text) && isOnCalendar(text), {
     error: 'must be an RFC 3339 time such as 2027-01-01T00:00:00Z',
   })
-  .meta({ format: 'date-time' });
-const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
+  .meta({ format: 'date-time', pattern: RFC3339.source });
 
 /** Where an object is running; the same on every kind. */
 export const programmedSchema = z.object({

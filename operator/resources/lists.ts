@@ -1,7 +1,7 @@
 // How do lists and maps merge, and how large may they be? The shapes that server-side apply understands.
 
 import { z } from 'zod';
-import { withRules } from './rule.ts';
+import { type Rule, withRules } from './rule.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
@@ -63,9 +63,39 @@ export function stringMap(bounds: { readonly entriesMax: number; readonly valueM
     {
       cel: 'self.all(k, size(k) >= 1 && size(k) <= 253)',
       message: 'keys must have 1 to 253 characters',
-      check: (value) => Object.keys(value).every((key) => key.length >= 1 && key.length <= 253),
+      check: (value) => Object.keys(value).every((key) => key !== '' && [...key].length <= 253),
     },
   ]);
+}
+
+const NAME_PART = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
+const QUALIFIED_NAME = `^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?${NAME_PART}$`;
+const LABEL_VALUE = `^(${NAME_PART})?$`;
+
+const qualifiedKeys: Rule<Readonly<Record<string, string>>> = {
+  cel: `self.all(k, k.matches('${QUALIFIED_NAME}'))`,
+  message:
+    'keys must be such as app or example.dev/app: letters, digits, ".", "-" and "_", at most 63, behind an optional ' +
+    'DNS name and "/"',
+  check: (value) => Object.keys(value).every((key) => new RegExp(QUALIFIED_NAME).test(key)),
+};
+
+/** Labels to be put on another object: what is wrong with them is told here, not when that object is refused. */
+export function labelMap(bounds: { readonly entriesMax: number }) {
+  return withRules(stringMap({ ...bounds, valueMax: 63 }), [
+    qualifiedKeys,
+    {
+      cel: `self.all(k, self[k].matches('${LABEL_VALUE}'))`,
+      message:
+        'values of labels must be letters, digits, ".", "-" and "_", with a letter or digit at both ends',
+      check: (value) => Object.values(value).every((text) => new RegExp(LABEL_VALUE).test(text)),
+    },
+  ]);
+}
+
+/** Annotations to be put on another object. */
+export function annotationMap(bounds: { readonly entriesMax: number; readonly valueMax: number }) {
+  return withRules(stringMap(bounds), [qualifiedKeys]);
 }
 
 /** An object that, where it is left out, stands there with every default spelled out. */

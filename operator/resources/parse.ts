@@ -1,7 +1,9 @@
 // Is this unknown value one of our objects? If not: which field is wrong, and what should stand there?
 
 import { z } from 'zod';
+import { type CrdSchema, rootSchema } from './crd.ts';
 import { API_GROUP, API_VERSION, objectMetaSchema } from './metadata.ts';
+import { withoutNulls } from './nulls.ts';
 import { type Problem, toProblems } from './problems.ts';
 import type { Resource } from './resource.ts';
 
@@ -14,21 +16,28 @@ export type Parsed<T> =
  * field is a problem. Lenient with status, which only we write: one that cannot be read is left out.
  */
 export function parseResource<T>(resource: Resource, value: unknown): Parsed<T> {
-  const schema = objectSchema(resource);
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) return { ok: false, problems: toProblems(parsed.error.issues, schema, value) };
+  const { schema, crdSchema } = schemasOf(resource);
+  const given = withoutNulls(value, crdSchema);
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) return { ok: false, problems: toProblems(parsed.error.issues, schema, given) };
   const { status: rawStatus, ...object } = parsed.data;
   const status = resource.status.safeParse(rawStatus);
   // The schemas of the resource were the check; T is the type that was inferred from them.
   return { ok: true, value: (status.success ? { ...object, status: status.data } : object) as T };
 }
 
-const schemas = new WeakMap<Resource, ReturnType<typeof buildObjectSchema>>();
+interface Schemas {
+  readonly schema: ReturnType<typeof buildObjectSchema>;
+  /** How the API server sees it. */
+  readonly crdSchema: CrdSchema;
+}
 
-function objectSchema(resource: Resource): ReturnType<typeof buildObjectSchema> {
+const schemas = new WeakMap<Resource, Schemas>();
+
+function schemasOf(resource: Resource): Schemas {
   const known = schemas.get(resource);
   if (known !== undefined) return known;
-  const built = buildObjectSchema(resource);
+  const built = { schema: buildObjectSchema(resource), crdSchema: rootSchema(resource) };
   schemas.set(resource, built);
   return built;
 }

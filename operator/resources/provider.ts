@@ -27,6 +27,12 @@ const HTTP_URL =
   '^https?://([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/([A-Za-z0-9._~!$&()*+,;=:-]|%[0-9A-Fa-f]{2})+)*$';
 const PROXY_URL = `^${SCHEME_AND_HOST}$`;
 
+// A host whose last label is a number is an IPv4 address to every browser-like parser, also as 127.1, 0x7f.1
+// or 0177.0.0.1; others take it for a name. Only the form that all read alike is let through.
+const NUMERIC_HOST = '^[a-z0-9]+://([^/:]*[.])?([0-9]+|0[xX][0-9A-Fa-f]*)[.]?(:|/|$)';
+const OCTET = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
+const IPV4_HOST = `^[a-z0-9]+://(${OCTET}[.]){3}${OCTET}(:|/|$)`;
+
 function urlField(pattern: string, message: string) {
   const expression = new RegExp(pattern);
   return withRules(z.string().min(1).max(1024), [
@@ -40,6 +46,11 @@ function urlField(pattern: string, message: string) {
       cel: "!self.contains('/../') && !self.endsWith('/..') && !self.contains('/./') && !self.endsWith('/.')",
       message: 'must not contain the path segments "." and ".."; write the path they lead to',
       check: (value) => !/\/\.\.?(\/|$)/.test(value),
+    },
+    {
+      cel: `!self.matches(r'${NUMERIC_HOST}') || self.matches(r'${IPV4_HOST}')`,
+      message: 'must write an IPv4 address as four decimal numbers such as 10.0.0.1',
+      check: (value) => !new RegExp(NUMERIC_HOST).test(value) || new RegExp(IPV4_HOST).test(value),
     },
   ]);
 }
@@ -406,7 +417,7 @@ export const providerStatusSchema = z.object({
   health: z
     .object({
       healthyPods: z.int32().min(0).optional().describe('Gateway pods that find the upstream healthy.'),
-      totalPods: z.int32().min(0).optional().describe('Gateway pods that were asked.'),
+      totalPods: z.int32().min(0).optional().describe('Gateway pods that sent calls to it lately.'),
       lastTransitionTime: timeSchema.optional().describe('When the condition Healthy last changed.'),
       lastError: z.string().max(1024).optional().describe('The last failure seen, without secrets.'),
     })

@@ -143,7 +143,8 @@ function boundsText(schema: CrdSchema): string {
     range(schema.minLength, schema.maxLength, ' characters'),
     range(schema.minItems, schema.maxItems, ' entries'),
     range(undefined, schema.maxProperties, ' entries'),
-    schema.pattern === undefined ? '' : code(schema.pattern),
+    // What a time looks like, its type says.
+    schema.pattern === undefined || schema.format === 'date-time' ? '' : code(schema.pattern),
   ];
   return bounds.filter((bound) => bound !== '').join(', ');
 }

@@ -27,5 +27,6 @@ export function defineResource(resource: Resource): Resource {
 /** The rule of a resource about its name as it stands at the root of the CRD. */
 export function rootRules(resource: Resource): CelRule[] {
   if (resource.nameRule === undefined) return [];
-  return [{ rule: resource.nameRule.cel, message: resource.nameRule.message }];
+  const { cel, message } = resource.nameRule;
+  return [{ rule: cel, message, fieldPath: '.metadata.name' }];
 }

@@ -22,11 +22,14 @@ export interface Rule<T> {
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
+  /** The field that the rule is about, where it is not `self`. */
+  readonly fieldPath?: string;
 }
 
 /** Puts rules on a schema: into its checks, and into its metadata for the CRD. */
 export function withRules<S extends z.ZodType>(schema: S, rules: readonly Rule<z.output<S>>[]): S {
-  const validations: CelRule[] = rules.map(({ cel, message }) => ({ rule: cel, message }));
+  const before = rulesOf(schema);
+  const validations = [...before, ...rules.map(({ cel, message }): CelRule => ({ rule: cel, message }))];
   const checked = schema.superRefine((value, context) => {
     // zod goes on after a string that matches no pattern; a rule may count on what the schema promises.
     if (context.issues.length > 0) return;
@@ -37,6 +40,12 @@ export function withRules<S extends z.ZodType>(schema: S, rules: readonly Rule<z
     }
   });
   return checked.meta({ ...schema.meta(), 'x-kubernetes-validations': validations });
+}
+
+/** Those that an earlier `withRules` put there. */
+function rulesOf(schema: z.ZodType): readonly CelRule[] {
+  const rules = schema.meta()?.['x-kubernetes-validations'];
+  return Array.isArray(rules) ? rules : [];
 }
 
 /** The rule of a field that may never change once it is stored. The field must be required or defaulted. */

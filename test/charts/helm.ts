@@ -1,0 +1,127 @@
+// What does Helm make of the chart? Its objects for some values, or what it says against them.
+
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { type Ran, run } from '../cluster/run.ts';
+import { bareEnvironment } from '../support/bare-environment.ts';
+
+export const CHART = join(import.meta.dirname, '../../charts/penstock');
+export const RELEASE_NAMESPACE = 'penstock-system';
+
+export type Values = Readonly<Record<string, unknown>>;
+
+/** The members of rendered objects that tests look at. */
+const objectSchema = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
+});
+export type Rendered = z.infer<typeof objectSchema>;
+
+/** A failing command is a result. Values, where the command takes some, go in as JSON, on standard input. */
+export function helm(plane: ControlPlane, args: readonly string[], values?: Values): Promise<Ran> {
+  return run(plane.programs.helm, values === undefined ? args : [...args, '--values', '-'], {
+    ...(values === undefined ? {} : { stdin: JSON.stringify(values) }),
+    env: {
+      ...bareEnvironment(),
+      KUBECONFIG: plane.adminKubeconfig,
+      HELM_CACHE_HOME: join(plane.folder, 'helm/cache'),
+      HELM_CONFIG_HOME: join(plane.folder, 'helm/config'),
+      HELM_DATA_HOME: join(plane.folder, 'helm/data'),
+    },
+  });
+}
+
+/** @throws with what Helm said where it fails. */
+export async function mustHelm(
+  plane: ControlPlane,
+  args: readonly string[],
+  values?: Values,
+): Promise<string> {
+  const { code, stdout, stderr } = await helm(plane, args, values);
+  if (code !== 0) throw new Error(`helm ${args.join(' ')} failed: ${stderr}`);
+  return stdout;
+}
+
+export interface RenderOptions {
+  readonly release?: string;
+  readonly kubeVersion?: string;
+}
+
+export function template(
+  plane: ControlPlane,
+  values: Values = {},
+  options: RenderOptions = {},
+): Promise<Ran> {
+  const { release = 'penstock', kubeVersion = '1.36.3' } = options;
+  const where = ['--namespace', RELEASE_NAMESPACE, '--kube-version', kubeVersion];
+  return helm(plane, ['template', release, CHART, ...where], values);
+}
+
+/** @throws with what Helm said where it renders nothing. */
+export async function render(plane: ControlPlane, values: Values = {}): Promise<Rendered[]> {
+  const { code, stdout, stderr } = await template(plane, values);
+  if (code !== 0) throw new Error(stderr);
+  return parseRendered(stdout);
+}
+
+export function parseRendered(text: string): Rendered[] {
+  return parseAllDocuments(text)
+    .map((document): unknown => document.toJS())
+    .filter((value) => value !== null)
+    .map((value) => objectSchema.parse(value));
+}
+
+const deploymentSchema = z.object({
+  spec: z.object({
+    selector: z.object({ matchLabels: z.record(z.string(), z.string()) }),
+    template: z.object({
+      metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+      spec: z.looseObject({
+        serviceAccountName: z.string(),
+        containers: z.tuple([
+          z.looseObject({
+            image: z.string(),
+            command: z.array(z.string()),
+            env: z.array(
+              z.object({
+                name: z.string(),
+                value: z.string().optional(),
+                valueFrom: z.object({ fieldRef: z.object({ fieldPath: z.string() }) }).optional(),
+              }),
+            ),
+            ports: z.array(z.object({ name: z.string(), containerPort: z.int() })),
+          }),
+        ]),
+      }),
+    }),
+  }),
+});
+
+export type Deployment = z.infer<typeof deploymentSchema>['spec'] & {
+  /** Of its container. */
+  readonly env: Readonly<Record<string, string>>;
+  /** With what a node adds. */
+  readonly environment: Readonly<Record<string, string>>;
+};
+
+export function deploymentOf(objects: readonly Rendered[], name: string): Deployment {
+  const found = objects.find((object) => object.kind === 'Deployment' && object.metadata.name === name);
+  const { spec } = deploymentSchema.parse(found);
+  const fields: Record<string, string> = { 'metadata.name': `${name}-7d9f8-x2x4z` };
+  const [container] = spec.template.spec.containers;
+  const env: Readonly<Record<string, string>> = Object.fromEntries(
+    container.env.map(({ name, value, valueFrom }) => [
+      name,
+      value ?? fields[valueFrom?.fieldRef.fieldPath ?? ''] ?? '',
+    ]),
+  );
+  const injected = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
+  return { ...spec, env, environment: { ...injected, ...env } };
+}

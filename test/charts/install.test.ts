@@ -1,0 +1,246 @@
+// Is the chart installed, what may each party do then, and what stays when it goes?
+
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { useControlPlane } from '../cluster/control-plane.ts';
+import { type Asking, askAsAdmin } from '../cluster/crd-cases/post.ts';
+import { CHART, mustHelm, RELEASE_NAMESPACE, type Values } from './helm.ts';
+
+const API_KEY =
+  '{apiVersion: penstock.dev/v1alpha1, kind: ApiKey, metadata: {name: bot, namespace: team-a}, spec: {}}';
+
+const plane = useControlPlane();
+let server: Asking;
+/** Names of what was there between the first installation and the second. */
+let leftBehind: string[];
+
+beforeAll(async () => {
+  server = await askAsAdmin(plane());
+  for (const name of ['team-a', 'team-b', 'team-c']) await plane().mustKubectl(['create', 'namespace', name]);
+  for (const role of ['admin', 'edit', 'view']) {
+    const binding = ['rolebinding', role, '-n', 'team-a', `--clusterrole=${role}`, `--user=${role}-of-a`];
+    await plane().mustKubectl(['create', ...binding]);
+  }
+  await install('penstock', RELEASE_NAMESPACE);
+  await plane().mustKubectl(['wait', '--for=condition=Established', 'crd', '--all']);
+  await plane().mustKubectl(['create', '-f', '-'], { stdin: API_KEY });
+  await mustHelm(plane(), ['uninstall', 'penstock', '-n', RELEASE_NAMESPACE]);
+  await plane().mustKubectl(['wait', '--for=delete', 'namespace/penstock-tables', '--timeout=30s']);
+  leftBehind = await ours();
+  await install('penstock', RELEASE_NAMESPACE);
+  await install('second', 'second-system', {
+    crds: { install: false },
+    rbac: { scope: 'namespaces', tenantNamespaces: ['team-b'], aggregate: false },
+  });
+  // Helm four times, on a machine that runs all other tests beside it.
+}, 180_000);
+afterAll(() => server?.close());
+
+async function install(release: string, namespace: string, values: Values = {}): Promise<void> {
+  const where = ['--namespace', namespace, '--create-namespace'];
+  await mustHelm(plane(), ['install', release, CHART, ...where], values);
+}
+
+async function ours(): Promise<string[]> {
+  const kinds =
+    'crd,apikey,namespace,clusterrole,clusterrolebinding,role,rolebinding,deployment,service,serviceaccount';
+  const names = await plane().mustKubectl(['get', kinds, '-A', '-o', 'name']);
+  const isOurs = (name: string) => /penstock|apikey/.test(name) && name !== `namespace/${RELEASE_NAMESPACE}`;
+  return names.trim().split('\n').filter(isOurs).sort();
+}
+
+test('uninstalled, it leaves the CRDs and the objects of users, and nothing else; it can be installed again', () => {
+  expect(leftBehind).toEqual([
+    'apikey.penstock.dev/bot',
+    'customresourcedefinition.apiextensions.k8s.io/apikeys.penstock.dev',
+    'customresourcedefinition.apiextensions.k8s.io/modelroutes.penstock.dev',
+    'customresourcedefinition.apiextensions.k8s.io/providers.penstock.dev',
+  ]);
+});
+
+test('both Deployments, the Service and the table namespace are there, and an upgrade changes them', async () => {
+  const replicas = ['get', 'deployment', '-n', 'second-system', '-o', 'jsonpath={.items[*].spec.replicas}'];
+  expect(await plane().mustKubectl(replicas)).toBe('2 2');
+  await mustHelm(plane(), ['upgrade', 'second', CHART, '-n', 'second-system', '--reuse-values'], {
+    gateway: { replicas: 3 },
+  });
+  expect((await plane().mustKubectl(replicas)).split(' ').sort()).toEqual(['2', '3']);
+  await plane().mustKubectl(['get', 'service', '-n', 'second-system', 'second-gateway']);
+  const namespace = await plane().mustKubectl(['get', 'namespace', 'second-tables', '-o', 'yaml']);
+  expect(namespace).toContain('pod-security.kubernetes.io/enforce: restricted');
+});
+
+/** Verbs, resource (`group/plural/subresource`), namespace ('' for the whole cluster), and a name where one is meant. */
+type Right = readonly [string, string, string, string?];
+
+const reviewSchema = z.object({ allowed: z.boolean() });
+
+async function may(user: string, [verb, resource, namespace, name = '']: Right): Promise<boolean> {
+  const [group = '', plural, subresource = ''] = resource.split('/');
+  const groups = user.startsWith('system:serviceaccount:')
+    ? ['system:serviceaccounts', `system:serviceaccounts:${user.split(':')[2]}`, 'system:authenticated']
+    : ['system:authenticated'];
+  const { body } = await server.ask('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    spec: {
+      user,
+      groups,
+      resourceAttributes: { verb, group, resource: plural, subresource, namespace, name },
+    },
+  });
+  return reviewSchema.parse(body.status).allowed;
+}
+
+const account = (name: string, namespace = RELEASE_NAMESPACE) => `system:serviceaccount:${namespace}:${name}`;
+
+const PARTIES: readonly {
+  readonly who: string;
+  readonly user: string;
+  readonly rights: readonly Right[];
+  readonly none: readonly Right[];
+}[] = [
+  {
+    who: 'the operator of the whole cluster',
+    user: account('penstock-operator'),
+    rights: [
+      ['list,watch', 'penstock.dev/providers', ''],
+      ['list,watch', 'penstock.dev/modelroutes', ''],
+      ['list,watch', 'penstock.dev/apikeys', ''],
+      ['patch', 'penstock.dev/apikeys/status', 'team-a'],
+      ['patch', 'penstock.dev/providers/status', 'team-a'],
+      ['patch', 'penstock.dev/modelroutes/status', 'team-a'],
+      ['list,watch', '/namespaces', ''],
+      ['list,watch', '/secrets', ''],
+      ['create', '/secrets', 'team-a'],
+      ['create,patch', 'events.k8s.io/events', 'team-a'],
+      ['create', 'coordination.k8s.io/leases', RELEASE_NAMESPACE],
+      ['get,update', 'coordination.k8s.io/leases', RELEASE_NAMESPACE, 'penstock-operator'],
+      ['list,watch', '/pods', RELEASE_NAMESPACE],
+      ['get,update', '/secrets', 'penstock-tables', 'penstock-current'],
+      ['delete', '/secrets', 'penstock-tables', 'penstock-k-00-0123456789abcdef'],
+    ],
+    none: [
+      ['update', 'penstock.dev/apikeys', 'team-a'],
+      ['patch', 'penstock.dev/providers', 'team-a'],
+      ['delete', 'penstock.dev/modelroutes', 'team-a'],
+      ['get', 'penstock.dev/apikeys', 'team-a'],
+      ['get', '/secrets', 'team-a'],
+      ['update', '/secrets', 'team-a'],
+      ['update', '/secrets', 'penstock-tables', 'penstock-k-00-0123456789abcdef'],
+      ['delete', '/secrets', 'team-a'],
+      ['patch', '/namespaces', '', 'team-a'],
+      ['get', '/configmaps', 'team-a'],
+      ['get', '/pods', 'team-a'],
+      ['create', '/pods', RELEASE_NAMESPACE],
+      ['create', '/pods/exec', RELEASE_NAMESPACE],
+      ['update', 'coordination.k8s.io/leases', RELEASE_NAMESPACE, 'another'],
+      ['delete', 'coordination.k8s.io/leases', RELEASE_NAMESPACE, 'penstock-operator'],
+      ['create', '/serviceaccounts/token', RELEASE_NAMESPACE],
+      ['update', 'rbac.authorization.k8s.io/roles', RELEASE_NAMESPACE],
+    ],
+  },
+  {
+    who: 'the operator of some namespaces',
+    user: account('second-operator', 'second-system'),
+    rights: [
+      ['list,watch', 'penstock.dev/providers', 'team-b'],
+      ['list,watch', 'penstock.dev/modelroutes', 'team-b'],
+      ['list,watch', 'penstock.dev/apikeys', 'team-b'],
+      ['list,watch,create', '/secrets', 'team-b'],
+      ['patch', 'penstock.dev/apikeys/status', 'team-b'],
+      ['create,patch', 'events.k8s.io/events', 'team-b'],
+      ['list,watch', '/namespaces', ''],
+      ['get,list,watch,create,delete', '/secrets', 'second-tables'],
+      ['update', '/secrets', 'second-tables', 'second-current'],
+      ['get,update', 'coordination.k8s.io/leases', 'second-system', 'second-operator'],
+    ],
+    none: [
+      ['list', 'penstock.dev/apikeys', ''],
+      ['list', 'penstock.dev/apikeys', 'team-a'],
+      ['list', '/secrets', ''],
+      ['get', '/secrets', 'team-a'],
+      ['get', '/secrets', RELEASE_NAMESPACE],
+      ['get', '/secrets', 'penstock-tables'],
+      ['get', '/secrets', 'second-system'],
+    ],
+  },
+  {
+    who: 'a gateway',
+    user: account('penstock-gateway'),
+    rights: [
+      ['get', '/secrets', 'penstock-tables', 'penstock-r-00-0123456789abcdef'],
+      ['list,watch', '/secrets', 'penstock-tables', 'penstock-current'],
+    ],
+    none: [
+      ['list', '/secrets', 'penstock-tables'],
+      ['watch', '/secrets', 'penstock-tables'],
+      ['update', '/secrets', 'penstock-tables', 'penstock-current'],
+      ['create', '/secrets', 'penstock-tables'],
+      ['get', '/secrets', RELEASE_NAMESPACE],
+      ['get', '/secrets', 'team-a'],
+      ['get', '/secrets', 'second-tables'],
+      ['get', 'penstock.dev/apikeys', 'team-a'],
+      ['get', 'coordination.k8s.io/leases', RELEASE_NAMESPACE, 'penstock-operator'],
+    ],
+  },
+];
+
+describe.each(PARTIES)('$who', ({ user, rights, none }) => {
+  const named = (list: readonly Right[]) =>
+    list.flatMap(([verbs, ...what]) =>
+      verbs.split(',').map((verb) => [`${verb} ${what.join(' ')}`, [verb, ...what] satisfies Right] as const),
+    );
+  test.each(named(rights))('may %s', async (_, right) => {
+    expect(await may(user, right)).toBe(true);
+  });
+  test.each(named(none))('may not %s', async (_, right) => {
+    expect(await may(user, right)).toBe(false);
+  });
+});
+
+describe('who holds a role of the cluster in a namespace', () => {
+  const KINDS = ['penstock.dev/providers', 'penstock.dev/modelroutes', 'penstock.dev/apikeys'];
+
+  // The controller of the cluster puts the rules together a moment after they are there, and tells nobody.
+  beforeAll(() =>
+    vi.waitFor(
+      async () => {
+        for (const user of ['admin-of-a', 'edit-of-a', 'view-of-a']) {
+          expect(await may(user, ['get', 'penstock.dev/apikeys', 'team-a'])).toBe(true);
+        }
+        expect(await may('edit-of-a', ['create', 'penstock.dev/apikeys', 'team-a'])).toBe(true);
+        expect(await may('admin-of-a', ['create', 'penstock.dev/apikeys', 'team-a'])).toBe(true);
+      },
+      { timeout: 30_000, interval: 100 },
+    ),
+  );
+
+  test.each(['admin-of-a', 'edit-of-a'])(
+    '%s writes all three kinds there, and nowhere else',
+    async (user) => {
+      for (const kind of KINDS) {
+        for (const verb of ['get', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']) {
+          expect([verb, kind, await may(user, [verb, kind, 'team-a'])]).toEqual([verb, kind, true]);
+        }
+        expect(await may(user, ['get', kind, 'team-b'])).toBe(false);
+        expect(await may(user, ['patch', `${kind}/status`, 'team-a'])).toBe(false);
+      }
+    },
+  );
+
+  test('view-of-a sees all three kinds there, and no Secret', async () => {
+    for (const kind of KINDS) {
+      for (const verb of ['get', 'list', 'watch'])
+        expect(await may('view-of-a', [verb, kind, 'team-a'])).toBe(true);
+      for (const verb of ['create', 'update', 'patch', 'delete']) {
+        expect(await may('view-of-a', [verb, kind, 'team-a'])).toBe(false);
+      }
+    }
+    expect(await may('view-of-a', ['get', '/secrets', 'team-a'])).toBe(false);
+  });
+
+  test.each(['admin-of-a', 'edit-of-a', 'view-of-a'])('%s sees nothing of the table', async (user) => {
+    expect(await may(user, ['get', '/secrets', 'penstock-tables'])).toBe(false);
+  });
+});
