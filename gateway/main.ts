@@ -1,12 +1,15 @@
 // The gateway process: settings, table, server, and a drain on SIGTERM. Wiring only.
 
 import closeWithGrace from 'close-with-grace';
+import { openServiceAccountClient } from '../kube/service-account.ts';
 import { systemClock } from './clock.ts';
 import { openFileJournal } from './meter/journal.ts';
-import { type GatewaySettings, readSettings } from './settings.ts';
+import { type GatewaySettings, readSettings, type TableSettings } from './settings.ts';
 import { type RunningGateway, startGateway } from './start.ts';
 import { TableHolder } from './table/holder.ts';
 import { openFileSource } from './table/sources/file.ts';
+import { openSecretSource, type SecretSource, type SecretSourceReport } from './table/sources/secret.ts';
+import { TableStatus } from './table/status.ts';
 
 interface RunningProcess {
   readonly gateway: RunningGateway;
@@ -25,7 +28,8 @@ try {
   // Before it has started: who waits for the first answer may be quick to end it.
   drainOnSignal(starting);
   const { gateway } = await starting;
-  log('info', 'gateway listening', { url: gateway.url, metricsUrl: gateway.metricsUrl });
+  const { url, metricsUrl, internalUrl } = gateway;
+  log('info', 'gateway listening', { url, metricsUrl, internalUrl });
 } catch (error) {
   log('error', 'the gateway could not start', {
     reason: error instanceof Error ? error.message : String(error),
@@ -44,10 +48,17 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
       log('error', 'ledger records were lost', { records });
     },
   });
+  const tableStatus = new TableStatus(systemClock.wallMs);
+  let secretSource: SecretSource | undefined;
   const gateway = await startGateway({
     ...settings,
     holder,
     journal,
+    tableStatus,
+    operatorSeenMs: () => secretSource?.heartbeatMs(),
+    ...(settings.table.type === 'secret'
+      ? { exchange: { port: settings.internalPort, journal, token: () => secretSource?.exchangeToken() } }
+      : {}),
     onFailure: (error, requestId) => {
       log('error', 'a request failed', {
         requestId,
@@ -55,18 +66,58 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
       });
     },
   });
-  const source = openFileSource(settings.tableFile, holder, {
-    taken: (generation) => log('info', 'routing table in use', { generation }),
-    refused: (reason) => {
-      gateway.metrics.onTableRefused();
+  const report: SecretSourceReport = {
+    taken(generation, taken) {
+      tableStatus.taken(taken);
+      if (taken.loadMs !== undefined) gateway.metrics.onTableLoaded(taken.loadMs);
+      log('info', 'routing table in use', { generation, source: taken.source });
+    },
+    refused(reason, refused) {
+      tableStatus.refused(reason, refused);
+      gateway.metrics.onTableRefused(refused.failure);
       log('error', 'routing table refused', { reason });
     },
-  });
+    noted: (message) => log('info', message),
+  };
+  if (settings.table.type === 'file') {
+    const source = openFileSource(settings.table.path, holder, report);
+    return drainable(gateway, () => source.close());
+  }
+  const { close, source } = watchPointer(settings.table, holder, report);
+  secretSource = source;
+  return drainable(gateway, close);
+}
+
+function drainable(gateway: RunningGateway, closeSource: () => void | Promise<void>): RunningProcess {
   return {
     gateway,
     async drain() {
-      source.close();
-      await gateway.drain();
+      await Promise.all([closeSource(), gateway.drain()]);
+    },
+  };
+}
+
+function watchPointer(
+  settings: Extract<TableSettings, { type: 'secret' }>,
+  holder: TableHolder,
+  report: SecretSourceReport,
+): { readonly source: SecretSource; close(): Promise<void> } {
+  const { serviceAccountFolder: folder, apiHost: host, apiPort: port, pointer, copyFolder } = settings;
+  const client = openServiceAccountClient({ folder, host, port });
+  const source = openSecretSource({
+    client,
+    clock: systemClock,
+    random: Math.random,
+    pointer,
+    copyFolder,
+    holder,
+    report,
+  });
+  return {
+    source,
+    async close() {
+      await source.close();
+      client.close();
     },
   };
 }

@@ -11,8 +11,21 @@ const settingsSchema = z.object({
   PENSTOCK_PORT: port.default(8080),
   /** Port of metrics and health, on the same address. */
   PENSTOCK_METRICS_PORT: port.default(9090),
+  /** Port of the exchange with the operator, on the same address; used where the table comes from Secrets. */
+  PENSTOCK_INTERNAL_PORT: port.default(9091),
   /** The routing table as a file; replaced by renaming a new one over it. */
-  PENSTOCK_TABLE_FILE: z.string().min(1),
+  PENSTOCK_TABLE_FILE: z.string().min(1).optional(),
+  /** Or in Secrets: `namespace/name` of the pointer. */
+  PENSTOCK_TABLE_SECRET: z
+    .string()
+    .regex(/^[^/]+\/[^/]+$/, 'must be namespace/name of the pointer Secret')
+    .optional(),
+  /** Folder of the pod's own copy of the table, for starts while the API server is away. */
+  PENSTOCK_TABLE_COPY_DIR: z.string().min(1).optional(),
+  /** What the kubelet gives every pod. */
+  PENSTOCK_SERVICE_ACCOUNT_DIR: z.string().min(1).default('/var/run/secrets/kubernetes.io/serviceaccount'),
+  KUBERNETES_SERVICE_HOST: z.string().min(1).optional(),
+  KUBERNETES_SERVICE_PORT: port.optional(),
   /** Folder of the ledger journal. */
   PENSTOCK_JOURNAL_DIR: z.string().min(1),
   /** How long a draining gateway keeps accepting, until every load balancer has heard of it. */
@@ -23,11 +36,24 @@ const settingsSchema = z.object({
   PENSTOCK_SHOW_PROVIDER: z.enum(['true', 'false']).default('true'),
 });
 
+/** Where the routing table comes from. */
+export type TableSettings =
+  | { readonly type: 'file'; readonly path: string }
+  | {
+      readonly type: 'secret';
+      readonly pointer: { readonly namespace: string; readonly name: string };
+      readonly copyFolder: string | undefined;
+      readonly serviceAccountFolder: string;
+      readonly apiHost: string;
+      readonly apiPort: number;
+    };
+
 export interface GatewaySettings {
   readonly host: string;
   readonly port: number;
   readonly metricsPort: number;
-  readonly tableFile: string;
+  readonly internalPort: number;
+  readonly table: TableSettings;
   readonly journalFolder: string;
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
@@ -38,18 +64,52 @@ export interface GatewaySettings {
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): GatewaySettings {
   const parsed = settingsSchema.safeParse(environment);
   if (!parsed.success) {
-    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-    throw new Error(`The environment does not fit: ${faults.join('; ')}`);
+    throw misfit(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
   }
   const { data } = parsed;
   return Object.freeze({
     host: data.PENSTOCK_HOST,
     port: data.PENSTOCK_PORT,
     metricsPort: data.PENSTOCK_METRICS_PORT,
-    tableFile: data.PENSTOCK_TABLE_FILE,
+    internalPort: data.PENSTOCK_INTERNAL_PORT,
+    table: readTableSettings(data),
     journalFolder: data.PENSTOCK_JOURNAL_DIR,
     drainAcceptMs: data.PENSTOCK_DRAIN_ACCEPT_MS,
     drainGraceMs: data.PENSTOCK_DRAIN_GRACE_MS,
     showProvider: data.PENSTOCK_SHOW_PROVIDER === 'true',
   });
+}
+
+function readTableSettings(data: z.infer<typeof settingsSchema>): TableSettings {
+  const { PENSTOCK_TABLE_FILE: path, PENSTOCK_TABLE_SECRET: secret } = data;
+  if (path !== undefined && secret !== undefined) {
+    throw misfit([
+      'PENSTOCK_TABLE_FILE and PENSTOCK_TABLE_SECRET are both set; a table comes from one place',
+    ]);
+  }
+  if (path !== undefined) return { type: 'file', path };
+  if (secret === undefined) {
+    throw misfit([
+      'neither PENSTOCK_TABLE_FILE nor PENSTOCK_TABLE_SECRET is set; one of them says where the routing table is',
+    ]);
+  }
+  const { KUBERNETES_SERVICE_HOST: apiHost, KUBERNETES_SERVICE_PORT: apiPort } = data;
+  if (apiHost === undefined || apiPort === undefined) {
+    throw misfit([
+      'PENSTOCK_TABLE_SECRET needs KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, which every pod has',
+    ]);
+  }
+  const [namespace = '', name = ''] = secret.split('/');
+  return Object.freeze({
+    type: 'secret',
+    pointer: { namespace, name },
+    copyFolder: data.PENSTOCK_TABLE_COPY_DIR,
+    serviceAccountFolder: data.PENSTOCK_SERVICE_ACCOUNT_DIR,
+    apiHost,
+    apiPort,
+  });
+}
+
+function misfit(faults: readonly string[]): Error {
+  return new Error(`The environment does not fit: ${faults.join('; ')}`);
 }

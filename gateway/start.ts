@@ -4,14 +4,17 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from './clock.ts';
 import { GatewayError } from './errors.ts';
+import { PodState } from './exchange/pod-state.ts';
+import { buildExchangeServer } from './exchange/server.ts';
 import { buildInternalServer } from './internal-server.ts';
-import type { Journal } from './meter/journal.ts';
+import type { Journal, ReadableJournal } from './meter/journal.ts';
 import { Metrics } from './meter/metrics.ts';
 import type { PipelineDefaults } from './pipeline/parts.ts';
 import { Health } from './route/health.ts';
 import { buildServer } from './server.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import type { TableHolder } from './table/holder.ts';
+import { TableStatus } from './table/status.ts';
 import { UpstreamPools } from './upstream/pools.ts';
 
 export interface GatewayOptions {
@@ -25,6 +28,12 @@ export interface GatewayOptions {
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
   onFailure(error: unknown, requestId: string): void;
+  /** Kept up to date by whoever brings tables; a new one where left out. */
+  readonly tableStatus?: TableStatus;
+  /** Unix milliseconds of the newest sign of life of an operator; undefined where none is known. */
+  operatorSeenMs?(): number | undefined;
+  /** What operator and ledger may ask; nobody where left out. */
+  readonly exchange?: ExchangeOptions;
   /** For tests; the system's where left out. */
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -33,10 +42,20 @@ export interface GatewayOptions {
   readonly openAfterMs?: number;
 }
 
+export interface ExchangeOptions {
+  /** 0: any free one. */
+  readonly port: number;
+  readonly journal: ReadableJournal;
+  /** The bearer; undefined while it is not known. */
+  token(): string | undefined;
+}
+
 export interface RunningGateway {
   /** Origin of the client-facing server, e.g. `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly metricsUrl: string;
+  /** Of the exchange, where there is one. */
+  readonly internalUrl: string | undefined;
   readonly metrics: Metrics;
   /**
    * Stops as Kubernetes expects: not ready at once, accepting for a while, running streams to their
@@ -69,10 +88,17 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const pools = new UpstreamPools();
   const streams = new OpenStreams();
   let isDraining = false;
+  const tableStatus = options.tableStatus ?? new TableStatus(clock.wallMs);
   const metrics = new Metrics({
     tableGeneration: () => holder.current()?.generation ?? 0,
     requestsInFlight: () => streams.size,
+    tableSource: () => tableStatus.source(),
+    tableAgeSeconds() {
+      const seenMs = options.operatorSeenMs?.();
+      return seenMs === undefined ? undefined : Math.max(0, clock.wallMs() - seenMs) / 1000;
+    },
   });
+  const health = new Health();
   const held = holder.current();
   if (held) pools.adopt(held);
   const stopListening = holder.onSwap((view) => pools.adopt(view));
@@ -80,7 +106,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const app = buildServer({
     clock,
     random: options.random ?? Math.random,
-    health: new Health(),
+    health,
     pools,
     journal,
     metrics,
@@ -100,12 +126,26 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     registry: metrics.registry,
     isReady: () => !isDraining && holder.current() !== undefined,
   });
-  // Where one of the two ports is taken, nothing stays behind.
+  const exchange =
+    options.exchange &&
+    buildExchangeServer({
+      clock,
+      state: new PodState({ clock, table: tableStatus, health }),
+      journal: options.exchange.journal,
+      token: () => options.exchange?.token(),
+      onReadyPods: (count) => metrics.onReadyGateways(count),
+    });
+  // Where one of the ports is taken, nothing stays behind.
   await using started = new AsyncDisposableStack();
   started.defer(stopListening);
   started.defer(() => app.close());
   const url = await app.listen({ host: options.host, port: options.port });
   const metricsUrl = await listen(internal, options.host, options.metricsPort);
+  started.defer(() => void internal.close());
+  const internalUrl =
+    exchange && options.exchange
+      ? await listen(exchange.server, options.host, options.exchange.port)
+      : undefined;
   started.move();
 
   const hurried = Promise.withResolvers<void>();
@@ -121,10 +161,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   return {
     url,
     metricsUrl,
+    internalUrl,
     metrics,
     hurry: () => hurried.resolve(),
     async drain() {
       isDraining = true;
+      exchange?.drain();
       await wait(options.drainAcceptMs);
       const closed = app.close();
       const over = wait(options.drainGraceMs);
@@ -144,8 +186,10 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       stopListening();
       await journal.close();
       await pools.close();
-      internal.closeAllConnections();
-      internal.close();
+      for (const server of [internal, ...(exchange ? [exchange.server] : [])]) {
+        server.closeAllConnections();
+        server.close();
+      }
     },
   };
 }

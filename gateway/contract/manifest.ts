@@ -29,6 +29,8 @@ export const SHARD_PLAIN_BYTES_MAX = 16 * 1024 * 1024;
 export const POINTER_DATA = {
   /** JSON of the manifest. */
   manifest: 'manifest',
+  /** SHA-256 of that text, in hex: what was damaged on its way is not served. */
+  manifestSha256: 'manifestSha256',
   /** RFC 3339; renewed while a leader lives, without a new manifest. */
   heartbeat: 'heartbeat',
   /** Bearer of the exchange between operator and gateways: 43 characters of base64url. */

@@ -1,18 +1,44 @@
 // Where do ledger records go? Into a local file, one JSON line each, written in groups: a write per
-// record would cost more than the request it describes.
+// record would cost more than the request it describes. Who keeps the ledger reads them from here, by a cursor
+// that says at the same time what it has taken over: full files of which everything is taken over are removed.
 
-import { mkdirSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
+import {
+  type JournalFolder,
+  openJournalFolder,
+  removeSegment,
+  rotate,
+  segmentPath,
+} from './journal-folder.ts';
 import { LineQueue } from './line-queue.ts';
+import { readLines } from './read-lines.ts';
 
 export interface Journal {
   append(record: LedgerRecord): void;
   /** Resolves when all that was appended before is written. */
   flush(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Whole lines, and the cursor behind the last of them. */
+export interface JournalPage {
+  readonly bytes: Buffer;
+  readonly cursor: string;
+}
+
+/** A journal that hands out what it has written. One reader at a time. */
+export interface ReadableJournal extends Journal {
+  /**
+   * The records behind the cursor, at most about a mebibyte of them; without a cursor from the oldest on. All up to
+   * the cursor counts as taken over.
+   *
+   * @returns Undefined where the cursor is none of this journal.
+   */
+  read(after: string | undefined): Promise<JournalPage | undefined>;
+  /** Told whenever more has been written; gives a function that stops it. */
+  onWritten(listener: () => void): () => void;
 }
 
 export interface JournalReport {
@@ -31,10 +57,21 @@ const retryMs = 1_000;
 /** Records kept while the disk takes none; above this the oldest are dropped, and counted. */
 const waitingMax = 100_000;
 
-/** The records of this process, in `journal.jsonl` of a folder that is made where it is missing. */
-export function openFileJournal(folder: string, clock: Clock, report: JournalReport): Journal {
-  mkdirSync(folder, { recursive: true });
-  return new FileJournal(join(folder, 'journal.jsonl'), clock, report);
+/** A file that has grown to this is full. */
+const segmentBytesDefault = 16 * 1024 * 1024;
+
+/**
+ * The records of this process, in `journal.jsonl` of a folder that is made where it is missing.
+ *
+ * @param segmentBytes For tests.
+ */
+export function openFileJournal(
+  folder: string,
+  clock: Clock,
+  report: JournalReport,
+  segmentBytes: number = segmentBytesDefault,
+): ReadableJournal {
+  return new FileJournal(folder, clock, report, segmentBytes);
 }
 
 /** For tests, and where the records are not wanted: hands each one over. */
@@ -42,20 +79,30 @@ export function openMemoryJournal(onRecord: (record: LedgerRecord) => void): Jou
   return { append: onRecord, flush: () => Promise.resolve(), close: () => Promise.resolve() };
 }
 
-class FileJournal implements Journal {
-  private readonly path: string;
+class FileJournal implements ReadableJournal {
+  private readonly folder: string;
   private readonly clock: Clock;
   private readonly report: JournalReport;
+  private readonly segmentBytes: number;
+  private state: JournalFolder;
+  /** Bytes of the growing file that are whole groups. */
+  private written: number;
   private file: FileHandle | undefined;
   private readonly waiting = new LineQueue();
   private writing: Promise<void> | undefined;
+  private renames = 0;
+  private isRenaming = false;
   private hasTimer = false;
   private isClosed = false;
+  private readonly listeners = new Set<() => void>();
 
-  constructor(path: string, clock: Clock, report: JournalReport) {
-    this.path = path;
+  constructor(folder: string, clock: Clock, report: JournalReport, segmentBytes: number) {
+    this.folder = folder;
     this.clock = clock;
     this.report = report;
+    this.segmentBytes = segmentBytes;
+    this.state = openJournalFolder(folder);
+    this.written = this.state.bytes;
   }
 
   append(record: LedgerRecord): void {
@@ -81,6 +128,53 @@ class FileJournal implements Journal {
     this.file = undefined;
   }
 
+  async read(after: string | undefined): Promise<JournalPage | undefined> {
+    const place = after === undefined ? this.oldest() : this.placeOf(after);
+    if (!place) return undefined;
+    await this.removeBefore(place.segment);
+    for (let { segment, offset } = place; ; segment++, offset = 0) {
+      const { active } = this.state;
+      const isGrowing = segment === active;
+      const path = segmentPath(this.folder, segment, active);
+      const { renames } = this;
+      const bytes = await readLines(path, offset, isGrowing ? this.written : undefined);
+      if (renames !== this.renames || this.isRenaming) {
+        // What was read may have been another file under the same name.
+        await this.writing;
+        return this.read(after);
+      }
+      // Not a place behind a line, or the file is gone.
+      if (!bytes) return undefined;
+      if (bytes.length === 0 && !isGrowing) continue;
+      return { bytes, cursor: `${this.state.identity}.${segment}.${offset + bytes.length}` };
+    }
+  }
+
+  onWritten(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  private oldest(): Place {
+    return { segment: this.state.full[0] ?? this.state.active, offset: 0 };
+  }
+
+  private placeOf(cursor: string): Place | undefined {
+    const [, identity, segment, offset] = /^([0-9a-f]{16})\.(\d{1,12})\.(\d{1,15})$/.exec(cursor) ?? [];
+    if (identity !== this.state.identity) return undefined;
+    const place = { segment: Number(segment), offset: Number(offset) };
+    const isHere = place.segment === this.state.active || this.state.full.includes(place.segment);
+    return isHere ? place : undefined;
+  }
+
+  /** A reader that asks behind a file has taken it over; of the one it stands in, an answer may have been lost. */
+  private async removeBefore(segment: number): Promise<void> {
+    const done = this.state.full.filter((full) => full < segment);
+    if (done.length === 0) return;
+    this.state = { ...this.state, full: this.state.full.filter((full) => full >= segment) };
+    for (const full of done) await removeSegment(this.folder, full);
+  }
+
   private writeIn(ms: number): void {
     if (this.hasTimer || this.isClosed) return;
     this.hasTimer = true;
@@ -94,9 +188,11 @@ class FileJournal implements Journal {
     const group = this.waiting.take();
     if (group.bytes.length === 0) return;
     try {
-      this.file ??= await openAtLine(this.path);
+      this.file ??= await this.openAtEnd();
       for (const bytes of group.bytes) await this.file.appendFile(bytes);
       group.done();
+      this.written += group.bytes.reduce((sum, { length }) => sum + length, 0);
+      if (this.written >= this.segmentBytes) await this.startNext();
     } catch (error) {
       this.report.failed(error instanceof Error ? error.message : String(error));
       group.putBack();
@@ -105,21 +201,46 @@ class FileJournal implements Journal {
       this.writeIn(retryMs);
       await this.file?.close().catch(() => {});
       this.file = undefined;
+      return;
+    }
+    for (const listener of this.listeners) listener();
+  }
+
+  /** What a failed group left behind its last whole predecessor is cut off: it will be written again. */
+  private async openAtEnd(): Promise<FileHandle> {
+    const file = await open(segmentPath(this.folder, this.state.active, this.state.active), 'a', 0o600);
+    try {
+      const { size } = await file.stat();
+      if (size > this.written) await file.truncate(this.written);
+      else this.written = size;
+      return file;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  /** Where it cannot be done the file goes on growing, and it is tried again with the next group. */
+  private async startNext(): Promise<void> {
+    this.isRenaming = true;
+    try {
+      await rotate(this.folder, this.state);
+      const { identity, active, full } = this.state;
+      this.state = { identity, active: active + 1, full: [...full, active], bytes: 0 };
+      this.written = 0;
+      const { file } = this;
+      this.file = undefined;
+      await file?.close();
+    } catch (error) {
+      this.report.failed(error instanceof Error ? error.message : String(error));
+    } finally {
+      this.renames++;
+      this.isRenaming = false;
     }
   }
 }
 
-/** Opens for appending. A crash or a full disk may have left half a line, which must not swallow the next record. */
-async function openAtLine(path: string): Promise<FileHandle> {
-  const file = await open(path, 'a+', 0o600);
-  try {
-    const { size } = await file.stat();
-    const last = Buffer.alloc(1);
-    if (size > 0) await file.read(last, 0, 1, size - 1);
-    if (size > 0 && last[0] !== 0x0a) await file.appendFile('\n');
-    return file;
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
+interface Place {
+  readonly segment: number;
+  readonly offset: number;
 }

@@ -2,6 +2,8 @@
 
 import { collectDefaultMetrics, Gauge } from 'prom-client';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
+import { type LoadFailure, loadFailures } from '../table/load-error.ts';
+import type { TableOrigin } from '../table/sources/source.ts';
 import {
   type CounterSeries,
   getOrMake,
@@ -16,10 +18,16 @@ const durationBounds = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84,
 ];
 
+const tableSources: readonly TableOrigin[] = ['api', 'copy', 'file'];
+
 /** What is asked of the running process when metrics are read. */
 export interface MetricReadings {
   tableGeneration(): number;
   requestsInFlight(): number;
+  /** Undefined before the first table. */
+  tableSource(): TableOrigin | undefined;
+  /** Since an operator last showed that it lives; undefined where nobody is asked. */
+  tableAgeSeconds(): number | undefined;
 }
 
 export interface RequestFacts {
@@ -69,8 +77,14 @@ export class Metrics {
   });
   private readonly tablesRefused = new HotCounter(this.registry, {
     name: 'penstock_tables_refused_total',
-    help: 'Routing tables that could not be taken; the last good one stayed in use.',
+    help: 'Routing tables that could not be taken, by reason; the last good one stayed in use.',
+    labels: ['reason'],
+  });
+  private readonly tableLoads = new HotHistogram(this.registry, {
+    name: 'penstock_table_load_seconds',
+    help: 'From the news of a routing table to its use.',
     labels: [],
+    bounds: durationBounds,
   });
   private readonly ledgerDropped = new HotCounter(this.registry, {
     name: 'penstock_ledger_records_dropped_total',
@@ -80,11 +94,12 @@ export class Metrics {
 
   private readonly requestsBySeries = new Map<string, RequestSeries>();
   private readonly attemptsBySeries = new Map<string, AttemptSeries>();
+  private readyGateways = 0;
 
   constructor(readings: MetricReadings) {
     const { registry } = this;
-    for (const counter of [this.failedAuthentications, this.tablesRefused, this.ledgerDropped])
-      counter.add(0);
+    for (const counter of [this.failedAuthentications, this.ledgerDropped]) counter.add(0);
+    for (const reason of loadFailures) this.tablesRefused.add(0, reason);
     new Gauge({
       name: 'penstock_table_generation',
       help: 'Generation of the routing table in use; 0 before the first.',
@@ -99,6 +114,34 @@ export class Metrics {
       registers: [registry],
       collect() {
         this.set(readings.requestsInFlight());
+      },
+    });
+    new Gauge({
+      name: 'penstock_table_source',
+      help: 'Where the routing table in use came from (api, copy, file): 1 for that one.',
+      labelNames: ['source'],
+      registers: [registry],
+      collect() {
+        for (const source of tableSources) this.set({ source }, readings.tableSource() === source ? 1 : 0);
+      },
+    });
+    new Gauge({
+      name: 'penstock_config_age_seconds',
+      help: 'Since an operator last showed, through the API server, that it lives.',
+      registers: [registry],
+      collect() {
+        const age = readings.tableAgeSeconds();
+        if (age === undefined) this.remove();
+        else this.set(age);
+      },
+    });
+    const readyGateways = (): number => this.readyGateways;
+    new Gauge({
+      name: 'penstock_ready_gateways',
+      help: 'Gateway pods that are ready, as the operator last told; 0 where it has told nothing.',
+      registers: [registry],
+      collect() {
+        this.set(readyGateways());
       },
     });
     // A finer loop monitor would wake an idle process all the time.
@@ -131,8 +174,16 @@ export class Metrics {
     this.failedAuthentications.add(1);
   }
 
-  onTableRefused(): void {
-    this.tablesRefused.add(1);
+  onTableRefused(reason: LoadFailure): void {
+    this.tablesRefused.add(1, reason);
+  }
+
+  onTableLoaded(loadMs: number): void {
+    this.tableLoads.observe(loadMs / 1000);
+  }
+
+  onReadyGateways(count: number): void {
+    this.readyGateways = count;
   }
 
   onLedgerDropped(records: number): void {

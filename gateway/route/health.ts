@@ -1,6 +1,7 @@
 // What has this pod learnt about each upstream? Kept per provider, per provider and model, and per
 // key; never shared between pods: a shared breaker would be a shared failure.
 
+import type { UpstreamHealth } from '../contract/exchange.ts';
 import {
   type Circuit,
   type CircuitLimits,
@@ -27,10 +28,39 @@ export type HealthSignal =
   /** Says nothing: a caller's mistake, a caller that went away. */
   | { readonly type: 'none' };
 
+/** Whom a health id stands for. */
+interface KeyAtProvider {
+  readonly provider: string;
+  /** Absent where the provider takes none. */
+  readonly key?: string;
+}
+
+interface Rest extends KeyAtProvider {
+  readonly untilMs: number;
+  readonly reason: RestReason;
+}
+
+/** What has not answered for so long, to twice as long, is no longer reported as working. */
+const answerMemoryMs = 600_000;
+
+/** Lines of one report; troubles come first, and the rest is left out. */
+const reportLinesMax = 1_000;
+
+const restStates = {
+  'rate-limit': 'rate-limited',
+  'out-of-money': 'out-of-money',
+  rejected: 'rejected',
+} as const satisfies Record<RestReason, UpstreamHealth['state']>;
+
 export class Health {
   private readonly circuits = new Map<string, Circuit>();
   /** By health id of the key. */
-  private readonly rests = new Map<string, { readonly untilMs: number; readonly reason: RestReason }>();
+  private readonly rests = new Map<string, Rest>();
+  /** By health id: who has answered lately. Two spans of time, of which the older one is forgotten as a whole. */
+  private answered = new Map<string, KeyAtProvider>();
+  private answeredBefore = new Map<string, KeyAtProvider>();
+  private answeredSinceMs = 0;
+  private changes = 0;
 
   isUsable(candidate: Candidate, nowMs: number): boolean {
     if (this.circuits.size === 0 && this.rests.size === 0) return true;
@@ -51,6 +81,7 @@ export class Health {
     const [endpointId, targetId] = circuitIds(candidate);
     switch (signal.type) {
       case 'success':
+        if (!this.answered.has(candidate.endpoint.healthId)) this.remember(candidate);
         if (this.circuits.size === 0) return;
         this.succeed(endpointId, nowMs);
         this.succeed(targetId, nowMs);
@@ -64,7 +95,7 @@ export class Health {
         this.releaseTrial(endpointId);
         return;
       case 'key-rest':
-        this.rests.set(candidate.endpoint.healthId, { untilMs: nowMs + signal.forMs, reason: signal.reason });
+        this.rest(candidate, nowMs + signal.forMs, signal.reason);
         this.releaseTrial(endpointId);
         this.releaseTrial(targetId);
         return;
@@ -93,6 +124,71 @@ export class Health {
     return waits.length === 0 ? 0 : Math.min(...waits);
   }
 
+  /** Changes when a report would: a number to compare, not to read. */
+  revision(nowMs: number): number {
+    for (const [id, { untilMs }] of this.rests) {
+      if (nowMs < untilMs) continue;
+      this.rests.delete(id);
+      this.changes++;
+    }
+    if (nowMs - this.answeredSinceMs >= answerMemoryMs) {
+      if (this.answeredBefore.size > 0) this.changes++;
+      this.answeredBefore = this.answered;
+      this.answered = new Map();
+      this.answeredSinceMs = nowMs;
+    }
+    return this.changes;
+  }
+
+  /**
+   * All that is known, in the words of the exchange.
+   *
+   * @param unixOffsetMs What makes a time of the clock Unix milliseconds.
+   */
+  report(nowMs: number, unixOffsetMs: number): readonly UpstreamHealth[] {
+    const until = (untilMs: number): { untilMs: number } => ({
+      untilMs: Math.max(0, Math.round(untilMs + unixOffsetMs)),
+    });
+    const open = [...this.circuits].filter(([, { openings }]) => openings > 0);
+    const resting = [...this.rests].filter(([, { untilMs }]) => nowMs < untilMs);
+    const silent = new Set([...open, ...resting].map(([id]) => id));
+    const working = new Map([...this.answeredBefore, ...this.answered]);
+    return [
+      ...open.map(([id, { openUntilMs }]): UpstreamHealth => {
+        const [provider = id, upstreamModel] = splitCircuitId(id);
+        const model = upstreamModel === undefined ? {} : { upstreamModel };
+        return { provider, ...model, state: 'open', ...until(openUntilMs) };
+      }),
+      ...resting.map(
+        ([, { provider, key, untilMs, reason }]): UpstreamHealth => ({
+          ...keyAtProvider(provider, key),
+          state: restStates[reason],
+          ...until(untilMs),
+        }),
+      ),
+      ...[...working]
+        .filter(([id, { provider }]) => !silent.has(id) && !silent.has(provider))
+        .map(
+          ([, { provider, key }]): UpstreamHealth => ({ ...keyAtProvider(provider, key), state: 'working' }),
+        ),
+    ].slice(0, reportLinesMax);
+  }
+
+  private remember({ target, endpoint }: Candidate): void {
+    const { healthId, key } = endpoint;
+    if (!this.answeredBefore.has(healthId)) this.changes++;
+    this.answered.set(healthId, keyAtProvider(target.provider.entry.id, key?.name));
+  }
+
+  private rest({ target, endpoint }: Candidate, untilMs: number, reason: RestReason): void {
+    const { healthId, key } = endpoint;
+    this.changes++;
+    this.rests.set(healthId, { ...keyAtProvider(target.provider.entry.id, key?.name), untilMs, reason });
+    // It works again when it has answered again, not when its time is up.
+    this.answered.delete(healthId);
+    this.answeredBefore.delete(healthId);
+  }
+
   /** A trial that ended without a verdict: the next request makes another. */
   private releaseTrial(id: string): void {
     const circuit = this.circuits.get(id);
@@ -103,16 +199,30 @@ export class Health {
     const circuit = this.circuits.get(id);
     if (!circuit) return;
     const next = onSuccess(circuit, nowMs);
+    if (circuit.openings > 0) this.changes++;
     if (next) this.circuits.set(id, next);
     else this.circuits.delete(id);
   }
 
   private fail(id: string, limits: CircuitLimits, nowMs: number): void {
-    this.circuits.set(id, onFailure(this.circuits.get(id) ?? closedCircuit, limits, nowMs));
+    const circuit = this.circuits.get(id) ?? closedCircuit;
+    const next = onFailure(circuit, limits, nowMs);
+    this.circuits.set(id, next);
+    if (next.openUntilMs !== circuit.openUntilMs) this.changes++;
   }
 }
 
 function circuitIds({ target }: Candidate): readonly [endpointId: string, targetId: string] {
   const provider = target.provider.entry.id;
   return [provider, `${provider}#${target.entry.upstreamModel}`];
+}
+
+/** The name of a provider holds no `#`; that of a model may. */
+function splitCircuitId(id: string): readonly [provider: string, upstreamModel?: string] {
+  const at = id.indexOf('#');
+  return at < 0 ? [id] : [id.slice(0, at), id.slice(at + 1)];
+}
+
+function keyAtProvider(provider: string, key: string | undefined): KeyAtProvider {
+  return key === undefined ? { provider } : { provider, key };
 }

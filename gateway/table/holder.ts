@@ -1,6 +1,8 @@
 // Which table does a request that starts now see? The one mutable reference of the gateway.
 // A request takes the view once and keeps it to its end, so no request ever sees two tables.
 
+import { withoutKeys } from './revocations.ts';
+import { compareVersions } from './version.ts';
 import type { TableView } from './view.ts';
 
 /** What became of a table that was offered. */
@@ -21,10 +23,21 @@ export class TableHolder {
   /** (epoch, generation) never goes backwards. */
   offer(view: TableView): OfferVerdict {
     const held = this.view;
-    if (held && !isNewer(view, held)) return { type: 'stale', current: held.generation };
-    this.view = view;
-    for (const listener of this.listeners) listener(view);
+    if (held && compareVersions(view, held) <= 0) return { type: 'stale', current: held.generation };
+    this.swap(view);
     return { type: 'taken' };
+  }
+
+  /**
+   * From now on the keys whose digests begin so are unknown; gives how many of them there were. The table keeps
+   * its number: what else its successor says is not known yet.
+   */
+  revoke(digestBeginnings: readonly string[]): number {
+    const held = this.view;
+    if (!held || digestBeginnings.length === 0) return 0;
+    const view = withoutKeys(held, new Set(digestBeginnings));
+    if (view !== held) this.swap(view);
+    return held.keys.size - view.keys.size;
   }
 
   /** Told after every swap; gives a function that stops it. */
@@ -32,9 +45,9 @@ export class TableHolder {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
-}
 
-function isNewer(offered: TableView, held: TableView): boolean {
-  if (offered.epoch !== held.epoch) return offered.epoch > held.epoch;
-  return offered.generation > held.generation;
+  private swap(view: TableView): void {
+    this.view = view;
+    for (const listener of this.listeners) listener(view);
+  }
 }

@@ -1,6 +1,7 @@
 // Bytes to a view, or the reason why not; in pieces, so that running streams are served in between.
 
 import { parseRoutingTable, type RoutingTable, TableRefusedError } from '../contract/routing-table.ts';
+import { nextTurn } from './next-turn.ts';
 import { buildTableView, type TableView } from './view.ts';
 
 /** Entries checked in one go: about two milliseconds. */
@@ -76,10 +77,4 @@ function hasLists(data: unknown): data is Lists {
     'keys' in data &&
     Array.isArray(data.keys)
   );
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

@@ -55,8 +55,14 @@ export interface KeyedEndpoint {
   readonly priority: number;
 }
 
-/** @throws {TableRefusedError} `invalid` where an entry refers to one that is not there. */
-export function buildTableView(table: RoutingTable): TableView {
+/**
+ * @param keys The table's keys where they have been indexed already, which takes long for many.
+ * @throws {TableRefusedError} `invalid` where an entry refers to one that is not there.
+ */
+export function buildTableView(
+  table: RoutingTable,
+  keys: ReadonlyMap<string, KeyEntry> = new Map(table.keys.map((key) => [key.sha256, key])),
+): TableView {
   const credentials = new Map(table.credentials.map((credential) => [credential.id, credential]));
   const credentialOf = (id: string, provider: ProviderEntry): { secret: Secret; fingerprint: string } => {
     const credential = credentials.get(id);
@@ -120,7 +126,7 @@ export function buildTableView(table: RoutingTable): TableView {
     epoch: table.epoch,
     generation: table.generation,
     settings: table.settings,
-    keys: new Map(table.keys.map((key) => [key.sha256, key])),
+    keys,
     routes,
     providers,
     ownRoutes,

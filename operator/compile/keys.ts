@@ -162,8 +162,8 @@ function importedVersions(spec: ApiKeySpec): Issued {
 function issuedVersion(apiKey: ApiKey, secret: SecretRecord | undefined, keyPrefix: string): Issued {
   const { metadata, spec } = apiKey;
   if (secret === undefined) {
-    const condition = fails('Issued', secretPending(issuedSecretName(apiKey)));
-    return { condition, versions: [], needsSecret: true };
+    const condition = fails('Issued', secretPending(issuedSecretName(apiKey), spec.disabled));
+    return { condition, versions: [], needsSecret: !spec.disabled };
   }
   const dataKey = spec.secret?.key ?? 'apiKey';
   const fault = secretTaken(metadata.name, secret) ?? keyMalformed(secret, dataKey, keyPrefix);

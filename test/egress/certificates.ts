@@ -61,9 +61,13 @@ export function makeCertificate(options: CertificateOptions): Identity {
 }
 
 function der(tag: number, content: Buffer): Buffer {
-  const length = content.length;
-  const head = length < 128 ? [tag, length] : [tag, 0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.from(head), content]);
+  return Buffer.concat([Buffer.from([tag, ...lengthOf(content)]), content]);
+}
+
+/** In as few bytes as it takes; another spelling is no DER (X.690, 10.1). */
+function lengthOf({ length }: Buffer): number[] {
+  if (length < 0x80) return [length];
+  return length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
 }
 
 function sequence(...parts: readonly Buffer[]): Buffer {

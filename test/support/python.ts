@@ -2,10 +2,11 @@
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { access, mkdir, mkdtemp, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { bareEnvironment } from './bare-environment.ts';
+import { withLock } from './lock.ts';
 
 export interface PythonRun {
   stdout: string;
@@ -116,42 +117,6 @@ async function install(interpreter: string, pins: readonly string[]): Promise<vo
   throw new Error(
     `pip could not install ${pins.join(', ')}: is its package index reachable (PIP_INDEX_URL), and do these versions exist? It says: ${reason}`,
   );
-}
-
-/** One process at a time. A lock whose holder has ended is taken over. */
-async function withLock(path: string, work: () => Promise<void>): Promise<void> {
-  while (!(await takeLock(path))) await new Promise((resolve) => setTimeout(resolve, 100));
-  try {
-    await work();
-  } finally {
-    await rm(path, { force: true });
-  }
-}
-
-async function takeLock(path: string): Promise<boolean> {
-  try {
-    const file = await open(path, 'wx');
-    await file.writeFile(String(process.pid));
-    await file.close();
-    return true;
-  } catch (error) {
-    if (!(error instanceof Error) || !('code' in error) || error.code !== 'EEXIST') throw error;
-  }
-  if (await isAbandoned(path)) await rm(path, { force: true });
-  return false;
-}
-
-async function isAbandoned(path: string): Promise<boolean> {
-  try {
-    const pid = Number(await readFile(path, 'utf8'));
-    // Just created and not yet written: its holder lives. Written by nobody for a minute: it does not.
-    if (pid === 0) return Date.now() - (await stat(path)).mtimeMs > 60_000;
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    // ESRCH: no such process. ENOENT: the lock was given back meanwhile. Anything else is not ours to break.
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
-  }
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -7,7 +7,8 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { TableHolder } from '../holder.ts';
 import { loadTable } from '../load.ts';
-import type { TableView } from '../view.ts';
+import { asLoadError } from '../load-error.ts';
+import { compareVersions, describeVersion } from '../version.ts';
 import type { SourceReport, TableSource } from './source.ts';
 
 export function openFileSource(path: string, holder: TableHolder, report: SourceReport): TableSource {
@@ -15,19 +16,32 @@ export function openFileSource(path: string, holder: TableHolder, report: Source
   let reading: Promise<void> | undefined;
   let isDirty = false;
 
+  const refuse = (error: unknown): void => {
+    const { failure, message, version } = asLoadError(error);
+    report.refused(message, { failure, version });
+  };
+
   const readOnce = async (): Promise<void> => {
     try {
+      const startedAt = performance.now();
       const bytes = await readFile(path, 'utf8');
       if (isClosed) return;
       const view = await loadTable(bytes);
       if (isClosed) return;
       const held = holder.current();
-      if (holder.offer(view).type === 'taken') report.taken(view.generation);
-      else if (held && (view.epoch !== held.epoch || view.generation !== held.generation)) {
-        report.refused(`the table ${numberOf(view)} is older than ${numberOf(held)}, which is in use`);
+      if (holder.offer(view).type === 'taken') {
+        const { epoch, generation } = view;
+        const loadMs = performance.now() - startedAt;
+        report.taken(generation, { version: { epoch, generation }, source: 'file', loadMs });
+      } else if (held && compareVersions(view, held) !== 0) {
+        const { epoch, generation } = view;
+        report.refused(
+          `the table ${describeVersion(view)} is older than ${describeVersion(held)}, which is in use`,
+          { failure: 'older', version: { epoch, generation } },
+        );
       }
     } catch (error) {
-      if (!isClosed) report.refused(error instanceof Error ? error.message : String(error));
+      if (!isClosed) refuse(error);
     }
   };
 
@@ -49,7 +63,7 @@ export function openFileSource(path: string, holder: TableHolder, report: Source
     if (name === null || name === basename(path) || name === '..data') changed();
   });
   watcher.on('error', (error) =>
-    report.refused(`the folder of ${path} is no longer watched: ${error.message}`),
+    refuse(new Error(`the folder of ${path} is no longer watched: ${error.message}`)),
   );
   changed();
   return {
@@ -59,8 +73,4 @@ export function openFileSource(path: string, holder: TableHolder, report: Source
       watcher.close();
     },
   };
-}
-
-function numberOf({ epoch, generation }: TableView): string {
-  return `of epoch ${epoch}, generation ${generation}`;
 }

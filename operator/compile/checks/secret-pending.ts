@@ -2,9 +2,9 @@
 
 import type { Finding } from '../verdict.ts';
 
-export function secretPending(secretName: string): Finding {
-  return {
-    reason: 'SecretPending',
-    message: `Secret ${secretName} does not exist yet; the operator writes it with a new key, nothing is to be done`,
-  };
+export function secretPending(secretName: string, isDisabled: boolean): Finding {
+  const wayOut = isDisabled
+    ? 'the operator writes it with a new key once spec.disabled is false'
+    : 'the operator writes it with a new key, nothing is to be done';
+  return { reason: 'SecretPending', message: `Secret ${secretName} does not exist yet; ${wayOut}` };
 }

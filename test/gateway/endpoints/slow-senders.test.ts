@@ -39,7 +39,12 @@ beforeAll(async () => {
     health: new Health(),
     pools,
     journal: openMemoryJournal(() => {}),
-    metrics: new Metrics({ tableGeneration: () => 1, requestsInFlight: () => 0 }),
+    metrics: new Metrics({
+      tableGeneration: () => 1,
+      requestsInFlight: () => 0,
+      tableSource: () => 'file',
+      tableAgeSeconds: () => undefined,
+    }),
     streams: new OpenStreams(),
     holder,
     defaults: {

@@ -1,12 +1,18 @@
 // Do all records reach the disk, in order, and what happens when it takes none?
 
-import { appendFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Clock } from '../../../gateway/clock.ts';
 import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
-import { type Journal, openFileJournal, openMemoryJournal } from '../../../gateway/meter/journal.ts';
+import {
+  type Journal,
+  type JournalReport,
+  openFileJournal,
+  openMemoryJournal,
+  type ReadableJournal,
+} from '../../../gateway/meter/journal.ts';
 import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 import { makeRecord } from './make-facts.ts';
 
@@ -25,7 +31,7 @@ afterEach(async () => {
 });
 
 interface Rig {
-  readonly journal: Journal;
+  readonly journal: ReadableJournal;
   readonly clock: FakeClock;
   readonly failed: string[];
   readonly dropped: number[];
@@ -33,18 +39,24 @@ interface Rig {
   nextFailure(): Promise<void>;
 }
 
-function open(): Rig {
+function open(segmentBytes?: number): Rig {
   const clock = makeFakeClock();
   const failed: string[] = [];
   const dropped: number[] = [];
   let onFailure = (): void => {};
-  const journal = openFileJournal(folder, { ...clock, wallMs: () => 0 } satisfies Clock, {
+  const report: JournalReport = {
     failed: (reason) => {
       failed.push(reason);
       onFailure();
     },
     dropped: (records) => dropped.push(records),
-  });
+  };
+  const journal = openFileJournal(
+    folder,
+    { ...clock, wallMs: () => 0 } satisfies Clock,
+    report,
+    segmentBytes,
+  );
   opened.push(journal);
   const nextFailure = (): Promise<void> =>
     new Promise((resolve) => {
@@ -116,7 +128,7 @@ describe('records', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('of an earlier run are kept, also where its last line is half', async () => {
+  test('of an earlier run are kept, and half a line at their end, which is no record, is not', async () => {
     const first = open();
     first.journal.append(record(1));
     await first.journal.close();
@@ -125,7 +137,7 @@ describe('records', () => {
     second.journal.append(record(2));
     await second.journal.close();
     const lines = (await readFile(path, 'utf8')).split('\n');
-    expect(lines.map((line) => line.slice(0, 9))).toEqual(['{"id":"re', '{"id":"ha', '{"id":"re', '']);
+    expect(lines.map((line) => line.slice(0, 9))).toEqual(['{"id":"re', '{"id":"re', '']);
   });
 });
 
@@ -185,7 +197,7 @@ describe('while the disk takes none', () => {
   });
 
   test('above 100,000 the oldest are lost, and counted', async () => {
-    const { journal, dropped } = open();
+    const { journal, dropped } = open(Number.POSITIVE_INFINITY);
     await rm(folder, { recursive: true });
     const one = record(1);
     for (let left = 100_002; left > 0; left--) journal.append(left === 1 ? record(2) : one);
@@ -197,6 +209,191 @@ describe('while the disk takes none', () => {
     expect(lines).toHaveLength(100_000);
     expect(lines.at(-1)).toContain('"attempt":2');
   });
+});
+
+/** What a reader gets that asks on and on, from a cursor; and the cursor it ends with. */
+async function readAll(journal: ReadableJournal, after?: string) {
+  const attempts: number[] = [];
+  let cursor = after;
+  let pages = 0;
+  for (;;) {
+    const page = await journal.read(cursor);
+    if (!page) return { attempts, cursor: undefined, pages };
+    const lines = page.bytes.toString('utf8').split('\n');
+    expect(lines.pop(), 'whole lines').toBe('');
+    attempts.push(...lines.map((line) => ledgerRecordSchema.parse(JSON.parse(line)).attempt));
+    cursor = page.cursor;
+    if (lines.length === 0) return { attempts, cursor, pages };
+    pages++;
+  }
+}
+
+async function writeAll(journal: Journal, wanted: readonly number[]): Promise<void> {
+  for (const number of wanted) {
+    journal.append(record(number));
+    await journal.flush();
+  }
+}
+
+const segments = async (): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => name.endsWith('.jsonl')).toSorted();
+
+describe('a reader', () => {
+  test('gets every record once, in order, over all files', async () => {
+    const { journal } = open(3_000);
+    await writeAll(journal, numbers(1, 40));
+    expect((await segments()).length).toBeGreaterThan(5);
+    expect((await readAll(journal)).attempts).toEqual(numbers(1, 40));
+  });
+
+  test('of an empty journal gets nothing, and a cursor to go on from', async () => {
+    const { journal } = open();
+    const { attempts, cursor } = await readAll(journal);
+    expect(attempts).toEqual([]);
+    await writeAll(journal, [1]);
+    expect((await readAll(journal, cursor)).attempts).toEqual([1]);
+  });
+
+  test('gets no record that is not on disk', async () => {
+    const { journal } = open();
+    journal.append(record(1));
+    expect((await readAll(journal)).attempts).toEqual([]);
+    await journal.flush();
+    expect((await readAll(journal)).attempts).toEqual([1]);
+  });
+
+  test('gets at most about a mebibyte at a time, of whole lines', async () => {
+    const { journal } = open();
+    for (const number of numbers(1, 4_000)) journal.append(record(number));
+    await journal.flush();
+    const first = await journal.read(undefined);
+    expect(first?.bytes.length).toBeLessThanOrEqual(1024 * 1024);
+    expect(first?.bytes.length).toBeGreaterThan(1_000_000);
+    const { attempts, pages } = await readAll(journal);
+    expect([attempts, pages > 1]).toEqual([numbers(1, 4_000), true]);
+  });
+
+  test('gets a record that is longer than that', async () => {
+    const { journal } = open();
+    journal.append(
+      makeRecord({ number: 1, key: { id: 'team/key', metadata: { long: 'x'.repeat(3_000_000) } } }),
+    );
+    journal.append(record(2));
+    await journal.flush();
+    expect((await readAll(journal)).attempts).toEqual([1, 2]);
+  });
+
+  test('takes over what it has read: full files behind its cursor go, and only they', async () => {
+    const { journal } = open(3_000);
+    await writeAll(journal, numbers(1, 40));
+    const before = await segments();
+    const { cursor } = await readAll(journal);
+    expect(await segments()).toEqual(['journal.jsonl']);
+    expect(before.length).toBeGreaterThan(1);
+    await writeAll(journal, [41]);
+    expect((await readAll(journal, cursor)).attempts).toEqual([41]);
+  });
+
+  test('that lost an answer asks with its old cursor again and misses nothing', async () => {
+    const { journal } = open(3_000);
+    await writeAll(journal, numbers(1, 2));
+    const { cursor } = await readAll(journal);
+    // The file it stands in becomes a full one, of which it has taken over all.
+    await writeAll(journal, numbers(3, 40));
+    for (const _ of [1, 2, 3]) {
+      const page = await journal.read(cursor);
+      expect(page?.bytes.toString('utf8').slice(0, 60)).toContain('.3"');
+    }
+    expect((await readAll(journal, cursor)).attempts).toEqual(numbers(3, 40));
+  });
+
+  test('goes on after a restart of the gateway, also where all full files are gone', async () => {
+    const first = open(3_000);
+    await writeAll(first.journal, numbers(1, 20));
+    const { cursor } = await readAll(first.journal);
+    await first.journal.close();
+    const second = open(3_000);
+    await writeAll(second.journal, numbers(21, 40));
+    expect((await readAll(second.journal, cursor)).attempts).toEqual(numbers(21, 40));
+    await second.journal.close();
+    expect((await readAll(open(3_000).journal)).attempts.at(-1)).toBe(40);
+  });
+
+  test.each([
+    ['another journal', () => 'ffffffffffffffff.1.0'],
+    ['nonsense', () => '../../etc/passwd'],
+    ['a place inside a line', (cursor: string) => cursor.replace(/\d+$/, '7')],
+    ['a place behind the end', (cursor: string) => `${cursor}0`],
+    ['a file that is not there', (cursor: string) => cursor.replace(/\.1\./, '.99.')],
+  ])('with a cursor of %s is told that it is none', async (_, make) => {
+    const { journal } = open();
+    await writeAll(journal, [1]);
+    const { cursor = '' } = await readAll(journal);
+    expect(await journal.read(make(cursor))).toBeUndefined();
+  });
+
+  test('of a journal whose name was lost begins anew', async () => {
+    const first = open();
+    await writeAll(first.journal, [1]);
+    const { cursor } = await readAll(first.journal);
+    await first.journal.close();
+    await writeFile(join(folder, 'journal.json'), '{"identity":');
+    const second = open();
+    expect(await second.journal.read(cursor)).toBeUndefined();
+    expect((await readAll(second.journal)).attempts).toEqual([1]);
+  });
+
+  test('reads right while files are filled and renamed under it', async () => {
+    const { journal } = open(2_000);
+    const writing = writeAll(journal, numbers(1, 200));
+    const seen: number[] = [];
+    let cursor: string | undefined;
+    while (seen.length < 200) {
+      const part = await readAll(journal, cursor);
+      if (part.cursor === undefined) throw new Error('the cursor was refused');
+      seen.push(...part.attempts);
+      cursor = part.cursor;
+    }
+    await writing;
+    expect(seen).toEqual(numbers(1, 200));
+  });
+
+  test('gets no record twice of a group that the disk took in part', async () => {
+    const { journal } = open();
+    await writeAll(journal, [1]);
+    const { cursor } = await readAll(journal);
+    // As a write leaves it that failed in its middle: one whole line and half of the next.
+    await appendFile(path, `${JSON.stringify(record(2))}\n{"id":"ha`);
+    expect((await readAll(journal, cursor)).attempts).toEqual([]);
+    await journal.close();
+    const second = open();
+    await writeAll(second.journal, [3]);
+    expect((await readAll(second.journal, cursor)).attempts).toEqual([2, 3]);
+  });
+
+  test('is told when more has been written', async () => {
+    const { journal } = open();
+    let told = 0;
+    const stop = journal.onWritten(() => told++);
+    journal.append(record(1));
+    expect(told).toBe(0);
+    await journal.flush();
+    expect(told).toBe(1);
+    stop();
+    await writeAll(journal, [2]);
+    expect(told).toBe(1);
+  });
+});
+
+test('a rotation that a crash cut in two is made whole at the next start', async () => {
+  const first = open();
+  await writeAll(first.journal, [1]);
+  const { cursor } = await readAll(first.journal);
+  await first.journal.close();
+  await rename(path, join(folder, 'journal-1.jsonl'));
+  const second = open();
+  await writeAll(second.journal, [2]);
+  expect((await readAll(second.journal, cursor)).attempts).toEqual([2]);
 });
 
 test('a journal cannot be opened where a file is in the way', async () => {

@@ -8,7 +8,13 @@ import { Metrics } from '../../../gateway/meter/metrics.ts';
 import { type Family, parseExposition, type Sample } from './exposition.ts';
 import { makeRecord } from './make-facts.ts';
 
-const makeMetrics = () => new Metrics({ tableGeneration: () => 7, requestsInFlight: () => 3 });
+const makeMetrics = () =>
+  new Metrics({
+    tableGeneration: () => 7,
+    requestsInFlight: () => 3,
+    tableSource: () => 'copy',
+    tableAgeSeconds: () => 12,
+  });
 
 const familiesOf = async ({ registry }: { registry: Registry }): Promise<readonly Family[]> =>
   parseExposition(await registry.metrics());
@@ -151,7 +157,6 @@ describe('the metrics of a gateway', () => {
     const metrics = makeMetrics();
     const alarms = [
       ['penstock_authentication_failures_total', () => metrics.onAuthenticationFailure(), 1],
-      ['penstock_tables_refused_total', () => metrics.onTableRefused(), 1],
       ['penstock_ledger_records_dropped_total', () => metrics.onLedgerDropped(5), 5],
     ] as const;
     for (const [name, ring, by] of alarms) {
@@ -162,11 +167,53 @@ describe('the metrics of a gateway', () => {
     }
   });
 
+  test('count refused tables by reason, every reason from the start', async () => {
+    const metrics = makeMetrics();
+    const counts = async () => {
+      const samples = await samplesOf(metrics, 'penstock_tables_refused_total');
+      return Object.fromEntries(samples.map(({ labels, value }) => [labels.reason, value]));
+    };
+    const none = { 'too-new': 0, invalid: 0, older: 0, incomplete: 0, corrupt: 0, unreachable: 0 };
+    expect(await counts()).toEqual(none);
+    metrics.onTableRefused('corrupt');
+    metrics.onTableRefused('corrupt');
+    metrics.onTableRefused('too-new');
+    expect(await counts()).toEqual({ ...none, corrupt: 2, 'too-new': 1 });
+  });
+
+  test('tell where the table came from, how long it took, and how old the news of it is', async () => {
+    const metrics = makeMetrics();
+    metrics.onTableLoaded(250);
+    metrics.onReadyGateways(4);
+    const sources = await samplesOf(metrics, 'penstock_table_source');
+    expect(sources.map(({ labels, value }) => [labels.source, value])).toEqual([
+      ['api', 0],
+      ['copy', 1],
+      ['file', 0],
+    ]);
+    expect((await samplesOf(metrics, 'penstock_table_load_seconds')).at(-2)?.value).toBeCloseTo(0.25, 9);
+    expect((await samplesOf(metrics, 'penstock_config_age_seconds'))[0]?.value).toBe(12);
+    expect((await samplesOf(metrics, 'penstock_ready_gateways'))[0]?.value).toBe(4);
+  });
+
+  test('show no age where nobody is asked, and no source before the first table', async () => {
+    const metrics = new Metrics({
+      tableGeneration: () => 0,
+      requestsInFlight: () => 0,
+      tableSource: () => undefined,
+      tableAgeSeconds: () => undefined,
+    });
+    expect(await samplesOf(metrics, 'penstock_config_age_seconds')).toEqual([]);
+    expect((await samplesOf(metrics, 'penstock_table_source')).map(({ value }) => value)).toEqual([0, 0, 0]);
+  });
+
   test('ask the process when they are read', async () => {
     const readings = { generation: 0, open: 0 };
     const metrics = new Metrics({
       tableGeneration: () => readings.generation,
       requestsInFlight: () => readings.open,
+      tableSource: () => 'file',
+      tableAgeSeconds: () => undefined,
     });
     for (const value of [0, 5, 2]) {
       Object.assign(readings, { generation: value, open: value + 1 });
@@ -234,6 +281,7 @@ describe('docs/metrics.md', () => {
     const metrics = makeMetrics();
     metrics.onRequest(request);
     metrics.onAttempt(makeRecord(), 'm');
+    metrics.onTableLoaded(1);
     const exported = (await familiesOf(metrics))
       .filter(({ name }) => name.startsWith('penstock_'))
       .map(({ name, type, samples }) => ({

@@ -70,6 +70,8 @@ export interface ListeningProcess {
   readonly process: RunningProcess;
   readonly url: string;
   readonly metricsUrl: string;
+  /** Of the exchange, where there is one. */
+  readonly internalUrl: string | undefined;
 }
 
 export async function launchListening(
@@ -81,5 +83,6 @@ export async function launchListening(
   if (typeof said !== 'object' || said === null || !('url' in said) || !('metricsUrl' in said)) {
     throw new Error(`the gateway does not say where it listens: ${JSON.stringify(said)}`);
   }
-  return { process, url: String(said.url), metricsUrl: String(said.metricsUrl) };
+  const internalUrl = 'internalUrl' in said ? String(said.internalUrl) : undefined;
+  return { process, url: String(said.url), metricsUrl: String(said.metricsUrl), internalUrl };
 }

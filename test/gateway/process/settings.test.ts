@@ -30,7 +30,26 @@ const oneSentence = (reason: unknown) => ({
 });
 
 test.each([
-  ['no table file', { PENSTOCK_TABLE_FILE: undefined }, /PENSTOCK_TABLE_FILE/],
+  [
+    'no table',
+    { PENSTOCK_TABLE_FILE: undefined },
+    /neither PENSTOCK_TABLE_FILE nor PENSTOCK_TABLE_SECRET is set; one of them says/,
+  ],
+  [
+    'two tables',
+    { PENSTOCK_TABLE_SECRET: 'tables/penstock-current' },
+    /PENSTOCK_TABLE_FILE and PENSTOCK_TABLE_SECRET are both set/,
+  ],
+  [
+    'a pointer without a namespace',
+    { PENSTOCK_TABLE_FILE: undefined, PENSTOCK_TABLE_SECRET: 'penstock-current' },
+    /PENSTOCK_TABLE_SECRET: must be namespace\/name/,
+  ],
+  [
+    'a pointer without an API server',
+    { PENSTOCK_TABLE_FILE: undefined, PENSTOCK_TABLE_SECRET: 'tables/penstock-current' },
+    /PENSTOCK_TABLE_SECRET needs KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT/,
+  ],
   ['no journal', { PENSTOCK_JOURNAL_DIR: undefined }, /PENSTOCK_JOURNAL_DIR/],
   ['a port that is none', { PENSTOCK_PORT: 'http' }, /PENSTOCK_PORT/],
   ['a port beyond the last', { PENSTOCK_METRICS_PORT: '70000' }, /PENSTOCK_METRICS_PORT.*65535/],

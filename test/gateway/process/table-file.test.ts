@@ -96,7 +96,12 @@ test('a table that takes the name of the old one is in use, a bad one is told an
   }
   await gateway.process.answering(`${gateway.metricsUrl}/readyz`, 200);
   const metrics = await rawCall({ port: Number(new URL(gateway.metricsUrl).port) }, { path: '/metrics' });
-  expect(metrics.text).toMatch(/^penstock_\w*refused\w* 4$/m);
+  const refused = [...metrics.text.matchAll(/^penstock_tables_refused_total\{reason="(.+)"\} ([1-9])$/gm)];
+  expect(refused.map(([, reason, count]) => [reason, count])).toEqual([
+    ['too-new', '1'],
+    ['invalid', '2'],
+    ['older', '1'],
+  ]);
 
   await folder.putTable(tableFor(4));
   await gateway.process.line(/in use","generation":4/);

@@ -124,3 +124,101 @@ test("a success of a request begun earlier does not end a key's rest", () => {
   expect(health.isUsable(keyA, 30)).toBe(false);
   expect(health.restReason(keyA, 30)).toBe('rate-limit');
 });
+
+describe('a report', () => {
+  const offsetMs = 1_000_000;
+  const reportAt = (health: Health, nowMs: number) => health.report(nowMs, offsetMs);
+
+  test('is empty before anything has happened', () => {
+    expect(reportAt(new Health(), 0)).toEqual([]);
+  });
+
+  test('says of a key that it works once it has answered', () => {
+    const health = new Health();
+    health.onEnd(keyA, { type: 'none' }, 0);
+    expect(reportAt(health, 0)).toEqual([]);
+    health.onEnd(keyA, { type: 'success' }, 0);
+    health.onEnd(other, { type: 'success' }, 0);
+    expect(reportAt(health, 0)).toEqual([
+      { provider: 'platform/p', key: 'a', state: 'working' },
+      { provider: 'platform/q', state: 'working' },
+    ]);
+  });
+
+  test.each([
+    ['rate-limit', 'rate-limited'],
+    ['out-of-money', 'out-of-money'],
+    ['rejected', 'rejected'],
+  ] as const)('says of a key that rests for %s: %s, until when, and not that it works', (reason, state) => {
+    const health = healthAfter({ type: 'success' }, 1);
+    health.onEnd(keyA, { type: 'key-rest', forMs: 2_000, reason }, 500);
+    const line = { provider: 'platform/p', key: 'a', state, untilMs: offsetMs + 2_500 };
+    expect(reportAt(health, 2_499)).toEqual([line]);
+    expect(reportAt(health, 2_500), 'it has not answered since').toEqual([]);
+  });
+
+  test('says which model at which provider is cut off, and which provider as a whole', () => {
+    const model = healthAfter(targetFailure, 5);
+    model.onEnd(keyB, { type: 'success' }, 0);
+    expect(reportAt(healthAfter(targetFailure, 4), 0)).toEqual([]);
+    expect(reportAt(healthAfter(targetFailure, 5), 0)).toEqual([
+      { provider: 'platform/p', upstreamModel: expect.any(String), state: 'open', untilMs: offsetMs + 5_000 },
+    ]);
+    const whole = healthAfter({ type: 'success' }, 1);
+    for (let n = 0; n < 5; n++) whole.onEnd(keyA, endpointFailure, 0);
+    expect(reportAt(whole, 0)).toEqual([
+      { provider: 'platform/p', state: 'open', untilMs: offsetMs + 5_000 },
+    ]);
+  });
+
+  test('forgets what has not answered for long', () => {
+    const health = healthAfter({ type: 'success' }, 1);
+    const working = reportAt(health, 0);
+    health.revision(600_000);
+    expect(reportAt(health, 600_000)).toEqual(working);
+    health.revision(1_200_000);
+    expect(reportAt(health, 1_200_000)).toEqual([]);
+  });
+
+  test('is at most a thousand lines long', () => {
+    const health = new Health();
+    for (let n = 0; n < 1_500; n++) {
+      health.onEnd({ ...keyA, endpoint: { ...keyA.endpoint, healthId: `id-${n}` } }, { type: 'success' }, 0);
+    }
+    expect(reportAt(health, 0)).toHaveLength(1_000);
+  });
+});
+
+describe('the revision', () => {
+  const changed = (health: Health, nowMs: number, act: () => void): boolean => {
+    const before = health.revision(nowMs);
+    act();
+    return health.revision(nowMs) !== before;
+  };
+
+  test('changes with the first answer, and not with the thousand after it', () => {
+    const health = new Health();
+    const succeed = (): void => health.onEnd(keyA, { type: 'success' }, 0);
+    expect(changed(health, 0, succeed)).toBe(true);
+    expect(changed(health, 0, succeed)).toBe(false);
+    // Nor when the span of time is another.
+    expect(health.revision(600_000)).toBe(health.revision(0));
+    expect(changed(health, 600_000, succeed)).toBe(false);
+  });
+
+  test('changes when a breaker opens, opens again and closes', () => {
+    const health = healthAfter(targetFailure, 4);
+    expect(changed(health, 0, () => health.onEnd(keyA, targetFailure, 0))).toBe(true);
+    expect(changed(health, 5_000, () => health.onEnd(keyA, targetFailure, 5_000))).toBe(true);
+    expect(changed(health, 20_000, () => health.onEnd(keyA, { type: 'success' }, 20_000))).toBe(true);
+  });
+
+  test("changes when a key's rest begins, and when it is over", () => {
+    const health = new Health();
+    const rest: HealthSignal = { type: 'key-rest', forMs: 100, reason: 'rate-limit' };
+    expect(changed(health, 0, () => health.onEnd(keyA, rest, 0))).toBe(true);
+    const resting = health.revision(99);
+    expect(health.revision(100)).not.toBe(resting);
+    expect(usable(health, 100)).toEqual(['t0/a', 't0/b', 't1']);
+  });
+});

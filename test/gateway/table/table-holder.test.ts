@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { TableHolder } from '../../../gateway/table/holder.ts';
 import { offerTable } from '../../../gateway/table/sources/memory.ts';
-import { tableOf } from '../rig.ts';
+import { keyEntry, tableOf } from '../rig.ts';
 
 const table = (epoch: number, generation: number) => ({
   ...tableOf([{ baseUrl: 'https://api.upstream.test/v1' }]),
@@ -62,4 +62,38 @@ test('a table that is refused leaves the old one in use', () => {
   offerTable(holder, table(1, 1));
   expect(() => offerTable(holder, { ...table(1, 2), providers: [] })).toThrow('not in the table');
   expect(holder.current()?.generation).toBe(1);
+});
+
+describe('keys that are revoked', () => {
+  const keys = Array.from({ length: 40 }, (_, index) => keyEntry(`psk_${index}`, 'team/key'));
+  const beginnings = keys.map(({ sha256 }) => sha256.slice(0, 16));
+
+  test.each([1, 3, 30])('are unknown at once, %i of them, and all others are known', (count) => {
+    const holder = new TableHolder();
+    offerTable(holder, { ...table(1, 1), keys });
+    const before = holder.current();
+    const seen: number[] = [];
+    holder.onSwap((view) => seen.push(view.generation));
+    expect(holder.revoke(beginnings.slice(0, count))).toBe(count);
+    expect([...(holder.current()?.keys.keys() ?? [])]).toEqual(keys.slice(count).map(({ sha256 }) => sha256));
+    expect(holder.current()).toMatchObject({ epoch: 1, generation: 1, routes: before?.routes });
+    expect([before?.keys.size, seen]).toEqual([40, [1]]);
+  });
+
+  test('and are not there change nothing', () => {
+    const holder = new TableHolder();
+    expect(holder.revoke(beginnings)).toBe(0);
+    offerTable(holder, { ...table(1, 1), keys: keys.slice(1) });
+    const before = holder.current();
+    expect([holder.revoke(beginnings.slice(0, 1)), holder.revoke([])]).toEqual([0, 0]);
+    expect(holder.current()).toBe(before);
+  });
+
+  test('come back with a newer table that has them', () => {
+    const holder = new TableHolder();
+    offerTable(holder, { ...table(1, 1), keys });
+    holder.revoke(beginnings);
+    offerTable(holder, { ...table(1, 2), keys });
+    expect(holder.current()?.keys.size).toBe(40);
+  });
 });

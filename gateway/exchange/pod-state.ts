@@ -1,0 +1,83 @@
+// What has this pod to say to the operator: which table it runs, which one it refused, how its upstreams are?
+// And when has it something new to say?
+
+import { hash } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { ExchangeRequest, ExchangeResponse, UpstreamHealth } from '../contract/exchange.ts';
+import { TABLE_FORMAT } from '../contract/routing-table.ts';
+import type { Health } from '../route/health.ts';
+import type { TableState, TableStatus } from '../table/status.ts';
+
+export interface PodStateParts {
+  readonly clock: Clock;
+  readonly table: TableStatus;
+  readonly health: Health;
+}
+
+/** Upstreams come and go many times a second; an operator wants to know it once. */
+const healthEveryMs = 1_000;
+
+export class PodState {
+  private readonly parts: PodStateParts;
+  /** What turns the clock's time into Unix milliseconds; taken once, so that a time said twice is the same. */
+  private readonly unixOffsetMs: number;
+  private health: readonly UpstreamHealth[] = [];
+  private healthRevision = -1;
+  private healthReadAtMs = Number.NEGATIVE_INFINITY;
+  private said:
+    | { readonly of: TableState; readonly health: object; readonly answer: ExchangeResponse }
+    | undefined;
+
+  constructor(parts: PodStateParts) {
+    this.parts = parts;
+    this.unixOffsetMs = parts.clock.wallMs() - parts.clock.now();
+  }
+
+  read(): ExchangeResponse {
+    this.readHealth();
+    const { health } = this;
+    const of = this.parts.table.state();
+    if (this.said?.of === of && this.said.health === health) return this.said.answer;
+    const content = { ...of, formats: { min: 1, max: TABLE_FORMAT }, health: [...health] };
+    const answer = { state: hash('sha256', JSON.stringify(content), 'hex').slice(0, 32), ...content };
+    this.said = { of, health, answer };
+    return answer;
+  }
+
+  /** Answers as soon as there is another state than the one that was seen, or when the wait is over or given up. */
+  poll({ seen, waitMs }: ExchangeRequest, givenUp: AbortSignal): Promise<ExchangeResponse> {
+    const { clock, table } = this.parts;
+    const isNew = (): boolean => this.read().state !== seen;
+    if (waitMs === 0 || givenUp.aborted || isNew()) return Promise.resolve(this.read());
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        cancelEnd();
+        cancelLook();
+        stopListening();
+        givenUp.removeEventListener('abort', finish);
+        resolve(this.read());
+      };
+      const look = (): void => {
+        if (isNew()) finish();
+      };
+      const lookNow = (): void => {
+        cancelLook = clock.setTimer(healthEveryMs, lookNow);
+        look();
+      };
+      const cancelEnd = clock.setTimer(waitMs, finish);
+      let cancelLook = clock.setTimer(healthEveryMs, lookNow);
+      const stopListening = table.onChange(look);
+      givenUp.addEventListener('abort', finish);
+    });
+  }
+
+  private readHealth(): void {
+    const nowMs = this.parts.clock.now();
+    if (nowMs - this.healthReadAtMs < healthEveryMs) return;
+    this.healthReadAtMs = nowMs;
+    const revision = this.parts.health.revision(nowMs);
+    if (revision === this.healthRevision) return;
+    this.healthRevision = revision;
+    this.health = this.parts.health.report(nowMs, this.unixOffsetMs);
+  }
+}

@@ -1,0 +1,205 @@
+// What do operator and ledger ask a gateway? What it runs and how its upstreams are, and the records it has
+// written. On a port of its own, for whoever holds the token that only pointer readers know.
+
+import { hash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { z } from 'zod';
+import type { Clock } from '../clock.ts';
+import {
+  EXCHANGE_PATH,
+  EXCHANGE_WAIT_MS_MAX,
+  exchangeRequestSchema,
+  JOURNAL_CURSOR_HEADER,
+  JOURNAL_PATH,
+} from '../contract/exchange.ts';
+import type { ReadableJournal } from '../meter/journal.ts';
+import type { PodState } from './pod-state.ts';
+
+export interface ExchangeParts {
+  readonly clock: Clock;
+  readonly state: PodState;
+  readonly journal: ReadableJournal;
+  /** Undefined until the pointer has been read. */
+  token(): string | undefined;
+  onReadyPods(count: number): void;
+}
+
+export interface ExchangeServer {
+  readonly server: Server;
+  /** Whoever waits is answered; nobody has to wait any more. The journal goes on being read. */
+  drain(): void;
+}
+
+const bodyBytesMax = 16 * 1024;
+
+const journalQuerySchema = z.object({
+  after: z.string().min(1).max(128).optional(),
+  waitMs: z.coerce.number().int().min(0).max(EXCHANGE_WAIT_MS_MAX).default(0),
+});
+
+/** What is wrong with a call, for whoever made it. */
+class CallError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export function buildExchangeServer(parts: ExchangeParts): ExchangeServer {
+  const draining = new AbortController();
+  const server = createServer((request, response) => {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const givenUp = AbortSignal.any([gone.signal, draining.signal]);
+    handle(parts, request, response, givenUp, draining.signal).catch((error: unknown) => {
+      const status = error instanceof CallError ? error.status : 500;
+      const message = error instanceof CallError ? error.message : 'the gateway failed; ask again';
+      // What is left of a body that is refused is not read.
+      if (status === 413) response.setHeader('connection', 'close');
+      answerJson(response, status, { error: message });
+    });
+  });
+  server.requestTimeout = 10_000;
+  server.keepAliveTimeout = 75_000;
+  return { server, drain: () => draining.abort() };
+}
+
+async function handle(
+  parts: ExchangeParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  givenUp: AbortSignal,
+  draining: AbortSignal,
+): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://pod');
+  switch (pathname) {
+    case EXCHANGE_PATH: {
+      expectCall(parts, request, 'POST');
+      if (draining.aborted) throw new CallError(503, 'this gateway is being drained');
+      const wanted = parseOrTell(exchangeRequestSchema, parseJson(await readBody(request)));
+      parts.onReadyPods(wanted.readyPods);
+      const answer = await parts.state.poll(wanted, givenUp);
+      if (draining.aborted) response.setHeader('connection', 'close');
+      answerJson(response, 200, answer);
+      return;
+    }
+    case JOURNAL_PATH: {
+      expectCall(parts, request, 'GET');
+      const query = parseOrTell(journalQuerySchema, Object.fromEntries(searchParams));
+      await answerJournal(parts, response, query, givenUp);
+      return;
+    }
+    default:
+      throw new CallError(404, `only ${EXCHANGE_PATH} and ${JOURNAL_PATH} are here`);
+  }
+}
+
+async function answerJournal(
+  { journal, clock }: ExchangeParts,
+  response: ServerResponse,
+  { after, waitMs }: z.infer<typeof journalQuerySchema>,
+  givenUp: AbortSignal,
+): Promise<void> {
+  // Listened to before the look: what is written in between must not be waited for.
+  const written = whenWritten(journal, clock, waitMs, givenUp);
+  try {
+    let page = await journal.read(after);
+    if (page?.bytes.length === 0 && waitMs > 0) {
+      await written.promise;
+      page = await journal.read(after);
+    }
+    if (!page) {
+      throw new CallError(410, `the cursor is not of this journal; begin again without 'after'`);
+    }
+    response.writeHead(200, {
+      'content-type': 'application/x-ndjson',
+      'cache-control': 'no-store',
+      'content-length': page.bytes.length,
+      [JOURNAL_CURSOR_HEADER]: page.cursor,
+    });
+    response.end(page.bytes);
+  } finally {
+    written.stop();
+  }
+}
+
+function whenWritten(
+  journal: ReadableJournal,
+  clock: Clock,
+  waitMs: number,
+  givenUp: AbortSignal,
+): { readonly promise: Promise<void>; stop(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stopListening = journal.onWritten(resolve);
+  const cancel = clock.setTimer(waitMs, resolve);
+  const onGivenUp = (): void => resolve();
+  givenUp.addEventListener('abort', onGivenUp);
+  if (givenUp.aborted) resolve();
+  return {
+    promise,
+    stop() {
+      stopListening();
+      cancel();
+      givenUp.removeEventListener('abort', onGivenUp);
+    },
+  };
+}
+
+/** @throws {CallError} where the caller may not, or asks in another way. */
+function expectCall(parts: ExchangeParts, request: IncomingMessage, method: string): void {
+  const token = parts.token();
+  if (token === undefined) {
+    throw new CallError(503, 'this gateway has not read the pointer Secret yet, and so knows no token');
+  }
+  if (!isSame(request.headers.authorization ?? '', `Bearer ${token}`)) {
+    throw new CallError(401, 'the bearer is not the exchange token of the pointer Secret');
+  }
+  if (request.method !== method) throw new CallError(405, `only ${method} is answered here`);
+}
+
+/** In constant time, whatever the lengths. */
+function isSame(given: string, expected: string): boolean {
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'));
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    bytes += chunk.length;
+    if (bytes > bodyBytesMax) throw new CallError(413, `the body is larger than ${bodyBytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CallError(400, 'the body is not valid JSON');
+  }
+}
+
+/** @throws {CallError} 400 that names the field. */
+function parseOrTell<T>(schema: z.ZodType<T>, data: unknown): T {
+  const parsed = schema.safeParse(data);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new CallError(400, `${issue?.path.join('.') || 'body'}: ${issue?.message}`);
+}
+
+function answerJson(response: ServerResponse, status: number, body: unknown): void {
+  if (response.headersSent || response.destroyed) return;
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    'content-length': Buffer.byteLength(text),
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...(status === 405 ? { allow: 'GET, POST' } : {}),
+  });
+  response.end(text);
+}

@@ -1,0 +1,44 @@
+// Why was a table not taken? One word for metrics, one sentence for the log; never a word of what stands in it.
+
+import type { TableVersion } from '../contract/exchange.ts';
+import { TableRefusedError } from '../contract/routing-table.ts';
+
+export const loadFailures = [
+  /** It needs a newer reader. */
+  'too-new',
+  /** It does not fit the schema, or does not fit together. */
+  'invalid',
+  /** It is not newer than the one in use. */
+  'older',
+  /** A piece of it is not there. */
+  'incomplete',
+  /** A piece of it is not what its name promises. */
+  'corrupt',
+  /** It could not be asked for. */
+  'unreachable',
+] as const;
+export type LoadFailure = (typeof loadFailures)[number];
+
+export class TableLoadError extends Error {
+  readonly failure: LoadFailure;
+  /** As far as it could be read. */
+  readonly version: Partial<TableVersion>;
+
+  constructor(failure: LoadFailure, message: string, version: Partial<TableVersion> = {}) {
+    super(message);
+    this.name = 'TableLoadError';
+    this.failure = failure;
+    this.version = version;
+  }
+}
+
+/** Whatever was thrown on the way to a table, as the one thing a source reports. */
+export function asLoadError(error: unknown, version: Partial<TableVersion> = {}): TableLoadError {
+  if (error instanceof TableLoadError) {
+    return new TableLoadError(error.failure, error.message, { ...version, ...error.version });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return error instanceof TableRefusedError
+    ? new TableLoadError(error.reason, message, version)
+    : new TableLoadError('unreachable', message, version);
+}

@@ -1,0 +1,225 @@
+// What is to be done next, and when again after a failure? A work queue of keys: each at most once in line,
+// never twice at work. It knows no resource by name; what a key stands for is read when its turn comes.
+//
+//              add                    worker free                done
+//   (unknown) ─────► in line ───────────────────────► at work ─────────► (unknown)
+//       ▲              ▲                                │ added meanwhile, or failed
+//       │ addAfter     └── at once ◄── or backoff ◄─────┘
+
+import type { Clock } from '../kube/clock.ts';
+import { createTokenBucket } from './token-bucket.ts';
+
+/** Nothing: done until it is added again. Or: look again after so long. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a run that has nothing to say is an async function without return.
+export type RunResult = void | { readonly afterMs: number };
+
+export interface QueueOptions {
+  /** In metrics. */
+  readonly name: string;
+  readonly workers: number;
+  readonly clock: Clock;
+  /** 0 to 1. */
+  random(): number;
+  /** The signal is raised when the queue is closed and waits no longer. */
+  run(key: string, signal: AbortSignal): Promise<RunResult>;
+  /** A run has failed and will be tried again. */
+  onError(key: string, error: unknown): void;
+  readonly metrics?: QueueMetrics;
+}
+
+export interface QueueStats {
+  /** Keys in line, those at work not counted. */
+  readonly depth: number;
+  readonly activeWorkers: number;
+  readonly maxWorkers: number;
+  /** Since the longest of the runs under way began; 0 without one. */
+  readonly longestRunMs: number;
+  /** All runs under way together. */
+  readonly unfinishedMs: number;
+}
+
+export type RunOutcome = 'success' | 'error' | 'requeue_after';
+
+/** What a queue tells about itself as it goes. */
+export interface QueueMetrics {
+  /** Once, at the start: where the present figures can be read. */
+  opened(queue: string, stats: () => QueueStats): void;
+  added(queue: string): void;
+  retried(queue: string): void;
+  started(queue: string, waitedMs: number): void;
+  ended(queue: string, tookMs: number, outcome: RunOutcome): void;
+}
+
+export interface WorkQueue {
+  /** Runs the key as soon as a worker is free; one that is at work is run again after that. */
+  add(key: string): void;
+  /** The same, after so long. Of several times for one key, the earliest counts. */
+  addAfter(key: string, delayMs: number): void;
+  /** Its next failure counts as the first; and what is waiting to be tried again does so no more. */
+  forget(key: string): void;
+  stats(): QueueStats;
+  /**
+   * Takes nothing more, drops what is in line, and waits for the runs under way; after `graceMs` their signal is
+   * raised and they are waited for no longer.
+   */
+  close(graceMs?: number): Promise<void>;
+}
+
+const backoffMinMs = 5;
+const backoffMaxMs = 1_000_000;
+const retriesPerSecond = 10;
+const retriesBurst = 100;
+const closeGraceMs = 10_000;
+
+export function createQueue(options: QueueOptions): WorkQueue {
+  const { name, clock, metrics } = options;
+  /** In line, in the order of arrival, with the time of it. */
+  const line = new Map<string, number>();
+  /** At work, with the time it began. */
+  const running = new Map<string, number>();
+  /** At work, and added again meanwhile. */
+  const again = new Set<string>();
+  const failures = new Map<string, number>();
+  const delayed = createTimers(clock, add);
+  const retries = createTimers(clock, add);
+  // A failing API server fails for every key: without a limit over all, each new key would knock at full speed.
+  const retryBucket = createTokenBucket(clock, retriesPerSecond, retriesBurst);
+  const stop = new AbortController();
+  let isClosed = false;
+  let onIdle: (() => void) | undefined;
+
+  metrics?.opened(name, stats);
+  return { add, addAfter, forget, stats, close };
+
+  function add(key: string): void {
+    if (isClosed || line.has(key) || again.has(key)) return;
+    metrics?.added(name);
+    if (running.has(key)) {
+      again.add(key);
+      return;
+    }
+    line.set(key, clock.now());
+    startRuns();
+  }
+
+  function addAfter(key: string, delayMs: number): void {
+    if (isClosed) return;
+    if (delayMs <= 0) add(key);
+    else delayed.set(key, delayMs);
+  }
+
+  function forget(key: string): void {
+    failures.delete(key);
+    retries.clear(key);
+  }
+
+  function startRuns(): void {
+    for (const [key, addedAtMs] of line) {
+      if (running.size >= options.workers) return;
+      line.delete(key);
+      // This run is the retry.
+      retries.clear(key);
+      const startedAtMs = clock.now();
+      running.set(key, startedAtMs);
+      metrics?.started(name, startedAtMs - addedAtMs);
+      void runKey(key, startedAtMs);
+    }
+  }
+
+  async function runKey(key: string, startedAtMs: number): Promise<void> {
+    let outcome: RunOutcome = 'success';
+    try {
+      // Never within the call that added the key: who adds need not be ready for what the run does.
+      await Promise.resolve();
+      const result = await options.run(key, stop.signal);
+      forget(key);
+      if (result !== undefined) {
+        outcome = 'requeue_after';
+        addAfter(key, result.afterMs);
+      }
+    } catch (error) {
+      outcome = 'error';
+      retry(key);
+      options.onError(key, error);
+    } finally {
+      running.delete(key);
+      metrics?.ended(name, clock.now() - startedAtMs, outcome);
+      if (again.delete(key) && !isClosed) line.set(key, clock.now());
+      startRuns();
+      if (running.size === 0) onIdle?.();
+    }
+  }
+
+  function retry(key: string): void {
+    if (isClosed) return;
+    const count = failures.get(key) ?? 0;
+    failures.set(key, count + 1);
+    // Up to a tenth more, so that keys that failed together do not come back together.
+    const backoffMs = backoffMinMs * 2 ** count * (1 + options.random() / 10);
+    metrics?.retried(name);
+    retries.set(key, Math.max(Math.min(backoffMs, backoffMaxMs), retryBucket.reserveMs()));
+  }
+
+  function stats(): QueueStats {
+    const nowMs = clock.now();
+    const runs = [...running.values()].map((startedAtMs) => nowMs - startedAtMs);
+    return {
+      depth: line.size,
+      activeWorkers: running.size,
+      maxWorkers: options.workers,
+      longestRunMs: Math.max(0, ...runs),
+      unfinishedMs: runs.reduce((sum, run) => sum + run, 0),
+    };
+  }
+
+  async function close(graceMs = closeGraceMs): Promise<void> {
+    isClosed = true;
+    line.clear();
+    again.clear();
+    delayed.clearAll();
+    retries.clearAll();
+    if (running.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onIdle = resolve;
+    const cancel = clock.setTimer(graceMs, () => {
+      stop.abort(new Error(`queue ${name} is closed`));
+      resolve();
+    });
+    await promise;
+    cancel();
+  }
+}
+
+interface Timers {
+  /** An earlier one for the key stays, a later one is replaced. */
+  set(key: string, delayMs: number): void;
+  clear(key: string): void;
+  clearAll(): void;
+}
+
+function createTimers(clock: Clock, fire: (key: string) => void): Timers {
+  const timers = new Map<string, { readonly dueMs: number; cancel(): void }>();
+
+  function clear(key: string): void {
+    timers.get(key)?.cancel();
+    timers.delete(key);
+  }
+
+  return {
+    set(key, delayMs) {
+      const dueMs = clock.now() + delayMs;
+      const known = timers.get(key);
+      if (known !== undefined && known.dueMs <= dueMs) return;
+      clear(key);
+      const cancel = clock.setTimer(delayMs, () => {
+        timers.delete(key);
+        fire(key);
+      });
+      timers.set(key, { dueMs, cancel });
+    },
+    clear,
+    clearAll() {
+      for (const key of [...timers.keys()]) clear(key);
+    },
+  };
+}

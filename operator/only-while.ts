@@ -1,0 +1,18 @@
+// May this call still go out? Reads always; writes only while this process leads, asked anew for each of them.
+
+import type { KubeClient } from '../kube/client.ts';
+import { DeposedError } from './publish/deposed.ts';
+
+/** Of the same connections: closing it closes them. */
+export function onlyWhile(client: KubeClient, mayWrite: () => boolean): KubeClient {
+  return {
+    async call(request) {
+      if (request.method !== 'GET' && !mayWrite()) {
+        throw new DeposedError(`${request.method} ${request.path} was not sent: this process does not lead`);
+      }
+      return await client.call(request);
+    },
+    stream: (request) => client.stream(request),
+    close: () => client.close(),
+  };
+}

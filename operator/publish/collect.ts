@@ -1,0 +1,57 @@
+// Which shards may go? Those that no table of late names. By this leader's own clock and memory: a shard that it
+// has not known unused for ten minutes may be on its way into a gateway.
+
+import type { Clock } from '../../kube/clock.ts';
+
+export interface CollectDecision {
+  readonly collect: readonly string[];
+  /** When each of the other listed shards was in use last, or was first seen here: for the next decision. */
+  readonly lastUsedMs: ReadonlyMap<string, number>;
+}
+
+/** Named by the current manifest or one of that many before it: in use. */
+export const EARLIER_MANIFESTS_KEPT = 3;
+const UNUSED_MS_MIN = 10 * 60_000;
+
+export function decideCollection(
+  listed: readonly string[],
+  inUse: ReadonlySet<string>,
+  lastUsedMs: ReadonlyMap<string, number>,
+  nowMs: number,
+): CollectDecision {
+  const used = listed.map((name) => ({
+    name,
+    usedMs: inUse.has(name) ? nowMs : (lastUsedMs.get(name) ?? nowMs),
+  }));
+  const isOld = ({ usedMs }: { readonly usedMs: number }) => nowMs - usedMs >= UNUSED_MS_MIN;
+  return {
+    collect: used.filter(isOld).map(({ name }) => name),
+    lastUsedMs: new Map(used.filter((shard) => !isOld(shard)).map(({ name, usedMs }) => [name, usedMs])),
+  };
+}
+
+export interface Collector {
+  /** To be called now and then by the leader, about once a minute. Gives how many shards were deleted. */
+  collect(): Promise<number>;
+}
+
+export interface CollectorOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  listShards(): Promise<readonly string[]>;
+  /** As the publisher gives them. */
+  shardsInUse(): ReadonlySet<string>;
+  dropShards(names: readonly string[]): Promise<number>;
+}
+
+/** For one term of leadership: a new leader begins with a new collector. */
+export function createCollector(options: CollectorOptions): Collector {
+  let lastUsedMs: ReadonlyMap<string, number> = new Map();
+  return {
+    async collect() {
+      const listed = await options.listShards();
+      const decision = decideCollection(listed, options.shardsInUse(), lastUsedMs, options.clock.now());
+      lastUsedMs = decision.lastUsedMs;
+      return decision.collect.length === 0 ? 0 : await options.dropShards(decision.collect);
+    },
+  };
+}

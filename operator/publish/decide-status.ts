@@ -1,0 +1,238 @@
+// What is to be written into the status of one object now? Nothing, nothing yet, or this. Pure: the verdict, the
+// present status and the state of the gateway pods come in.
+//
+// Few writes are the point: a state that resolves within 5 s is never written, and what merely counts pods
+// or tells the time is no reason to write.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Condition, Verdict } from '../compile/verdict.ts';
+import type { ConditionType, Reason } from '../resources/conditions.ts';
+import type { RawObject } from '../watch/snapshot.ts';
+import { cutText } from './cut-text.ts';
+import type { ProviderHealth } from './health-of.ts';
+import { type ObjectStatus, presentStatus, type StoredCondition, timeOf } from './object-status.ts';
+import type { PodsState } from './pods-state.ts';
+import { type SettledHealth, settleHealth } from './settle-health.ts';
+import { settleProgrammed } from './settle-programmed.ts';
+
+export interface StatusFacts {
+  readonly verdict: Verdict;
+  /** The object as it was read, with its present status. */
+  readonly object: RawObject;
+  /** Table generation in which its present form first appeared; undefined before that one is published. */
+  readonly since: number | undefined;
+  readonly pods: PodsState;
+  /** Of a Provider; undefined while not every pod was heard. */
+  readonly health?: ProviderHealth | undefined;
+  /** Why the Secret with the key could not be written, where the last try failed. */
+  readonly issueFailure?: string | undefined;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+  /**
+   * When the first `wait` (or write with `untilMs`) on this value of `since` was given, of those that came one after
+   * the other; undefined where the last decision was none of them.
+   */
+  readonly waitingSinceMs: number | undefined;
+}
+
+export interface Transition {
+  readonly type: ConditionType;
+  /** Undefined where the condition was not there. */
+  readonly from: Condition['status'] | undefined;
+  readonly to: Condition['status'];
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+export type StatusDecision =
+  | { readonly type: 'same' }
+  /** Decide again then, or as soon as a fact changes. */
+  | { readonly type: 'wait'; readonly untilMs: number }
+  | {
+      readonly type: 'write';
+      readonly status: ObjectStatus;
+      /** Conditions whose status or reason is another than before. */
+      readonly transitions: readonly Transition[];
+      /** Decide again then, though nothing else happens. */
+      readonly untilMs?: number;
+    };
+
+const transientMs = 5_000;
+const messageCharsMax = 32_768;
+const detailCharsMax = 1_024;
+
+export function decideStatus(facts: StatusFacts): StatusDecision {
+  const { verdict, nowMs } = facts;
+  const present = presentStatus(verdict.kind, facts.object);
+  const waitingSinceMs = facts.waitingSinceMs ?? nowMs;
+  const own = ownConditions(facts);
+  const programmed = settleProgrammed({ ...facts, conditions: own, present, waitingSinceMs });
+  const health =
+    verdict.kind === 'Provider' ? settleHealth(verdict, facts.health, present, nowMs) : undefined;
+
+  const judged = [...own, ...(health === undefined ? [] : [health.condition]), programmed.condition];
+  const conditions: readonly Condition[] = [...judged, readyCondition(judged)];
+  const status = {
+    ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
+    ...details(verdict, health, present),
+    ...(programmed.where === undefined ? {} : { programmed: programmed.where }),
+    conditions: conditions.map((condition) => stored(condition, verdict.generation, present, nowMs)),
+  };
+
+  const againMs = earliest(programmed.againMs, health?.againMs);
+  if (isSame(status, present)) {
+    return againMs === undefined ? { type: 'same' } : { type: 'wait', untilMs: againMs };
+  }
+  const holdMs = programmed.holdUntilMs ?? holdTransient(facts, status, present, waitingSinceMs);
+  if (holdMs !== undefined && nowMs < holdMs)
+    return { type: 'wait', untilMs: earliest(holdMs, againMs) ?? holdMs };
+  return {
+    type: 'write',
+    status,
+    transitions: transitionsOf(conditions, present),
+    ...(againMs === undefined ? {} : { untilMs: againMs }),
+  };
+}
+
+/** The verdict's conditions, with what the operator alone knows: that it could not write the Secret. */
+function ownConditions({ verdict, issueFailure }: StatusFacts): readonly Condition[] {
+  if (issueFailure === undefined) return verdict.conditions;
+  return verdict.conditions.map((condition) =>
+    condition.type === 'Issued' && condition.reason === 'SecretPending'
+      ? { ...condition, message: `the Secret with the key could not be written: ${issueFailure}` }
+      : condition,
+  );
+}
+
+/** The first that fails gives the reason. Healthy is left out: an outage elsewhere is no fault of the object. */
+function readyCondition(conditions: readonly Condition[]): Condition {
+  const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
+  const gates = (['Accepted', 'ResolvedRefs', 'Issued'] as const).map(find);
+  const accepted = find('Accepted');
+  const fault =
+    gates.find((condition) => condition !== undefined && condition.status !== 'True') ??
+    find('Disabled') ??
+    find('Expired') ??
+    (accepted?.reason === 'Suspended' ? accepted : undefined);
+  if (fault !== undefined) return { ...fault, type: 'Ready', status: 'False' };
+  const programmed = find('Programmed');
+  if (programmed?.status === 'True')
+    return { type: 'Ready', status: 'True', reason: 'Programmed', message: '' };
+  return { ...(programmed ?? { reason: 'Pending', message: '' }), type: 'Ready', status: 'False' };
+}
+
+function stored(
+  condition: Condition & { readonly observedGeneration?: number },
+  generation: number | undefined,
+  present: ObjectStatus | undefined,
+  nowMs: number,
+): StoredCondition {
+  const { type, status, reason, message } = condition;
+  const before = present?.conditions?.find((one) => one.type === type);
+  const observedGeneration = condition.observedGeneration ?? generation;
+  return {
+    type,
+    status,
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    lastTransitionTime: before?.status === status ? before.lastTransitionTime : timeOf(nowMs),
+    reason,
+    message: cutText(message, messageCharsMax),
+  };
+}
+
+/** The members of a status that belong to its kind alone. */
+function details(verdict: Verdict, health: SettledHealth | undefined, present: ObjectStatus | undefined) {
+  switch (verdict.kind) {
+    case 'Provider':
+      return {
+        ...(verdict.endpoint === undefined ? {} : { endpoint: verdict.endpoint }),
+        attachedRoutes: verdict.attachedRoutes,
+        keys: (health?.keys ?? []).map(({ message, ...key }) => ({ ...key, ...withMessage(message) })),
+        ...(health?.health === undefined ? {} : { health: health.health }),
+      };
+    case 'ModelRoute':
+      return {
+        ...(verdict.readyTargets === '' ? {} : { readyTargets: verdict.readyTargets }),
+        targets: verdict.targets.map(({ message, ...target }) => ({ ...target, ...withMessage(message) })),
+        ...(verdict.conflictsWith === undefined ? {} : { conflictsWith: { ...verdict.conflictsWith } }),
+      };
+    case 'ApiKey': {
+      const { secretName, keyHint, expiresAt } = verdict;
+      return {
+        ...(secretName === undefined ? {} : { secretName }),
+        ...(keyHint === undefined ? {} : { keyHint }),
+        versions: numbered(verdict.versions, present),
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+      };
+    }
+  }
+}
+
+function withMessage(message: string | undefined): { message?: string } {
+  return message === undefined ? {} : { message: cutText(message, detailCharsMax) };
+}
+
+type Version = Extract<Verdict, { kind: 'ApiKey' }>['versions'][number];
+
+/** A version keeps the number it once got; a new one counts on. */
+function numbered(versions: readonly Version[], present: ObjectStatus | undefined) {
+  const known = present !== undefined && 'versions' in present ? (present.versions ?? []) : [];
+  let last = Math.max(0, ...known.map(({ id }) => id));
+  return versions.map((version) => {
+    const before = known.find(({ fingerprint }) => fingerprint === version.fingerprint);
+    if (before === undefined) last += 1;
+    return { id: before?.id ?? last, ...version };
+  });
+}
+
+/** A state that passes by itself within moments is not worth a write of its own. */
+function holdTransient(
+  { verdict, issueFailure }: StatusFacts,
+  status: ObjectStatus,
+  present: ObjectStatus | undefined,
+  waitingSinceMs: number,
+): number | undefined {
+  if (verdict.kind === 'ApiKey' && verdict.needsSecret && issueFailure === undefined) {
+    return waitingSinceMs + transientMs;
+  }
+  // While many routes come or go, their number would be written with each of them.
+  if (verdict.kind === 'Provider' && present !== undefined && 'attachedRoutes' in present) {
+    const { attachedRoutes } = present;
+    if (attachedRoutes !== undefined && isSame({ ...status, attachedRoutes }, present)) {
+      return waitingSinceMs + transientMs;
+    }
+  }
+  return undefined;
+}
+
+function transitionsOf(
+  conditions: readonly Condition[],
+  present: ObjectStatus | undefined,
+): readonly Transition[] {
+  return conditions.flatMap(({ type, status, reason, message }) => {
+    const before = present?.conditions?.find((one) => one.type === type);
+    if (before?.status === status && before.reason === reason) return [];
+    return [{ type, from: before?.status, to: status, reason, message }];
+  });
+}
+
+function isSame(status: ObjectStatus, present: ObjectStatus | undefined): boolean {
+  return present !== undefined && isDeepStrictEqual(inOrder(status), inOrder(present));
+}
+
+/** Lists that are maps by nature come back from the server in any order; an empty one may come back or not. */
+function inOrder(status: ObjectStatus): Record<string, unknown> {
+  const ordered = Object.entries(status).flatMap(([name, value]) => {
+    if (!Array.isArray(value)) return [[name, value]];
+    if (value.length === 0) return [];
+    const idOf = (item: { type?: string; name?: string; id?: number }) =>
+      item.type ?? item.name ?? `${item.id}`;
+    return [[name, new Map(value.map((item) => [idOf(item), item]))]];
+  });
+  return Object.fromEntries(ordered);
+}
+
+function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}

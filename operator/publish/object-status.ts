@@ -1,0 +1,35 @@
+// What stands in the status of an object now, as far as it is ours?
+
+import type { Verdict } from '../compile/verdict.ts';
+import { type ApiKeyStatus, apiKeyStatusSchema } from '../resources/api-key.ts';
+import { type ModelRouteStatus, modelRouteStatusSchema } from '../resources/model-route.ts';
+import { type ProviderStatus, providerStatusSchema } from '../resources/provider.ts';
+import type { RawObject } from '../watch/snapshot.ts';
+
+export type ObjectStatus = ProviderStatus | ModelRouteStatus | ApiKeyStatus;
+
+/** A condition as it stands in a status. */
+export type StoredCondition = NonNullable<ObjectStatus['conditions']>[number];
+
+/** What is written in the status now; undefined where there is none, or none of this form. */
+export function presentStatus(kind: Verdict['kind'], { status }: RawObject): ObjectStatus | undefined {
+  if (status === undefined) return undefined;
+  switch (kind) {
+    case 'Provider':
+      return providerStatusSchema.safeParse(status).data;
+    case 'ModelRoute':
+      return modelRouteStatusSchema.safeParse(status).data;
+    case 'ApiKey': {
+      const parsed = apiKeyStatusSchema.safeParse(status).data;
+      if (parsed === undefined) return undefined;
+      // Another field manager writes the usage.
+      const { usage: _, ...own } = parsed;
+      return own;
+    }
+  }
+}
+
+/** RFC 3339 in whole seconds, as the API server writes its own times. */
+export function timeOf(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}

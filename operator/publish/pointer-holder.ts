@@ -1,0 +1,232 @@
+// Which table stands in the pointer, and is it still ours? One leader's hold on it. Every write names the
+// resourceVersion that was seen; of two leaders one loses, and then this one is never to write again.
+
+import { hash } from 'node:crypto';
+import type { TableVersion } from '../../gateway/contract/exchange.ts';
+import type { Manifest } from '../../gateway/contract/manifest.ts';
+import { isConflict, isNotFound, KubeError } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { DeposedError } from './deposed.ts';
+import type { Pointer, TableStore } from './table-store.ts';
+
+/** On the pointer, by a human: what is absent after a relist may leave the table, once. See `hold-absent.ts`. */
+export const ACCEPT_ABSENCE_ANNOTATION = 'penstock.dev/accept-absence';
+
+export interface PointerHolderOptions<Table> {
+  readonly store: Pick<TableStore, 'readPointer' | 'createPointer' | 'updatePointer'>;
+  readonly clock: Pick<Clock, 'wallMs'>;
+  /** What it is called in messages. */
+  readonly place: string;
+  readonly exchangeToken: string;
+  /** As it was found; undefined: there is none. */
+  readonly pointer: Pointer | undefined;
+  /** What this leader knows of the table that was found. */
+  readonly table: Table;
+  /** No gateway can have seen a higher one. */
+  readonly highest: TableVersion;
+  /** Throws where leadership has ended meanwhile. */
+  mustStillLead(): void;
+  onRecreated(): void;
+  onAbsenceAccepted(): void;
+}
+
+/** A manifest that stands in the pointer, and the very bytes of it. */
+export interface Standing<Table> {
+  readonly manifest: Manifest;
+  readonly text: string;
+  readonly table: Table;
+}
+
+export interface PointerHolder<Table> {
+  /** Undefined before the first table. */
+  standing(): Standing<Table> | undefined;
+  /** Writes a new table under the next number. Gives the bytes of its manifest. */
+  publish(
+    manifest: Omit<Manifest, 'epoch' | 'generation'>,
+    table: Table,
+    options?: { readonly endsAcceptance?: boolean },
+  ): Promise<number>;
+  /** Writes what stands there anew: the heartbeat, and the epoch where it is not told yet. */
+  renew(): Promise<void>;
+  /** More is known of the table that stands there. */
+  know(table: Table): void;
+  /** A gateway has a table of this number: what is written from now on has a higher one. */
+  outnumber(version: TableVersion): void;
+  /** Reads it. False: it is gone. @throws {DeposedError} where another leader wrote it. */
+  look(): Promise<boolean>;
+  isAbsenceAccepted(): boolean;
+  /** What was accepted is in use; the next write takes the annotation off. */
+  endAcceptance(): void;
+  /** Also of writes that may not have succeeded: no number stands for two tables. */
+  highest(): TableVersion;
+}
+
+/** Other hands that touch labels of the pointer again and again are given that many chances. */
+const CONFLICTS_MAX = 10;
+
+export function holdPointer<Table>(options: PointerHolderOptions<Table>): PointerHolder<Table> {
+  const { store, clock, place } = options;
+  let pointer = options.pointer;
+  let standing = standingOf(pointer, options.table);
+  let highest = options.highest;
+  /** The least numbers for the next write. Without a manifest they are the time, above all that ever was. */
+  let least: TableVersion =
+    standing === undefined ? fromTime() : { epoch: highest.epoch + 1, generation: highest.generation };
+  /** Writes without an answer: each may stand in the pointer. By the hash of the manifest. */
+  const unanswered = new Map<string, Standing<Table>>();
+  let acceptance: 'none' | 'asked' | 'over' = 'none';
+  noteAcceptance();
+
+  return {
+    standing: () => standing,
+    publish: (manifest, table, { endsAcceptance = false } = {}) =>
+      write(() => {
+        const generation = Math.max(least.generation, highest.generation + 1);
+        return inWords({ ...manifest, epoch: least.epoch, generation }, table);
+      }, endsAcceptance),
+    async renew() {
+      if (standing !== undefined) await write(renewed, false);
+    },
+    know(table) {
+      if (standing !== undefined) standing = { ...standing, table };
+    },
+    outnumber(version) {
+      if (!isAbove(version, standing?.manifest ?? highest)) return;
+      highest = higher(highest, version);
+      least = { epoch: highest.epoch + 1, generation: highest.generation };
+    },
+    look: async () => (await look()) !== undefined,
+    isAbsenceAccepted: () => acceptance === 'asked',
+    endAcceptance() {
+      if (acceptance === 'asked') acceptance = 'over';
+    },
+    highest: () => highest,
+  };
+
+  /** Canonical, so byte for byte what stands there, unless it has to have another number. */
+  function renewed(): Standing<Table> {
+    if (standing === undefined) throw new Error('there is no table to renew');
+    const { manifest, table } = standing;
+    const generation = Math.max(manifest.generation, least.generation);
+    return inWords({ ...manifest, epoch: least.epoch, generation }, table);
+  }
+
+  /**
+   *   write ──► done
+   *     ├─ 404, or 409 and there is none ─► deleted by hand: made anew, numbered above all before
+   *     ├─ 409, what stands is ours ──────► somebody touched its labels: again, on top of that
+   *     ├─ 409, what stands is another's ─► deposed
+   *     └─ else ──────────────────────────► thrown; it may have been written all the same
+   */
+  async function write(build: () => Standing<Table>, endsAcceptance: boolean): Promise<number> {
+    for (let conflicts = 0; ; conflicts += 1) {
+      options.mustStillLead();
+      // Each time anew: what has been seen meanwhile raises the numbers.
+      const next = build();
+      highest = higher(highest, next.manifest);
+      const isRecreated = pointer === undefined && standing !== undefined;
+      try {
+        pointer = await put(next.text, endsAcceptance || acceptance === 'over');
+        standing = next;
+        unanswered.clear();
+        noteAcceptance();
+        if (isRecreated) options.onRecreated();
+        return Buffer.byteLength(next.text);
+      } catch (error) {
+        if (mayHaveHappened(error)) unanswered.set(hash('sha256', next.text), next);
+        const isGone = isNotFound(error) && pointer !== undefined;
+        if ((!isGone && !isConflict(error)) || conflicts === CONFLICTS_MAX) throw error;
+      }
+      await look();
+    }
+  }
+
+  function put(manifestText: string, withoutAcceptance: boolean): Promise<Pointer> {
+    const heartbeat = new Date(clock.wallMs()).toISOString();
+    const data = { manifestText, heartbeat, exchangeToken: options.exchangeToken };
+    if (pointer === undefined) return store.createPointer(data);
+    const { [ACCEPT_ABSENCE_ANNOTATION]: accepted, ...others } = pointer.metadata.annotations ?? {};
+    const isKept = accepted !== undefined && !withoutAcceptance;
+    const annotations = isKept ? { ...others, [ACCEPT_ABSENCE_ANNOTATION]: accepted } : others;
+    return store.updatePointer({ ...pointer.metadata, annotations }, data);
+  }
+
+  async function look(): Promise<Pointer | undefined> {
+    const found = await store.readPointer();
+    if (found === undefined) {
+      pointer = undefined;
+      // Gateways keep the highest they have seen, and a deleted pointer must not lock them out.
+      least = fromTime();
+      return undefined;
+    }
+    const late =
+      found.manifestText === undefined ? undefined : unanswered.get(hash('sha256', found.manifestText));
+    if (late === undefined && !isAsLeft(found)) {
+      throw new DeposedError(
+        `${place} was written by another leader (${versionText(found)}); this one stops writing`,
+      );
+    }
+    standing = late ?? standing;
+    pointer = found;
+    noteAcceptance();
+    return found;
+  }
+
+  /** Other hands may have touched labels and annotations, but no leader the table. */
+  function isAsLeft(found: Pointer): boolean {
+    if (pointer === undefined) return false;
+    if (found.manifestText === pointer.manifestText) return true;
+    const left = standing?.manifest;
+    if (left === undefined || found.manifest.kind === 'unreadable') return false;
+    const { epoch, generation } = found.manifest.manifest;
+    return epoch === left.epoch && generation === left.generation;
+  }
+
+  function noteAcceptance(): void {
+    const isAnnotated = pointer?.metadata.annotations?.[ACCEPT_ABSENCE_ANNOTATION] === 'true';
+    if (!isAnnotated) acceptance = 'none';
+    else if (acceptance === 'none') {
+      acceptance = 'asked';
+      options.onAbsenceAccepted();
+    }
+  }
+
+  function fromTime(): TableVersion {
+    const wallMs = clock.wallMs();
+    return {
+      epoch: Math.max(wallMs, highest.epoch + 1),
+      generation: Math.max(wallMs, highest.generation + 1),
+    };
+  }
+}
+
+function isAbove(a: TableVersion, b: TableVersion): boolean {
+  return a.epoch > b.epoch || (a.epoch === b.epoch && a.generation > b.generation);
+}
+
+/** At least as high as both. */
+export function higher(a: TableVersion, b: TableVersion | undefined): TableVersion {
+  if (b === undefined) return a;
+  return { epoch: Math.max(a.epoch, b.epoch), generation: Math.max(a.generation, b.generation) };
+}
+
+function standingOf<Table>(pointer: Pointer | undefined, table: Table): Standing<Table> | undefined {
+  if (pointer?.manifest.kind !== 'readable' || pointer.manifestText === undefined) return undefined;
+  return { manifest: pointer.manifest.manifest, text: pointer.manifestText, table };
+}
+
+function inWords<Table>(manifest: Manifest, table: Table): Standing<Table> {
+  return { manifest, text: canonicalJson(manifest), table };
+}
+
+/** No answer, or one that does not say what became of the write. */
+function mayHaveHappened(error: unknown): boolean {
+  return !(error instanceof KubeError) || error.status < 400 || error.status >= 500;
+}
+
+function versionText({ manifest }: Pointer): string {
+  const version = manifest.kind === 'readable' ? manifest.manifest : manifest.version;
+  if (version === undefined) return 'its manifest cannot be read';
+  return `epoch ${version.epoch}, generation ${version.generation}`;
+}

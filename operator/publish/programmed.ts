@@ -1,0 +1,76 @@
+// In which table generation did the present form of each object first appear?
+
+import { isRecord } from '../../kube/object.ts';
+import type { Verdict } from '../compile/verdict.ts';
+import type { RawObject } from '../watch/snapshot.ts';
+
+export interface Published {
+  /** The table generation in force, which says what these verdicts say; newly written or not. */
+  readonly generation: number;
+  readonly verdicts: readonly Verdict[];
+  /**
+   * Stands for what the table holds for an object, compared by `Object.is`: the identity or a fingerprint of its
+   * entries; undefined where it has none.
+   */
+  formOf(verdict: Verdict): unknown;
+  /**
+   * Asked once about each object that the tracker has not met: the generation of its present form as an
+   * earlier leader recorded it, see `recordedGeneration`. Undefined where the stored table held another form.
+   */
+  recorded?(verdict: Verdict): number | undefined;
+}
+
+export interface ProgrammedTracker {
+  /** To be called after each publish, also where there was nothing to write. Forgets objects without a verdict. */
+  onPublished(published: Published): void;
+  /**
+   * Undefined: no table with this form was published yet. The form is asked for, so that a verdict newer than
+   * the last publish is not taken for one that is out already.
+   */
+  since(verdict: Verdict, form: unknown): number | undefined;
+}
+
+export function createProgrammedTracker(): ProgrammedTracker {
+  let forms = new Map<string, { readonly form: unknown; readonly since: number }>();
+
+  return {
+    onPublished({ generation, verdicts, formOf, recorded }) {
+      const next: typeof forms = new Map();
+      for (const verdict of verdicts) {
+        const key = keyOf(verdict);
+        const form = formOf(verdict);
+        const known = forms.get(key);
+        if (known !== undefined) {
+          next.set(key, Object.is(known.form, form) ? known : { form, since: generation });
+          continue;
+        }
+        // Never later than now: a table made anew counts from another number.
+        const since = Math.min(recorded?.(verdict) ?? generation, generation);
+        next.set(key, { form, since });
+      }
+      forms = next;
+    },
+    since(verdict, form) {
+      const known = forms.get(keyOf(verdict));
+      return known !== undefined && Object.is(known.form, form) ? known.since : undefined;
+    },
+  };
+}
+
+/**
+ * The generation that the object's own status names, where it speaks about the present spec and says that
+ * every pod ran it. Only to be trusted where the stored table holds the same entries as the new one.
+ */
+export function recordedGeneration({ metadata, status }: RawObject): number | undefined {
+  if (!isRecord(status) || status.observedGeneration !== metadata.generation) return undefined;
+  const conditions = Array.isArray(status.conditions) ? status.conditions : [];
+  const isProgrammed = conditions.some(
+    (one) => isRecord(one) && one.type === 'Programmed' && one.status === 'True',
+  );
+  const generation = isRecord(status.programmed) ? status.programmed.tableGeneration : undefined;
+  return isProgrammed && typeof generation === 'number' ? generation : undefined;
+}
+
+function keyOf({ kind, namespace, name }: Verdict): string {
+  return `${kind}/${namespace}/${name}`;
+}

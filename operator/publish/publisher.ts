@@ -1,0 +1,323 @@
+// How does a table get into use, and stay there? A leader takes over what is there, publishes, renews the
+// heartbeat, repairs. Shards first, the pointer last: killed between any two writes it leaves the old table or
+// the new one, and at most shards that nobody names.
+
+import type { TableVersion } from '../../gateway/contract/exchange.ts';
+import { MANIFEST_FORMAT, pointerName } from '../../gateway/contract/manifest.ts';
+import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { EARLIER_MANIFESTS_KEPT } from './collect.ts';
+import { DeposedError } from './deposed.ts';
+import { eachOf } from './each-of.ts';
+import { createLane } from './lane.ts';
+import { higher, holdPointer, type PointerHolder } from './pointer-holder.ts';
+import { listRevocations, type Revocation, shortened } from './revocations.ts';
+import { createShardCutter, type Shard } from './shards.ts';
+import { openTableStore, type Pointer, SHARD_CALLS_AT_ONCE, type ShardProblem } from './table-store.ts';
+
+/** What the operator logs and counts. No message holds a secret. */
+export type PublishReport =
+  /** Found while taking over; the table is begun anew. */
+  | { readonly type: 'pointer-unreadable'; readonly message: string }
+  /** Somebody had deleted it. */
+  | { readonly type: 'pointer-recreated'; readonly message: string }
+  /** Found while taking over; the next publish makes it again. */
+  | ({ readonly type: 'shard-unreadable' } & ShardProblem)
+  /** A Secret of its name held something else. */
+  | { readonly type: 'shard-replaced'; readonly name: string; readonly message: string }
+  /** Compile again with `isAccepted`, and publish that with `acceptsAbsence`. */
+  | { readonly type: 'absence-accepted'; readonly message: string };
+
+export interface PublisherOptions {
+  readonly client: KubeClient;
+  readonly clock: Pick<Clock, 'now' | 'wallMs'>;
+  randomBytes(size: number): Buffer;
+  readonly instance: string;
+  readonly tableNamespace: string;
+  /** The oldest reader that shall understand what is written. Default: the format of this code. */
+  readonly minReader?: number;
+  report(report: PublishReport): void;
+}
+
+export interface TakenOver {
+  /** What gateways serve: without keys that the manifest calls revoked, and without shards that cannot be read. */
+  readonly content: TableContent | undefined;
+  /** Of that content. */
+  readonly version: TableVersion | undefined;
+}
+
+export interface PublishOptions {
+  /** Access is taken away: where many shards have to be written, the revocations go ahead of them. */
+  readonly urgent?: boolean;
+  /** The content was made with `isAbsenceAccepted`; the next write of the pointer takes the annotation off. */
+  readonly acceptsAbsence?: boolean;
+}
+
+export interface Published extends TableVersion {
+  /** False: this content was in use already, and the pointer was not written. */
+  readonly isNew: boolean;
+  readonly shardsWritten: number;
+  /** Compressed shards and manifests. */
+  readonly bytesWritten: number;
+  readonly durationMs: number;
+}
+
+/** Calls take their turn: while one is at work, no other one of the same publisher writes. */
+export interface Publisher {
+  /** Begins a term. Only reads; the next `heartbeat` or `publish` tells the new epoch. */
+  takeOver(): Promise<TakenOver>;
+  /**
+   * @throws {DeposedError} for good, until the next `takeOver`.
+   * @throws {UnfitEntryError} before anything is written.
+   * @throws {KubeError} to be tried again.
+   */
+  publish(content: TableContent, options?: PublishOptions): Promise<Published>;
+  /** Every ten seconds, and after taking over. Does nothing before the first table. Throws as `publish`. */
+  heartbeat(): Promise<void>;
+  /**
+   * Makes anew what was deleted by hand. A shard that is there but in doubt is left out of `presentShardNames`,
+   * then it is read and compared. Throws as `publish`.
+   */
+  repair(presentShardNames: ReadonlySet<string>): Promise<{ readonly shardsWritten: number }>;
+  /**
+   * A gateway runs a table of this version, as after a cluster was put back to an older state. Where that is above
+   * the pointer's, the next write goes above it: a gateway never goes back.
+   */
+  outnumber(version: TableVersion): void;
+  /** Has a human agreed to what is absent? */
+  isAbsenceAccepted(): boolean;
+  /** Bearer of the exchange; undefined before the first `takeOver`. */
+  exchangeToken(): string | undefined;
+  /** Of the current manifest and the last ones before it. */
+  shardsInUse(): ReadonlySet<string>;
+  /** Every shard of this installation that is in the cluster. */
+  listShards(): Promise<readonly string[]>;
+  /** Deletes those that are not in use, after a look whether this is still the leader. Throws as `publish`. */
+  dropShards(names: readonly string[]): Promise<number>;
+  /** Leadership is over: no further write is begun until the next `takeOver`. */
+  standDown(): void;
+}
+
+/** What a leader knows of the table that stands in the pointer. */
+interface Table {
+  /** For the revocations of the next one. */
+  readonly content: TableContent | undefined;
+  readonly revocations: readonly Revocation[];
+  /** By name, as far as this term has cut them. */
+  readonly shards: ReadonlyMap<string, Shard>;
+}
+
+interface Term {
+  readonly holder: PointerHolder<Table>;
+  /** Shards known to be in the cluster, and whole. */
+  readonly present: Set<string>;
+  /** Shard names of the last manifests, newest last. */
+  used: readonly (readonly string[])[];
+  /** Of the manifest that is on its way into the pointer, or was when its write failed. */
+  coming: readonly string[];
+}
+
+export function createPublisher(options: PublisherOptions): Publisher {
+  const { client, clock, instance, tableNamespace, report } = options;
+  const store = openTableStore({ client, instance, tableNamespace });
+  const cutter = createShardCutter(instance);
+  const inTurn = createLane();
+  const place = `Secret ${tableNamespace}/${pointerName(instance)}`;
+  let token: string | undefined;
+  let highest: TableVersion = { epoch: 0, generation: 0 };
+  let term: Term | undefined;
+  let whyNot = new DeposedError('not the leader: this process has not taken over');
+
+  return {
+    takeOver: () => inTurn(takeOver),
+    publish: (content, how = {}) => inTurn(() => asLeader((lead) => publish(lead, content, how))),
+    heartbeat: () => inTurn(() => asLeader(({ holder }) => holder.renew())),
+    repair: (present) => inTurn(() => asLeader((lead) => repair(lead, present))),
+    outnumber: (version) => term?.holder.outnumber(version),
+    isAbsenceAccepted: () => term?.holder.isAbsenceAccepted() ?? false,
+    exchangeToken: () => token,
+    shardsInUse: () => shardsInUse(term),
+    listShards: () => store.listShards(),
+    dropShards: (names) => inTurn(() => asLeader((lead) => dropShards(lead, names))),
+    standDown: () => end(new DeposedError('not the leader: leadership was given up')),
+  };
+
+  async function takeOver(): Promise<TakenOver> {
+    end(new DeposedError('not the leader: taking over has not come to its end'));
+    const pointer = await store.readPointer();
+    const found = pointer?.manifest;
+    if (found?.kind === 'unreadable') {
+      const message = `${place} cannot be read: ${found.problem}; the table is begun anew`;
+      report({ type: 'pointer-unreadable', message });
+    }
+    const manifest = found?.kind === 'readable' ? found.manifest : undefined;
+    const read = manifest === undefined ? undefined : await store.readShards(manifest);
+    for (const problem of read?.problems ?? []) report({ type: 'shard-unreadable', ...problem });
+
+    const content = read && withoutRevoked(read.content, manifest?.revocations ?? []);
+    // When they were added is written nowhere; here they count from now.
+    const revocations = (manifest?.revocations ?? []).map((digest) => ({ digest, addedMs: clock.now() }));
+    const names = (manifest?.shards ?? []).map(({ name }) => name);
+    const broken = new Set(read?.problems.map(({ name }) => name));
+    highest = higher(highest, manifest ?? (found?.kind === 'unreadable' ? found.version : undefined));
+    token = pointer?.exchangeToken ?? token ?? options.randomBytes(32).toString('base64url');
+    begin(token, pointer, { content, revocations, shards: new Map() }, names, broken);
+    const version = manifest && { epoch: manifest.epoch, generation: manifest.generation };
+    return { content, version };
+  }
+
+  function begin(
+    exchangeToken: string,
+    pointer: Pointer | undefined,
+    table: Table,
+    names: readonly string[],
+    broken: ReadonlySet<string>,
+  ): void {
+    const holder = holdPointer({
+      store,
+      clock,
+      place,
+      exchangeToken,
+      pointer,
+      table,
+      highest,
+      mustStillLead: () => mustLead(lead),
+      onRecreated() {
+        report({ type: 'pointer-recreated', message: `${place} had been deleted and was made anew` });
+      },
+      onAbsenceAccepted() {
+        report({ type: 'absence-accepted', message: `an annotation on ${place} accepts what is absent` });
+      },
+    });
+    const present = new Set(names.filter((name) => !broken.has(name)));
+    const lead: Term = { holder, present, used: [names], coming: [] };
+    term = lead;
+  }
+
+  async function publish(lead: Term, content: TableContent, how: PublishOptions): Promise<Published> {
+    const startedMs = clock.now();
+    const { holder } = lead;
+    const standing = holder.standing();
+    const cut = cutter.cut(content, standing?.manifest.shards);
+    const said = { settings: content.settings, shards: cut.map(({ ref }) => ref) };
+    const isNew = standing === undefined || !isSaidBy(standing.manifest, said);
+    const missing = cut.filter(({ ref }) => !lead.present.has(ref.name));
+    const inForce = standing?.table.revocations ?? [];
+    const revocations = listRevocations(standing?.table.content, content, inForce, clock.now());
+    const head = {
+      format: MANIFEST_FORMAT,
+      minReader: options.minReader ?? MANIFEST_FORMAT,
+      createdAt: new Date(clock.wallMs()).toISOString(),
+      revocations: revocations.map(({ digest }) => digest),
+    };
+    let bytesWritten = 0;
+
+    lead.coming = said.shards.map(({ name }) => name);
+    if (standing !== undefined && isNew && how.urgent === true && missing.length > SHARD_CALLS_AT_ONCE) {
+      // The table in use without the revoked keys: nobody waits for a hundred shards.
+      const { settings, shards } = standing.manifest;
+      bytesWritten += await holder.publish({ ...head, settings, shards }, { ...standing.table, revocations });
+    }
+    bytesWritten += await writeShards(lead, missing);
+    const table = { content, revocations, shards: new Map(cut.map((shard) => [shard.ref.name, shard])) };
+    const endsAcceptance = how.acceptsAbsence ?? false;
+    if (isNew) {
+      bytesWritten += await holder.publish({ ...head, ...said }, table, { endsAcceptance });
+      lead.used = [...lead.used, lead.coming].slice(-1 - EARLIER_MANIFESTS_KEPT);
+    } else {
+      holder.know(table);
+      if (endsAcceptance) holder.endAcceptance();
+    }
+    const { epoch, generation } = holder.standing()?.manifest ?? holder.highest();
+    const durationMs = clock.now() - startedMs;
+    return { epoch, generation, isNew, shardsWritten: missing.length, bytesWritten, durationMs };
+  }
+
+  async function repair(
+    lead: Term,
+    presentShardNames: ReadonlySet<string>,
+  ): Promise<{ readonly shardsWritten: number }> {
+    const standing = lead.holder.standing();
+    if (standing === undefined) return { shardsWritten: 0 };
+    const gone = standing.manifest.shards.filter(({ name }) => !presentShardNames.has(name));
+    // One that this term has not cut yet is made by the next publish.
+    for (const { name } of gone) lead.present.delete(name);
+    const shards = gone.flatMap(({ name }) => standing.table.shards.get(name) ?? []);
+    await writeShards(lead, shards);
+    if (!(await lead.holder.look())) await lead.holder.renew();
+    return { shardsWritten: shards.length };
+  }
+
+  async function dropShards(lead: Term, names: readonly string[]): Promise<number> {
+    // A leader that slept through its end remembers an old table, and would delete shards of the new one.
+    await lead.holder.look();
+    const inUse = shardsInUse(lead);
+    const unused = names.filter((name) => !inUse.has(name));
+    await eachOf(unused, SHARD_CALLS_AT_ONCE, async (name) => {
+      mustLead(lead);
+      lead.present.delete(name);
+      await store.deleteShard(name);
+    });
+    return unused.length;
+  }
+
+  /** Gives how many bytes that were. */
+  async function writeShards(lead: Term, shards: readonly Shard[]): Promise<number> {
+    await eachOf(shards, SHARD_CALLS_AT_ONCE, async (shard) => {
+      mustLead(lead);
+      const { name } = shard.ref;
+      if ((await store.ensureShard(shard)) === 'replaced') {
+        const message = `Secret ${tableNamespace}/${name} did not hold what its name says and was replaced`;
+        report({ type: 'shard-replaced', name, message });
+      }
+      lead.present.add(name);
+    });
+    return shards.reduce((sum, shard) => sum + shard.compressed().length, 0);
+  }
+
+  async function asLeader<T>(run: (lead: Term) => Promise<T>): Promise<T> {
+    if (term === undefined) throw whyNot;
+    try {
+      return await run(term);
+    } catch (error) {
+      if (error instanceof DeposedError) end(error);
+      throw error;
+    }
+  }
+
+  function mustLead(lead: Term): void {
+    if (term !== lead) throw whyNot;
+  }
+
+  function end(why: DeposedError): void {
+    if (term !== undefined) highest = higher(highest, term.holder.highest());
+    term = undefined;
+    whyNot = why;
+  }
+}
+
+function isSaidBy(
+  manifest: Pick<TableContent, 'settings'> & { readonly shards: unknown },
+  said: {
+    readonly settings: TableContent['settings'];
+    readonly shards: unknown;
+  },
+): boolean {
+  const { settings, shards } = manifest;
+  return canonicalJson({ settings, shards }) === canonicalJson(said);
+}
+
+function shardsInUse(lead: Term | undefined): ReadonlySet<string> {
+  if (lead === undefined) return new Set();
+  // What stands may have come there by a write whose answer was lost.
+  const standing = lead.holder.standing()?.manifest.shards.map(({ name }) => name) ?? [];
+  return new Set([...lead.used.flat(), ...lead.coming, ...standing]);
+}
+
+/** A gateway refuses these whatever its shards say. */
+function withoutRevoked(content: TableContent, revocations: readonly string[]): TableContent {
+  const revoked = new Set(revocations);
+  return { ...content, keys: content.keys.filter(({ sha256 }) => !revoked.has(shortened(sha256))) };
+}

@@ -1,0 +1,52 @@
+// Which keys does the manifest call revoked? Those that left the table lately: a gateway that cannot get the
+// new shard refuses them all the same.
+
+import { REVOCATION_CHARS, REVOCATIONS_MAX } from '../../gateway/contract/manifest.ts';
+import type { TableContent } from '../../gateway/contract/routing-table.ts';
+
+export interface Revocation {
+  /** The first 16 hex digits. */
+  readonly digest: string;
+  /** On the clock of whoever keeps the list. */
+  readonly addedMs: number;
+}
+
+/** By then every gateway has the shard, or has other troubles. */
+const KEPT_MS = 10 * 60_000;
+
+/**
+ * The list for the manifest of `next`, newest first; at the limit the oldest leave.
+ *
+ * @param next its keys are in the order of their digests, as in every table.
+ */
+export function listRevocations(
+  earlier: Pick<TableContent, 'keys'> | undefined,
+  next: Pick<TableContent, 'keys'>,
+  inForce: readonly Revocation[],
+  nowMs: number,
+): readonly Revocation[] {
+  // By identity first: of fifty thousand entries few are other objects than before.
+  const same = new Set(next.keys);
+  const changed = (earlier?.keys ?? []).filter((key) => !same.has(key));
+  const gone = changed.map(({ sha256 }) => shortened(sha256)).filter((digest) => !works(digest, next));
+  const added = new Set(gone);
+  const kept = inForce.filter(
+    ({ digest, addedMs }) => nowMs - addedMs < KEPT_MS && !added.has(digest) && !works(digest, next),
+  );
+  return [...[...added].map((digest) => ({ digest, addedMs: nowMs })), ...kept].slice(0, REVOCATIONS_MAX);
+}
+
+/** Does a key of the table begin with it? */
+function works(digest: string, { keys }: Pick<TableContent, 'keys'>): boolean {
+  let [from, to] = [0, keys.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((keys[middle]?.sha256 ?? '') < digest) from = middle + 1;
+    else to = middle;
+  }
+  return keys[from]?.sha256.startsWith(digest) ?? false;
+}
+
+export function shortened(sha256: string): string {
+  return sha256.slice(0, REVOCATION_CHARS);
+}

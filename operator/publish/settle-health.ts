@@ -1,0 +1,135 @@
+// Is what the pods say about an upstream worth a write? The first word is; after that, no more often than it helps a
+// reader, because breakers and rate limits come and go by the second.
+
+import type { Condition, ProviderVerdict } from '../compile/verdict.ts';
+import type { ProviderStatus } from '../resources/provider.ts';
+import type { ProviderHealth } from './health-of.ts';
+import { type ObjectStatus, timeOf } from './object-status.ts';
+
+type KeyStatus = NonNullable<ProviderStatus['keys']>[number];
+
+export interface SettledHealth {
+  readonly condition: Condition & { readonly observedGeneration?: number };
+  readonly health?: NonNullable<ProviderStatus['health']>;
+  readonly keys: readonly KeyStatus[];
+  /** It will say something else then. */
+  readonly againMs?: number;
+}
+
+const healthyGapMs = 10_000;
+const keysGapMs = 60_000;
+
+const MESSAGES: Readonly<Record<ProviderHealth['reason'], string>> = {
+  Healthy: '',
+  PartiallyHealthy: 'calls of some gateway pods, or for some models, fail; see status.health',
+  Unhealthy: 'calls to the upstream fail; see whether its address is right and its service is up',
+  AuthenticationFailed: 'the upstream refuses every key; put valid ones into the Secrets',
+  NoTraffic: 'no call was made lately',
+};
+
+/** @param fresh undefined while not every pod was heard: then what was said before stands. */
+export function settleHealth(
+  verdict: ProviderVerdict,
+  fresh: ProviderHealth | undefined,
+  present: ObjectStatus | undefined,
+  nowMs: number,
+): SettledHealth {
+  const before: ProviderStatus = present ?? {};
+  const upstream = settleUpstream(verdict, fresh, before, nowMs);
+  const keys = settleKeys(verdict, fresh, before, nowMs);
+  const times = [upstream.againMs, keys.againMs].filter((time) => time !== undefined);
+  return {
+    condition: upstream.condition,
+    ...(upstream.health === undefined ? {} : { health: upstream.health }),
+    keys: keys.keys,
+    ...(times.length === 0 ? {} : { againMs: Math.min(...times) }),
+  };
+}
+
+type Upstream = Pick<SettledHealth, 'condition' | 'health' | 'againMs'>;
+
+function settleUpstream(
+  verdict: ProviderVerdict,
+  fresh: ProviderHealth | undefined,
+  { conditions, health }: ProviderStatus,
+  nowMs: number,
+): Upstream {
+  const before = conditions?.find(({ type }) => type === 'Healthy');
+  const reason = verdict.isInTable ? (fresh?.reason ?? before?.reason) : 'NoTraffic';
+  const known = isHealthReason(reason) ? reason : 'NoTraffic';
+  const kept = before !== undefined && isHealthReason(before.reason) ? keep(before.reason) : undefined;
+  if (before === undefined || kept === undefined) return say();
+
+  const isOfThisSpec = before.observedGeneration === verdict.generation;
+  if (known === before.reason) return isOfThisSpec ? kept : { ...kept, condition: condition(known) };
+  // An upstream that worked and is not called any more is not worth a word.
+  if (known === 'NoTraffic' && before.reason === 'Healthy' && verdict.isInTable && isOfThisSpec) return kept;
+  if (!isOfThisSpec || health?.lastTransitionTime === undefined) return say();
+  const allowedMs = Date.parse(health.lastTransitionTime) + healthyGapMs;
+  return nowMs < allowedMs ? { ...kept, againMs: allowedMs } : say();
+
+  function say(): Upstream {
+    const counts =
+      fresh === undefined || known === 'NoTraffic'
+        ? {}
+        : { healthyPods: fresh.healthyPods, totalPods: fresh.totalPods };
+    return { condition: condition(known), health: { ...counts, lastTransitionTime: timeOf(nowMs) } };
+  }
+
+  function keep(reasonBefore: ProviderHealth['reason']): Upstream {
+    const observed = before?.observedGeneration;
+    return {
+      condition: {
+        ...condition(reasonBefore),
+        ...(observed === undefined ? {} : { observedGeneration: observed }),
+      },
+      ...(health === undefined ? {} : { health }),
+    };
+  }
+}
+
+function condition(reason: ProviderHealth['reason']): Condition {
+  const status = reason === 'Healthy' ? 'True' : reason === 'NoTraffic' ? 'Unknown' : 'False';
+  return { type: 'Healthy', status, reason, message: MESSAGES[reason] };
+}
+
+function isHealthReason(reason: string | undefined): reason is ProviderHealth['reason'] {
+  return reason !== undefined && Object.hasOwn(MESSAGES, reason);
+}
+
+function settleKeys(
+  verdict: ProviderVerdict,
+  fresh: ProviderHealth | undefined,
+  present: ProviderStatus,
+  nowMs: number,
+): { keys: readonly KeyStatus[]; againMs?: number } {
+  const allowedMs =
+    keysGapMs +
+    Math.max(
+      0,
+      ...(present.keys ?? []).map(({ lastTransitionTime }) => Date.parse(lastTransitionTime ?? '') || 0),
+    );
+  let againMs: number | undefined;
+  const keys = verdict.keys.map((key): KeyStatus => {
+    const before = present.keys?.find(({ name }) => name === key.name);
+    const trouble = key.state === 'Active' ? fresh?.keys.get(key.name) : undefined;
+    const next = { ...key, ...trouble };
+    // Only with one and the same value in its Secret is a change the traffic's.
+    const isSameValue =
+      key.state === 'Active' && before !== undefined && before.fingerprint === key.fingerprint;
+    if (before?.state === next.state) {
+      return { ...next, ...pick(before.lastTransitionTime) };
+    }
+    if (isSameValue && fresh === undefined) return before;
+    if (isSameValue && nowMs < allowedMs) {
+      againMs = allowedMs;
+      return before;
+    }
+    return { ...next, lastTransitionTime: timeOf(nowMs) };
+  });
+  return { keys, ...(againMs === undefined ? {} : { againMs }) };
+}
+
+function pick(lastTransitionTime: string | undefined): { lastTransitionTime?: string } {
+  return lastTransitionTime === undefined ? {} : { lastTransitionTime };
+}

@@ -1,0 +1,212 @@
+// How is the content of a table cut into shards? Every entry has its place by its own hash alone, so one
+// changed entry changes one shard; a shard is named by what it holds, so the same content has the same names.
+
+import { hash } from 'node:crypto';
+import { constants, zstdCompressSync } from 'node:zlib';
+import {
+  SHARD_BYTES_MAX,
+  SHARD_PLAIN_BYTES_MAX,
+  type ShardKind,
+  type ShardRef,
+  shardContentSchemas,
+  shardKindSchema,
+  shardName,
+} from '../../gateway/contract/manifest.ts';
+import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import { compareText } from '../compile/order.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { chooseShardCount, DOUBLED_COUNT_MAX } from './shard-count.ts';
+import { LISTS, type TableList, UnfitEntryError } from './unfit-entry.ts';
+
+export interface Shard {
+  readonly ref: ShardRef;
+  /** The plain bytes, compressed; computed when first asked for. */
+  compressed(): Buffer;
+}
+
+export interface ShardCutter {
+  /**
+   * The shards by kind and index, without empty ones. The same content after the same `earlier` gives the same
+   * shards; a cutter only remembers those of its last cut, so that they need not be made again.
+   *
+   * @param earlier the shards of the table in use, which tell how many there are of a kind.
+   * @throws {UnfitEntryError} naming an object that no shard can hold, or that no gateway would take.
+   */
+  cut(content: TableContent, earlier?: readonly ShardRef[]): readonly Shard[];
+}
+
+/** Enough for the largest number of shards. */
+const PLACE_BITS = 12;
+
+type Entry = TableContent[TableList][number];
+/** Entries of one shard, by the name of their list, in order. */
+type Bucket = Map<TableList, Entry[]>;
+
+interface RememberedShard {
+  readonly bucket: Bucket;
+  readonly shard: Shard;
+}
+
+export function createShardCutter(instance: string): ShardCutter {
+  const remembered = new Map<ShardKind, ReadonlyMap<number, RememberedShard>>();
+  // Of a key the digest is its own place; of the rest it is hashed once.
+  const places = new WeakMap<object, number>();
+
+  return {
+    cut: (content, earlier = []) =>
+      shardKindSchema.options.flatMap((kind) => {
+        const entries = LISTS[kind].reduce((sum, list) => sum + content[list].length, 0);
+        const shards = cutKind(kind, content, chooseShardCount(kind, entries, earlier));
+        remembered.set(kind, shards);
+        return [...shards.values()].map(({ shard }) => shard);
+      }),
+  };
+
+  function cutKind(
+    kind: ShardKind,
+    content: TableContent,
+    count: number,
+  ): ReadonlyMap<number, RememberedShard> {
+    const last = remembered.get(kind);
+    const shards = new Map<number, RememberedShard>();
+    for (const [index, bucket] of fillBuckets(kind, content, count)) {
+      const known = last?.get(index);
+      if (known !== undefined && isSameBucket(known.bucket, bucket)) {
+        shards.set(index, known);
+        continue;
+      }
+      const shard = buildShard(instance, kind, index, bucket);
+      if (isTooLarge(shard)) {
+        refuseLargest(bucket, count);
+        return cutKind(kind, content, count * 2);
+      }
+      shards.set(index, { bucket, shard });
+    }
+    return shards;
+  }
+
+  /** In the order of their index. */
+  function fillBuckets(kind: ShardKind, content: TableContent, count: number): readonly [number, Bucket][] {
+    const shift = PLACE_BITS - Math.log2(count);
+    const byIndex = new Map<number, Bucket>();
+    for (const list of LISTS[kind]) {
+      const parts = Array.from({ length: count }, (): Entry[] => []);
+      for (const entry of content[list]) parts[placeOf(entry) >>> shift]?.push(entry);
+      for (const [index, entries] of parts.entries()) {
+        if (entries.length === 0) continue;
+        const bucket: Bucket = byIndex.get(index) ?? new Map(LISTS[kind].map((name) => [name, []]));
+        byIndex.set(index, bucket.set(list, entries));
+      }
+    }
+    return [...byIndex].sort(([a], [b]) => a - b);
+  }
+
+  /** The first bits of what decides where an entry lies. */
+  function placeOf(entry: Entry): number {
+    if ('sha256' in entry) return firstBits(entry.sha256);
+    const known = places.get(entry);
+    if (known !== undefined) return known;
+    const place = firstBits(hash('sha256', entry.id));
+    places.set(entry, place);
+    return place;
+  }
+}
+
+/** Without a string in between: this is asked of every key at every change. */
+function firstBits(digest: string): number {
+  let bits = 0;
+  for (let digit = 0; digit < PLACE_BITS / 4; digit += 1) {
+    const code = digest.charCodeAt(digit);
+    // 0 to 9 are 48 to 57, a to f are 97 to 102.
+    bits = bits * 16 + (code < 58 ? code - 48 : code - 87);
+  }
+  return bits;
+}
+
+function isSameBucket(a: Bucket, b: Bucket): boolean {
+  return [...a].every(([list, entries]) => {
+    const others = b.get(list);
+    return others?.length === entries.length && entries.every((entry, index) => entry === others[index]);
+  });
+}
+
+function buildShard(instance: string, kind: ShardKind, index: number, bucket: Bucket): Shard {
+  const content = Object.fromEntries(
+    [...bucket].map(([list, entries]) => [list, entries.toSorted((a, b) => compareText(idOf(a), idOf(b)))]),
+  );
+  refuseInvalid(kind, content);
+  const plain = Buffer.from(canonicalJson(content));
+  const sha256 = hash('sha256', plain);
+  const { length } = plain;
+  // One of the two is kept, for the writing and for repairs.
+  let kept: { readonly plain: Buffer } | { readonly compressed: Buffer } = { plain };
+  return {
+    ref: {
+      name: shardName(instance, kind, index, sha256),
+      kind,
+      sha256,
+      bytes: length,
+      count: [...bucket.values()].reduce((sum, entries) => sum + entries.length, 0),
+    },
+    compressed() {
+      if ('plain' in kept) kept = { compressed: compress(kept.plain) };
+      return kept.compressed;
+    },
+  };
+}
+
+function compress(plain: Buffer): Buffer {
+  return zstdCompressSync(plain, { params: { [constants.ZSTD_c_compressionLevel]: 3 } });
+}
+
+function idOf(entry: Entry): string {
+  return 'sha256' in entry ? entry.sha256 : entry.id;
+}
+
+/** What a gateway would refuse is not written: it would keep every other change out with it. */
+function refuseInvalid(kind: ShardKind, content: Readonly<Record<string, readonly Entry[]>>): void {
+  const parsed = shardContentSchemas[kind].safeParse(content);
+  if (parsed.success) return;
+  const issue = parsed.error.issues[0];
+  const [name, index, ...field] = issue?.path ?? [];
+  const list = LISTS[kind].find((candidate) => candidate === name);
+  const entry = list === undefined ? undefined : content[list]?.[Number(index)];
+  if (list === undefined || entry === undefined) throw parsed.error;
+  throw new UnfitEntryError('invalid', list, entry.id, `field ${field.join('.')}: ${issue?.message}`);
+}
+
+function isTooLarge({ ref, compressed }: Shard): boolean {
+  if (ref.bytes > SHARD_PLAIN_BYTES_MAX) return true;
+  // What zstd adds at most to bytes that cannot be compressed: below that nothing need be compressed to know.
+  const compressedBytesMax = ref.bytes + ref.bytes / 256 + 64;
+  return compressedBytesMax > SHARD_BYTES_MAX && compressed().length > SHARD_BYTES_MAX;
+}
+
+/** Cutting on helps unless one entry fills a shard alone, or too many lie at one place. */
+function refuseLargest(bucket: Bucket, count: number): void {
+  const [largest] = [...bucket]
+    .flatMap(([list, entries]) =>
+      entries.map((entry) => ({ list, entry, plain: Buffer.from(canonicalJson(entry)) })),
+    )
+    .toSorted((a, b) => b.plain.length - a.plain.length);
+  if (largest === undefined) return;
+  const { list, entry, plain } = largest;
+  const bytes = compress(plain).length;
+  // The list around one entry takes a few bytes more.
+  if (bytes + 64 > SHARD_BYTES_MAX) {
+    throw new UnfitEntryError(
+      'too-large',
+      list,
+      entry.id,
+      `it takes ${bytes} bytes compressed, and ${SHARD_BYTES_MAX} are the most; make its Secret values or its lists smaller`,
+    );
+  }
+  if (count >= DOUBLED_COUNT_MAX) {
+    throw new UnfitEntryError(
+      'too-large',
+      list,
+      entry.id,
+      `it is the largest of those that share a shard of more than ${SHARD_BYTES_MAX} bytes, and the table is in ${count} parts already; remove some of them`,
+    );
+  }
+}

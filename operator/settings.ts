@@ -1,0 +1,169 @@
+// What does the environment say? Read once, validated, frozen.
+
+import { z } from 'zod';
+import { parseAddressRules } from '../egress/address-rules.ts';
+import type { PlatformSettings } from './watch/snapshot.ts';
+
+const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const mustBeNamespace = 'must be the name of a namespace, such as penstock-system';
+
+const namespace = z.string(mustBeNamespace).max(63, mustBeNamespace).regex(LABEL, mustBeNamespace);
+const port = z.coerce
+  .number('must be a port number from 0 to 65535')
+  .int('must be a port number from 0 to 65535')
+  .min(0, 'must be a port number from 0 to 65535')
+  .max(65_535, 'must be a port number from 0 to 65535');
+const rate = z.coerce
+  .number('must be a number above 0')
+  .positive('must be a number above 0')
+  .max(10_000, 'must be at most 10000');
+
+/** Names with commas between them; nothing is an empty list. */
+const namespaceList = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()])))
+  .superRefine((names, context) => {
+    for (const name of names) {
+      if (name.length <= 63 && LABEL.test(name)) continue;
+      context.addIssue({
+        code: 'custom',
+        message: `must be names of namespaces with commas between them; "${name}" is none`,
+      });
+    }
+  })
+  .transform((names) => [...new Set(names)]);
+
+const egressSchema = z.array(
+  z.strictObject({ cidr: z.string().min(1), namespaces: z.array(z.string().min(1)).min(1) }),
+);
+
+const egressAllow = z
+  .string()
+  .default('[]')
+  .transform((text, context): PlatformSettings['egressAllow'] => {
+    const fault = (message: string): never => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return fault('must be JSON, such as [{"cidr":"10.1.0.0/16","namespaces":["team-a"]}]');
+    }
+    const parsed = egressSchema.safeParse(value);
+    if (!parsed.success) {
+      return fault('must be a list of {"cidr": …, "namespaces": […]}; namespaces ["*"] means all');
+    }
+    try {
+      parseAddressRules(parsed.data);
+    } catch (error) {
+      return fault(error instanceof Error ? error.message : String(error));
+    }
+    return parsed.data;
+  });
+
+const settingsSchema = z.object({
+  /** Names all that belongs to this installation of the table. */
+  PENSTOCK_INSTANCE: z
+    .string()
+    .max(40, 'must be at most 40 characters')
+    .regex(LABEL, 'must be a lower-case DNS label such as penstock')
+    .default('penstock'),
+  /** Where operator and gateways run; the Lease is there. */
+  PENSTOCK_NAMESPACE: namespace,
+  /** Where the table lies, and nothing else. */
+  PENSTOCK_TABLE_NAMESPACE: namespace,
+  /** Label selector of the gateway Pods. */
+  PENSTOCK_GATEWAY_SELECTOR: z
+    .string('must be a label selector, such as app.kubernetes.io/component=gateway')
+    .trim()
+    .min(1, 'must not be empty: it would take every Pod for a gateway'),
+  /** Tells this replica from the others, in the Lease and in events. */
+  PENSTOCK_POD_NAME: z.string('must be the name of this Pod').min(1, 'must be the name of this Pod').max(253),
+  PENSTOCK_SERVICE_PREFIX: z
+    .string()
+    .regex(/^[a-z0-9][-a-z0-9._]*$/, 'must be lower-case letters, digits, -, . and _, such as penstock')
+    .max(63)
+    .default('penstock'),
+  PENSTOCK_KEY_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,16}$/, 'must be 1 to 16 letters, digits, _ and -, such as psk_')
+    .default('psk_'),
+  PENSTOCK_PLATFORM_NAMESPACES: namespaceList,
+  PENSTOCK_EGRESS_ALLOW: egressAllow,
+  /** Empty: the whole cluster. */
+  PENSTOCK_TENANT_NAMESPACES: namespaceList,
+  /** Written beside every issued key. */
+  PENSTOCK_BASE_URL: z.url({
+    protocol: /^https?$/,
+    error: 'must be the address of the gateways as callers write it, such as http://penstock.example/v1',
+  }),
+  /** Address of metrics and health. */
+  PENSTOCK_HOST: z.string().min(1).default('0.0.0.0'),
+  PENSTOCK_METRICS_PORT: port.default(9090),
+  /** Calls a second to the API server, and how many may follow each other at once. */
+  PENSTOCK_KUBE_QPS: rate.default(50),
+  PENSTOCK_KUBE_BURST: z.coerce
+    .number('must be a whole number from 1')
+    .int('must be a whole number from 1')
+    .min(1, 'must be a whole number from 1')
+    .max(10_000, 'must be at most 10000')
+    .default(100),
+  /** Outside a cluster. */
+  KUBECONFIG: z.string().optional(),
+});
+
+export interface OperatorSettings {
+  readonly instance: string;
+  readonly namespace: string;
+  readonly tableNamespace: string;
+  readonly gatewaySelector: string;
+  readonly podName: string;
+  readonly platform: PlatformSettings;
+  /** Empty: the whole cluster. */
+  readonly tenantNamespaces: readonly string[];
+  readonly baseUrl: string;
+  readonly host: string;
+  readonly metricsPort: number;
+  readonly kubeCallsPerSecond: number;
+  readonly kubeCallsBurst: number;
+  /** Undefined: the service account of the Pod. */
+  readonly kubeconfig: string | undefined;
+}
+
+/** @throws {Error} naming every variable that is missing or wrong, and what it should be. */
+export function readSettings(environment: NodeJS.ProcessEnv = process.env): OperatorSettings {
+  const parsed = settingsSchema.safeParse(withoutEmpty(environment));
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+    throw new Error(`The environment does not fit: ${faults.join('; ')}`);
+  }
+  const { data } = parsed;
+  return Object.freeze({
+    instance: data.PENSTOCK_INSTANCE,
+    namespace: data.PENSTOCK_NAMESPACE,
+    tableNamespace: data.PENSTOCK_TABLE_NAMESPACE,
+    gatewaySelector: data.PENSTOCK_GATEWAY_SELECTOR,
+    podName: data.PENSTOCK_POD_NAME,
+    platform: Object.freeze({
+      servicePrefix: data.PENSTOCK_SERVICE_PREFIX,
+      keyPrefix: data.PENSTOCK_KEY_PREFIX,
+      platformNamespaces: data.PENSTOCK_PLATFORM_NAMESPACES,
+      egressAllow: data.PENSTOCK_EGRESS_ALLOW,
+    }),
+    tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
+    baseUrl: data.PENSTOCK_BASE_URL,
+    host: data.PENSTOCK_HOST,
+    metricsPort: data.PENSTOCK_METRICS_PORT,
+    kubeCallsPerSecond: data.PENSTOCK_KUBE_QPS,
+    kubeCallsBurst: data.PENSTOCK_KUBE_BURST,
+    kubeconfig: data.KUBECONFIG,
+  });
+}
+
+/** A chart writes every variable, also those that it has no value for. */
+function withoutEmpty(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ''));
+}

@@ -1,0 +1,213 @@
+// A whole operator out of its parts: it watches from the start, and leads while it holds the lease.
+
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../kube/clock.ts';
+import { type Election, startElection } from '../kube/lease.ts';
+import { createCompiler } from './compile/compile.ts';
+import { buildHealthServer } from './health.ts';
+import { type Leading, startLeading } from './leading.ts';
+import type { Log } from './log.ts';
+import { createMetrics, type ReadyStatus } from './metrics.ts';
+import { onlyWhile } from './only-while.ts';
+import type { Kind } from './resources/resource.ts';
+import type { OperatorSettings } from './settings.ts';
+import { throttleClient } from './throttle.ts';
+import { type Cluster, openCluster } from './watch/cluster.ts';
+
+export interface OperatorParts {
+  readonly client: KubeClient;
+  /** Of the API server, in metrics. */
+  readonly serverHost: string;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  random(): number;
+  /** From a cryptographic source. */
+  randomBytes(size: number): Buffer;
+  readonly settings: OperatorSettings;
+  readonly log: Log;
+}
+
+export interface RunningOperator {
+  readonly metricsUrl: string;
+  isLeader(): boolean;
+  /** Finishes what is under way, publishes what waits, releases the lease. */
+  close(): Promise<void>;
+}
+
+/** How long a stop waits for writes under way. */
+const closeGraceMs = 10_000;
+/** A leader that was deposed stands back for a while, so that the other one can settle. */
+const standBackMs = 5_000;
+
+/** Resolves when metrics and health are served; what the cluster holds is read after that. */
+export async function startOperator(parts: OperatorParts): Promise<RunningOperator> {
+  const { clock, random, settings, log } = parts;
+  let leading: Leading | undefined;
+  let election: Election | undefined;
+  let isClosed = false;
+
+  const isLeader = (): boolean => election?.isLeader() ?? false;
+  const metrics = createMetrics({
+    isLeader: () => leading !== undefined && isLeader(),
+    tableGeneration: () => leading?.tableGeneration() ?? 0,
+    objects: () => countObjects(cluster),
+    podLags: () => leading?.podLags() ?? [],
+    heldAbsences: () =>
+      Object.entries(leading?.held() ?? {}).map(([kind, count]) => ({ kind: kind as Kind, count })),
+    watchIdle: () => cluster.watchIdle(),
+  });
+  const client = throttleClient(parts.client, {
+    clock,
+    callsPerSecond: settings.kubeCallsPerSecond,
+    callsBurst: settings.kubeCallsBurst,
+    host: parts.serverHost,
+    metrics: metrics.calls,
+  });
+  const cluster: Cluster = openCluster({
+    client,
+    clock,
+    random,
+    tenantNamespaces: settings.tenantNamespaces,
+    instance: settings.instance,
+    namespace: settings.namespace,
+    tableNamespace: settings.tableNamespace,
+    gatewaySelector: settings.gatewaySelector,
+    platform: settings.platform,
+    onChange: (change) => leading?.onChange(change),
+    onTrouble(trouble) {
+      if (trouble.retryInMs > 0) metrics.onWatchRestart(trouble.watch, trouble.reason);
+      log('warn', trouble.retryInMs > 0 ? 'a watch broke off and is made anew' : 'a watch has trouble', {
+        ...trouble,
+      });
+    },
+  });
+  const health = buildHealthServer({
+    registry: metrics.registry,
+    isSynced: () => cluster.hasSynced(),
+    longestRunMs: () => leading?.longestRunMs() ?? 0,
+  });
+  const compile = createCompiler();
+  let metricsUrl: string;
+  try {
+    metricsUrl = await listen(health, settings.host, settings.metricsPort);
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  }
+  cluster.synced.then(
+    () => {
+      log('info', 'everything was read once');
+      stand();
+    },
+    () => {
+      // Closed before.
+    },
+  );
+
+  return {
+    metricsUrl,
+    isLeader,
+    async close() {
+      isClosed = true;
+      await leave(closeGraceMs);
+      await election?.close();
+      await cluster.close();
+      health.closeAllConnections();
+      await new Promise<void>((resolve) => {
+        health.close(() => resolve());
+      });
+    },
+  };
+
+  /** Nobody leads who has not read everything. */
+  function stand(): void {
+    if (isClosed) return;
+    election = startElection({
+      // Not held back by anything: a renewal that waits in line is leadership lost.
+      client: parts.client,
+      clock,
+      random,
+      namespace: settings.namespace,
+      name: `${settings.instance}-operator`,
+      identity: settings.podName,
+      onElected: lead,
+      onLost(reason) {
+        log('warn', 'leadership lost', { reason });
+        void leave(0);
+      },
+      onTrouble: (message) => log('warn', 'the lease could not be renewed or taken', { reason: message }),
+    });
+  }
+
+  function lead(): void {
+    const mine = election;
+    const mayWrite = (): boolean => (mine ?? election)?.isLeader() ?? false;
+    leading = startLeading({
+      cluster,
+      tableClient: onlyWhile(client.urgent, mayWrite),
+      client: onlyWhile(client, mayWrite),
+      compile,
+      clock,
+      random,
+      randomBytes: parts.randomBytes,
+      settings,
+      metrics,
+      log,
+      onDeposed: (reason) => void standBack(reason),
+    });
+  }
+
+  async function leave(graceMs: number): Promise<void> {
+    const term = leading;
+    leading = undefined;
+    await term?.close(graceMs);
+  }
+
+  async function standBack(reason: string): Promise<void> {
+    if (leading === undefined) return;
+    log('warn', 'another leader writes the table; standing back', { reason });
+    const lease = election;
+    await leave(0);
+    await lease?.close();
+    clock.setTimer(standBackMs * (1 + random()), stand);
+  }
+}
+
+function* countObjects(cluster: Cluster) {
+  const { providers, modelRoutes, apiKeys } = cluster.snapshot();
+  const kinds = [
+    ['Provider', providers],
+    ['ModelRoute', modelRoutes],
+    ['ApiKey', apiKeys],
+  ] as const;
+  for (const [kind, objects] of kinds) {
+    const counts = new Map<ReadyStatus, number>();
+    for (const { metadata } of objects) {
+      const ready = readyOf(cluster.object(kind, metadata.namespace, metadata.name)?.status);
+      counts.set(ready, (counts.get(ready) ?? 0) + 1);
+    }
+    for (const [ready, count] of counts) yield { kind, ready, count };
+  }
+}
+
+function readyOf(status: unknown): ReadyStatus {
+  if (typeof status !== 'object' || status === null || !('conditions' in status)) return 'Unknown';
+  const { conditions } = status;
+  if (!Array.isArray(conditions)) return 'Unknown';
+  const ready: unknown = conditions.find((one: { readonly type?: unknown }) => one.type === 'Ready');
+  if (typeof ready !== 'object' || ready === null || !('status' in ready)) return 'Unknown';
+  return ready.status === 'True' || ready.status === 'False' ? ready.status : 'Unknown';
+}
+
+function listen(server: Server, host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      const address: AddressInfo | string | null = server.address();
+      const bound = typeof address === 'object' && address ? address.port : port;
+      resolve(`http://${host}:${bound}`);
+    });
+  });
+}

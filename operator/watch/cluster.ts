@@ -1,0 +1,409 @@
+// What is in the cluster now? Everything that the operator watches, kept up to date and given as one Snapshot.
+// What came in is looked at once, on arrival; who asks gets plain values.
+
+import { INSTANCE_LABEL, pointerName, SHARD_LABEL } from '../../gateway/contract/manifest.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { collectionPath, namespaces, pods, type Resource, secrets } from '../../kube/paths.ts';
+import { type Reflector, type ReflectorEvent, startReflector, type Trouble } from '../../kube/watch.ts';
+import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
+import type { Kind } from '../resources/resource.ts';
+import { createDeletions } from './deletions.ts';
+import { type GatewayPod, readGatewayPod } from './gateway-pods.ts';
+import { sameTexts } from './metadata-texts.ts';
+import { isSamePointer, type Pointer, readPointer } from './pointer.ts';
+import { type HeldObject, holdObject, isSameWish, latestForm } from './resources.ts';
+import { isRevocation } from './revocation.ts';
+import {
+  createSecretIndex,
+  readPlace,
+  readSecret,
+  SECRET_SELECTORS,
+  type SecretChange,
+  type SecretView,
+} from './secrets.ts';
+import type { NamespaceRecord, PlatformSettings, RawObject, Snapshot } from './snapshot.ts';
+
+export interface ClusterOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  random(): number;
+  /** Empty: the whole cluster. Else nothing outside of these is asked for. */
+  readonly tenantNamespaces: readonly string[];
+  readonly instance: string;
+  /** Of the gateway Pods. */
+  readonly namespace: string;
+  readonly tableNamespace: string;
+  /** Label selector. */
+  readonly gatewaySelector: string;
+  readonly platform: PlatformSettings;
+  /** Nothing is told before everything has been read once; then, once of each. */
+  onChange(change: ClusterChange): void;
+  onTrouble(trouble: ClusterTrouble): void;
+}
+
+export type ClusterChange =
+  /** The snapshot is another one. Urgent where somebody lost something. */
+  | { readonly type: 'resources'; readonly isUrgent: boolean }
+  /** The ready gateway pods are others. */
+  | { readonly type: 'pods' }
+  /** The pointer came, went, or holds something else; a heartbeat alone is not told. */
+  | { readonly type: 'pointer' }
+  /** A shard came or went. */
+  | { readonly type: 'shards' };
+
+export interface ClusterTrouble extends Trouble {
+  readonly watch: WatchName;
+  /** Where only this one is watched. */
+  readonly namespace?: string;
+}
+
+export type WatchName =
+  | Kind
+  | 'Namespace'
+  | 'Pod'
+  | 'Secret'
+  | 'CredentialSecret'
+  | 'IssuedSecret'
+  | 'Pointer'
+  | 'Shard';
+
+export interface Cluster {
+  /** Of now; the same value as before where nothing has changed. Not complete until `synced`. */
+  snapshot(): Snapshot;
+  /** After everything was read once. Rejects where it is closed before. */
+  readonly synced: Promise<void>;
+  hasSynced(): boolean;
+  /** As it was read last, with its status. */
+  object(kind: Kind, namespace: string, name: string): RawObject | undefined;
+  /**
+   * Whether the deletion of what is not there was told, or has begun. False: it is there, was never there, or was
+   * missing in a later list, which can be the fault of whoever answered it.
+   *
+   * @param id `namespace/name`.
+   */
+  wasSeenDeleted(kind: Kind | 'Secret', id: string): boolean;
+  /** By name. */
+  readyGatewayPods(): readonly GatewayPod[];
+  pointer(): Pointer | undefined;
+  /** Names of the shards of this installation. */
+  shardNames(): ReadonlySet<string>;
+  /** For metrics: how long nothing has come, at worst, on the watches of one name. */
+  watchIdle(): { readonly watch: WatchName; readonly idleMs: number }[];
+  close(): Promise<void>;
+}
+
+const PLURALS: Readonly<Record<Kind, string>> = {
+  Provider: 'providers',
+  ModelRoute: 'modelroutes',
+  ApiKey: 'apikeys',
+};
+
+/** What makes one watch; the path is built from the resource and the namespace. */
+interface Watched<T> {
+  readonly name: WatchName;
+  readonly resource: Resource;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly metadataOnly?: boolean;
+  convert(object: KubeObject): T;
+  onEvent(event: Exclude<ReflectorEvent<T>, { type: 'listed' }>): void;
+}
+
+export function openCluster(options: ClusterOptions): Cluster {
+  const { clock, tenantNamespaces } = options;
+  const reflectors: { readonly name: WatchName; readonly reflector: Reflector<unknown> }[] = [];
+  const deletions = createDeletions();
+  const objects: Readonly<Record<Kind, Map<string, HeldObject>>> = {
+    Provider: new Map(),
+    ModelRoute: new Map(),
+    ApiKey: new Map(),
+  };
+  const namespaceRecords = new Map<string, NamespaceRecord>();
+  const secretIndex = createSecretIndex();
+  const gatewayPods = new Map<string, GatewayPod>();
+  const shards = new Set<string>();
+  let pointer: Pointer | undefined;
+  let isTold = false;
+
+  const snapshotCache = createSnapshotCache(buildLists(), options.platform);
+
+  for (const kind of ['Provider', 'ModelRoute', 'ApiKey'] as const) watchObjects(kind);
+  watchNamespaces();
+  watchSecrets();
+  watchPods();
+  watchTable();
+
+  const synced = Promise.all(reflectors.map(({ reflector }) => reflector.synced)).then(() => {
+    isTold = true;
+    tell({ type: 'resources', isUrgent: false });
+    for (const type of ['pods', 'pointer', 'shards'] as const) tell({ type });
+  });
+  // Who closes early need not wait for it.
+  synced.catch(() => undefined);
+
+  return {
+    snapshot: snapshotCache.get,
+    synced,
+    hasSynced: () => reflectors.every(({ reflector }) => reflector.hasSynced()),
+    object(kind, namespace, name) {
+      const held = objects[kind].get(`${namespace}/${name}`);
+      return held === undefined ? undefined : latestForm(held);
+    },
+    wasSeenDeleted(kind, id) {
+      if (deletions.has(kind, id)) return true;
+      return kind !== 'Secret' && objects[kind].get(id)?.wish.metadata.deletionTimestamp !== undefined;
+    },
+    readyGatewayPods: () =>
+      [...gatewayPods.values()].sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))),
+    pointer: () => pointer,
+    shardNames: () => shards,
+    watchIdle() {
+      const idle = new Map<WatchName, number>();
+      for (const { name, reflector } of reflectors) {
+        idle.set(name, Math.max(idle.get(name) ?? 0, clock.now() - reflector.lastActivityMs()));
+      }
+      return [...idle].map(([watch, idleMs]) => ({ watch, idleMs }));
+    },
+    async close() {
+      isTold = false;
+      await Promise.all(reflectors.map(({ reflector }) => reflector.close()));
+    },
+  };
+
+  function tell(change: ClusterChange): void {
+    if (isTold) options.onChange(change);
+  }
+
+  function start<T>(watched: Watched<T>, namespace: string | undefined): void {
+    const { name, resource, labelSelector, fieldSelector, metadataOnly, convert, onEvent } = watched;
+    const reflector = startReflector<T>({
+      client: options.client,
+      clock,
+      random: options.random,
+      path: collectionPath(resource, namespace),
+      query: { labelSelector, fieldSelector },
+      ...(metadataOnly === undefined ? {} : { metadataOnly }),
+      convert,
+      onEvent(event) {
+        if (event.type !== 'listed') onEvent(event);
+      },
+      onTrouble: (trouble) =>
+        options.onTrouble({ watch: name, ...(namespace === undefined ? {} : { namespace }), ...trouble }),
+    });
+    reflectors.push({ name, reflector });
+  }
+
+  /** In every namespace that the operator serves. */
+  function startForTenants<T>(watched: Watched<T>): void {
+    if (tenantNamespaces.length === 0) start(watched, undefined);
+    else for (const namespace of tenantNamespaces) start(watched, namespace);
+  }
+
+  function watchObjects(kind: Kind): void {
+    const held = objects[kind];
+    startForTenants<HeldObject>({
+      name: kind,
+      resource: { group: API_GROUP, version: API_VERSION, plural: PLURALS[kind] },
+      convert: (object) => holdObject(kind, object),
+      onEvent(event) {
+        const { key, object } = event;
+        const before = held.get(key);
+        if (event.type === 'deleted') {
+          held.delete(key);
+          if (event.cause === 'seen') deletions.seen(kind, key);
+          resourcesChanged(kind, isRevocation(kind, before?.wish, undefined));
+          return;
+        }
+        held.set(key, object);
+        deletions.back(kind, key);
+        if (before !== undefined && isSameWish(before.wish, object.wish)) {
+          object.wish = before.wish;
+          return;
+        }
+        resourcesChanged(kind, isRevocation(kind, before?.wish, object.wish));
+      },
+    });
+  }
+
+  function resourcesChanged(list: ListName, isUrgent: boolean): void {
+    snapshotCache.drop(list);
+    tell({ type: 'resources', isUrgent });
+  }
+
+  function watchNamespaces(): void {
+    const watched: Watched<NamespaceRecord> = {
+      name: 'Namespace',
+      resource: namespaces,
+      metadataOnly: true,
+      convert: ({ metadata: { name, labels = {} } }) => ({ name, labels }),
+      onEvent({ type, key, object }) {
+        const before = namespaceRecords.get(key);
+        if (type === 'deleted') namespaceRecords.delete(key);
+        else if (sameTexts(before?.labels, object.labels) && before !== undefined) return;
+        else namespaceRecords.set(key, object);
+        // A label can be what a grant hung on.
+        resourcesChanged('Namespace', before !== undefined);
+      },
+    };
+    if (tenantNamespaces.length === 0) start(watched, undefined);
+    // By name, so that a right on these names is enough.
+    for (const name of tenantNamespaces) {
+      start({ ...watched, fieldSelector: `metadata.name=${name}` }, undefined);
+    }
+  }
+
+  function watchSecrets(): void {
+    const settle = (change: SecretChange): void => {
+      if (change !== 'none') resourcesChanged('Secret', change === 'withdrawn');
+    };
+    startForTenants({
+      name: 'Secret',
+      resource: secrets,
+      metadataOnly: true,
+      convert: readPlace,
+      onEvent(event) {
+        const { key, object } = event;
+        if (event.type === 'upserted') {
+          deletions.back('Secret', key);
+          settle(secretIndex.placed(key, object));
+          return;
+        }
+        // Of those that are none of our business, nobody will ask.
+        if (event.cause === 'seen' && object.view !== undefined) deletions.seen('Secret', key);
+        settle(secretIndex.displaced(key));
+      },
+    });
+    const views = [
+      ['CredentialSecret', 'credentials'],
+      ['IssuedSecret', 'issued'],
+    ] as const satisfies readonly (readonly [WatchName, SecretView])[];
+    for (const [name, view] of views) {
+      startForTenants({
+        name,
+        resource: secrets,
+        labelSelector: SECRET_SELECTORS[view],
+        convert: readSecret,
+        onEvent({ type, key, object }) {
+          settle(
+            type === 'upserted' ? secretIndex.valued(view, key, object) : secretIndex.unvalued(view, key),
+          );
+        },
+      });
+    }
+  }
+
+  function watchPods(): void {
+    start(
+      {
+        name: 'Pod',
+        resource: pods,
+        labelSelector: options.gatewaySelector,
+        convert: (object) => ({ pod: readGatewayPod(object) }),
+        onEvent({ type, key, object }) {
+          const before = gatewayPods.get(key);
+          const after = type === 'deleted' ? undefined : object.pod;
+          if (isSamePod(before, after)) return;
+          if (after === undefined) gatewayPods.delete(key);
+          else gatewayPods.set(key, after);
+          tell({ type: 'pods' });
+        },
+      },
+      options.namespace,
+    );
+  }
+
+  function watchTable(): void {
+    start<Pointer>(
+      {
+        name: 'Pointer',
+        resource: secrets,
+        fieldSelector: `metadata.name=${pointerName(options.instance)}`,
+        convert: readPointer,
+        onEvent({ type, object }) {
+          const before = pointer;
+          pointer = type === 'deleted' ? undefined : object;
+          if (before === undefined || pointer === undefined || !isSamePointer(before, pointer)) {
+            tell({ type: 'pointer' });
+          }
+        },
+      },
+      options.tableNamespace,
+    );
+    start(
+      {
+        name: 'Shard',
+        resource: secrets,
+        labelSelector: `${INSTANCE_LABEL}=${options.instance},${SHARD_LABEL}`,
+        metadataOnly: true,
+        convert: ({ metadata: { name } }) => ({ name }),
+        onEvent({ type, object: { name } }) {
+          const isKnown = shards.has(name);
+          if (isKnown === (type === 'upserted')) return;
+          if (isKnown) shards.delete(name);
+          else shards.add(name);
+          tell({ type: 'shards' });
+        },
+      },
+      options.tableNamespace,
+    );
+  }
+
+  function buildLists(): SnapshotLists {
+    const wishes = (kind: Kind) => [...objects[kind].values()].map(({ wish }) => wish);
+    return {
+      Provider: () => wishes('Provider'),
+      ModelRoute: () => wishes('ModelRoute'),
+      ApiKey: () => wishes('ApiKey'),
+      Secret: () => [...secretIndex.records.values()],
+      Namespace: () => [...namespaceRecords.values()],
+    };
+  }
+}
+
+function isSamePod(a: GatewayPod | undefined, b: GatewayPod | undefined): boolean {
+  return a?.uid === b?.uid && a?.name === b?.name && a?.ip === b?.ip && a?.port === b?.port;
+}
+
+interface SnapshotLists {
+  Provider(): readonly RawObject[];
+  ModelRoute(): readonly RawObject[];
+  ApiKey(): readonly RawObject[];
+  Secret(): Snapshot['secrets'];
+  Namespace(): Snapshot['namespaces'];
+}
+type ListName = keyof SnapshotLists;
+
+/** Of five lists of up to 50,000, only those are built anew in which something changed. */
+function createSnapshotCache(lists: SnapshotLists, platform: PlatformSettings) {
+  let snapshot: Snapshot | undefined;
+  let last: Partial<Snapshot> = {};
+  const members = {
+    Provider: 'providers',
+    ModelRoute: 'modelRoutes',
+    ApiKey: 'apiKeys',
+    Secret: 'secrets',
+    Namespace: 'namespaces',
+  } as const satisfies Record<ListName, keyof Snapshot>;
+  return {
+    get(): Snapshot {
+      snapshot ??= {
+        providers: last.providers ?? lists.Provider(),
+        modelRoutes: last.modelRoutes ?? lists.ModelRoute(),
+        apiKeys: last.apiKeys ?? lists.ApiKey(),
+        secrets: last.secrets ?? lists.Secret(),
+        namespaces: last.namespaces ?? lists.Namespace(),
+        platform,
+      };
+      last = snapshot;
+      return snapshot;
+    },
+    drop(list: ListName): void {
+      const { [members[list]]: _, ...rest } = last;
+      last = rest;
+      snapshot = undefined;
+    },
+  };
+}

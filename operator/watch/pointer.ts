@@ -1,0 +1,35 @@
+// What stands in the Secret that points at the table, as it was read last?
+
+import { POINTER_DATA } from '../../gateway/contract/manifest.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { sameTexts } from './metadata-texts.ts';
+import { readSecret } from './secrets.ts';
+
+export interface Pointer {
+  readonly uid: string;
+  /** For compare-and-swap. */
+  readonly resourceVersion: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Decoded, by `POINTER_DATA`; what it says is not checked. */
+  readonly data: Readonly<Record<string, string>>;
+}
+
+export function readPointer(object: KubeObject): Pointer {
+  const { uid = '', resourceVersion = '' } = object.metadata;
+  const { annotations, data } = readSecret(object);
+  return { uid, resourceVersion, annotations, data };
+}
+
+/** But for the heartbeat, which says nothing new. */
+export function isSamePointer(a: Pointer, b: Pointer): boolean {
+  return (
+    a.uid === b.uid &&
+    sameTexts(a.annotations, b.annotations) &&
+    sameTexts(withoutHeartbeat(a.data), withoutHeartbeat(b.data))
+  );
+}
+
+function withoutHeartbeat(data: Pointer['data']): Pointer['data'] {
+  const { [POINTER_DATA.heartbeat]: _, ...rest } = data;
+  return rest;
+}

@@ -1,0 +1,48 @@
+// Does a change take something away from somebody? Then it is not to wait for the next quiet moment.
+
+import { isDeepStrictEqual } from 'node:util';
+import { isRecord } from '../../kube/object.ts';
+import type { Kind } from '../resources/resource.ts';
+import type { RawObject } from './snapshot.ts';
+
+/** In doubt yes: it costs a publish that is some hundred milliseconds early. */
+export function isRevocation(
+  kind: Kind,
+  before: RawObject | undefined,
+  after: RawObject | undefined,
+): boolean {
+  if (before === undefined) return false;
+  if (after === undefined || after.metadata.deletionTimestamp !== undefined) return true;
+  const [old, now] = [specOf(before), specOf(after)];
+  if (kind !== 'ApiKey') return !isDeepStrictEqual(old.allowedNamespaces, now.allowedNamespaces);
+  return (
+    (now.disabled === true && old.disabled !== true) ||
+    endsEarlier(old.expiresAt, now.expiresAt) ||
+    !isDeepStrictEqual(old.models, now.models) ||
+    losesImport(old.imports, now.imports)
+  );
+}
+
+function specOf({ spec }: RawObject): Readonly<Record<string, unknown>> {
+  return isRecord(spec) ? spec : {};
+}
+
+function endsEarlier(before: unknown, after: unknown): boolean {
+  return timeOf(after) < timeOf(before);
+}
+
+/** Without an end, or with one that cannot be read: never. */
+function timeOf(value: unknown): number {
+  const time = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
+}
+
+function losesImport(before: unknown, after: unknown): boolean {
+  const ends = endsByDigest(after);
+  return [...endsByDigest(before)].some(([digest, end]) => (ends.get(digest) ?? -1) < end);
+}
+
+function endsByDigest(imports: unknown): Map<unknown, number> {
+  const list: readonly unknown[] = Array.isArray(imports) ? imports : [];
+  return new Map(list.flatMap((item) => (isRecord(item) ? [[item.sha256, timeOf(item.notAfter)]] : [])));
+}

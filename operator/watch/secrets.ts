@@ -1,0 +1,151 @@
+// Which Secrets are there, and which of them may be looked into? Three views of the same Secrets come
+// together here, so that the values of all that are not meant for us never stand in memory.
+//
+//   places       metadata of every Secret: what exists, and by its labels, which values belong to us
+//   credentials  whole Secrets that are lent to Providers
+//   issued       whole Secrets with keys that were made here
+//
+// Each view is a watch of its own, and they run apart for moments: a Secret whose label is taken off leaves one
+// view before or after it is seen elsewhere. So only `places` decides whether a Secret exists; the other two
+// bring values. While a value that belongs to us has not come, what was known last stays.
+
+import type { KubeObject } from '../../kube/object.ts';
+import { CREDENTIAL_LABEL } from '../compile/checks/secret-use.ts';
+import { ISSUED_SECRET_LABEL } from '../resources/issued-secret.ts';
+import { sameTexts, withoutLastApplied } from './metadata-texts.ts';
+import type { SecretRecord } from './snapshot.ts';
+
+/** Whole Secrets are watched with these selectors; they exclude each other. */
+export const SECRET_SELECTORS = {
+  credentials: `${CREDENTIAL_LABEL}=true`,
+  issued: `${ISSUED_SECRET_LABEL},${CREDENTIAL_LABEL}!=true`,
+} as const;
+
+export type SecretView = keyof typeof SECRET_SELECTORS;
+
+/** What the metadata of a Secret say. */
+export interface SecretPlace {
+  readonly namespace: string;
+  readonly name: string;
+  /** The view in which its values come; undefined: they are none of our business. */
+  readonly view: SecretView | undefined;
+}
+
+export type SecretChange = 'none' | 'changed' | 'withdrawn';
+
+export interface SecretIndex {
+  /** Identities last while the contents do. */
+  readonly records: ReadonlyMap<string, SecretRecord>;
+  placed(key: string, place: SecretPlace): SecretChange;
+  /** The Secret is gone. */
+  displaced(key: string): SecretChange;
+  valued(view: SecretView, key: string, record: SecretRecord): SecretChange;
+  /** The Secret has left the view; whether it is gone, `displaced` says. */
+  unvalued(view: SecretView, key: string): SecretChange;
+}
+
+export function readPlace({ metadata }: KubeObject): SecretPlace {
+  const { name, namespace = '', labels = {} } = metadata;
+  const view =
+    labels[CREDENTIAL_LABEL] === 'true'
+      ? 'credentials'
+      : Object.hasOwn(labels, ISSUED_SECRET_LABEL)
+        ? 'issued'
+        : undefined;
+  return { namespace, name, view };
+}
+
+/** Bytes that are no UTF-8 become U+FFFD, which no check lets pass: such a value is told as invalid, not cut. */
+export function readSecret({ metadata, type, data }: KubeObject): SecretRecord {
+  const { name, namespace = '', labels = {}, annotations = {} } = metadata;
+  return {
+    namespace,
+    name,
+    labels,
+    annotations: withoutLastApplied(annotations),
+    type: typeof type === 'string' ? type : 'Opaque',
+    data: decodeData(data),
+  };
+}
+
+export function createSecretIndex(): SecretIndex {
+  const places = new Map<string, SecretPlace>();
+  const values: Readonly<Record<SecretView, Map<string, SecretRecord>>> = {
+    credentials: new Map(),
+    issued: new Map(),
+  };
+  const records = new Map<string, SecretRecord>();
+
+  function findRecord(key: string): SecretRecord | undefined {
+    const place = places.get(key);
+    const known = records.get(key);
+    if (place === undefined) return undefined;
+    const { namespace, name, view } = place;
+    if (view === undefined) return known !== undefined && isBare(known) ? known : bareRecord(namespace, name);
+    const other = view === 'credentials' ? 'issued' : 'credentials';
+    return values[view].get(key) ?? values[other].get(key) ?? known;
+  }
+
+  function settle(key: string): SecretChange {
+    const before = records.get(key);
+    const after = findRecord(key);
+    if (before === after) return 'none';
+    if (after === undefined) records.delete(key);
+    else records.set(key, after);
+    return before === undefined || isBare(before) ? 'changed' : 'withdrawn';
+  }
+
+  return {
+    records,
+    placed(key, place) {
+      places.set(key, place);
+      return settle(key);
+    },
+    displaced(key) {
+      places.delete(key);
+      return settle(key);
+    },
+    valued(view, key, record) {
+      const known = values[view].get(key);
+      if (known === undefined || !isSameSecret(known, record)) values[view].set(key, record);
+      return settle(key);
+    },
+    unvalued(view, key) {
+      values[view].delete(key);
+      return settle(key);
+    },
+  };
+}
+
+const nothing: Readonly<Record<string, string>> = Object.freeze({});
+
+/**
+ * A Secret that we have no business with: that it is there is all there is to say, and enough for a check to
+ * tell what is missing. Its labels are not ours, and its annotations can hold its values.
+ */
+function bareRecord(namespace: string, name: string): SecretRecord {
+  return { namespace, name, labels: nothing, annotations: nothing, type: 'Opaque', data: nothing };
+}
+
+function isBare({ data }: SecretRecord): boolean {
+  return data === nothing;
+}
+
+function isSameSecret(a: SecretRecord, b: SecretRecord): boolean {
+  return (
+    a.type === b.type &&
+    sameTexts(a.data, b.data) &&
+    sameTexts(a.labels, b.labels) &&
+    sameTexts(a.annotations, b.annotations)
+  );
+}
+
+function decodeData(data: unknown): Readonly<Record<string, string>> {
+  if (typeof data !== 'object' || data === null) return {};
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]: [string, unknown]) => [
+      name,
+      typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : '',
+    ]),
+  );
+}

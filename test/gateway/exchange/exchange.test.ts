@@ -1,0 +1,377 @@
+// What does the operator hear from a pod, and when? As soon as there is something new, and only whoever has the token.
+
+import { once } from 'node:events';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  EXCHANGE_PATH,
+  type ExchangeResponse,
+  exchangeResponseSchema,
+  JOURNAL_CURSOR_HEADER,
+  JOURNAL_PATH,
+} from '../../../gateway/contract/exchange.ts';
+import { PodState } from '../../../gateway/exchange/pod-state.ts';
+import { buildExchangeServer, type ExchangeServer } from '../../../gateway/exchange/server.ts';
+import type { JournalPage, ReadableJournal } from '../../../gateway/meter/journal.ts';
+import { Health } from '../../../gateway/route/health.ts';
+import { TableStatus } from '../../../gateway/table/status.ts';
+import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
+import { type RawRequest, rawCall } from '../../support/raw-client.ts';
+import { candidatesOf } from '../route/candidates.ts';
+
+const token = 't'.repeat(43);
+const [candidate] = candidatesOf([{ provider: 'platform/p', keys: { main: 'A' } }]);
+if (!candidate) throw new Error('one candidate was expected');
+
+interface Rig {
+  readonly exchange: ExchangeServer;
+  readonly port: number;
+  readonly clock: FakeClock;
+  readonly status: TableStatus;
+  readonly health: Health;
+  readonly readyPods: number[];
+  readonly pages: Map<string | undefined, JournalPage>;
+  readonly asked: (string | undefined)[];
+  token: string | undefined;
+  written(): void;
+}
+
+const rigs: Rig[] = [];
+
+afterEach(() => {
+  for (const { exchange } of rigs.splice(0)) {
+    exchange.server.closeAllConnections();
+    exchange.server.close();
+  }
+});
+
+async function startRig(): Promise<Rig> {
+  const fake = makeFakeClock(10_000);
+  const clock = { ...fake, wallMs: () => 1_800_000_000_000 + fake.now() };
+  const status = new TableStatus(clock.wallMs);
+  const health = new Health();
+  const readyPods: number[] = [];
+  const pages = new Map<string | undefined, JournalPage>();
+  const asked: (string | undefined)[] = [];
+  const listeners = new Set<() => void>();
+  const journal: ReadableJournal = {
+    append: () => {},
+    flush: async () => {},
+    close: async () => {},
+    async read(after) {
+      asked.push(after);
+      return pages.get(after);
+    },
+    onWritten(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  const exchange = buildExchangeServer({
+    clock,
+    state: new PodState({ clock, table: status, health }),
+    journal,
+    token: () => rig.token,
+    onReadyPods: (count) => readyPods.push(count),
+  });
+  exchange.server.listen(0, '127.0.0.1');
+  await once(exchange.server, 'listening');
+  const address = exchange.server.address();
+  if (address === null || typeof address === 'string') throw new Error('no TCP port');
+  const rig: Rig = {
+    exchange,
+    port: address.port,
+    clock: fake,
+    status,
+    health,
+    readyPods,
+    pages,
+    asked,
+    token,
+    written: () => {
+      for (const listener of listeners) listener();
+    },
+  };
+  rigs.push(rig);
+  return rig;
+}
+
+const bearer = (value = token) => ({ authorization: `Bearer ${value}` });
+
+async function poll(rig: Rig, body: Record<string, unknown> = {}): Promise<ExchangeResponse> {
+  const { status, json } = await rawCall(
+    { port: rig.port },
+    { path: EXCHANGE_PATH, method: 'POST', headers: bearer(), body: { waitMs: 0, readyPods: 1, ...body } },
+  );
+  expect(status).toBe(200);
+  return exchangeResponseSchema.parse(json);
+}
+
+/** A poll that waits; settled with what it was told. */
+async function waitingPoll(rig: Rig, seen: string, waitMs = 30_000) {
+  const before = rig.readyPods.length;
+  const answer = poll(rig, { seen, waitMs });
+  let isAnswered = false;
+  void answer.then(() => {
+    isAnswered = true;
+  });
+  // It waits from the moment it is heard.
+  await expect.poll(() => rig.readyPods.length).toBe(before + 1);
+  return { answer, isAnswered: () => isAnswered };
+}
+
+const take = (rig: Rig, generation: number): void =>
+  rig.status.taken({ version: { epoch: 1, generation }, source: 'api', loadMs: 1 });
+
+describe('a poll', () => {
+  test('that has seen nothing is answered at once, with all there is', async () => {
+    const rig = await startRig();
+    expect(await poll(rig, { waitMs: 30_000, readyPods: 12 })).toEqual({
+      state: expect.any(String),
+      formats: { min: 1, max: 1 },
+      health: [],
+    });
+    expect(rig.readyPods).toEqual([12]);
+    take(rig, 7);
+    expect((await poll(rig)).table).toEqual({
+      epoch: 1,
+      generation: 7,
+      source: 'api',
+      sinceMs: 1_800_000_010_000,
+    });
+  });
+
+  test('waits, and is answered by the very event of a table that is taken', async () => {
+    const rig = await startRig();
+    const { state } = await poll(rig);
+    const { answer, isAnswered } = await waitingPoll(rig, state);
+    expect(isAnswered()).toBe(false);
+    take(rig, 8);
+    expect((await answer).table?.generation).toBe(8);
+  });
+
+  test('is answered by a table that is refused, with its number and the reason', async () => {
+    const rig = await startRig();
+    take(rig, 1);
+    const { state } = await poll(rig);
+    const { answer } = await waitingPoll(rig, state);
+    rig.status.refused('the shard x is not there', {
+      failure: 'incomplete',
+      version: { epoch: 1, generation: 2 },
+    });
+    expect(await answer).toMatchObject({
+      table: { generation: 1 },
+      rejected: { epoch: 1, generation: 2, reason: 'the shard x is not there' },
+    });
+    take(rig, 2);
+    expect((await poll(rig)).rejected).toBeUndefined();
+  });
+
+  test('is answered when the wait is over, with what it has seen', async () => {
+    const rig = await startRig();
+    const { state } = await poll(rig);
+    const { answer, isAnswered } = await waitingPoll(rig, state, 5_000);
+    rig.clock.advance(4_999);
+    expect(isAnswered()).toBe(false);
+    rig.clock.advance(1);
+    expect((await answer).state).toBe(state);
+    expect(rig.clock.pending()).toEqual([]);
+  });
+
+  test('is answered at once where what it has seen is another state', async () => {
+    const rig = await startRig();
+    const { state } = await poll(rig);
+    take(rig, 1);
+    expect((await poll(rig, { seen: state, waitMs: 30_000 })).state).not.toBe(state);
+  });
+
+  test('may be one of several: each gets the same answer', async () => {
+    const rig = await startRig();
+    const { state } = await poll(rig);
+    const polls = [await waitingPoll(rig, state), await waitingPoll(rig, state)];
+    take(rig, 3);
+    const answers = await Promise.all(polls.map(({ answer }) => answer));
+    expect(answers[0]).toEqual(answers[1]);
+    expect(rig.clock.pending()).toEqual([]);
+  });
+
+  test('whose caller goes away leaves nothing behind', async () => {
+    const rig = await startRig();
+    const { state } = await poll(rig);
+    const calling = rawCall(
+      { port: rig.port },
+      {
+        path: EXCHANGE_PATH,
+        method: 'POST',
+        headers: bearer(),
+        body: { seen: state, waitMs: 30_000, readyPods: 1 },
+      },
+    ).catch(() => undefined);
+    await expect.poll(() => rig.clock.pending().length).toBe(2);
+    rig.exchange.server.closeAllConnections();
+    await calling;
+    await expect.poll(() => rig.clock.pending()).toEqual([]);
+  });
+
+  test('has the same state for the same facts, also in a pod that was started again', async () => {
+    const [one, two] = [await startRig(), await startRig()];
+    for (const rig of [one, two]) take(rig, 4);
+    expect((await poll(one)).state).toBe((await poll(two)).state);
+  });
+});
+
+describe('health', () => {
+  test('is told within a second of a change, and at most once a second', async () => {
+    const rig = await startRig();
+    const { state } = await poll(rig);
+    const { answer, isAnswered } = await waitingPoll(rig, state);
+    rig.health.onEnd(candidate, { type: 'success' }, rig.clock.now());
+    expect(isAnswered()).toBe(false);
+    rig.clock.advance(1_000);
+    const working = await answer;
+    expect(rig.clock.pending()).toEqual([]);
+    expect(working.health).toEqual([{ provider: 'platform/p', key: 'main', state: 'working' }]);
+    rig.health.onEnd(candidate, { type: 'key-rest', forMs: 20_000, reason: 'rate-limit' }, rig.clock.now());
+    expect((await poll(rig, { seen: working.state })).health, 'not yet').toEqual(working.health);
+    rig.clock.advance(1_000);
+    expect((await poll(rig)).health).toEqual([
+      {
+        provider: 'platform/p',
+        key: 'main',
+        state: 'rate-limited',
+        untilMs: 1_800_000_000_000 + rig.clock.now() + 19_000,
+      },
+    ]);
+  });
+});
+
+describe('without the token', () => {
+  const paths = [
+    ['POST', EXCHANGE_PATH],
+    ['GET', JOURNAL_PATH],
+  ] as const;
+
+  test.each(paths)('%s %s is 401, whatever is sent instead', async (method, path) => {
+    const rig = await startRig();
+    const wrong = [
+      {},
+      bearer(''),
+      bearer('x'),
+      bearer(`${token}x`),
+      bearer(token.slice(1)),
+      { authorization: token },
+      { authorization: `Basic ${token}` },
+    ];
+    for (const headers of wrong) {
+      const answer = await rawCall({ port: rig.port }, { path, method, headers });
+      expect([answer.status, answer.text.includes(token)]).toEqual([401, false]);
+    }
+    expect([rig.readyPods, rig.asked]).toEqual([[], []]);
+  });
+
+  test.each(paths)('%s %s is 503 while the pod knows none', async (method, path) => {
+    const rig = await startRig();
+    rig.token = undefined;
+    const { status, text } = await rawCall(
+      { port: rig.port },
+      { path, method, headers: bearer('undefined') },
+    );
+    expect([status, text]).toEqual([503, expect.stringContaining('has not read the pointer Secret')]);
+  });
+
+  test('that is new the old one is 401', async () => {
+    const rig = await startRig();
+    rig.token = 'n'.repeat(43);
+    const call = (value: string) =>
+      rawCall({ port: rig.port }, { path: JOURNAL_PATH, method: 'GET', headers: bearer(value) });
+    expect((await call(token)).status).toBe(401);
+    expect((await call('n'.repeat(43))).status).toBe(410);
+  });
+});
+
+describe('what is asked wrongly is told', () => {
+  test.each<[string, Partial<RawRequest>, number, RegExp]>([
+    ['no JSON', { body: '{"waitMs":' }, 400, /the body is not valid JSON/],
+    ['a missing field', { body: { waitMs: 0 } }, 400, /readyPods: /],
+    ['a wait too long', { body: { waitMs: 30_001, readyPods: 1 } }, 400, /waitMs: .*30000/],
+    ['no object', { body: '[]' }, 400, /body: /],
+    ['a body too large', { body: JSON.stringify({ seen: 'x'.repeat(20_000) }) }, 413, /larger than 16384/],
+    ['another method', { method: 'GET' }, 405, /only POST/],
+    ['another path', { path: '/internal/v1/other' }, 404, /only .*exchange and .*journal/],
+    ['a journal wait that is none', { path: `${JOURNAL_PATH}?waitMs=x`, method: 'GET' }, 400, /waitMs: /],
+    ['an empty cursor', { path: `${JOURNAL_PATH}?after=`, method: 'GET' }, 400, /after: /],
+  ])('%s', async (_, options, status, words) => {
+    const rig = await startRig();
+    const answer = await rawCall(
+      { port: rig.port },
+      { path: EXCHANGE_PATH, method: 'POST', headers: bearer(), ...options },
+    );
+    expect([answer.status, answer.json]).toEqual([status, { error: expect.stringMatching(words) }]);
+  });
+});
+
+describe('the journal', () => {
+  const page = (text: string, cursor: string): JournalPage => ({ bytes: Buffer.from(text), cursor });
+  const read = (rig: Rig, query = '') =>
+    rawCall({ port: rig.port }, { path: JOURNAL_PATH + query, method: 'GET', headers: bearer() });
+
+  test('is handed out behind a cursor, with the next one', async () => {
+    const rig = await startRig();
+    rig.pages.set(undefined, page('{"a":1}\n', 'c.1'));
+    rig.pages.set('c.1', page('{"a":2}\n', 'c.2'));
+    const first = await read(rig);
+    expect([first.status, first.text, first.headers[JOURNAL_CURSOR_HEADER]]).toEqual([
+      200,
+      '{"a":1}\n',
+      'c.1',
+    ]);
+    const second = await read(rig, '?after=c.1');
+    expect([second.text, second.headers[JOURNAL_CURSOR_HEADER]]).toEqual(['{"a":2}\n', 'c.2']);
+  });
+
+  test('of another pod is 410, with a sentence', async () => {
+    const rig = await startRig();
+    const { status, text } = await read(rig, '?after=strange');
+    expect([status, text]).toEqual([410, expect.stringContaining("begin again without 'after'")]);
+  });
+
+  test('that has nothing new makes wait until it has', async () => {
+    const rig = await startRig();
+    rig.pages.set('c', page('', 'c'));
+    const reading = read(rig, '?after=c&waitMs=30000');
+    await expect.poll(() => rig.asked.length).toBe(1);
+    rig.pages.set('c', page('{"a":3}\n', 'd'));
+    rig.written();
+    expect((await reading).text).toBe('{"a":3}\n');
+    expect(rig.clock.pending()).toEqual([]);
+  });
+
+  test('that has nothing new for so long answers with nothing', async () => {
+    const rig = await startRig();
+    rig.pages.set('c', page('', 'c'));
+    const reading = read(rig, '?after=c&waitMs=700');
+    await expect.poll(() => rig.asked.length).toBe(1);
+    rig.clock.advance(700);
+    const { status, text, headers } = await reading;
+    expect([status, text, headers[JOURNAL_CURSOR_HEADER]]).toEqual([200, '', 'c']);
+  });
+});
+
+test('a pod that is drained answers whoever waits, and lets nobody wait any more', async () => {
+  const rig = await startRig();
+  const { state } = await poll(rig);
+  const { answer } = await waitingPoll(rig, state);
+  rig.pages.set(undefined, { bytes: Buffer.alloc(0), cursor: 'c' });
+  rig.exchange.drain();
+  expect((await answer).state).toBe(state);
+  const again = await rawCall(
+    { port: rig.port },
+    { path: EXCHANGE_PATH, method: 'POST', headers: bearer(), body: { waitMs: 30_000, readyPods: 1 } },
+  );
+  expect(again.status).toBe(503);
+  const journal = await rawCall(
+    { port: rig.port },
+    { path: `${JOURNAL_PATH}?waitMs=30000`, method: 'GET', headers: bearer() },
+  );
+  expect(journal.status).toBe(200);
+  expect(rig.clock.pending()).toEqual([]);
+});

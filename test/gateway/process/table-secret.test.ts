@@ -1,0 +1,208 @@
+// Does the process serve from Secrets: with the API server, while it is frozen, killed and started again, and when it
+// is started itself while the API server is away?
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { EXCHANGE_PATH, exchangeResponseSchema, JOURNAL_PATH } from '../../../gateway/contract/exchange.ts';
+import { useControlPlane } from '../../cluster/control-plane.ts';
+import { rawCall } from '../../support/raw-client.ts';
+import { startWall, type Wall } from '../../support/wall.ts';
+import { keyEntry, tableOf, testKey } from '../rig.ts';
+import { exchangeToken, publish } from '../table/published.ts';
+import { makeTableNamespace, type TableNamespace } from '../table/table-namespace.ts';
+import { type Folder, type ListeningProcess, launchListening, makeFolder } from './gateway-process.ts';
+
+const plane = useControlPlane({ hasControllers: false });
+let folder: Folder;
+let wall: Wall;
+let place: TableNamespace;
+const gateways: ListeningProcess[] = [];
+
+beforeEach(async () => {
+  folder = await makeFolder();
+  wall = await startWall();
+  place = await makeTableNamespace(plane().client);
+  // As the kubelet puts it into every pod.
+  await mkdir(join(folder.path, 'account'));
+  await writeFile(join(folder.path, 'account', 'token'), plane().adminToken);
+  await writeFile(join(folder.path, 'account', 'ca.crt'), await readFile(plane().caFile));
+});
+
+afterEach(async () => {
+  for (const { process } of gateways.splice(0)) await process.stop();
+  await wall.close();
+  await folder.remove();
+});
+
+async function launch(): Promise<ListeningProcess> {
+  const { hostname, port } = new URL(plane().url);
+  const gateway = await launchListening(folder, {
+    PENSTOCK_TABLE_FILE: undefined,
+    PENSTOCK_TABLE_SECRET: `${place.pointer.namespace}/${place.pointer.name}`,
+    PENSTOCK_TABLE_COPY_DIR: join(folder.path, 'copy'),
+    PENSTOCK_SERVICE_ACCOUNT_DIR: join(folder.path, 'account'),
+    PENSTOCK_INTERNAL_PORT: '0',
+    KUBERNETES_SERVICE_HOST: hostname,
+    KUBERNETES_SERVICE_PORT: port,
+  });
+  gateways.push(gateway);
+  return gateway;
+}
+
+const publishNumber = (generation: number, keys = [testKey]) =>
+  publish(
+    {
+      ...tableOf([{ baseUrl: wall.baseUrl, keys: { main: 'sk-upstream' } }]),
+      keys: keys.map((key, index) => keyEntry(key, `team/key-${index}`)),
+    },
+    { generation },
+  );
+
+async function ask({ url }: ListeningProcess, key = testKey): Promise<number> {
+  const { status } = await rawCall(
+    { port: Number(new URL(url).port) },
+    {
+      path: '/v1/chat/completions',
+      headers: { authorization: `Bearer ${key}` },
+      body: { model: 'm', messages: [{ role: 'user', content: 'three plain words' }] },
+    },
+  );
+  return status;
+}
+
+/** Asks without a pause until it is stopped; gives how often it was answered with what. */
+function askOn(gateway: ListeningProcess): { stop(): Promise<Readonly<Record<string, number>>> } {
+  const counts: Record<string, number> = {};
+  let isOver = false;
+  const asking = (async () => {
+    while (!isOver) {
+      const status = await ask(gateway).catch((error: unknown) => String(error));
+      counts[status] = (counts[status] ?? 0) + 1;
+    }
+  })();
+  return {
+    async stop() {
+      isOver = true;
+      await asking;
+      return counts;
+    },
+  };
+}
+
+const exchange = async ({ internalUrl }: ListeningProcess, token = exchangeToken) =>
+  rawCall(
+    { port: Number(new URL(internalUrl ?? '').port) },
+    {
+      path: EXCHANGE_PATH,
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: { waitMs: 0, readyPods: 3 },
+    },
+  );
+
+async function metric({ metricsUrl }: ListeningProcess, name: string): Promise<number> {
+  const { text } = await rawCall({ port: Number(new URL(metricsUrl).port) }, { path: '/metrics' });
+  return Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.split(' ')[1],
+  );
+}
+
+test('a table in Secrets is served, the exchange tells of it, and the journal of what was served', async () => {
+  await place.put(publishNumber(7));
+  const gateway = await launch();
+  await gateway.process.line(/"routing table in use","generation":7,"source":"api"/);
+  await gateway.process.answering(`${gateway.metricsUrl}/readyz`);
+  expect(await ask(gateway)).toBe(200);
+
+  const { status, json } = await exchange(gateway);
+  expect(status).toBe(200);
+  expect(exchangeResponseSchema.parse(json)).toMatchObject({
+    table: { epoch: 1, generation: 7, source: 'api' },
+    formats: { min: 1, max: 1 },
+    health: [{ provider: 'platform/p0', key: 'main', state: 'working' }],
+  });
+  expect((await exchange(gateway, 'x'.repeat(43))).status).toBe(401);
+  expect(await metric(gateway, 'penstock_ready_gateways')).toBe(3);
+  expect(await metric(gateway, 'penstock_table_source{source="api"}')).toBe(1);
+  expect(await metric(gateway, 'penstock_config_age_seconds')).toBeGreaterThan(0);
+
+  const journal = await rawCall(
+    { port: Number(new URL(gateway.internalUrl ?? '').port) },
+    { path: `${JOURNAL_PATH}?waitMs=1000`, headers: { authorization: `Bearer ${exchangeToken}` } },
+  );
+  expect(journal.text).toContain('"tableGeneration":7');
+  expect(await gateway.process.stop()).toEqual({ code: 0, signal: null });
+  expect(gateway.process.stdout()).not.toMatch(/sk-upstream|eeeeeeee/);
+});
+
+describe('no request fails', () => {
+  test('while the API server is frozen, killed and started again, and changes arrive afterwards', async () => {
+    await place.put(publishNumber(1));
+    const gateway = await launch();
+    await gateway.process.line(/"routing table in use","generation":1/);
+    const asking = askOn(gateway);
+
+    plane().freeze();
+    // Longer than it takes to notice a connection that only seems to live would be a test of minutes.
+    await expect.poll(() => wall.calls.length, { timeout: 10_000 }).toBeGreaterThan(100);
+    plane().thaw();
+    await place.put(publishNumber(2));
+    await gateway.process.line(/"routing table in use","generation":2/);
+
+    await plane().kill();
+    await gateway.process.line(/the pointer cannot be watched/);
+    await gateway.process.answering(`${gateway.metricsUrl}/readyz`);
+    const soFar = wall.calls.length;
+    await expect.poll(() => wall.calls.length, { timeout: 10_000 }).toBeGreaterThan(soFar + 50);
+    await plane().restart();
+    await place.put(publishNumber(3));
+    await gateway.process.line(/"routing table in use","generation":3/);
+
+    const counts = await asking.stop();
+    expect(Object.keys(counts)).toEqual(['200']);
+  }, 60_000);
+});
+
+test('started while the API server is away, it serves from its copy within 3 s, and goes on from there', async () => {
+  await place.put(publishNumber(1));
+  const first = await launch();
+  await first.process.line(/"routing table in use"/);
+  expect(await first.process.stop()).toEqual({ code: 0, signal: null });
+
+  await plane().kill();
+  const from = performance.now();
+  const second = await launch();
+  await second.process.line(/"routing table in use","generation":1,"source":"copy"/);
+  expect(await ask(second)).toBe(200);
+  expect(performance.now() - from).toBeLessThan(3_000);
+  // The copy holds no token: whoever asks is told that it is not known, not that it is wrong.
+  expect((await exchange(second)).status).toBe(503);
+  expect(await metric(second, 'penstock_table_source{source="copy"}')).toBe(1);
+
+  await plane().restart();
+  await place.put(publishNumber(2));
+  await second.process.line(/"routing table in use","generation":2,"source":"api"/);
+  expect((await exchange(second)).status).toBe(200);
+}, 60_000);
+
+test('started while the API server is frozen, it serves from its copy within 3 s', async () => {
+  await place.put(publishNumber(1));
+  const first = await launch();
+  await first.process.line(/"routing table in use"/);
+  await first.process.stop();
+  plane().freeze();
+  try {
+    const second = await launch();
+    const from = performance.now();
+    await second.process.line(/"routing table in use","generation":1,"source":"copy"/);
+    expect(await ask(second)).toBe(200);
+    expect(performance.now() - from).toBeLessThan(3_000);
+    expect(await second.process.stop()).toEqual({ code: 0, signal: null });
+  } finally {
+    plane().thaw();
+  }
+});

@@ -1,0 +1,62 @@
+// Is the operator alive, and has it read the cluster?
+
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { Gauge, Registry } from 'prom-client';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { buildHealthServer } from '../../operator/health.ts';
+
+const state = { isSynced: false, longestRunMs: 0 };
+let server: Server;
+let url: string;
+
+beforeEach(async () => {
+  Object.assign(state, { isSynced: false, longestRunMs: 0 });
+  const registry = new Registry();
+  new Gauge({ name: 'depth', help: 'Of the sea.', registers: [registry] }).set(7);
+  server = buildHealthServer({
+    registry,
+    isSynced: () => state.isSynced,
+    longestRunMs: () => state.longestRunMs,
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+});
+
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+async function get(path: string): Promise<[number, string]> {
+  const response = await fetch(`${url}${path}`);
+  return [response.status, await response.text()];
+}
+
+test('it is ready as soon as the cluster has been read', async () => {
+  expect(await get('/readyz')).toEqual([503, 'the cluster has not been read yet\n']);
+  state.isSynced = true;
+  expect(await get('/readyz?verbose')).toEqual([200, 'ok\n']);
+});
+
+test('it is healthy before it is ready', async () => {
+  expect(await get('/healthz')).toEqual([200, 'ok\n']);
+});
+
+test('a worker may take five minutes; one that takes longer is stuck', async () => {
+  state.longestRunMs = 300_000;
+  expect(await get('/healthz')).toEqual([200, 'ok\n']);
+  state.longestRunMs = 301_000;
+  expect(await get('/healthz')).toEqual([500, 'a worker has been stuck for 301 s\n']);
+});
+
+test('metrics are in the text format of Prometheus', async () => {
+  expect(await get('/metrics')).toEqual([200, expect.stringContaining('\ndepth 7\n')]);
+});
+
+test('any other path is told what there is', async () => {
+  expect(await get('/')).toEqual([404, expect.stringContaining('/healthz')]);
+});

@@ -1,0 +1,129 @@
+// What does the operator export, and does the page about it say the same?
+
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { createQueue } from '../../operator/loop.ts';
+import { createMetrics, type OperatorMetrics, type OperatorReadings } from '../../operator/metrics.ts';
+import { makeClock, settle } from './clock.ts';
+
+const readings: OperatorReadings = {
+  isLeader: () => true,
+  tableGeneration: () => 481,
+  objects: () => [
+    { kind: 'ApiKey', ready: 'True', count: 4 },
+    { kind: 'ApiKey', ready: 'False', count: 1 },
+  ],
+  podLags: () => [0, 0, 1, 7, 11, undefined],
+  heldAbsences: () => [{ kind: 'ApiKey', count: 30 }],
+  watchIdle: () => [{ watch: 'ApiKey', idleMs: 1_500 }],
+};
+
+/** Every metric that there is, with at least one series. */
+async function useAll(metrics: OperatorMetrics): Promise<void> {
+  const clock = makeClock();
+  const queue = createQueue({
+    name: 'publish',
+    workers: 1,
+    clock,
+    random: () => 0,
+    run: () => Promise.reject(new Error('no')),
+    onError() {},
+    metrics: metrics.queues,
+  });
+  queue.add('table');
+  await settle();
+  await queue.close();
+  metrics.calls.waited('GET', 'api', 20);
+  metrics.calls.ended('GET', 'api', '2xx', 20);
+  metrics.onPublished({ durationMs: 120, shardsWritten: 3, bytesWritten: 9_000 });
+  metrics.onPublishFailed('conflict');
+  metrics.onTableRejected();
+  metrics.onWatchRestart('ApiKey', 'Expired');
+}
+
+async function textOf(metrics: OperatorMetrics): Promise<string> {
+  return await metrics.registry.metrics();
+}
+
+async function usedMetrics(): Promise<OperatorMetrics> {
+  const metrics = createMetrics(readings);
+  await useAll(metrics);
+  return metrics;
+}
+
+test.each([
+  'leader_election_master_status{name="operator"} 1',
+  'penstock_operator_table_generation 481',
+  'penstock_operator_objects{kind="ApiKey",ready="True"} 4',
+  'penstock_operator_objects{kind="ApiKey",ready="False"} 1',
+  'penstock_operator_gateway_pods{lag="0"} 2',
+  'penstock_operator_gateway_pods{lag="1"} 1',
+  'penstock_operator_gateway_pods{lag="2-10"} 1',
+  'penstock_operator_gateway_pods{lag="more"} 1',
+  'penstock_operator_gateway_pods{lag="unknown"} 1',
+  'penstock_operator_held_absences{kind="ApiKey"} 30',
+  'penstock_operator_watch_idle_seconds{watch="ApiKey"} 1.5',
+  'penstock_operator_publish_duration_seconds_sum 0.12',
+  'penstock_operator_publish_failures_total{reason="conflict"} 1',
+  'penstock_operator_shards_written_total 3',
+  'penstock_operator_shard_bytes_written_total 9000',
+  'penstock_operator_tables_rejected_total 1',
+  'penstock_operator_watch_restarts_total{watch="ApiKey",reason="Expired"} 1',
+  'workqueue_adds_total{name="publish"} 1',
+  'workqueue_retries_total{name="publish"} 1',
+  'workqueue_depth{name="publish"} 0',
+  'controller_runtime_reconcile_total{controller="publish",result="error"} 1',
+  'controller_runtime_reconcile_errors_total{controller="publish"} 1',
+  'controller_runtime_max_concurrent_reconciles{controller="publish"} 1',
+  'rest_client_requests_total{code="2xx",method="GET",host="api"} 1',
+  'rest_client_request_duration_seconds_sum{verb="GET",host="api"} 0.02',
+  'rest_client_rate_limiter_duration_seconds_sum{verb="GET",host="api"} 0.02',
+])('%s', async (line) => {
+  expect((await textOf(await usedMetrics())).split('\n')).toContain(line);
+});
+
+test('what is gone leaves the figures', async () => {
+  let objects: { kind: 'ApiKey'; ready: 'False'; count: number }[] = [
+    { kind: 'ApiKey', ready: 'False', count: 1 },
+  ];
+  const metrics = createMetrics({ ...readings, objects: () => objects });
+  expect(await textOf(metrics)).toContain('penstock_operator_objects{');
+  objects = [];
+  expect(await textOf(metrics)).not.toContain('penstock_operator_objects{');
+});
+
+describe('docs/metrics.md', () => {
+  interface Row {
+    readonly name: string;
+    readonly type: string;
+    readonly labels: readonly string[];
+  }
+  const byName = (a: Row, b: Row): number => a.name.localeCompare(b.name);
+
+  async function documented(): Promise<Row[]> {
+    const page = await readFile(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
+    const section = page.split('\n## Operator\n')[1]?.split('\n## ')[0] ?? '';
+    return [...section.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \| [A-Z][^|]{20,} \|$/gm)].map(
+      ([, name = '', type = '', labels = '']) => ({
+        name,
+        type,
+        labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label).toSorted(),
+      }),
+    );
+  }
+
+  /** From the text format: a histogram's labels are those of its count. */
+  async function exported(): Promise<Row[]> {
+    const text = await textOf(await usedMetrics());
+    return [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => {
+      const series = new RegExp(`^${name}(?:_count)?(?:\\{(.*)\\})? `, 'm').exec(text)?.[1] ?? '';
+      const labels = [...series.matchAll(/(\w+)="/g)].map(([, label = '']) => label).toSorted();
+      return { name, type, labels };
+    });
+  }
+
+  test('has a row for every metric of the operator, with its type and labels, and no other', async () => {
+    const ours = (await exported()).filter(({ name }) => !/^(process|nodejs)_/.test(name));
+    expect((await documented()).toSorted(byName)).toEqual(ours.toSorted(byName));
+  });
+});

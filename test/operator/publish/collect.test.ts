@@ -1,0 +1,48 @@
+// Which shards are deleted? Those that no table of late names, ten minutes after this leader saw them unused.
+
+import { expect, test } from 'vitest';
+import { createCollector, decideCollection } from '../../../operator/publish/collect.ts';
+import { makeFakeClock } from '../../support/fake-clock.ts';
+
+const MINUTES = 60_000;
+
+test('what is in use stays, and so does what was in use, or was seen first, within ten minutes', () => {
+  const lastUsed = new Map([
+    ['left', 0],
+    ['left-lately', 1],
+  ]);
+  const listed = ['in-use', 'left', 'left-lately', 'never-seen'];
+  const decision = decideCollection(listed, new Set(['in-use']), lastUsed, 10 * MINUTES);
+  expect(decision.collect).toEqual(['left']);
+  expect(Object.fromEntries(decision.lastUsedMs)).toEqual({
+    'in-use': 10 * MINUTES,
+    'left-lately': 1,
+    'never-seen': 10 * MINUTES,
+  });
+});
+
+test('the ten minutes are those of this leader, and begin anew with each use', async () => {
+  const clock = makeFakeClock();
+  let inUse: string[] = [];
+  const dropped: string[] = [];
+  const collector = createCollector({
+    clock,
+    listShards: async () => ['shard'].filter((name) => !dropped.includes(name)),
+    shardsInUse: () => new Set(inUse),
+    async dropShards(names) {
+      dropped.push(...names);
+      return names.length;
+    },
+  });
+  expect(await collector.collect()).toBe(0);
+  clock.advance(9 * MINUTES);
+  inUse = ['shard'];
+  expect(await collector.collect()).toBe(0);
+  inUse = [];
+  clock.advance(9 * MINUTES);
+  expect(await collector.collect()).toBe(0);
+  clock.advance(MINUTES);
+  expect(await collector.collect()).toBe(1);
+  expect(await collector.collect()).toBe(0);
+  expect(dropped).toEqual(['shard']);
+});

@@ -1,0 +1,107 @@
+// What does the operator make of its environment, and what does it say where that is wrong?
+
+import { expect, test } from 'vitest';
+import { readSettings } from '../../operator/settings.ts';
+
+const smallest = {
+  PENSTOCK_NAMESPACE: 'penstock-system',
+  PENSTOCK_TABLE_NAMESPACE: 'penstock-tables',
+  PENSTOCK_GATEWAY_SELECTOR: 'app.kubernetes.io/component=gateway',
+  PENSTOCK_POD_NAME: 'penstock-operator-0',
+  PENSTOCK_BASE_URL: 'http://penstock.penstock-system.svc/v1',
+};
+
+test('what need not be said has a default', () => {
+  expect(readSettings(smallest)).toEqual({
+    instance: 'penstock',
+    namespace: 'penstock-system',
+    tableNamespace: 'penstock-tables',
+    gatewaySelector: 'app.kubernetes.io/component=gateway',
+    podName: 'penstock-operator-0',
+    platform: { servicePrefix: 'penstock', keyPrefix: 'psk_', platformNamespaces: [], egressAllow: [] },
+    tenantNamespaces: [],
+    baseUrl: 'http://penstock.penstock-system.svc/v1',
+    host: '0.0.0.0',
+    metricsPort: 9090,
+    kubeCallsPerSecond: 50,
+    kubeCallsBurst: 100,
+    kubeconfig: undefined,
+  });
+});
+
+test('everything can be said', () => {
+  const settings = readSettings({
+    ...smallest,
+    PENSTOCK_INSTANCE: 'blue',
+    PENSTOCK_SERVICE_PREFIX: 'acme',
+    PENSTOCK_KEY_PREFIX: 'acme_',
+    PENSTOCK_PLATFORM_NAMESPACES: 'platform, models,platform',
+    PENSTOCK_EGRESS_ALLOW: '[{"cidr":"10.1.0.0/16","namespaces":["team-a"]}]',
+    PENSTOCK_TENANT_NAMESPACES: 'team-a,team-b',
+    PENSTOCK_HOST: '127.0.0.1',
+    PENSTOCK_METRICS_PORT: '0',
+    PENSTOCK_KUBE_QPS: '5',
+    PENSTOCK_KUBE_BURST: '7',
+    KUBECONFIG: 'kubeconfig.yaml',
+  });
+  expect(settings).toMatchObject({
+    instance: 'blue',
+    platform: {
+      servicePrefix: 'acme',
+      keyPrefix: 'acme_',
+      platformNamespaces: ['platform', 'models'],
+      egressAllow: [{ cidr: '10.1.0.0/16', namespaces: ['team-a'] }],
+    },
+    tenantNamespaces: ['team-a', 'team-b'],
+    host: '127.0.0.1',
+    metricsPort: 0,
+    kubeCallsPerSecond: 5,
+    kubeCallsBurst: 7,
+    kubeconfig: 'kubeconfig.yaml',
+  });
+});
+
+test('an empty value counts as none', () => {
+  const settings = readSettings({ ...smallest, PENSTOCK_EGRESS_ALLOW: '', PENSTOCK_INSTANCE: '' });
+  expect(settings.platform.egressAllow).toEqual([]);
+  expect(settings.instance).toBe('penstock');
+});
+
+test('settings cannot be changed', () => {
+  expect(Object.isFrozen(readSettings(smallest))).toBe(true);
+});
+
+test.each([
+  ['PENSTOCK_INSTANCE', 'Blue', /lower-case DNS label/],
+  ['PENSTOCK_INSTANCE', 'x'.repeat(41), /at most 40/],
+  ['PENSTOCK_NAMESPACE', 'a/b', /name of a namespace/],
+  ['PENSTOCK_TABLE_NAMESPACE', undefined, /name of a namespace/],
+  ['PENSTOCK_GATEWAY_SELECTOR', undefined, /label selector/],
+  ['PENSTOCK_POD_NAME', undefined, /name of this Pod/],
+  ['PENSTOCK_SERVICE_PREFIX', 'a/b', /such as penstock/],
+  ['PENSTOCK_KEY_PREFIX', 'with space', /such as psk_/],
+  ['PENSTOCK_PLATFORM_NAMESPACES', 'good,Bad', /"Bad" is none/],
+  ['PENSTOCK_TENANT_NAMESPACES', '*', /"\*" is none/],
+  ['PENSTOCK_EGRESS_ALLOW', '{', /must be JSON/],
+  ['PENSTOCK_EGRESS_ALLOW', '{}', /must be a list/],
+  ['PENSTOCK_EGRESS_ALLOW', '[{"cidr":"10.0.0.0/8"}]', /namespaces/],
+  ['PENSTOCK_EGRESS_ALLOW', '[{"cidr":"10.0.0.0/99","namespaces":["*"]}]', /10\.0\.0\.0\/99/],
+  ['PENSTOCK_EGRESS_ALLOW', '[{"cidr":"169.254.169.254/32","namespaces":["*"]}]', /metadata/],
+  ['PENSTOCK_BASE_URL', 'penstock.example', /address of the gateways/],
+  ['PENSTOCK_BASE_URL', undefined, /address of the gateways/],
+  ['PENSTOCK_METRICS_PORT', '70000', /65535/],
+  ['PENSTOCK_METRICS_PORT', 'http', /65535/],
+  ['PENSTOCK_KUBE_QPS', '0', /above 0/],
+  ['PENSTOCK_KUBE_BURST', 'many', /whole number/],
+  ['PENSTOCK_KUBE_BURST', '0.5', /whole number from 1/],
+])('%s: %s is refused by name, with what it should be', (name, value, sentence) => {
+  const environment = { ...smallest, [name]: value };
+  expect(() => readSettings(environment)).toThrow(sentence);
+  expect(() => readSettings(environment)).toThrow(new RegExp(`^The environment does not fit: ${name}: `));
+});
+
+test('all faults are told at once', () => {
+  expect(() => readSettings({})).toThrow(
+    /PENSTOCK_NAMESPACE.*PENSTOCK_TABLE_NAMESPACE.*PENSTOCK_GATEWAY_SELECTOR.*PENSTOCK_POD_NAME.*PENSTOCK_BASE_URL/,
+  );
+});

@@ -1,0 +1,210 @@
+// Three watches tell of the same Secrets, each at its own pace. Is every Secret known for what it is, and none
+// lost on its way from one to another?
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../kube/object.ts';
+import {
+  createSecretIndex,
+  readPlace,
+  readSecret,
+  type SecretView,
+} from '../../../operator/watch/secrets.ts';
+
+const key = 'team-a/openai';
+
+interface State {
+  readonly isLent: boolean;
+  readonly isIssued: boolean;
+  readonly value: string;
+}
+
+function secretOf({ isLent, isIssued, value }: State): KubeObject {
+  const labels = {
+    ...(isLent ? { 'penstock.dev/provider-credential': 'true' } : {}),
+    ...(isIssued ? { 'penstock.dev/api-key': 'bot' } : {}),
+  };
+  const data = { key: Buffer.from(value).toString('base64') };
+  return { metadata: { namespace: 'team-a', name: 'openai', labels }, type: 'Opaque', data };
+}
+
+/** What a watch with the selector of a view would hold of it. */
+function viewOf(state: State): SecretView | undefined {
+  if (state.isLent) return 'credentials';
+  return state.isIssued ? 'issued' : undefined;
+}
+
+type Index = ReturnType<typeof createSecretIndex>;
+
+const lent: State = { isLent: true, isIssued: false, value: 'sk-1' };
+const issued: State = { isLent: false, isIssued: true, value: 'psk-1' };
+const foreign: State = { isLent: false, isIssued: false, value: 'private' };
+
+/** One thing that one of the watches has to say. */
+function place(index: Index, state: State | undefined) {
+  return state === undefined ? index.displaced(key) : index.placed(key, readPlace(secretOf(state)));
+}
+function value(index: Index, view: SecretView, state: State) {
+  return index.valued(view, key, readSecret(secretOf(state)));
+}
+
+describe('what is known of a Secret', () => {
+  test('one that is lent to Providers, all of it, decoded', () => {
+    const index = createSecretIndex();
+    expect(value(index, 'credentials', lent)).toBe('none');
+    expect(place(index, lent)).toBe('changed');
+    expect(index.records.get(key)).toEqual({
+      namespace: 'team-a',
+      name: 'openai',
+      labels: { 'penstock.dev/provider-credential': 'true' },
+      annotations: {},
+      type: 'Opaque',
+      data: { key: 'sk-1' },
+    });
+  });
+
+  test('one that is none of our business, only that it is there', () => {
+    const index = createSecretIndex();
+    const object = secretOf(foreign);
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":"cHJpdmF0ZQ=="}' };
+    index.placed(key, readPlace({ ...object, metadata: { ...object.metadata, annotations } }));
+    expect(index.records.get(key)).toEqual({
+      namespace: 'team-a',
+      name: 'openai',
+      labels: {},
+      annotations: {},
+      type: 'Opaque',
+      data: {},
+    });
+  });
+
+  test('the copy that kubectl apply leaves in an annotation is not kept', () => {
+    const object = secretOf(lent);
+    const annotations = {
+      'penstock.dev/allowed-hosts': 'api.example',
+      'kubectl.kubernetes.io/last-applied-configuration': '{"data":"c2stMQ=="}',
+    };
+    const record = readSecret({ ...object, metadata: { ...object.metadata, annotations } });
+    expect(record.annotations).toEqual({ 'penstock.dev/allowed-hosts': 'api.example' });
+  });
+
+  test('bytes that are no text become a value that no check lets pass', () => {
+    const record = readSecret({
+      ...secretOf(lent),
+      data: { key: Buffer.from([0x73, 0xff]).toString('base64') },
+    });
+    expect(record.data.key).toBe('s\ufffd');
+  });
+
+  test('a key of any name is kept as data', () => {
+    const record = readSecret({ ...secretOf(lent), data: JSON.parse('{"__proto__":"eA=="}') });
+    expect(Object.hasOwn(record.data, '__proto__')).toBe(true);
+  });
+});
+
+describe('changes', () => {
+  function settled(state: State): Index {
+    const index = createSecretIndex();
+    const view = viewOf(state);
+    if (view !== undefined) value(index, view, state);
+    place(index, state);
+    return index;
+  }
+
+  test('a new value is told as one withdrawn', () => {
+    const index = settled(lent);
+    expect(value(index, 'credentials', { ...lent, value: 'sk-2' })).toBe('withdrawn');
+  });
+
+  test('a Secret that was written again without a change is the same as before', () => {
+    const index = settled(lent);
+    const before = index.records.get(key);
+    expect(value(index, 'credentials', lent)).toBe('none');
+    expect(place(index, lent)).toBe('none');
+    expect(index.records.get(key)).toBe(before);
+  });
+
+  test('a Secret that is none of our business changes nothing, whatever is written to it', () => {
+    const index = settled(foreign);
+    const before = index.records.get(key);
+    expect(place(index, foreign)).toBe('none');
+    expect(index.records.get(key)).toBe(before);
+  });
+
+  test('a Secret that is gone is told as withdrawn, whichever watch says so first', () => {
+    const first = settled(lent);
+    expect(place(first, undefined)).toBe('withdrawn');
+    expect(first.unvalued('credentials', key)).toBe('none');
+    const second = settled(lent);
+    expect(second.unvalued('credentials', key)).toBe('none');
+    expect(place(second, undefined)).toBe('withdrawn');
+    expect(second.records.size + first.records.size).toBe(0);
+  });
+
+  test('once the label is taken off, the value is known no more', () => {
+    const index = settled(lent);
+    expect(place(index, foreign)).toBe('withdrawn');
+    expect(index.records.get(key)?.data).toEqual({});
+  });
+
+  test('until the value comes, a Secret that is newly lent stays what it was', () => {
+    const index = settled(foreign);
+    const before = index.records.get(key);
+    expect(place(index, lent)).toBe('none');
+    expect(index.records.get(key)).toBe(before);
+    expect(value(index, 'credentials', lent)).toBe('changed');
+  });
+
+  test('a Secret that goes from one kind of ours to the other keeps its value all the way', () => {
+    const both: State = { isLent: true, isIssued: true, value: 'psk-1' };
+    const index = settled(both);
+    index.unvalued('credentials', key);
+    expect(index.records.get(key)?.data).toEqual({ key: 'psk-1' });
+    place(index, issued);
+    expect(index.records.get(key)?.data).toEqual({ key: 'psk-1' });
+    value(index, 'issued', issued);
+    expect(index.records.get(key)?.labels).toEqual({ 'penstock.dev/api-key': 'bot' });
+  });
+});
+
+// A Secret lives through a history of label flips and new values; each of the three watches delivers its part of
+// that history in order, but nobody says how far one is ahead of another. A gap between two views, an event that
+// comes late and puts an old record over a new one: each would show as a missing or a wrong record here.
+test('however the three watches are ahead of each other, a Secret that is there is never missing', () => {
+  const state = fc.record({
+    isLent: fc.boolean(),
+    isIssued: fc.boolean(),
+    value: fc.constantFrom('one', 'two', 'three'),
+  });
+  const history = fc.array(state, { minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(history, fc.infiniteStream(fc.nat(2)), (states, turns) => {
+      const index = createSecretIndex();
+      const lines = [
+        states.map((state) => () => void place(index, state)),
+        deliveries(index, 'credentials', states),
+        deliveries(index, 'issued', states),
+      ];
+      let wasThere = false;
+      for (const turn of turns) {
+        if (lines.every((line) => line.length === 0)) break;
+        lines[turn]?.shift()?.();
+        const isThere = index.records.has(key);
+        expect(wasThere && !isThere).toBe(false);
+        wasThere = isThere;
+      }
+      const last = states.at(-1);
+      const data = last === undefined || viewOf(last) === undefined ? {} : { key: last.value };
+      expect(index.records.get(key)?.data).toEqual(data);
+    }),
+  );
+});
+
+function deliveries(index: Index, view: SecretView, states: readonly State[]): (() => void)[] {
+  return states.flatMap((state, at) => {
+    if (viewOf(state) === view) return [() => void value(index, view, state)];
+    const before = states[at - 1];
+    const wasIn = before !== undefined && viewOf(before) === view;
+    return wasIn ? [() => void index.unvalued(view, key)] : [];
+  });
+}
