@@ -1,0 +1,71 @@
+// How does a test ask a gateway of an installation? One plain chat completion on a connection that is kept open.
+
+import { Agent, request } from 'node:http';
+import { z } from 'zod';
+import type { GatewayProcess } from './installation.ts';
+
+export interface Said {
+  /** 0 where no answer came. */
+  readonly status: number;
+  /** Header `x-penstock-generation`. */
+  readonly generation: number | undefined;
+  /** `model` of the body: the upstream's own. */
+  readonly model: string | undefined;
+  readonly text: string;
+}
+
+const agent = new Agent({ keepAlive: true });
+const bodySchema = z.object({ model: z.string() });
+
+/** Never rejects: no answer is a result. */
+export function askGateway(
+  gateway: Pick<GatewayProcess, 'url'>,
+  key: string,
+  model: string,
+  content = 'three plain words',
+): Promise<Said> {
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content }] });
+  const nothing = { status: 0, generation: undefined, model: undefined };
+  return new Promise((resolve) => {
+    const asking = request(
+      `${gateway.url}/v1/chat/completions`,
+      {
+        agent,
+        method: 'POST',
+        timeout: 30_000,
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+        },
+      },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece: string) => {
+          text += piece;
+        });
+        response.on('error', (error) => resolve({ ...nothing, text: error.message }));
+        response.on('end', () => {
+          const generation = response.headers['x-penstock-generation'];
+          resolve({
+            status: response.statusCode ?? 0,
+            generation: generation === undefined ? undefined : Number(generation),
+            model: readModel(text),
+            text,
+          });
+        });
+      },
+    );
+    asking.on('timeout', () => asking.destroy(new Error('no answer within 30 s')));
+    asking.on('error', (error) => resolve({ ...nothing, text: error.message }));
+    asking.end(body);
+  });
+}
+
+function readModel(text: string): string | undefined {
+  try {
+    return bodySchema.safeParse(JSON.parse(text)).data?.model;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,300 @@
+// A whole Penstock on a real API server: the chart's objects applied, and operators and gateways as processes with the
+// environment that its Deployments give them, each under its own ServiceAccount and with nothing more.
+
+import { mkdir, mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll } from 'vitest';
+import { z } from 'zod';
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  startControlPlane,
+} from '../../cluster/control-plane.ts';
+import { freePort } from '../../cluster/free-port.ts';
+import { claimPodIp, createGatewayPod, type GatewayPod } from '../../cluster/gateway-pods.ts';
+import {
+  serverEnvironment,
+  serviceAccountToken,
+  writeKubeconfig,
+  writeServiceAccountFolder,
+} from '../../cluster/identities.ts';
+import { applyChart, type RenderedObject } from '../../cluster/install.ts';
+import { clusterWaitMs } from '../../cluster/shared.ts';
+import { type RunningProcess, startProcess } from '../../support/process.ts';
+
+const operatorScript = fileURLToPath(new URL('../../../operator/main.ts', import.meta.url));
+const gatewayScript = fileURLToPath(new URL('../../../gateway/main.ts', import.meta.url));
+
+export const release = 'penstock';
+export const namespace = 'penstock-system';
+export const tableNamespace = 'penstock-tables';
+
+export interface InstallationOptions {
+  /** Default 2. */
+  readonly operators?: number;
+  /** Default 3. */
+  readonly gateways?: number;
+  /** Values of the chart, beside those that tests need: loopback is open to all, `platform` is the platform. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  readonly plane?: ControlPlaneOptions;
+  /** Made before the chart, which may bind roles in them. */
+  readonly namespaces?: readonly string[];
+  /** On top of the rendered environment of every operator. */
+  readonly operatorEnv?: Readonly<Record<string, string>>;
+}
+
+export interface OperatorProcess {
+  readonly name: string;
+  readonly process: RunningProcess;
+  readonly metricsUrl: string;
+}
+
+export interface GatewayProcess {
+  readonly name: string;
+  readonly pod: GatewayPod;
+  process: RunningProcess;
+  /** Origin of the client-facing server. */
+  url: string;
+  /** Base URL for OpenAI clients. */
+  baseUrl: string;
+  metricsUrl: string;
+  /** Of the pod: table copy and journal outlive the container. */
+  readonly folder: string;
+}
+
+export interface Installation {
+  readonly plane: ControlPlane;
+  readonly rendered: readonly RenderedObject[];
+  readonly operators: readonly OperatorProcess[];
+  readonly gateways: readonly GatewayProcess[];
+  /** One more replica; settled when it runs. Its environment may be changed. */
+  startOperator(env?: Readonly<Record<string, string>>): Promise<OperatorProcess>;
+  /** One more pod; settled when its process listens. It is told ready when `/readyz` says so. */
+  startGateway(): Promise<GatewayProcess>;
+  /** The container again, in the same pod; the process before must have ended. */
+  restartGateway(gateway: GatewayProcess): Promise<void>;
+  /** `kubectl apply` of objects. @throws with what kubectl said. */
+  apply(...objects: readonly object[]): Promise<void>;
+  /** `kubectl wait --for=condition=…`. @param ref such as `modelroute/small`. */
+  awaitCondition(ref: string, condition: string, inNamespace: string, timeout?: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** One installation for all tests of a file. */
+export function useInstallation(options: InstallationOptions = {}): () => Installation {
+  let installation: Installation | undefined;
+  beforeAll(async () => {
+    installation = await startInstallation(options);
+  }, clusterWaitMs);
+  afterAll(() => installation?.stop(), 60_000);
+  return () => {
+    if (installation === undefined)
+      throw new Error('the installation is there only while tests and hooks run');
+    return installation;
+  };
+}
+
+/** Operators and gateways are up when it is settled; a gateway is ready with the first table. */
+export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
+  const parts = new AsyncDisposableStack();
+  try {
+    return await startParts(options, parts);
+  } catch (error) {
+    await parts.disposeAsync();
+    throw error;
+  }
+}
+
+/** What is started later, by a test, ends with the rest. */
+async function startParts(options: InstallationOptions, parts: AsyncDisposableStack): Promise<Installation> {
+  const plane = await startControlPlane(options.plane);
+  parts.defer(() => plane.stop());
+  for (const name of options.namespaces ?? []) await plane.mustKubectl(['create', 'namespace', name]);
+  const rendered = await applyChart(plane, {
+    release,
+    namespace,
+    values: {
+      platformNamespaces: ['platform', 'default'],
+      egress: { allow: [{ cidr: '127.0.0.0/8', namespaces: ['*'] }] },
+      ...options.values,
+    },
+  });
+  const operators: OperatorProcess[] = [];
+  const gateways: GatewayProcess[] = [];
+  const operatorSpec = deploymentOf(rendered, 'operator');
+  const gatewaySpec = deploymentOf(rendered, 'gateway');
+  let counter = 0;
+
+  const startOperator = async (env: Readonly<Record<string, string>> = {}): Promise<OperatorProcess> => {
+    const name = `${release}-operator-${counter++}`;
+    const token = await serviceAccountToken(plane, namespace, operatorSpec.serviceAccount);
+    const process = await startProcess(operatorScript, {
+      cwd: plane.folder,
+      env: {
+        ...environmentOf(operatorSpec, { 'metadata.name': name, 'status.podIP': '127.0.0.1' }),
+        PENSTOCK_HOST: '127.0.0.1',
+        PENSTOCK_METRICS_PORT: '0',
+        KUBECONFIG: await writeKubeconfig(plane, name, token),
+        ...options.operatorEnv,
+        ...env,
+      },
+    });
+    parts.defer(async () => void (await process.stop(20_000)));
+    const said = z
+      .object({ metricsUrl: z.string() })
+      .parse(JSON.parse(await process.line(/operator started/)));
+    const operator = { name, process, metricsUrl: said.metricsUrl };
+    operators.push(operator);
+    return operator;
+  };
+
+  const runGateway = async (
+    name: string,
+    ip: string,
+    port: number,
+    folder: string,
+    accountFolder: string,
+  ) => {
+    const process = await startProcess(gatewayScript, {
+      cwd: folder,
+      env: {
+        ...environmentOf(gatewaySpec, { 'metadata.name': name, 'status.podIP': ip }),
+        ...serverEnvironment(plane),
+        PENSTOCK_HOST: ip,
+        PENSTOCK_PORT: '0',
+        PENSTOCK_METRICS_PORT: '0',
+        PENSTOCK_INTERNAL_PORT: String(port),
+        PENSTOCK_TABLE_COPY_DIR: join(folder, 'table'),
+        PENSTOCK_JOURNAL_DIR: join(folder, 'journal'),
+        PENSTOCK_DRAIN_ACCEPT_MS: '0',
+        PENSTOCK_SERVICE_ACCOUNT_DIR: accountFolder,
+      },
+    });
+    parts.defer(async () => void (await process.stop()));
+    const line = await process.line(/gateway listening/);
+    const { url, metricsUrl } = z.object({ url: z.string(), metricsUrl: z.string() }).parse(JSON.parse(line));
+    return { process, url, metricsUrl, baseUrl: `${url}/v1` };
+  };
+
+  /** The readiness probe, without its period. */
+  const tellReady = (gateway: GatewayProcess): void => {
+    gateway.process.answering(`${gateway.metricsUrl}/readyz`).then(
+      () => gateway.pod.setReady(true).catch(() => {}),
+      () => {
+        // It ended before.
+      },
+    );
+  };
+
+  const startGateway = async (): Promise<GatewayProcess> => {
+    const name = `${release}-gateway-${counter++}`;
+    const folder = await mkdtemp(join(plane.folder, `${name}-`));
+    await mkdir(join(folder, 'table'));
+    const port = await freePort();
+    const ip = await claimPodIp(plane);
+    const labels = gatewaySpec.podLabels;
+    const token = await serviceAccountToken(plane, namespace, gatewaySpec.serviceAccount);
+    const accountFolder = await writeServiceAccountFolder(plane, name, { token, namespace });
+    const pod = await createGatewayPod(plane, { namespace, name, labels, internalPort: port, ip });
+    const gateway = { name, pod, folder, ...(await runGateway(name, ip, port, folder, accountFolder)) };
+    volumes.set(gateway, { port, accountFolder });
+    gateways.push(gateway);
+    tellReady(gateway);
+    return gateway;
+  };
+  const volumes = new Map<GatewayProcess, { readonly port: number; readonly accountFolder: string }>();
+
+  for (let count = 0; count < (options.operators ?? 2); count++) await startOperator();
+  for (let count = 0; count < (options.gateways ?? 3); count++) await startGateway();
+
+  return {
+    plane,
+    rendered,
+    operators,
+    gateways,
+    startOperator,
+    startGateway,
+    async restartGateway(gateway) {
+      const volume = volumes.get(gateway);
+      if (volume === undefined) throw new Error(`${gateway.name} is no gateway of this installation`);
+      const { name, pod, folder } = gateway;
+      Object.assign(gateway, await runGateway(name, pod.ip, volume.port, folder, volume.accountFolder));
+      tellReady(gateway);
+    },
+    async apply(...objects) {
+      await plane.mustKubectl(['apply', '--filename=-'], {
+        stdin: objects.map((object) => JSON.stringify(object)).join('\n---\n'),
+      });
+    },
+    async awaitCondition(ref, condition, inNamespace, timeout = '20s') {
+      await plane.mustKubectl([
+        ...[
+          'wait',
+          ref,
+          `--for=condition=${condition}`,
+          `--namespace=${inNamespace}`,
+          `--timeout=${timeout}`,
+        ],
+      ]);
+    },
+    stop: () => parts.disposeAsync(),
+  };
+}
+
+const deploymentSchema = z.object({
+  spec: z.object({
+    template: z.object({
+      metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+      spec: z.object({
+        serviceAccountName: z.string(),
+        containers: z
+          .array(
+            z.object({
+              env: z.array(
+                z.object({
+                  name: z.string(),
+                  value: z.string().optional(),
+                  valueFrom: z.object({ fieldRef: z.object({ fieldPath: z.string() }) }).optional(),
+                }),
+              ),
+            }),
+          )
+          .length(1),
+      }),
+    }),
+  }),
+});
+
+interface DeploymentFacts {
+  readonly serviceAccount: string;
+  readonly podLabels: Readonly<Record<string, string>>;
+  readonly env: z.infer<typeof deploymentSchema>['spec']['template']['spec']['containers'][number]['env'];
+}
+
+function deploymentOf(rendered: readonly RenderedObject[], component: string): DeploymentFacts {
+  const name = `${release}-${component}`;
+  const found = rendered.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name);
+  if (found === undefined) throw new Error(`the chart renders no Deployment ${name}`);
+  const { template } = deploymentSchema.parse(found).spec;
+  const [container] = template.spec.containers;
+  return {
+    serviceAccount: template.spec.serviceAccountName,
+    podLabels: template.metadata.labels,
+    env: container?.env ?? [],
+  };
+}
+
+/** As the kubelet would set it. */
+function environmentOf(
+  { env }: DeploymentFacts,
+  fields: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const known = { 'metadata.namespace': namespace, ...fields };
+  return Object.fromEntries(
+    env.map(({ name, value, valueFrom }) => [
+      name,
+      value ?? known[(valueFrom?.fieldRef.fieldPath ?? '') as keyof typeof known] ?? '',
+    ]),
+  );
+}

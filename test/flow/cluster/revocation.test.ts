@@ -1,0 +1,189 @@
+// How fast does a key stop working, and what does not stop it? Taken away by its owner: at once, however many. Gone from a
+// list, with nobody having deleted it: not at all, until a human says so.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mergePatch } from '../../../kube/patch.ts';
+import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { askGateway } from './ask.ts';
+import { describeMs, quantile } from './figures.ts';
+import { type Installation, useInstallation } from './installation.ts';
+import {
+  credentialSecret,
+  importedApiKey,
+  importedKey,
+  modelRoute,
+  namespaceOf,
+  provider,
+} from './manifests.ts';
+
+const installation = useInstallation({ operators: 2, gateways: 3, plane: { hasOwnEtcd: true } });
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+});
+afterAll(() => simulator.close());
+
+const keyCount = 100;
+const lanes = 10;
+const names = Array.from({ length: keyCount }, (_, index) => `bot-${index}`);
+
+test('a key that is disabled is refused by every gateway; 100 of them, ten at a time', async () => {
+  const { apply, gateways, plane } = installation();
+  await apply(
+    ...['platform', 'team-a', 'team-b', 'team-c'].map((name) => namespaceOf(name)),
+    credentialSecret('platform', 'sim', simulator.url, 'sk-one'),
+    provider('platform', 'sim', simulator.url, 'sim'),
+    modelRoute('platform', 'shared', ['sim'], {
+      model: 'penstock/shared',
+      allowedNamespaces: { from: 'All' },
+    }),
+    ...names.map((name) => importedApiKey('team-a', name)),
+  );
+  await plane.mustKubectl([
+    'wait',
+    'apikey',
+    '--all',
+    '-n',
+    'team-a',
+    '--for=condition=Programmed',
+    '--timeout=30s',
+  ]);
+
+  const takenMs: number[] = [];
+  const disable = async (name: string): Promise<void> => {
+    const key = importedKey('team-a', name);
+    for (const gateway of gateways) expect(await statusOf(gateway, key)).toBe(200);
+    const path = `/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys/${name}`;
+    const startedMs = performance.now();
+    await mergePatch(plane.client, path, { spec: { disabled: true } });
+    const times = await Promise.all(
+      gateways.map(async (gateway) => {
+        while ((await statusOf(gateway, key)) !== 401);
+        return performance.now();
+      }),
+    );
+    takenMs.push(Math.max(...times) - startedMs);
+  };
+  const waiting = [...names];
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) await disable(name);
+    }),
+  );
+  console.log(`disabled to 401 on all 3 gateways: ${describeMs(takenMs)}`);
+  expect(takenMs).toHaveLength(keyCount);
+  expect(quantile(takenMs, 1)).toBeLessThan(5_000);
+
+  // And back: nothing stays behind that refuses it.
+  const path = '/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys/bot-0';
+  await mergePatch(plane.client, path, { spec: { disabled: false } });
+  await plane.mustKubectl(['wait', 'apikey/bot-0', '-n', 'team-a', '--for=condition=Ready', '--timeout=20s']);
+  for (const gateway of gateways) expect(await statusOf(gateway, importedKey('team-a', 'bot-0'))).toBe(200);
+}, 120_000);
+
+test('kubectl delete --all takes effect at once, though it is every key of a namespace', async () => {
+  const { apply, gateways, plane } = installation();
+  await apply(...names.slice(0, 50).map((name) => importedApiKey('team-b', name)));
+  await plane.mustKubectl([
+    'wait',
+    'apikey',
+    '--all',
+    '-n',
+    'team-b',
+    '--for=condition=Programmed',
+    '--timeout=30s',
+  ]);
+  const all = names.slice(0, 50).map((name) => importedKey('team-b', name));
+  for (const gateway of gateways) expect(await statusesOf(gateway, all)).toEqual([200]);
+  const startedMs = performance.now();
+  await plane.mustKubectl(['delete', 'apikeys', '--all', '-n', 'team-b', '--wait=false']);
+  const deletedMs = performance.now();
+  for (const gateway of gateways) {
+    for (const key of all) while ((await statusOf(gateway, key)) !== 401);
+  }
+  const [inAll, after] = [performance.now() - startedMs, performance.now() - deletedMs].map(Math.round);
+  console.log(`50 keys deleted: 401 everywhere ${inAll} ms after kubectl began, ${after} ms after it ended`);
+}, 60_000);
+
+test('a list that has become empty, with no deletion seen, takes nothing away until that is confirmed', async () => {
+  const { apply, gateways, plane, operators } = installation();
+  await apply(...names.slice(0, 60).map((name) => importedApiKey('team-c', name)));
+  await plane.mustKubectl([
+    'wait',
+    'apikey',
+    '--all',
+    '-n',
+    'team-c',
+    '--for=condition=Programmed',
+    '--timeout=30s',
+  ]);
+  const all = names.slice(0, 60).map((name) => importedKey('team-c', name));
+  for (const gateway of gateways) expect(await statusesOf(gateway, all)).toEqual([200]);
+
+  // As when etcd was put back to an older backup: the objects are gone, and no watch was told.
+  await plane.kill();
+  await forgetInEtcd(installation(), 'apikeys/team-c');
+  await plane.restart();
+  const held = /objects are missing whose deletion nobody saw/;
+  await Promise.any(operators.map(({ process }) => process.line(held)));
+  expect(await plane.mustKubectl(['get', 'apikeys', '-n', 'team-c', '-o', 'name'])).toBe('');
+  for (const gateway of gateways) expect(await statusesOf(gateway, all)).toEqual([200]);
+  const metrics = await Promise.all(
+    operators.map(async ({ metricsUrl }) => (await fetch(`${metricsUrl}/metrics`)).text()),
+  );
+  expect(metrics.join('')).toMatch(/penstock_operator_held_absences\{kind="ApiKey"\} 60/);
+
+  // What else is changed moves on meanwhile.
+  await apply(importedApiKey('team-c', 'new'));
+  await plane.mustKubectl([
+    'wait',
+    'apikey/new',
+    '-n',
+    'team-c',
+    '--for=condition=Programmed',
+    '--timeout=20s',
+  ]);
+
+  const pointer = ['secret', 'penstock-current', '-n', 'penstock-tables'];
+  await plane.mustKubectl(['annotate', ...pointer, 'penstock.dev/accept-absence=true']);
+  for (const gateway of gateways) {
+    for (const key of all) while ((await statusOf(gateway, key)) !== 401);
+    expect(await statusOf(gateway, importedKey('team-c', 'new'))).toBe(200);
+  }
+  // It was meant for this absence alone.
+  await plane
+    .mustKubectl(['wait', ...pointer, '--for=jsonpath={.metadata.annotations}', '--timeout=1s'])
+    .then(
+      (said) => expect(said).not.toContain('accept-absence'),
+      () => {
+        // No annotation is left at all.
+      },
+    );
+}, 120_000);
+
+async function statusOf(gateway: Installation['gateways'][number], key: string): Promise<number> {
+  return (await askGateway(gateway, key, 'penstock/shared')).status;
+}
+
+/** The statuses that occur. */
+async function statusesOf(
+  gateway: Installation['gateways'][number],
+  keys: readonly string[],
+): Promise<number[]> {
+  const statuses = new Set<number>();
+  for (const key of keys) statuses.add(await statusOf(gateway, key));
+  return [...statuses];
+}
+
+/** Deletes all objects of ours below a path, in etcd itself; the API server must be down. */
+async function forgetInEtcd({ plane }: Installation, path: string): Promise<void> {
+  const prefix = `${plane.etcdPrefix}/penstock.dev/${path}/`;
+  const end = `${prefix.slice(0, -1)}0`;
+  const answer = await fetch(`${plane.etcd?.url}/v3/kv/deleterange`, {
+    method: 'POST',
+    body: JSON.stringify({ key: btoa(prefix), range_end: btoa(end) }),
+  });
+  const { deleted } = (await answer.json()) as { deleted?: string };
+  expect(Number(deleted)).toBeGreaterThan(0);
+}
