@@ -61,29 +61,33 @@ export async function jsonPatch(
 }
 
 /** Into the path of a collection. Of two with one name the second is a conflict. */
-export async function createObject(
+export function createObject(
   client: KubeClient,
   path: string,
   object: object,
   options: WriteOptions = {},
 ): Promise<KubeObject> {
-  const { fieldManager, ...rest } = options;
-  return parseObject(
-    await client.call({ method: 'POST', path, body: object, query: { fieldManager }, ...rest }),
-  );
+  return send(client, 'POST', path, object, options);
 }
 
 /** The whole object. Where it holds a resourceVersion, a write by somebody else in between makes it a conflict. */
-export async function replaceObject(
+export function replaceObject(
   client: KubeClient,
   path: string,
   object: object,
   options: WriteOptions = {},
 ): Promise<KubeObject> {
-  const { fieldManager, ...rest } = options;
-  return parseObject(
-    await client.call({ method: 'PUT', path, body: object, query: { fieldManager }, ...rest }),
-  );
+  return send(client, 'PUT', path, object, options);
+}
+
+async function send(
+  client: KubeClient,
+  method: 'POST' | 'PUT',
+  path: string,
+  object: object,
+  { fieldManager, ...rest }: WriteOptions,
+): Promise<KubeObject> {
+  return parseObject(await client.call({ method, path, body: object, query: { fieldManager }, ...rest }));
 }
 
 export async function readObject(

@@ -5,7 +5,7 @@ import { isNotFound, type KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { createObject, mergePatch } from '../../kube/patch.ts';
 import { collectionPath, events as eventResource, objectPath } from '../../kube/paths.ts';
-import type { ConditionType } from '../resources/conditions.ts';
+import { type ConditionType, REASONS } from '../resources/conditions.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import { createTokenBucket, type TokenBucket } from '../token-bucket.ts';
 import { cutBytes } from './cut-text.ts';
@@ -83,7 +83,7 @@ export function eventsFor(transitions: readonly Transition[]): EventFact[] {
     const fact = {
       reason,
       action: ACTIONS[type] ?? 'Compile',
-      note: message === '' ? `${type} is ${to}` : message,
+      note: message === '' ? REASONS[reason].text : message,
     };
     // Refused by another condition, which has its own event.
     if (SUMMARIES.includes(type) || to === 'Unknown' || reason === 'NotProgrammed') return [];

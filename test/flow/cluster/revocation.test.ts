@@ -106,6 +106,36 @@ test('kubectl delete --all takes effect at once, though it is every key of a nam
   console.log(`50 keys deleted: 401 everywhere ${inAll} ms after kubectl began, ${after} ms after it ended`);
 }, 60_000);
 
+test('a key that expires stops at its second on every gateway, whoever leads, and says so', async () => {
+  const { apply, awaitCondition, gateways, plane } = installation();
+  const inSeconds = (seconds: number) =>
+    new Date(Math.ceil(Date.now() / 1_000 + seconds) * 1_000).toISOString().replace('.000', '');
+  const expiresAt = inSeconds(4);
+  await apply(importedApiKey('team-a', 'guest', { expiresAt }));
+  await awaitCondition('apikey/guest', 'Programmed', 'team-a');
+  const key = importedKey('team-a', 'guest');
+  const lateMs: number[] = [];
+  for (const gateway of gateways) {
+    // Whichever side of the second an answer falls on, it must not be on the wrong one by more than the call takes.
+    for (;;) {
+      const askedAt = Date.now();
+      const status = await statusOf(gateway, key);
+      if (status === 200) expect(askedAt).toBeLessThan(Date.parse(expiresAt));
+      else {
+        expect(status).toBe(401);
+        expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
+        lateMs.push(askedAt - Date.parse(expiresAt));
+        break;
+      }
+    }
+  }
+  await awaitCondition('apikey/guest', 'Expired', 'team-a');
+  const columns = await plane.mustKubectl(['get', 'apikey', 'guest', '-n', 'team-a', '-o', 'wide']);
+  expect(columns).toContain('PastExpiry');
+  expect(columns).toContain(expiresAt.replace('Z', ''));
+  expect(lateMs).toHaveLength(gateways.length);
+}, 60_000);
+
 test('a list that has become empty, with no deletion seen, takes nothing away until that is confirmed', async () => {
   const { apply, gateways, plane, operators } = installation();
   await apply(...names.slice(0, 60).map((name) => importedApiKey('team-c', name)));

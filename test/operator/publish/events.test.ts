@@ -40,11 +40,11 @@ test.each<[ConditionType, Status | undefined, Status, Reason, 'Normal' | 'Warnin
   for (const event of events) expect(event).toMatchObject({ reason, note: 'the thing and the way out' });
 });
 
-test('an event without a message says what became of the condition', () => {
+test('an event without a message says what its reason means', () => {
   const [event] = eventsFor([
     { type: 'Issued', from: undefined, to: 'True', reason: 'Imported', message: '' },
   ]);
-  expect(event).toMatchObject({ action: 'Issue', note: 'Issued is True' });
+  expect(event).toMatchObject({ action: 'Issue', note: 'The keys were made elsewhere and are known by their hash.' });
 });
 
 describe('a long text', () => {
