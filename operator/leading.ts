@@ -18,8 +18,8 @@ import { createCollector } from './publish/collect.ts';
 import { DeposedError } from './publish/deposed.ts';
 import { createEventRecorder } from './publish/events.ts';
 import { startExchange } from './publish/exchange.ts';
-import { createFormIndex, type FormOf } from './publish/forms.ts';
-import { type HealthOf, indexHealth } from './publish/health-of.ts';
+import { createFormIndex, type FormOf, type Forms } from './publish/forms.ts';
+import { type HealthOf, indexHealth, type ProviderHealth } from './publish/health-of.ts';
 import { findLostTargets, type HeldCounts, holdAbsent } from './publish/hold-absent.ts';
 import { createKeyIssuer } from './publish/issue-key.ts';
 import { dueMs, noteChange, notePublish, type Pace, RESTING } from './publish/pace.ts';
@@ -28,6 +28,7 @@ import { createProgrammedTracker, recordedGeneration } from './publish/programme
 import { createStatusPublisher } from './publish/publish-status.ts';
 import { createPublisher, type PublishReport } from './publish/publisher.ts';
 import { leaveOut, UnfitEntryError } from './publish/unfit-entry.ts';
+import { createVerdictNames } from './publish/verdict-names.ts';
 import type { OperatorSettings } from './settings.ts';
 import type { Cluster, ClusterChange } from './watch/cluster.ts';
 
@@ -68,8 +69,12 @@ const collectMs = 60_000;
 const checkMs = 15 * 60_000;
 /** A Secret that the API server refuses: after a while the quota, or whatever it was, may be another. */
 const refusedKeyMs = 60_000;
+/** So late the watch may tell of a shard, and of a Secret with a key, that this process wrote. */
+const shardPatienceMs = 2_000;
+const secretPatienceMs = 10_000;
 /** The longest a timer can wait. */
 const timerMsMax = 2 ** 31 - 1;
+const noneChanged: ReadonlySet<string> = new Set();
 const nothingHeld: HeldCounts = { Provider: 0, ModelRoute: 0, ApiKey: 0 };
 
 export function startLeading(parts: LeadingParts): Leading {
@@ -83,7 +88,13 @@ export function startLeading(parts: LeadingParts): Leading {
     report: onReport,
   });
   const collector = createCollector({ ...publisher, clock });
-  const events = createEventRecorder({ client, clock, random, instance: settings.podName });
+  const events = createEventRecorder({
+    client,
+    clock,
+    random,
+    instance: settings.podName,
+    onResult: metrics.onEvent,
+  });
   const statuses = createStatusPublisher({ client, clock, events });
   const issuer = createKeyIssuer({
     client,
@@ -97,7 +108,8 @@ export function startLeading(parts: LeadingParts): Leading {
     tokenOf: () => publisher.exchangeToken(),
     onChange: onPodNews,
   });
-  const tracker = createProgrammedTracker();
+  const namesOf = createVerdictNames();
+  const tracker = createProgrammedTracker((verdict) => namesOf(verdict).key);
   const indexForms = createFormIndex();
 
   let isOver = false;
@@ -107,13 +119,18 @@ export function startLeading(parts: LeadingParts): Leading {
     | undefined;
   let generation = 0;
   let held = nothingHeld;
+  let heldWords = JSON.stringify([nothingHeld, []]);
   let verdicts: ReadonlyMap<string, Verdict> = new Map();
   let forms: FormOf = () => undefined;
   let pods = podsState(cluster.readyGatewayPods(), exchange.answers());
   let healthOf: HealthOf = () => undefined;
+  /** Of each Provider, in words: only what has changed is worth a look at its status. */
+  const healthWords = new Map<string, string>();
   /** Objects that some pod does not run in their present form, as far as was known at the last look. */
   const unsettled = new Set<string>();
   const issueFailures = new Map<string, string>();
+  /** Until when the Secret of an ApiKey is taken to be on its way to us. */
+  const issued = new Map<string, number>();
   let pace: Pace = RESTING;
   let isUrgent = false;
   const paceAlarm = createAlarm(clock, () => {
@@ -170,8 +187,12 @@ export function startLeading(parts: LeadingParts): Leading {
         onPodNews();
         return;
       case 'pointer':
+        // Mostly our own write; but it may be gone, or somebody may have accepted an absence.
+        tableQueue.add('look');
+        return;
       case 'shards':
-        tableQueue.add('repair');
+        // Our own are told of late; what is missing still after a while is gone.
+        if (isShardMissing()) tableQueue.addAfter('repair', shardPatienceMs);
         return;
     }
   }
@@ -181,8 +202,11 @@ export function startLeading(parts: LeadingParts): Leading {
       case 'heartbeat':
         await publisher.heartbeat();
         return { afterMs: heartbeatMs };
+      case 'look':
+        if (inUse !== undefined) await publisher.repair(publisher.shardsInUse());
+        return;
       case 'repair': {
-        if (inUse === undefined) return;
+        if (inUse === undefined || !isShardMissing()) return;
         const { shardsWritten } = await publisher.repair(cluster.shardNames());
         if (shardsWritten > 0)
           log('warn', 'shards that were gone have been written again', { shardsWritten });
@@ -195,12 +219,20 @@ export function startLeading(parts: LeadingParts): Leading {
         return { afterMs: collectMs };
       }
       case 'check':
+        tableQueue.add('look');
         tableQueue.add('repair');
+        tableQueue.add('publish');
         for (const key of verdicts.keys()) statusQueue.add(key);
         return { afterMs: checkMs };
       default:
         return await publish();
     }
+  }
+
+  function isShardMissing(): boolean {
+    const present = cluster.shardNames();
+    for (const name of publisher.shardsNamed()) if (!present.has(name)) return true;
+    return false;
   }
 
   async function publish(): Promise<void> {
@@ -211,16 +243,18 @@ export function startLeading(parts: LeadingParts): Leading {
     const result = compile(snapshot, clock.wallMs());
     staleAlarm(result.staleAtMs === undefined ? undefined : clock.now() + result.staleAtMs - clock.wallMs());
     const isAccepted = publisher.isAbsenceAccepted();
+    const unreadable = cluster.unreadableNamespaces();
     const kept = holdAbsent({
       last: inUse.content,
       next: result.table,
       isPresent: (kind, id) => cluster.object(kind, ...placeOf(id)) !== undefined,
+      isReadable: (namespace) => !unreadable.has(namespace),
       wasSeenDeleted: cluster.wasSeenDeleted,
       isTargetLost: findLostTargets(result.verdicts, snapshot.modelRoutes),
       isAccepted,
     });
-    tellHeld(kept.held);
-    const judged = new Map(result.verdicts.map((verdict) => [keyOf(verdict), verdict]));
+    tellHeld(kept.held, unreadable);
+    const judged = new Map(result.verdicts.map((verdict) => [namesOf(verdict).key, verdict]));
     try {
       const content = await publishFitting(kept.content, judged, {
         urgent: wasUrgent,
@@ -231,7 +265,7 @@ export function startLeading(parts: LeadingParts): Leading {
       isUrgent ||= wasUrgent;
       metrics.onPublishFailed(error instanceof DeposedError ? 'deposed' : 'api');
       // What is wrong with an object is true, whether the table can be written or not.
-      if (!(error instanceof DeposedError)) judge(judged, forms);
+      if (!(error instanceof DeposedError)) judge(judged, { of: forms, changed: noneChanged });
       throw error;
     }
   }
@@ -243,7 +277,11 @@ export function startLeading(parts: LeadingParts): Leading {
     // Tells the new epoch, which fences the leader before; where there is no table yet, there is nobody to fence.
     await publisher.heartbeat();
     tableQueue.addAfter('heartbeat', heartbeatMs);
-    return { content, forms: content === undefined ? () => undefined : indexForms(content), isFound: true };
+    return {
+      content,
+      forms: content === undefined ? () => undefined : indexForms(content).of,
+      isFound: true,
+    };
   }
 
   /** An object that does not fit into the table stays out alone. Gives the content that is in use now. */
@@ -278,38 +316,41 @@ export function startLeading(parts: LeadingParts): Leading {
   function follow(content: TableContent, judged: ReadonlyMap<string, Verdict>): void {
     const found = inUse?.isFound === true ? inUse.forms : undefined;
     const next = indexForms(content);
-    const formOf = (verdict: Verdict) => next(verdict.kind, idOf(verdict));
+    const formOf = (verdict: Verdict) => next.of(verdict.kind, namesOf(verdict).id);
     tracker.onPublished({
       generation,
       verdicts: [...judged.values()],
       formOf,
+      mayHaveChanged: (verdict) => next.changed.has(namesOf(verdict).key),
       recorded(verdict) {
         const object = cluster.object(verdict.kind, verdict.namespace, verdict.name);
-        const isSame = found !== undefined && found(verdict.kind, idOf(verdict)) === formOf(verdict);
+        const isSame = found !== undefined && found(verdict.kind, namesOf(verdict).id) === formOf(verdict);
         return isSame && object !== undefined ? recordedGeneration(object) : undefined;
       },
     });
-    inUse = { content, forms: next, isFound: false };
+    inUse = { content, forms: next.of, isFound: false };
     judge(judged, next);
     lookAtPods();
   }
 
-  function judge(judged: ReadonlyMap<string, Verdict>, next: FormOf): void {
-    const earlier = { verdicts, forms };
+  function judge(judged: ReadonlyMap<string, Verdict>, next: Forms): void {
+    const earlier = verdicts;
     verdicts = judged;
-    forms = next;
+    forms = next.of;
     for (const [key, verdict] of judged) {
-      if (verdict.kind === 'ApiKey' && verdict.needsSecret) keyQueue.add(key);
-      const known = earlier.verdicts.get(key);
-      const isSame =
-        known !== undefined &&
-        isSameVerdict(known, verdict) &&
-        earlier.forms(verdict.kind, idOf(verdict)) === next(verdict.kind, idOf(verdict));
+      if (verdict.kind === 'ApiKey' && verdict.needsSecret) {
+        // The watch tells of a Secret some moments after it was written.
+        keyQueue.addAfter(key, Math.max(0, (issued.get(key) ?? 0) - clock.now()));
+      }
+      const known = earlier.get(key);
+      const isSame = known !== undefined && isSameVerdict(known, verdict) && !next.changed.has(key);
       if (!isSame) statusQueue.add(key);
     }
-    for (const [key, verdict] of earlier.verdicts) {
+    for (const [key, verdict] of earlier) {
       if (judged.has(key)) continue;
       unsettled.delete(key);
+      healthWords.delete(key);
+      issued.delete(key);
       issueFailures.delete(key);
       statusQueue.forget(key);
       keyQueue.forget(key);
@@ -323,7 +364,7 @@ export function startLeading(parts: LeadingParts): Leading {
     // A verdict on an older form says nothing about this one; the next compile does.
     if (verdict === undefined || object === undefined) return;
     if (object.metadata.generation !== verdict.generation) return;
-    const since = tracker.since(verdict, forms(verdict.kind, idOf(verdict)));
+    const since = tracker.since(verdict, forms(verdict.kind, namesOf(verdict).id));
     if (since === undefined || !allRun(pods, since)) unsettled.add(key);
     else unsettled.delete(key);
     const { did, afterMs } = await statuses.publish(
@@ -351,6 +392,7 @@ export function startLeading(parts: LeadingParts): Leading {
     noteIssueFailure(key, result.type === 'refused' ? result.message : undefined);
     switch (result.type) {
       case 'created':
+        issued.set(key, clock.now() + secretPatienceMs);
         log('info', 'key issued', { object: key, secret: issuedName(verdict) });
         return;
       case 'refused':
@@ -386,10 +428,13 @@ export function startLeading(parts: LeadingParts): Leading {
     if (pods.generationOfAll !== earlier.generationOfAll || pods.ready !== earlier.ready) {
       for (const key of unsettled) statusQueue.add(key);
     }
-    // Their health, and which pods say so.
-    for (const [key, { kind }] of verdicts) {
-      if (kind === 'Provider') statusQueue.add(key);
-      else break;
+    for (const [key, verdict] of verdicts) {
+      // They come first.
+      if (verdict.kind !== 'Provider') break;
+      const words = describeHealth(healthOf(verdict));
+      if (healthWords.get(key) === words) continue;
+      healthWords.set(key, words);
+      statusQueue.add(key);
     }
   }
 
@@ -414,10 +459,18 @@ export function startLeading(parts: LeadingParts): Leading {
     }
   }
 
-  function tellHeld(now: HeldCounts): void {
-    const isOther = JSON.stringify(now) !== JSON.stringify(held);
+  function tellHeld(now: HeldCounts, unreadable: ReadonlySet<string>): void {
+    const words = JSON.stringify([now, [...unreadable]]);
+    const isOther = words !== heldWords;
     held = now;
+    heldWords = words;
     if (!isOther) return;
+    if (unreadable.size > 0) {
+      log('warn', 'namespaces cannot be read; what they held in the table goes on serving as it was', {
+        namespaces: [...unreadable],
+        remedy: 'give the operator its rights there, or take the namespace off the list of those it serves',
+      });
+    }
     const count = now.Provider + now.ModelRoute + now.ApiKey;
     if (count === 0) log('info', 'no absence is held any more');
     else {
@@ -472,16 +525,16 @@ function refuse(verdict: Verdict, message: string): Verdict {
   return { ...verdict, conditions, isInTable: false };
 }
 
+function describeHealth(health: ProviderHealth | undefined): string {
+  return health === undefined ? '' : JSON.stringify({ ...health, keys: [...health.keys] });
+}
+
 function issuedName({ secretName }: ApiKeyVerdict): string {
   return secretName ?? '';
 }
 
 function keyOf({ kind, namespace, name }: Pick<Verdict, 'kind' | 'namespace' | 'name'>): string {
   return `${kind}/${namespace}/${name}`;
-}
-
-function idOf({ namespace, name }: Pick<Verdict, 'namespace' | 'name'>): string {
-  return `${namespace}/${name}`;
 }
 
 function placeOf(id: string): [namespace: string, name: string] {

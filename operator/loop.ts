@@ -114,6 +114,8 @@ export function createQueue(options: QueueOptions): WorkQueue {
   }
 
   function startRuns(): void {
+    // Not left to the loop: the keys that were taken out before leave holes at the head of the line.
+    if (running.size >= options.workers) return;
     for (const [key, addedAtMs] of line) {
       if (running.size >= options.workers) return;
       line.delete(key);

@@ -17,6 +17,8 @@ export interface OperatorReadings {
   podLags(): Iterable<number | undefined>;
   /** Objects whose absence after a relist is held back, by kind. */
   heldAbsences(): Iterable<{ readonly kind: Kind; readonly count: number }>;
+  /** Served namespaces that the API server does not let us read. */
+  unreadableNamespaces(): number;
   /** For each watch: since when nothing came, not even a bookmark. */
   watchIdle(): Iterable<{ readonly watch: string; readonly idleMs: number }>;
 }
@@ -42,6 +44,8 @@ export interface OperatorMetrics {
   onPublishFailed(reason: string): void;
   /** A gateway pod refused a table. */
   onTableRejected(): void;
+  /** What became of an event. */
+  onEvent(result: 'written' | 'dropped' | 'failed'): void;
   /** A watch has broken off and is made anew; `reason` is a fixed word. */
   onWatchRestart(watch: string, reason: string): void;
 }
@@ -91,6 +95,12 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
     help: 'Tables that a gateway pod refused to take, counted once for each pod and table.',
     registers,
   });
+  const eventsTold = new Counter({
+    name: 'penstock_operator_events_total',
+    help: 'Kubernetes events about our objects: written, dropped over the budget of their object, or failed.',
+    labelNames: ['result'],
+    registers,
+  });
   const restarts = new Counter({
     name: 'penstock_operator_watch_restarts_total',
     help: 'Watches that broke off and were made anew, by what is watched and why.',
@@ -109,6 +119,7 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
     },
     onPublishFailed: (reason) => publishFailures.inc({ reason }),
     onTableRejected: () => rejected.inc(),
+    onEvent: (result) => eventsTold.inc({ result }),
     onWatchRestart: (watch, reason) => restarts.inc({ watch, reason }),
   };
 }
@@ -160,6 +171,14 @@ function addReadings(registry: Registry, readings: OperatorReadings): void {
     collect() {
       this.reset();
       for (const { kind, count } of readings.heldAbsences()) this.set({ kind }, count);
+    },
+  });
+  new Gauge({
+    name: 'penstock_operator_unreadable_namespaces',
+    help: 'Served namespaces that the API server does not let the operator read.',
+    registers,
+    collect() {
+      this.set(readings.unreadableNamespaces());
     },
   });
   new Gauge({

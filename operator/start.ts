@@ -56,6 +56,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     podLags: () => leading?.podLags() ?? [],
     heldAbsences: () =>
       Object.entries(leading?.held() ?? {}).map(([kind, count]) => ({ kind: kind as Kind, count })),
+    unreadableNamespaces: () => cluster.unreadableNamespaces().size,
     watchIdle: () => cluster.watchIdle(),
   });
   const client = throttleClient(parts.client, {
@@ -99,6 +100,8 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
   cluster.synced.then(
     () => {
       log('info', 'everything was read once');
+      // The first look at everything takes longest; done now, it does not hold up whoever takes over.
+      compile(cluster.snapshot(), clock.wallMs());
       stand();
     },
     () => {

@@ -46,6 +46,8 @@ export interface EventRecorderOptions {
   random(): number;
   /** Name of this pod. */
   readonly instance: string;
+  /** What became of each. */
+  onResult?(result: keyof EventStats): void;
 }
 
 const controller = `${API_GROUP}/operator`;
@@ -79,7 +81,7 @@ const SUMMARIES: readonly ConditionType[] = ['Ready', 'Stalled'];
 
 /** The transitions worth an event: what went wrong, what came right again, and what is ready for use. */
 export function eventsFor(transitions: readonly Transition[]): EventFact[] {
-  return transitions.flatMap(({ type, from, to, reason, message }) => {
+  const facts = transitions.flatMap(({ type, from, to, reason, message }): EventFact[] => {
     const fact = {
       reason,
       action: ACTIONS[type] ?? 'Compile',
@@ -92,6 +94,11 @@ export function eventsFor(transitions: readonly Transition[]): EventFact[] {
     const isNews = from === 'False' || type === 'Programmed' || type === 'Issued' || type === 'Disabled';
     return isNews ? [{ type: 'Normal', ...fact }] : [];
   });
+  // Two conditions that say the same are one piece of news.
+  return facts.filter(
+    ({ reason, note }, index) =>
+      facts.findIndex((one) => one.reason === reason && one.note === note) === index,
+  );
 }
 
 interface Series {
@@ -113,14 +120,17 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     record(object, fact) {
       if (isClosed) return;
       if (line.length >= lineMax || !budgetOf(object).take()) {
-        stats.dropped += 1;
+        count('dropped');
         return;
       }
-      line.push({
+      const event = {
         object,
         fact: { ...fact, note: cutBytes(fact.note, noteBytesMax) },
         wallMs: clock.wallMs(),
-      });
+      };
+      // After a large import a thousand pieces of good news must not keep the one warning waiting.
+      const place = fact.type === 'Warning' ? line.findIndex((one) => one.fact.type === 'Normal') : -1;
+      line.splice(place === -1 ? line.length : place, 0, event);
       working ??= work();
     },
     stats: () => ({ ...stats }),
@@ -132,15 +142,20 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     },
   };
 
+  function count(result: keyof EventStats): void {
+    stats[result] += 1;
+    options.onResult?.(result);
+  }
+
   /** One after the other, so that a repetition finds the event that it repeats. */
   async function work(): Promise<void> {
     for (let next = line.shift(); next !== undefined; next = line.shift()) {
       try {
         await write(next.object, next.fact, next.wallMs);
-        stats.written += 1;
+        count('written');
       } catch {
         // Nothing hangs on it; the condition says the same.
-        stats.failed += 1;
+        count('failed');
       }
     }
     working = undefined;

@@ -4,44 +4,84 @@ import { hash } from 'node:crypto';
 import type { Credential, TableContent } from '../../gateway/contract/routing-table.ts';
 import type { Kind } from '../resources/resource.ts';
 import { canonicalJson } from './canonical-json.ts';
+import { differing } from './differing.ts';
 
 /** Undefined where the table holds nothing for it. @param id `namespace/name`. */
 export type FormOf = (kind: Kind, id: string) => string | undefined;
 
+export interface Forms {
+  readonly of: FormOf;
+  /** Objects with another form than in the call before, at the first call all; each as `Kind/namespace/name`. */
+  readonly changed: ReadonlySet<string>;
+}
+
 /** With a memory: entries that are the same values as in the last table are not read again. */
-export function createFormIndex(): (content: TableContent) => FormOf {
-  const prints = new WeakMap<object, string>();
-  const printOf = (entry: object): string => {
-    const known = prints.get(entry);
-    if (known !== undefined) return known;
-    const print = hash('sha256', canonicalJson(entry), 'base64url');
-    prints.set(entry, print);
-    return print;
-  };
+export function createFormIndex(): (content: TableContent) => Forms {
+  const indexProviders = createPrintIndex<TableContent['providers'][number]>(({ id }) => id);
+  const indexCredentials = createPrintIndex<Credential>(providerOf);
+  const indexRoutes = createPrintIndex<TableContent['routes'][number]>(({ id }) => id);
+  const indexKeys = createPrintIndex<TableContent['keys'][number]>(({ id }) => id);
 
   return ({ providers, credentials, routes, keys }) => {
-    const ofProviders = collect([
-      ...providers.map((entry) => [entry.id, printOf(entry)] as const),
-      ...credentials.map((entry) => [providerOf(entry), printOf(entry)] as const),
-    ]);
-    const ofRoutes = collect(routes.map((entry) => [entry.id, printOf(entry)]));
-    const ofKeys = collect(keys.map((entry) => [entry.id, printOf(entry)]));
-    const byKind: Readonly<Record<Kind, ReadonlyMap<string, string>>> = {
-      Provider: ofProviders,
-      ModelRoute: ofRoutes,
-      ApiKey: ofKeys,
+    const ofProviders = indexProviders(providers);
+    const ofCredentials = indexCredentials(credentials);
+    const ofRoutes = indexRoutes(routes);
+    const ofKeys = indexKeys(keys);
+    const named = (kind: Kind, { changed }: Index) => [...changed].map((id) => `${kind}/${id}`);
+    return {
+      changed: new Set([
+        ...named('Provider', ofProviders),
+        ...named('Provider', ofCredentials),
+        ...named('ModelRoute', ofRoutes),
+        ...named('ApiKey', ofKeys),
+      ]),
+      of(kind, id) {
+        switch (kind) {
+          case 'Provider':
+            return joined(ofProviders.prints.get(id), ofCredentials.prints.get(id));
+          case 'ModelRoute':
+            return ofRoutes.prints.get(id);
+          case 'ApiKey':
+            return ofKeys.prints.get(id);
+        }
+      },
     };
-    return (kind, id) => byKind[kind].get(id);
   };
 }
 
-function collect(prints: readonly (readonly [id: string, print: string])[]): Map<string, string> {
-  const collected = new Map<string, string>();
-  for (const [id, print] of prints) {
-    const known = collected.get(id);
-    collected.set(id, known === undefined ? print : `${known} ${print}`);
-  }
-  return collected;
+interface Index {
+  /** Of all entries of an object, by its id. */
+  readonly prints: ReadonlyMap<string, string>;
+  /** Ids of the objects of which some entry is another than in the call before. */
+  readonly changed: ReadonlySet<string>;
+}
+
+function createPrintIndex<T extends object>(ownerOf: (entry: T) => string): (entries: readonly T[]) => Index {
+  let last: readonly T[] = [];
+  let prints: Index['prints'] = new Map();
+  return (entries) => {
+    const { gone, added } = differing(last, entries);
+    last = entries;
+    const changed = new Set([...gone, ...added].map(ownerOf));
+    if (changed.size === 0) return { prints, changed };
+    // Who holds the map of the table before goes on reading what was true of that.
+    const next = new Map(prints);
+    for (const owner of changed) next.delete(owner);
+    for (const entry of entries) {
+      const owner = ownerOf(entry);
+      if (changed.has(owner)) next.set(owner, joined(next.get(owner), printOf(entry)) ?? '');
+    }
+    prints = next;
+    return { prints, changed };
+  };
+}
+
+function printOf(entry: object): string {
+  return hash('sha256', canonicalJson(entry), 'base64url');
+}
+
+function joined(a: string | undefined, b: string | undefined): string | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : `${a} ${b}`;
 }
 
 /** `namespace/name` of the Provider that a credential belongs to. */

@@ -1,6 +1,7 @@
 // What of the last table stays although its objects are gone? A list that comes back empty by some fault must
 // not take everybody's service away, so a mass of objects that nobody saw deleted is held until a human agrees.
 // Deletions that were seen act at once, however many, and so does everything said by an object that is there.
+// Of a namespace that cannot be read nothing is known: all of it stays as it was.
 
 import {
   dialectNameSchema,
@@ -13,6 +14,7 @@ import { findModelConflicts } from '../compile/checks/model-conflict.ts';
 import { compareText } from '../compile/order.ts';
 import type { ModelRouteVerdict, Verdict } from '../compile/verdict.ts';
 import type { RawObject } from '../watch/snapshot.ts';
+import { differing } from './differing.ts';
 import { type TableObjectKind, withProviders } from './unfit-entry.ts';
 
 export interface HoldAbsentInput {
@@ -21,6 +23,8 @@ export interface HoldAbsentInput {
   readonly next: TableContent;
   /** Is the object in the cluster? @param id `namespace/name`. */
   isPresent(kind: TableObjectKind, id: string): boolean;
+  /** Is anything known about this namespace? */
+  isReadable(namespace: string): boolean;
   /** Did an event tell of its deletion? */
   wasSeenDeleted(kind: TableObjectKind, id: string): boolean;
   /**
@@ -46,9 +50,9 @@ const HELD_MIN = 20;
 export function holdAbsent(input: HoldAbsentInput): HeldContent {
   const { last, next } = input;
   if (last === undefined) return { content: next, held: { Provider: 0, ModelRoute: 0, ApiKey: 0 } };
-  const heldProviders = heldIds('Provider', last.providers, input);
-  const heldRoutes = heldIds('ModelRoute', last.routes, input);
-  const heldKeys = heldIds('ApiKey', last.keys, input);
+  const heldProviders = heldIds('Provider', last.providers, next.providers, input);
+  const heldRoutes = heldIds('ModelRoute', last.routes, next.routes, input);
+  const heldKeys = heldIds('ApiKey', last.keys, next.keys, input);
   const held = { Provider: heldProviders.size, ModelRoute: heldRoutes.size, ApiKey: heldKeys.size };
   if (heldProviders.size + heldRoutes.size + heldKeys.size === 0) return { content: next, held };
 
@@ -96,17 +100,30 @@ function wantsTargetsOnly({ conditions }: ModelRouteVerdict): boolean {
   return reason === 'Accepted' || reason === 'NoUsableTarget';
 }
 
-/** The ids of the objects to hold, where there are enough of them. */
+interface Entry {
+  readonly id: string;
+}
+
+/** The ids of the objects to hold: all of what cannot be read, and of what is missing, where it is enough. */
 function heldIds(
   kind: TableObjectKind,
-  entries: readonly { readonly id: string }[],
-  { isPresent, wasSeenDeleted, isAccepted }: HoldAbsentInput,
+  last: readonly Entry[],
+  next: readonly Entry[],
+  { isPresent, isReadable, wasSeenDeleted, isAccepted }: HoldAbsentInput,
 ): ReadonlySet<string> {
-  // An ApiKey with several digests has several entries.
-  const ids = new Set(entries.map(({ id }) => id));
-  const absent = [...ids].filter((id) => !isPresent(kind, id) && !wasSeenDeleted(kind, id));
-  const isMass = absent.length >= HELD_MIN && absent.length > ids.size / 2;
-  return new Set(isMass && !isAccepted ? absent : []);
+  // What the compile gave again is there. An ApiKey with several digests has several entries.
+  const gone = new Set(differing(last, next).gone.map(({ id }) => id));
+  const unknown = [...gone].filter((id) => !isReadable(namespaceOf(id)));
+  const absent = [...gone].filter(
+    (id) => isReadable(namespaceOf(id)) && !isPresent(kind, id) && !wasSeenDeleted(kind, id),
+  );
+  if (absent.length < HELD_MIN || isAccepted) return new Set(unknown);
+  const all = new Set(last.map(({ id }) => id));
+  return new Set(absent.length > all.size / 2 ? [...unknown, ...absent] : unknown);
+}
+
+function namespaceOf(id: string): string {
+  return id.slice(0, id.indexOf('/'));
 }
 
 /** What is there goes before what is held under the same name. */

@@ -13,6 +13,8 @@ export interface Published {
    * entries; undefined where it has none.
    */
   formOf(verdict: Verdict): unknown;
+  /** False where it is known that the form is that of the call before; then `formOf` need not be asked. */
+  mayHaveChanged?(verdict: Verdict): boolean;
   /**
    * Asked once about each object that the tracker has not met: the generation of its present form as an
    * earlier leader recorded it, see `recordedGeneration`. Undefined where the stored table held another form.
@@ -30,16 +32,21 @@ export interface ProgrammedTracker {
   since(verdict: Verdict, form: unknown): number | undefined;
 }
 
-export function createProgrammedTracker(): ProgrammedTracker {
+/** @param keyOf gives the same text for every verdict on an object, and for none on another. */
+export function createProgrammedTracker(keyOf: (verdict: Verdict) => string = placeOf): ProgrammedTracker {
   let forms = new Map<string, { readonly form: unknown; readonly since: number }>();
 
   return {
-    onPublished({ generation, verdicts, formOf, recorded }) {
+    onPublished({ generation, verdicts, formOf, mayHaveChanged, recorded }) {
       const next: typeof forms = new Map();
       for (const verdict of verdicts) {
         const key = keyOf(verdict);
-        const form = formOf(verdict);
         const known = forms.get(key);
+        if (known !== undefined && mayHaveChanged?.(verdict) === false) {
+          next.set(key, known);
+          continue;
+        }
+        const form = formOf(verdict);
         if (known !== undefined) {
           next.set(key, Object.is(known.form, form) ? known : { form, since: generation });
           continue;
@@ -71,6 +78,6 @@ export function recordedGeneration({ metadata, status }: RawObject): number | un
   return isProgrammed && typeof generation === 'number' ? generation : undefined;
 }
 
-function keyOf({ kind, namespace, name }: Verdict): string {
+function placeOf({ kind, namespace, name }: Verdict): string {
   return `${kind}/${namespace}/${name}`;
 }

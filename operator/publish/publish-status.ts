@@ -48,11 +48,14 @@ interface Written {
 
 /** A watch that is later than this costs a write that is refused, no more. */
 const writtenKeptMs = 60_000;
+/** Not at each call: a walk along a map from which thousands were taken steps over the gap of each. */
+const sweepMs = 1_000;
 
 export function createStatusPublisher({ client, clock, events }: StatusPublisherOptions): StatusPublisher {
   const waits = new Map<string, Wait>();
   /** In the order in which they were written. */
   const writes = new Map<string, Written>();
+  let sweepAtMs = 0;
 
   return {
     async publish(facts, signal) {
@@ -96,9 +99,12 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
 
   function takeWritten(key: string, version: string | undefined): Written | undefined {
     const nowMs = clock.now();
-    for (const [oldest, { atMs }] of writes) {
-      if (nowMs - atMs < writtenKeptMs) break;
-      writes.delete(oldest);
+    if (nowMs >= sweepAtMs) {
+      sweepAtMs = nowMs + sweepMs;
+      for (const [oldest, { atMs }] of writes) {
+        if (nowMs - atMs < writtenKeptMs) break;
+        writes.delete(oldest);
+      }
     }
     const written = writes.get(key);
     if (written === undefined || written.over === version) return written;

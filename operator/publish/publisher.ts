@@ -90,6 +90,8 @@ export interface Publisher {
   isAbsenceAccepted(): boolean;
   /** Bearer of the exchange; undefined before the first `takeOver`. */
   exchangeToken(): string | undefined;
+  /** Of the current manifest. */
+  shardsNamed(): readonly string[];
   /** Of the current manifest and the last ones before it. */
   shardsInUse(): ReadonlySet<string>;
   /** Every shard of this installation that is in the cluster. */
@@ -138,6 +140,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     outnumber: (version) => term?.holder.outnumber(version),
     isAbsenceAccepted: () => term?.holder.isAbsenceAccepted() ?? false,
     exchangeToken: () => token,
+    shardsNamed: () => term?.holder.standing()?.manifest.shards.map(({ name }) => name) ?? [],
     shardsInUse: () => shardsInUse(term),
     listShards: () => store.listShards(),
     dropShards: (names) => inTurn(() => asLeader((lead) => dropShards(lead, names))),

@@ -3,6 +3,7 @@
 
 import { REVOCATION_CHARS, REVOCATIONS_MAX } from '../../gateway/contract/manifest.ts';
 import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import { differing } from './differing.ts';
 
 export interface Revocation {
   /** The first 16 hex digits. */
@@ -25,10 +26,9 @@ export function listRevocations(
   inForce: readonly Revocation[],
   nowMs: number,
 ): readonly Revocation[] {
-  // By identity first: of fifty thousand entries few are other objects than before.
-  const same = new Set(next.keys);
-  const changed = (earlier?.keys ?? []).filter((key) => !same.has(key));
-  const gone = changed.map(({ sha256 }) => shortened(sha256)).filter((digest) => !works(digest, next));
+  const gone = differing(earlier?.keys ?? [], next.keys)
+    .gone.map(({ sha256 }) => shortened(sha256))
+    .filter((digest) => !works(digest, next));
   const added = new Set(gone);
   const kept = inForce.filter(
     ({ digest, addedMs }) => nowMs - addedMs < KEPT_MS && !added.has(digest) && !works(digest, next),

@@ -73,7 +73,7 @@ export type WatchName =
 export interface Cluster {
   /** Of now; the same value as before where nothing has changed. Not complete until `synced`. */
   snapshot(): Snapshot;
-  /** After everything was read once. Rejects where it is closed before. */
+  /** After everything that may be read was read once. Rejects where it is closed before. */
   readonly synced: Promise<void>;
   hasSynced(): boolean;
   /** As it was read last, with its status. */
@@ -85,6 +85,11 @@ export interface Cluster {
    * @param id `namespace/name`.
    */
   wasSeenDeleted(kind: Kind | 'Secret', id: string): boolean;
+  /**
+   * Served namespaces of which something was never read, because the API server forbids it: what is not there may
+   * be there all the same. None where the whole cluster is served.
+   */
+  unreadableNamespaces(): ReadonlySet<string>;
   /** By name. */
   readyGatewayPods(): readonly GatewayPod[];
   pointer(): Pointer | undefined;
@@ -114,7 +119,7 @@ interface Watched<T> {
 
 export function openCluster(options: ClusterOptions): Cluster {
   const { clock, tenantNamespaces } = options;
-  const reflectors: { readonly name: WatchName; readonly reflector: Reflector<unknown> }[] = [];
+  const reflectors: Reading[] = [];
   const deletions = createDeletions();
   const objects: Readonly<Record<Kind, Map<string, HeldObject>>> = {
     Provider: new Map(),
@@ -136,7 +141,7 @@ export function openCluster(options: ClusterOptions): Cluster {
   watchPods();
   watchTable();
 
-  const synced = Promise.all(reflectors.map(({ reflector }) => reflector.synced)).then(() => {
+  const synced = Promise.all(reflectors.map(({ settled }) => settled)).then(() => {
     isTold = true;
     tell({ type: 'resources', isUrgent: false });
     for (const type of ['pods', 'pointer', 'shards'] as const) tell({ type });
@@ -147,7 +152,7 @@ export function openCluster(options: ClusterOptions): Cluster {
   return {
     snapshot: snapshotCache.get,
     synced,
-    hasSynced: () => reflectors.every(({ reflector }) => reflector.hasSynced()),
+    hasSynced: () => reflectors.every((reading) => reading.isForbidden || reading.reflector.hasSynced()),
     object(kind, namespace, name) {
       const held = objects[kind].get(`${namespace}/${name}`);
       return held === undefined ? undefined : latestForm(held);
@@ -156,6 +161,12 @@ export function openCluster(options: ClusterOptions): Cluster {
       if (deletions.has(kind, id)) return true;
       return kind !== 'Secret' && objects[kind].get(id)?.wish.metadata.deletionTimestamp !== undefined;
     },
+    unreadableNamespaces: () =>
+      new Set(
+        reflectors.flatMap(({ isForbidden, namespace }) =>
+          isForbidden && namespace !== undefined ? [namespace] : [],
+        ),
+      ),
     readyGatewayPods: () =>
       [...gatewayPods.values()].sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))),
     pointer: () => pointer,
@@ -177,8 +188,11 @@ export function openCluster(options: ClusterOptions): Cluster {
     if (isTold) options.onChange(change);
   }
 
-  function start<T>(watched: Watched<T>, namespace: string | undefined): void {
+  /** A tenant can take its namespace away from the operator; that is no reason to keep all others waiting. */
+  function start<T>(watched: Watched<T>, namespace: string | undefined, isTenants = false): void {
     const { name, resource, labelSelector, fieldSelector, metadataOnly, convert, onEvent } = watched;
+    const { promise: settled, resolve: settle, reject } = Promise.withResolvers<void>();
+    let isForbidden = false;
     const reflector = startReflector<T>({
       client: options.client,
       clock,
@@ -188,18 +202,38 @@ export function openCluster(options: ClusterOptions): Cluster {
       ...(metadataOnly === undefined ? {} : { metadataOnly }),
       convert,
       onEvent(event) {
-        if (event.type !== 'listed') onEvent(event);
+        if (event.type !== 'listed') {
+          onEvent(event);
+        } else if (isForbidden) {
+          isForbidden = false;
+          // What is not there now is known not to be there.
+          tell({ type: 'resources', isUrgent: false });
+        }
       },
-      onTrouble: (trouble) =>
-        options.onTrouble({ watch: name, ...(namespace === undefined ? {} : { namespace }), ...trouble }),
+      onTrouble(trouble) {
+        if (isTenants && trouble.reason === 'Forbidden' && !reflector.hasSynced()) {
+          isForbidden = true;
+          settle();
+        }
+        options.onTrouble({ watch: name, ...(namespace === undefined ? {} : { namespace }), ...trouble });
+      },
     });
-    reflectors.push({ name, reflector });
+    reflector.synced.then(settle, reject);
+    reflectors.push({
+      name,
+      namespace: isTenants ? namespace : undefined,
+      reflector,
+      settled,
+      get isForbidden() {
+        return isForbidden;
+      },
+    });
   }
 
   /** In every namespace that the operator serves. */
   function startForTenants<T>(watched: Watched<T>): void {
     if (tenantNamespaces.length === 0) start(watched, undefined);
-    else for (const namespace of tenantNamespaces) start(watched, namespace);
+    else for (const namespace of tenantNamespaces) start(watched, namespace, true);
   }
 
   function watchObjects(kind: Kind): void {
@@ -361,6 +395,18 @@ export function openCluster(options: ClusterOptions): Cluster {
       Namespace: () => [...namespaceRecords.values()],
     };
   }
+}
+
+/** One watch. */
+interface Reading {
+  readonly name: WatchName;
+  /** Of a tenant; undefined for what belongs to the installation or the whole cluster. */
+  readonly namespace: string | undefined;
+  readonly reflector: Reflector<unknown>;
+  /** It has been read once, or the API server forbids it. */
+  readonly settled: Promise<void>;
+  /** It was never read, and the API server forbids it. */
+  readonly isForbidden: boolean;
 }
 
 function isSamePod(a: GatewayPod | undefined, b: GatewayPod | undefined): boolean {

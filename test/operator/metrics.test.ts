@@ -15,6 +15,7 @@ const readings: OperatorReadings = {
   ],
   podLags: () => [0, 0, 1, 7, 11, undefined],
   heldAbsences: () => [{ kind: 'ApiKey', count: 30 }],
+  unreadableNamespaces: () => 1,
   watchIdle: () => [{ watch: 'ApiKey', idleMs: 1_500 }],
 };
 
@@ -39,6 +40,7 @@ async function useAll(metrics: OperatorMetrics): Promise<void> {
   metrics.onPublishFailed('conflict');
   metrics.onTableRejected();
   metrics.onWatchRestart('ApiKey', 'Expired');
+  metrics.onEvent('written');
 }
 
 async function textOf(metrics: OperatorMetrics): Promise<string> {
@@ -69,6 +71,8 @@ test.each([
   'penstock_operator_shard_bytes_written_total 9000',
   'penstock_operator_tables_rejected_total 1',
   'penstock_operator_watch_restarts_total{watch="ApiKey",reason="Expired"} 1',
+  'penstock_operator_events_total{result="written"} 1',
+  'penstock_operator_unreadable_namespaces 1',
   'workqueue_adds_total{name="publish"} 1',
   'workqueue_retries_total{name="publish"} 1',
   'workqueue_depth{name="publish"} 0',

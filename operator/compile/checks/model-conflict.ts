@@ -59,7 +59,7 @@ export function modelConflict(loser: Claim, { modelId, winner }: Conflict): Find
     : 'an older ModelRoute of another namespace';
   return {
     reason: 'ModelConflict',
-    message: `the model id "${modelId}" is held by ${who}; choose another id, or remove one of the two`,
+    message: `the model id "${modelId}" is held by ${who}; create it anew with another id, or remove one of the two`,
   };
 }
 

@@ -17,6 +17,6 @@ export function reservedPrefix(
     reason: 'ReservedPrefix',
     message:
       `${taken.map((id) => `"${id}"`).join(', ')}: ids that begin with "${platform.servicePrefix}/" are for platform ` +
-      `namespaces, and ${namespace} is none; choose another id, such as "${namespace}/${taken[0]?.slice(reserved.length)}"`,
+      `namespaces, and ${namespace} is none; create it anew with another id, such as "${namespace}/${taken[0]?.slice(reserved.length)}"`,
   };
 }

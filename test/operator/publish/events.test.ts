@@ -44,7 +44,10 @@ test('an event without a message says what its reason means', () => {
   const [event] = eventsFor([
     { type: 'Issued', from: undefined, to: 'True', reason: 'Imported', message: '' },
   ]);
-  expect(event).toMatchObject({ action: 'Issue', note: 'The keys were made elsewhere and are known by their hash.' });
+  expect(event).toMatchObject({
+    action: 'Issue',
+    note: 'The keys were made elsewhere and are known by their hash.',
+  });
 });
 
 describe('a long text', () => {

@@ -24,6 +24,7 @@ function hold(last: TableContent | undefined, next: TableContent, fields: Partia
     last,
     next,
     isPresent: (_, id) => present.has(id),
+    isReadable: () => true,
     wasSeenDeleted: () => false,
     isTargetLost: () => false,
     isAccepted: false,
@@ -32,6 +33,26 @@ function hold(last: TableContent | undefined, next: TableContent, fields: Partia
 }
 
 const NONE = { Provider: 0, ModelRoute: 0, ApiKey: 0 };
+
+describe('a namespace that cannot be read', () => {
+  const last = makeContent({ keys: 3, routes: 3, providers: 3 });
+  const namespace = last.keys[0]?.id.split('/')[0] ?? '';
+
+  test('keeps all that it had in the table, however little that is, and whatever is accepted elsewhere', () => {
+    const kept = hold(last, EMPTY, { isReadable: (name) => name !== namespace, isAccepted: true });
+    const has = ({ id }: { readonly id: string }) => id.startsWith(`${namespace}/`);
+    expect(kept.content.keys).toEqual(last.keys.filter(has));
+    expect(kept.content.providers).toEqual(last.providers.filter(has));
+    expect(kept.held.ApiKey).toBeGreaterThan(0);
+  });
+
+  test('does not keep what is missing elsewhere', () => {
+    const kept = hold(last, EMPTY, { isReadable: (name) => name === 'another' });
+    const other = hold(last, EMPTY, { isReadable: () => true });
+    expect(kept.content.keys).toEqual(last.keys);
+    expect(other.content.keys).toEqual([]);
+  });
+});
 
 describe('an empty list after a relist', () => {
   const last = makeContent({ keys: 30, routes: 30, providers: 30 });

@@ -1,0 +1,474 @@
+// Are the rights in the chart exactly those that its processes need? A whole life of an installation is played, and what was
+// asked of the API server is held against what the roles grant: nothing was refused, and nothing is granted that nobody used.
+//
+// A right that is missing shows as a 403 in the audit log, one that is too many as a grant without a request. That the
+// first hurts is shown on the running installation: a rule is taken away, what hangs on it stops with a word that says so,
+// and goes on when the rule is back.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { mergePatch } from '../../../kube/patch.ts';
+import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import type { AuditEvent } from '../../cluster/audit.ts';
+import { askGateway } from './ask.ts';
+import { covers, describeGrant, describeUse, type Grant, grantsTo } from './grants.ts';
+import {
+  type Installation,
+  namespace,
+  type OperatorProcess,
+  tableNamespace,
+  useInstallation,
+} from './installation.ts';
+import {
+  credentialSecret,
+  importedApiKey,
+  importedKey,
+  issuedApiKey,
+  modelRoute,
+  namespaceOf,
+  provider,
+} from './manifests.ts';
+
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+});
+afterAll(() => simulator.close());
+
+const accounts = ['penstock-operator', 'penstock-gateway'] as const;
+const userOf = (account: string) => `system:serviceaccount:${namespace}:${account}`;
+
+describe('over the whole cluster', () => {
+  const installation = useInstallation({ operators: 2, gateways: 2, namespaces: ['team-a'] });
+
+  test('nothing is refused, and every right is used', async () => {
+    const events = await lived(installation());
+    for (const account of accounts) {
+      const asked = askedBy(account, events);
+      const grants = grantsTo(installation().rendered, { namespace, name: account });
+      expect(grants.length).toBeGreaterThan(0);
+      expect(unused(grants, asked)).toEqual([]);
+    }
+  }, 60_000);
+
+  describe('a rule that is taken away', () => {
+    beforeEach(async () => void (await lived(installation())), 60_000);
+
+    test('is missed by the operator: no status is written, and it says for what it lacks the right', async () => {
+      const { awaitCondition, gateways } = installation();
+      await without('ClusterRole', 'penstock-operator-tenants', 'patch', 'modelroutes/status', async () => {
+        await turnTo('without-status');
+        await operatorSays(/cannot patch resource \\"modelroutes\/status\\"/);
+        // What it may do, it does.
+        for (const gateway of gateways) await served(gateway, 'without-status');
+      });
+      await awaitCondition('modelroute/small', 'Programmed', 'team-a');
+    }, 60_000);
+
+    test('is missed by the operator: no pointer is written, and gateways keep what they have', async () => {
+      const { awaitCondition, gateways } = installation();
+      const before = await modelServed();
+      await without('Role', 'penstock-operator', 'update', 'secrets', async () => {
+        await turnTo('without-pointer');
+        await operatorSays(/cannot update resource \\"secrets\\"/);
+        for (const gateway of gateways) {
+          expect(await askGateway(gateway, botKey, 'small')).toMatchObject({
+            status: 200,
+            model: before,
+          });
+        }
+      });
+      await awaitCondition('modelroute/small', 'Programmed', 'team-a');
+      for (const gateway of gateways) await served(gateway, 'without-pointer');
+    }, 60_000);
+
+    test('is missed by gateways: they fetch no shard, keep what they have, and say so', async () => {
+      const { awaitCondition, gateways } = installation();
+      const before = await modelServed();
+      await without('Role', 'penstock-gateway', 'get', 'secrets', async () => {
+        await turnTo('without-shards');
+        for (const { process } of gateways) await process.line(/cannot get resource \\"secrets\\"/);
+        for (const gateway of gateways) {
+          expect(await askGateway(gateway, botKey, 'small')).toMatchObject({
+            status: 200,
+            model: before,
+          });
+        }
+      });
+      await awaitCondition('modelroute/small', 'Programmed', 'team-a', '40s');
+      for (const gateway of gateways) await served(gateway, 'without-shards');
+    }, 60_000);
+  });
+
+  test('whoever may edit in a namespace has the three kinds there, and nothing of others', async () => {
+    const { plane } = installation();
+    await plane.mustKubectl(['create', 'namespace', 'team-b']);
+    for (const role of ['edit', 'view']) {
+      await plane.mustKubectl([
+        'create',
+        'rolebinding',
+        role,
+        '-n',
+        'team-a',
+        `--clusterrole=${role}`,
+        `--user=${role}`,
+      ]);
+    }
+    const may = async (user: string, ...what: string[]) =>
+      (await plane.kubectl(['auth', 'can-i', ...what, `--as=${user}`])).stdout.trim() === 'yes';
+    // The controller of the cluster puts these roles together when it comes to it, and tells nobody.
+    await vi.waitFor(
+      async () => {
+        expect(await may('edit', 'create', 'apikeys.penstock.dev', '-n', 'team-a')).toBe(true);
+        expect(await may('view', 'get', 'apikeys.penstock.dev', '-n', 'team-a')).toBe(true);
+      },
+      { timeout: 20_000, interval: 200 },
+    );
+    const bot = JSON.stringify(issuedApiKey('team-a', 'of-edit'));
+    await plane.mustKubectl(['create', '--as=edit', '-f', '-'], { stdin: bot });
+    expect(
+      await plane.mustKubectl(['get', 'providers,modelroutes,apikeys', '-n', 'team-a', '--as=view']),
+    ).toContain('of-edit');
+    for (const [user, ...what] of [
+      ['edit', 'patch', 'apikeys.penstock.dev', '--subresource=status', '-n', 'team-a'],
+      ['edit', 'get', 'apikeys.penstock.dev', '-n', 'team-b'],
+      ['edit', 'list', 'modelroutes.penstock.dev', '--all-namespaces'],
+      ['edit', 'create', 'providers.penstock.dev', '-n', 'team-b'],
+      ['edit', 'get', 'secrets', '-n', tableNamespace],
+      ['view', 'create', 'apikeys.penstock.dev', '-n', 'team-a'],
+      ['view', 'get', 'secrets', '-n', 'team-a'],
+    ] as const) {
+      expect([user, what, await may(user, ...what)]).toEqual([user, what, false]);
+    }
+  });
+
+  test('a gateway reads the shards of the table by name, and no list of Secrets anywhere', async () => {
+    const { plane } = installation();
+    await lived(installation());
+    const gateway = `--as=${userOf('penstock-gateway')}`;
+    const listed = ['get', 'secrets', gateway];
+    for (const place of [['-n', tableNamespace], ['-n', 'team-a'], ['-n', namespace], ['--all-namespaces']]) {
+      const said = await plane.kubectl([...listed, ...place]);
+      expect([place, said.code, said.stderr]).toEqual([
+        place,
+        1,
+        expect.stringContaining('cannot list resource "secrets"'),
+      ]);
+    }
+    // The pointer alone can be picked out of the list.
+    const one = ['-n', tableNamespace, '-o', 'name'];
+    expect(
+      await plane.mustKubectl([...listed, ...one, '--field-selector=metadata.name=penstock-current']),
+    ).toBe('secret/penstock-current\n');
+    const other = await plane.kubectl([
+      ...listed,
+      ...one,
+      `--field-selector=metadata.name=${(await routeShard(installation())).name}`,
+    ]);
+    expect(other.stderr).toContain('cannot list resource "secrets"');
+    const credential = await plane.kubectl(['get', 'secret', 'sim', '-n', 'team-a', gateway]);
+    expect(credential.stderr).toContain('cannot get resource "secrets"');
+  });
+
+  async function turnTo(upstreamModel: string): Promise<void> {
+    await pointRoute(installation(), upstreamModel);
+  }
+
+  async function modelServed(): Promise<string | undefined> {
+    const [gateway] = installation().gateways;
+    return gateway && (await askGateway(gateway, botKey, 'small')).model;
+  }
+
+  function operatorSays(words: RegExp): Promise<string> {
+    return Promise.any(installation().operators.map(({ process }) => process.line(words)));
+  }
+
+  async function served(gateway: Installation['gateways'][number], model: string): Promise<void> {
+    while ((await askGateway(gateway, botKey, 'small')).model !== model);
+  }
+
+  /** A role as it is in the chart, but for one verb on one resource. */
+  async function without(
+    kind: string,
+    name: string,
+    verb: string,
+    resource: string,
+    during: () => Promise<void>,
+  ) {
+    const { apply, rendered } = installation();
+    const isIn = ({ metadata }: { metadata: { namespace?: string | undefined } }) =>
+      kind === 'ClusterRole' || metadata.namespace === tableNamespace;
+    const role = rendered.find(
+      (object) => object.kind === kind && object.metadata.name === name && isIn(object),
+    );
+    const { rules } = z
+      .object({
+        rules: z.array(z.looseObject({ resources: z.array(z.string()), verbs: z.array(z.string()) })),
+      })
+      .parse(role);
+    const fewer = rules.flatMap((rule) =>
+      rule.resources.map((one) => ({
+        ...rule,
+        resources: [one],
+        verbs: rule.verbs.filter((each) => each !== verb || one !== resource),
+      })),
+    );
+    await apply({ ...role, rules: fewer.filter(({ verbs }) => verbs.length > 0) });
+    try {
+      await during();
+    } finally {
+      await apply({ ...role });
+    }
+  }
+});
+
+describe('over some namespaces', () => {
+  const tenants = ['platform', 'team-a'];
+  const installation = useInstallation({
+    operators: 2,
+    gateways: 2,
+    namespaces: tenants,
+    values: { rbac: { scope: 'namespaces', tenantNamespaces: tenants } },
+  });
+
+  test('nothing is refused, every right is used, and none could be done without', async () => {
+    const events = await lived(installation());
+    for (const account of accounts) {
+      const asked = askedBy(account, events);
+      const grants = grantsTo(installation().rendered, { namespace, name: account });
+      expect(unused(grants, asked)).toEqual([]);
+      // Here no role lies over another one: each request is allowed by one rule alone.
+      const doubly = asked.filter((event) => grants.filter((grant) => covers(grant, event)).length > 1);
+      expect(doubly.map(describeUse)).toEqual([]);
+    }
+  }, 60_000);
+
+  test('a namespace that is not listed is left alone, and nobody asks for it', async () => {
+    const { apply, awaitCondition, gateways, plane } = installation();
+    await lived(installation());
+    await apply(
+      namespaceOf('team-b'),
+      credentialSecret('team-b', 'sim', simulator.url, 'sk-one'),
+      provider('team-b', 'sim', simulator.url, 'sim'),
+      modelRoute('team-b', 'of-b', ['sim']),
+      importedApiKey('team-b', 'bot'),
+      issuedApiKey('team-b', 'issued'),
+      // Applied after these, in a namespace that is listed: when it is through, they would be.
+      modelRoute('team-a', 'late', ['sim']),
+    );
+    await awaitCondition('modelroute/late', 'Programmed', 'team-a');
+    const kinds = [
+      'get',
+      'providers,modelroutes,apikeys',
+      '-n',
+      'team-b',
+      '-o',
+      'jsonpath={.items[*].status}',
+    ];
+    expect(await plane.mustKubectl(kinds)).toBe('');
+    expect(await plane.mustKubectl(['get', 'secrets', '-n', 'team-b', '-o', 'name'])).toBe('secret/sim\n');
+    expect(await plane.mustKubectl(['get', 'events', '-n', 'team-b', '-o', 'name'])).toBe('');
+    for (const gateway of gateways) {
+      expect((await askGateway(gateway, importedKey('team-b', 'bot'), 'of-b')).status).toBe(401);
+    }
+    const events = (await plane.audit()).filter(({ user }) => accounts.some((one) => user === userOf(one)));
+    expect(events.filter((event) => event.namespace === 'team-b').map(describeUse)).toEqual([]);
+    expect(refused(events)).toEqual([]);
+  });
+
+  // A tenant's admin may delete RoleBindings. An operator that starts after that cannot read the namespace, and once
+  // waited for it for ever: nobody's changes arrived any more.
+  test('a listed namespace that cannot be read keeps nobody else waiting, and its keys go on working', async () => {
+    const { apply, awaitCondition, gateways, operators, plane, rendered, startOperator } = installation();
+    await lived(installation());
+    const binding = rendered.find(
+      ({ kind, metadata }) =>
+        kind === 'RoleBinding' && metadata.namespace === 'team-a' && metadata.name.includes('operator'),
+    );
+    if (binding === undefined) throw new Error('the chart binds the operator in team-a');
+    await apply(modelRoute('team-a', 'kept', ['sim']), importedApiKey('team-a', 'kept'));
+    await awaitCondition('apikey/kept', 'Programmed', 'team-a');
+    await awaitCondition('modelroute/kept', 'Programmed', 'team-a');
+    const kept = importedKey('team-a', 'kept');
+
+    for (const { process } of operators) await process.stop();
+    await plane.mustKubectl(['delete', 'rolebinding', binding.metadata.name, '-n', 'team-a']);
+    const { metricsUrl, process } = await startOperator();
+    await process.line(/namespaces cannot be read/);
+    await apply(importedApiKey('platform', 'meanwhile'));
+    await awaitCondition('apikey/meanwhile', 'Programmed', 'platform');
+    for (const gateway of gateways) expect((await askGateway(gateway, kept, 'kept')).status).toBe(200);
+    const metrics = await (await fetch(`${metricsUrl}/metrics`)).text();
+    expect(metrics).toContain('penstock_operator_unreadable_namespaces 1');
+
+    await apply({ ...binding });
+    await apply(modelRoute('team-a', 'later', ['sim']));
+    await awaitCondition('modelroute/later', 'Programmed', 'team-a', '60s');
+    for (const gateway of gateways) expect((await askGateway(gateway, kept, 'later')).status).toBe(200);
+  }, 120_000);
+});
+
+const botKey = importedKey('team-a', 'imported');
+
+function askedBy(account: string, events: readonly AuditEvent[]): AuditEvent[] {
+  const asked = events.filter(({ user, resource }) => user === userOf(account) && resource !== '');
+  expect(asked.length).toBeGreaterThan(0);
+  return asked;
+}
+
+function unused(grants: readonly Grant[], asked: readonly AuditEvent[]): string[] {
+  return grants.filter((grant) => !asked.some((event) => covers(grant, event))).map(describeGrant);
+}
+
+const lives = new WeakMap<Installation, Promise<AuditEvent[]>>();
+
+/** Whoever comes first sees to it. */
+function lived(installation: Installation): Promise<AuditEvent[]> {
+  const life = lives.get(installation) ?? liveThrough(installation);
+  lives.set(installation, life);
+  return life;
+}
+
+/** Everything that can happen to an installation, once, and nothing of it was refused. Gives what was asked for it. */
+async function liveThrough(installation: Installation): Promise<AuditEvent[]> {
+  let failure: unknown;
+  await playAll(installation).catch((error: unknown) => {
+    failure = error;
+  });
+  const events = await installation.plane.audit();
+  // First what was refused: where something failed, that is why.
+  for (const account of accounts) expect(refused(askedBy(account, events))).toEqual([]);
+  if (failure !== undefined) throw failure;
+  return events;
+}
+
+function refused(asked: readonly AuditEvent[]): string[] {
+  return asked.filter(({ status }) => status === 403).map(describeUse);
+}
+
+async function playAll(installation: Installation): Promise<void> {
+  const { apply, awaitCondition, gateways, operators, plane, restartGateway } = installation;
+  await apply(
+    credentialSecret('team-a', 'sim', simulator.url, 'sk-one'),
+    provider('team-a', 'sim', simulator.url, 'sim'),
+    modelRoute('team-a', 'small', ['sim']),
+    importedApiKey('team-a', 'imported'),
+    issuedApiKey('team-a', 'issued'),
+  );
+  for (const ref of ['provider/sim', 'modelroute/small', 'apikey/imported', 'apikey/issued']) {
+    await awaitCondition(ref, 'Ready', 'team-a');
+  }
+  const first = await routeShard(installation);
+
+  // Switched off twice: an event that comes again is counted up.
+  for (const disabled of [true, false, true]) {
+    await mergePatch(plane.client, pathOf('apikeys', 'issued'), { spec: { disabled } });
+    await awaitCondition('apikey/issued', disabled ? 'Disabled' : 'Ready', 'team-a');
+  }
+  const ofIssued = '--field-selector=regarding.name=issued,reason=DisabledBySpec';
+  const names = await plane.mustKubectl([
+    'get',
+    'events.events.k8s.io',
+    '-n',
+    'team-a',
+    ofIssued,
+    '-o',
+    'name',
+  ]);
+  expect(names.trim().split('\n')).toHaveLength(1);
+  await plane.mustKubectl([
+    'wait',
+    names.trim(),
+    '-n',
+    'team-a',
+    '--for=jsonpath={.series.count}=2',
+    '--timeout=20s',
+  ]);
+
+  // A Secret with the name of a shard that is needed again, and something else in it.
+  await pointRoute(installation, 'other');
+  await awaitCondition('modelroute/small', 'Programmed', 'team-a');
+  expect((await routeShard(installation)).name).not.toBe(first.name);
+  await plane.mustKubectl(['delete', 'secret', first.name, '-n', tableNamespace]);
+  await plane.mustKubectl([
+    'create',
+    'secret',
+    'generic',
+    first.name,
+    '-n',
+    tableNamespace,
+    '--from-literal=shard=x',
+  ]);
+
+  // The leader goes, another one takes over what it finds.
+  const leader = await leaderOf(operators);
+  const rest = operators.filter((operator) => operator !== leader);
+  expect((await leader.process.stop(20_000)).code).toBe(0);
+  await leaderOf(rest);
+  await pointRoute(installation, 'm');
+  await awaitCondition('modelroute/small', 'Programmed', 'team-a');
+  expect(await routeShard(installation)).toEqual(first);
+
+  const [gateway] = gateways;
+  if (gateway === undefined) throw new Error('there is no gateway');
+  await gateway.process.stop();
+  await restartGateway(gateway);
+  await gateway.process.answering(`${gateway.metricsUrl}/readyz`);
+
+  await plane.mustKubectl(['delete', 'secret', first.name, '-n', tableNamespace]);
+  await plane.mustKubectl([
+    'wait',
+    '--for=create',
+    `secret/${first.name}`,
+    '-n',
+    tableNamespace,
+    '--timeout=20s',
+  ]);
+
+  for (const each of gateways) expect((await askGateway(each, botKey, 'small')).status).toBe(200);
+  await plane.mustKubectl(['delete', 'apikey', 'issued', '-n', 'team-a']);
+}
+
+/** The first that leads, or led. */
+function leaderOf(operators: readonly OperatorProcess[]): Promise<OperatorProcess> {
+  return Promise.any(
+    operators.map(async (operator) => {
+      await operator.process.line(/"leading"/);
+      return operator;
+    }),
+  );
+}
+
+function pathOf(plural: string, name: string): string {
+  return `/apis/penstock.dev/v1alpha1/namespaces/team-a/${plural}/${name}`;
+}
+
+async function pointRoute({ plane }: Installation, upstreamModel: string): Promise<void> {
+  const targets = [{ name: 'sim', providerRef: { name: 'sim' }, upstreamModel, priority: 0 }];
+  await mergePatch(plane.client, pathOf('modelroutes', 'small'), { spec: { targets } });
+}
+
+const manifestSchema = z.object({
+  shards: z.array(z.object({ kind: z.string(), name: z.string(), sha256: z.string() })),
+});
+
+/** The one shard with routes. */
+async function routeShard({
+  plane,
+}: Installation): Promise<{ readonly name: string; readonly sha256: string }> {
+  const pointer = [
+    'get',
+    'secret',
+    'penstock-current',
+    '-n',
+    tableNamespace,
+    '-o',
+    'jsonpath={.data.manifest}',
+  ];
+  const text = Buffer.from(await plane.mustKubectl(pointer), 'base64').toString();
+  const shards = manifestSchema.parse(JSON.parse(text)).shards.filter(({ kind }) => kind === 'routes');
+  expect(shards).toHaveLength(1);
+  const [{ name, sha256 } = { name: '', sha256: '' }] = shards;
+  return { name, sha256 };
+}
