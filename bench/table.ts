@@ -169,7 +169,7 @@ async function nextLine(
 }
 
 function isInUse(generation: number): (line: string) => boolean {
-  return (line) => line.includes(`"routing table in use","generation":${generation}}`);
+  return (line) => line.includes(`"routing table in use","generation":${generation},`);
 }
 
 /** Milliseconds of the runs behind the warm-up. `work` is told the number of the run, from 0. */

@@ -320,6 +320,11 @@ const elsewhere = [
   '168.63.129.16',
   '192.0.0.192',
 ];
+/** Of those, what the schema refuses: it knows four decimal numbers and no other spelling of an IPv4 address. */
+const foreign = [
+  ...['127.1', '127.0.1', '2130706433', '0x7f000001', '0x7f.1', '0x7F.0.0.1', '0177.0.0.1', '017700000001'],
+  ...['127.0.0.1.', '0', '10.1', '0xc0a80101', '2852039166', '0xa9fea9fe'],
+];
 /** What no URL of ours may hold, whatever a parser would make of it. */
 const unwritable = [
   '%31%32%37.0.0.1',
@@ -345,7 +350,8 @@ describe('an internal address as the base URL of a tenant’s Provider', () => {
     };
   }
 
-  test.each([...loopback, ...elsewhere])('%s is refused by the compile, in words', async (host) => {
+  const known = [...loopback, ...elsewhere].filter((host) => !foreign.includes(host));
+  test.each(known)('%s is refused by the compile, in words', async (host) => {
     const baseUrl = addressed(host);
     const stage = await staged(worldAt(baseUrl));
     const { status, reason, message } = condition(
@@ -361,7 +367,7 @@ describe('an internal address as the base URL of a tenant’s Provider', () => {
     expect(wall.connections().opened).toBe(0);
   });
 
-  test.each(unwritable)('%s is no base URL at all', async (host) => {
+  test.each([...foreign, ...unwritable])('%s is no base URL at all', async (host) => {
     const stage = await staged(worldAt(addressed(host)));
     const told = condition(stage.result(), 'Provider', 'team-a/openai', 'Accepted');
     expect([told.status, told.reason]).toEqual(['False', 'Invalid']);

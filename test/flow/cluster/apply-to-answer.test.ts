@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mergePatch } from '../../../kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type RunningProcess, startProcess } from '../../support/process.ts';
-import { askGateway } from './ask.ts';
+import { askGateway, askUntil } from './ask.ts';
 import { describeMs, quantile } from './figures.ts';
 import { type Installation, useInstallation } from './installation.ts';
 import { credentialSecret, issuedApiKey, modelRoute, namespaceOf, provider } from './manifests.ts';
@@ -89,10 +89,8 @@ test('200 changes of routes: every gateway serves each, Programmed is never true
     });
     const honoured = Promise.all(
       gateways.map(async (gateway) => {
-        for (;;) {
-          const { model } = await askGateway(gateway, key, lane);
-          if (model === upstreamModel) return performance.now();
-        }
+        await askUntil(gateway, key, lane, ({ model }) => model === upstreamModel);
+        return performance.now();
       }),
     ).then((times) => Math.max(...times));
     honouredMs.push((await honoured) - startedMs);

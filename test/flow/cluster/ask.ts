@@ -62,6 +62,21 @@ export function askGateway(
   });
 }
 
+/** Between two questions: an answer is seen so much too late at most, and the gateway has the cores to itself. */
+const pauseMs = 5;
+
+/** Asks until the answer is as wanted; a gateway gives no event when it takes a table. */
+export async function askUntil(
+  gateway: Pick<GatewayProcess, 'url'>,
+  key: string,
+  model: string,
+  isWanted: (said: Said) => boolean,
+): Promise<void> {
+  while (!isWanted(await askGateway(gateway, key, model))) {
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
 function readModel(text: string): string | undefined {
   try {
     return bodySchema.safeParse(JSON.parse(text)).data?.model;

@@ -205,8 +205,10 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   };
   const volumes = new Map<GatewayProcess, { readonly port: number; readonly accountFolder: string }>();
 
-  for (let count = 0; count < (options.operators ?? 2); count++) await startOperator();
-  for (let count = 0; count < (options.gateways ?? 3); count++) await startGateway();
+  await Promise.all([
+    ...Array.from({ length: options.operators ?? 2 }, () => startOperator()),
+    ...Array.from({ length: options.gateways ?? 3 }, () => startGateway()),
+  ]);
 
   return {
     plane,

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mergePatch } from '../../../kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
-import { askGateway } from './ask.ts';
+import { askGateway, askUntil } from './ask.ts';
 import { describeMs, quantile } from './figures.ts';
 import { type Installation, useInstallation } from './installation.ts';
 import {
@@ -59,7 +59,7 @@ test('a key that is disabled is refused by every gateway; 100 of them, ten at a 
     await mergePatch(plane.client, path, { spec: { disabled: true } });
     const times = await Promise.all(
       gateways.map(async (gateway) => {
-        while ((await statusOf(gateway, key)) !== 401);
+        await refused(gateway, key);
         return performance.now();
       }),
     );
@@ -100,7 +100,7 @@ test('kubectl delete --all takes effect at once, though it is every key of a nam
   await plane.mustKubectl(['delete', 'apikeys', '--all', '-n', 'team-b', '--wait=false']);
   const deletedMs = performance.now();
   for (const gateway of gateways) {
-    for (const key of all) while ((await statusOf(gateway, key)) !== 401);
+    for (const key of all) await refused(gateway, key);
   }
   const [inAll, after] = [performance.now() - startedMs, performance.now() - deletedMs].map(Math.round);
   console.log(`50 keys deleted: 401 everywhere ${inAll} ms after kubectl began, ${after} ms after it ended`);
@@ -178,7 +178,7 @@ test('a list that has become empty, with no deletion seen, takes nothing away un
   const pointer = ['secret', 'penstock-current', '-n', 'penstock-tables'];
   await plane.mustKubectl(['annotate', ...pointer, 'penstock.dev/accept-absence=true']);
   for (const gateway of gateways) {
-    for (const key of all) while ((await statusOf(gateway, key)) !== 401);
+    for (const key of all) await refused(gateway, key);
     expect(await statusOf(gateway, importedKey('team-c', 'new'))).toBe(200);
   }
   // It was meant for this absence alone.
@@ -194,6 +194,10 @@ test('a list that has become empty, with no deletion seen, takes nothing away un
 
 async function statusOf(gateway: Installation['gateways'][number], key: string): Promise<number> {
   return (await askGateway(gateway, key, 'penstock/shared')).status;
+}
+
+function refused(gateway: Installation['gateways'][number], key: string): Promise<void> {
+  return askUntil(gateway, key, 'penstock/shared', ({ status }) => status === 401);
 }
 
 /** The statuses that occur. */

@@ -11,7 +11,7 @@ export interface Traffic {
 }
 
 /** Between two requests to one gateway: a steady caller, not a load. */
-const pauseMs = 10;
+const pauseMs = 50;
 
 /** One request at a time to each gateway, again and again. */
 export function startTraffic(
