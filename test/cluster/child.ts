@@ -22,7 +22,8 @@ export interface Child {
 export async function startChild(command: string, args: readonly string[], logFile: string): Promise<Child> {
   const log = openSync(logFile, 'a');
   const child = spawn('sh', leashed(command, args, '$$'), {
-    env: bareEnvironment(),
+    // Memory is there for it; collected less often, a server starts and answers with less of the cores.
+    env: { ...bareEnvironment(), GOGC: '400' },
     stdio: ['ignore', log, log, 'pipe'],
   });
   closeSync(log);

@@ -177,6 +177,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     return run(shared.programs.kubectl, args, {
       env: {
         ...bareEnvironment(),
+        // It is over before there is anything worth collecting.
+        GOGC: 'off',
         KUBECONFIG: given.kubeconfig ?? adminKubeconfig,
         // Its memory of what a server offers is kept by address, and addresses come again.
         KUBECACHEDIR: join(folder, 'kubectl-cache'),

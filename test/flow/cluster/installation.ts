@@ -108,7 +108,8 @@ export async function startInstallation(options: InstallationOptions = {}): Prom
 
 /** What is started later, by a test, ends with the rest. */
 async function startParts(options: InstallationOptions, parts: AsyncDisposableStack): Promise<Installation> {
-  const plane = await startControlPlane(options.plane);
+  // Most tests delete nothing that others own, and starting the controllers takes seconds.
+  const plane = await startControlPlane({ hasControllers: false, ...options.plane });
   parts.defer(() => plane.stop());
   for (const name of options.namespaces ?? []) await plane.mustKubectl(['create', 'namespace', name]);
   const rendered = await applyChart(plane, {

@@ -40,7 +40,8 @@ const accounts = ['penstock-operator', 'penstock-gateway'] as const;
 const userOf = (account: string) => `system:serviceaccount:${namespace}:${account}`;
 
 describe('over the whole cluster', () => {
-  const installation = useInstallation({ operators: 2, gateways: 2, namespaces: ['team-a'] });
+  const plane = { hasControllers: true };
+  const installation = useInstallation({ operators: 2, gateways: 2, namespaces: ['team-a'], plane });
 
   test('nothing is refused, and every right is used', async () => {
     const events = await lived(installation());

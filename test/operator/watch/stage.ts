@@ -107,6 +107,9 @@ export function breakable(client: KubeClient): Connection {
         throw new KubeError(410, 'Expired', `${request.path}: too old resource version`);
       }
       const stream = await client.stream(request);
+      // Cut while it was being opened.
+      if (isCut) stream.close();
+      pass(request.path);
       open.add(stream);
       return stream;
     },
