@@ -3,6 +3,8 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createObject, mergePatch } from '../../kube/patch.ts';
+import { collectionPath, objectPath, pods } from '../../kube/paths.ts';
 import type { ControlPlane } from './control-plane.ts';
 
 export interface GatewayPodOptions {
@@ -36,24 +38,19 @@ export async function createGatewayPod(plane: ControlPlane, options: GatewayPodO
     { name: 'internal', containerPort: options.internalPort },
     ...(options.port === undefined ? [] : [{ name: 'http', containerPort: options.port }]),
   ];
-  await plane.mustKubectl(['create', '-f', '-'], {
-    stdin: JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { namespace, name, labels: options.labels },
-      spec: {
-        // With a node a deleted Pod waits for its kubelet, as real ones do.
-        nodeName: 'test-node',
-        containers: [{ name: 'gateway', image: 'penstock.test/gateway', ports }],
-      },
-    }),
+  await createObject(plane.client, collectionPath(pods, namespace), {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace, name, labels: options.labels },
+    spec: {
+      // With a node a deleted Pod waits for its kubelet, as real ones do.
+      nodeName: 'test-node',
+      containers: [{ name: 'gateway', image: 'penstock.test/gateway', ports }],
+    },
   });
 
   async function patchStatus(status: unknown): Promise<void> {
-    await plane.mustKubectl([
-      ...['patch', 'pod', name, `--namespace=${namespace}`, '--subresource=status'],
-      ...['--type=strategic', `--patch=${JSON.stringify({ status })}`],
-    ]);
+    await mergePatch(plane.client, objectPath(pods, { namespace, name }, 'status'), { status });
   }
 
   return {

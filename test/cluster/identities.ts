@@ -16,14 +16,13 @@ export async function serviceAccountToken(
   seconds = 3_600,
 ): Promise<string> {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
-  const answer = await plane.mustKubectl(['create', '--raw', path, '-f', '-'], {
-    stdin: JSON.stringify({
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      spec: { expirationSeconds: seconds, audiences: [] },
-    }),
-  });
-  return tokenRequestSchema.parse(JSON.parse(answer)).status.token;
+  const body = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { expirationSeconds: seconds, audiences: [] },
+  };
+  const answer = await plane.client.call({ method: 'POST', path, body });
+  return tokenRequestSchema.parse(answer).status.token;
 }
 
 /** The path of a kubeconfig that comes with this token, in this namespace where none is named. */
