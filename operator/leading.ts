@@ -6,11 +6,13 @@
 //
 // One value of this is one term of leadership. Whoever leads next begins with the table that it finds.
 
-import type { TableContent } from '../gateway/contract/routing-table.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
-import type { Compile, CompileResult } from './compile/compile.ts';
-import type { ApiKeyVerdict, Verdict } from './compile/verdict.ts';
+import type { Compile } from './compile/compile.ts';
+import type { Verdict } from './compile/verdict.ts';
+import { createAlarm } from './leading/alarm.ts';
+import { createBringOut, type TableRun } from './leading/bring-out.ts';
+import { createPodWatch } from './leading/pod-news.ts';
 import type { Log } from './log.ts';
 import { createQueue, type RunResult, type WorkQueue } from './loop.ts';
 import type { OperatorMetrics } from './metrics.ts';
@@ -18,16 +20,14 @@ import { createCollector } from './publish/collect.ts';
 import { DeposedError } from './publish/deposed.ts';
 import { createEventRecorder } from './publish/events.ts';
 import { startExchange } from './publish/exchange.ts';
-import { createFormIndex, type FormOf, type Forms } from './publish/forms.ts';
-import { type HealthOf, indexHealth, type ProviderHealth } from './publish/health-of.ts';
-import { findLostTargets, type HeldCounts, holdAbsent } from './publish/hold-absent.ts';
+import type { FormOf } from './publish/forms.ts';
+import type { HeldCounts } from './publish/hold-absent.ts';
 import { createKeyIssuer } from './publish/issue-key.ts';
 import { dueMs, noteChange, notePublish, type Pace, RESTING } from './publish/pace.ts';
-import { allRun, type PodsState, podsState } from './publish/pods-state.ts';
+import { allRun } from './publish/pods-state.ts';
 import { createProgrammedTracker, recordedGeneration } from './publish/programmed.ts';
 import { createStatusPublisher } from './publish/publish-status.ts';
 import { createPublisher, type PublishReport } from './publish/publisher.ts';
-import { leaveOut, UnfitEntryError } from './publish/unfit-entry.ts';
 import { createVerdictNames } from './publish/verdict-names.ts';
 import type { OperatorSettings } from './settings.ts';
 import type { Cluster, ClusterChange } from './watch/cluster.ts';
@@ -72,20 +72,38 @@ const refusedKeyMs = 60_000;
 /** So late the watch may tell of a shard, and of a Secret with a key, that this process wrote. */
 const shardPatienceMs = 2_000;
 const secretPatienceMs = 10_000;
-/** The longest a timer can wait. */
-const timerMsMax = 2 ** 31 - 1;
+/** Two hundred pods answer within a moment; they are looked at once. */
+const podNewsMs = 10;
 const noneChanged: ReadonlySet<string> = new Set();
-const nothingHeld: HeldCounts = { Provider: 0, ModelRoute: 0, ApiKey: 0 };
 
 export function startLeading(parts: LeadingParts): Leading {
-  const { cluster, client, compile, clock, random, settings, metrics, log } = parts;
+  const { cluster, client, clock, random, randomBytes, settings, metrics, log } = parts;
+  const namesOf = createVerdictNames();
   const publisher = createPublisher({
     client: parts.tableClient,
     clock,
-    randomBytes: parts.randomBytes,
+    randomBytes,
     instance: settings.instance,
     tableNamespace: settings.tableNamespace,
     report: onReport,
+  });
+  const bringOut = createBringOut({
+    publisher,
+    cluster,
+    compile: parts.compile,
+    namesOf,
+    wallMs: clock.wallMs,
+    onTakenOver(epoch, found) {
+      generation = found;
+      log('info', 'leading', { epoch, generation });
+      tableQueue.addAfter('heartbeat', heartbeatMs);
+    },
+    onPublished(published) {
+      if (!published.isNew) return;
+      metrics.onPublished(published);
+      log('info', 'table published', { ...published, durationMs: Math.round(published.durationMs) });
+    },
+    onHeld: tellHeld,
   });
   const collector = createCollector({ ...publisher, clock });
   const events = createEventRecorder({
@@ -96,36 +114,24 @@ export function startLeading(parts: LeadingParts): Leading {
     onResult: metrics.onEvent,
   });
   const statuses = createStatusPublisher({ client, clock, events });
-  const issuer = createKeyIssuer({
-    client,
-    keyPrefix: settings.platform.keyPrefix,
-    baseUrl: settings.baseUrl,
-    randomBytes: parts.randomBytes,
-  });
+  const { keyPrefix } = settings.platform;
+  const issuer = createKeyIssuer({ client, keyPrefix, baseUrl: settings.baseUrl, randomBytes });
   const exchange = startExchange({
     clock,
     random,
     tokenOf: () => publisher.exchangeToken(),
     onChange: onPodNews,
   });
-  const namesOf = createVerdictNames();
+  const podWatch = createPodWatch(cluster, exchange);
   const tracker = createProgrammedTracker((verdict) => namesOf(verdict).key);
-  const indexForms = createFormIndex();
 
   let isOver = false;
-  /** Undefined until the table that was found has been read. */
-  let inUse:
-    | { readonly content: TableContent | undefined; readonly forms: FormOf; isFound: boolean }
-    | undefined;
   let generation = 0;
-  let held = nothingHeld;
-  let heldWords = JSON.stringify([nothingHeld, []]);
+  let held: HeldCounts = { Provider: 0, ModelRoute: 0, ApiKey: 0 };
+  /** What was said of it last. */
+  let heldWords = describeHeld(held, new Set());
   let verdicts: ReadonlyMap<string, Verdict> = new Map();
-  let forms: FormOf = () => undefined;
-  let pods = podsState(cluster.readyGatewayPods(), exchange.answers());
-  let healthOf: HealthOf = () => undefined;
-  /** Of each Provider, in words: only what has changed is worth a look at its status. */
-  const healthWords = new Map<string, string>();
+  let formOf: FormOf = () => undefined;
   /** Objects that some pod does not run in their present form, as far as was known at the last look. */
   const unsettled = new Set<string>();
   const issueFailures = new Map<string, string>();
@@ -144,6 +150,7 @@ export function startLeading(parts: LeadingParts): Leading {
   const tableQueue: WorkQueue = createQueue({ ...common, name: 'table', workers: 1, run: runTable });
   const statusQueue: WorkQueue = createQueue({ ...common, name: 'status', workers: 8, run: runStatus });
   const keyQueue: WorkQueue = createQueue({ ...common, name: 'apikey', workers: 4, run: runKey });
+  const queues = [tableQueue, statusQueue, keyQueue];
 
   exchange.setPods(cluster.readyGatewayPods());
   tableQueue.add('publish');
@@ -155,20 +162,21 @@ export function startLeading(parts: LeadingParts): Leading {
     tableGeneration: () => generation,
     held: () => held,
     podLags: () =>
-      pods.pods.map((pod) =>
-        pod.generation === undefined ? undefined : Math.max(0, generation - pod.generation),
-      ),
-    longestRunMs: () =>
-      Math.max(...[tableQueue, statusQueue, keyQueue].map((queue) => queue.stats().longestRunMs)),
+      podWatch
+        .pods()
+        .pods.map((pod) =>
+          pod.generation === undefined ? undefined : Math.max(0, generation - pod.generation),
+        ),
+    longestRunMs: () => Math.max(...queues.map((queue) => queue.stats().longestRunMs)),
     async close(graceMs) {
       if (isOver) return;
-      const hasWork = pace.waiting !== undefined;
       for (const alarm of [paceAlarm, staleAlarm, podsAlarm]) alarm(undefined);
+      const hasWork = pace.waiting !== undefined;
       if (graceMs > 0 && hasWork) await publish().catch((error: unknown) => onError('publish', error));
       if (graceMs === 0) publisher.standDown();
       isOver = true;
       exchange.close();
-      await Promise.all([tableQueue, statusQueue, keyQueue].map((queue) => queue.close(graceMs)));
+      await Promise.all(queues.map((queue) => queue.close(graceMs)));
       publisher.standDown();
       await events.close();
     },
@@ -203,10 +211,10 @@ export function startLeading(parts: LeadingParts): Leading {
         await publisher.heartbeat();
         return { afterMs: heartbeatMs };
       case 'look':
-        if (inUse !== undefined) await publisher.repair(publisher.shardsInUse());
+        if (bringOut.hasTakenOver()) await publisher.repair(publisher.shardsInUse());
         return;
       case 'repair': {
-        if (inUse === undefined || !isShardMissing()) return;
+        if (!bringOut.hasTakenOver() || !isShardMissing()) return;
         const { shardsWritten } = await publisher.repair(cluster.shardNames());
         if (shardsWritten > 0)
           log('warn', 'shards that were gone have been written again', { shardsWritten });
@@ -219,9 +227,7 @@ export function startLeading(parts: LeadingParts): Leading {
         return { afterMs: collectMs };
       }
       case 'check':
-        tableQueue.add('look');
-        tableQueue.add('repair');
-        tableQueue.add('publish');
+        for (const other of ['look', 'repair', 'publish']) tableQueue.add(other);
         for (const key of verdicts.keys()) statusQueue.add(key);
         return { afterMs: checkMs };
       default:
@@ -231,129 +237,62 @@ export function startLeading(parts: LeadingParts): Leading {
 
   function isShardMissing(): boolean {
     const present = cluster.shardNames();
-    for (const name of publisher.shardsNamed()) if (!present.has(name)) return true;
-    return false;
+    return publisher.shardsNamed().some((name) => !present.has(name));
   }
 
   async function publish(): Promise<void> {
-    inUse ??= await takeOver();
     const wasUrgent = isUrgent;
     isUrgent = false;
-    const snapshot = cluster.snapshot();
-    const result = compile(snapshot, clock.wallMs());
-    staleAlarm(result.staleAtMs === undefined ? undefined : clock.now() + result.staleAtMs - clock.wallMs());
-    const isAccepted = publisher.isAbsenceAccepted();
-    const unreadable = cluster.unreadableNamespaces();
-    const kept = holdAbsent({
-      last: inUse.content,
-      next: result.table,
-      isPresent: (kind, id) => cluster.object(kind, ...placeOf(id)) !== undefined,
-      isReadable: (namespace) => !unreadable.has(namespace),
-      wasSeenDeleted: cluster.wasSeenDeleted,
-      isTargetLost: findLostTargets(result.verdicts, snapshot.modelRoutes),
-      isAccepted,
-    });
-    tellHeld(kept.held, unreadable);
-    const judged = new Map(result.verdicts.map((verdict) => [namesOf(verdict).key, verdict]));
     try {
-      const content = await publishFitting(kept.content, judged, {
-        urgent: wasUrgent,
-        acceptsAbsence: isAccepted,
-      });
-      follow(content, judged);
+      const run = await bringOut.run(wasUrgent);
+      staleAlarm(run.staleAtMs === undefined ? undefined : clock.now() + run.staleAtMs - clock.wallMs());
+      if (run.type === 'published') return follow(run);
+      // What is wrong with an object is true, whether the table can be written or not.
+      if (!(run.error instanceof DeposedError)) judge(run.judged, formOf, noneChanged);
+      throw run.error;
     } catch (error) {
       isUrgent ||= wasUrgent;
       metrics.onPublishFailed(error instanceof DeposedError ? 'deposed' : 'api');
-      // What is wrong with an object is true, whether the table can be written or not.
-      if (!(error instanceof DeposedError)) judge(judged, { of: forms, changed: noneChanged });
       throw error;
     }
   }
 
-  async function takeOver(): Promise<NonNullable<typeof inUse>> {
-    const { content, version } = await publisher.takeOver();
-    generation = version?.generation ?? 0;
-    log('info', 'leading', { epoch: version?.epoch, generation });
-    // Tells the new epoch, which fences the leader before; where there is no table yet, there is nobody to fence.
-    await publisher.heartbeat();
-    tableQueue.addAfter('heartbeat', heartbeatMs);
-    return {
-      content,
-      forms: content === undefined ? () => undefined : indexForms(content).of,
-      isFound: true,
-    };
-  }
-
-  /** An object that does not fit into the table stays out alone. Gives the content that is in use now. */
-  async function publishFitting(
-    wanted: TableContent,
-    judged: Map<string, Verdict>,
-    how: { readonly urgent: boolean; readonly acceptsAbsence: boolean },
-  ): Promise<TableContent> {
-    let content = wanted;
-    for (;;) {
-      try {
-        const published = await publisher.publish(content, how);
-        generation = published.generation;
-        if (published.isNew) {
-          metrics.onPublished(published);
-          log('info', 'table published', { ...published, durationMs: Math.round(published.durationMs) });
-        }
-        return content;
-      } catch (error) {
-        if (!(error instanceof UnfitEntryError)) throw error;
-        const smaller = leaveOut(content, error);
-        if (isSameSize(smaller, content)) throw error;
-        content = smaller;
-        const key = keyOf({ kind: error.objectKind, ...asPlace(error.objectId) });
-        const verdict = judged.get(key);
-        if (verdict !== undefined) judged.set(key, refuse(verdict, error.message));
-      }
-    }
-  }
-
   /** The table is out: which objects have another form, or another verdict, than before? */
-  function follow(content: TableContent, judged: ReadonlyMap<string, Verdict>): void {
-    const found = inUse?.isFound === true ? inUse.forms : undefined;
-    const next = indexForms(content);
-    const formOf = (verdict: Verdict) => next.of(verdict.kind, namesOf(verdict).id);
+  function follow({ judged, forms, found, ...run }: Extract<TableRun, { type: 'published' }>): void {
+    generation = run.generation;
+    const formIn = (of: FormOf, verdict: Verdict) => of(verdict.kind, namesOf(verdict).id);
     tracker.onPublished({
       generation,
       verdicts: [...judged.values()],
-      formOf,
-      mayHaveChanged: (verdict) => next.changed.has(namesOf(verdict).key),
+      formOf: (verdict) => formIn(forms.of, verdict),
+      mayHaveChanged: (verdict) => forms.changed.has(namesOf(verdict).key),
       recorded(verdict) {
         const object = cluster.object(verdict.kind, verdict.namespace, verdict.name);
-        const isSame = found !== undefined && found(verdict.kind, namesOf(verdict).id) === formOf(verdict);
+        const isSame = found !== undefined && formIn(found, verdict) === formIn(forms.of, verdict);
         return isSame && object !== undefined ? recordedGeneration(object) : undefined;
       },
     });
-    inUse = { content, forms: next.of, isFound: false };
-    judge(judged, next);
+    judge(judged, forms.of, forms.changed);
     lookAtPods();
   }
 
-  function judge(judged: ReadonlyMap<string, Verdict>, next: Forms): void {
+  function judge(judged: typeof verdicts, of: FormOf, changed: ReadonlySet<string>): void {
     const earlier = verdicts;
     verdicts = judged;
-    forms = next.of;
+    formOf = of;
     for (const [key, verdict] of judged) {
       if (verdict.kind === 'ApiKey' && verdict.needsSecret) {
         // The watch tells of a Secret some moments after it was written.
         keyQueue.addAfter(key, Math.max(0, (issued.get(key) ?? 0) - clock.now()));
       }
       const known = earlier.get(key);
-      const isSame = known !== undefined && isSameVerdict(known, verdict) && !next.changed.has(key);
-      if (!isSame) statusQueue.add(key);
+      if (known === undefined || !isSameVerdict(known, verdict) || changed.has(key)) statusQueue.add(key);
     }
     for (const [key, verdict] of earlier) {
       if (judged.has(key)) continue;
-      unsettled.delete(key);
-      healthWords.delete(key);
-      issued.delete(key);
-      issueFailures.delete(key);
-      statusQueue.forget(key);
-      keyQueue.forget(key);
+      for (const memory of [unsettled, issued, issueFailures]) memory.delete(key);
+      for (const queue of [statusQueue, keyQueue]) queue.forget(key);
+      podWatch.forget(key);
       statuses.forget(verdict);
     }
   }
@@ -364,20 +303,14 @@ export function startLeading(parts: LeadingParts): Leading {
     // A verdict on an older form says nothing about this one; the next compile does.
     if (verdict === undefined || object === undefined) return;
     if (object.metadata.generation !== verdict.generation) return;
-    const since = tracker.since(verdict, forms(verdict.kind, namesOf(verdict).id));
+    const pods = podWatch.pods();
+    const since = tracker.since(verdict, formOf(verdict.kind, namesOf(verdict).id));
     if (since === undefined || !allRun(pods, since)) unsettled.add(key);
     else unsettled.delete(key);
-    const { did, afterMs } = await statuses.publish(
-      {
-        verdict,
-        object,
-        since,
-        pods,
-        ...(verdict.kind === 'Provider' ? { health: healthOf(verdict) } : {}),
-        issueFailure: issueFailures.get(key),
-      },
-      signal,
-    );
+    const health = verdict.kind === 'Provider' ? podWatch.healthOf(verdict) : undefined;
+    const issueFailure = issueFailures.get(key);
+    const facts = { verdict, object, since, pods, health, issueFailure };
+    const { did, afterMs } = await statuses.publish(facts, signal);
     if (did === 'wrote')
       log('info', 'status written', { object: key, generation: verdict.generation, since });
     return afterMs === undefined ? undefined : { afterMs };
@@ -393,7 +326,7 @@ export function startLeading(parts: LeadingParts): Leading {
     switch (result.type) {
       case 'created':
         issued.set(key, clock.now() + secretPatienceMs);
-        log('info', 'key issued', { object: key, secret: issuedName(verdict) });
+        log('info', 'key issued', { object: key, secret: verdict.secretName });
         return;
       case 'refused':
         return { afterMs: refusedKeyMs };
@@ -410,57 +343,32 @@ export function startLeading(parts: LeadingParts): Leading {
     statusQueue.add(key);
   }
 
-  /** Two hundred pods answer within a moment; they are looked at once. */
   function onPodNews(): void {
-    if (!isOver) podsAlarm(clock.now() + 10);
+    if (!isOver) podsAlarm(clock.now() + podNewsMs);
   }
 
   function lookAtPods(): void {
     if (isOver) return;
     podsAlarm(undefined);
-    const earlier = pods;
-    const ready = cluster.readyGatewayPods();
-    const answers = exchange.answers();
-    pods = podsState(ready, answers);
-    healthOf = indexHealth(ready, answers);
-    countRejections(earlier, pods);
-    outnumber();
-    if (pods.generationOfAll !== earlier.generationOfAll || pods.ready !== earlier.ready) {
-      for (const key of unsettled) statusQueue.add(key);
-    }
-    for (const [key, verdict] of verdicts) {
-      // They come first.
-      if (verdict.kind !== 'Provider') break;
-      const words = describeHealth(healthOf(verdict));
-      if (healthWords.get(key) === words) continue;
-      healthWords.set(key, words);
-      statusQueue.add(key);
-    }
-  }
-
-  /** A cluster that was put back to an older state: no gateway goes back with it. */
-  function outnumber(): void {
-    if (inUse === undefined) return;
-    for (const { response } of exchange.answers().values()) {
-      if (response?.table === undefined || response.table.generation <= generation) continue;
-      publisher.outnumber(response.table);
-      // The number is told by a heartbeat; then a publish learns of it.
-      tableQueue.add('heartbeat');
-      tableQueue.add('publish');
-    }
-  }
-
-  function countRejections(earlier: PodsState, now: PodsState): void {
-    const known = new Map(earlier.pods.map(({ name, rejected }) => [name, rejected]));
-    for (const { name, rejected } of now.pods) {
-      if (rejected === undefined || known.get(name) === rejected) continue;
+    const { haveMoved, rejections, running } = podWatch.look();
+    for (const rejection of rejections) {
       metrics.onTableRejected();
-      log('warn', 'a gateway refused a table', { pod: name, reason: rejected });
+      log('warn', 'a gateway refused a table', rejection);
     }
+    if (bringOut.hasTakenOver()) {
+      // A cluster that was put back to an older state: no gateway goes back with it.
+      for (const version of running.filter((one) => one.generation > generation)) {
+        publisher.outnumber(version);
+        // The number is told by a heartbeat; then a publish learns of it.
+        for (const task of ['heartbeat', 'publish']) tableQueue.add(task);
+      }
+    }
+    if (haveMoved) for (const key of unsettled) statusQueue.add(key);
+    for (const key of podWatch.changedHealth(verdicts)) statusQueue.add(key);
   }
 
   function tellHeld(now: HeldCounts, unreadable: ReadonlySet<string>): void {
-    const words = JSON.stringify([now, [...unreadable]]);
+    const words = describeHeld(now, unreadable);
     const isOther = words !== heldWords;
     held = now;
     heldWords = words;
@@ -471,22 +379,18 @@ export function startLeading(parts: LeadingParts): Leading {
         remedy: 'give the operator its rights there, or take the namespace off the list of those it serves',
       });
     }
-    const count = now.Provider + now.ModelRoute + now.ApiKey;
-    if (count === 0) log('info', 'no absence is held any more');
-    else {
-      log(
-        'warn',
-        'objects are missing whose deletion nobody saw; they go on serving until that is confirmed',
-        {
-          ...now,
-          confirmBy: `kubectl annotate secret -n ${settings.tableNamespace} ${settings.instance}-current penstock.dev/accept-absence=true`,
-        },
-      );
+    if (now.Provider + now.ModelRoute + now.ApiKey === 0) {
+      log('info', 'no absence is held any more');
+      return;
     }
+    const pointer = `${settings.instance}-current -n ${settings.tableNamespace}`;
+    log('warn', 'objects are missing whose deletion nobody saw; they go on serving until that is confirmed', {
+      ...now,
+      confirmBy: `kubectl annotate secret ${pointer} penstock.dev/accept-absence=true`,
+    });
   }
 
-  function onReport(report: PublishReport): void {
-    const { type, message } = report;
+  function onReport({ type, message }: PublishReport): void {
     log(type === 'absence-accepted' ? 'info' : 'warn', message, { reason: type });
     if (type === 'absence-accepted') onChange({ type: 'resources', isUrgent: true });
   }
@@ -503,61 +407,11 @@ export function startLeading(parts: LeadingParts): Leading {
   }
 }
 
-function isSameSize(a: TableContent, b: TableContent): boolean {
-  return (
-    a.keys.length === b.keys.length &&
-    a.routes.length === b.routes.length &&
-    a.providers.length === b.providers.length
-  );
-}
-
 /** Verdicts on ApiKeys keep their identity; the few others are compared by what they say. */
 function isSameVerdict(a: Verdict, b: Verdict): boolean {
   return a === b || (a.kind !== 'ApiKey' && JSON.stringify(a) === JSON.stringify(b));
 }
 
-function refuse(verdict: Verdict, message: string): Verdict {
-  const conditions: CompileResult['verdicts'][number]['conditions'] = verdict.conditions.map((condition) =>
-    condition.type === 'Accepted'
-      ? { type: 'Accepted', status: 'False', reason: 'Invalid', message }
-      : condition,
-  );
-  return { ...verdict, conditions, isInTable: false };
-}
-
-function describeHealth(health: ProviderHealth | undefined): string {
-  return health === undefined ? '' : JSON.stringify({ ...health, keys: [...health.keys] });
-}
-
-function issuedName({ secretName }: ApiKeyVerdict): string {
-  return secretName ?? '';
-}
-
-function keyOf({ kind, namespace, name }: Pick<Verdict, 'kind' | 'namespace' | 'name'>): string {
-  return `${kind}/${namespace}/${name}`;
-}
-
-function placeOf(id: string): [namespace: string, name: string] {
-  const { namespace, name } = asPlace(id);
-  return [namespace, name];
-}
-
-function asPlace(id: string): { readonly namespace: string; readonly name: string } {
-  const slash = id.indexOf('/');
-  return { namespace: id.slice(0, slash), name: id.slice(slash + 1) };
-}
-
-/** Rings once at a time of the clock's `now`; each call takes the place of the one before, undefined takes it back. */
-function createAlarm(clock: Clock, onRing: () => void): (atMs: number | undefined) => void {
-  let cancel: (() => void) | undefined;
-  return (atMs) => {
-    cancel?.();
-    cancel = undefined;
-    if (atMs === undefined) return;
-    // Too early, as after the longest wait, does no harm: the alarm is set anew by what it leads to.
-    cancel = clock.setTimer(Math.min(Math.max(0, atMs - clock.now()), timerMsMax), () => {
-      cancel = undefined;
-      onRing();
-    });
-  };
+function describeHeld(held: HeldCounts, unreadable: ReadonlySet<string>): string {
+  return JSON.stringify([held, [...unreadable]]);
 }

@@ -10,13 +10,18 @@ export interface VerdictNames {
   readonly id: string;
 }
 
-export function createVerdictNames(): (verdict: Verdict) => VerdictNames {
+export type NamesOf = (verdict: Verdict) => VerdictNames;
+
+export function keyOf({ kind, namespace, name }: Pick<Verdict, 'kind' | 'namespace' | 'name'>): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+export function createVerdictNames(): NamesOf {
   const known = new WeakMap<Verdict, VerdictNames>();
   return (verdict) => {
     const names = known.get(verdict);
     if (names !== undefined) return names;
-    const id = `${verdict.namespace}/${verdict.name}`;
-    const made = { key: `${verdict.kind}/${id}`, id };
+    const made = { key: keyOf(verdict), id: `${verdict.namespace}/${verdict.name}` };
     known.set(verdict, made);
     return made;
   };

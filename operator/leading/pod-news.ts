@@ -1,0 +1,76 @@
+// What have the gateway pods told since the last look? Which generation runs everywhere, which tables were refused, how the
+// upstreams are.
+
+import type { TableVersion } from '../../gateway/contract/exchange.ts';
+import type { Verdict } from '../compile/verdict.ts';
+import type { Exchange } from '../publish/exchange.ts';
+import { type HealthOf, indexHealth, type ProviderHealth } from '../publish/health-of.ts';
+import { type PodsState, podsState } from '../publish/pods-state.ts';
+import type { Cluster } from '../watch/cluster.ts';
+
+export interface PodNews {
+  /** Another generation runs on all pods, or there are more or fewer of them. */
+  readonly haveMoved: boolean;
+  /** Refused since the last look. */
+  readonly rejections: readonly { readonly pod: string; readonly reason: string }[];
+  /** Every table that a pod runs. */
+  readonly running: readonly TableVersion[];
+}
+
+export interface PodWatch {
+  /** As of the last look. */
+  pods(): PodsState;
+  healthOf: HealthOf;
+  look(): PodNews;
+  /** Providers whose health is another than at the last call; by `Kind/namespace/name`, as `verdicts` are. */
+  changedHealth(verdicts: ReadonlyMap<string, Verdict>): string[];
+  /** The object is gone. */
+  forget(key: string): void;
+}
+
+export function createPodWatch(cluster: Cluster, exchange: Exchange): PodWatch {
+  let pods = podsState(cluster.readyGatewayPods(), exchange.answers());
+  let healthOf: HealthOf = () => undefined;
+  /** Of each Provider, in words. */
+  const known = new Map<string, string>();
+
+  return {
+    pods: () => pods,
+    healthOf: (verdict) => healthOf(verdict),
+    look() {
+      const earlier = pods;
+      const ready = cluster.readyGatewayPods();
+      const answers = exchange.answers();
+      pods = podsState(ready, answers);
+      healthOf = indexHealth(ready, answers);
+      return {
+        haveMoved: pods.generationOfAll !== earlier.generationOfAll || pods.ready !== earlier.ready,
+        rejections: newRejections(earlier, pods),
+        running: [...answers.values()].flatMap(({ response }) => response?.table ?? []),
+      };
+    },
+    changedHealth(verdicts) {
+      const changed: string[] = [];
+      for (const [key, verdict] of verdicts) {
+        // They come first.
+        if (verdict.kind !== 'Provider') break;
+        const words = describeHealth(healthOf(verdict));
+        if (known.get(key) !== words) changed.push(key);
+        known.set(key, words);
+      }
+      return changed;
+    },
+    forget: (key) => void known.delete(key),
+  };
+}
+
+function newRejections(earlier: PodsState, now: PodsState): PodNews['rejections'] {
+  const known = new Map(earlier.pods.map(({ name, rejected }) => [name, rejected]));
+  return now.pods.flatMap(({ name, rejected }) =>
+    rejected === undefined || known.get(name) === rejected ? [] : [{ pod: name, reason: rejected }],
+  );
+}
+
+function describeHealth(health: ProviderHealth | undefined): string {
+  return health === undefined ? '' : JSON.stringify({ ...health, keys: [...health.keys] });
+}
