@@ -40,6 +40,9 @@ export interface Election {
   close(): Promise<void>;
 }
 
+/** The longest that a lease is believed. */
+const leaseMsMax = 60_000;
+
 /** What a Lease says of who leads. */
 export interface LeaseRecord {
   readonly holder: string;
@@ -248,7 +251,8 @@ function parseLease(lease: KubeObject, leaseMsDefault: number): LeaseRecord {
   const number = (value: unknown) => (typeof value === 'number' ? value : 0);
   return {
     holder: text(spec.holderIdentity),
-    leaseMs: number(spec.leaseDurationSeconds) * 1_000 || leaseMsDefault,
+    // Whoever wrote it may have asked for hours; nobody is waited for that long.
+    leaseMs: Math.min(number(spec.leaseDurationSeconds) * 1_000 || leaseMsDefault, leaseMsMax),
     renewTime: text(spec.renewTime),
     acquireTime: text(spec.acquireTime),
     transitions: number(spec.leaseTransitions),

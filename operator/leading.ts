@@ -69,9 +69,9 @@ const collectMs = 60_000;
 const checkMs = 15 * 60_000;
 /** A Secret that the API server refuses: after a while the quota, or whatever it was, may be another. */
 const refusedKeyMs = 60_000;
-/** So late the watch may tell of a shard, and of a Secret with a key, that this process wrote. */
-const shardPatienceMs = 2_000;
+/** So late the watch may tell of a Secret with a key that this process wrote. */
 const secretPatienceMs = 10_000;
+const verifyEveryMs = 30_000;
 /** Two hundred pods answer within a moment; they are looked at once. */
 const podNewsMs = 10;
 const noneChanged: ReadonlySet<string> = new Set();
@@ -131,12 +131,18 @@ export function startLeading(parts: LeadingParts): Leading {
   /** What was said of it last. */
   let heldWords = describeHeld(held, new Set());
   let verdicts: ReadonlyMap<string, Verdict> = new Map();
+  /** Those that the table in use was made with; a verdict that is newer is of a form that is not out yet. */
+  let published: typeof verdicts = new Map();
   let formOf: FormOf = () => undefined;
   /** Objects that some pod does not run in their present form, as far as was known at the last look. */
   const unsettled = new Set<string>();
   const issueFailures = new Map<string, string>();
   /** Until when the Secret of an ApiKey is taken to be on its way to us. */
   const issued = new Map<string, number>();
+  /** Shards that were deleted, and not looked at since. */
+  const doubted = new Set<string>();
+  /** Not before this time of the clock is everything compared again. */
+  let verifyAgainMs = 0;
   let pace: Pace = RESTING;
   let isUrgent = false;
   const paceAlarm = createAlarm(clock, () => {
@@ -198,9 +204,9 @@ export function startLeading(parts: LeadingParts): Leading {
         // Mostly our own write; but it may be gone, or somebody may have accepted an absence.
         tableQueue.add('look');
         return;
-      case 'shards':
-        // Our own are told of late; what is missing still after a while is gone.
-        if (isShardMissing()) tableQueue.addAfter('repair', shardPatienceMs);
+      case 'shard-gone':
+        doubted.add(change.name);
+        tableQueue.add('repair');
         return;
     }
   }
@@ -213,21 +219,21 @@ export function startLeading(parts: LeadingParts): Leading {
       case 'look':
         if (bringOut.hasTakenOver()) await publisher.repair(publisher.shardsInUse());
         return;
-      case 'repair': {
-        if (!bringOut.hasTakenOver() || !isShardMissing()) return;
-        const { shardsWritten } = await publisher.repair(cluster.shardNames());
-        if (shardsWritten > 0)
-          log('warn', 'shards that were gone have been written again', { shardsWritten });
-        // What this term has not cut yet, a publish makes.
-        return await publish();
-      }
+      case 'repair':
+        return await repair();
+      case 'verify':
+        // Every shard is read and compared; then a heartbeat has the gateways try again.
+        if (!bringOut.hasTakenOver()) return;
+        await publisher.repair(new Set());
+        await publisher.heartbeat();
+        return;
       case 'collect': {
         const collected = await collector.collect();
         if (collected > 0) log('info', 'shards that no table names were deleted', { collected });
         return { afterMs: collectMs };
       }
       case 'check':
-        for (const other of ['look', 'repair', 'publish']) tableQueue.add(other);
+        for (const other of ['verify', 'publish']) tableQueue.add(other);
         for (const key of verdicts.keys()) statusQueue.add(key);
         return { afterMs: checkMs };
       default:
@@ -235,9 +241,22 @@ export function startLeading(parts: LeadingParts): Leading {
     }
   }
 
-  function isShardMissing(): boolean {
-    const present = cluster.shardNames();
-    return publisher.shardsNamed().some((name) => !present.has(name));
+  /** What stands now under the names of shards that were deleted is read and compared. */
+  async function repair(): Promise<void> {
+    const named = publisher.shardsNamed();
+    const inDoubt = named.filter((name) => doubted.has(name));
+    doubted.clear();
+    if (!bringOut.hasTakenOver() || inDoubt.length === 0) return;
+    log('warn', 'shards were deleted; they are written again', { shards: inDoubt });
+    try {
+      await publisher.repair(new Set(named.filter((name) => !inDoubt.includes(name))));
+    } catch (error) {
+      for (const name of inDoubt) doubted.add(name);
+      throw error;
+    }
+    // What this term has not cut yet, a publish makes; and with a heartbeat gateways try again.
+    await publish();
+    await publisher.heartbeat();
   }
 
   async function publish(): Promise<void> {
@@ -272,6 +291,7 @@ export function startLeading(parts: LeadingParts): Leading {
         return isSame && object !== undefined ? recordedGeneration(object) : undefined;
       },
     });
+    published = judged;
     judge(judged, forms.of, forms.changed);
     lookAtPods();
   }
@@ -286,7 +306,9 @@ export function startLeading(parts: LeadingParts): Leading {
         keyQueue.addAfter(key, Math.max(0, (issued.get(key) ?? 0) - clock.now()));
       }
       const known = earlier.get(key);
-      if (known === undefined || !isSameVerdict(known, verdict) || changed.has(key)) statusQueue.add(key);
+      // Also what could not be published before, though nothing else is new about it.
+      const isNews = !isSameVerdict(known, verdict) || changed.has(key) || unsettled.has(key);
+      if (isNews) statusQueue.add(key);
     }
     for (const [key, verdict] of earlier) {
       if (judged.has(key)) continue;
@@ -304,7 +326,8 @@ export function startLeading(parts: LeadingParts): Leading {
     if (verdict === undefined || object === undefined) return;
     if (object.metadata.generation !== verdict.generation) return;
     const pods = podWatch.pods();
-    const since = tracker.since(verdict, formOf(verdict.kind, namesOf(verdict).id));
+    const isOut = isSameVerdict(published.get(key), verdict);
+    const since = isOut ? tracker.since(verdict, formOf(verdict.kind, namesOf(verdict).id)) : undefined;
     if (since === undefined || !allRun(pods, since)) unsettled.add(key);
     else unsettled.delete(key);
     const health = verdict.kind === 'Provider' ? podWatch.healthOf(verdict) : undefined;
@@ -355,6 +378,7 @@ export function startLeading(parts: LeadingParts): Leading {
       metrics.onTableRejected();
       log('warn', 'a gateway refused a table', rejection);
     }
+    if (rejections.length > 0) verifySoon();
     if (bringOut.hasTakenOver()) {
       // A cluster that was put back to an older state: no gateway goes back with it.
       for (const version of running.filter((one) => one.generation > generation)) {
@@ -365,6 +389,13 @@ export function startLeading(parts: LeadingParts): Leading {
     }
     if (haveMoved) for (const key of unsettled) statusQueue.add(key);
     for (const key of podWatch.changedHealth(verdicts)) statusQueue.add(key);
+  }
+
+  /** A shard may have been damaged by hand. Two hundred pods that say so are one reason. */
+  function verifySoon(): void {
+    const inMs = Math.max(0, verifyAgainMs - clock.now());
+    tableQueue.addAfter('verify', inMs);
+    verifyAgainMs = Math.max(verifyAgainMs, clock.now() + verifyEveryMs);
   }
 
   function tellHeld(now: HeldCounts, unreadable: ReadonlySet<string>): void {
@@ -408,8 +439,8 @@ export function startLeading(parts: LeadingParts): Leading {
 }
 
 /** Verdicts on ApiKeys keep their identity; the few others are compared by what they say. */
-function isSameVerdict(a: Verdict, b: Verdict): boolean {
-  return a === b || (a.kind !== 'ApiKey' && JSON.stringify(a) === JSON.stringify(b));
+function isSameVerdict(a: Verdict | undefined, b: Verdict): boolean {
+  return a === b || (b.kind !== 'ApiKey' && JSON.stringify(a) === JSON.stringify(b));
 }
 
 function describeHeld(held: HeldCounts, unreadable: ReadonlySet<string>): string {

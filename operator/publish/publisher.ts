@@ -3,7 +3,7 @@
 // the new one, and at most shards that nobody names.
 
 import type { TableVersion } from '../../gateway/contract/exchange.ts';
-import { MANIFEST_FORMAT, pointerName } from '../../gateway/contract/manifest.ts';
+import { MANIFEST_FORMAT, type Manifest, pointerName } from '../../gateway/contract/manifest.ts';
 import type { TableContent } from '../../gateway/contract/routing-table.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
@@ -205,7 +205,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
     const standing = holder.standing();
     const cut = cutter.cut(content, standing?.manifest.shards);
     const said = { settings: content.settings, shards: cut.map(({ ref }) => ref) };
-    const isNew = standing === undefined || !isSaidBy(standing.manifest, said);
+    const isNew =
+      standing === undefined ||
+      !isSaidBy(standing.manifest, said) ||
+      // A key that was taken away ahead of its shard, and is given back before that shard could be written.
+      hasRevoked(content, standing.manifest.revocations);
     const missing = cut.filter(({ ref }) => !lead.present.has(ref.name));
     const inForce = standing?.table.revocations ?? [];
     const revocations = listRevocations(standing?.table.content, content, inForce, clock.now());
@@ -223,7 +227,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
       const { settings, shards } = standing.manifest;
       bytesWritten += await holder.publish({ ...head, settings, shards }, { ...standing.table, revocations });
     }
-    bytesWritten += await writeShards(lead, missing);
+    try {
+      bytesWritten += await writeShards(lead, missing);
+    } catch (error) {
+      // One object suffices to take access away, also where a shard cannot be written.
+      await revokeAhead(lead, head, revocations, error);
+      throw error;
+    }
     const table = { content, revocations, shards: new Map(cut.map((shard) => [shard.ref.name, shard])) };
     const endsAcceptance = how.acceptsAbsence ?? false;
     if (isNew) {
@@ -236,6 +246,21 @@ export function createPublisher(options: PublisherOptions): Publisher {
     const { epoch, generation } = holder.standing()?.manifest ?? holder.highest();
     const durationMs = clock.now() - startedMs;
     return { epoch, generation, isNew, shardsWritten: missing.length, bytesWritten, durationMs };
+  }
+
+  /** The table in use without the keys that were revoked, unless the pointer says so already. */
+  async function revokeAhead(
+    { holder }: Term,
+    head: Omit<Manifest, 'epoch' | 'generation' | 'settings' | 'shards'>,
+    revocations: readonly Revocation[],
+    why: unknown,
+  ): Promise<void> {
+    const standing = holder.standing();
+    if (standing === undefined || why instanceof DeposedError) return;
+    const known = new Set(standing.manifest.revocations);
+    if (head.revocations.every((digest) => known.has(digest))) return;
+    const { settings, shards } = standing.manifest;
+    await holder.publish({ ...head, settings, shards }, { ...standing.table, revocations });
   }
 
   async function repair(
@@ -317,6 +342,12 @@ function shardsInUse(lead: Term | undefined): ReadonlySet<string> {
   // What stands may have come there by a write whose answer was lost.
   const standing = lead.holder.standing()?.manifest.shards.map(({ name }) => name) ?? [];
   return new Set([...lead.used.flat(), ...lead.coming, ...standing]);
+}
+
+function hasRevoked(content: TableContent, revocations: readonly string[]): boolean {
+  if (revocations.length === 0) return false;
+  const revoked = new Set(revocations);
+  return content.keys.some(({ sha256 }) => revoked.has(shortened(sha256)));
 }
 
 /** A gateway refuses these whatever its shards say. */

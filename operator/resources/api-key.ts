@@ -38,10 +38,10 @@ const secretSchema = z.strictObject({
   key: dataKeySchema
     .default('apiKey')
     .describe('Key in the data of that Secret. `baseURL` is written beside it.'),
-  labels: labelMap({ entriesMax: 32 }).optional().describe('Labels to put on that Secret.'),
+  labels: labelMap({ entriesMax: 32 }).optional().describe('Labels for that Secret when it is made.'),
   annotations: annotationMap({ entriesMax: 32, valueMax: 4096 })
     .optional()
-    .describe('Annotations to put on that Secret.'),
+    .describe('Annotations for that Secret when it is made.'),
   retain: z
     .boolean()
     .default(false)

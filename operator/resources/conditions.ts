@@ -232,17 +232,9 @@ export const REASONS = {
     conditions: ['Programmed', 'Ready'],
     text: 'Some ready gateway pod does not run the present form yet.',
   },
-  Pinned: {
-    conditions: ['Programmed', 'Ready'],
-    text: 'The table is pinned to an older generation by hand.',
-  },
   NotProgrammed: {
     conditions: ['Programmed', 'Ready'],
     text: 'The object is not part of the table; its other conditions say why.',
-  },
-  LastKnownGood: {
-    conditions: ['Degraded'],
-    text: 'The object is wrong as it stands now; its last good form goes on serving for a while.',
   },
 } as const satisfies Record<string, ReasonFacts>;
 

@@ -80,10 +80,18 @@ const qualifiedKeys: Rule<Readonly<Record<string, string>>> = {
   check: (value) => Object.keys(value).every((key) => new RegExp(QUALIFIED_NAME).test(key)),
 };
 
+/** By labels and annotations of ours a Secret is lent to Providers; that is for whoever may write Secrets. */
+const notOurKeys: Rule<Readonly<Record<string, string>>> = {
+  cel: "self.all(k, !k.startsWith('penstock.dev/'))",
+  message: 'keys that begin with "penstock.dev/" are for the operator and for whoever may write Secrets',
+  check: (value) => Object.keys(value).every((key) => !key.startsWith('penstock.dev/')),
+};
+
 /** Labels to be put on another object: what is wrong with them is told here, not when that object is refused. */
 export function labelMap(bounds: { readonly entriesMax: number }) {
   return withRules(stringMap({ ...bounds, valueMax: 63 }), [
     qualifiedKeys,
+    notOurKeys,
     {
       cel: `self.all(k, self[k].matches('${LABEL_VALUE}'))`,
       message:
@@ -95,7 +103,7 @@ export function labelMap(bounds: { readonly entriesMax: number }) {
 
 /** Annotations to be put on another object. */
 export function annotationMap(bounds: { readonly entriesMax: number; readonly valueMax: number }) {
-  return withRules(stringMap(bounds), [qualifiedKeys]);
+  return withRules(stringMap(bounds), [qualifiedKeys, notOurKeys]);
 }
 
 /** An object that, where it is left out, stands there with every default spelled out. */

@@ -51,8 +51,8 @@ export type ClusterChange =
   | { readonly type: 'pods' }
   /** The pointer came, went, or holds something else; a heartbeat alone is not told. */
   | { readonly type: 'pointer' }
-  /** A shard came or went. */
-  | { readonly type: 'shards' };
+  /** A shard was deleted; somebody may have put another one in its place. */
+  | { readonly type: 'shard-gone'; readonly name: string };
 
 export interface ClusterTrouble extends Trouble {
   readonly watch: WatchName;
@@ -144,7 +144,7 @@ export function openCluster(options: ClusterOptions): Cluster {
   const synced = Promise.all(reflectors.map(({ settled }) => settled)).then(() => {
     isTold = true;
     tell({ type: 'resources', isUrgent: false });
-    for (const type of ['pods', 'pointer', 'shards'] as const) tell({ type });
+    for (const type of ['pods', 'pointer'] as const) tell({ type });
   });
   // Who closes early need not wait for it.
   synced.catch(() => undefined);
@@ -374,11 +374,12 @@ export function openCluster(options: ClusterOptions): Cluster {
         metadataOnly: true,
         convert: ({ metadata: { name } }) => ({ name }),
         onEvent({ type, object: { name } }) {
-          const isKnown = shards.has(name);
-          if (isKnown === (type === 'upserted')) return;
-          if (isKnown) shards.delete(name);
-          else shards.add(name);
-          tell({ type: 'shards' });
+          if (type === 'upserted') {
+            shards.add(name);
+            return;
+          }
+          shards.delete(name);
+          tell({ type: 'shard-gone', name });
         },
       },
       options.tableNamespace,

@@ -13,6 +13,7 @@ import type { Manifest } from '../../contract/manifest.ts';
 import type { TableHolder } from '../holder.ts';
 import { asLoadError, TableLoadError } from '../load-error.ts';
 import { nextTurn } from '../next-turn.ts';
+import { withoutKeys } from '../revocations.ts';
 import { compareVersions, describeVersion } from '../version.ts';
 import type { TableView } from '../view.ts';
 import { assembleView, hasSameContent } from './assemble.ts';
@@ -62,7 +63,7 @@ export function openSecretSource(options: SecretSourceOptions): SecretSource {
 /** A table that was loaded whole. */
 interface WholeTable {
   readonly manifest: Manifest;
-  /** Without what was revoked after it. */
+  /** As its shards have it, with the keys that were revoked. */
   readonly view: TableView;
 }
 
@@ -298,7 +299,9 @@ class WatchedPointer implements SecretSource {
   private take(manifest: Manifest, view: TableView, source: 'api' | 'copy', loadMs: number): void {
     const { holder, report } = this.options;
     // The other of copy and API server was first, and as new.
-    if (holder.offer(view).type === 'stale') {
+    // A manifest may take keys away from the very shards that it names: where new ones could not be written.
+    const usable = withoutKeys(view, new Set(manifest.revocations));
+    if (holder.offer(usable).type === 'stale') {
       if (source === 'api') this.consider(manifest);
       return;
     }

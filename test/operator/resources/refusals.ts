@@ -457,6 +457,18 @@ export const API_KEY_REFUSALS: readonly Refusal[] = [
     'spec.secret.annotations',
     'keys must be such as',
   ],
+  [
+    'a label would lend the key to Providers',
+    apiKey({ secret: { labels: { 'penstock.dev/provider-credential': 'true' } } }),
+    'spec.secret.labels',
+    'penstock.dev/',
+  ],
+  [
+    'an annotation would bind the key to a host',
+    apiKey({ secret: { annotations: { 'penstock.dev/allowed-hosts': 'example.com' } } }),
+    'spec.secret.annotations',
+    'penstock.dev/',
+  ],
   ['an e-mail address has a space', apiKey({ owner: { email: 'a\u00a0b@c' } }), 'spec.owner.email', 'e-mail'],
   [
     'a hint is not printable',

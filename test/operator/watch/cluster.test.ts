@@ -356,7 +356,6 @@ describe('changes', () => {
       { type: 'resources', isUrgent: false },
       { type: 'pods' },
       { type: 'pointer' },
-      { type: 'shards' },
     ]);
   });
 });
@@ -514,7 +513,7 @@ describe('gateways and their table', () => {
     watched.takeChanges();
     await remove(secretPath('penstock-k-00-a', TABLE_NAMESPACE));
     await watched.until(() => watched.cluster.shardNames().size === 1);
-    expect(watched.takeChanges()).toContainEqual({ type: 'shards' });
+    expect(watched.takeChanges()).toContainEqual({ type: 'shard-gone', name: expect.any(String) });
   });
 });
 
