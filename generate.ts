@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { apiKeyResource } from './operator/resources/api-key.ts';
 import { crdTemplate, crdYaml } from './operator/resources/crd.ts';
+import { dialectsReference } from './operator/resources/dialects-reference.ts';
 import { modelRouteResource } from './operator/resources/model-route.ts';
 import { providerResource } from './operator/resources/provider.ts';
 import { apiReference, reasonsReference } from './operator/resources/reference.ts';
@@ -35,6 +36,7 @@ export const GENERATED: readonly Generated[] = [
     content: () => apiReference([providerResource, modelRouteResource, apiKeyResource]),
   },
   { path: 'docs/reasons.md', content: reasonsReference },
+  { path: 'docs/dialects.md', content: dialectsReference },
 ];
 
 /** Paths of the files below `root` that are missing or differ from what code makes of them. */

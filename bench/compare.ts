@@ -4,7 +4,7 @@ import { RunEndedError } from './launcher.ts';
 import type { LoadClient } from './load.ts';
 import type { Cores } from './measure/cores.ts';
 import type { Measurement } from './measurement.ts';
-import { scenarios as allScenarios, type LoadScenario, type Scenario } from './scenarios.ts';
+import { scenarios as allScenarios, isServedBy, type LoadScenario, type Scenario } from './scenarios.ts';
 import type { Settings } from './settings.ts';
 import { takeHold } from './take-hold.ts';
 import { takeLoad } from './take-load.ts';
@@ -41,8 +41,9 @@ async function compareLoads(
 ): Promise<void> {
   const running: RunningTarget[] = [];
   for (const name of settings.targets) running.push(await startTarget(name, parts.context));
+  const serving = (scenario: LoadScenario) => running.filter(({ name }) => isServedBy(scenario, name));
   for (const scenario of warmUpScenarios(loads)) {
-    for (const target of running) {
+    for (const target of serving(scenario)) {
       parts.say(`warm-up: ${scenario.name} ${target.name}`);
       const at = { round: 0, seconds: settings.warmSeconds, cores: parts.cores };
       await note(comparison, target.name, scenario, 'warm-up', () =>
@@ -51,9 +52,9 @@ async function compareLoads(
     }
   }
   for (let round = 1; round <= settings.rounds; round++) {
-    for (const scenario of loads) {
-      // Nobody always comes first, nor always behind the same neighbour.
-      for (const target of rotate(running, round)) {
+    // Nobody always comes first, nor always behind the same neighbour; nor does a scenario.
+    for (const scenario of round % 2 === 1 ? loads : loads.toReversed()) {
+      for (const target of rotate(serving(scenario), round)) {
         parts.say(`round ${round}: ${scenario.name} ${target.name}`);
         const at = { round, seconds: settings.windowSeconds, cores: parts.cores };
         await note(comparison, target.name, scenario, round, () =>
@@ -94,7 +95,8 @@ export async function startTarget(name: TargetName, context: TargetContext): Pro
 /** The full load of every kind that the run will measure; a rate of 200/s would warm nothing. */
 export function warmUpScenarios(loads: readonly LoadScenario[]): LoadScenario[] {
   const kinds = new Set(loads.map((scenario) => scenario.warmUp));
-  return [...kinds].flatMap((kind) => allScenarios.filter(isFullLoad).filter((each) => each.warmUp === kind));
+  const fullLoads = allScenarios.filter(isFullLoad);
+  return [...kinds].flatMap((kind) => fullLoads.find((each) => each.warmUp === kind) ?? []);
 }
 
 function isFullLoad(scenario: Scenario): scenario is LoadScenario {

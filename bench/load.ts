@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { Launched, Launcher } from './launcher.ts';
+import type { ClientDialect } from './scenarios.ts';
 
 export type Load = {
   port: number;
@@ -13,6 +14,7 @@ export type Load = {
   leadMs: number;
   ratePerSecond?: number;
   events?: number;
+  dialect?: ClientDialect;
   rampMs?: number;
   authorization?: string;
 };
@@ -102,6 +104,7 @@ async function startClient(client: LoadClient, load: Load, mode: string[]): Prom
   const optional: [string, string | number | undefined][] = [
     ['--rate', load.ratePerSecond],
     ['--events', load.events],
+    ['--dialect', load.dialect],
     ['--ramp-ms', load.rampMs],
     ['--authorization', load.authorization],
   ];

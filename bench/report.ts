@@ -3,8 +3,9 @@
 import type { BrokenTarget } from './compare.ts';
 import type { Judgement } from './gates.ts';
 import type { Machine } from './machine.ts';
+import type { LoadScenario } from './scenarios.ts';
 import type { Spread } from './statistics.ts';
-import type { HoldRow, LoadRow, ScenarioSummary, Summary } from './summary.ts';
+import { compared, type HoldRow, type LoadRow, type ScenarioSummary, type Summary } from './summary.ts';
 
 export type ReportInput = {
   date: string;
@@ -44,22 +45,21 @@ function writeBroken(broken: readonly BrokenTarget[]): string[] {
 }
 
 function writeScenario(summary: ScenarioSummary): string {
-  const table =
-    summary.kind === 'load' ? loadTable(summary.scenario.unit, summary.rows) : holdTable(summary.rows);
+  const table = summary.kind === 'load' ? loadTable(summary.scenario, summary.rows) : holdTable(summary.rows);
   const notes = summary.notes.map((note) => `\n\n> ${note}`).join('');
   return `## ${summary.scenario.name}: ${summary.scenario.title}\n\n${table}${notes}`;
 }
 
-function loadTable(unit: string, rows: readonly LoadRow[]): string {
-  const latency = unit === 'event' ? 'event delay' : 'latency';
+function loadTable(scenario: LoadScenario, rows: readonly LoadRow[]): string {
+  const { unit } = scenario;
+  const latency = scenario.isPaced ? 'event delay' : 'latency';
+  const ratios = ratioColumns(scenario);
   const hasFirstEvents = rows.some((row) => row.firstEventP50Ms !== undefined);
   const head = [
     'target',
     `${unit}s/s`,
     `CPU µs/${unit} (min..max)`,
-    '× nginx',
-    '× envoy',
-    '× floor',
+    ...ratios.map(({ title }) => `× ${title}`),
     `${latency} p50 / p99 ms`,
     'added p50 / p99 ms',
     ...(hasFirstEvents ? ['first event p50 ms'] : []),
@@ -70,9 +70,7 @@ function loadTable(unit: string, rows: readonly LoadRow[]): string {
     row.target,
     number(row.unitsPerSecond?.median, 0),
     ranged(row.cpuUsPerUnit, 1),
-    number(row.cpuRatio.nginx, 2),
-    number(row.cpuRatio.envoy, 2),
-    number(row.cpuRatio.floor, 2),
+    ...ratios.map(({ against }) => number(row.cpuRatio[against], 2)),
     `${number(row.latencyP50Ms, 2)} / ${number(row.latencyP99Ms, 2)}`,
     row.target === 'direct' ? '-' : `${number(row.addedP50Ms, 2)} / ${number(row.addedP99Ms, 2)}`,
     ...(hasFirstEvents ? [number(row.firstEventP50Ms, 2)] : []),
@@ -80,6 +78,15 @@ function loadTable(unit: string, rows: readonly LoadRow[]): string {
     number(row.rssMib, 0),
   ]);
   return table(head, body);
+}
+
+/** What the CPU of this scenario is compared with. */
+function ratioColumns({ targets, passThrough }: LoadScenario): { against: string; title: string }[] {
+  const others = compared.filter((name) => targets?.includes(name) ?? true);
+  return [
+    ...others.map((name) => ({ against: name, title: name })),
+    ...(passThrough === undefined ? [] : [{ against: 'pass-through', title: passThrough }]),
+  ];
 }
 
 function holdTable(rows: readonly HoldRow[]): string {

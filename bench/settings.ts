@@ -3,7 +3,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Scenario, scenarios } from './scenarios.ts';
+import { isServedBy, type Scenario, scenarios } from './scenarios.ts';
 import { type TargetName, targetNames } from './targets/target.ts';
 
 export type Settings = {
@@ -72,9 +72,14 @@ export function readSettings(
     values.scenarios ?? (isProfile ? 'unary-1k' : undefined),
     scenarioNames,
   );
+  const isServed = (scenario: Scenario) => chosenTargets.some((target) => isServedBy(scenario, target));
+  const wanted = scenarios.filter((scenario) => chosenScenarios.includes(scenario.name));
+  const unserved = wanted.find((scenario) => !isServed(scenario));
+  if (unserved && values.scenarios !== undefined)
+    throw new Error(`--scenarios: ${unserved.name} can be served by none of ${chosenTargets.join(', ')}`);
   const settings: Settings = {
     targets: chosenTargets,
-    scenarios: scenarios.filter((scenario) => chosenScenarios.includes(scenario.name)),
+    scenarios: wanted.filter(isServed),
     rounds: readNumber('--rounds', values.rounds, values.quick ? 2 : 5, 1),
     // Below 6 s at full load some Node code still runs unoptimised, and every figure flatters its rivals.
     warmSeconds: values.quick ? 1 : 6,

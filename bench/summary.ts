@@ -3,7 +3,7 @@
 import { whyBroken } from './compare.ts';
 import { type GatewayFigures, type Judgement, judge } from './gates.ts';
 import type { HoldMeasurement, LoadMeasurement, Measurement } from './measurement.ts';
-import type { HoldScenario, LoadScenario, Scenario } from './scenarios.ts';
+import { type HoldScenario, isServedBy, type LoadScenario, type Scenario } from './scenarios.ts';
 import { differencesByRound, median, ratiosByRound, type Spread, spread } from './statistics.ts';
 import type { TargetName } from './targets/target.ts';
 
@@ -14,6 +14,7 @@ export type LoadRow = {
   rounds: number;
   unitsPerSecond: Spread | undefined;
   cpuUsPerUnit: Spread | undefined;
+  /** By the name of the other target, or `pass-through`. */
   cpuRatio: { [against: string]: number | undefined };
   /** Of paced streams the delay of an event; else of a whole answer. */
   latencyP50Ms: number | undefined;
@@ -60,36 +61,38 @@ function summariseLoad(
   targets: readonly TargetName[],
   measurements: readonly Measurement[],
 ): ScenarioSummary {
-  const ofScenario = measurements
-    .filter((one) => one.kind === 'load')
-    .filter((one) => one.scenario === scenario.name);
-  const series = (target: TargetName, read: (one: LoadMeasurement) => number | undefined) => {
+  const ofLoads = measurements.filter((one) => one.kind === 'load');
+  const ofScenario = ofLoads.filter((one) => one.scenario === scenario.name);
+  const series = (
+    target: TargetName,
+    read: (one: LoadMeasurement) => number | undefined,
+    from: readonly LoadMeasurement[] = ofScenario,
+  ) => {
     const values = new Map<number, number>();
-    for (const one of ofScenario) {
+    for (const one of from) {
       const value = one.target === target ? read(one) : undefined;
       if (value !== undefined) values.set(one.round, value);
     }
     return values;
   };
+  const cpuOf = (target: TargetName, from?: readonly LoadMeasurement[]) =>
+    series(target, (one) => one.cpuUsPerUnit, from);
+  const ofPassThrough = ofLoads.filter((one) => one.scenario === scenario.passThrough);
   const latency = (one: LoadMeasurement) =>
-    scenario.unit === 'event' ? one.client.eventDelayMs : one.client.latencyMs;
-  const rows = targets.map((target): LoadRow => {
+    scenario.isPaced ? one.client.eventDelayMs : one.client.latencyMs;
+  const serving = targets.filter((target) => isServedBy(scenario, target));
+  const rows = serving.map((target): LoadRow => {
     const of = (read: (one: LoadMeasurement) => number | undefined) =>
       median([...series(target, read).values()]);
     const added = (read: (one: LoadMeasurement) => number | undefined) =>
       target === 'direct'
         ? undefined
         : median(differencesByRound(series(target, read), series('direct', read)));
-    const cpu = series(target, (one) => one.cpuUsPerUnit);
-    const ratios = compared.map((against) => [
-      against,
-      median(
-        ratiosByRound(
-          cpu,
-          series(against, (one) => one.cpuUsPerUnit),
-        ),
-      ),
-    ]);
+    const cpu = cpuOf(target);
+    const ratios = [
+      ...compared.map((against) => [against, median(ratiosByRound(cpu, cpuOf(against)))]),
+      ['pass-through', median(ratiosByRound(cpu, cpuOf(target, ofPassThrough)))],
+    ];
     return {
       target,
       rounds: cpu.size,
@@ -119,7 +122,7 @@ function loadNotes(
 ): string[] {
   const notes: string[] = [];
   const direct = rows.find((row) => row.target === 'direct')?.unitsPerSecond?.median;
-  const isOpenEnded = scenario.ratePerSecond === undefined && scenario.unit !== 'event';
+  const isOpenEnded = scenario.ratePerSecond === undefined && !scenario.isPaced;
   for (const row of rows) {
     const own = row.unitsPerSecond?.median;
     if (!isOpenEnded || direct === undefined || own === undefined || row.target === 'direct') continue;

@@ -31,6 +31,7 @@ export async function takeLoad(
       leadMs: LEAD_MS,
       ...(scenario.ratePerSecond === undefined ? {} : { ratePerSecond: scenario.ratePerSecond }),
       ...(scenario.events === undefined ? {} : { events: scenario.events }),
+      ...(scenario.dialect === undefined ? {} : { dialect: scenario.dialect }),
       ...(scenario.rampMs === undefined ? {} : { rampMs: scenario.rampMs }),
       ...(target.authorization === undefined ? {} : { authorization: target.authorization }),
     },

@@ -41,6 +41,7 @@ export const errorTable = {
   request_timeout: row(408, invalid, invalid, 'caller', true),
   request_too_large: row(413, invalid, 'request_too_large', 'caller', false),
   unsupported_media_type: row(415, invalid, invalid, 'caller', true),
+  upgrade_not_supported: row(426, invalid, invalid, 'caller', false),
   headers_too_large: row(431, invalid, invalid, 'caller', true),
   rate_limit_exceeded: row(429, 'rate_limit_error', 'rate_limit_error', 'caller', true),
   internal_error: row(500, 'server_error', 'api_error', 'gateway', true),
@@ -72,6 +73,8 @@ interface GatewayErrorOptions {
   readonly retryAfterSeconds?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly cause?: unknown;
+  /** What the messages routes say beside the words, for programs. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
   /** An upstream's own type and code, kept when it judged the caller's request. */
   readonly upstream?:
     | { readonly status: number; readonly type: string; readonly code: string | null }
@@ -84,6 +87,7 @@ export class GatewayError extends Error {
   readonly param: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
   private readonly upstream: GatewayErrorOptions['upstream'];
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
@@ -91,6 +95,7 @@ export class GatewayError extends Error {
     this.name = 'GatewayError';
     this.code = code;
     this.param = options.param;
+    this.details = options.details;
     this.upstream = options.upstream;
     const entry: ErrorRow = errorTable[code];
     this.status = options.upstream?.status ?? entry.status;
@@ -131,5 +136,6 @@ export function encodeErrorBody(error: GatewayError, shape: ErrorShape, requestI
   const object = error.toErrorObject(shape);
   if (shape === 'openai') return JSON.stringify({ error: object });
   const { type, message, code } = object;
-  return JSON.stringify({ type: 'error', error: { type, message, code }, request_id: requestId });
+  const told = { type, message, code, ...(error.details ? { details: error.details } : {}) };
+  return JSON.stringify({ type: 'error', error: told, request_id: requestId });
 }

@@ -12,9 +12,11 @@ import { brokenOffError } from './attempt/final-error.ts';
 import { type CallOutcome, runAttempts } from './attempt/run-attempts.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';
 import type { Caller } from './caller.ts';
-import { canServe } from './dialects/registry.ts';
+import { droppedHeader, listDropped } from './dialects/carry.ts';
+import type { AnswerStream } from './dialects/dialect.ts';
+import { findDialect } from './dialects/registry.ts';
 import { GatewayError } from './errors.ts';
-import { plainEnds, streamEnds } from './pipeline/attempt-ends.ts';
+import { passesThrough, plainEnds, streamEnds, targetOf } from './pipeline/attempt-ends.ts';
 import { buildCallJob } from './pipeline/call-job.ts';
 import { runCalls } from './pipeline/fan-out.ts';
 import {
@@ -24,9 +26,9 @@ import {
   type RoutedExchange,
   timeoutFor,
 } from './pipeline/parts.ts';
+import { routeExchange } from './pipeline/route-exchange.ts';
 import { tellFailure } from './pipeline/tell-failure.ts';
-import { findModel } from './route/find-model.ts';
-import { type Candidate, selectTargets } from './route/plan.ts';
+import type { Candidate } from './route/plan.ts';
 import { ClientStream } from './stream/client-stream.ts';
 import { Leaving } from './stream/leaving.ts';
 import type { OpenRequest } from './stream/open-streams.ts';
@@ -102,26 +104,6 @@ export async function serve(parts: PipelineParts, exchange: Exchange): Promise<v
   }
 }
 
-/** @throws {GatewayError} where the request is not valid, or leads nowhere. */
-function routeExchange({ random }: PipelineParts, exchange: Exchange): RoutedExchange {
-  const { dialect, view, caller, body } = exchange;
-  const facts = dialect.readRequest(body);
-  const route = findModel(view, caller, facts.model, dialect.name);
-  const plan = selectTargets(route, dialect.name, (upstream) => canServe(dialect, upstream), random);
-  const isNative = (candidate: Candidate): boolean => candidate.dialect === dialect.name;
-  if (!dialect.translate || plan.candidates.every(isNative)) {
-    return { ...exchange, facts, plan, translation: undefined };
-  }
-  try {
-    return { ...exchange, facts, plan, translation: dialect.translate(body) };
-  } catch (error) {
-    // What cannot be carried to another dialect can still be served by targets that speak the caller's.
-    const candidates = plan.candidates.filter(isNative);
-    if (candidates.length === 0) throw error;
-    return { ...exchange, facts, plan: { ...plan, candidates }, translation: undefined };
-  }
-}
-
 /** The state of one request on its way. */
 class Run implements OpenRequest {
   place = 0;
@@ -132,6 +114,8 @@ class Run implements OpenRequest {
   private attempts = 0;
   private servedBy: Candidate | undefined;
   private firstContentMs: number | undefined;
+  /** Of the attempt under way. */
+  private stream: AnswerStream | undefined;
   /** What the caller was told; 499: it went away first. */
   private status = 200;
   private brokenOffBy: GatewayError | undefined;
@@ -202,10 +186,15 @@ class Run implements OpenRequest {
       onDrain: (resume: () => void): void => client.onDrain(resume),
     };
     try {
-      const outcomes = await this.run((candidate, call) =>
-        streamEnds(parts, exchange, candidate, call, sink, encoder),
-      );
-      if (this.settle(outcomes)) client.end((encoder?.close() ?? '') + dialect.streamEnd);
+      const outcomes = await this.run((candidate, call) => {
+        const ends = streamEnds(parts, exchange, candidate, call, sink, encoder);
+        if (ends.reader.type === 'stream') this.stream = ends.reader.stream;
+        return ends;
+      });
+      if (!this.settle(outcomes)) return;
+      // What passed through has its own end; the encoder of another attempt has nothing to add to it.
+      const isOwn = this.servedBy !== undefined && passesThrough(exchange, this.servedBy);
+      client.end((isOwn ? '' : (encoder?.close() ?? '')) + dialect.streamEnd);
     } catch (error) {
       if (!client.isOpen) {
         client.stop();
@@ -213,7 +202,10 @@ class Run implements OpenRequest {
       }
       const told = asGatewayError(error);
       this.status = told.status;
-      client.breakOff(dialect.errorFrame(told.toErrorObject(dialect.errorShape), requestId));
+      const object = told.toErrorObject(dialect.errorShape);
+      // What an attempt has not given out, the client does not know of.
+      const frame = this.firstContentMs === undefined ? undefined : this.stream?.errorFrame?.(object);
+      client.breakOff(frame ?? dialect.errorFrame(object, requestId));
     }
   }
 
@@ -274,6 +266,7 @@ class Run implements OpenRequest {
       clock,
       openAfterMs: defaults.openAfterMs,
       keepAliveMs: defaults.keepAliveMs,
+      keepAlive: this.exchange.dialect.keepAlive,
       writeStallMs: first
         ? timeoutFor(this.exchange, first, 'clientWriteMs', defaults)
         : defaults.timeouts.clientWriteMs,
@@ -291,14 +284,26 @@ class Run implements OpenRequest {
   private headers(): Record<string, string> {
     const { view, requestId } = this.exchange;
     const provider = this.parts.defaults.showProvider ? this.servedBy?.target.provider.entry.id : undefined;
+    const dropped = this.dropped();
     return {
       'x-request-id': requestId,
       'request-id': requestId,
       'x-penstock-generation': String(view.generation),
       'x-penstock-attempts': String(this.attempts),
       ...(provider === undefined ? {} : { 'x-penstock-provider': provider }),
+      ...(dropped === undefined ? {} : { 'x-penstock-dropped': dropped }),
       'cache-control': 'no-store',
     };
+  }
+
+  /** What the upstream that serves the request was not told. */
+  private dropped(): string | undefined {
+    const { exchange, servedBy } = this;
+    const { dialect, translation } = exchange;
+    if (!translation || !servedBy || servedBy.dialect === dialect.name) return undefined;
+    const upstream = findDialect(servedBy.dialect);
+    const target = targetOf(exchange, servedBy);
+    return droppedHeader(listDropped(dialect.name, upstream, translation.conversations, target));
   }
 
   private answerHead(): { readonly id: string; readonly createdAt: number } {

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from './caller.ts';
-import type { Dialect } from './dialects/dialect.ts';
+import { dialectNameSchema } from './contract/routing-table.ts';
 import { findDialect } from './dialects/registry.ts';
 import { watchClientErrors } from './endpoints/client-errors.ts';
 import { describeModels, describeOneModel } from './endpoints/models.ts';
@@ -12,7 +12,8 @@ import { parseBody } from './endpoints/parse-body.ts';
 import { checkBodyHeaders, readBody, requestBytesMax } from './endpoints/read-body.ts';
 import { sendError } from './endpoints/send-error.ts';
 import { GatewayError } from './errors.ts';
-import type { PipelineParts } from './pipeline/parts.ts';
+import { serveTokenCount } from './pipeline/count-tokens.ts';
+import type { Exchange, PipelineParts } from './pipeline/parts.ts';
 import { admit, admitAnyone, serve } from './pipeline.ts';
 import { createRequestIds } from './request-id.ts';
 import type { TableHolder } from './table/holder.ts';
@@ -76,10 +77,12 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   // Nobody sends expectations other than 100-continue; they may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
-  for (const name of ['openai-chat', 'openai-completions'] as const) {
+  for (const name of dialectNameSchema.options) {
     const dialect = findDialect(name);
-    if (dialect) addGeneration(app, parts, dialect);
+    addPost(app, parts, dialect.path, (exchange) => serve(parts, { ...exchange, dialect }));
   }
+  addPost(app, parts, '/messages/count_tokens', (exchange) => serveTokenCount(parts, exchange));
+  addUpgradeRefusal(app);
   addModels(app, parts);
   app.addHook('onRequest', (request, reply, done) => {
     const refusal = isClosing ? shuttingDown() : checkRequest(request);
@@ -123,14 +126,17 @@ function fromFramework(error: unknown): unknown {
   });
 }
 
+/** What serves a request whose body has been read. */
+type Service = (exchange: Omit<Exchange, 'dialect'>) => Promise<void>;
+
 /** From here on Fastify has nothing more to do: the body stays as it arrives, the answer is written by us. */
-function addGeneration(app: FastifyInstance, parts: ServerParts, dialect: Dialect): void {
+function addPost(app: FastifyInstance, parts: ServerParts, path: string, service: Service): void {
   app.route({
     method: 'POST',
-    url: `/v1${dialect.path}`,
+    url: `/v1${path}`,
     onRequest: (request, reply, _done) => {
       reply.hijack();
-      void generate(parts, dialect, request.raw, reply.raw, request.id);
+      void receive(parts, service, request.raw, reply.raw, request.id);
     },
     handler: () => {
       throw new Error('a hijacked request came back');
@@ -138,9 +144,9 @@ function addGeneration(app: FastifyInstance, parts: ServerParts, dialect: Dialec
   });
 }
 
-async function generate(
+async function receive(
   parts: ServerParts,
-  dialect: Dialect,
+  service: Service,
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
@@ -152,11 +158,23 @@ async function generate(
     if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
     const body = parseBody(await readBody(request));
     if (parts.isDraining()) response.setHeader('connection', 'close');
-    await serve(parts, { dialect, view, caller, body, requestId, response, arrivedAt });
+    const { url = '', rawHeaders } = request;
+    await service({ view, caller, body, requestId, request: { url, rawHeaders }, response, arrivedAt });
   } catch (error) {
     if (!(error instanceof GatewayError)) parts.onFailure(error, requestId);
     tell(parts, request, response, error, requestId);
   }
+}
+
+/** Codex asks for a WebSocket first, and goes on with HTTP at once where it is answered 426. */
+function addUpgradeRefusal(app: FastifyInstance): void {
+  app.get('/v1/responses', (request) => {
+    if (request.headers.upgrade === undefined) throw explainNotFound(request.method, request.url);
+    throw new GatewayError(
+      'upgrade_not_supported',
+      'This route does not speak WebSocket; send POST /v1/responses.',
+    );
+  });
 }
 
 function addModels(app: FastifyInstance, parts: ServerParts): void {

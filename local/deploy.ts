@@ -110,7 +110,7 @@ function remarksOn(
   const notes: Remark[] = [...manifests.notes];
   for (const verdict of verdicts) {
     const place = manifests.places.get(objectId(verdict.kind, verdict.namespace, verdict.name));
-    notes.push(...remarksOf(verdict, place, ({ type, status }) => noteworthy.has(type) && status === 'True'));
+    notes.push(...remarksOf(verdict, place, (condition) => isNoteworthy(condition, verdict)));
     const found = remarksOf(verdict, place, isProblem);
     if (place !== undefined) problems.push(...found);
     // What stands in no file came from the environment, and no edit can mend it: it must hold none back.
@@ -118,6 +118,12 @@ function remarksOn(
     else if (verdict.kind === 'Provider') notes.push(...found);
   }
   return { problems, notes };
+}
+
+/** What is not served at all has a problem, and a note would say the same once more. */
+function isNoteworthy({ type, status }: Condition, { isInTable }: Verdict): boolean {
+  if (type === 'Translatable') return isInTable && status === 'False';
+  return noteworthy.has(type) && status === 'True';
 }
 
 function isProblem({ type, status }: Condition): boolean {

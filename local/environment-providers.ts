@@ -20,6 +20,13 @@ export interface EnvironmentProviders {
 interface Vendor {
   /** Prefix of the public model ids. */
   readonly name: 'openai' | 'anthropic';
+  /** Where it is meant by its type alone. */
+  readonly host: string;
+  readonly type: 'OpenAI' | 'Anthropic';
+  /** What others speak that are put in its place. */
+  readonly api: 'ChatCompletions' | 'Messages';
+  /** Where the key does not go into `Authorization: Bearer`. */
+  readonly keyHeader?: { readonly name: string; readonly prefix: string };
   readonly apiKey: string | undefined;
   readonly apiKeyVariable: string;
   readonly baseUrl: string;
@@ -65,6 +72,9 @@ function vendorsOf({ openAi, anthropic }: LocalSettings): readonly Vendor[] {
   if (openAi.apiKey !== undefined || openAi.baseUrl !== undefined) {
     vendors.push({
       name: 'openai',
+      host: 'api.openai.com',
+      type: 'OpenAI',
+      api: 'ChatCompletions',
       apiKey: openAi.apiKey,
       apiKeyVariable: 'OPENAI_API_KEY',
       baseUrl: withoutSlash(openAi.baseUrl ?? 'https://api.openai.com/v1'),
@@ -76,9 +86,12 @@ function vendorsOf({ openAi, anthropic }: LocalSettings): readonly Vendor[] {
   if (anthropic.apiKey !== undefined) {
     vendors.push({
       name: 'anthropic',
+      host: 'api.anthropic.com',
+      type: 'Anthropic',
+      api: 'Messages',
+      keyHeader: { name: 'x-api-key', prefix: '' },
       apiKey: anthropic.apiKey,
       apiKeyVariable: 'ANTHROPIC_API_KEY',
-      // Served through the vendor's own chat completions endpoint until messages are spoken here.
       // Its SDKs take the address without /v1; people write it with it all the same.
       baseUrl: `${withoutSlash(anthropic.baseUrl ?? 'https://api.anthropic.com').replace(/\/v1$/, '')}/v1`,
       baseUrlVariable: 'ANTHROPIC_BASE_URL',
@@ -118,7 +131,7 @@ async function readVendor(vendor: Vendor, ownPort: number): Promise<VendorResult
   return {
     note,
     routes,
-    provider: draftProvider(name, baseUrl, apiKey !== undefined),
+    provider: draftProvider(vendor),
     ...(apiKey === undefined ? {} : { secret: draftSecret(name, host, apiKey) }),
   };
 }
@@ -133,7 +146,7 @@ function refuse(vendor: Vendor, ownPort: number): string | undefined {
       'unset it in this terminal, it belongs to the clients.'
     );
   }
-  if (!isHttp || !parseProvider(draftProvider(name, baseUrl, apiKey !== undefined)).ok) {
+  if (!isHttp || !parseProvider(draftProvider(vendor)).ok) {
     return (
       `${baseUrlVariable} must be an absolute http or https address such as https://api.example.com/v1, ` +
       'without query, fragment and user info.'
@@ -176,19 +189,21 @@ async function listModels(vendor: Vendor): Promise<readonly string[]> {
   return [...new Set(ids)];
 }
 
-function draftProvider(name: string, baseURL: string, hasKey: boolean): RawObject {
+function draftProvider({ name, type, host, api, keyHeader, apiKey, baseUrl }: Vendor): RawObject {
+  const isVendor = URL.canParse(baseUrl) && new URL(baseUrl).origin === `https://${host}`;
+  const keys = [{ name: 'environment', secretRef: { name: `${name}-environment`, key: 'apiKey' } }];
+  const auth = apiKey === undefined ? { type: 'None' } : { keys };
+  // What stands at another address speaks what this vendor's clients speak; more is not known of it.
+  const elsewhere = {
+    type: 'OpenAICompatible',
+    apis: [api],
+    auth: keyHeader === undefined ? auth : { ...auth, header: keyHeader },
+  };
   return {
     apiVersion: 'penstock.dev/v1alpha1',
     kind: 'Provider',
     metadata: { namespace, name },
-    spec: {
-      type: 'OpenAICompatible',
-      baseURL,
-      apis: ['ChatCompletions'],
-      auth: hasKey
-        ? { keys: [{ name: 'environment', secretRef: { name: `${name}-environment`, key: 'apiKey' } }] }
-        : { type: 'None' },
-    },
+    spec: { baseURL: baseUrl, ...(isVendor ? { type, auth } : elsewhere) },
   };
 }
 

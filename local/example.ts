@@ -5,6 +5,12 @@ import { digestKey } from '../gateway/auth/authenticate.ts';
 import { listModels } from '../gateway/route/find-model.ts';
 import type { RouteView, TableView } from '../gateway/table/view.ts';
 
+export interface Example {
+  readonly key: string;
+  readonly model: string;
+  readonly offersMessages: boolean;
+}
+
 /**
  * @param keys Issued keys by ApiKey (`namespace/name`).
  * @param modelOrder Model ids in the order of the manifests; the table has its own.
@@ -13,7 +19,7 @@ export function findExample(
   view: TableView,
   keys: ReadonlyMap<string, string>,
   modelOrder: readonly string[],
-): { readonly key: string; readonly model: string } | undefined {
+): Example | undefined {
   for (const [apiKey, key] of keys) {
     // Disabled and expired keys are not in the table.
     const entry = view.keys.get(digestKey(key));
@@ -21,7 +27,11 @@ export function findExample(
     const namespace = apiKey.slice(0, apiKey.indexOf('/'));
     const routes = listModels(view, { key: entry, namespace }).filter(isChat);
     const [model] = sortModels(routes, modelOrder);
-    if (model !== undefined) return { key, model };
+    const example = routes.find(({ entry }) => entry.model === model);
+    if (example !== undefined) {
+      const { endpoints, model } = example.entry;
+      return { key, model, offersMessages: endpoints.includes('anthropic-messages') };
+    }
   }
   return undefined;
 }

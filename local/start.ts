@@ -124,6 +124,7 @@ export async function startLocal(
     const order = all.modelRoutes.map(({ spec }) => modelOf(spec));
     print(
       describeWelcome({
+        url: gateway.url,
         baseUrl,
         metricsUrl: gateway.metricsUrl,
         simulatorUrl: simulator.url,

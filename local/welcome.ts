@@ -1,8 +1,11 @@
 // What does the person at the terminal need to see? What runs, and something to paste.
 
 import { countModels } from './count-models.ts';
+import type { Example } from './example.ts';
 
 export interface WelcomeFacts {
+  /** Base URL for Anthropic clients, which put /v1 behind it themselves. */
+  readonly url: string;
   /** Base URL for OpenAI clients. */
   readonly baseUrl: string;
   readonly metricsUrl: string;
@@ -11,13 +14,13 @@ export interface WelcomeFacts {
   /** In the order in which they are worth showing. */
   readonly models: readonly string[];
   /** A key and a model that it may call. */
-  readonly example: { readonly key: string; readonly model: string } | undefined;
+  readonly example: Example | undefined;
 }
 
 const modelsShownMax = 8;
 
 export function describeWelcome(facts: WelcomeFacts): string {
-  const { baseUrl, models, example } = facts;
+  const { url, baseUrl, models, example } = facts;
   const shown = models.slice(0, modelsShownMax).join(', ');
   return `
 Penstock serves ${countModels(models.length)} on ${baseUrl}
@@ -26,7 +29,7 @@ Penstock serves ${countModels(models.length)} on ${baseUrl}
   manifests  ${facts.manifestsFolder} (edit a file: it is live at once)
   simulator  ${facts.simulatorUrl}
   metrics    ${facts.metricsUrl}/metrics
-${example === undefined ? needed : describeSnippets(baseUrl, example)}
+${example === undefined ? needed : describeSnippets(baseUrl, example) + describeMessages(url, example)}
 Ctrl-C ends it.
 `;
 }
@@ -36,7 +39,7 @@ To call something, the manifests need a Provider, a ModelRoute and an ApiKey tha
 `;
 
 /** At the left edge: Python would not run an indented piece. */
-function describeSnippets(baseUrl: string, { key, model }: { key: string; model: string }): string {
+function describeSnippets(baseUrl: string, { key, model }: Example): string {
   return `
 --- curl ---
 curl -N ${baseUrl}/chat/completions \\
@@ -57,5 +60,24 @@ const client = new OpenAI({ baseURL: '${baseUrl}', apiKey: '${key}' });
 const stream = await client.chat.completions.create({
   model: '${model}', stream: true, messages: [{ role: 'user', content: 'Hello' }] });
 for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? '');
+`;
+}
+
+function describeMessages(url: string, { key, model, offersMessages }: Example): string {
+  if (!offersMessages) return '';
+  return `
+--- Python, Anthropic SDK (pip install anthropic) ---
+from anthropic import Anthropic
+client = Anthropic(base_url="${url}", api_key="${key}")
+with client.messages.stream(
+    model="${model}", max_tokens=1024, messages=[{"role": "user", "content": "Hello"}]) as stream:
+    for text in stream.text_stream: print(text, end="", flush=True)
+
+--- JavaScript, Anthropic SDK (npm install @anthropic-ai/sdk) ---
+import Anthropic from '@anthropic-ai/sdk';
+const client = new Anthropic({ baseURL: '${url}', apiKey: '${key}' });
+const stream = client.messages.stream({
+  model: '${model}', max_tokens: 1024, messages: [{ role: 'user', content: 'Hello' }] });
+await stream.on('text', (text) => process.stdout.write(text)).done();
 `;
 }

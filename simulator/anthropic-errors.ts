@@ -6,7 +6,7 @@ import type { WireError } from './dialect.ts';
 export function anthropicBadRequest(problem: BadRequest): WireError {
   const path = problem.path.join('.');
   const message = problem.isWhole || path === '' ? problem.message : `${path}: ${problem.message}`;
-  return { status: 400, message, type: 'invalid_request_error' };
+  return { status: 400, message, type: 'invalid_request_error', details: problem.details };
 }
 
 export function anthropicErrorBody(error: WireError, requestId: string): Record<string, unknown> {
@@ -15,6 +15,7 @@ export function anthropicErrorBody(error: WireError, requestId: string): Record<
     error: {
       type: error.type ?? anthropicErrorType(error.status),
       message: error.message,
+      ...(error.details === undefined ? {} : { details: error.details }),
       // The vendor has no codes; one is only there when a script asks for it.
       ...(error.isScripted && error.code !== undefined ? { code: error.code } : {}),
     },

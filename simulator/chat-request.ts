@@ -206,7 +206,7 @@ function readCalls(value: unknown, path: Path, conversation: Conversation): Set<
   if (isAbsent(value)) return ids;
   for (const [at, item] of list(value, path, { min: 1 }).entries()) {
     const call = bag(item, [...path, at]);
-    ids.add(filledString(call.id, [...path, at, 'id']));
+    ids.add(matching(call.id, [...path, at, 'id'], callIdPattern));
     const type = oneOf(call.type, [...path, at, 'type'], ['function', 'custom']);
     const target = bag(call[type], [...path, at, type]);
     const name = filledString(target.name, [...path, at, type, 'name']);
@@ -216,6 +216,9 @@ function readCalls(value: unknown, path: Path, conversation: Conversation): Set<
   }
   return ids;
 }
+
+// OpenAI refuses longer ids of calls, whoever made them.
+const callIdPattern = /^.{1,40}$/;
 
 const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/;
 

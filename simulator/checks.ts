@@ -11,12 +11,20 @@ export class BadRequest extends Error {
   readonly code: string;
   /** The whole message as the vendor words it; absent: the dialect builds it from the path and the fact. */
   readonly isWhole: boolean;
+  /** What the messages dialect says beside the words, for programs. */
+  readonly details: Bag | undefined;
 
-  constructor(path: Path, fact: string, code = 'invalid_value', options: { isWhole?: boolean } = {}) {
+  constructor(
+    path: Path,
+    fact: string,
+    code = 'invalid_value',
+    options: { isWhole?: boolean; details?: Bag } = {},
+  ) {
     super(fact);
     this.path = path;
     this.code = code;
     this.isWhole = options.isWhole ?? false;
+    this.details = options.details;
   }
 }
 

@@ -12,6 +12,8 @@ export type WireError = {
   type?: string | undefined;
   code?: string | undefined;
   param?: string | null | undefined;
+  /** Of the messages dialect alone. */
+  details?: Record<string, unknown> | undefined;
   /** Whether type and code are the wish of a script, even where the dialect would have none. */
   isScripted?: boolean;
 };

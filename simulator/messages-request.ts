@@ -37,6 +37,7 @@ export function readMessagesRequest(body: Bag, context: ReadContext): MessagesRe
   const version = readVersion(context);
   if (context.directives.isStrict) onlyKnown(body, knownMembers);
   filledString(body.model, ['model']);
+  checkThread(body.thread);
   // Counting takes no max_tokens; sending one there is an error of its own at the vendor, but a harmless one.
   const tokensMax = integer(body.max_tokens, ['max_tokens'], { min: 0 });
   if (tokensMax === undefined && !context.isCounting) throw missing(['max_tokens']);
@@ -91,6 +92,14 @@ export function readMessagesRequest(body: Bag, context: ReadContext): MessagesRe
     isStream: boolean(body.stream, ['stream']) ?? false,
     settings: { omitsThinking: thinking.isOmitted, hasUsage: !context.directives.hasNoUsage },
   };
+}
+
+// The simulator keeps no conversations. The vendor's SDK sends them whole where it is told in these words.
+function checkThread(value: unknown): void {
+  if (isAbsent(value)) return;
+  throw new BadRequest(['thread'], 'Message threads are not available here.', 'invalid', {
+    details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+  });
 }
 
 function readVersion({ headers }: ReadContext): string {

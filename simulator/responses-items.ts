@@ -1,7 +1,7 @@
 // Are the input items of a responses call in an order that OpenAI accepts, and what do they say?
 
 import type { Bag, Path } from './checks.ts';
-import { BadRequest, bag, filledString, isAbsent, list, missing, oneOf, string } from './checks.ts';
+import { BadRequest, bag, filledString, isAbsent, list, matching, missing, oneOf, string } from './checks.ts';
 import type { Seal } from './seal.ts';
 import { countTokens } from './tokens.ts';
 
@@ -45,6 +45,7 @@ type Calls = Map<string, 'function' | 'custom'>;
 function readItem(item: Bag, path: Path, items: Items, open: Calls, seal: Seal): void {
   items.tokens += itemTokens;
   const type = isAbsent(item.type) ? 'message' : string(item.type, [...path, 'type']);
+  checkItemId(item, type, path);
   switch (type) {
     case 'message':
       readMessage(item, path, items);
@@ -83,6 +84,27 @@ function readItem(item: Bag, path: Path, items: Items, open: Calls, seal: Seal):
 
 const hostedItems =
   /^(tool_search_(call|output)|(web_search|file_search|code_interpreter|image_generation)_call|(computer|local_shell|shell|apply_patch)_call(_output)?|mcp_\w+|program(_output)?|configuration_update|agent_message)$/;
+
+// An id of another kind of item, or of another vendor, names nothing here; own ids say what they name.
+function checkItemId(item: Bag, type: string, path: Path): void {
+  const prefix = Object.hasOwn(idPrefixes, type) ? idPrefixes[type] : undefined;
+  if (prefix === undefined || isAbsent(item.id)) return;
+  const id = string(item.id, [...path, 'id']);
+  if (id.startsWith(prefix)) return;
+  throw new BadRequest([...path, 'id'], `Expected an ID that begins with '${prefix}', got '${id}'`);
+}
+
+const idPrefixes: Record<string, string> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+  function_call_output: 'fc',
+  custom_tool_call_output: 'ctc',
+};
+
+// Longer ids of calls are refused, whoever made them.
+const callIdPattern = /^.{1,64}$/;
 
 function readMessage(item: Bag, path: Path, items: Items): void {
   const role = oneOf(item.role, [...path, 'role'], ['user', 'assistant', 'system', 'developer']);
@@ -131,7 +153,7 @@ function checkAttachment(type: string, part: Bag, path: Path): void {
 }
 
 function readCall(item: Bag, path: Path, items: Items, open: Calls, kind: 'function' | 'custom'): void {
-  const id = filledString(item.call_id, [...path, 'call_id']);
+  const id = matching(item.call_id, [...path, 'call_id'], callIdPattern);
   const name = filledString(item.name, [...path, 'name']);
   const argument = kind === 'function' ? 'arguments' : 'input';
   items.tokens += countTokens(name) + countTokens(string(item[argument], [...path, argument]));
@@ -139,7 +161,7 @@ function readCall(item: Bag, path: Path, items: Items, open: Calls, kind: 'funct
 }
 
 function readOutput(item: Bag, path: Path, items: Items, open: Calls, kind: 'function' | 'custom'): void {
-  const id = filledString(item.call_id, [...path, 'call_id']);
+  const id = matching(item.call_id, [...path, 'call_id'], callIdPattern);
   if (open.get(id) !== kind) {
     const what = kind === 'function' ? 'function call' : 'custom tool call';
     throw new BadRequest(

@@ -6,10 +6,11 @@
 //     --lead-ms L          load before the window opens (default 300)
 //     --ramp-ms R          spreads the first requests over this time (default 0)
 //     --rate N             open loop: N requests a second, latency counted from the scheduled start, never from the send
-//     --events N           streams of N events (plus usage and [DONE]); without it one JSON answer is expected
+//     --events N           streams of N events (plus what ends them); without it one JSON answer is expected
+//     --dialect D          openai-chat (default), anthropic-messages or openai-responses; the last two with --events only
 //     --body-bytes B       exact size of the request body (default 1024)
 //     --authorization V    value of the Authorization header
-//     --path P             default /v1/chat/completions
+//     --path P             default: the dialect's
 //     --hold               opens C streams and keeps them open until standard input closes
 //
 // It prints JSON lines: {"event":"measuring"} when the window opens ({"event":"open"} when all streams of --hold are asked
@@ -37,6 +38,55 @@
 enum bad { BAD_CONNECT, BAD_BROKEN_OFF, BAD_FRAMING, BAD_STATUS, BAD_ANSWER, BAD_BODY_SIZE, BAD_EVENTS, BAD_END, BAD_KINDS };
 static const char *bad_names[BAD_KINDS] = {"connect", "brokenOff", "framing", "status", "answer", "bodySize", "events", "end"};
 
+// One event of a stream whose events have names: when it may come, and what its data must hold besides its type.
+enum { IS_CONTENT = 1, IS_USAGE = 2, IS_END = 4 };
+#define ANY_STEP (-1)
+struct moment {
+  const char *name;
+  int from, to;
+  unsigned is;
+  const char *holds;
+};
+
+// How a client speaks: what it sends, and which events make up a whole streamed answer.
+struct dialect {
+  const char *name, *path, *head, *messages, *settings, *stream_settings;
+  const struct moment *moments; // none: the events of chat completions have no names
+};
+
+static const struct moment messages_moments[] = {
+  {"message_start", 0, 1, 0, "\"role\":\"assistant\""},
+  {"content_block_start", 1, 2, 0, "\"type\":\"text\""},
+  {"content_block_delta", 2, 2, IS_CONTENT, "\"type\":\"text_delta\""},
+  {"content_block_stop", 2, 3, 0, "\"index\":0"},
+  {"message_delta", 3, 4, IS_USAGE, "\"stop_reason\":\"end_turn\""},
+  {"message_stop", 4, 5, IS_END, ""},
+  {"ping", ANY_STEP, ANY_STEP, 0, ""},
+  {0},
+};
+
+static const struct moment responses_moments[] = {
+  {"response.created", 0, 1, 0, "\"status\":\"in_progress\""},
+  {"response.in_progress", 1, 2, 0, "\"status\":\"in_progress\""},
+  {"response.output_item.added", 2, 3, 0, "\"type\":\"message\""},
+  {"response.content_part.added", 3, 4, 0, "\"type\":\"output_text\""},
+  {"response.output_text.delta", 4, 4, IS_CONTENT, "\"output_index\":0"},
+  {"response.output_text.done", 4, 5, 0, "\"text\":\"@"},
+  {"response.content_part.done", 5, 6, 0, "\"text\":\"@"},
+  {"response.output_item.done", 6, 7, 0, "\"text\":\"@"},
+  {"response.completed", 7, 8, IS_USAGE | IS_END, "\"text\":\"@"},
+  {0},
+};
+
+static const struct dialect dialects[] = {
+  {"openai-chat", "/v1/chat/completions", "", "messages", ",\"temperature\":0.7",
+    ",\"stream\":true,\"stream_options\":{\"include_usage\":true}", NULL},
+  {"anthropic-messages", "/v1/messages", "anthropic-version: 2023-06-01\r\n", "messages",
+    ",\"max_tokens\":4096,\"temperature\":0.7", ",\"stream\":true", messages_moments},
+  {"openai-responses", "/v1/responses", "", "input", ",\"temperature\":0.7,\"store\":false", ",\"stream\":true",
+    responses_moments},
+};
+
 struct samples {
   uint32_t *tenth_us;
   size_t len, cap;
@@ -59,13 +109,16 @@ struct conn {
   size_t text_len, text_cap;
   int events;
   bool has_usage, has_done, has_error;
+  const struct moment *moment; // named by the last `event:` line, until its data came
+  int step;
   int64_t first_event_ns;
 };
 
 static int port, connections = 1, lead_ms = 300, ramp_ms, expected_events, hold;
 static double seconds = 3, rate;
 static size_t body_bytes = 1024;
-static const char *model, *authorization, *path = "/v1/chat/completions";
+static const char *model, *authorization, *path;
+static const struct dialect *dialect = &dialects[0];
 
 static int epoll_fd, timer_fd;
 static char read_buffer[READ_BYTES];
@@ -155,9 +208,8 @@ static size_t put(char *to, const char *text) {
 // A conversation of messages of about 2 KB, `model` first and `stream` last, as the official SDKs write it.
 static void build_request(void) {
   char start[256], end[160];
-  snprintf(start, sizeof start, "{\"model\":\"%s\",\"messages\":[", model);
-  snprintf(end, sizeof end, "],\"temperature\":0.7%s}",
-    expected_events || hold ? ",\"stream\":true,\"stream_options\":{\"include_usage\":true}" : "");
+  snprintf(start, sizeof start, "{\"model\":\"%s\",\"%s\":[", model, dialect->messages);
+  snprintf(end, sizeof end, "]%s%s}", dialect->settings, expected_events || hold ? dialect->stream_settings : "");
   static const char *open_message[] = {"{\"role\":\"user\",\"content\":\"", "{\"role\":\"assistant\",\"content\":\""};
   size_t fixed = strlen(start) + strlen(end) + strlen(open_message[0]) + 2;
   if (body_bytes < fixed) {
@@ -183,8 +235,8 @@ static void build_request(void) {
   request = must_realloc(NULL, at + 2048);
   int head = snprintf(request, 2048,
     "POST %s HTTP/1.1\r\nhost: bench.test\r\naccept: application/json\r\nuser-agent: bench\r\n"
-    "content-type: application/json\r\n%s%s%scontent-length: %zu\r\n\r\n",
-    path, authorization ? "authorization: " : "", authorization ? authorization : "", authorization ? "\r\n" : "", at);
+    "content-type: application/json\r\n%s%s%s%scontent-length: %zu\r\n\r\n",
+    path, dialect->head, authorization ? "authorization: " : "", authorization ? authorization : "", authorization ? "\r\n" : "", at);
   memcpy(request + head, body, at);
   request_len = (size_t)head + at;
   free(body);
@@ -259,7 +311,8 @@ static void begin_request(struct conn *c, int64_t began_ns) {
   c->sent = 0;
   c->head_len = c->text_len = 0;
   c->is_in_body = c->is_closing = c->has_usage = c->has_done = c->has_error = false;
-  c->events = 0;
+  c->events = c->step = 0;
+  c->moment = NULL;
   c->first_event_ns = 0;
   write_request(c);
 }
@@ -304,24 +357,76 @@ static int64_t read_stamp(const char *text, size_t len) {
   return ns;
 }
 
-static void take_line(struct conn *c, const char *line, size_t len) {
-  if (len && line[len - 1] == '\r') len--;
-  if (len < 6 || memcmp(line, "data: ", 6) != 0) return;
-  line += 6;
-  len -= 6;
-  int64_t stamp = read_stamp(line, len);
+static void take_content(struct conn *c, int64_t stamp) {
+  c->events++;
+  if (is_measuring) events_seen++;
+  add_sample(&event_delay, read_ns - stamp);
+  if (!c->first_event_ns) c->first_event_ns = read_ns;
+}
+
+static void note_error(struct conn *c, const char *line, size_t len) {
+  c->has_error = true;
+  keep_sample(line, len);
+}
+
+static void take_chat_data(struct conn *c, const char *data, size_t len) {
+  int64_t stamp = read_stamp(data, len);
   if (stamp && !c->has_done) {
-    c->events++;
-    if (is_measuring) events_seen++;
-    add_sample(&event_delay, read_ns - stamp);
-    if (!c->first_event_ns) c->first_event_ns = read_ns;
-  } else if (len == 6 && memcmp(line, "[DONE]", 6) == 0) {
+    take_content(c, stamp);
+  } else if (len == 6 && memcmp(data, "[DONE]", 6) == 0) {
     c->has_done = true;
-  } else if (find(line, len, "\"usage\":{") && !c->has_done) {
+  } else if (find(data, len, "\"usage\":{") && !c->has_done) {
     c->has_usage = true;
   } else {
-    c->has_error = true;
-    keep_sample(line, len);
+    note_error(c, data, len);
+  }
+}
+
+static void take_event_name(struct conn *c, const char *name, size_t len) {
+  c->moment = dialect->moments;
+  while (c->moment->name && (strlen(c->moment->name) != len || memcmp(c->moment->name, name, len) != 0)) c->moment++;
+  if (c->moment->name) return;
+  c->moment = NULL;
+  note_error(c, name, len);
+}
+
+// The mock counts an event as a token.
+static bool tells_usage(const char *data, size_t len) {
+  static const char member[] = "\"output_tokens\":";
+  const char *p = find(data, len, member);
+  return p && strtol(p + sizeof member - 1, NULL, 10) == expected_events; // the data ends with '}', so this stops
+}
+
+// Data of an event with a name: in its place, of the type that the name says, and with all that belongs into it.
+static bool is_sound(const struct conn *c, const char *data, size_t len) {
+  const struct moment *m = c->moment;
+  if (!m || c->has_done || (m->from != ANY_STEP && m->from != c->step) || data[len - 1] != '}') return false;
+  char type[64];
+  snprintf(type, sizeof type, "\"type\":\"%s\"", m->name);
+  return find(data, len, type) && find(data, len, m->holds) && (!(m->is & IS_CONTENT) || read_stamp(data, len)) &&
+         (!(m->is & IS_USAGE) || tells_usage(data, len));
+}
+
+static void take_named_data(struct conn *c, const char *data, size_t len) {
+  const struct moment *m = c->moment;
+  if (!len || !is_sound(c, data, len)) {
+    note_error(c, data, len);
+    return;
+  }
+  c->moment = NULL;
+  if (m->to != ANY_STEP) c->step = m->to;
+  if (m->is & IS_CONTENT) take_content(c, read_stamp(data, len));
+  if (m->is & IS_USAGE) c->has_usage = true;
+  if (m->is & IS_END) c->has_done = true;
+}
+
+static void take_line(struct conn *c, const char *line, size_t len) {
+  if (len && line[len - 1] == '\r') len--;
+  if (len >= 6 && memcmp(line, "data: ", 6) == 0) {
+    if (dialect->moments) take_named_data(c, line + 6, len - 6);
+    else take_chat_data(c, line + 6, len - 6);
+  } else if (dialect->moments && len >= 7 && memcmp(line, "event: ", 7) == 0) {
+    take_event_name(c, line + 7, len - 7);
   }
 }
 
@@ -538,6 +643,13 @@ static void close_window(int64_t now) {
 
 // --- arguments ---------------------------------------------------------------------------------------------------
 
+static const struct dialect *find_dialect(const char *name) {
+  for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
+    if (strcmp(dialects[i].name, name) == 0) return &dialects[i];
+  fprintf(stderr, "unknown dialect %s\n", name);
+  exit(2);
+}
+
 static void read_arguments(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     const char *name = argv[i];
@@ -558,6 +670,7 @@ static void read_arguments(int argc, char **argv) {
     else if (strcmp(name, "--ramp-ms") == 0) ramp_ms = atoi(value);
     else if (strcmp(name, "--rate") == 0) rate = atof(value);
     else if (strcmp(name, "--events") == 0) expected_events = atoi(value);
+    else if (strcmp(name, "--dialect") == 0) dialect = find_dialect(value);
     else if (strcmp(name, "--body-bytes") == 0) body_bytes = strtoull(value, NULL, 10);
     else if (strcmp(name, "--authorization") == 0) authorization = value;
     else if (strcmp(name, "--path") == 0) path = value;
@@ -570,6 +683,11 @@ static void read_arguments(int argc, char **argv) {
     fprintf(stderr, "--port, --model and at least one connection are needed\n");
     exit(2);
   }
+  if (dialect->moments && (!expected_events || hold)) {
+    fprintf(stderr, "of %s only streams with --events can be judged\n", dialect->name);
+    exit(2);
+  }
+  if (!path) path = dialect->path;
 }
 
 int main(int argc, char **argv) {

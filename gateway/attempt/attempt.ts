@@ -346,6 +346,12 @@ class Attempt<Answer> implements Receiver {
   private letGo(): void {
     const { transmission } = this;
     if (this.hasEnded || !transmission) return;
+    const { reader } = this.ends;
+    if (reader.type === 'stream' && reader.stream.facts.isCut) {
+      // What the upstream would still write costs money, and nobody reads it.
+      transmission.abort();
+      return;
+    }
     if (this.isPaused) transmission.resume();
     this.cancelLetGo = this.options.clock.setTimer(letGoMs, () => transmission.abort());
   }
@@ -360,12 +366,12 @@ class Attempt<Answer> implements Receiver {
 
 /** Callers are told an upstream's own words, and some upstreams repeat the key they were sent. */
 function redacted(failure: AttemptFailure, redact: (text: string) => string): AttemptFailure {
-  const clean = ({ message, type, code, param, status }: UpstreamError): UpstreamError => ({
-    message: redact(message),
-    type: type && redact(type),
-    code: code && redact(code),
-    param: param && redact(param),
-    status,
+  const clean = (error: UpstreamError): UpstreamError => ({
+    ...error,
+    message: redact(error.message),
+    type: error.type && redact(error.type),
+    code: error.code && redact(error.code),
+    param: error.param && redact(error.param),
   });
   if (failure.kind === 'status') return { ...failure, error: clean(failure.error) };
   if (failure.kind !== 'answer' || failure.fault.kind !== 'error-event') return failure;

@@ -8,8 +8,12 @@ export interface ClientSink {
   onDrain(resume: () => void): void;
 }
 
-/** Framing without content (roles, pings) is small; an upstream that sends more of it is not answering. */
-export const heldBytesMax = 64 * 1024;
+/**
+ * Framing without content (roles, pings) is small, but for the first two events of a response: each
+ * repeats the instructions and tools of the request, in an event of at most one mebibyte. An upstream
+ * that sends more than that is not answering.
+ */
+export const heldBytesMax = 2 * 1024 * 1024 + 64 * 1024;
 
 export class CommitPoint {
   private readonly sink: ClientSink;

@@ -89,9 +89,12 @@ function judgeErrorEvent(error: UpstreamError): Judgement {
   const words = `${error.type ?? ''} ${error.code ?? ''}`;
   if (/insufficient_quota|billing/.test(words)) return judgeStatus(402, error);
   if (/rate_limit/.test(words)) return judgeStatus(429, error);
-  if (/overloaded/.test(words)) return judgeStatus(503, error);
+  if (/overloaded|slow_down/.test(words)) return judgeStatus(503, error);
   if (/authentication|invalid_api_key|permission/.test(words)) return judgeStatus(401, error);
-  if (/invalid_request/.test(words)) return judgeStatus(400, error);
+  if (/model_not_found|not_found_error/.test(words)) return judgeStatus(404, error);
+  if (/invalid_request|invalid_prompt|context_length|content_policy|content_filter/.test(words)) {
+    return judgeStatus(400, error);
+  }
   return judgeStatus(500, error);
 }
 
@@ -139,12 +142,15 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
       if (status >= 500) return judgement('ServerError', 'target', 'upstream_error');
       // Redirects are never followed: they are the upstream's misconfiguration.
       if (status < 400) return judgement('ServerError', 'target', 'upstream_invalid_response');
-      return judgeCallersMistake(words);
+      return judgeCallersMistake(words, error.message);
   }
 }
 
-function judgeCallersMistake(words: string): Judgement {
-  if (/context_length/.test(words)) {
+/** Not every dialect has a code for a prompt that is too long. */
+const tooLong = /prompt is too long|maximum context length|exceeds? (the )?context (limit|window)/i;
+
+function judgeCallersMistake(words: string, message: string): Judgement {
+  if (/context_length/.test(words) || tooLong.test(message)) {
     return judgement('ContextLengthExceeded', 'target', 'context_length_exceeded', { isHealthSignal: false });
   }
   if (/content_policy|content_filter/.test(words)) {

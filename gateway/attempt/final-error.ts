@@ -1,11 +1,13 @@
 // Every attempt failed: what is the caller told? Pure.
 
-import { GatewayError } from '../errors.ts';
+import { type ErrorShape, GatewayError } from '../errors.ts';
 import { type AttemptFailure, judgeFailure } from './failure.ts';
 
 export interface FinalErrorFacts {
   /** The model as the caller wrote it. */
   readonly model: string;
+  /** How the caller's dialect tells errors. */
+  readonly shape: ErrorShape;
   /** How many targets could have been asked. */
   readonly targets: number;
   /** The upstreams were the caller's own (BYOK): a rejected credential is theirs to mend. */
@@ -38,7 +40,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     case 'request_too_large':
     case 'context_length_exceeded':
     case 'content_policy_violation':
-      return callersMistake(chosen, code, model);
+      return callersMistake(chosen, code, facts);
     default:
       return new GatewayError(
         code,
@@ -93,8 +95,11 @@ function keyRejected({ model, isOwnProvider }: FinalErrorFacts): GatewayError {
 
 /** The error told inside a stream that has already begun. */
 export function brokenOffError(failure: AttemptFailure, model: string): GatewayError {
-  const { code } = judgeFailure(failure);
-  const told = code === 'rate_limit_exceeded' || code === 'upstream_timeout' ? code : 'upstream_error';
+  const { code, reason } = judgeFailure(failure);
+  const isKept =
+    code === 'rate_limit_exceeded' || code === 'upstream_timeout' || code === 'context_length_exceeded';
+  // Clients retry an overloaded upstream in another way than a broken one.
+  const told = isKept ? code : reason === 'Overloaded' ? 'upstream_unavailable' : 'upstream_error';
   return new GatewayError(told, `The answer of model '${model}' broke off: ${inWords(failure)}.`);
 }
 
@@ -119,7 +124,7 @@ function choose(failures: readonly AttemptFailure[]): AttemptFailure | undefined
 function callersMistake(
   failure: AttemptFailure,
   code: 'invalid_parameter' | 'request_too_large' | 'context_length_exceeded' | 'content_policy_violation',
-  model: string,
+  { model, shape }: FinalErrorFacts,
 ): GatewayError {
   const error =
     failure.kind === 'status'
@@ -130,14 +135,32 @@ function callersMistake(
   const status = failure.kind === 'status' && failure.status === 422 ? 422 : undefined;
   const message = error?.message || `The upstream of model '${model}' refused the request.`;
   if (code === 'request_too_large') return new GatewayError(code, message);
+  if (error?.isForeign) {
+    const isTooLong = code === 'context_length_exceeded' && shape === 'messages';
+    return new GatewayError(code, isTooLong ? inClaudeCodesWords(message) : message);
+  }
   return new GatewayError(code, message, {
     param: error?.param ?? undefined,
+    details: error?.details,
     upstream: {
       status: status ?? 400,
       type: error?.type ?? 'invalid_request_error',
       code: error?.code ?? code,
     },
   });
+}
+
+/**
+ * Claude Code makes its conversation shorter when it reads `prompt is too long: N tokens > M
+ * maximum`, or this token where the numbers are not known. The upstream's words stay in front.
+ */
+function inClaudeCodesWords(message: string): string {
+  if (/prompt is too long/i.test(message)) return message;
+  const maximum = /maximum context length is (\d+)/i.exec(message)?.[1];
+  const actual = /(?:resulted in|requested) (\d+)/i.exec(message)?.[1];
+  return maximum !== undefined && actual !== undefined
+    ? `${message} (prompt is too long: ${actual} tokens > ${maximum} maximum)`
+    : `${message} (capability_rejected: prompt_too_long)`;
 }
 
 function retryAfterMs(failure: AttemptFailure): number {

@@ -4,22 +4,17 @@
 // Tool arguments stay text: they are parsed only where a dialect wants an object. Enumerations
 // that providers extend (effort, service tier) are plain strings.
 
+import type { Feature } from '../contract/capabilities.ts';
 import type { Usage } from '../contract/ledger-record.ts';
-import type { DialectName } from '../contract/routing-table.ts';
+import type { MarkedState } from './opaque.ts';
 
+/** Files by id are never here: an id is good at one provider only. */
 export type MediaSource =
   | { readonly kind: 'url'; readonly url: string }
-  | { readonly kind: 'base64'; readonly mediaType: string; readonly data: string }
-  | { readonly kind: 'file-id'; readonly id: string };
-
-/** Opaque state of a provider: only ever sent back to where it came from. */
-export interface Origin {
-  readonly dialect: DialectName;
-  readonly provider: string;
-}
+  | { readonly kind: 'base64'; readonly mediaType: string; readonly data: string };
 
 interface Cacheable {
-  /** The caller marked the end of a prompt prefix worth caching here; in its dialect's own form. */
+  /** The caller marked the end of a prompt prefix worth caching here: `{type: 'ephemeral', ttl?}`. */
   readonly cacheHint?: unknown;
 }
 
@@ -32,18 +27,18 @@ export type Part = Cacheable &
     | { readonly type: 'refusal'; readonly text: string }
     | {
         readonly type: 'thinking';
+        /** Empty where it is not shown. */
         readonly text: string;
-        /** Signature or encrypted content, exactly as it came. */
-        readonly opaque?: string;
-        readonly isRedacted?: boolean;
-        readonly origin?: Origin;
+        readonly opaque?: MarkedState;
       }
     | {
         readonly type: 'tool-call';
+        /** Links the call with its result; of an answer: as the upstream gave it, else empty. */
         readonly id: string;
         readonly name: string;
         readonly namespace?: string;
         readonly kind: 'function' | 'custom';
+        /** Of a function: JSON text, perhaps malformed; `{}` where there are no arguments. */
         readonly input: string;
       }
     | {
@@ -52,12 +47,13 @@ export type Part = Cacheable &
         readonly parts: readonly Part[];
         readonly isError?: boolean;
       }
-    /** Something only its own dialect understands. */
-    | { readonly type: 'hosted'; readonly dialect: DialectName; readonly value: unknown }
   );
+
+export type PartOf<Type extends Part['type']> = Extract<Part, { readonly type: Type }>;
 
 export interface Turn {
   readonly role: 'system' | 'user' | 'assistant';
+  /** In the order of the wire. Tool results stand in user turns, tool calls in assistant turns. */
   readonly parts: readonly Part[];
 }
 
@@ -69,15 +65,19 @@ export interface Tool {
   /** JSON Schema of the arguments; absent: no arguments. */
   readonly schema?: unknown;
   readonly isStrict?: boolean;
-  /** Of a custom tool: the input format, as given. */
-  readonly format?: unknown;
+  /** Of a custom tool: the input format; absent: any text. */
+  readonly grammar?: { readonly syntax: string; readonly definition: string };
   readonly cacheHint?: unknown;
 }
 
+/** A tool by the name the client knows it by. */
+export type ToolName = Pick<Tool, 'name' | 'namespace'>;
+
 export type ToolChoice =
   | { readonly type: 'none' | 'auto' | 'required' }
-  | { readonly type: 'tool'; readonly name: string }
-  | { readonly type: 'subset'; readonly mode: 'auto' | 'required'; readonly names: readonly string[] };
+  | { readonly type: 'tool'; readonly tool: ToolName }
+  | { readonly type: 'web-search' }
+  | { readonly type: 'subset'; readonly mode: 'auto' | 'required'; readonly tools: readonly ToolName[] };
 
 export interface Sampling {
   readonly temperature?: number;
@@ -96,17 +96,42 @@ export type OutputFormat =
   | {
       readonly type: 'json-schema';
       readonly name?: string;
+      readonly description?: string;
       readonly schema: unknown;
       readonly isStrict?: boolean;
     };
 
+export interface Reasoning {
+  /** `adaptive`: as much as the model sees fit, or as `effort` says; `budget`: at most `budgetTokens`. */
+  readonly mode: 'off' | 'adaptive' | 'budget';
+  readonly effort?: string;
+  readonly budgetTokens?: number;
+  /** The caller wants to read what was thought: `auto`, `concise` or `detailed`. */
+  readonly summary?: string;
+}
+
+/** One thing the request asks for, and the parameter it stands in, as the caller wrote it. */
+export interface Ask {
+  readonly feature: Feature;
+  /** A name or a path: `seed`, `messages[2].content[0]`. */
+  readonly param: string;
+}
+
 /** One request for one upstream call. */
 export interface Conversation {
-  /** System text before the first user or assistant turn. */
+  /**
+   * All that the request asks for besides plain text in one user turn. What becomes of each at an
+   * upstream stands in the capabilities table; encoders never decide it.
+   */
+  readonly asks: readonly Ask[];
+  /** System text before the first user or assistant turn; each part is one block. */
   readonly system: readonly Part[];
   readonly turns: readonly Turn[];
   readonly tools: readonly Tool[];
+  /** The provider's own web search is offered too. */
+  readonly hasWebSearch?: boolean;
   readonly toolChoice?: ToolChoice;
+  /** False: at most one call an answer. */
   readonly mayCallInParallel?: boolean;
   readonly sampling: Sampling;
   readonly maxOutputTokens?: number;
@@ -120,15 +145,14 @@ export interface Conversation {
   readonly choices: number;
   readonly logprobs?: { readonly top: number };
   readonly output: OutputFormat;
-  readonly reasoning?: {
-    readonly mode: 'off' | 'adaptive' | 'budget';
-    readonly effort?: string;
-    readonly budgetTokens?: number;
-    readonly summary?: string;
-  };
+  readonly verbosity?: string;
+  readonly reasoning?: Reasoning;
   readonly endUser?: string;
-  /** Members without a place above, re-emitted only to the dialect they came from. */
-  readonly extras: { readonly dialect: DialectName; readonly members: Readonly<Record<string, unknown>> };
+  readonly promptCacheKey?: string;
+  /** In OpenAI's words: auto, default, flex, priority. */
+  readonly serviceTier?: string;
+  readonly store?: boolean;
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** Why an answer ended. */
@@ -138,23 +162,33 @@ export type FinishReason =
   | 'length'
   | 'context-full'
   | 'tool-calls'
+  /** Stopped by a filter, or refused by the model. */
   | 'content-filter'
   | 'pause';
+
+export interface RefusalDetails {
+  readonly category: string | null;
+  readonly explanation: string | null;
+}
 
 export interface AnswerChoice {
   readonly index: number;
   readonly parts: readonly Part[];
   readonly finish: FinishReason;
+  /** The stop sequence that was met, where it is known. */
   readonly stopSequence?: string;
-  readonly logprobs?: unknown;
+  readonly refusal?: RefusalDetails;
+  /** Of the text, as chat completions write them: a list of `{token, logprob, bytes, top_logprobs}`. */
+  readonly logprobs?: readonly unknown[];
 }
 
 /** A whole plain answer in our own form. */
 export interface ModelAnswer {
   readonly id: string;
   readonly model: string;
-  /** Unix seconds. */
+  /** Unix seconds; 0 where the upstream does not say. */
   readonly createdAt: number;
   readonly choices: readonly AnswerChoice[];
   readonly usage?: Usage;
+  readonly serviceTier?: string;
 }

@@ -1,6 +1,7 @@
 // What does a dialect have to be able to do? The seats every dialect folder fills, as client's
 // language and as upstream's language.
 
+import type { Feature } from '../contract/capabilities.ts';
 import type { Usage } from '../contract/ledger-record.ts';
 import type { DialectName } from '../contract/routing-table.ts';
 import type { ErrorObject, ErrorShape } from '../errors.ts';
@@ -16,6 +17,8 @@ export interface RequestFacts {
   readonly wantsUsage: boolean;
   /** How many answers (choices) one upstream call gives; its stream is complete when each has ended. */
   readonly choices: number;
+  /** The parameter that names something one provider has stored: only that provider can serve it. */
+  readonly storedState?: string | undefined;
 }
 
 /** A failure told by an upstream in its own words: an error body, or an error event in a stream. */
@@ -26,6 +29,10 @@ export interface UpstreamError {
   readonly param: string | null;
   /** The HTTP status the error stands for, where the body or event names one. */
   readonly status: number | null;
+  /** Told in another dialect than the caller's: type, code and parameter would mean nothing to it. */
+  readonly isForeign?: boolean;
+  /** What the messages dialect says beside the words: its SDK keys on it. */
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 /** Why an answer cannot be used. */
@@ -48,6 +55,8 @@ export interface AnswerFacts {
   /** Output tokens by our own count, used where the upstream reports no usage. */
   outputEstimate: number;
   servedModel: string | undefined;
+  /** The gateway cut the answer short by itself: what is left of the upstream's is not wanted. */
+  isCut?: boolean;
 }
 
 /** A streamed answer on its way from upstream bytes to client bytes. */
@@ -57,6 +66,8 @@ export interface AnswerStream {
   push(chunk: Buffer): Buffer | undefined;
   /** The upstream's body ended. Sets `facts.isComplete`, or `facts.fault` to `truncated`. */
   end(): Buffer | undefined;
+  /** The client dialect's `errorFrame`, where the frame depends on what was sent before it. */
+  readonly errorFrame?: ((error: ErrorObject) => string) | undefined;
 }
 
 /** A plain answer, understood. */
@@ -95,22 +106,41 @@ export interface StreamEncoder {
    *
    * @param conversation Counts from 0 in the order of `Translation.conversations`.
    */
-  open(conversation: number): (parts: readonly StreamPart[]) => string;
+  open(conversation: number): PartsEncoder;
   /** What is sent when every conversation has ended, before the dialect's `streamEnd`. */
   close(): string;
 }
 
+export interface PartsEncoder {
+  /** What the client gets for these parts. */
+  encode(parts: readonly StreamPart[]): string;
+  /** See `AnswerStream.errorFrame`. */
+  readonly errorFrame?: ((error: ErrorObject) => string) | undefined;
+}
+
 /** Our request in an upstream's form, and its answer in ours. */
 export interface UpstreamTranslation {
-  encodeRequest(conversation: Conversation, target: UpstreamTarget): Buffer;
-  decodeAnswer(
-    body: Buffer,
-  ):
-    | { readonly ok: true; readonly answer: ModelAnswer }
-    | { readonly ok: false; readonly fault: AnswerFault };
-  /** A fresh decoder for one streamed upstream answer to a conversation with so many choices. */
-  streamDecoder(choices: number): StreamDecoder;
+  /**
+   * @param conversation Tidied (`tidy.ts`) for this target, and known to be carried by this dialect.
+   */
+  open(conversation: Conversation, target: UpstreamTarget): UpstreamCall;
+  /** What this very model does not take, though its dialect has a word for it. */
+  readonly lost?: (conversation: Conversation, target: UpstreamTarget) => readonly Feature[];
 }
+
+/** One upstream call: what is sent, and how its answer is read. */
+export interface UpstreamCall {
+  readonly body: Buffer;
+  /** Stop sequences that the upstream was not told: the gateway cuts the text at them. */
+  readonly stopsLeft?: readonly string[];
+  decodeAnswer(body: Buffer): DecodedAnswer;
+  /** A fresh decoder of the streamed answer. */
+  streamDecoder(): StreamDecoder;
+}
+
+export type DecodedAnswer =
+  | { readonly ok: true; readonly answer: ModelAnswer }
+  | { readonly ok: false; readonly fault: AnswerFault };
 
 /** Upstream bytes to stream parts; read `facts` after every step. */
 export interface StreamDecoder {
@@ -124,6 +154,10 @@ export interface UpstreamTarget {
   readonly isStream: boolean;
   /** Members sent where the caller gave none of that name. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** Marks opaque state of this provider, see `opaque.ts`. */
+  readonly origin: string;
+  /** What the model can give at most, where the route says it. */
+  readonly maxOutputTokens?: number | undefined;
 }
 
 /** Where client and upstream speak the same dialect: bytes go through, single members change. */
@@ -140,6 +174,14 @@ export interface Dialect {
   readonly errorShape: ErrorShape;
   /** What ends a complete stream. */
   readonly streamEnd: string;
+  /** Sent while there is nothing to say, so that nobody takes the connection for dead. */
+  readonly keepAlive: string;
+  /** Headers of every request that we build in this dialect, unless the caller or the Provider gives them. */
+  readonly upstreamHeaders: readonly (readonly [name: string, value: string])[];
+  /** Whether a client's header goes on to an upstream of this dialect; the name is in lower case. */
+  forwardsHeader(name: string, isOwnProvider: boolean): boolean;
+  /** The query of the client's address goes on too. */
+  readonly keepsQuery: boolean;
   /**
    * Checks the top-level members of a request and says what the gateway needs to know.
    *
@@ -151,12 +193,14 @@ export interface Dialect {
   /** Lenient: whatever an upstream sends with an error status. */
   readError(body: Buffer): UpstreamError;
   readonly same: SameDialect;
-  /**
-   * Absent: this dialect is not served from other dialects' upstreams yet.
-   *
-   * @throws {GatewayError} `invalid_parameter` or `unsupported_parameter`, naming the parameter.
-   */
-  readonly translate?: (body: RequestBody) => Translation;
-  /** Absent: this dialect's upstreams do not serve other dialects' clients yet. */
-  readonly asUpstream?: UpstreamTranslation;
+  /** @throws {GatewayError} `invalid_parameter`, naming the parameter. */
+  translate(body: RequestBody, context: TranslationContext): Translation;
+  readonly asUpstream: UpstreamTranslation;
+}
+
+export interface TranslationContext {
+  /** The dialects that the request may be sent in. */
+  readonly upstreams: ReadonlySet<DialectName>;
+  /** A header of the client's; the name is in lower case. */
+  header(name: string): string | undefined;
 }

@@ -2,27 +2,36 @@
 // share. They differ only in what one choice holds.
 
 import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
-import type { AnswerChoice, ModelAnswer, Part } from './conversation.ts';
-import type { AnswerFacts, AnswerFault, StreamDecoder } from './dialect.ts';
+import { freshFacts } from './answer-facts.ts';
+import type { AnswerChoice } from './conversation.ts';
+import type { AnswerFacts, DecodedAnswer, StreamDecoder } from './dialect.ts';
+import { gatherChoice } from './gather-choice.ts';
 import { OpenAiChunkReader } from './openai-chunks.ts';
 import { readErrorMember } from './openai-error.ts';
 import { decodeOpenAiFinish } from './openai-finish.ts';
-import { emptyStream, freshFacts } from './openai-relay.ts';
+import { emptyStream } from './openai-relay.ts';
 import { readOpenAiUsage } from './openai-usage.ts';
+import { PartWriter } from './part-writer.ts';
 import type { StreamPart } from './stream-part.ts';
+import type { ToolNames } from './tool-names.ts';
 
-/** What of one choice's text came, by kind, in the order it is shown. */
-export type ChoiceText = readonly (readonly [type: TextKind, text: string])[];
-export type TextKind = 'thinking' | 'text' | 'refusal';
+/** Reads the entries of `choices` that belong to one choice. */
+export interface ChoiceReader {
+  /** One entry: of a plain answer, or of a chunk. */
+  read(entry: JsonRecord): void;
+  /** Nothing more of this choice comes. */
+  end(): void;
+}
 
-/** Reads one entry of `choices`: of a plain answer, or of a chunk. */
-export type ReadChoice = (choice: JsonRecord) => ChoiceText;
+/** What has to be known of the request to read its answer. */
+export interface OpenAiReading {
+  /** Choices asked for; what an upstream gives beyond them is left out. */
+  readonly choices: number;
+  readonly names: ToolNames;
+  openChoice(writer: PartWriter): ChoiceReader;
+}
 
-export type DecodedAnswer =
-  | { readonly ok: true; readonly answer: ModelAnswer }
-  | { readonly ok: false; readonly fault: AnswerFault };
-
-export function decodeOpenAiAnswer(body: Buffer, readChoice: ReadChoice): DecodedAnswer {
+export function decodeOpenAiAnswer(body: Buffer, reading: OpenAiReading): DecodedAnswer {
   const answer = asRecord(tryParseJson(body.toString('utf8')));
   if (!answer) return malformed('the answer is not a JSON object');
   const error = readErrorMember(answer);
@@ -31,113 +40,136 @@ export function decodeOpenAiAnswer(body: Buffer, readChoice: ReadChoice): Decode
     return malformed("the answer has no 'choices'");
   }
   const usage = readOpenAiUsage(answer.usage);
+  const serviceTier = textOf(answer.service_tier);
   return {
     ok: true,
     answer: {
       ...headOf(answer),
-      choices: answer.choices.map((entry, position) =>
-        decodeChoice(asRecord(entry) ?? {}, position, readChoice),
-      ),
+      choices: answer.choices
+        .slice(0, reading.choices)
+        .map((entry, position) => decodeChoice(asRecord(entry) ?? {}, position, reading)),
       ...(usage ? { usage } : {}),
+      ...(serviceTier === '' ? {} : { serviceTier }),
     },
   };
 }
 
-export function decodeOpenAiStream(choices: number, readChoice: ReadChoice): StreamDecoder {
-  return new OpenAiStreamDecoder(choices, readChoice);
+export function decodeOpenAiStream(reading: OpenAiReading): StreamDecoder {
+  return new OpenAiStreamDecoder(reading);
 }
 
-function decodeChoice(choice: JsonRecord, position: number, readChoice: ReadChoice): AnswerChoice {
-  return {
-    index: indexOf(choice, position),
-    parts: readChoice(choice).flatMap(([type, text]): Part[] => (text === '' ? [] : [{ type, text }])),
-    finish: decodeOpenAiFinish(choice.finish_reason, false),
-  };
+function decodeChoice(entry: JsonRecord, position: number, reading: OpenAiReading): AnswerChoice {
+  const choice = new OpenChoice(freshFacts(), 0, reading);
+  choice.read(entry);
+  choice.end(entry.finish_reason);
+  return gatherChoice(choice.writer.take(), indexOf(entry, reading.choices) ?? position);
+}
+
+/** One choice on its way. */
+class OpenChoice {
+  readonly writer: PartWriter;
+  hasEnded = false;
+  private readonly reader: ChoiceReader;
+
+  constructor(facts: AnswerFacts, index: number, { names, openChoice }: OpenAiReading) {
+    this.writer = new PartWriter(facts, names, index);
+    this.reader = openChoice(this.writer);
+  }
+
+  read(entry: JsonRecord): void {
+    if (!this.hasEnded) this.reader.read(entry);
+  }
+
+  end(reason: unknown): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.reader.end();
+    this.writer.end(decodeOpenAiFinish(reason, this.writer.hasCalls));
+  }
 }
 
 class OpenAiStreamDecoder implements StreamDecoder {
   readonly facts: AnswerFacts = freshFacts();
-  private readonly reader = new OpenAiChunkReader(this.facts);
-  private readonly choices: number;
-  private readonly readChoice: ReadChoice;
-  private readonly finished = new Set<number>();
-  /** The part each choice is in the middle of; parts are numbered in order of appearance. */
-  private readonly open = new Map<number, { readonly type: TextKind; readonly index: number }>();
+  private readonly reader = new OpenAiChunkReader(this.facts, (chunk) => this.chunk(chunk));
+  private readonly reading: OpenAiReading;
+  private readonly choices = new Map<number, OpenChoice>();
+  private readonly parts: StreamPart[] = [];
+  private finished = 0;
   private hasStarted = false;
 
-  constructor(choices: number, readChoice: ReadChoice) {
-    this.choices = choices;
-    this.readChoice = readChoice;
+  constructor(reading: OpenAiReading) {
+    this.reading = reading;
   }
 
   push(chunk: Buffer): readonly StreamPart[] {
-    return this.decode(this.reader.push(chunk));
+    this.reader.push(chunk);
+    return this.take();
   }
 
   end(): readonly StreamPart[] {
-    const parts = this.decode(this.reader.end());
+    this.reader.end();
     if (!this.facts.isComplete && !this.facts.fault) {
-      if (this.finished.size >= this.choices) this.facts.isComplete = true;
+      if (this.hasFinished()) this.facts.isComplete = true;
       else this.facts.fault = { kind: 'truncated' };
     }
-    return parts;
+    return this.take();
   }
 
-  private decode(chunks: readonly JsonRecord[]): readonly StreamPart[] {
-    const parts: StreamPart[] = [];
-    for (const chunk of chunks) this.chunk(chunk, parts);
-    if (this.facts.isComplete && !this.facts.hasContent && this.finished.size === 0) {
+  private take(): readonly StreamPart[] {
+    if (this.facts.isComplete && !this.facts.hasContent && this.finished === 0) {
       this.facts.isComplete = false;
       this.facts.fault = { kind: 'malformed', detail: emptyStream };
     }
-    return parts;
+    if (this.facts.isComplete) this.endAll();
+    return this.parts.splice(0);
   }
 
-  private chunk(chunk: JsonRecord, parts: StreamPart[]): void {
+  private hasFinished(): boolean {
+    return this.finished >= this.reading.choices;
+  }
+
+  private chunk(chunk: JsonRecord): void {
     if (!this.hasStarted) {
       this.hasStarted = true;
       const head = headOf(chunk);
       this.facts.servedModel = head.model;
-      parts.push({ type: 'answer-start', ...head });
+      this.parts.push({ type: 'answer-start', ...head });
     }
-    for (const entry of Array.isArray(chunk.choices) ? chunk.choices : []) {
-      const choice = asRecord(entry);
-      if (choice) this.choice(choice, indexOf(choice, 0), parts);
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    for (const value of choices) {
+      const entry = asRecord(value);
+      const index = entry && indexOf(entry, this.reading.choices);
+      if (entry && index !== undefined) this.entry(entry, index);
     }
     const usage = readOpenAiUsage(chunk.usage);
-    if (usage) {
-      this.facts.usage = usage;
-      parts.push({ type: 'usage', usage });
+    if (!usage) return;
+    this.facts.usage = usage;
+    this.parts.push({ type: 'usage', usage });
+    // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.
+    if (choices.length === 0 && this.hasFinished()) this.facts.isComplete = true;
+  }
+
+  private entry(entry: JsonRecord, index: number): void {
+    let choice = this.choices.get(index);
+    if (!choice) {
+      choice = new OpenChoice(this.facts, index, this.reading);
+      this.choices.set(index, choice);
     }
-  }
-
-  private choice(choice: JsonRecord, index: number, parts: StreamPart[]): void {
-    for (const [type, text] of this.readChoice(choice)) this.text(index, type, text, parts);
-    const { finish_reason: reason } = choice;
-    if (typeof reason !== 'string' || reason === '' || this.finished.has(index)) return;
-    this.finished.add(index);
-    this.close(index, parts);
-    parts.push({ type: 'choice-end', choice: index, finish: decodeOpenAiFinish(reason, false) });
-  }
-
-  private text(choice: number, type: TextKind, text: string, parts: StreamPart[]): void {
-    if (text === '') return;
-    let open = this.open.get(choice);
-    if (open?.type !== type) {
-      const index = open ? open.index + 1 : 0;
-      this.close(choice, parts);
-      open = { type, index };
-      this.open.set(choice, open);
-      parts.push({ type: 'part-start', choice, index, head: { type } });
+    choice.read(entry);
+    const { finish_reason: reason } = entry;
+    if (!choice.hasEnded && typeof reason === 'string' && reason !== '') {
+      choice.end(reason);
+      this.finished++;
     }
-    this.facts.hasContent = true;
-    this.facts.outputEstimate++;
-    parts.push({ type: 'part-delta', choice, index: open.index, text });
+    this.parts.push(...choice.writer.take());
   }
 
-  private close(choice: number, parts: StreamPart[]): void {
-    const open = this.open.get(choice);
-    if (open) parts.push({ type: 'part-end', choice, index: open.index });
+  /** Some upstreams end their stream without a finish reason. */
+  private endAll(): void {
+    for (const choice of this.choices.values()) {
+      choice.end(undefined);
+      this.parts.push(...choice.writer.take());
+    }
   }
 }
 
@@ -147,14 +179,21 @@ function headOf(value: JsonRecord): {
   readonly createdAt: number;
 } {
   return {
-    id: String(value.id ?? ''),
-    model: String(value.model ?? ''),
-    createdAt: Number(value.created ?? 0),
+    id: textOf(value.id),
+    model: textOf(value.model),
+    createdAt: typeof value.created === 'number' ? value.created : 0,
   };
 }
 
-function indexOf(choice: JsonRecord, fallback: number): number {
-  return typeof choice.index === 'number' ? choice.index : fallback;
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The only choice asked for is the first one, also where it is not numbered; undefined where none was asked for. */
+function indexOf({ index }: JsonRecord, choices: number): number | undefined {
+  if (index === undefined || index === null) return choices === 1 ? 0 : undefined;
+  const isAsked = Number.isSafeInteger(index) && Number(index) >= 0 && Number(index) < choices;
+  return isAsked ? Number(index) : undefined;
 }
 
 function malformed(detail: string): DecodedAnswer {

@@ -4,38 +4,40 @@
 import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
 import type { AnswerFacts } from './dialect.ts';
 import { readErrorEvent, readErrorMember } from './openai-error.ts';
-import { eventBytesMax } from './openai-relay.ts';
-import { readSse, type SseEvent } from './sse-events.ts';
+import { eventBytesMax, readSse, type SseEvent } from './sse-events.ts';
 
-/** Gives the chunks; completion and faults are noted in the facts as soon as they are read. */
+/**
+ * Hands over the chunks, one by one; completion and faults are noted in the facts as soon as they are
+ * read, and nothing is read behind them.
+ */
 export class OpenAiChunkReader {
   private readonly facts: AnswerFacts;
+  private readonly onChunk: (chunk: JsonRecord) => void;
   private readonly reader = readSse(eventBytesMax);
 
-  constructor(facts: AnswerFacts) {
+  constructor(facts: AnswerFacts, onChunk: (chunk: JsonRecord) => void) {
     this.facts = facts;
+    this.onChunk = onChunk;
   }
 
-  push(bytes: Buffer): readonly JsonRecord[] {
-    return this.take(this.reader.push(bytes));
+  push(bytes: Buffer): void {
+    this.take(this.reader.push(bytes));
   }
 
   /** The upstream's body ended; in a cut stream the last event may be half, and is nothing then. */
-  end(): readonly JsonRecord[] {
-    return this.take(this.reader.end().filter(isWhole));
+  end(): void {
+    this.take(this.reader.end().filter(isWhole));
   }
 
-  private take(events: readonly SseEvent[]): readonly JsonRecord[] {
-    const chunks: JsonRecord[] = [];
+  private take(events: readonly SseEvent[]): void {
     for (const event of events) {
       if (this.isOver()) break;
       const chunk = this.read(event);
-      if (chunk) chunks.push(chunk);
+      if (chunk) this.onChunk(chunk);
     }
     if (this.reader.isOverfull && !this.isOver()) {
       this.facts.fault = { kind: 'malformed', detail: `an event is longer than ${eventBytesMax} bytes` };
     }
-    return chunks;
   }
 
   private isOver(): boolean {

@@ -16,3 +16,25 @@ export function decodeOpenAiFinish(value: unknown, hasToolCalls: boolean): Finis
       return hasToolCalls ? 'tool-calls' : 'stop';
   }
 }
+
+/** In the words of chat completions. */
+export function encodeChatFinish(finish: FinishReason): string {
+  switch (finish) {
+    case 'length':
+    case 'context-full':
+      return 'length';
+    case 'content-filter':
+      return 'content_filter';
+    case 'tool-calls':
+      return 'tool_calls';
+    case 'stop':
+    case 'stop-sequence':
+    case 'pause':
+      return 'stop';
+  }
+}
+
+/** In the words of completions, which know no tools. */
+export function encodeCompletionFinish(finish: FinishReason): string {
+  return finish === 'tool-calls' ? 'stop' : encodeChatFinish(finish);
+}

@@ -3,11 +3,10 @@
 import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
 import { type Edit, type RequestBody, setMember } from '../json/request-body.ts';
 import type { AnswerDocument, RequestFacts, UpstreamTarget } from './dialect.ts';
+import { estimateTokens } from './estimate-tokens.ts';
 import { readErrorMember } from './openai-error.ts';
 import { readOpenAiUsage } from './openai-usage.ts';
-
-/** A member and its JSON value. */
-export type DefaultMember = readonly [name: string, value: string];
+import { type DefaultMember, targetEdits } from './target-edits.ts';
 
 /**
  * The caller's bytes with the upstream's model name, the target's parameters and the dialect's
@@ -20,26 +19,9 @@ export function editOpenAiRequest(
   defaults: readonly DefaultMember[],
   further: readonly Edit[] = [],
 ): Buffer[] {
-  const edits: Edit[] = [setMember(body, 'model', JSON.stringify(target.upstreamModel)), ...further];
-  if (facts.isStream && !facts.wantsUsage) edits.push(askForUsage(body));
-  const missing: DefaultMember[] = Object.entries(target.parameters).map(([name, value]) => [
-    name,
-    JSON.stringify(value),
-  ]);
-  for (const member of defaults) if (!(member[0] in target.parameters)) missing.push(member);
-  for (const [name, value] of missing) {
-    const other = sameLimit.get(name);
-    if (isAbsent(body, name) && (other === undefined || isAbsent(body, other)))
-      edits.push(setMember(body, name, value));
-  }
-  return body.edited(edits);
+  const usage = facts.isStream && !facts.wantsUsage ? [askForUsage(body)] : [];
+  return body.edited([...further, ...usage, ...targetEdits(body, target, defaults)]);
 }
-
-/** Two names of one limit: upstreams refuse a request with both. */
-const sameLimit: ReadonlyMap<string, string> = new Map([
-  ['max_tokens', 'max_completion_tokens'],
-  ['max_completion_tokens', 'max_tokens'],
-]);
 
 /** A plain answer goes on as its own bytes; it is parsed to see that it is whole and what it used. */
 export function relayOpenAiAnswer(body: Buffer, textOf: (choice: JsonRecord) => string): AnswerDocument {
@@ -62,18 +44,8 @@ export function relayOpenAiAnswer(body: Buffer, textOf: (choice: JsonRecord) => 
   };
 }
 
-/** About four characters of English a token: OpenAI's own rule of thumb. */
-export function estimateTokens(text: string): number {
-  return Math.ceil(text.length / 4);
-}
-
 function askForUsage(body: RequestBody): Edit {
   const member = body.member('stream_options');
   const given = member ? asRecord(body.read(member)) : undefined;
   return setMember(body, 'stream_options', JSON.stringify({ ...given, include_usage: true }));
-}
-
-function isAbsent(body: RequestBody, name: string): boolean {
-  const member = body.member(name);
-  return !member || (member.valueEnd - member.valueStart === 4 && body.read(member) === null);
 }

@@ -5,11 +5,25 @@
 // markers costs a fifth of a parse. An event that holds a marker is parsed, so the markers may
 // also stand inside generated text.
 
-import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
+import { asRecord, type JsonRecord } from '../json/record.ts';
 import { JsonStructureError, scanMembers } from '../json/scan-members.ts';
+import { freshFacts } from './answer-facts.ts';
 import type { AnswerFacts, AnswerStream } from './dialect.ts';
+import {
+  doneMark,
+  type EventJudge,
+  failMalformed,
+  looksLikeObject,
+  noObject,
+  type Output,
+  parseLatin1,
+  readLines,
+  relayEvents,
+  toUtf8,
+} from './event-relay.ts';
 import { readErrorEvent, readErrorMember } from './openai-error.ts';
 import { readOpenAiUsage } from './openai-usage.ts';
+import { eventBytesMax } from './sse-events.ts';
 
 /** What differs between chat completions and completions. */
 export interface RelayOptions {
@@ -24,117 +38,23 @@ export interface RelayOptions {
 /** What is wrong with a stream that holds its end mark only. */
 export const emptyStream = 'the stream ended without content and without a finish reason';
 
-/** An event above this size fails the stream. */
-export const eventBytesMax = 1024 * 1024;
-
 export function relayOpenAiStream(options: RelayOptions): AnswerStream {
-  return new OpenAiRelay(options);
-}
-
-export function freshFacts(): AnswerFacts {
-  return {
-    hasContent: false,
-    isComplete: false,
-    fault: undefined,
-    usage: undefined,
-    outputEstimate: 0,
-    servedModel: undefined,
-  };
+  return relayEvents(new OpenAiEvents(options));
 }
 
 const usageNull = ',"usage":null';
 
-class OpenAiRelay implements AnswerStream {
+class OpenAiEvents implements EventJudge {
   readonly facts: AnswerFacts = freshFacts();
   private readonly options: RelayOptions;
-  /** The start of an event whose end has not arrived. */
-  private tail: Buffer | undefined;
-  private endedWithReturn = false;
-  private isAtStart = true;
   private readonly finished = new Set<number>();
 
   constructor(options: RelayOptions) {
     this.options = options;
   }
 
-  push(chunk: Buffer): Buffer | undefined {
-    if (this.isOver() || chunk.length === 0) return undefined;
-    let bytes = chunk;
-    let text = chunk.toString('latin1');
-    if (this.endedWithReturn || text.includes('\r')) {
-      text = this.normaliseLineEnds(text);
-      bytes = Buffer.from(text, 'latin1');
-    }
-    if (this.tail) {
-      bytes = Buffer.concat([this.tail, bytes]);
-      text = bytes.toString('latin1');
-      this.tail = undefined;
-    }
-    if (this.isAtStart) {
-      if (text.length < byteOrderMark.length && byteOrderMark.startsWith(text)) {
-        this.tail = bytes;
-        return undefined;
-      }
-      this.isAtStart = false;
-      if (text.startsWith(byteOrderMark)) {
-        text = text.slice(byteOrderMark.length);
-        bytes = bytes.subarray(byteOrderMark.length);
-      }
-    }
-
-    const output = new Output(bytes);
-    let start = this.plainRun(text, output);
-    for (;;) {
-      const end = text.indexOf('\n\n', start);
-      if (end === -1) break;
-      const next = end + 2;
-      this.event(text.slice(start, end), start, next, output);
-      start = next;
-      if (this.isOver()) return output.take();
-    }
-    if (start < bytes.length) {
-      // A line end may be the first half of the blank line; it does not count.
-      const size = bytes.length - start - (text.endsWith('\n') ? 1 : 0);
-      if (size > eventBytesMax) this.failTooLong();
-      else {
-        // Copied where it is small, so that it does not keep a whole network chunk in memory.
-        this.tail = Buffer.from(bytes.subarray(start));
-      }
-    }
-    return output.take();
-  }
-
-  end(): Buffer | undefined {
-    if (this.isOver()) return undefined;
-    const last = this.lastEvent();
-    if (this.isOver()) return last;
-    if (this.finished.size >= this.options.choices) this.facts.isComplete = true;
-    else this.facts.fault = { kind: 'truncated' };
-    return last;
-  }
-
-  /** Some providers leave out the last blank line; a half event is nothing. */
-  private lastEvent(): Buffer | undefined {
-    const tail = this.tail?.toString('latin1').trimEnd();
-    this.tail = undefined;
-    if (!tail) return undefined;
-    const data = readLines(tail).data.join('\n');
-    if (data.trim() !== doneMark && asRecord(parseLatin1(data)) === undefined) return undefined;
-    const bytes = Buffer.from(`${tail}\n\n`, 'latin1');
-    const output = new Output(bytes);
-    this.event(tail, 0, bytes.length, output);
-    return output.take();
-  }
-
-  private isOver(): boolean {
-    return this.facts.isComplete || this.facts.fault !== undefined;
-  }
-
-  /**
-   * The bulk of a stream, in one go: events behind the first content that hold no marker. Gives
-   * where the first other event begins.
-   */
-  private plainRun(text: string, output: Output): number {
+  /** Events behind the first content that hold no marker. */
+  run(text: string, output: Output): number {
     if (!this.facts.hasContent) return 0;
     const marker = firstMarker(text);
     let events = 0;
@@ -165,12 +85,7 @@ class OpenAiRelay implements AnswerStream {
     return to;
   }
 
-  /** One event without its blank line; `from` and `to` are its place in the bytes, blank line included. */
-  private event(event: string, from: number, to: number, output: Output): void {
-    if (event.length > eventBytesMax) {
-      this.failTooLong();
-      return;
-    }
+  event(event: string, from: number, to: number, output: Output): void {
     if (!event.startsWith('data:') || event.includes('\n')) {
       this.oddEvent(event, output);
       return;
@@ -179,6 +94,11 @@ class OpenAiRelay implements AnswerStream {
     const verdict = this.look(data);
     if (verdict === 'keep') output.keep(from, to);
     else if (verdict === 'strip') output.add(`data: ${stripUsage(data)}`);
+  }
+
+  close(): void {
+    if (this.finished.size >= this.options.choices) this.facts.isComplete = true;
+    else this.facts.fault = { kind: 'truncated' };
   }
 
   /**
@@ -201,17 +121,17 @@ class OpenAiRelay implements AnswerStream {
     const trimmed = data.trim();
     if (trimmed === doneMark) {
       if (this.facts.hasContent || this.finished.size > 0) this.facts.isComplete = true;
-      else this.fail(emptyStream);
+      else failMalformed(this.facts, emptyStream);
       return 'drop';
     }
     if (trimmed === '') return 'drop';
     const mustParse = !this.facts.hasContent || Number.isFinite(firstMarker(data));
     if (!mustParse) {
-      if (trimmed.charCodeAt(0) === 0x7b && trimmed.charCodeAt(trimmed.length - 1) === 0x7d) {
+      if (looksLikeObject(trimmed)) {
         this.facts.outputEstimate++;
         return this.stripOrKeep(data);
       }
-      this.fail('an event is not a JSON object');
+      failMalformed(this.facts, noObject);
       return 'drop';
     }
     const value = parseLatin1(data);
@@ -222,7 +142,7 @@ class OpenAiRelay implements AnswerStream {
     }
     const chunk = asRecord(value);
     if (!chunk) {
-      this.fail('an event is not a JSON object');
+      failMalformed(this.facts, noObject);
       return 'drop';
     }
     return this.chunk(chunk, data);
@@ -258,46 +178,6 @@ class OpenAiRelay implements AnswerStream {
   private stripOrKeep(data: string): 'keep' | 'strip' {
     return !this.options.wantsUsage && data.includes('"usage"') ? 'strip' : 'keep';
   }
-
-  private fail(detail: string): void {
-    this.facts.fault = { kind: 'malformed', detail };
-  }
-
-  private failTooLong(): void {
-    this.fail(`an event is longer than ${eventBytesMax} bytes`);
-  }
-
-  /** CRLF and lone CR to LF, also where a CRLF is cut between two chunks. */
-  private normaliseLineEnds(text: string): string {
-    const joined = this.endedWithReturn && text.startsWith('\n') ? text.slice(1) : text;
-    this.endedWithReturn = text.endsWith('\r');
-    return joined.replace(/\r\n?/g, '\n');
-  }
-}
-
-const doneMark = '[DONE]';
-
-/** May stand before the first event, and is none of it; latin1 of its UTF-8 bytes. */
-const byteOrderMark = '\u00ef\u00bb\u00bf';
-
-/** The fields of an event that mean something here; `text` has LF line ends only. */
-function readLines(text: string): { readonly name: string | undefined; readonly data: readonly string[] } {
-  const data: string[] = [];
-  let name: string | undefined;
-  for (const line of text.split('\n')) {
-    if (line.startsWith('data:')) data.push(line.slice(line.charCodeAt(5) === 0x20 ? 6 : 5));
-    else if (line.startsWith('event:')) name = line.slice(6).trim();
-  }
-  return { name, data };
-}
-
-function parseLatin1(text: string): unknown {
-  return tryParseJson(toUtf8(text));
-}
-
-/** Events are handled as latin1 of UTF-8 bytes: one character per byte. */
-function toUtf8(latin1: string): string {
-  return Buffer.from(latin1, 'latin1').toString('utf8');
 }
 
 /** Where something stands that an event must be parsed for; infinity where nothing does. */
@@ -346,55 +226,5 @@ function stripUsage(data: string): string {
     // Too odd to take apart; a usage member more hurts less than a lost event.
     if (error instanceof JsonStructureError) return rest;
     throw error;
-  }
-}
-
-/** Gathers what goes on: ranges of the bytes that came, or rewritten events. */
-class Output {
-  private readonly bytes: Buffer;
-  private readonly parts: Buffer[] = [];
-  private from = -1;
-  private to = -1;
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
-  }
-
-  keep(from: number, to: number): void {
-    if (this.to === from) {
-      this.to = to;
-      return;
-    }
-    this.closeRange();
-    this.from = from;
-    this.to = to;
-  }
-
-  /** `event` is latin1 of UTF-8 bytes, without its blank line. */
-  add(event: string): void {
-    this.closeRange();
-    this.parts.push(Buffer.from(`${event}\n\n`, 'latin1'));
-  }
-
-  /** Whole events, blank lines included; latin1 of UTF-8 bytes. */
-  addRaw(events: string): void {
-    this.closeRange();
-    this.parts.push(Buffer.from(events, 'latin1'));
-  }
-
-  take(): Buffer | undefined {
-    this.closeRange();
-    const [only] = this.parts;
-    if (this.parts.length <= 1) return only;
-    return Buffer.concat(this.parts);
-  }
-
-  private closeRange(): void {
-    if (this.from === -1) return;
-    this.parts.push(
-      this.from === 0 && this.to === this.bytes.length ? this.bytes : this.bytes.subarray(this.from, this.to),
-    );
-    this.from = -1;
-    this.to = -1;
   }
 }

@@ -24,7 +24,8 @@ export type ParameterRule =
       readonly nameLengthMax: number;
       readonly textLengthMax: number;
     }
-  | { readonly kind: 'object-or-string' };
+  | { readonly kind: 'object-or-string' }
+  | { readonly kind: 'text-or-list' };
 
 export interface Parameter {
   readonly rule: ParameterRule;
@@ -146,6 +147,10 @@ function judge(value: unknown, rule: ParameterRule): string | undefined {
       return isRecord(value) || typeof value === 'string'
         ? undefined
         : `must be a string or an object, not ${kindOf(value)}`;
+    case 'text-or-list':
+      return typeof value === 'string' || Array.isArray(value)
+        ? undefined
+        : `must be a string or a list, not ${kindOf(value)}`;
   }
 }
 
@@ -207,6 +212,9 @@ function judgeFirstByte(byte: number, rule: ParameterRule): string | undefined {
   const isObject = byte === 0x7b;
   const found = isList ? 'a list' : isObject ? 'an object' : byte === 0x22 ? 'a string' : 'something else';
   if (rule.kind === 'list') return isList ? undefined : `must be a list, not ${found}`;
+  if (rule.kind === 'text-or-list') {
+    return isList || byte === 0x22 ? undefined : `must be a string or a list, not ${found}`;
+  }
   return isObject ? undefined : `must be an object, not ${found}`;
 }
 

@@ -1,22 +1,19 @@
-// Which dialects are there, and which can be served from which? A new dialect is a folder and a line.
+// Which dialects are there? A new dialect is a folder and a line here.
 
 import type { DialectName } from '../contract/routing-table.ts';
+import { anthropicMessages } from './anthropic-messages/index.ts';
 import type { Dialect } from './dialect.ts';
 import { openAiChat } from './openai-chat/index.ts';
 import { openAiCompletions } from './openai-completions/index.ts';
+import { openAiResponses } from './openai-responses/index.ts';
 
-const dialects: Partial<Record<DialectName, Dialect>> = {
+const dialects: Readonly<Record<DialectName, Dialect>> = {
   'openai-chat': openAiChat,
   'openai-completions': openAiCompletions,
+  'openai-responses': openAiResponses,
+  'anthropic-messages': anthropicMessages,
 };
 
-/** The dialect of that name, if this version speaks it. */
-export function findDialect(name: DialectName): Dialect | undefined {
+export function findDialect(name: DialectName): Dialect {
   return dialects[name];
-}
-
-/** Whether a caller of one dialect can be served by an upstream of another, or the same. */
-export function canServe(client: Dialect, upstream: DialectName): boolean {
-  if (client.name === upstream) return true;
-  return client.translate !== undefined && findDialect(upstream)?.asUpstream !== undefined;
 }

@@ -3,6 +3,9 @@
 
 import { createParser } from 'eventsource-parser';
 
+/** An event above this size fails the stream. */
+export const eventBytesMax = 1024 * 1024;
+
 export interface SseEvent {
   /** The `event:` name; undefined where the stream gave none. */
   readonly name: string | undefined;

@@ -1,10 +1,22 @@
-// An upstream's answer in one dialect to a client's in another, through our own form.
+// One upstream call in another dialect than the client's: the request in the upstream's form, and
+// its answer on the way back to the client, through our own form.
 
 import type { Usage } from '../contract/ledger-record.ts';
-import type { ModelAnswer } from './conversation.ts';
-import type { AnswerFacts, AnswerFault, AnswerStream, Dialect, StreamDecoder } from './dialect.ts';
-import { estimateTokens } from './openai-pass-through.ts';
+import type { Conversation, ModelAnswer } from './conversation.ts';
+import { cutAnswer, cutStream } from './cut-stops.ts';
+import type {
+  AnswerFacts,
+  AnswerFault,
+  AnswerStream,
+  Dialect,
+  PartsEncoder,
+  StreamDecoder,
+  UpstreamCall,
+  UpstreamTarget,
+} from './dialect.ts';
+import { estimateTokens } from './estimate-tokens.ts';
 import type { StreamPart } from './stream-part.ts';
+import { tidy } from './tidy.ts';
 
 type TranslatedReading =
   | {
@@ -16,13 +28,20 @@ type TranslatedReading =
     }
   | { readonly ok: false; readonly fault: AnswerFault };
 
+export function openCall(
+  upstream: Dialect,
+  conversation: Conversation,
+  target: UpstreamTarget,
+): UpstreamCall {
+  return upstream.asUpstream.open(tidy(conversation, target), target);
+}
+
 /** A whole plain answer; the caller encodes it when all of its answers are there. */
-export function translateAnswer(upstream: Dialect, body: Buffer): TranslatedReading {
-  if (!upstream.asUpstream) throw new Error(`${upstream.name} is not translated from`);
-  const decoded = upstream.asUpstream.decodeAnswer(body);
-  if (!decoded.ok) return decoded;
-  const { answer } = decoded;
-  const text = answer.choices.flatMap(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')));
+export function translateAnswer(call: UpstreamCall, body: Buffer): TranslatedReading {
+  const decoded = call.decodeAnswer(body);
+  if (!decoded.ok) return { ok: false, fault: asForeign(decoded.fault) };
+  const answer = call.stopsLeft ? cutAnswer(decoded.answer, call.stopsLeft) : decoded.answer;
+  const text = answer.choices.flatMap(({ parts }) => parts.map(textOf));
   return {
     ok: true,
     value: { type: 'translated', answer },
@@ -32,23 +51,26 @@ export function translateAnswer(upstream: Dialect, body: Buffer): TranslatedRead
   };
 }
 
+function textOf(part: ModelAnswer['choices'][number]['parts'][number]): string {
+  if (part.type === 'tool-call') return part.name + part.input;
+  return 'text' in part ? part.text : '';
+}
+
 /** A stream: each step decodes what came and encodes what it means. */
-export function translateStream(
-  upstream: Dialect,
-  choices: number,
-  encode: (parts: readonly StreamPart[]) => string,
-): AnswerStream {
-  if (!upstream.asUpstream) throw new Error(`${upstream.name} is not translated from`);
-  return new TranslatedStream(upstream.asUpstream.streamDecoder(choices), encode);
+export function translateStream(call: UpstreamCall, encoder: PartsEncoder): AnswerStream {
+  const decoder = call.streamDecoder();
+  return new TranslatedStream(call.stopsLeft ? cutStream(decoder, call.stopsLeft) : decoder, encoder);
 }
 
 class TranslatedStream implements AnswerStream {
+  readonly errorFrame: AnswerStream['errorFrame'];
   private readonly decoder: StreamDecoder;
-  private readonly encode: (parts: readonly StreamPart[]) => string;
+  private readonly encoder: PartsEncoder;
 
-  constructor(decoder: StreamDecoder, encode: (parts: readonly StreamPart[]) => string) {
+  constructor(decoder: StreamDecoder, encoder: PartsEncoder) {
     this.decoder = decoder;
-    this.encode = encode;
+    this.encoder = encoder;
+    this.errorFrame = encoder.errorFrame;
   }
 
   get facts(): AnswerFacts {
@@ -64,7 +86,14 @@ class TranslatedStream implements AnswerStream {
   }
 
   private encoded(parts: readonly StreamPart[]): Buffer | undefined {
-    const text = parts.length === 0 ? '' : this.encode(parts);
+    const { facts } = this.decoder;
+    if (facts.fault) facts.fault = asForeign(facts.fault);
+    const text = parts.length === 0 ? '' : this.encoder.encode(parts);
     return text === '' ? undefined : Buffer.from(text);
   }
+}
+
+/** The caller knows another dialect's error words. */
+function asForeign(fault: AnswerFault): AnswerFault {
+  return fault.kind === 'error-event' ? { ...fault, error: { ...fault.error, isForeign: true } } : fault;
 }

@@ -6,6 +6,9 @@ import { GatewayError } from '../errors.ts';
 const routes: Readonly<Record<string, string>> = {
   '/v1/chat/completions': 'POST',
   '/v1/completions': 'POST',
+  '/v1/messages': 'POST',
+  '/v1/messages/count_tokens': 'POST',
+  '/v1/responses': 'POST',
   '/v1/models': 'GET',
 };
 

@@ -14,10 +14,25 @@ const parsedBytesMax = 16 * 1024;
 export function parseBody(chunks: readonly Buffer[]): RequestBody {
   if (chunks.length === 0)
     throw new GatewayError('invalid_parameter', 'The request body is empty; send a JSON object.');
-  try {
+  return asInvalid(() => {
     const body = new RequestBody(chunks);
     if (body.bytes <= parsedBytesMax) body.parse();
     return body;
+  });
+}
+
+/**
+ * Parses a body whole, however large: where it is read, not passed on.
+ *
+ * @throws {GatewayError} `invalid_parameter`.
+ */
+export function parseWhole(body: RequestBody): void {
+  asInvalid(() => body.parse());
+}
+
+function asInvalid<T>(parse: () => T): T {
+  try {
+    return parse();
   } catch (error) {
     if (error instanceof JsonStructureError) {
       throw new GatewayError('invalid_parameter', capitalised(error.message), { param: error.member });

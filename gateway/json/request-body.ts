@@ -44,6 +44,7 @@ export class RequestBody {
    * @throws {SyntaxError} where it is not valid JSON.
    */
   parse(): void {
+    if (this.values) return;
     const bytes = this.range(0, this.bytes);
     // Each wrong byte would be taken for a character that nobody sent.
     if (!isUtf8(bytes)) throw new JsonStructureError('the body is not valid JSON: it is not UTF-8');
@@ -58,6 +59,11 @@ export class RequestBody {
   read(member: Member): unknown {
     if (this.values) return this.values[member.name];
     return JSON.parse(this.slice(member.valueStart, member.valueEnd));
+  }
+
+  /** Whether its value is the word `null`. */
+  isNull({ valueStart, valueEnd }: Member): boolean {
+    return valueEnd - valueStart === 4 && this.slice(valueStart, valueEnd) === 'null';
   }
 
   /** The bytes with the edits made. Edits must not overlap; chunks are cut, never joined. */

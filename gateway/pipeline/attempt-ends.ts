@@ -3,12 +3,14 @@
 
 import type { AttemptEnds, Receiver, Transmission } from '../attempt/attempt.ts';
 import type { ClientSink } from '../attempt/commit-point.ts';
-import type { Dialect, StreamEncoder } from '../dialects/dialect.ts';
+import type { Dialect, StreamEncoder, UpstreamCall, UpstreamTarget } from '../dialects/dialect.ts';
+import { originOf } from '../dialects/opaque.ts';
 import { findDialect } from '../dialects/registry.ts';
-import { translateAnswer, translateStream } from '../dialects/translate.ts';
+import { openCall, translateAnswer, translateStream } from '../dialects/translate.ts';
 import type { Candidate } from '../route/plan.ts';
 import { buildRequestHeaders, redactCredentials } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
+import { dialectHeaders, forwardedQuery } from './client-headers.ts';
 import { type Answer, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 
 /** The ends of an attempt at a plain answer. `call` counts the upstream calls of the request from 0. */
@@ -18,16 +20,14 @@ export function plainEnds(
   candidate: Candidate,
   call: number,
 ): AttemptEnds<Answer> {
-  const { upstream, body, isNative } = encodeFor(exchange, candidate, call);
+  const encoded = encodeFor(exchange, candidate, call);
   return {
-    send: (receiver) => sendTo(parts, exchange, candidate, upstream, body, receiver),
-    readError: upstream.readError,
-    redact: (text) => redactCredentials(text, candidate.target.provider, candidate.endpoint),
+    ...commonEnds(parts, exchange, candidate, encoded),
     reader: {
       type: 'plain',
       read(bytes) {
-        if (!isNative) return translateAnswer(upstream, bytes);
-        const document = upstream.same.relayAnswer(bytes, exchange.facts);
+        if (encoded.translated) return translateAnswer(encoded.translated, bytes);
+        const document = encoded.upstream.same.relayAnswer(bytes, exchange.facts);
         return document.ok ? { ...document, value: { type: 'bytes', bytes: document.body } } : document;
       },
     },
@@ -43,16 +43,13 @@ export function streamEnds(
   sink: ClientSink,
   encoder: StreamEncoder | undefined,
 ): AttemptEnds<Answer> {
-  const { upstream, body, isNative } = encodeFor(exchange, candidate, call);
-  const conversation = exchange.translation?.conversations[call];
+  const encoded = encodeFor(exchange, candidate, call);
   const stream =
-    isNative || !encoder || !conversation
-      ? upstream.same.relayStream(exchange.facts)
-      : translateStream(upstream, conversation.choices, encoder.open(call));
+    encoded.translated && encoder
+      ? translateStream(encoded.translated, encoder.open(call))
+      : encoded.upstream.same.relayStream(exchange.facts);
   return {
-    send: (receiver) => sendTo(parts, exchange, candidate, upstream, body, receiver),
-    readError: upstream.readError,
-    redact: (text) => redactCredentials(text, candidate.target.provider, candidate.endpoint),
+    ...commonEnds(parts, exchange, candidate, encoded),
     reader: { type: 'stream', stream, sink },
   };
 }
@@ -60,26 +57,65 @@ export function streamEnds(
 interface EncodedRequest {
   readonly upstream: Dialect;
   readonly body: readonly Buffer[];
-  readonly isNative: boolean;
+  /** Absent where the caller's own bytes go through. */
+  readonly translated: UpstreamCall | undefined;
 }
 
 function encodeFor(exchange: RoutedExchange, candidate: Candidate, call: number): EncodedRequest {
   const { dialect, facts, translation } = exchange;
   const upstream = findDialect(candidate.dialect);
-  if (!upstream)
-    throw new Error(`the table names the dialect ${candidate.dialect}, which is not spoken here`);
-  const { upstreamModel, parameters } = candidate.target.entry;
-  const target = { upstreamModel, parameters, isStream: facts.isStream };
-  // A request that stands for several calls is split for every candidate, also for one of its own dialect.
-  const isWhole = translation === undefined || translation.conversations.length === 1;
-  if (upstream.name === dialect.name && isWhole) {
-    return { upstream, body: dialect.same.editRequest(exchange.body, facts, target), isNative: true };
+  const target = targetOf(exchange, candidate);
+  if (passesThrough(exchange, candidate)) {
+    const body = dialect.same.editRequest(exchange.body, facts, target);
+    return { upstream, body, translated: undefined };
   }
   const conversation = translation?.conversations[call];
-  if (!conversation || !upstream.asUpstream) {
-    throw new Error(`${dialect.name} cannot be served from ${upstream.name}`);
-  }
-  return { upstream, body: [upstream.asUpstream.encodeRequest(conversation, target)], isNative: false };
+  if (!conversation) throw new Error(`${dialect.name} was not translated for ${upstream.name}`);
+  const translated = openCall(upstream, conversation, target);
+  return { upstream, body: [translated.body], translated };
+}
+
+/**
+ * Whether the caller's own bytes go to this candidate, and its bytes to the caller. A request that
+ * stands for several calls is split for every candidate, also for one of its own dialect.
+ */
+export function passesThrough(
+  { dialect, translation }: Pick<RoutedExchange, 'dialect' | 'translation'>,
+  candidate: Candidate,
+): boolean {
+  const isWhole = translation === undefined || translation.conversations.length === 1;
+  return candidate.dialect === dialect.name && isWhole;
+}
+
+export function targetOf(
+  { facts, plan }: Pick<RoutedExchange, 'facts' | 'plan'>,
+  { target }: Candidate,
+): UpstreamTarget {
+  const { upstreamModel, parameters } = target.entry;
+  return {
+    upstreamModel,
+    parameters,
+    isStream: facts.isStream,
+    origin: originOf(target.provider.entry.id),
+    maxOutputTokens: plan.route.entry.maxOutputTokens,
+  };
+}
+
+function commonEnds(
+  parts: PipelineParts,
+  exchange: RoutedExchange,
+  candidate: Candidate,
+  { upstream, body, translated }: EncodedRequest,
+): Omit<AttemptEnds<Answer>, 'reader'> {
+  return {
+    send: (receiver) =>
+      sendTo(parts, exchange, candidate, upstream, body, translated === undefined, receiver),
+    readError: (bytes) => {
+      const error = upstream.readError(bytes);
+      return upstream.name === exchange.dialect.name ? error : { ...error, isForeign: true };
+    },
+    redact: (text) => redactCredentials(text, candidate.target.provider, candidate.endpoint),
+  };
 }
 
 function sendTo(
@@ -88,14 +124,18 @@ function sendTo(
   candidate: Candidate,
   upstream: Dialect,
   body: readonly Buffer[],
+  isNative: boolean,
   receiver: Receiver,
 ): Transmission {
   const { provider } = candidate.target;
   return send(
     {
       pool: pools.poolFor(provider, timeoutFor(exchange, candidate, 'connectMs', defaults)),
-      path: provider.basePath + upstream.path,
-      headers: buildRequestHeaders(provider, candidate.endpoint, exchange.facts.isStream),
+      path: provider.basePath + upstream.path + forwardedQuery(exchange, upstream, isNative),
+      headers: [
+        ...buildRequestHeaders(provider, candidate.endpoint, exchange.facts.isStream),
+        ...dialectHeaders(exchange, candidate, upstream, isNative),
+      ],
       body,
     },
     receiver,

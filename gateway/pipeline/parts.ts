@@ -40,6 +40,14 @@ export interface PipelineDefaults {
   readonly showProvider: boolean;
 }
 
+/** What of a request's head dialects may want. */
+export interface ClientRequest {
+  /** Path and query. */
+  readonly url: string;
+  /** Names and values in turn, as received. */
+  readonly rawHeaders: readonly string[];
+}
+
 /** One authenticated request, its body read. */
 export interface Exchange {
   readonly dialect: Dialect;
@@ -47,6 +55,7 @@ export interface Exchange {
   readonly caller: Caller;
   readonly body: RequestBody;
   readonly requestId: string;
+  readonly request: ClientRequest;
   readonly response: ServerResponse;
   /** Clock time of its arrival. */
   readonly arrivedAt: number;

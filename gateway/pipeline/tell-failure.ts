@@ -3,22 +3,23 @@
 import type { AttemptFailure } from '../attempt/failure.ts';
 import { finalError } from '../attempt/final-error.ts';
 import type { GatewayError } from '../errors.ts';
+import { isOwnProvider } from './client-headers.ts';
 import type { PipelineParts, RoutedExchange } from './parts.ts';
 
 export function tellFailure(
   { clock, health }: PipelineParts,
-  { caller, facts, plan }: RoutedExchange,
+  exchange: RoutedExchange,
   failures: readonly AttemptFailure[],
 ): GatewayError {
+  const { facts, plan } = exchange;
   const { candidates } = plan;
   const now = clock.now();
   const rests = candidates.map((candidate) => health.restReason(candidate, now));
   return finalError(failures, {
     model: facts.model,
     targets: new Set(candidates.map(({ target }) => target)).size,
-    isOwnProvider: candidates.every(
-      ({ target }) => !target.provider.entry.isPlatform && target.provider.namespace === caller.namespace,
-    ),
+    shape: exchange.dialect.errorShape,
+    isOwnProvider: candidates.every((candidate) => isOwnProvider(exchange, candidate)),
     usableInMs: health.usableInMs(candidates, now),
     commonRest: rests.every((rest) => rest === rests[0]) ? rests[0] : undefined,
   });

@@ -21,19 +21,16 @@ export interface Plan {
  * All candidates in the order they would be tried, whatever their health. Targets and keys of
  * weight 0 are drained and left out; keys of a target follow each other by their own priority.
  *
- * @param own The caller's dialect: spoken to every target that knows it.
- * @param mayServe Whether the caller can be served in that upstream dialect.
+ * @param speak Which of a target's dialects it is spoken to in; undefined: in none, it is left out.
  * @param random A number from 0 (inclusive) to 1 (exclusive).
  */
 export function selectTargets(
   route: RouteView,
-  own: DialectName,
-  mayServe: (dialect: DialectName) => boolean,
+  speak: (dialects: readonly DialectName[]) => DialectName | undefined,
   random: () => number,
 ): Plan {
   const usable = route.targets.flatMap((target): Choice[] => {
-    const { dialects } = target.entry;
-    const dialect = dialects.includes(own) ? own : dialects.find(mayServe);
+    const dialect = speak(target.entry.dialects);
     const isDrained =
       target.entry.weight === 0 || target.endpoints.every((endpoint) => endpoint.weight === 0);
     return dialect === undefined || isDrained ? [] : [{ target, dialect }];

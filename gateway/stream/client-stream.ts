@@ -6,10 +6,12 @@ import type { Clock } from '../clock.ts';
 
 export interface ClientStreamOptions {
   readonly clock: Clock;
-  /** Status 200 and a comment go out after this long without content, to keep intermediaries alive. */
+  /** Status 200 and the first `keepAlive` go out after this long without content, to keep intermediaries alive. */
   readonly openAfterMs: number;
-  /** A comment after this long without a write. */
+  /** Something that means nothing goes out after this long without a write. */
   readonly keepAliveMs: number;
+  /** What means nothing in the client's dialect; never between the halves of an event. */
+  readonly keepAlive: string;
   /** A client that takes nothing for this long is gone. */
   readonly writeStallMs: number;
   /** Asked once, when the answer is opened. */
@@ -17,9 +19,6 @@ export interface ClientStreamOptions {
   /** The client was given up because it takes nothing. */
   onStall(): void;
 }
-
-/** Comments are the one frame that no SDK takes for content; never between the halves of an event. */
-const comment = ': keep-alive\n\n';
 
 /** How long a half-closed connection may stay until the client closes its side. */
 const lingerMs = 5_000;
@@ -134,7 +133,7 @@ export class ClientStream {
 
   private onDue(): void {
     if (this.fullSince === undefined) {
-      this.write(comment);
+      this.write(this.options.keepAlive);
       return;
     }
     this.stop();

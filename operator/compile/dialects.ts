@@ -1,7 +1,14 @@
-// Which dialects stand behind the words of the API, and which upstream dialect can serve which client dialect?
+// Which dialects stand behind the words of the API, and what can a client dialect carry to a target?
 
+import {
+  type Headline,
+  headlines,
+  judgeHeadline,
+  rankUpstreams,
+} from '../../gateway/contract/capabilities.ts';
 import type { DialectName } from '../../gateway/contract/routing-table.ts';
 import type { Api } from '../resources/fields.ts';
+import type { ModelRouteSpec } from '../resources/model-route.ts';
 
 export const DIALECT_OF: Readonly<Record<Api, DialectName>> = {
   ChatCompletions: 'openai-chat',
@@ -10,17 +17,76 @@ export const DIALECT_OF: Readonly<Record<Api, DialectName>> = {
   Completions: 'openai-completions',
 };
 
-/** Best first: chat carries most. The order of every list of dialects in the table. */
+/** The order of every list of dialects, in the table and in messages. */
 export const API_ORDER: readonly Api[] = ['ChatCompletions', 'Responses', 'Messages', 'Completions'];
-
-/** Upstream dialects that serve a client dialect, the own one first; empty: not offered in this version. */
-export const SERVED_BY: Readonly<Record<Api, readonly Api[]>> = {
-  ChatCompletions: ['ChatCompletions'],
-  Completions: ['Completions', 'ChatCompletions'],
-  Responses: [],
-  Messages: [],
-};
 
 export function inOrder(apis: readonly Api[]): Api[] {
   return API_ORDER.filter((api) => apis.includes(api));
+}
+
+export type ModelCapability = NonNullable<ModelRouteSpec['capabilities']>[number];
+
+/** What of a dialect each capability of a model needs. */
+const HEADLINE_OF: Readonly<Record<ModelCapability, Headline | undefined>> = {
+  Streaming: 'streaming',
+  Tools: 'tools',
+  Vision: 'images',
+  Reasoning: 'reasoning',
+  // Decided by the upstream; a dialect that cannot say it costs money, not answers.
+  PromptCaching: undefined,
+};
+
+/** A client dialect at a target. */
+export interface Pairing {
+  readonly api: Api;
+  readonly target: string;
+  /** What the target is spoken to in. */
+  readonly upstream: Api;
+  readonly isNative: boolean;
+  /** Of what the model can do: what is left out or weakened, and what is refused. */
+  readonly lost: readonly Headline[];
+  readonly refused: readonly Headline[];
+  /** Declared capabilities that are refused: with one of them the pair is impossible as a whole. */
+  readonly unmet: readonly ModelCapability[];
+}
+
+export interface SpokenTarget {
+  readonly name: string;
+  /** At least one. */
+  readonly apis: readonly Api[];
+}
+
+/** @param declared what the model can do; empty: nobody has said, so text is enough to be served. */
+export function pairUp(api: Api, target: SpokenTarget, declared: readonly ModelCapability[]): Pairing {
+  const client = DIALECT_OF[api];
+  const [upstream = client] = rankUpstreams(
+    client,
+    target.apis.map((each) => DIALECT_OF[each]),
+  );
+  const verdictOf = (headline: Headline) => judgeHeadline(client, upstream, headline);
+  const judged = ALL_HEADLINES.filter((headline) => isWanted(headline, declared));
+  return {
+    api,
+    target: target.name,
+    upstream: API_ORDER.find((each) => DIALECT_OF[each] === upstream) ?? api,
+    isNative: client === upstream,
+    lost: judged.filter((headline) => verdictOf(headline) === 'lossy'),
+    refused: judged.filter((headline) => verdictOf(headline) === 'impossible'),
+    unmet: declared.filter((capability) => {
+      const headline = HEADLINE_OF[capability];
+      return headline !== undefined && verdictOf(headline) === 'impossible';
+    }),
+  };
+}
+
+const ALL_HEADLINES = Object.keys(headlines).filter(isHeadline);
+
+function isHeadline(name: string): name is Headline {
+  return Object.hasOwn(headlines, name);
+}
+
+/** Nothing declares structured output, so every model may have it. */
+function isWanted(headline: Headline, declared: readonly ModelCapability[]): boolean {
+  if (declared.length === 0 || !Object.values(HEADLINE_OF).includes(headline)) return true;
+  return declared.some((capability) => HEADLINE_OF[capability] === headline);
 }

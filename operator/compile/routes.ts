@@ -20,7 +20,8 @@ import { reservedPrefix } from './checks/reserved-prefix.ts';
 import { targetUnsupported } from './checks/target-unsupported.ts';
 import type { TargetUse } from './checks/target-use.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
-import { API_ORDER, DIALECT_OF, inOrder, SERVED_BY } from './dialects.ts';
+import { describePairings } from './describe-pairings.ts';
+import { API_ORDER, DIALECT_OF, inOrder, type ModelCapability, type Pairing, pairUp } from './dialects.ts';
 import { compareText, sortedMap } from './order.ts';
 import { compilePrice } from './price.ts';
 import type { CompiledProvider } from './providers.ts';
@@ -114,13 +115,15 @@ export function compileRoute(
   platform: PlatformSettings,
 ): CompiledRoute {
   const { spec, metadata } = claim.route;
-  const offered = spec.apis ?? API_ORDER.filter((api) => SERVED_BY[api].length > 0);
+  const offered = inOrder(spec.apis ?? API_ORDER);
+  const declared = inCapabilityOrder(spec.capabilities ?? []);
   const targets = spec.targets.map((target, index) =>
-    judgeTarget(claim.namespace, target, providers[index], offered),
+    judgeTarget(claim.namespace, target, providers[index], offered, declared),
   );
   const usable = targets.filter((target) => target.isUsable);
   const bad = targets.flatMap(({ finding }) => (finding === undefined ? [] : [finding]));
-  const served = inOrder(offered.filter((api) => usable.some((target) => canServe(target, api))));
+  const pairings = pairAll(offered, usable, declared);
+  const served = servedBy(offered, pairings);
   const entryTargets = usable.map((target) => buildTarget(claim.route, target));
 
   const lost = conflict === undefined ? undefined : modelConflict(claim, conflict);
@@ -134,7 +137,11 @@ export function compileRoute(
     conditions: [
       acceptedCondition(fault, spec.suspended),
       ...referenceConditions(bad, usable.length),
-      translatableCondition(spec.apis ?? served, served, usable),
+      // Where the dialects alone keep every target out, it is they that are told of.
+      translatableCondition(
+        spec.apis === undefined ? served : offered,
+        usable.length > 0 ? pairings : pairAll(offered, targets, declared),
+      ),
       pricedCondition(entryTargets),
       ...(lost === undefined ? [] : [holds('Conflicted', lost.reason, lost.message)]),
     ],
@@ -174,6 +181,7 @@ function judgeTarget(
   spec: TargetSpec,
   provider: CompiledProvider | undefined,
   offered: readonly Api[],
+  declared: readonly ModelCapability[],
 ): JudgedTarget {
   const ref = refOf(namespace, spec);
   const providerId = `${ref.namespace}/${ref.name}`;
@@ -188,23 +196,39 @@ function judgeTarget(
   const attached = { ...none, provider, attachedTo: providerId };
   const notReady = providerNotReady(use, provider.entry !== undefined, provider.outOfService);
   if (notReady !== undefined) return { ...attached, state: 'ProviderNotReady', finding: notReady };
-  const unsupported = targetUnsupported(use, spec.api, provider.apis, offered);
-  if (unsupported !== undefined) return { ...attached, state: 'Unsupported', finding: unsupported };
+  const { api: forced } = spec;
+  const dialects = { forced, spoken: provider.apis, offered, declared };
+  const apis = provider.apis.filter((api) => forced === undefined || api === forced);
+  const unsupported = targetUnsupported(use, dialects);
+  if (unsupported !== undefined) return { ...attached, apis, state: 'Unsupported', finding: unsupported };
   if (spec.weight === 0) return { ...attached, state: 'Drained' };
-  return {
-    ...attached,
-    state: 'Ready',
-    isUsable: true,
-    apis: spec.api === undefined ? provider.apis : [spec.api],
-  };
+  return { ...attached, state: 'Ready', isUsable: true, apis };
 }
 
 function whyOut({ spec, state, finding }: JudgedTarget): string {
   return finding?.message ?? (state === 'Drained' ? `target ${spec.name} is drained by weight: 0` : '');
 }
 
-function canServe(target: JudgedTarget, api: Api): boolean {
-  return SERVED_BY[api].some((upstream) => target.apis.includes(upstream));
+/** Every dialect at every target that can be spoken to. */
+function pairAll(
+  apis: readonly Api[],
+  targets: readonly JudgedTarget[],
+  declared: readonly ModelCapability[],
+): Pairing[] {
+  return targets
+    .filter((target) => target.apis.length > 0)
+    .flatMap((target) =>
+      apis.map((api) => pairUp(api, { name: target.spec.name, apis: target.apis }, declared)),
+    );
+}
+
+/** One target that can do all that the model is said to do is enough. */
+function servedBy(apis: readonly Api[], pairings: readonly Pairing[]): Api[] {
+  return apis.filter((api) => pairings.some((pairing) => pairing.api === api && pairing.unmet.length === 0));
+}
+
+function inCapabilityOrder(capabilities: readonly ModelCapability[]): ModelCapability[] {
+  return [...capabilities].sort(compareText);
 }
 
 function acceptedCondition(fault: Finding | undefined, isSuspended: boolean): Condition {
@@ -222,25 +246,18 @@ function referenceConditions(bad: readonly Finding[], usable: number): Condition
   return [holds('ResolvedRefs', 'ResolvedRefs'), holds('Degraded', finding.reason, finding.message)];
 }
 
-function translatableCondition(
-  asked: readonly Api[],
-  served: readonly Api[],
-  usable: readonly JudgedTarget[],
-): Condition {
-  if (usable.length === 0) return notJudgedWithoutTarget('Translatable');
-  const impossible = dialectImpossible(asked, served);
-  if (impossible !== undefined) return fails('Translatable', impossible);
-  const through = served.flatMap((api) =>
-    usable
-      .filter((target) => canServe(target, api) && !target.apis.includes(api))
-      .map((target) => {
-        const upstream = SERVED_BY[api].find((candidate) => target.apis.includes(candidate));
-        return `${api} is served through ${upstream} at target ${target.spec.name}`;
-      }),
+/** @param promised dialects of spec.apis; without it, those that are served. */
+function translatableCondition(promised: readonly Api[], pairings: readonly Pairing[]): Condition {
+  if (pairings.length === 0) return notJudgedWithoutTarget('Translatable');
+  const served = servedBy(promised, pairings);
+  const impossible = dialectImpossible(
+    pairings.filter(({ api }) => promised.includes(api) && !served.includes(api)),
   );
-  return through.length === 0
-    ? holds('Translatable', 'Native')
-    : holds('Translatable', 'Translated', through.join('; '));
+  if (impossible !== undefined) return fails('Translatable', impossible);
+  const foreign = pairings.filter(({ api, isNative }) => served.includes(api) && !isNative);
+  if (foreign.length === 0) return holds('Translatable', 'Native');
+  const isLossy = foreign.some(({ lost, refused }) => lost.length + refused.length > 0);
+  return holds('Translatable', isLossy ? 'Lossy' : 'Translated', describePairings(foreign));
 }
 
 function pricedCondition(targets: readonly TargetEntry[]): Condition {

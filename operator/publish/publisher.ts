@@ -222,16 +222,15 @@ export function createPublisher(options: PublisherOptions): Publisher {
     let bytesWritten = 0;
 
     lead.coming = said.shards.map(({ name }) => name);
-    if (standing !== undefined && isNew && how.urgent === true && missing.length > SHARD_CALLS_AT_ONCE) {
-      // The table in use without the revoked keys: nobody waits for a hundred shards.
-      const { settings, shards } = standing.manifest;
-      bytesWritten += await holder.publish({ ...head, settings, shards }, { ...standing.table, revocations });
+    if (isNew && how.urgent === true && missing.length > SHARD_CALLS_AT_ONCE) {
+      // Nobody waits for a hundred shards.
+      bytesWritten += await revokeAhead(lead, head, revocations);
     }
     try {
       bytesWritten += await writeShards(lead, missing);
     } catch (error) {
       // One object suffices to take access away, also where a shard cannot be written.
-      await revokeAhead(lead, head, revocations, error);
+      if (!(error instanceof DeposedError)) await revokeAhead(lead, head, revocations);
       throw error;
     }
     const table = { content, revocations, shards: new Map(cut.map((shard) => [shard.ref.name, shard])) };
@@ -248,19 +247,18 @@ export function createPublisher(options: PublisherOptions): Publisher {
     return { epoch, generation, isNew, shardsWritten: missing.length, bytesWritten, durationMs };
   }
 
-  /** The table in use without the keys that were revoked, unless the pointer says so already. */
+  /** The table in use without the keys that were revoked, unless the pointer says so already. Gives the bytes. */
   async function revokeAhead(
     { holder }: Term,
     head: Omit<Manifest, 'epoch' | 'generation' | 'settings' | 'shards'>,
     revocations: readonly Revocation[],
-    why: unknown,
-  ): Promise<void> {
+  ): Promise<number> {
     const standing = holder.standing();
-    if (standing === undefined || why instanceof DeposedError) return;
+    if (standing === undefined) return 0;
     const known = new Set(standing.manifest.revocations);
-    if (head.revocations.every((digest) => known.has(digest))) return;
+    if (head.revocations.every((digest) => known.has(digest))) return 0;
     const { settings, shards } = standing.manifest;
-    await holder.publish({ ...head, settings, shards }, { ...standing.table, revocations });
+    return await holder.publish({ ...head, settings, shards }, { ...standing.table, revocations });
   }
 
   async function repair(

@@ -30,7 +30,7 @@ export const CONDITIONS = {
   Translatable: {
     kinds: ['ModelRoute'],
     shown: 'always',
-    text: 'Every dialect in which the model is offered can be served by a target.',
+    text: 'Every dialect in which the model is offered can be served by a target, with all of spec.capabilities.',
   },
   Priced: {
     kinds: ['ModelRoute'],
@@ -169,19 +169,23 @@ export const REASONS = {
   },
   TargetUnsupported: {
     conditions: ['Degraded', 'ResolvedRefs', 'Ready'],
-    text: 'A target cannot be spoken to in a dialect that serves the ModelRoute.',
+    text: 'A target speaks no dialect that serves the ModelRoute with all of its capabilities, or not the one that it asks for.',
   },
   Native: {
     conditions: ['Translatable'],
-    text: 'Every dialect offered is the own dialect of some target.',
+    text: 'Every dialect offered is spoken by every usable target itself.',
   },
   Translated: {
     conditions: ['Translatable'],
-    text: 'Some dialect offered is served through another one; the message names it.',
+    text: 'Some dialects are served through another one, with streams, tools, images, structured output and reasoning; the message names the pairs.',
+  },
+  Lossy: {
+    conditions: ['Translatable'],
+    text: 'Some dialects are served through another one that cannot carry everything; the message names what is lost or refused at which target.',
   },
   DialectImpossible: {
     conditions: ['Translatable'],
-    text: 'A dialect in spec.apis cannot be served by any usable target.',
+    text: 'No target can serve a dialect of spec.apis with all of spec.capabilities; the message names the dialect, the targets and what is impossible.',
   },
   Priced: { conditions: ['Priced'], text: 'Every usable target has a price.' },
   NoPrice: {

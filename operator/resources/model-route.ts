@@ -79,7 +79,7 @@ const targetSchema = z.strictObject({
   api: apiSchema
     .optional()
     .describe(
-      'The one dialect to speak to this target; default: what fits best among those of the Provider.',
+      "The one dialect to speak to this target; default: the caller's own where the Provider speaks it, else what loses least.",
     ),
   pricing: pricingSchema
     .optional()
@@ -181,13 +181,17 @@ export const modelRouteSpecSchema = withRules(
       .describe('Take the model out of service and keep the object and its id.'),
     apis: listSet(apiSchema.describe('A dialect.'), 4, 1)
       .optional()
-      .describe('Dialects in which the model can be called; default: all that its targets can serve.'),
+      .describe(
+        'Dialects in which the model can be called; default: all four, but those in which no target can do all that `capabilities` says.',
+      ),
     capabilities: listSet(
       z.enum(['Streaming', 'Tools', 'Vision', 'PromptCaching', 'Reasoning']).describe('A capability.'),
       5,
     )
       .optional()
-      .describe('What the model can do; part of the model list.'),
+      .describe(
+        'What the model can do; part of the model list. A dialect counts as served only if a target can carry all of it; left out: text.',
+      ),
     contextLength: z
       .int32()
       .min(1)

@@ -18,12 +18,13 @@ export interface ProviderTypeFacts {
 
 const BEARER = { name: 'Authorization', prefix: 'Bearer ' };
 
-// Completions is a default only where every chat model also takes raw prompts. Elsewhere a completions
-// call is served through chat, which works for every model; `apis` can say otherwise.
+// A dialect is a default only where every model of the type takes it; `apis` can say otherwise. Completions
+// takes raw prompts, which few models do: elsewhere a completions call is served through chat.
 export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> = {
   OpenAI: {
     baseUrl: 'https://api.openai.com/v1',
-    apis: ['ChatCompletions'],
+    // Responses beside chat: it alone keeps reasoning from turn to turn, and what came after chat stands there only.
+    apis: ['ChatCompletions', 'Responses'],
     header: BEARER,
     options: { organization: 'OpenAI-Organization', project: 'OpenAI-Project' },
     ownedBy: 'openai',

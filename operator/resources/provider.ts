@@ -324,7 +324,9 @@ export const providerSpecSchema = withRules(
       ),
     apis: listSet(apiSchema.describe('A dialect.'), 4, 1)
       .optional()
-      .describe('Dialects the upstream speaks. Required for OpenAICompatible; default by type elsewhere.'),
+      .describe(
+        'Dialects the upstream speaks. Required for OpenAICompatible. Defaults: OpenAI ChatCompletions and Responses, Anthropic Messages, Ollama ChatCompletions and Completions, others ChatCompletions.',
+      ),
     options: stringMap({ entriesMax: 16, valueMax: 256 })
       .optional()
       .describe('Extras of one type. OpenAI knows `organization` and `project`. Unknown ones are refused.'),

@@ -3,6 +3,7 @@
 
 import { CONDITIONS, REASONS } from './conditions.ts';
 import { type CrdSchema, rootSchema } from './crd.ts';
+import { code, row, table } from './markdown.ts';
 import { API_GROUP, API_VERSION } from './metadata.ts';
 import type { Resource } from './resource.ts';
 import { UNSUPPORTED } from './unsupported.ts';
@@ -152,16 +153,4 @@ function boundsText(schema: CrdSchema): string {
 function range(min: number | undefined, max: number | undefined, unit: string): string {
   if (max === undefined) return min === undefined ? '' : `≥ ${min}${unit}`;
   return min === undefined ? `≤ ${max}${unit}` : `${min} to ${max}${unit}`;
-}
-
-function table(head: readonly string[], rows: readonly string[]): string[] {
-  return [row(head), row(head.map(() => '---')), ...rows, ''];
-}
-
-function row(cells: readonly string[]): string {
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
-}
-
-function code(text: string): string {
-  return text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``;
 }

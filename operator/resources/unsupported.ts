@@ -15,17 +15,8 @@ export interface UnsupportedEntry {
   readonly instead?: string;
 }
 
-const NEW_APIS = { values: ['Messages', 'Responses'], instead: 'ChatCompletions or Completions' };
-
 /** One row per field or value. A feature that starts to act takes its row away. */
 export const UNSUPPORTED: readonly UnsupportedEntry[] = [
-  {
-    kind: 'Provider',
-    path: 'spec.type',
-    values: ['Anthropic'],
-    instead: 'a type that speaks ChatCompletions',
-  },
-  { kind: 'Provider', path: 'spec.apis[]', ...NEW_APIS },
   { kind: 'Provider', path: 'spec.auth.keys[].limits' },
   { kind: 'Provider', path: 'spec.tls' },
   { kind: 'Provider', path: 'spec.proxy' },
@@ -36,8 +27,6 @@ export const UNSUPPORTED: readonly UnsupportedEntry[] = [
     values: ['ListModels', 'HTTPGet', 'Completion'],
     instead: 'Disabled, or leave out spec.healthCheck.active',
   },
-  { kind: 'ModelRoute', path: 'spec.apis[]', ...NEW_APIS },
-  { kind: 'ModelRoute', path: 'spec.targets[].api', ...NEW_APIS },
   { kind: 'ModelRoute', path: 'spec.unpriced', values: ['Deny'], instead: 'MeterOnly' },
   { kind: 'ModelRoute', path: 'spec.responseModel', values: ['Requested'], instead: 'Served' },
   { kind: 'ModelRoute', path: 'spec.delivery', values: ['Assured'], instead: 'Stream' },

@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { holdStreams, type Load, type LoadResult, runLoad } from '../../bench/load.ts';
+import type { ClientDialect } from '../../bench/scenarios.ts';
 import { readUpstreamStats } from '../../bench/upstream.ts';
 import { type Bench, makeLoad, startBench, startScripted } from './support.ts';
 
@@ -55,6 +56,12 @@ describe('the load client against the mock', () => {
   });
 });
 
+/** A conversation that ends with its user. */
+const messages = Array.from({ length: 5 }, (_, i) => ({
+  role: i % 2 === 0 ? 'user' : 'assistant',
+  content: expect.stringContaining('water falls'),
+}));
+
 describe('the request that the client sends', () => {
   test.each([
     { bodyBytes: 1024 },
@@ -78,6 +85,34 @@ describe('the request that the client sends', () => {
     });
     const authorization = /^authorization: (.*)$/m.exec(heads[0] ?? '')?.[1];
     expect(authorization).toBe(difference.authorization);
+  });
+
+  test.each<[ClientDialect, path: string, version: string | undefined, settings: object]>([
+    ['openai-chat', '/v1/chat/completions', undefined, { messages, stream_options: { include_usage: true } }],
+    ['anthropic-messages', '/v1/messages', '2023-06-01', { messages, max_tokens: 4096 }],
+    ['openai-responses', '/v1/responses', undefined, { input: messages, store: false }],
+  ])('speaks %s', async (dialect, path, version, settings) => {
+    let asked = { head: '', body: '' };
+    const server = await startScripted((socket, request) => {
+      asked = request;
+      socket.destroy();
+    });
+    await run(makeLoad({ port: server.port, model: 'burst-3', bodyBytes: 12 * 1024, events: 3, dialect }));
+    await server.close();
+    expect(asked.head.split('\r\n')[0]).toBe(`POST ${path} HTTP/1.1`);
+    expect(/^anthropic-version: (.*)\r$/m.exec(asked.head)?.[1]).toBe(version);
+    expect(asked.body).toHaveLength(12 * 1024);
+    expect(JSON.parse(asked.body)).toEqual({
+      model: 'burst-3',
+      temperature: 0.7,
+      stream: true,
+      ...settings,
+    });
+  });
+
+  test('is a stream in every dialect but that of the mock: of others nothing else can be judged', async () => {
+    const load = makeLoad({ port: bench.upstream.port, dialect: 'anthropic-messages' });
+    await expect(run(load)).rejects.toThrow('of anthropic-messages only streams with --events can be judged');
   });
 });
 
@@ -157,6 +192,119 @@ describe('an answer that is not what it should be is counted as bad', () => {
     expect(result).toMatchObject({ good: 0, gaveUp: true });
     expect(result.badReasons.connect).toBeGreaterThan(0);
   });
+});
+
+/** `event:` and `data:` of one event, as both dialects write them. */
+const named = (type: string, members: object) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+const stamped = '@0000000000000000001@ text';
+const textPart = (text: string) => ({ type: 'output_text', text, annotations: [] });
+const messageItem = (...content: object[]) => ({ type: 'message', role: 'assistant', content });
+
+/** Whole streams of two text events. */
+const wholeStreams: { [dialect in Exclude<ClientDialect, 'openai-chat'>]: readonly string[] } = {
+  'anthropic-messages': [
+    named('message_start', { message: { role: 'assistant', usage: { input_tokens: 9, output_tokens: 0 } } }),
+    named('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    named('content_block_delta', { index: 0, delta: { type: 'text_delta', text: stamped } }),
+    named('content_block_delta', { index: 0, delta: { type: 'text_delta', text: stamped } }),
+    named('content_block_stop', { index: 0 }),
+    named('message_delta', {
+      delta: { stop_reason: 'end_turn' },
+      usage: { input_tokens: 9, output_tokens: 2 },
+    }),
+    named('message_stop', {}),
+  ],
+  'openai-responses': [
+    named('response.created', { response: { status: 'in_progress' } }),
+    named('response.in_progress', { response: { status: 'in_progress' } }),
+    named('response.output_item.added', { output_index: 0, item: messageItem() }),
+    named('response.content_part.added', { output_index: 0, part: textPart('') }),
+    named('response.output_text.delta', { output_index: 0, delta: stamped }),
+    named('response.output_text.delta', { output_index: 0, delta: stamped }),
+    named('response.output_text.done', { output_index: 0, text: stamped + stamped }),
+    named('response.content_part.done', { output_index: 0, part: textPart(stamped + stamped) }),
+    named('response.output_item.done', { output_index: 0, item: messageItem(textPart(stamped + stamped)) }),
+    named('response.completed', {
+      response: {
+        status: 'completed',
+        output: [messageItem(textPart(stamped + stamped))],
+        usage: { input_tokens: 9, output_tokens: 2, total_tokens: 11 },
+      },
+    }),
+  ],
+};
+const dialects = ['anthropic-messages', 'openai-responses'] as const;
+
+describe.each(dialects)('a translated stream, %s,', (dialect) => {
+  const whole = wholeStreams[dialect];
+  type Write = (socket: Socket, bytes: string) => void;
+  const cut: Write = (socket, bytes) => socket.end(bytes, 'latin1');
+  const keep: Write = (socket, bytes) => socket.write(bytes, 'latin1');
+  /** Gives the texts in turn, one a request. The client ends early when nearly everything is bad. */
+  const judged = async (texts: readonly string[], write: Write = cut) => {
+    let asked = 0;
+    const server = await startScripted((socket) =>
+      write(socket, stream(texts[asked++ % texts.length] ?? '')),
+    );
+    const result = await run(makeLoad({ port: server.port, events: 2, dialect, seconds: 0.5 }));
+    await server.close();
+    return result;
+  };
+
+  test('is good when it is whole, and its text events are counted with their delay', async () => {
+    const result = await judged([whole.join('')], keep);
+    expect(result).toMatchObject({ bad: 0 });
+    expect(result.good).toBeGreaterThan(0);
+    expect(result.events).toBe(2 * result.good);
+    expect(result.eventDelayMs?.count).toBe(result.events);
+  });
+
+  test('is good however its bytes are split, and with comments and carriage returns', async () => {
+    const text = `: keep-alive\n\n${whole.join('')}`.replaceAll('\n', '\r\n');
+    const result = await judged([text], writeByteByByte);
+    expect(result).toMatchObject({ bad: 0 });
+    expect(result.good).toBeGreaterThan(0);
+  });
+
+  test('is bad without any one of its events', async () => {
+    const result = await judged(whole.map((_, i) => whole.toSpliced(i, 1).join('')));
+    expect(result.good).toBe(0);
+    expect(result.bad).toBeGreaterThanOrEqual(whole.length);
+  });
+
+  test.each<[string, string, (text: string) => string]>([
+    ['one text event too many', 'events', (text) => text.replace(/(event: \S+delta\n.*\n\n)/, '$1$1')],
+    ['anything behind its end', 'answer', (text) => text + named('ping', {})],
+    ['[DONE], which neither dialect has', 'answer', (text) => `${text}data: [DONE]\n\n`],
+    ['an error in its middle', 'answer', (text) => text.replace(/(?=event: \S+delta)/, named('error', {}))],
+    ['data without the name of an event', 'answer', (text) => text.replace(/event: \S+delta\n/, '')],
+    [
+      'a name that its data does not say',
+      'answer',
+      (text) => text.replace(/"type":"\S+?delta"/, '"type":"x"'),
+    ],
+    ['text without a send time', 'answer', (text) => text.replace('@0000000000000000001@', '')],
+    ['usage that lost a token', 'answer', (text) => text.replace('"output_tokens":2', '"output_tokens":1')],
+    ['an event cut in its middle', 'answer', (text) => text.replace(/"\}(?=\n\n)/, '')],
+  ])('is bad with %s', async (_, reason, spoil) => {
+    const spoilt = spoil(whole.join(''));
+    expect(spoilt).not.toBe(whole.join(''));
+    const result = await judged([spoilt]);
+    expect(result.good).toBe(0);
+    expect(result.badReasons[reason]).toBeGreaterThan(0);
+  });
+});
+
+test('a messages stream may hold pings', async () => {
+  const ping = named('ping', {});
+  const server = await startScripted((socket) => {
+    socket.write(stream(wholeStreams['anthropic-messages'].map((event) => ping + event).join('')));
+  });
+  const result = await run(makeLoad({ port: server.port, events: 2, dialect: 'anthropic-messages' }));
+  await server.close();
+  expect(result).toMatchObject({ bad: 0 });
+  expect(result.good).toBeGreaterThan(0);
 });
 
 describe('open loop', () => {

@@ -10,6 +10,19 @@ describe('gates', () => {
     expect(bounds.filter((bound) => !loads.includes(bound.scenario))).toEqual([]);
   });
 
+  test('hold the cost of translating against pass-through, in every scenario that translates', () => {
+    const translated = scenarios.filter((each) => each.kind === 'load' && each.passThrough !== undefined);
+    for (const level of ['gate', 'goal']) {
+      const held = bounds
+        .filter(({ limit }) => limit.kind === 'cpu-ratio' && limit.against === 'pass-through')
+        .filter((bound) => bound.level === level);
+      expect(held.map((bound) => bound.scenario)).toEqual(translated.map((scenario) => scenario.name));
+      expect(held.map(({ limit }) => limit)).toEqual(
+        held.map(() => ({ kind: 'cpu-ratio', against: 'pass-through', max: level === 'gate' ? 1.7 : 1.3 })),
+      );
+    }
+  });
+
   test('are passed at the bound and missed above it', () => {
     const verdictAt = (envoy: number, p99: number | undefined) =>
       judge(new Map([['body-256k', { cpuRatio: { envoy }, latencyP99Ms: p99 }]]))

@@ -37,6 +37,14 @@ describe('settings', () => {
     expect(settings?.scenarios.map((scenario) => scenario.name)).toEqual(['sse-paced']);
   });
 
+  test('leave out what none of the targets can serve', () => {
+    const names = read('--targets', 'direct,floor')?.scenarios.map((scenario) => scenario.name);
+    expect(names).toContain('sse-paced');
+    expect(names).not.toContain('sse-paced-messages');
+    const settings = read('--targets', 'envoy,gateway', '--scenarios', 'sse-paced-messages');
+    expect(settings?.scenarios.map((scenario) => scenario.name)).toEqual(['sse-paced-messages']);
+  });
+
   test('--profile means the gateway under unary load unless said otherwise', () => {
     expect(read('--profile')).toMatchObject({ isProfile: true, targets: ['gateway'] });
     expect(read('--profile', '--targets', 'floor', '--scenarios', 'sse-paced')).toMatchObject({
@@ -54,6 +62,10 @@ describe('settings', () => {
   test.each([
     [['--targets', 'haproxy'], "--targets: 'haproxy' is none of direct, nginx, envoy, floor, gateway"],
     [['--scenarios', ''], "--scenarios: '' is none of"],
+    [
+      ['--targets', 'direct,floor', '--scenarios', 'sse-paced,sse-burst-messages'],
+      '--scenarios: sse-burst-messages can be served by none of direct, floor',
+    ],
     [['--rounds', '0'], "--rounds: '0' is not a number from 1"],
     [['--rounds', 'many'], "--rounds: 'many' is not a number"],
     [['--profile', '--targets', 'nginx'], '--profile takes one target that runs on Node'],

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { whyBroken } from '../../bench/compare.ts';
 import type { Measurement } from '../../bench/measurement.ts';
-import { writeReport } from '../../bench/report.ts';
+import { type ReportInput, writeReport } from '../../bench/report.ts';
 import { scenarios } from '../../bench/scenarios.ts';
 import { type ScenarioSummary, summarise } from '../../bench/summary.ts';
 import { makeHoldMeasurement, makeLoadMeasurement, makeResult } from './make.ts';
@@ -69,6 +69,42 @@ describe('a summary', () => {
     expect(row?.cpuUsPerUnit?.min).toBe(48);
   });
 
+  test('tells what translating costs against pass-through of the same target and round', () => {
+    const names = ['sse-burst-100', 'sse-burst-messages'];
+    const both = scenarios.filter((scenario) => names.includes(scenario.name));
+    const costs: [round: number, passThrough: number, translated: number][] = [
+      [1, 10, 14],
+      [2, 20, 30],
+      [3, 10, 40],
+      // Without its pass-through a round says nothing.
+      [4, Number.NaN, 90],
+    ];
+    const measured = costs.flatMap(([round, passThrough, cpuUsPerUnit]) => [
+      makeLoadMeasurement({
+        round,
+        scenario: 'sse-burst-100',
+        cpuUsPerUnit: passThrough,
+        client: makeResult(Number.isNaN(passThrough) ? { bad: 1 } : {}),
+      }),
+      makeLoadMeasurement({ round, scenario: 'sse-burst-messages', cpuUsPerUnit }),
+    ]);
+    const { scenarios: summaries, judgements } = summarise(both, ['envoy', 'gateway'], measured);
+    const passThrough = loadRow(summaries[0], 'gateway');
+    expect(passThrough?.cpuUsPerUnit?.median).toBe(10);
+    expect(passThrough?.cpuRatio['pass-through']).toBeUndefined();
+    expect(loadRow(summaries[1], 'gateway')?.cpuRatio['pass-through']).toBe(1.5);
+    expect(loadRow(summaries[1], 'envoy')).toBeUndefined();
+    const verdicts = judgements.filter((one) => one.scenario === 'sse-burst-messages');
+    expect(verdicts.map(({ level, measured, verdict }) => [level, measured, verdict])).toEqual([
+      ['gate', 1.5, 'pass'],
+      ['goal', 1.5, 'miss'],
+    ]);
+    const page = writeReport({ ...makeReport(), summary: { scenarios: summaries, judgements } });
+    expect(page).toContain('| target | events/s | CPU µs/event (min..max) | × sse-burst-100 | latency p50');
+    expect(page).toContain('| gateway | 100 | 35.0 (14.0..90.0) | 1.50 |');
+    expect(page).toContain('| gate | sse-burst-messages | CPU, × pass-through ≤ 1.7 | 1.50 | pass |');
+  });
+
   test('judges the gateway', () => {
     const verdicts = summary.judgements.filter((one) => one.scenario === 'unary-1k');
     expect(verdicts.map(({ level, limit, verdict }) => [level, limit.kind, verdict])).toEqual([
@@ -81,21 +117,7 @@ describe('a summary', () => {
   test('becomes a page with machine, versions, tables, broken targets and gates', () => {
     const hold = scenarios.filter((scenario) => scenario.name === 'hold-waiting');
     const page = writeReport({
-      date: '2026-11-01T10:00',
-      machine: {
-        cpu: 'Test CPU',
-        cores: 2,
-        memoryGib: 4,
-        kernel: 'Linux 6',
-        node: 'v26',
-        compiler: 'gcc',
-        commit: 'abc',
-      },
-      versions: { envoy: 'Envoy 1.40.0' },
-      rounds: 3,
-      windowSeconds: 3,
-      warmSeconds: 6,
-      isQuick: false,
+      ...makeReport(),
       summary: summarise(
         [...chosen, ...hold],
         ['envoy', 'gateway'],
@@ -111,6 +133,27 @@ describe('a summary', () => {
     expect(page).toContain('| goal | unary-1k | CPU, × envoy ≤ 1 | 1.10 | **miss** |');
   });
 });
+
+function makeReport(): Omit<ReportInput, 'summary'> {
+  return {
+    date: '2026-11-01T10:00',
+    machine: {
+      cpu: 'Test CPU',
+      cores: 2,
+      memoryGib: 4,
+      kernel: 'Linux 6',
+      node: 'v26',
+      compiler: 'gcc',
+      commit: 'abc',
+    },
+    versions: { envoy: 'Envoy 1.40.0' },
+    rounds: 3,
+    windowSeconds: 3,
+    warmSeconds: 6,
+    isQuick: false,
+    broken: [],
+  };
+}
 
 function loadRow(summary: ScenarioSummary | undefined, target: string) {
   return summary?.kind === 'load' ? summary.rows.find((row) => row.target === target) : undefined;

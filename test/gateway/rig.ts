@@ -76,7 +76,7 @@ export function tableOf(targets: readonly RigTarget[], route: Partial<RouteEntry
         createdAt: 1_700_000_000,
         visibility: 'Listed',
         sharedWith: [],
-        endpoints: ['openai-chat', 'openai-completions'],
+        endpoints: ['openai-chat', 'openai-completions', 'openai-responses', 'anthropic-messages'],
         capabilities: ['Streaming', 'Tools'],
         timeouts: {},
         failover: {

@@ -150,6 +150,31 @@ spec:
     expect(await local.next(/./)).toBe('Live: generation 3, 3 models.');
   });
 
+  test('a dialect that no target can serve is told in a note, and the rest of the model is served', async () => {
+    const local = await start();
+    await local.write(
+      'text.yaml',
+      `apiVersion: penstock.dev/v1alpha1
+kind: Provider
+metadata: { name: text }
+spec: { type: OpenAICompatible, baseURL: "${local.upstream.url}/v1", apis: [Completions], auth: { type: None } }
+---
+apiVersion: penstock.dev/v1alpha1
+kind: ModelRoute
+metadata: { name: text }
+spec:
+  model: penstock/text
+  apis: [ChatCompletions, Completions]
+  capabilities: [Tools]
+  targets: [{ name: main, providerRef: { name: text }, upstreamModel: sim-small }]
+`,
+    );
+    expect(await local.next(/./)).toMatch(
+      /^note {5}text\.yaml:1[12]: ModelRoute default\/text: no target can serve ChatCompletions .*: tools .* impossible;/,
+    );
+    expect(await local.next(/./)).toBe('Live: generation 2, 3 models.');
+  });
+
   test('locks and half-written copies of editors are no manifests', async () => {
     const local = await start();
     await local.write('.#routes.yaml', 'not: [ yaml');

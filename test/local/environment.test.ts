@@ -1,9 +1,11 @@
 // Real providers out of the environment: added from one listing, refused with a sentence, never in the way.
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { readEnvironmentProviders } from '../../local/environment-providers.ts';
 import { isOwnAddress } from '../../local/own-address.ts';
+import { parseProvider } from '../../operator/resources/provider.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
-import { copyQuickstart, freePorts, type LocalRig, startLocalRig } from './rig.ts';
+import { copyQuickstart, freePorts, type LocalRig, makeFolders, settingsFor, startLocalRig } from './rig.ts';
 
 const stack: { close(): Promise<void> }[] = [];
 
@@ -55,16 +57,37 @@ describe('a provider of the environment', () => {
     expect((await rig.ask('openai/local')).status).toBe(200);
   });
 
-  test.each(['', '/v1', '/v1/'])(
-    'of Anthropic is served through its chat endpoint (base URL + "%s")',
-    async (path) => {
-      const vendor = await startVendor(['claude-one']);
-      const anthropic = { apiKey: key, baseUrl: `${vendor.url}${path}` };
-      const rig = await start({}, { settings: { anthropic } });
-      expect(rig.printed[0]).toBe(`anthropic: 1 model of ${new URL(vendor.url).host} as anthropic/…`);
-      expect((await rig.ask('anthropic/claude-one')).status).toBe(200);
-    },
-  );
+  test.each(['', '/v1', '/v1/'])('of Anthropic is spoken to in Messages (base URL + "%s")', async (path) => {
+    const vendor = await startVendor(['claude-one']);
+    const anthropic = { apiKey: key, baseUrl: `${vendor.url}${path}` };
+    const rig = await start({}, { settings: { anthropic } });
+    expect(rig.printed[0]).toBe(`anthropic: 1 model of ${new URL(vendor.url).host} as anthropic/…`);
+    expect((await rig.ask('anthropic/claude-one')).status).toBe(200);
+    const call = vendor.calls().at(-1);
+    expect(call?.endpoint).toBe('/v1/messages');
+    expect(call?.headers['x-api-key']).toMatch(/^sha256:/);
+    expect(call?.headers.authorization).toBeUndefined();
+  });
+
+  test.each([
+    ['openAi', 'OpenAI', 'https://api.openai.com/v1'],
+    ['anthropic', 'Anthropic', 'https://api.anthropic.com/v1'],
+  ] as const)('of %s at its own address is of the type %s', async (name, type, baseURL) => {
+    const fetched = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => {
+      return Response.json({ data: [{ id: 'one' }] });
+    });
+    try {
+      const folders = await makeFolders();
+      stack.push({ close: folders.remove });
+      const settings = settingsFor(folders, { [name]: { apiKey: key, baseUrl: undefined } });
+      const { manifests } = await readEnvironmentProviders(settings, 8080, 0);
+      expect(manifests.providers.map(({ spec }) => spec)).toMatchObject([{ type, baseURL }]);
+      expect(manifests.providers.map((provider) => parseProvider(provider).ok)).toEqual([true]);
+      expect(fetched.mock.calls.map(([url]) => String(url).startsWith(`${baseURL}/models`))).toEqual([true]);
+    } finally {
+      fetched.mockRestore();
+    }
+  });
 
   test('stays behind what the manifests say about the same model', async () => {
     const vendor = await startVendor(['gpt-one', 'gpt-two']);

@@ -218,6 +218,34 @@ describe('what is printed works as it is', () => {
     expect(JSON.parse(ran.stdout)).toEqual([spoken, ['penstock/failover', 'penstock/small']]);
   });
 
+  test('the JavaScript snippet for the Anthropic SDK streams an answer', async () => {
+    const snippet = printedSnippet(user, 'JavaScript, Anthropic SDK');
+    const ran = await run(process.execPath, ['--input-type=module', '--eval', snippet]);
+    expect(ran).toEqual({ code: 0, stdout: spoken, stderr: '' });
+  });
+
+  test('and so does its client without a stream', async () => {
+    const [lines = ''] = printedSnippet(user, 'JavaScript, Anthropic SDK').split('const stream');
+    const script = `${lines}
+      const answer = await client.messages.create({
+        model: 'penstock/small', max_tokens: 1024, messages: [{ role: 'user', content: 'Hello' }] });
+      console.log(answer.content[0].text);`;
+    const ran = await run(process.execPath, ['--input-type=module', '--eval', script]);
+    expect(ran).toEqual({ code: 0, stdout: `${spoken}\n`, stderr: '' });
+  });
+
+  describe('with the Python client of Anthropic', () => {
+    let python: string;
+    beforeAll(async () => {
+      python = await pythonWith(['anthropic==2.12.0']);
+    }, 300_000);
+
+    test('the snippet streams an answer', async () => {
+      const ran = await runPython(python, printedSnippet(user, 'Python, Anthropic SDK'));
+      expect(ran).toEqual({ exitCode: 0, stdout: spoken, stderr: '' });
+    });
+  });
+
   describe('with the Python client', () => {
     let python: string;
     beforeAll(async () => {

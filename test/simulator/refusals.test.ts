@@ -53,6 +53,11 @@ const wrong: Record<Dialect, [Bag, string, string?][]> = {
       'messages[1].role',
     ],
     [
+      { messages: [user, { role: 'assistant', tool_calls: [{ ...chatCall, id: 'c'.repeat(41) }] }] },
+      'should match pattern',
+      'messages[1].tool_calls[0].id',
+    ],
+    [
       { messages: [user, { role: 'assistant', tool_calls: [chatCall] }, user] },
       'did not have response messages: c1',
       'messages[1].role',
@@ -178,6 +183,7 @@ const wrong: Record<Dialect, [Bag, string, string?][]> = {
       { messages: [user, { role: 'assistant', content: [{ ...use, input: '{}' }] }], tools: [tool] },
       'an object',
     ],
+    [{ thread: { type: 'create' } }, 'Message threads are not available here.'],
     [
       {
         messages: [
@@ -251,6 +257,16 @@ const wrong: Record<Dialect, [Bag, string, string?][]> = {
       'input',
     ],
     [{ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }, "'rs_1' not found", 'input[0]'],
+    [
+      { input: [{ type: 'function_call', id: 'toolu_1', call_id: 'c1', name: 'f', arguments: '{}' }] },
+      "begins with 'fc'",
+      'input[0].id',
+    ],
+    [
+      { input: [{ type: 'function_call', call_id: 'c'.repeat(65), name: 'f', arguments: '{}' }] },
+      'should match pattern',
+      'input[0].call_id',
+    ],
     [
       { input: [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' }] },
       'could not be verified',

@@ -1,37 +1,18 @@
-// A chat completion, plain or streamed, in our own form.
+// A whole plain chat completion in our own form.
 
-import { asRecord, type JsonRecord } from '../../json/record.ts';
-import type { StreamDecoder } from '../dialect.ts';
-import {
-  type ChoiceText,
-  type DecodedAnswer,
-  decodeOpenAiAnswer,
-  decodeOpenAiStream,
-} from '../openai-answers.ts';
+import type { DecodedAnswer } from '../dialect.ts';
+import { decodeOpenAiAnswer } from '../openai-answers.ts';
+import type { ToolNames } from '../tool-names.ts';
+import { readChatChoice } from './decode-choice.ts';
 
-export function decodeChatAnswer(body: Buffer): DecodedAnswer {
-  return decodeOpenAiAnswer(body, (choice) => readMessage(asRecord(choice.message)));
+/** What has to be known of the request to read its answer. */
+export interface ChatReading {
+  readonly choices: number;
+  readonly names: ToolNames;
+  /** Marks what the provider wants back. */
+  readonly origin: string;
 }
 
-export function decodeChatStream(choices: number): StreamDecoder {
-  return decodeOpenAiStream(choices, (choice) => readMessage(asRecord(choice.delta)));
-}
-
-/** A message and a delta have the same members. */
-function readMessage(message: JsonRecord | undefined): ChoiceText {
-  return [
-    ['thinking', textOf(message?.reasoning_content ?? message?.reasoning)],
-    ['text', textOf(message?.content)],
-    ['refusal', textOf(message?.refusal)],
-  ];
-}
-
-/** Some providers answer with a list of parts, as requests have them. */
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content
-    .map((part) => asRecord(part)?.text)
-    .filter((text) => typeof text === 'string')
-    .join('');
+export function decodeChatAnswer(body: Buffer, { choices, names, origin }: ChatReading): DecodedAnswer {
+  return decodeOpenAiAnswer(body, { choices, names, openChoice: (writer) => readChatChoice(writer, origin) });
 }

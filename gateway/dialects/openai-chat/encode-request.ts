@@ -1,53 +1,93 @@
 // A conversation as a chat completion request.
 
-import { GatewayError } from '../../errors.ts';
-import type { Conversation, Part, Turn } from '../conversation.ts';
-import type { UpstreamTarget } from '../dialect.ts';
+import type { Conversation, OutputFormat } from '../conversation.ts';
+import type { UpstreamCall, UpstreamTarget } from '../dialect.ts';
+import { fitEndUser } from '../end-user.ts';
+import { encodeOpenAiSampling, stopsMax } from '../openai-sampling.ts';
+import { effortOf } from '../reasoning-effort.ts';
+import { nameTools, type ToolNames } from '../tool-names.ts';
+import { cleanSchema } from '../tool-schema.ts';
+import { decodeChatAnswer } from './decode-answer.ts';
+import { decodeChatStream } from './decode-stream.ts';
+import { encodeMessages } from './encode-messages.ts';
+import { encodeTools } from './encode-tools.ts';
 
-/** @throws {GatewayError} `unsupported_parameter` for what chat completions cannot carry. */
-export function encodeChatRequest(conversation: Conversation, target: UpstreamTarget): Buffer {
-  const { sampling, defaults, maxOutputTokens } = conversation;
+export function openChatCall(conversation: Conversation, target: UpstreamTarget): UpstreamCall {
+  const names = nameTools(conversation, { lengthMax: 64, hasNamespaces: false, hasCustom: false });
+  const reading = { choices: conversation.choices, names, origin: target.origin };
+  const { stop = [] } = conversation.sampling;
+  return {
+    body: Buffer.from(JSON.stringify(encodeBody(conversation, target, names))),
+    ...(stop.length > stopsMax ? { stopsLeft: stop } : {}),
+    decodeAnswer: (body) => decodeChatAnswer(body, reading),
+    streamDecoder: () => decodeChatStream(reading),
+  };
+}
+
+function encodeBody(
+  conversation: Conversation,
+  target: UpstreamTarget,
+  names: ToolNames,
+): Record<string, unknown> {
+  const { sampling, defaults, maxOutputTokens, logprobs, reasoning, store, metadata } = conversation;
   // Upstreams refuse a request with both names of the limit; a target that sets the newer one wants it.
-  const limit = 'max_completion_tokens' in target.parameters ? 'max_completion_tokens' : 'max_tokens';
-  return Buffer.from(
-    JSON.stringify({
-      ...(defaults && {
-        [limit]: defaults.maxOutputTokens,
-        temperature: defaults.temperature,
-        top_p: defaults.topP,
-      }),
-      ...target.parameters,
-      model: target.upstreamModel,
-      messages: encodeMessages(conversation),
-      ...(maxOutputTokens === undefined ? {} : { [limit]: maxOutputTokens }),
-      ...(sampling.temperature === undefined ? {} : { temperature: sampling.temperature }),
-      ...(sampling.topP === undefined ? {} : { top_p: sampling.topP }),
-      ...(sampling.presencePenalty === undefined ? {} : { presence_penalty: sampling.presencePenalty }),
-      ...(sampling.frequencyPenalty === undefined ? {} : { frequency_penalty: sampling.frequencyPenalty }),
-      ...(sampling.seed === undefined ? {} : { seed: sampling.seed }),
-      ...(sampling.logitBias === undefined ? {} : { logit_bias: sampling.logitBias }),
-      ...(sampling.stop === undefined ? {} : { stop: sampling.stop }),
-      ...(conversation.endUser === undefined ? {} : { user: conversation.endUser }),
-      ...(conversation.choices === 1 ? {} : { n: conversation.choices }),
-      ...(target.isStream
-        ? {
-            stream: true,
-            stream_options: { include_usage: true },
-          }
-        : {}),
+  const limitName = nameFor(target, 'max_completion_tokens', 'max_tokens');
+  const userName = nameFor(target, 'safety_identifier', 'user');
+  return {
+    ...(defaults && {
+      [limitName]: defaults.maxOutputTokens,
+      temperature: defaults.temperature,
+      top_p: defaults.topP,
     }),
-  );
+    ...target.parameters,
+    model: target.upstreamModel,
+    messages: encodeMessages(conversation, names),
+    ...encodeTools(conversation, names),
+    ...withoutUndefined({
+      ...encodeOpenAiSampling(sampling),
+      [limitName]: maxOutputTokens,
+      stop: sampling.stop?.slice(0, stopsMax),
+      n: conversation.choices === 1 ? undefined : conversation.choices,
+      logprobs: logprobs && true,
+      top_logprobs: logprobs && logprobs.top > 0 ? logprobs.top : undefined,
+      response_format: encodeFormat(conversation.output),
+      reasoning_effort: reasoning && effortOf(reasoning, maxOutputTokens),
+      verbosity: conversation.verbosity,
+      service_tier: conversation.serviceTier,
+      prompt_cache_key: conversation.promptCacheKey,
+      [userName]: conversation.endUser === undefined ? undefined : fitEndUser(conversation.endUser),
+      store: store ? true : undefined,
+      // Refused where nothing is stored.
+      metadata: store ? metadata : undefined,
+    }),
+    ...(target.isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
+  };
 }
 
-function encodeMessages({ system, turns }: Conversation): unknown[] {
-  const leading: readonly Turn[] = system.length === 0 ? [] : [{ role: 'system', parts: system }];
-  return [...leading, ...turns].map(({ role, parts }) => ({ role, content: parts.map(textOf).join('') }));
+/** The newer name is used where the target's parameters use it: many upstreams know the older one only. */
+function nameFor({ parameters }: UpstreamTarget, newer: string, older: string): string {
+  return newer in parameters ? newer : older;
 }
 
-function textOf(part: Part): string {
-  if (part.type === 'text' || part.type === 'refusal') return part.text;
-  throw new GatewayError(
-    'unsupported_parameter',
-    `A part of type '${part.type}' cannot be sent to a chat completions upstream.`,
-  );
+function encodeFormat(output: OutputFormat): unknown {
+  switch (output.type) {
+    case 'text':
+      return undefined;
+    case 'json-object':
+      return { type: 'json_object' };
+    case 'json-schema':
+      return {
+        type: 'json_schema',
+        json_schema: {
+          name: output.name ?? 'response',
+          ...(output.description === undefined ? {} : { description: output.description }),
+          schema: cleanSchema(output.schema),
+          ...(output.isStrict === undefined ? {} : { strict: output.isStrict }),
+        },
+      };
+  }
+}
+
+function withoutUndefined(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

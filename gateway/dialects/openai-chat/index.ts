@@ -2,8 +2,9 @@
 
 import type { Dialect } from '../dialect.ts';
 import { encodeOpenAiErrorFrame, readOpenAiError } from '../openai-error.ts';
-import { decodeChatAnswer, decodeChatStream } from './decode-answer.ts';
-import { encodeChatRequest } from './encode-request.ts';
+import { forwardsOpenAiHeader } from '../openai-headers.ts';
+import { translateChat } from './decode-request.ts';
+import { openChatCall } from './encode-request.ts';
 import { readChatRequest } from './read-request.ts';
 import { relayChat } from './relay.ts';
 
@@ -12,13 +13,14 @@ export const openAiChat: Dialect = {
   path: '/chat/completions',
   errorShape: 'openai',
   streamEnd: 'data: [DONE]\n\n',
+  keepAlive: ': keep-alive\n\n',
+  upstreamHeaders: [],
+  forwardsHeader: forwardsOpenAiHeader,
+  keepsQuery: false,
   readRequest: readChatRequest,
   errorFrame: encodeOpenAiErrorFrame,
   readError: readOpenAiError,
   same: relayChat,
-  asUpstream: {
-    encodeRequest: encodeChatRequest,
-    decodeAnswer: decodeChatAnswer,
-    streamDecoder: decodeChatStream,
-  },
+  translate: translateChat,
+  asUpstream: { open: openChatCall },
 };

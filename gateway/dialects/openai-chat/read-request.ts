@@ -8,6 +8,7 @@ import {
   checkParameters,
   invalidParameter,
   type ParameterTable,
+  type ParameterValues,
   readStreamOptions,
 } from '../parameter-rules.ts';
 
@@ -38,6 +39,8 @@ const chatParameters: ParameterTable = {
   verbosity: { rule: { kind: 'string' } },
   modalities: { rule: { kind: 'list', itemsMin: 0 } },
   audio: { rule: { kind: 'object' } },
+  prediction: { rule: { kind: 'object' }, isLarge: true },
+  web_search_options: { rule: { kind: 'object' } },
   service_tier: { rule: { kind: 'string' } },
   store: { rule: { kind: 'boolean' } },
   metadata: {
@@ -46,12 +49,31 @@ const chatParameters: ParameterTable = {
   user: { rule: { kind: 'string' } },
   safety_identifier: { rule: { kind: 'string', lengthMax: 64 } },
   prompt_cache_key: { rule: { kind: 'string' } },
+  prompt_cache_options: { rule: { kind: 'object' } },
+  prompt_cache_retention: { rule: { kind: 'string' } },
+  moderation: { rule: { kind: 'object' } },
 };
+
+/** Whether the gateway knows a top-level member of this name. */
+export function isChatParameter(name: string): boolean {
+  return Object.hasOwn(chatParameters, name);
+}
 
 const roles = new Set(['developer', 'system', 'user', 'assistant', 'tool', 'function']);
 
 /** @throws {GatewayError} `invalid_parameter`, naming the parameter. */
 export function readChatRequest(body: RequestBody): RequestFacts {
+  return readChat(body).facts;
+}
+
+export interface ChatRequest {
+  readonly facts: RequestFacts;
+  /** Without the values that are too large to be looked at for every request. */
+  readonly values: ParameterValues;
+}
+
+/** @throws {GatewayError} `invalid_parameter`, naming the parameter. */
+export function readChat(body: RequestBody): ChatRequest {
   const values = checkParameters(body, chatParameters);
   const messages = values.get('messages');
   if (Array.isArray(messages)) checkMessages(messages);
@@ -61,15 +83,22 @@ export function readChatRequest(body: RequestBody): RequestFacts {
     invalidParameter('top_logprobs', "needs 'logprobs': true");
   }
   return {
-    model: String(values.get('model')),
-    isStream,
-    wantsUsage,
-    choices: Number(values.get('n') ?? 1),
+    facts: {
+      model: String(values.get('model')),
+      isStream,
+      wantsUsage,
+      choices: Number(values.get('n') ?? 1),
+    },
+    values,
   };
 }
 
-/** Messages short enough to be looked at here; long ones are the upstream's to judge. */
-function checkMessages(messages: readonly unknown[]): void {
+/**
+ * Messages short enough to be looked at here; long ones are judged by whoever reads them.
+ *
+ * @throws {GatewayError} `invalid_parameter`, naming the message.
+ */
+export function checkMessages(messages: readonly unknown[]): void {
   for (const [index, message] of messages.entries()) {
     const name = `messages[${index}]`;
     if (!isRecord(message)) {

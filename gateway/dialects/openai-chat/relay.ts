@@ -2,12 +2,14 @@
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { AnswerDocument, SameDialect } from '../dialect.ts';
+import { type ForeignPlaces, findForeignState, findInLists, isPacked } from '../foreign-state.ts';
+import { opaquePrefix } from '../opaque.ts';
 import { editOpenAiRequest, relayOpenAiAnswer } from '../openai-pass-through.ts';
 import { relayOpenAiStream } from '../openai-relay.ts';
 
 export const relayChat: SameDialect = {
   editRequest(body, facts, target) {
-    return editOpenAiRequest(body, facts, target, []);
+    return editOpenAiRequest(body, facts, target, [], findForeignState(body, detailsPlaces).edits);
   },
   relayStream(facts) {
     return relayOpenAiStream({
@@ -46,3 +48,10 @@ function messageText(message: JsonRecord | undefined): string {
     shownMembers.map((name) => (typeof message[name] === 'string' ? message[name] : '')).join('') + calls
   );
 }
+
+/** Only clients that echo what they do not know send this back. */
+const detailsPlaces: ForeignPlaces = {
+  member: 'messages',
+  mayHold: (bytes) => bytes.includes(opaquePrefix),
+  find: (turns) => findInLists(turns, 'reasoning_details', 'list', ({ data }) => isPacked(data)),
+};

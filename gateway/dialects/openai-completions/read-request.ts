@@ -2,13 +2,13 @@
 
 import type { RequestBody } from '../../json/request-body.ts';
 import type { RequestFacts } from '../dialect.ts';
-import type { DefaultMember } from '../openai-pass-through.ts';
 import {
   checkParameters,
   invalidParameter,
   type ParameterTable,
   readStreamOptions,
 } from '../parameter-rules.ts';
+import type { DefaultMember } from '../target-edits.ts';
 
 /** The specification's defaults, sent explicitly: an upstream's own may differ. */
 export const completionDefaults: readonly DefaultMember[] = [
@@ -40,6 +40,11 @@ const completionParameters: ParameterTable = {
   seed: { rule: { kind: 'integer' } },
   user: { rule: { kind: 'string' } },
 };
+
+/** Whether the gateway knows a top-level member of this name. */
+export function isCompletionParameter(name: string): boolean {
+  return Object.hasOwn(completionParameters, name);
+}
 
 /** @throws {GatewayError} `invalid_parameter`, naming the parameter. */
 export function readCompletionRequest(body: RequestBody): RequestFacts {

@@ -1,13 +1,19 @@
-// Is a dialect promised that no usable target can serve?
+// Is a dialect promised that no target can serve?
 
-import type { Api } from '../../resources/fields.ts';
+import { describePairings, listed } from '../describe-pairings.ts';
+import { inOrder, type Pairing } from '../dialects.ts';
 import type { Finding } from '../verdict.ts';
 
-export function dialectImpossible(asked: readonly Api[], served: readonly Api[]): Finding | undefined {
-  const missing = asked.filter((api) => !served.includes(api));
-  if (missing.length === 0) return undefined;
+/** @param impossible for each dialect that is asked for and not served: what stands against it at each target. */
+export function dialectImpossible(impossible: readonly Pairing[]): Finding | undefined {
+  if (impossible.length === 0) return undefined;
+  const apis = inOrder(impossible.map(({ api }) => api));
+  const unmet = [...new Set(impossible.flatMap((pairing) => pairing.unmet))];
   return {
     reason: 'DialectImpossible',
-    message: `spec.apis names ${missing.join(', ')}, which no usable target can serve; remove it, or add a target that can`,
+    message:
+      `no target can serve ${listed(apis)} with all of spec.capabilities: ${describePairings(impossible)}; ` +
+      `remove ${listed(apis)} from spec.apis or ${listed(unmet)} from spec.capabilities, ` +
+      'or add a target that speaks another dialect',
   };
 }

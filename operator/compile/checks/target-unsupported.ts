@@ -1,31 +1,38 @@
 // Is there a dialect in which the target can be spoken to, and which serves the route?
 
 import type { Api } from '../../resources/fields.ts';
-import { SERVED_BY } from '../dialects.ts';
+import { listed } from '../describe-pairings.ts';
+import { type ModelCapability, pairUp } from '../dialects.ts';
 import type { Finding } from '../verdict.ts';
 import { providerName, type TargetUse } from './target-use.ts';
 
-/**
- * @param forced the one dialect that the target asks for, if any.
- * @param spoken the dialects of the Provider.
- * @param offered the dialects of the route.
- */
-export function targetUnsupported(
-  use: TargetUse,
-  forced: Api | undefined,
-  spoken: readonly Api[],
-  offered: readonly Api[],
-): Finding | undefined {
+/** What a target asks for, and what its route does. */
+export interface TargetDialects {
+  /** The one dialect that the target asks for, if any. */
+  readonly forced: Api | undefined;
+  /** The dialects of the Provider. */
+  readonly spoken: readonly Api[];
+  /** The dialects of the route, at least one. */
+  readonly offered: readonly Api[];
+  readonly declared: readonly ModelCapability[];
+}
+
+export function targetUnsupported(use: TargetUse, dialects: TargetDialects): Finding | undefined {
+  const { forced, spoken, offered, declared } = dialects;
   if (forced !== undefined && !spoken.includes(forced)) {
     return {
       reason: 'TargetUnsupported',
       message: `target ${use.target} asks for ${forced}, and Provider ${providerName(use)} speaks ${spoken.join(', ')}; choose one of these`,
     };
   }
-  const usable = forced === undefined ? spoken : [forced];
-  if (offered.some((api) => SERVED_BY[api].some((upstream) => usable.includes(upstream)))) return undefined;
+  const apis = forced === undefined ? spoken : [forced];
+  const pairings = offered.map((api) => pairUp(api, { name: use.target, apis }, declared));
+  if (pairings.some(({ unmet }) => unmet.length === 0)) return undefined;
+  const unmet = [...new Set(pairings.flatMap((pairing) => pairing.unmet))];
   return {
     reason: 'TargetUnsupported',
-    message: `target ${use.target} speaks ${usable.join(', ')}, which cannot serve ${offered.join(', ')}; use another Provider, or change spec.apis`,
+    message:
+      `target ${use.target} speaks ${apis.join(', ')}, which cannot carry ${listed(unmet)} of spec.capabilities for ` +
+      `${offered.join(', ')}; use another Provider, or change spec.apis or spec.capabilities`,
   };
 }

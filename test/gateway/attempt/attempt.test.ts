@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { type AttemptResult, type Receiver, runAttempt } from '../../../gateway/attempt/attempt.ts';
+import { heldBytesMax } from '../../../gateway/attempt/commit-point.ts';
 import { readOpenAiError } from '../../../gateway/dialects/openai-error.ts';
 import { relayOpenAiStream } from '../../../gateway/dialects/openai-relay.ts';
 import { isRecord } from '../../../gateway/json/record.ts';
@@ -201,10 +202,11 @@ test('a break behind the finish reason costs nothing; before it the stream is tr
   expect(endOf(await half.result)).toEqual(['broken-off', { kind: 'answer', fault: { kind: 'truncated' } }]);
 });
 
-test('more than 64 KiB without content is no answer', async () => {
+test('framing without content that goes on and on is no answer', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
-  for (let n = 0; n < 1_000; n++) attempt.body(role);
+  const long = role.replace('{', `{"padding":"${'x'.repeat(heldBytesMax / 8)}",`);
+  for (let n = 0; n < 9; n++) attempt.body(long);
   expect(endOf(await attempt.result)).toMatchObject(['failed', { fault: { kind: 'malformed' } }]);
   expect(attempt.written).toEqual([]);
 });

@@ -63,7 +63,7 @@ test('a full client is told from the commit on', () => {
   expect(take(point, 'more', true)).toBe(false);
 });
 
-test('64 KiB without content are held, one byte more is too much', () => {
+test('so much without content is held, one byte more is too much', () => {
   const { point } = pointWith();
   take(point, 'x'.repeat(heldBytesMax), false);
   expect(point.isOverfull).toBe(false);

@@ -22,6 +22,7 @@ const errorEvent = (error: Partial<UpstreamError>): AttemptFailure => ({
 
 const facts: FinalErrorFacts = {
   model: 'm',
+  shape: 'openai',
   targets: 1,
   isOwnProvider: false,
   usableInMs: 7_200,
@@ -208,4 +209,50 @@ describe('where all keys rest for one reason', () => {
 test('a model that one of two targets does not know is not said to be unknown', () => {
   const error = finalError([status(404)], { ...facts, targets: 2 });
   expect([error.status, error.toErrorObject('openai').code]).toEqual([502, 'upstream_error']);
+});
+
+describe('told in another dialect than the caller speaks', () => {
+  const foreign = { isForeign: true, type: 'BadThing', code: 'odd', param: 'max_completion_tokens' };
+
+  test('the words are kept, type, code and parameter are ours', () => {
+    const error = finalError([status(400, { ...foreign, message: 'too hot' })], facts);
+    expect(error.toErrorObject('openai')).toEqual({
+      message: 'too hot',
+      type: 'invalid_request_error',
+      code: 'invalid_parameter',
+      param: null,
+    });
+  });
+
+  test.each([
+    [
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+      ' (prompt is too long: 9000 tokens > 8192 maximum)',
+    ],
+    ['Input exceeds the context window of this model.', ' (capability_rejected: prompt_too_long)'],
+    ['prompt is too long: 210000 tokens > 200000 maximum', ''],
+  ])('a prompt that is too long is told so that Claude Code shortens it: %s', (message, added) => {
+    const failure = status(400, { ...foreign, code: 'context_length_exceeded', message });
+    const told = finalError([failure], { ...facts, shape: 'messages' });
+    expect([told.code, told.message]).toEqual(['context_length_exceeded', message + added]);
+    expect(finalError([failure], facts).message).toBe(message);
+  });
+});
+
+test('a prompt that is too long is known by its words where the dialect has no code for it', () => {
+  const failure = status(400, {
+    type: 'invalid_request_error',
+    message: 'prompt is too long: 210000 tokens > 200000 maximum',
+    isForeign: true,
+  });
+  expect(finalError([failure], facts).code).toBe('context_length_exceeded');
+});
+
+test('an answer broken off by overload is told as overload', () => {
+  const failure = errorEvent({ type: 'overloaded_error', message: 'Overloaded' });
+  const told = brokenOffError(failure, 'm');
+  expect([told.code, told.toErrorObject('messages').type]).toEqual([
+    'upstream_unavailable',
+    'overloaded_error',
+  ]);
 });

@@ -124,6 +124,12 @@ describe('an error inside a 200', () => {
     [{ type: 'invalid_request_error', code: 'invalid_api_key' }, rejected],
     [{ type: 'invalid_request_error', code: 'context_length_exceeded' }, tooLong],
     [{ type: 'invalid_request_error', code: 'content_policy_violation' }, filtered],
+    // Responses upstreams give a code and no type.
+    [{ code: 'context_length_exceeded' }, tooLong],
+    [{ code: 'content_policy_violation' }, filtered],
+    [{ code: 'invalid_prompt' }, mistake],
+    [{ code: 'slow_down' }, overloaded],
+    [{ code: 'server_is_overloaded' }, overloaded],
     [{ type: 'server_error' }, serverError],
     [{}, serverError],
   ] satisfies [Partial<UpstreamError>, Verdict][])('%o', (error, verdict) => {

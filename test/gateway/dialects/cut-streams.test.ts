@@ -3,10 +3,9 @@
 
 import { describe, expect, test } from 'vitest';
 import type { AnswerFacts } from '../../../gateway/dialects/dialect.ts';
-import { decodeChatStream } from '../../../gateway/dialects/openai-chat/decode-answer.ts';
 import { relayChat } from '../../../gateway/dialects/openai-chat/relay.ts';
 import { relayCompletions } from '../../../gateway/dialects/openai-completions/relay.ts';
-import { completionsUpstream } from '../../../gateway/dialects/openai-completions/upstream.ts';
+import { chatDecoder, completionDecoder } from './calls.ts';
 import {
   delta,
   done,
@@ -31,12 +30,12 @@ const twoChoices = (end: string): string =>
 const chat = (choices: number): StreamReader<unknown>[] => [
   relayChat.relayStream({ model: 'm', isStream: true, choices, wantsUsage: false }),
   relayChat.relayStream({ model: 'm', isStream: true, choices, wantsUsage: true }),
-  decodeChatStream(choices),
+  chatDecoder(choices),
 ];
 
 const completions = (): StreamReader<unknown>[] => [
   relayCompletions.relayStream({ model: 'm', isStream: true, choices: 1, wantsUsage: false }),
-  completionsUpstream.streamDecoder(1),
+  completionDecoder(1),
 ];
 
 describe.each([
@@ -57,7 +56,7 @@ describe.each([
   // The event that decides is whole with its last brace; its blank line may be missing.
   const isDecided = Buffer.byteLength(text.slice(0, endOfEvent(text, text.indexOf(deciding))));
 
-  test('cut at any byte it is complete exactly behind the event that decides', () => {
+  test('cut at any byte it is complete exactly behind the event that decides (pitfall 13)', () => {
     for (let at = 0; at <= bytes.length; at++) {
       const wanted: Partial<AnswerFacts> =
         at >= isDecided

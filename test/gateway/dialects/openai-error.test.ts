@@ -9,7 +9,7 @@ import {
 
 const nothing = { message: '', type: null, code: null, param: null, status: null };
 
-describe('an error body', () => {
+describe('an error body (pitfall 26)', () => {
   test.each([
     ['nothing', '', nothing],
     ['HTML', '<html><h1>502</h1></html>', nothing],

@@ -10,7 +10,7 @@ import { RequestBody } from '../../../gateway/json/request-body.ts';
 function edit(dialect: Dialect, text: string, parameters: Record<string, unknown> = {}): string {
   const body = new RequestBody([Buffer.from(text)]);
   const facts = dialect.readRequest(body);
-  const target = { upstreamModel: 'up', isStream: facts.isStream, parameters };
+  const target = { upstreamModel: 'up', isStream: facts.isStream, parameters, origin: 'own' };
   return Buffer.concat(dialect.same.editRequest(body, facts, target)).toString('utf8');
 }
 

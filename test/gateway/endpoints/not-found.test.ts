@@ -18,7 +18,8 @@ const withoutV1 = ': /v1 is missing. Write the base URL with /v1 at its end.';
 const twoSlashes = ': it has two slashes in a row. Write the base URL without a slash at its end.';
 const v1Twice = ': it has /v1 twice. This client adds /v1 itself; write the base URL without it.';
 const slashAtEnd = ': leave out the slash at its end.';
-const theRoutes = '. The routes are /v1/chat/completions, /v1/completions, /v1/models.';
+const theRoutes =
+  '. The routes are /v1/chat/completions, /v1/completions, /v1/messages, /v1/messages/count_tokens, /v1/responses, /v1/models.';
 
 describe('404 with the cause', () => {
   test.each([

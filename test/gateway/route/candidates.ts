@@ -22,8 +22,7 @@ export function routeOf(
 export function candidatesOf(targets: readonly Omit<RigTarget, 'baseUrl'>[]): readonly Candidate[] {
   return selectTargets(
     routeOf(targets),
-    'openai-chat',
-    () => true,
+    ([dialect]) => dialect,
     () => 0,
   ).candidates;
 }

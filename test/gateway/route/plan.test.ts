@@ -1,15 +1,15 @@
 // In which order are upstreams tried, and how is the load shared?
 
 import { describe, expect, test } from 'vitest';
-import type { ProviderEntry } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName, ProviderEntry } from '../../../gateway/contract/routing-table.ts';
 import { selectTargets } from '../../../gateway/route/plan.ts';
 import { makeRandom } from '../../support/wall/split.ts';
 import { nameOf, routeOf } from './candidates.ts';
 
-const all = (): boolean => true;
+const first = ([dialect]: readonly DialectName[]): DialectName | undefined => dialect;
 
 function orderOf(route: ReturnType<typeof routeOf>, random: () => number = () => 0): string[] {
-  return selectTargets(route, 'openai-chat', all, random).candidates.map(nameOf);
+  return selectTargets(route, first, random).candidates.map(nameOf);
 }
 
 const key = (name: string, weight: number, priority = 0): ProviderEntry['keys'][number] => ({
@@ -99,17 +99,10 @@ test('targets that cannot serve the caller are left out, others are spoken to as
   const route = routeOf([{ dialects: ['anthropic-messages'] }, { dialects: ['openai-chat'] }]);
   const plan = selectTargets(
     route,
-    'openai-completions',
-    (dialect) => dialect === 'openai-chat',
+    (dialects) => dialects.find((dialect) => dialect === 'openai-chat'),
     () => 0,
   );
   expect(plan.candidates.map((candidate) => [nameOf(candidate), candidate.dialect])).toEqual([
     ['t1', 'openai-chat'],
   ]);
-});
-
-test("the caller's own dialect wins where a target speaks several", () => {
-  const route = routeOf([{ dialects: ['openai-chat', 'openai-completions'] }]);
-  const plan = selectTargets(route, 'openai-completions', all, () => 0);
-  expect(plan.candidates.map(({ dialect }) => dialect)).toEqual(['openai-completions']);
 });

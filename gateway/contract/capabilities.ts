@@ -1,0 +1,198 @@
+// What becomes of each thing a request can ask for, on its way from a client's dialect to an
+// upstream's? One table: the operator judges routes by it, the gateway serves by it.
+//
+// A refusal where leaving it out would change the result in a way the caller can check; told where
+// quality or cost may change; dropped in silence where it is a hint.
+
+import type { DialectName } from './routing-table.ts';
+
+export type Capability =
+  /** Client and upstream speak the same dialect: the bytes pass through. */
+  | 'native'
+  /** Said in the upstream's own terms, nothing lost. */
+  | 'translated'
+  /** Lossy: a hint, left out without a word. */
+  | 'dropped'
+  /** Lossy: left out or weakened, and named in the header `x-penstock-dropped`. */
+  | 'told'
+  /** Refused with 400 `unsupported_parameter`, naming the parameter. */
+  | 'impossible';
+
+const t = 'translated';
+const d = 'dropped';
+const w = 'told';
+const x = 'impossible';
+
+type Row = readonly [chat: Capability, responses: Capability, messages: Capability, completions: Capability];
+
+/** By upstream: chat, responses, messages, completions. */
+const table = {
+  // Turns and their parts.
+  'system-text': [t, t, t, t],
+  'later-system-text': [t, t, t, t],
+  'several-turns': [t, t, t, t],
+  'author-name': [t, d, d, d],
+  image: [t, t, t, x],
+  /** Base64 of another type than JPEG, PNG, GIF and WebP. */
+  'image-of-rare-type': [t, t, x, x],
+  'image-detail': [t, t, d, x],
+  /** An image or file by the id it has at one provider. */
+  'file-id': [x, x, x, x],
+  pdf: [t, t, t, x],
+  'file-url': [x, t, t, x],
+  /** A base64 file that is neither PDF nor plain text. */
+  'file-of-other-type': [t, t, x, x],
+  'text-document': [t, t, t, t],
+  'search-result': [t, t, t, t],
+  citations: [w, w, t, w],
+  'audio-in': [t, t, x, x],
+  'audio-out': [t, x, x, x],
+  /** What a provider's own tools have left in the conversation. */
+  'hosted-history': [w, w, w, w],
+
+  // Tools.
+  tools: [t, t, t, x],
+  'strict-tool': [t, t, d, x],
+  'custom-tool': [t, t, t, x],
+  'tool-namespace': [t, t, t, x],
+  'tool-search': [d, d, d, x],
+  'hosted-tool': [w, w, w, w],
+  'web-search': [w, t, t, w],
+  'forced-web-search': [x, t, t, x],
+  /** A tool choice that names a tool which is left out. */
+  'forced-hosted-tool': [x, x, x, x],
+  'tool-subset': [t, t, t, x],
+  'parallel-calls-off': [t, t, t, x],
+  /** Models refuse to be forced while they think: then they do not think. */
+  'forced-tool-while-reasoning': [t, t, w, x],
+  'tool-result-media': [t, t, t, x],
+  'tool-error': [t, t, t, x],
+  /** Arguments in the history that are no JSON object. */
+  'malformed-arguments': [t, t, x, x],
+
+  // The form of the answer.
+  'json-schema': [t, t, t, x],
+  'json-object': [t, t, w, x],
+  verbosity: [t, t, d, d],
+  choices: [t, x, x, t],
+  logprobs: [t, t, x, t],
+  /** More than five alternatives a token. */
+  'many-logprobs': [t, t, x, x],
+
+  // Reasoning.
+  reasoning: [t, t, t, w],
+  'reasoning-summary': [d, t, t, d],
+  'reasoning-history': [t, t, t, d],
+
+  // Sampling and limits.
+  'max-tokens': [t, t, t, t],
+  temperature: [t, t, t, t],
+  'temperature-above-1': [t, t, w, t],
+  'top-p': [t, t, t, t],
+  /** Both given: models of the messages dialect take only one, and temperature stays. */
+  'top-p-beside-temperature': [t, t, w, t],
+  'sampling-while-reasoning': [t, t, w, t],
+  'top-k': [w, w, t, d],
+  penalties: [t, w, w, t],
+  'logit-bias': [t, w, w, t],
+  seed: [t, w, w, t],
+  stop: [t, t, t, t],
+  /** A stop sequence of white space only. */
+  'blank-stop': [t, t, w, t],
+
+  // Everything else.
+  'end-user': [t, t, t, t],
+  store: [t, d, d, d],
+  metadata: [d, t, d, d],
+  'service-tier': [t, t, t, d],
+  'prompt-cache-key': [t, t, d, d],
+  'cache-hint': [d, d, t, d],
+  /** Depends on what one provider has stored: earlier responses, conversations, threads, prompts, items. */
+  'stored-state': [x, x, x, x],
+  compaction: [x, x, x, x],
+  'context-management': [d, d, w, d],
+  include: [d, t, d, d],
+  prediction: [t, d, d, d],
+
+  // Of the completions dialect.
+  'several-prompts': [t, t, t, t],
+  echo: [t, t, t, t],
+  suffix: [x, x, x, t],
+  'best-of': [x, x, x, t],
+
+  /** A known member that only its own dialect understands. */
+  'vendor-member': [w, w, w, w],
+  'unknown-member': [w, w, w, w],
+} as const satisfies Record<string, Row>;
+
+export type Feature = keyof typeof table;
+
+export const features: readonly Feature[] = Object.keys(table).filter(isFeature);
+
+function isFeature(name: string): name is Feature {
+  return Object.hasOwn(table, name);
+}
+
+const column: Readonly<Record<DialectName, 0 | 1 | 2 | 3>> = {
+  'openai-chat': 0,
+  'openai-responses': 1,
+  'anthropic-messages': 2,
+  'openai-completions': 3,
+};
+
+/** Where the client's dialect makes a difference. */
+const exceptions: Partial<Record<DialectName, Partial<Record<Feature, Row>>>> = {
+  'openai-completions': {
+    // Served by one upstream call an answer.
+    choices: [t, t, t, t],
+    // Counted in another way than chat counts them.
+    logprobs: [x, x, x, t],
+  },
+};
+
+export function capability(client: DialectName, upstream: DialectName, feature: Feature): Capability {
+  if (client === upstream) return 'native';
+  return (exceptions[client]?.[feature] ?? table[feature])[column[upstream]];
+}
+
+/** What people look at first when they choose a model, and what of the table it stands for. */
+export const headlines = {
+  streaming: [],
+  tools: ['tools'],
+  images: ['image'],
+  'structured output': ['json-schema'],
+  reasoning: ['reasoning'],
+} as const satisfies Record<string, readonly Feature[]>;
+
+export type Headline = keyof typeof headlines;
+
+/** What to speak to a target of several dialects: the client's own, else what loses least. */
+const ranking: Readonly<Record<DialectName, readonly DialectName[]>> = {
+  'openai-chat': ['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-completions'],
+  // Responses and messages keep each other's reasoning state; chat completions have no place for it.
+  'openai-responses': ['openai-responses', 'anthropic-messages', 'openai-chat', 'openai-completions'],
+  'anthropic-messages': ['anthropic-messages', 'openai-responses', 'openai-chat', 'openai-completions'],
+  'openai-completions': ['openai-completions', 'openai-chat', 'openai-responses', 'anthropic-messages'],
+};
+
+/** The given upstream dialects, the one that suits the client best first. */
+export function rankUpstreams(
+  client: DialectName,
+  upstreams: readonly DialectName[],
+): readonly DialectName[] {
+  return ranking[client].filter((dialect) => upstreams.includes(dialect));
+}
+
+/** One word on a headline: both ways of losing something count as lossy. */
+export type HeadlineVerdict = 'native' | 'translated' | 'lossy' | 'impossible';
+
+export function judgeHeadline(
+  client: DialectName,
+  upstream: DialectName,
+  headline: Headline,
+): HeadlineVerdict {
+  if (client === upstream) return 'native';
+  const found = headlines[headline].map((feature) => capability(client, upstream, feature));
+  if (found.includes('impossible')) return 'impossible';
+  return found.some((each) => each === 'told' || each === 'dropped') ? 'lossy' : 'translated';
+}

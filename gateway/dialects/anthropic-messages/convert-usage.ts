@@ -1,0 +1,76 @@
+// How does messages count tokens? Its input counter leaves cached tokens out; ours has them in.
+
+import type { Usage } from '../../contract/ledger-record.ts';
+import { asRecord } from '../../json/record.ts';
+
+/** Counters as the upstream gave them, none of them derived. */
+export interface MessagesCounters {
+  readonly input?: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+  readonly output?: number;
+  readonly thinking?: number;
+}
+
+/**
+ * The latest counters that are known: an event repeats them, or leaves them out. They are never
+ * added up.
+ */
+export function mergeCounters(known: MessagesCounters, value: unknown): MessagesCounters {
+  const usage = asRecord(value);
+  const writes = asRecord(usage?.cache_creation);
+  const later = {
+    input: count(usage?.input_tokens),
+    cacheRead: count(usage?.cache_read_input_tokens),
+    cacheWrite:
+      count(usage?.cache_creation_input_tokens) ??
+      sum(count(writes?.ephemeral_5m_input_tokens), count(writes?.ephemeral_1h_input_tokens)),
+    output: count(usage?.output_tokens),
+    thinking: count(asRecord(usage?.output_tokens_details)?.thinking_tokens),
+  };
+  const entries = Object.entries(later).filter(([, counter]) => counter !== undefined);
+  return { ...known, ...Object.fromEntries(entries) };
+}
+
+/** Undefined where nothing was counted. */
+export function usageOf({
+  input,
+  cacheRead,
+  cacheWrite,
+  output,
+  thinking,
+}: MessagesCounters): Usage | undefined {
+  if (input === undefined && output === undefined) return undefined;
+  const outputTokens = output ?? 0;
+  return {
+    input: (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0),
+    cachedInput: cacheRead ?? 0,
+    cacheWrite: cacheWrite ?? 0,
+    output: outputTokens,
+    reasoning: Math.min(thinking ?? 0, outputTokens),
+  };
+}
+
+/** A usage object; clients break where it is missing, so without a count it holds the estimate. */
+export function encodeMessagesUsage(usage: Usage | undefined, outputEstimate: number) {
+  if (!usage) return { ...noInput, output_tokens: outputEstimate };
+  const { input, cachedInput, cacheWrite, output, reasoning } = usage;
+  return {
+    input_tokens: Math.max(0, input - cachedInput - cacheWrite),
+    cache_creation_input_tokens: cacheWrite,
+    cache_read_input_tokens: cachedInput,
+    output_tokens: output,
+    ...(reasoning > 0 ? { output_tokens_details: { thinking_tokens: reasoning } } : {}),
+  };
+}
+
+const noInput = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+
+/** A provider's count is believed only as a non-negative safe integer. */
+function count(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
+}
+
+function sum(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
+}

@@ -1,0 +1,76 @@
+// A message of an upstream, in our own form. Lenient: whatever JSON it is, it is no reason to fail
+// that a member has an unexpected form.
+
+import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import type { Part } from '../conversation.ts';
+import type { DecodedAnswer } from '../dialect.ts';
+import type { OpaqueState } from '../opaque.ts';
+import { wholeInput } from '../part-writer.ts';
+import { mergeCounters, usageOf } from './convert-usage.ts';
+import { readMessagesErrorMember } from './error-body.ts';
+import { decodeStopReason } from './map-finish-reason.ts';
+import { type AnswerReading, readEnding, textOf } from './read-events.ts';
+
+export function decodeMessagesAnswer(body: Buffer, reading: AnswerReading): DecodedAnswer {
+  const message = asRecord(tryParseJson(body.toString('utf8')));
+  if (!message) return malformed('the answer is not a JSON object');
+  const error = readMessagesErrorMember(message);
+  if (error) return { ok: false, fault: { kind: 'error-event', error } };
+  if (!Array.isArray(message.content)) return malformed("the answer has no 'content'");
+  const parts = message.content.flatMap((block) => decodeBlock(asRecord(block) ?? {}, reading));
+  const hasCalls = parts.some(({ type }) => type === 'tool-call');
+  const usage = usageOf(mergeCounters({}, message.usage));
+  const { reason, ...ending } = readEnding(message);
+  return {
+    ok: true,
+    answer: {
+      id: textOf(message.id),
+      model: textOf(message.model),
+      createdAt: 0,
+      choices: [{ index: 0, parts, finish: decodeStopReason(reason, hasCalls, reading), ...ending }],
+      ...(usage ? { usage } : {}),
+    },
+  };
+}
+
+/** Blocks of the provider's own tools say nothing to other dialects. */
+function decodeBlock(block: JsonRecord, { names, origin, answerTool }: AnswerReading): readonly Part[] {
+  switch (block.type) {
+    case 'text': {
+      const text = textOf(block.text);
+      return text === '' ? [] : [{ type: 'text', text }];
+    }
+    case 'thinking':
+      return thinkingOf(textOf(block.thinking), textOf(block.signature), 'signature', origin);
+    case 'redacted_thinking':
+      return thinkingOf('', textOf(block.data), 'redacted', origin);
+    case 'tool_use': {
+      if (answerTool !== undefined && block.name === answerTool) {
+        return [{ type: 'text', text: JSON.stringify(block.input ?? {}) }];
+      }
+      const tool = names.toolOf(textOf(block.name));
+      const { name, namespace, kind } = tool;
+      const input = wholeInput(tool, block.input === undefined ? '' : JSON.stringify(block.input));
+      const id = textOf(block.id);
+      return [
+        { type: 'tool-call', id, name, ...(namespace === undefined ? {} : { namespace }), kind, input },
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+function thinkingOf(
+  text: string,
+  value: string,
+  kind: Extract<OpaqueState['kind'], 'signature' | 'redacted'>,
+  origin: string,
+): readonly Part[] {
+  if (value !== '') return [{ type: 'thinking', text, opaque: { origin, state: { kind, value } } }];
+  return text === '' ? [] : [{ type: 'thinking', text }];
+}
+
+function malformed(detail: string): DecodedAnswer {
+  return { ok: false, fault: { kind: 'malformed', detail } };
+}

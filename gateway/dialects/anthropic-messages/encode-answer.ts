@@ -1,0 +1,63 @@
+// Our answer as a message.
+
+import type { AnswerChoice, ModelAnswer, Part, PartOf } from '../conversation.ts';
+import type { AnswerHead } from '../dialect.ts';
+import { estimateTokensOfLength } from '../estimate-tokens.ts';
+import { packOpaque } from '../opaque.ts';
+import { giveCallIds } from './call-ids.ts';
+import { encodeMessagesUsage } from './convert-usage.ts';
+import { encodeEnding } from './map-finish-reason.ts';
+import { toolInput } from './tool-input.ts';
+
+/** Of several choices the first: the dialect has no way to ask for more. */
+export function encodeMessagesAnswer(answers: readonly ModelAnswer[], head: AnswerHead): Buffer {
+  const [answer] = answers;
+  const choice: AnswerChoice = answer?.choices[0] ?? { index: 0, parts: [], finish: 'stop' };
+  const callId = giveCallIds(head.id);
+  const hasCalls = choice.parts.some(({ type }) => type === 'tool-call');
+  const content = choice.parts.flatMap((part) => encodePart(part, callId));
+  const length = choice.parts.reduce((sum, part) => sum + lengthOf(part), 0);
+  return Buffer.from(
+    JSON.stringify({
+      id: `msg_${head.id}`,
+      type: 'message',
+      role: 'assistant',
+      model: answer?.model ?? '',
+      content,
+      ...encodeEnding(choice, hasCalls),
+      usage: encodeMessagesUsage(answer?.usage, estimateTokensOfLength(length)),
+    }),
+  );
+}
+
+function encodePart(part: Part, callId: (upstreamId: string) => string): readonly unknown[] {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' ? [] : [{ type: 'text', text: part.text, citations: null }];
+    case 'thinking':
+      return encodeThinking(part);
+    case 'tool-call':
+      return [{ type: 'tool_use', id: callId(part.id), name: part.name, input: toolInput(part.input) }];
+    case 'image':
+    case 'file':
+    case 'audio':
+    case 'tool-result':
+      return [];
+  }
+}
+
+function lengthOf(part: Part): number {
+  if (part.type === 'tool-call') return part.input.length;
+  return 'text' in part ? part.text.length : 0;
+}
+
+/** The state travels where this dialect has its own: the block comes back with it. */
+function encodeThinking({ text, opaque }: PartOf<'thinking'>): readonly unknown[] {
+  const packed = opaque?.origin === undefined ? '' : packOpaque(opaque.origin, opaque.state);
+  if (text !== '') return [{ type: 'thinking', thinking: text, signature: packed }];
+  if (packed === '') return [];
+  return opaque?.state.kind === 'redacted'
+    ? [{ type: 'redacted_thinking', data: packed }]
+    : [{ type: 'thinking', thinking: '', signature: packed }];
+}

@@ -1,0 +1,104 @@
+// A conversation as a messages request.
+
+import { hash } from 'node:crypto';
+import { asRecord } from '../../json/record.ts';
+import type { Conversation, PartOf, Sampling } from '../conversation.ts';
+import type { UpstreamTarget } from '../dialect.ts';
+import type { ToolNames } from '../tool-names.ts';
+import { encodeThinking } from './encode-thinking.ts';
+import { encodeTools } from './encode-tools.ts';
+import { encodeMessages, encodeText } from './encode-turns.ts';
+import { type ModelTraits, traitsOf } from './model-traits.ts';
+import { encodeOutputSchema } from './output-schema.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What the dialect has no word for is left out: the capabilities table has decided about it. */
+export function encodeMessagesRequest(
+  conversation: Conversation,
+  target: UpstreamTarget,
+  names: ToolNames,
+  answerTool: string | undefined,
+): Buffer {
+  const { parameters } = target;
+  const traits = traitsOf(target.upstreamModel);
+  const { maxTokens, thinking, effort, isThinking } = encodeThinking(
+    conversation,
+    target,
+    traits,
+    answerTool !== undefined,
+  );
+  const system = encodeSystem(conversation);
+  const outputConfig = encodeOutputConfig(conversation, traits, effort, parameters);
+  const tier = conversation.serviceTier;
+  return Buffer.from(
+    JSON.stringify({
+      ...parameters,
+      model: target.upstreamModel,
+      max_tokens: maxTokens,
+      ...(system.length > 0 ? { system } : {}),
+      messages: encodeMessages(conversation, names, traits),
+      ...encodeTools(conversation, names, answerTool),
+      ...(thinking ? { thinking } : {}),
+      ...(outputConfig ? { output_config: outputConfig } : {}),
+      ...encodeSampling(conversation.sampling, traits, isThinking),
+      ...(conversation.endUser === undefined
+        ? {}
+        : { metadata: { ...asRecord(parameters.metadata), user_id: encodeUser(conversation.endUser) } }),
+      ...(tier === 'auto' ? { service_tier: 'auto' } : {}),
+      ...(tier === 'default' ? { service_tier: 'standard_only' } : {}),
+      ...(target.isStream ? { stream: true } : {}),
+    }),
+  );
+}
+
+/** Each part stays a block of its own, so that a cached prefix may end behind any of them. */
+function encodeSystem({ system, output }: Conversation): readonly Members[] {
+  const texts = system.filter(
+    (part): part is PartOf<'text' | 'refusal'> => 'text' in part && part.type !== 'thinking',
+  );
+  const shown = texts.filter(({ text }) => text.trim() !== '').map(encodeText);
+  return output.type === 'json-object' ? [...shown, { type: 'text', text: jsonInstruction }] : shown;
+}
+
+/** The dialect holds an answer to a schema, but not to JSON of any kind. */
+const jsonInstruction =
+  'Answer with one valid JSON object and nothing else: no text before or after it, and no code fence around it.';
+
+function encodeOutputConfig(
+  { output }: Conversation,
+  { takesSchemas }: ModelTraits,
+  effort: string | undefined,
+  parameters: Members,
+): Members | undefined {
+  const format =
+    output.type === 'json-schema' && takesSchemas
+      ? { type: 'json_schema', schema: encodeOutputSchema(output.schema) }
+      : undefined;
+  if (!format && effort === undefined) return undefined;
+  return {
+    ...asRecord(parameters.output_config),
+    ...(effort === undefined ? {} : { effort }),
+    ...(format ? { format } : {}),
+  };
+}
+
+function encodeSampling(sampling: Sampling, { takesSampling }: ModelTraits, isThinking: boolean): Members {
+  const stops = sampling.stop?.filter((stop) => stop.trim() !== '') ?? [];
+  const { temperature, topP, topK } = sampling;
+  const mayChoose = takesSampling && !isThinking;
+  return {
+    ...(stops.length > 0 ? { stop_sequences: stops } : {}),
+    ...(mayChoose && temperature !== undefined ? { temperature: Math.min(1, temperature) } : {}),
+    // Models take one of the two only.
+    ...(mayChoose && topP !== undefined && temperature === undefined ? { top_p: topP } : {}),
+    ...(mayChoose && topK !== undefined ? { top_k: topK } : {}),
+  };
+}
+
+const userLengthMax = 256;
+
+/** A cut name would be the same for many users. */
+function encodeUser(user: string): string {
+  return user.length <= userLengthMax ? user : hash('sha256', user, 'hex');
+}

@@ -1,0 +1,173 @@
+// Our stream parts as the events of a message: blocks one after the other, each of the type its
+// part has, and one end.
+//
+//   message_start (content_block_start content_block_delta* content_block_stop)* message_delta message_stop
+//
+// The start is held back until there is something to begin: until then the answer may still fail
+// with a status of its own. The end waits for the last usage, which some upstreams send behind the
+// finish reason.
+
+import type { Usage } from '../../contract/ledger-record.ts';
+import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
+import { estimateTokensOfLength } from '../estimate-tokens.ts';
+import { type MarkedState, packOpaque } from '../opaque.ts';
+import type { PartHead, StreamPart } from '../stream-part.ts';
+import { giveCallIds } from './call-ids.ts';
+import { encodeMessagesUsage } from './convert-usage.ts';
+import { type Ending, encodeEnding } from './map-finish-reason.ts';
+
+export const pingFrame = 'event: ping\ndata: {"type":"ping"}\n\n';
+
+export function encodeMessagesStream(head: AnswerHead): StreamEncoder {
+  let attempt: MessageEncoder | undefined;
+  return {
+    open() {
+      attempt = new MessageEncoder(head);
+      return attempt;
+    },
+    close: () => attempt?.close() ?? '',
+  };
+}
+
+/** One attempt at the answer. */
+class MessageEncoder implements PartsEncoder {
+  private readonly head: AnswerHead;
+  private readonly callId: (upstreamId: string) => string;
+  private model = '';
+  private usage: Usage | undefined;
+  /** Of all text, for upstreams that count no tokens. */
+  private outputLength = 0;
+  private ending: Ending | undefined;
+  private hasStarted = false;
+  private hasCalls = false;
+  /** Of the block that is open, else of the next. */
+  private index = 0;
+  /** What the open part's deltas are. */
+  private part: PartHead['type'] | undefined;
+  private isBlockOpen = false;
+
+  constructor(head: AnswerHead) {
+    this.head = head;
+    this.callId = giveCallIds(head.id);
+  }
+
+  encode(parts: readonly StreamPart[]): string {
+    return parts.map((part) => this.one(part)).join('');
+  }
+
+  /** Everything has come. */
+  close(): string {
+    const usage = encodeMessagesUsage(this.usage, estimateTokensOfLength(this.outputLength));
+    const delta = encodeEnding(this.ending ?? { finish: 'stop' }, this.hasCalls);
+    return this.start() + this.end() + frame('message_delta', { delta, usage }) + frame('message_stop', {});
+  }
+
+  private one(part: StreamPart): string {
+    // Other choices have no place in a message.
+    if ('choice' in part && part.choice !== 0) return '';
+    switch (part.type) {
+      case 'answer-start':
+        this.model = part.model;
+        return '';
+      case 'usage':
+        this.usage = part.usage;
+        return '';
+      case 'ping':
+        return this.hasStarted ? pingFrame : '';
+      case 'part-start':
+        return this.begin(part.head);
+      case 'part-delta':
+        this.outputLength += part.text.length;
+        return this.delta(part.text);
+      case 'part-end':
+        return this.finish(part.opaque);
+      case 'choice-end':
+        this.ending = part;
+        return '';
+    }
+  }
+
+  private start(): string {
+    if (this.hasStarted) return '';
+    this.hasStarted = true;
+    const message = {
+      id: `msg_${this.head.id}`,
+      type: 'message',
+      role: 'assistant',
+      model: this.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: null,
+      // The true values come at the end where they are not known yet.
+      usage: encodeMessagesUsage(this.usage, 0),
+    };
+    return frame('message_start', { message });
+  }
+
+  private begin(head: PartHead): string {
+    this.part = head.type;
+    if (head.type !== 'tool-call') return '';
+    this.hasCalls = true;
+    const { name } = head;
+    return this.block({ type: 'tool_use', id: this.callId(head.id), name, input: {} });
+  }
+
+  private delta(text: string): string {
+    switch (this.part) {
+      case undefined:
+        return '';
+      case 'tool-call':
+        return this.blockDelta({ type: 'input_json_delta', partial_json: text });
+      case 'thinking':
+        return this.thinking() + this.blockDelta({ type: 'thinking_delta', thinking: text });
+      case 'text':
+      case 'refusal': {
+        const start = this.isBlockOpen ? '' : this.block({ type: 'text', text: '', citations: null });
+        return start + this.blockDelta({ type: 'text_delta', text });
+      }
+    }
+  }
+
+  /** Opens the block where it is not open: thinking that is not shown has no delta that would. */
+  private thinking(): string {
+    return this.isBlockOpen ? '' : this.block({ type: 'thinking', thinking: '', signature: '' });
+  }
+
+  private finish(opaque: MarkedState | undefined): string {
+    const state = this.part === 'thinking' ? this.state(opaque) : '';
+    this.part = undefined;
+    return state + this.end();
+  }
+
+  /** The state travels where this dialect has its own: the block comes back with it. */
+  private state(opaque: MarkedState | undefined): string {
+    if (opaque?.origin === undefined) return '';
+    const packed = packOpaque(opaque.origin, opaque.state);
+    if (!this.isBlockOpen && opaque.state.kind === 'redacted') {
+      return this.block({ type: 'redacted_thinking', data: packed });
+    }
+    return this.thinking() + this.blockDelta({ type: 'signature_delta', signature: packed });
+  }
+
+  private block(block: unknown): string {
+    const start = this.start();
+    this.isBlockOpen = true;
+    return start + frame('content_block_start', { index: this.index, content_block: block });
+  }
+
+  private blockDelta(delta: unknown): string {
+    return frame('content_block_delta', { index: this.index, delta });
+  }
+
+  private end(): string {
+    if (!this.isBlockOpen) return '';
+    this.isBlockOpen = false;
+    const index = this.index++;
+    return frame('content_block_stop', { index });
+  }
+}
+
+function frame(type: string, members: Readonly<Record<string, unknown>>): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+}

@@ -1,0 +1,49 @@
+// How does messages say that something went wrong? Read leniently, written with our own code beside
+// the vendor's members.
+
+import type { ErrorObject } from '../../errors.ts';
+import { asRecord, tryParseJson } from '../../json/record.ts';
+import type { UpstreamError } from '../dialect.ts';
+import { readErrorEvent, readErrorMember, readOpenAiError } from '../openai-error.ts';
+
+/** The envelope differs from OpenAI's only around the error object. */
+export function readMessagesError(body: Buffer): UpstreamError {
+  const details = asRecord(asRecord(asRecord(tryParseJson(body.toString('utf8')))?.error)?.details);
+  return { ...withStatus(readOpenAiError(body)), ...(details ? { details } : {}) };
+}
+
+/** From the data of an error event. */
+export function readMessagesErrorEvent(data: string): UpstreamError {
+  return withStatus(readErrorEvent(data));
+}
+
+/** The error inside an answer of status 200; undefined where it carries none. */
+export function readMessagesErrorMember(value: unknown): UpstreamError | undefined {
+  const error = readErrorMember(value);
+  return error && withStatus(error);
+}
+
+/** Errors in a stream name no status, but their type stands for one (Anthropic API reference, "Errors"). */
+function withStatus(error: UpstreamError): UpstreamError {
+  if (error.status !== null || error.type === null) return error;
+  return { ...error, status: statuses.get(error.type) ?? null };
+}
+
+const statuses: ReadonlyMap<string, number> = new Map([
+  ['invalid_request_error', 400],
+  ['authentication_error', 401],
+  ['billing_error', 402],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['request_too_large', 413],
+  ['rate_limit_error', 429],
+  ['api_error', 500],
+  ['timeout_error', 504],
+  ['overloaded_error', 529],
+]);
+
+/** Ends a broken stream: nothing follows it. */
+export function encodeMessagesErrorFrame({ type, message, code }: ErrorObject, requestId: string): string {
+  const data = { type: 'error', error: { type, message, code }, request_id: requestId };
+  return `event: error\ndata: ${JSON.stringify(data)}\n\n`;
+}

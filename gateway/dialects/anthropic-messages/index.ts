@@ -1,0 +1,55 @@
+// Messages: Anthropic API reference, "Messages".
+
+import type { Dialect, UpstreamTranslation } from '../dialect.ts';
+import { nameTools, type ToolNameRules } from '../tool-names.ts';
+import { answerToolOf } from './answer-tool.ts';
+import { decodeMessagesAnswer } from './decode-answer.ts';
+import { decodeMessagesRequest } from './decode-request.ts';
+import { decodeMessagesStream } from './decode-stream.ts';
+import { encodeMessagesAnswer } from './encode-answer.ts';
+import { encodeMessagesRequest } from './encode-request.ts';
+import { encodeMessagesStream, pingFrame } from './encode-stream.ts';
+import { encodeMessagesErrorFrame, readMessagesError } from './error-body.ts';
+import { lostAt, traitsOf } from './model-traits.ts';
+import { readMessagesRequest } from './read-request.ts';
+import { relayMessages } from './relay.ts';
+
+const toolNameRules: ToolNameRules = { lengthMax: 128, hasNamespaces: false, hasCustom: false };
+
+const asUpstream: UpstreamTranslation = {
+  open(conversation, target) {
+    const names = nameTools(conversation, toolNameRules);
+    const answerTool = answerToolOf(conversation, traitsOf(target.upstreamModel), names);
+    const reading = { names, origin: target.origin, answerTool };
+    return {
+      body: encodeMessagesRequest(conversation, target, names, answerTool),
+      decodeAnswer: (body) => decodeMessagesAnswer(body, reading),
+      streamDecoder: () => decodeMessagesStream(reading),
+    };
+  },
+  lost: (conversation, { upstreamModel }) => lostAt(traitsOf(upstreamModel), conversation),
+};
+
+export const anthropicMessages: Dialect = {
+  name: 'anthropic-messages',
+  path: '/messages',
+  errorShape: 'messages',
+  // Every answer ends itself, with `message_stop`.
+  streamEnd: '',
+  keepAlive: pingFrame,
+  // The version that still takes sampling parameters.
+  upstreamHeaders: [['anthropic-version', '2023-06-01']],
+  forwardsHeader: (name) => name.startsWith('anthropic-'),
+  // Clients ask for betas in it.
+  keepsQuery: true,
+  readRequest: readMessagesRequest,
+  errorFrame: encodeMessagesErrorFrame,
+  readError: readMessagesError,
+  same: relayMessages,
+  translate: (body, context) => ({
+    conversations: [decodeMessagesRequest(body, context)],
+    encodeAnswer: encodeMessagesAnswer,
+    streamEncoder: encodeMessagesStream,
+  }),
+  asUpstream,
+};

@@ -1,0 +1,76 @@
+// What does a model of this dialect take? Read off its name: upstreams do not tell. Models of other
+// vendors behind this dialect follow its older form.
+//
+// The lines drawn here are between releases of the vendor's; they can go when the older models are gone.
+
+import type { Feature } from '../../contract/capabilities.ts';
+import type { Conversation } from '../conversation.ts';
+
+export interface ModelTraits {
+  /** As much as it sees fit, led by an effort; or up to a budget of tokens. */
+  readonly thinks: 'adaptive' | 'budget' | 'never';
+  /** The efforts it knows; empty where it takes none. */
+  readonly efforts: readonly string[];
+  /** Takes temperature, top-p and top-k. */
+  readonly takesSampling: boolean;
+  /** Is held to a schema by its upstream; else by a tool, see `answer-tool.ts`. */
+  readonly takesSchemas: boolean;
+  /** Takes system messages between the turns. */
+  readonly takesLaterSystem: boolean;
+}
+
+export function traitsOf(model: string): ModelTraits {
+  const release = releaseOf(model);
+  if (release === undefined) {
+    return {
+      thinks: 'budget',
+      efforts: [],
+      takesSampling: true,
+      takesSchemas: false,
+      takesLaterSystem: false,
+    };
+  }
+  return {
+    thinks: release >= 406 ? 'adaptive' : release >= 307 ? 'budget' : 'never',
+    efforts: release >= 407 ? [...efforts, 'xhigh', 'max'] : release >= 406 ? [...efforts, 'max'] : [],
+    takesSampling: release <= 406,
+    takesSchemas: release >= 401,
+    takesLaterSystem: release >= 408,
+  };
+}
+
+const efforts = ['low', 'medium', 'high'];
+
+/** `claude-opus-4-8`, `anthropic.claude-3-7-sonnet-20250219-v1:0`, `claude-sonnet-4.5`, `claude-sonnet-4@20250514`. */
+const named = /claude(?:-[a-z]+)*-(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?/;
+
+/** Of Claude: 408 for 4.8, newer than all where the name tells none; undefined for other models. */
+function releaseOf(model: string): number | undefined {
+  const name = model.toLowerCase();
+  if (!name.includes('claude')) return undefined;
+  const [, major, minor] = named.exec(name) ?? [];
+  return major === undefined ? Number.POSITIVE_INFINITY : Number(major) * 100 + Number(minor ?? 0);
+}
+
+/** What this model does not take, or takes less of. */
+export function lostAt(
+  { takesSampling, thinks, efforts: known }: ModelTraits,
+  { reasoning }: Pick<Conversation, 'reasoning'>,
+): readonly Feature[] {
+  const effort = reasoning?.effort;
+  const isAsked = effort !== undefined && effort !== 'none' && reasoning?.mode !== 'off';
+  const isLowered = isAsked && known.length > 0 && !known.includes(effort);
+  return [
+    ...(takesSampling ? [] : samplingFeatures),
+    ...(thinks === 'never' || isLowered ? (['reasoning'] as const) : []),
+  ];
+}
+
+const samplingFeatures = ['temperature', 'temperature-above-1', 'top-p', 'top-k'] as const;
+
+/** The nearest effort that the model knows. */
+export function fitEffort(effort: string, { efforts }: ModelTraits): string | undefined {
+  if (efforts.length === 0) return undefined;
+  if (efforts.includes(effort)) return effort;
+  return effort === 'minimal' ? 'low' : 'high';
+}

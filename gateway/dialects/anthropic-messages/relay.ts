@@ -1,0 +1,208 @@
+// Messages from a messages upstream: what changes in the bytes?
+
+import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { type Edit, type RequestBody, setMember } from '../../json/request-body.ts';
+import { freshFacts } from '../answer-facts.ts';
+import type { AnswerDocument, AnswerFacts, SameDialect } from '../dialect.ts';
+import { estimateTokens } from '../estimate-tokens.ts';
+import { failMalformed } from '../event-relay.ts';
+import { type ForeignPlaces, findForeignState, findInLists, isPacked, tryRead } from '../foreign-state.ts';
+import { type NamedEvents, relayNamedEvents } from '../named-relay.ts';
+import { opaquePrefix } from '../opaque.ts';
+import { targetEdits } from '../target-edits.ts';
+import { type MessagesCounters, mergeCounters, usageOf } from './convert-usage.ts';
+import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
+
+export const relayMessages: SameDialect = {
+  editRequest(body, _facts, target) {
+    const { edits, turns } = findForeignState(body, thinkingPlaces);
+    const thinking = losesLastThinking(turns) ? withoutBudget(body) : [];
+    return body.edited([...targetEdits(body, target), ...edits, ...thinking]);
+  },
+  relayStream() {
+    return relayNamedEvents(new MessagesEvents());
+  },
+  relayAnswer(body): AnswerDocument {
+    const answer = asRecord(tryParseJson(body.toString('utf8')));
+    if (!answer)
+      return { ok: false, fault: { kind: 'malformed', detail: 'the answer is not a JSON object' } };
+    const error = readMessagesErrorMember(answer);
+    if (error) return { ok: false, fault: { kind: 'error-event', error } };
+    if (answer.type !== 'message' || !Array.isArray(answer.content)) {
+      return { ok: false, fault: { kind: 'malformed', detail: 'the answer is no message' } };
+    }
+    const usage = usageOf(mergeCounters({}, answer.usage));
+    return {
+      ok: true,
+      body,
+      usage,
+      outputEstimate: usage
+        ? usage.output
+        : estimateTokens(answer.content.filter(isRecord).map(blockText).join('')),
+      servedModel: typeof answer.model === 'string' ? answer.model : undefined,
+    };
+  },
+};
+
+class MessagesEvents implements NamedEvents {
+  readonly facts: AnswerFacts = freshFacts();
+  private counters: MessagesCounters = {};
+  private hasStarted = false;
+  private hasStopReason = false;
+
+  kindOf(name: string): ReturnType<NamedEvents['kindOf']> {
+    switch (name) {
+      case 'content_block_delta':
+        return this.facts.hasContent ? 'delta' : 'read';
+      case 'message_start':
+      case 'content_block_start':
+      case 'message_delta':
+      case 'message_stop':
+        return 'read';
+      default:
+        return 'pass';
+    }
+  }
+
+  read(name: string, value: JsonRecord): void {
+    // Clients throw on both.
+    if (name === 'message_start' ? this.hasStarted : !this.hasStarted) {
+      failMalformed(this.facts, this.hasStarted ? 'a second message_start' : `${name} before message_start`);
+      return;
+    }
+    switch (name) {
+      case 'message_start':
+        this.start(asRecord(value.message));
+        break;
+      case 'content_block_start':
+        this.noteContent(hasBlockContent(asRecord(value.content_block)));
+        break;
+      case 'content_block_delta':
+        this.noteContent(hasDeltaContent(asRecord(value.delta)));
+        break;
+      case 'message_delta': {
+        this.count(value.usage);
+        const reason = asRecord(value.delta)?.stop_reason;
+        if (typeof reason === 'string' && reason !== '') this.hasStopReason = true;
+        break;
+      }
+      case 'message_stop':
+        if (this.facts.hasContent || this.hasStopReason) this.facts.isComplete = true;
+        else failMalformed(this.facts, 'the message ended without content and without a stop reason');
+    }
+  }
+
+  readError(data: string) {
+    return readMessagesErrorEvent(data);
+  }
+
+  /** SDKs throw on a stream without `message_stop`, though nothing of the answer is missing. */
+  close() {
+    if (!this.hasStopReason) {
+      this.facts.fault = { kind: 'truncated' };
+      return undefined;
+    }
+    this.facts.isComplete = true;
+    return { type: 'message_stop' };
+  }
+
+  private start(message: JsonRecord | undefined): void {
+    this.hasStarted = true;
+    if (!message) {
+      failMalformed(this.facts, 'message_start holds no message');
+      return;
+    }
+    if (typeof message.model === 'string') this.facts.servedModel = message.model;
+    this.count(message.usage);
+  }
+
+  private count(usage: unknown): void {
+    this.counters = mergeCounters(this.counters, usage);
+    this.facts.usage = usageOf(this.counters);
+  }
+
+  private noteContent(hasContent: boolean): void {
+    if (!hasContent) return;
+    this.facts.hasContent = true;
+    this.facts.outputEstimate++;
+  }
+}
+
+/** What begins empty and is filled by deltas is none. */
+function hasBlockContent(block: JsonRecord | undefined): boolean {
+  switch (block?.type) {
+    case undefined:
+      return false;
+    case 'text':
+      return isText(block.text);
+    case 'thinking':
+      return isText(block.thinking);
+    default:
+      return true;
+  }
+}
+
+function hasDeltaContent(delta: JsonRecord | undefined): boolean {
+  switch (delta?.type) {
+    case undefined:
+      return false;
+    case 'text_delta':
+      return isText(delta.text);
+    case 'thinking_delta':
+      return isText(delta.thinking);
+    default:
+      return true;
+  }
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function blockText({ text, thinking, input }: JsonRecord): string {
+  const shown = [text, thinking].filter((value) => typeof value === 'string').join('');
+  return input === undefined ? shown : shown + JSON.stringify(input);
+}
+
+/** One unsigned block, or one signed elsewhere, and the vendor refuses every later turn of the session. */
+const thinkingPlaces: ForeignPlaces = {
+  member: 'messages',
+  mayHold: (bytes) => bytes.includes(opaquePrefix) || mayHoldEmptySignature(bytes),
+  find: (turns) => findInLists(turns, 'content', 'turn', isForeignThinking),
+};
+
+function isForeignThinking({ type, signature, data }: JsonRecord): boolean {
+  if (type === 'thinking') return signature === '' || isPacked(signature);
+  return type === 'redacted_thinking' && isPacked(data);
+}
+
+const signatureName = '"signature"';
+
+/** Also where the value is cut off: then nobody knows. */
+function mayHoldEmptySignature(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(signatureName); at !== -1; at = bytes.indexOf(signatureName, at + 1)) {
+    const behind = bytes.toString('latin1', at + signatureName.length, at + signatureName.length + 16);
+    if (/^\s*(:\s*("("|$)|$)|$)/.test(behind)) return true;
+  }
+  return false;
+}
+
+/** With a budget for thinking, a tool call that is being answered must stand behind its thinking. */
+function losesLastThinking(turns: readonly unknown[]): boolean {
+  const last = asRecord(turns.findLast((turn) => asRecord(turn)?.role === 'assistant'));
+  const blocks = Array.isArray(last?.content) ? last.content.filter(isRecord) : [];
+  const kept = blocks.filter((block) => !isForeignThinking(block));
+  const first = kept[0]?.type;
+  return (
+    kept.length < blocks.length &&
+    kept.some(({ type }) => type === 'tool_use') &&
+    first !== 'thinking' &&
+    first !== 'redacted_thinking'
+  );
+}
+
+function withoutBudget(body: RequestBody): Edit[] {
+  const member = body.member('thinking');
+  if (!member || asRecord(tryRead(body, member))?.type !== 'enabled') return [];
+  return [setMember(body, 'thinking', '{"type":"disabled"}')];
+}

@@ -1,0 +1,21 @@
+// How many tokens of thinking is an effort? The other way round stands in `reasoning-effort.ts`.
+
+/** The smallest budget the dialect allows. */
+export const budgetMin = 1024;
+
+/** Undefined: no limit of its own. */
+export function budgetOf(effort: string): number | undefined {
+  switch (effort) {
+    case 'minimal':
+    case 'low':
+      return budgetMin;
+    case 'medium':
+      return 4096;
+    case 'high':
+      return 16_384;
+    case 'xhigh':
+      return 32_768;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,69 @@
+// Can a request be carried to an upstream dialect, and what is lost on the way? Read off the
+// capabilities table; nothing else decides it.
+
+import { capability } from '../contract/capabilities.ts';
+import type { DialectName } from '../contract/routing-table.ts';
+import { GatewayError } from '../errors.ts';
+import type { Ask, Conversation } from './conversation.ts';
+import type { Dialect, UpstreamTarget } from './dialect.ts';
+import { asksForTooMuch } from './tidy.ts';
+
+/** The first thing that cannot be carried; undefined where all can. */
+export function findImpossible(
+  client: DialectName,
+  upstream: DialectName,
+  { asks }: Conversation,
+): Ask | undefined {
+  return asks.find(({ feature }) => capability(client, upstream, feature) === 'impossible');
+}
+
+/** `unsupported_parameter`, naming the parameter and what the upstream speaks. */
+export function impossible({ param }: Ask, upstream: DialectName): GatewayError {
+  return new GatewayError(
+    'unsupported_parameter',
+    `'${param}' cannot be carried to this model: its upstream speaks ${spoken[upstream]}. Leave it out, or use another model.`,
+    { param, details: param === 'thread' ? threadUnsupported : undefined },
+  );
+}
+
+/** Anthropic's SDK sends the conversation whole, and no thread any more, where a refusal says this. */
+const threadUnsupported = { error_code: 'thread_unsupported_request', unsupported: ['thread'] };
+
+/** The parameters that are left out or weakened at this target, each named once. */
+export function listDropped(
+  client: DialectName,
+  upstream: Pick<Dialect, 'name' | 'asUpstream'>,
+  conversations: readonly Conversation[],
+  target: UpstreamTarget,
+): readonly string[] {
+  const told = conversations.flatMap((conversation) => {
+    const lost = upstream.asUpstream.lost?.(conversation, target) ?? [];
+    return conversation.asks.filter(
+      ({ feature }) =>
+        capability(client, upstream.name, feature) === 'told' ||
+        lost.includes(feature) ||
+        (feature === 'max-tokens' && asksForTooMuch(conversation, target.maxOutputTokens)),
+    );
+  });
+  return [...new Set(told.map(({ param }) => param))].sort();
+}
+
+/** Longer lists are cut; no caller reads them, and headers have their limits. */
+const namesMax = 32;
+const nameLengthMax = 64;
+
+/** The value of the header `x-penstock-dropped`; undefined where nothing was dropped. */
+export function droppedHeader(names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined;
+  const shown = names
+    .slice(0, namesMax)
+    .map((name) => name.slice(0, nameLengthMax).replace(/[^\w.[\]-]/g, '?'));
+  return [...shown, ...(names.length > namesMax ? ['...'] : [])].join(',');
+}
+
+const spoken: Readonly<Record<DialectName, string>> = {
+  'openai-chat': 'chat completions',
+  'openai-responses': 'responses',
+  'anthropic-messages': 'messages',
+  'openai-completions': 'text completions',
+};

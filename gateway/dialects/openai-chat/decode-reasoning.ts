@@ -1,0 +1,87 @@
+// What did the model think, and what does its provider want back? Chat completions have no standard
+// for it: `reasoning_content` (DeepSeek, xAI, vLLM, SGLang), `reasoning` (Groq, OpenRouter),
+// `reasoning_details` (OpenRouter), `thinking_blocks` (LiteLLM). Text that comes in two spellings at
+// once is read once.
+
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
+import type { PartWriter } from '../part-writer.ts';
+
+/** Members of an entry that stream in pieces. */
+const piecewise = ['text', 'summary', 'thinking', 'data'] as const;
+
+/** Types of entries whose pieces may come without an index: they go on until they are signed. */
+const unnumbered = ['reasoning.text', 'reasoning.summary', 'thinking'];
+
+export class ReasoningReader {
+  private readonly writer: PartWriter;
+  private readonly origin: string;
+  /** What the provider wants back; whole when thinking ends. */
+  private readonly entries: JsonRecord[] = [];
+  /** Thinking that is shown has not ended yet. */
+  private isShown = false;
+
+  constructor(writer: PartWriter, origin: string) {
+    this.writer = writer;
+    this.origin = origin;
+  }
+
+  read(message: JsonRecord): void {
+    const details = recordsOf(message.reasoning_details);
+    const blocks = recordsOf(message.thinking_blocks);
+    const before = this.entries.length;
+    for (const entry of [...details, ...blocks]) this.add(entry, before);
+    const text =
+      textOf(message.reasoning_content) ||
+      textOf(message.reasoning) ||
+      details.map(({ text, summary }) => textOf(text) || textOf(summary)).join('') ||
+      blocks.map(({ thinking }) => textOf(thinking)).join('');
+    if (text === '') return;
+    this.isShown = true;
+    this.writer.text('thinking', text);
+  }
+
+  /** Thinking ends here: the first entry goes with the text that was shown, the others stand alone. */
+  close(): void {
+    for (const value of this.entries.splice(0)) {
+      if (!this.isShown) this.writer.open('thinking');
+      this.isShown = false;
+      this.writer.close({ origin: this.origin, state: { kind: 'details', value } });
+    }
+    this.isShown = false;
+  }
+
+  /** @param before Entries there were before this message: those of one list are never pieces of each other. */
+  private add(entry: JsonRecord, before: number): void {
+    const at = this.entries.findLastIndex((known, place) => place < before && isSame(known, entry));
+    const known = this.entries[at];
+    if (known) this.entries[at] = merged(known, entry);
+    else this.entries.push(entry);
+  }
+}
+
+function isSame(known: JsonRecord, more: JsonRecord): boolean {
+  if (known.type !== more.type) return false;
+  if (typeof more.index === 'number') return known.index === more.index;
+  return unnumbered.some((type) => type === more.type) && typeof known.signature !== 'string';
+}
+
+function merged(known: JsonRecord, more: JsonRecord): JsonRecord {
+  const sum: Record<string, unknown> = { ...known };
+  for (const [name, value] of Object.entries(more)) {
+    if (value === null || value === undefined) continue;
+    const isPiece = piecewise.some((piece) => piece === name) && typeof value === 'string';
+    sum[name] = isPiece ? textOf(sum[name]) + value : value;
+  }
+  return sum;
+}
+
+function recordsOf(value: unknown): readonly JsonRecord[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+/** An object here is a provider's own idea of text. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const { text, content } = asRecord(value) ?? {};
+  return typeof text === 'string' ? text : typeof content === 'string' ? content : '';
+}

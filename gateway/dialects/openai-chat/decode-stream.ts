@@ -1,0 +1,10 @@
+// A streamed chat completion in our own form.
+
+import type { StreamDecoder } from '../dialect.ts';
+import { decodeOpenAiStream } from '../openai-answers.ts';
+import type { ChatReading } from './decode-answer.ts';
+import { readChatChoice } from './decode-choice.ts';
+
+export function decodeChatStream({ choices, names, origin }: ChatReading): StreamDecoder {
+  return decodeOpenAiStream({ choices, names, openChoice: (writer) => readChatChoice(writer, origin) });
+}

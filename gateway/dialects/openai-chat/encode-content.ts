@@ -1,0 +1,72 @@
+// Our parts as the content of chat messages. Text alone is one string, which every upstream takes;
+// with media it is a list of parts.
+
+import type { Part, PartOf } from '../conversation.ts';
+import { encodeDataUrl } from '../data-url.ts';
+import { documentText } from '../text-document.ts';
+import { toolErrorMark } from '../tool-error.ts';
+
+/** What stands in a tool message, which takes text only, for the media that follow behind it. */
+const mediaNotice = '[An image or file, shown in the next user message.]';
+
+/** What a message of the user says; undefined where that is nothing. */
+export function encodeUserContent(parts: readonly Part[]): unknown {
+  const content = parts.flatMap((part) => encodePart(part) ?? []);
+  if (content.length === 0) return undefined;
+  const texts = content.flatMap((part) => ('text' in part ? [part.text] : []));
+  return texts.length === content.length ? texts.join('\n') : content;
+}
+
+/** The text of all parts that have one. */
+export function textOf(parts: readonly Part[]): string {
+  return parts.flatMap((part) => textOfPart(part) ?? []).join('\n');
+}
+
+export function encodeToolResult({ parts, isError }: PartOf<'tool-result'>): string {
+  const lines = parts.flatMap((part) => textOfPart(part) ?? (isMedia(part) ? mediaNotice : []));
+  return [...(isError ? [toolErrorMark] : []), ...lines].join('\n');
+}
+
+/** What of a result cannot stand in its message. */
+export function mediaOf({ parts }: PartOf<'tool-result'>): readonly Part[] {
+  return parts.filter((part) => isMedia(part) && textOfPart(part) === undefined);
+}
+
+function isMedia({ type }: Part): boolean {
+  return type === 'image' || type === 'file' || type === 'audio';
+}
+
+function textOfPart(part: Part): string | undefined {
+  if (part.type === 'file') return documentText(part);
+  return part.type === 'text' || part.type === 'refusal' ? part.text : undefined;
+}
+
+type ContentPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image_url'; readonly image_url: Record<string, unknown> }
+  | { readonly type: 'file'; readonly file: Record<string, unknown> }
+  | { readonly type: 'input_audio'; readonly input_audio: Record<string, unknown> };
+
+function encodePart(part: Part): ContentPart | undefined {
+  const text = textOfPart(part);
+  if (text !== undefined) return { type: 'text', text };
+  switch (part.type) {
+    case 'image': {
+      const url = part.source.kind === 'url' ? part.source.url : encodeDataUrl(part.source);
+      // Only responses upstreams know images in their original size.
+      const detail = part.detail === 'original' ? 'high' : part.detail;
+      return { type: 'image_url', image_url: { url, ...(detail === undefined ? {} : { detail }) } };
+    }
+    case 'file':
+      if (part.source.kind === 'url') return undefined;
+      return {
+        type: 'file',
+        // OpenAI refuses files without a name.
+        file: { filename: part.filename ?? 'document', file_data: encodeDataUrl(part.source) },
+      };
+    case 'audio':
+      return { type: 'input_audio', input_audio: { data: part.data, format: part.format } };
+    default:
+      return undefined;
+  }
+}

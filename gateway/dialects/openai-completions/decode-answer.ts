@@ -1,0 +1,12 @@
+// A whole plain text completion in our own form.
+
+import type { DecodedAnswer } from '../dialect.ts';
+import { decodeOpenAiAnswer, type OpenAiReading } from '../openai-answers.ts';
+import { readCompletionChoice } from './decode-choice.ts';
+
+/** What has to be known of the request to read its answer. */
+export type CompletionReading = Pick<OpenAiReading, 'choices' | 'names'>;
+
+export function decodeCompletionAnswer(body: Buffer, reading: CompletionReading): DecodedAnswer {
+  return decodeOpenAiAnswer(body, { ...reading, openChoice: readCompletionChoice });
+}

@@ -1,0 +1,10 @@
+// A streamed text completion in our own form.
+
+import type { StreamDecoder } from '../dialect.ts';
+import { decodeOpenAiStream } from '../openai-answers.ts';
+import type { CompletionReading } from './decode-answer.ts';
+import { readCompletionChoice } from './decode-choice.ts';
+
+export function decodeCompletionStream(reading: CompletionReading): StreamDecoder {
+  return decodeOpenAiStream({ ...reading, openChoice: readCompletionChoice });
+}

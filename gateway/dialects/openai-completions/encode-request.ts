@@ -1,0 +1,65 @@
+// A conversation as a text completion request.
+
+import type { Conversation } from '../conversation.ts';
+import type { UpstreamCall, UpstreamTarget } from '../dialect.ts';
+import { fitEndUser } from '../end-user.ts';
+import { encodeOpenAiSampling, stopsMax } from '../openai-sampling.ts';
+import { nameTools } from '../tool-names.ts';
+import { decodeCompletionAnswer } from './decode-answer.ts';
+import { decodeCompletionStream } from './decode-stream.ts';
+import { encodePrompt, userStop } from './encode-prompt.ts';
+
+export function openCompletionCall(conversation: Conversation, target: UpstreamTarget): UpstreamCall {
+  const { prompt, isLabelled } = encodePrompt(conversation);
+  const stops = stopsOf(conversation, isLabelled);
+  const names = nameTools(conversation, { lengthMax: 64, hasNamespaces: false, hasCustom: false });
+  const reading = { choices: conversation.choices, names };
+  return {
+    body: Buffer.from(JSON.stringify(encodeBody(conversation, target, prompt, stops))),
+    ...(stops.length > stopsMax ? { stopsLeft: stops } : {}),
+    decodeAnswer: (body) => decodeCompletionAnswer(body, reading),
+    streamDecoder: () => decodeCompletionStream(reading),
+  };
+}
+
+/** The caller's stop sequences, behind our own where there are labels. */
+function stopsOf({ sampling, choices }: Conversation, isLabelled: boolean): readonly string[] {
+  const { stop = [] } = sampling;
+  if (!isLabelled) return stop;
+  // Only one answer can be cut by the gateway; for several, the caller's own stops are what matters.
+  return choices > 1 && stop.length >= stopsMax ? stop : [userStop, ...stop];
+}
+
+function encodeBody(
+  conversation: Conversation,
+  target: UpstreamTarget,
+  prompt: string,
+  stops: readonly string[],
+): Record<string, unknown> {
+  const { sampling, defaults, maxOutputTokens, endUser } = conversation;
+  const given = {
+    ...encodeOpenAiSampling(sampling),
+    max_tokens: maxOutputTokens,
+    stop: stops.length === 0 ? undefined : stops.slice(0, stopsMax),
+    logprobs: conversation.logprobs?.top,
+    user: endUser === undefined ? undefined : fitEndUser(endUser),
+  };
+  return {
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    ...(defaults && {
+      max_tokens: defaults.maxOutputTokens,
+      temperature: defaults.temperature,
+      top_p: defaults.topP,
+    }),
+    ...target.parameters,
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    model: target.upstreamModel,
+    prompt,
+    n: conversation.choices,
+    ...(target.isStream && {
+      stream: true,
+      stream_options: { include_usage: true },
+    }),
+  };
+}

@@ -1,0 +1,97 @@
+// Our stream parts as text completion chunks: those of all calls come mixed, numbered over all prompts.
+
+import type { Usage } from '../../contract/ledger-record.ts';
+import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
+import { encodeCompletionFinish } from '../openai-finish.ts';
+import { encodeOpenAiUsage } from '../openai-usage.ts';
+import type { StreamPart } from '../stream-part.ts';
+import { type CompletionShape, echoOf, firstIndex, sumUsage } from './encode-answer.ts';
+
+type WriteFrame = (choices: readonly unknown[], usage?: unknown) => string;
+
+export function encodeCompletionStream(head: AnswerHead, shape: CompletionShape): StreamEncoder {
+  const attempts = new Map<number, CallEncoder>();
+  // One request, one model name: that of the call that began first.
+  let model: string | undefined;
+  const frame: WriteFrame = (choices, usage = null) => {
+    const chunk = {
+      id: `cmpl-${head.id}`,
+      object: 'text_completion',
+      created: head.createdAt,
+      choices,
+      model: model ?? '',
+      ...(shape.wantsUsage ? { usage } : {}),
+    };
+    return `data: ${JSON.stringify(chunk)}\n\n`;
+  };
+  return {
+    open(call) {
+      const encoder = new CallEncoder(firstIndex(call, shape), echoOf(call, shape), frame, (served) => {
+        model ??= served;
+      });
+      attempts.set(call, encoder);
+      return encoder;
+    },
+    close() {
+      const usage = sumUsage([...attempts.values()].map((encoder) => encoder.usage));
+      return shape.wantsUsage && usage ? frame([], encodeOpenAiUsage(usage)) : '';
+    },
+  };
+}
+
+/** One attempt at one call. */
+class CallEncoder implements PartsEncoder {
+  usage: Usage | undefined;
+  private readonly firstIndex: number;
+  private readonly echoed: string;
+  private readonly frame: WriteFrame;
+  private readonly onModel: (model: string) => void;
+  private readonly echoedChoices = new Set<number>();
+  /** The choices whose open part is shown; thinking and calls have no place in a completion. */
+  private readonly shown = new Set<number>();
+
+  constructor(firstIndex: number, echoed: string, frame: WriteFrame, onModel: (model: string) => void) {
+    this.firstIndex = firstIndex;
+    this.echoed = echoed;
+    this.frame = frame;
+    this.onModel = onModel;
+  }
+
+  encode(parts: readonly StreamPart[]): string {
+    return parts.map((part) => this.part(part)).join('');
+  }
+
+  private part(part: StreamPart): string {
+    switch (part.type) {
+      case 'answer-start':
+        this.onModel(part.model);
+        return '';
+      case 'part-start':
+        if (part.head.type === 'text' || part.head.type === 'refusal') this.shown.add(part.choice);
+        else this.shown.delete(part.choice);
+        return '';
+      case 'part-delta':
+        if (!this.shown.has(part.choice)) return '';
+        return this.echo(part.choice) + this.choice(part.choice, part.text, null);
+      case 'choice-end':
+        return this.echo(part.choice) + this.choice(part.choice, '', encodeCompletionFinish(part.finish));
+      case 'usage':
+        this.usage = part.usage;
+        return '';
+      case 'ping':
+        return ': keep-alive\n\n';
+      case 'part-end':
+        return '';
+    }
+  }
+
+  private echo(choice: number): string {
+    if (this.echoed === '' || this.echoedChoices.has(choice)) return '';
+    this.echoedChoices.add(choice);
+    return this.choice(choice, this.echoed, null);
+  }
+
+  private choice(choice: number, text: string, finish: string | null): string {
+    return this.frame([{ text, index: this.firstIndex + choice, logprobs: null, finish_reason: finish }]);
+  }
+}

@@ -1,0 +1,148 @@
+// The streamed response of an upstream in our own form.
+//
+//   events of items -> ItemEvents
+//   completed, incomplete -> what was left out, usage, end
+//   failed -> fault; error -> fault unless something better follows
+
+import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { freshFacts } from '../answer-facts.ts';
+import type { AnswerFacts, StreamDecoder, UpstreamError } from '../dialect.ts';
+import { readErrorEvent, readErrorMember } from '../openai-error.ts';
+import { PartWriter } from '../part-writer.ts';
+import { eventBytesMax, readSse, type SseEvent } from '../sse-events.ts';
+import type { StreamPart } from '../stream-part.ts';
+import { decodeResponsesUsage } from './convert-usage.ts';
+import { type AnswerContext, headOf } from './decode-answer.ts';
+import { readFailure } from './error-body.ts';
+import { ItemEvents } from './item-events.ts';
+import { decodeResponsesFinish } from './map-finish-reason.ts';
+
+export function decodeResponsesStream(context: AnswerContext): StreamDecoder {
+  return new ResponsesStreamDecoder(context);
+}
+
+class ResponsesStreamDecoder implements StreamDecoder {
+  readonly facts: AnswerFacts = freshFacts();
+  private readonly reader = readSse(eventLengthMax);
+  private readonly writer: PartWriter;
+  private readonly items: ItemEvents;
+  private parts: StreamPart[] = [];
+  private hasStarted = false;
+  /** Told by an `error` event: `response.failed` may follow it, with the counts. */
+  private toldError: UpstreamError | undefined;
+
+  constructor({ names, origin }: AnswerContext) {
+    this.writer = new PartWriter(this.facts, names);
+    this.items = new ItemEvents(this.writer, origin);
+  }
+
+  push(chunk: Buffer): readonly StreamPart[] {
+    return this.read(this.reader.push(chunk));
+  }
+
+  end(): readonly StreamPart[] {
+    // In a cut stream the last event may be half, and is nothing then.
+    const parts = this.read(this.reader.end().filter(isWhole));
+    if (!this.isOver()) {
+      this.facts.fault = this.toldError
+        ? { kind: 'error-event', error: this.toldError }
+        : { kind: 'truncated' };
+    }
+    return parts;
+  }
+
+  private isOver(): boolean {
+    return this.facts.isComplete || this.facts.fault !== undefined;
+  }
+
+  private read(events: readonly SseEvent[]): readonly StreamPart[] {
+    for (const event of events) {
+      if (this.isOver()) break;
+      this.event(event);
+      this.flush();
+    }
+    if (this.reader.isOverfull && !this.isOver()) {
+      this.facts.fault = {
+        kind: 'malformed',
+        detail: `an event is longer than ${eventLengthMax} characters`,
+      };
+    }
+    const { parts } = this;
+    this.parts = [];
+    return parts;
+  }
+
+  private flush(): void {
+    this.parts.push(...this.writer.take());
+  }
+
+  private event({ name, data }: SseEvent): void {
+    if (data.trim() === doneMark) return;
+    const event = asRecord(tryParseJson(data));
+    const type = typeof event?.type === 'string' ? event.type : (name ?? '');
+    if (type === 'error' || (type === '' && readErrorMember(event))) {
+      const error = readErrorEvent(data);
+      this.toldError = error.type === 'error' ? { ...error, type: null } : error;
+      return;
+    }
+    if (!event) {
+      this.facts.fault = { kind: 'malformed', detail: 'an event is not a JSON object' };
+      return;
+    }
+    const response = asRecord(event.response);
+    switch (type) {
+      case 'response.failed':
+      case 'response.cancelled':
+        this.fail(response ?? {});
+        return;
+      case 'response.completed':
+      case 'response.incomplete':
+        this.start(response);
+        this.complete(response ?? {}, type === 'response.incomplete');
+        return;
+      default:
+        if (!type.startsWith('response.')) return;
+        this.start(response);
+        this.items.read(type, event);
+    }
+  }
+
+  private start(response: JsonRecord | undefined): void {
+    if (this.hasStarted) return;
+    this.hasStarted = true;
+    const head = headOf(response ?? {});
+    this.facts.servedModel = head.model === '' ? undefined : head.model;
+    this.parts.push({ type: 'answer-start', ...head });
+  }
+
+  private complete(response: JsonRecord, isIncomplete: boolean): void {
+    const { model } = headOf(response);
+    if (model !== '') this.facts.servedModel = model;
+    this.items.complete(response.output);
+    this.flush();
+    this.count(response);
+    this.writer.end(decodeResponsesFinish(isIncomplete ? { ...response, status: 'incomplete' } : response));
+    this.facts.isComplete = true;
+  }
+
+  private fail(response: JsonRecord): void {
+    this.count(response);
+    this.facts.fault = { kind: 'error-event', error: this.toldError ?? readFailure(response) };
+  }
+
+  private count(response: JsonRecord): void {
+    const usage = decodeResponsesUsage(response.usage);
+    if (!usage) return;
+    this.facts.usage = usage;
+    if (this.hasStarted) this.parts.push({ type: 'usage', usage });
+  }
+}
+
+const doneMark = '[DONE]';
+
+/** More than elsewhere: some events repeat all instructions and tools, and the last one all of the output. */
+const eventLengthMax = 4 * eventBytesMax;
+
+function isWhole({ data }: SseEvent): boolean {
+  return asRecord(tryParseJson(data)) !== undefined;
+}

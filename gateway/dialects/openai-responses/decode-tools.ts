@@ -1,0 +1,161 @@
+// Which tools may the model call, and which must it? Tools stand at the top level and in items.
+
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
+import type { Tool, ToolChoice, ToolName } from '../conversation.ts';
+import { invalidParameter } from '../parameter-rules.ts';
+import {
+  type NoteAsk,
+  readFlag,
+  readList,
+  readName,
+  readOptionalText,
+  readRecord,
+  readText,
+} from '../read-values.ts';
+
+export interface DecodedTools {
+  readonly tools: readonly Tool[];
+  readonly hasWebSearch: boolean;
+}
+
+/**
+ * Two definitions of one name: the first counts.
+ *
+ * @param lists Of the top level and of items, each with the name it stands under.
+ * @throws {GatewayError} `invalid_parameter`, naming the tool.
+ */
+export function decodeTools(
+  lists: readonly (readonly [name: string, tools: unknown])[],
+  ask: NoteAsk,
+): DecodedTools {
+  const tools = new Map<string, Tool>();
+  let hasWebSearch = false;
+  const add = (tool: Tool): void => {
+    const key = `${tool.namespace ?? ''} ${tool.name}`;
+    if (!tools.has(key)) tools.set(key, tool);
+  };
+  for (const [listName, list] of lists) {
+    for (const [index, value] of readList(list, listName).entries()) {
+      const name = `${listName}[${index}]`;
+      const tool = readRecord(value, name);
+      const type = readText(tool.type, `${name}.type`);
+      if (type === 'function' || type === 'custom') add(decodeTool(tool, undefined, name, ask));
+      else if (type === 'namespace') for (const inner of decodeNamespace(tool, name, ask)) add(inner);
+      else if (isWebSearch(type)) {
+        hasWebSearch = true;
+        ask('web-search', name);
+      } else ask(type === 'tool_search' ? 'tool-search' : 'hosted-tool', name);
+    }
+  }
+  const [first] = lists;
+  if (tools.size > 0 && first) ask('tools', first[0]);
+  return { tools: [...tools.values()], hasWebSearch };
+}
+
+function isWebSearch(type: string): boolean {
+  return /^web_search(_|$)/.test(type);
+}
+
+function decodeNamespace(tool: JsonRecord, name: string, ask: NoteAsk): readonly Tool[] {
+  const namespace = readName(tool.name, `${name}.name`);
+  const list = readList(tool.tools, `${name}.tools`);
+  ask('tool-namespace', name);
+  return list.flatMap((value, index): readonly Tool[] => {
+    const innerName = `${name}.tools[${index}]`;
+    const inner = readRecord(value, innerName);
+    const { type = 'function' } = inner;
+    if (type === 'function' || type === 'custom') return [decodeTool(inner, namespace, innerName, ask)];
+    ask('hosted-tool', innerName);
+    return [];
+  });
+}
+
+function decodeTool(tool: JsonRecord, namespace: string | undefined, name: string, ask: NoteAsk): Tool {
+  const { parameters, strict, format } = tool;
+  const description = readOptionalText(tool.description, `${name}.description`);
+  const named = {
+    name: readName(tool.name, `${name}.name`),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(description === undefined ? {} : { description }),
+  };
+  if (tool.defer_loading === true) ask('tool-search', `${name}.defer_loading`);
+  for (const member of ['output_schema', 'allowed_callers']) {
+    if ((tool[member] ?? null) !== null) ask('vendor-member', `${name}.${member}`);
+  }
+  if (tool.type === 'custom') {
+    ask('custom-tool', name);
+    const { type, syntax, definition } = asRecord(format) ?? {};
+    if (type !== 'grammar') return { kind: 'custom', ...named };
+    const grammar = {
+      syntax: readText(syntax, `${name}.format.syntax`),
+      definition: readText(definition, `${name}.format.definition`),
+    };
+    return { kind: 'custom', ...named, grammar };
+  }
+  if ((parameters ?? null) !== null && !isRecord(parameters)) {
+    invalidParameter(`${name}.parameters`, 'must be an object: a JSON Schema');
+  }
+  const isStrict = readFlag(strict, `${name}.strict`);
+  if (isStrict) ask('strict-tool', `${name}.strict`);
+  return {
+    kind: 'function',
+    ...named,
+    ...(isRecord(parameters) ? { schema: parameters } : {}),
+    ...(typeof strict === 'boolean' ? { isStrict } : {}),
+  };
+}
+
+/**
+ * @returns Undefined where the model may choose: the default.
+ * @throws {GatewayError} `invalid_parameter`.
+ */
+export function decodeToolChoice(
+  value: unknown,
+  { tools, hasWebSearch }: DecodedTools,
+  ask: NoteAsk,
+): ToolChoice | undefined {
+  if (value === undefined || value === null || value === 'auto') return undefined;
+  if (value === 'none' || value === 'required') return { type: value };
+  const choice = asRecord(value);
+  if (!choice) {
+    return invalidParameter('tool_choice', 'must be none, auto, required, or an object that names a tool');
+  }
+  const type = readText(choice.type, 'tool_choice.type');
+  if (type === 'function' || type === 'custom') {
+    return { type: 'tool', tool: findTool(choice, tools, 'tool_choice') };
+  }
+  if (type === 'allowed_tools') return decodeSubset(choice, tools, ask);
+  if (isWebSearch(type) && hasWebSearch) {
+    ask('forced-web-search', 'tool_choice');
+    return { type: 'web-search' };
+  }
+  ask('forced-hosted-tool', 'tool_choice');
+  return undefined;
+}
+
+function decodeSubset(choice: JsonRecord, tools: readonly Tool[], ask: NoteAsk): ToolChoice {
+  const { mode, tools: list } = choice;
+  if (mode !== 'auto' && mode !== 'required') {
+    invalidParameter('tool_choice.mode', 'must be auto or required');
+  }
+  ask('tool-subset', 'tool_choice');
+  const named = readList(list, 'tool_choice.tools').flatMap((value, index): readonly ToolName[] => {
+    const name = `tool_choice.tools[${index}]`;
+    const tool = readRecord(value, name);
+    if (tool.type === 'function' || tool.type === 'custom') return [findTool(tool, tools, name)];
+    ask('hosted-tool', name);
+    return [];
+  });
+  return { type: 'subset', mode, tools: named };
+}
+
+/** A namespace may be left out where the name is clear without it. */
+function findTool(choice: JsonRecord, tools: readonly Tool[], name: string): ToolName {
+  const wanted = readName(choice.name, `${name}.name`);
+  const { namespace } = choice;
+  const found =
+    tools.find((tool) => tool.name === wanted && tool.namespace === (namespace ?? undefined)) ??
+    (typeof namespace === 'string' ? undefined : tools.find((tool) => tool.name === wanted));
+  if (!found) return invalidParameter(name, `names the tool '${wanted}', which is not among the tools`);
+  return { name: found.name, ...(found.namespace === undefined ? {} : { namespace: found.namespace }) };
+}

@@ -1,0 +1,163 @@
+// A conversation as a responses request. Stop sequences are not known here: the gateway cuts the text.
+
+import type { Conversation, OutputFormat, Part, Tool, ToolName } from '../conversation.ts';
+import type { UpstreamTarget } from '../dialect.ts';
+import { fitEndUser } from '../end-user.ts';
+import { effortOf } from '../reasoning-effort.ts';
+import type { ToolNames } from '../tool-names.ts';
+import { cleanSchema, emptySchema } from '../tool-schema.ts';
+import { encodeItems } from './encode-items.ts';
+
+const outputTokensMin = 16;
+
+/** @param conversation Tidied for this target. */
+export function encodeResponsesRequest(
+  conversation: Conversation,
+  target: UpstreamTarget,
+  names: ToolNames,
+): Buffer {
+  const { defaults, sampling, maxOutputTokens, system } = conversation;
+  const request = {
+    ...(defaults && {
+      max_output_tokens: Math.max(outputTokensMin, defaults.maxOutputTokens),
+      temperature: defaults.temperature,
+      top_p: defaults.topP,
+    }),
+    ...target.parameters,
+    model: target.upstreamModel,
+    ...(system.length === 0 ? {} : { instructions: system.map(textOf).join('\n\n') }),
+    input: encodeItems(conversation, names),
+    ...encodeTools(conversation, names),
+    ...(maxOutputTokens === undefined
+      ? {}
+      : { max_output_tokens: Math.max(outputTokensMin, maxOutputTokens) }),
+    ...(sampling.temperature === undefined ? {} : { temperature: sampling.temperature }),
+    ...(sampling.topP === undefined ? {} : { top_p: sampling.topP }),
+    ...encodeAnswerForm(conversation),
+    ...encodeCaller(conversation),
+    // Nobody could refer to what is stored there.
+    store: false,
+    ...(target.isStream ? { stream: true } : {}),
+  };
+  return Buffer.from(JSON.stringify(request));
+}
+
+function textOf(part: Part): string {
+  return 'text' in part ? part.text : '';
+}
+
+function encodeTools(conversation: Conversation, names: ToolNames): Record<string, unknown> {
+  const { tools, hasWebSearch, toolChoice, mayCallInParallel } = conversation;
+  const offered = tools
+    .filter(({ namespace }) => namespace === undefined)
+    .map((tool) => encodeTool(tool, names));
+  for (const namespace of new Set(tools.map((tool) => tool.namespace))) {
+    if (namespace === undefined) continue;
+    const inside = tools.filter((tool) => tool.namespace === namespace);
+    offered.push({
+      type: 'namespace',
+      name: namespace,
+      description: namespace,
+      tools: inside.map((tool) => encodeTool(tool, names)),
+    });
+  }
+  if (hasWebSearch) offered.push({ type: 'web_search' });
+  if (offered.length === 0) return {};
+  return {
+    tools: offered,
+    ...(toolChoice ? { tool_choice: encodeToolChoice(toolChoice, tools, names) } : {}),
+    ...(mayCallInParallel === false ? { parallel_tool_calls: false } : {}),
+  };
+}
+
+function encodeTool(tool: Tool, names: ToolNames): unknown {
+  const { description, schema, isStrict, grammar } = tool;
+  const named = { name: names.wireName(tool), ...(description === undefined ? {} : { description }) };
+  if (tool.kind === 'custom') {
+    return { type: 'custom', ...named, ...(grammar ? { format: { type: 'grammar', ...grammar } } : {}) };
+  }
+  // Where nothing is said, this dialect is strict and the others are not.
+  return {
+    type: 'function',
+    ...named,
+    parameters: cleanSchema(schema ?? emptySchema),
+    strict: isStrict ?? false,
+  };
+}
+
+function encodeToolChoice(
+  choice: NonNullable<Conversation['toolChoice']>,
+  tools: readonly Tool[],
+  names: ToolNames,
+): unknown {
+  const reference = (wanted: ToolName): unknown => {
+    const tool = tools.find(({ name, namespace }) => name === wanted.name && namespace === wanted.namespace);
+    return {
+      type: tool?.kind ?? 'function',
+      name: names.wireName(wanted),
+      ...(wanted.namespace === undefined ? {} : { namespace: wanted.namespace }),
+    };
+  };
+  switch (choice.type) {
+    case 'tool':
+      return reference(choice.tool);
+    case 'web-search':
+      return { type: 'web_search' };
+    case 'subset':
+      return { type: 'allowed_tools', mode: choice.mode, tools: choice.tools.map(reference) };
+    default:
+      return choice.type;
+  }
+}
+
+function encodeAnswerForm(conversation: Conversation): Record<string, unknown> {
+  const { output, verbosity, reasoning, logprobs, maxOutputTokens, turns } = conversation;
+  const format = encodeFormat(output);
+  const effort = reasoning && effortOf(reasoning, maxOutputTokens);
+  const hasOwnState = turns.some(({ parts }) =>
+    parts.some((part) => part.type === 'thinking' && part.opaque?.state.kind === 'encrypted'),
+  );
+  const include = [
+    // Models that do not reason refuse to be asked for it.
+    ...(hasOwnState || (reasoning && reasoning.mode !== 'off') ? ['reasoning.encrypted_content'] : []),
+    ...(logprobs ? ['message.output_text.logprobs'] : []),
+  ];
+  return {
+    ...(format || verbosity !== undefined
+      ? { text: { ...(format ? { format } : {}), ...(verbosity === undefined ? {} : { verbosity }) } }
+      : {}),
+    ...(reasoning
+      ? {
+          reasoning: {
+            ...(effort === undefined ? {} : { effort }),
+            ...(reasoning.summary === undefined ? {} : { summary: reasoning.summary }),
+          },
+        }
+      : {}),
+    ...(include.length === 0 ? {} : { include }),
+    ...(logprobs ? { top_logprobs: logprobs.top } : {}),
+  };
+}
+
+function encodeFormat(output: OutputFormat): unknown {
+  if (output.type === 'text') return undefined;
+  if (output.type === 'json-object') return { type: 'json_object' };
+  const { name = 'response', description, schema, isStrict } = output;
+  return {
+    type: 'json_schema',
+    name,
+    ...(description === undefined ? {} : { description }),
+    schema: cleanSchema(schema),
+    ...(isStrict === undefined ? {} : { strict: isStrict }),
+  };
+}
+
+function encodeCaller(conversation: Conversation): Record<string, unknown> {
+  const { endUser, promptCacheKey, serviceTier, metadata } = conversation;
+  return {
+    ...(endUser === undefined ? {} : { safety_identifier: fitEndUser(endUser) }),
+    ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
+    ...(serviceTier === undefined ? {} : { service_tier: serviceTier }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}

@@ -1,0 +1,83 @@
+// How is a failure told in this dialect, as events and in bodies?
+//
+// Two events, in this order: `response.failed` is all that some clients look at, and `error` is what
+// makes others raise; those stop reading there.
+
+import type { ErrorObject } from '../../errors.ts';
+import type { JsonRecord } from '../../json/record.ts';
+import type { UpstreamError } from '../dialect.ts';
+import { readErrorValue } from '../openai-error.ts';
+import { buildResponse, settingsOf } from './response-object.ts';
+
+/** Sent while there is nothing to say: other events than those of the dialect break SDKs. */
+export const keepAlive = ': keep-alive\n\n';
+
+/** An event of this dialect; its name stands in it once more. */
+export function frame(event: JsonRecord & { readonly type: string }): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/**
+ * The events that end a broken stream.
+ *
+ * @param sequence Of the first of the two.
+ * @param buildFailed The response as far as it got.
+ */
+export function encodeFailure(
+  error: ErrorObject,
+  sequence: number,
+  buildFailed: (state: {
+    readonly status: 'failed';
+    readonly error: { readonly code: string; readonly message: string };
+  }) => JsonRecord,
+): string {
+  const { message, type, code, param } = error;
+  const response = buildFailed({ status: 'failed', error: { code: failureCode(error), message } });
+  return (
+    frame({ type: 'response.failed', sequence_number: sequence, response }) +
+    // Flat as the specification has it, nested as OpenAI sends it.
+    frame({
+      type: 'error',
+      sequence_number: sequence + 1,
+      code,
+      message,
+      param,
+      error: { type, code, message, param },
+    })
+  );
+}
+
+/** The failure of a stream of which nothing was sent: SDKs want to see it begin before it fails. */
+export function encodeResponsesErrorFrame(error: ErrorObject, requestId: string): string {
+  const head = { id: requestId, createdAt: 0 };
+  const settings = settingsOf(() => undefined);
+  const content = { model: '', output: [], usage: undefined };
+  const created = buildResponse(head, settings, { status: 'in_progress' }, content);
+  return (
+    frame({ type: 'response.created', sequence_number: 0, response: created }) +
+    encodeFailure(error, 1, (failed) => buildResponse(head, settings, failed, content))
+  );
+}
+
+/** The code decides what agents do: wait, try again soon, shorten the prompt. Others try again. */
+function failureCode({ code, type }: ErrorObject): string {
+  if (code === 'rate_limit_exceeded' || code === 'context_length_exceeded') return code;
+  const isOverload = type === 'overloaded_error' || overloads.has(code ?? '');
+  return isOverload ? 'slow_down' : 'server_error';
+}
+
+const overloads: ReadonlySet<string> = new Set([
+  'overloaded',
+  'slow_down',
+  'not_ready',
+  'server_shutting_down',
+  'upstream_unavailable',
+]);
+
+/** Why a response failed, as the upstream says in it. */
+export function readFailure(response: JsonRecord): UpstreamError {
+  const told = readErrorValue({ error: response.error });
+  if (told) return told;
+  const message = response.status === 'cancelled' ? 'the response was cancelled' : 'the response failed';
+  return { message, type: null, code: null, param: null, status: null };
+}

@@ -1,0 +1,81 @@
+// What does an output item look like, while it grows and when it has ended?
+
+import { asRecord, type JsonRecord } from '../../json/record.ts';
+import type { PartHead } from '../stream-part.ts';
+
+export type CallHead = Extract<PartHead, { type: 'tool-call' }>;
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+export interface ShownText {
+  readonly isRefusal: boolean;
+  text: string;
+  readonly logprobs: unknown[];
+}
+
+export type OpenItem =
+  | { readonly type: 'message'; readonly id: string; readonly content: ShownText[] }
+  | {
+      readonly type: 'call';
+      readonly id: string;
+      readonly callId: string;
+      readonly head: CallHead;
+      input: string;
+    }
+  | {
+      readonly type: 'reasoning';
+      readonly id: string;
+      readonly isShown: boolean;
+      text: string;
+      sealed: string | undefined;
+    };
+
+export function encodeItem(item: OpenItem, status: ItemStatus): JsonRecord {
+  const { id } = item;
+  switch (item.type) {
+    case 'message':
+      return { type: 'message', id, status, role: 'assistant', content: item.content.map(encodeText) };
+    case 'reasoning':
+      return {
+        type: 'reasoning',
+        id,
+        status,
+        summary: item.isShown && status !== 'in_progress' ? [{ type: 'summary_text', text: item.text }] : [],
+        ...(item.sealed === undefined ? {} : { encrypted_content: item.sealed }),
+      };
+    case 'call': {
+      const { head, callId, input } = item;
+      const named = {
+        name: head.name,
+        ...(head.namespace === undefined ? {} : { namespace: head.namespace }),
+      };
+      return head.kind === 'custom'
+        ? { type: 'custom_tool_call', id, status, call_id: callId, ...named, input }
+        : { type: 'function_call', id, status, call_id: callId, ...named, arguments: input };
+    }
+  }
+}
+
+export function encodeText(part: ShownText | undefined): JsonRecord {
+  if (part?.isRefusal) return { type: 'refusal', refusal: part.text };
+  return {
+    type: 'output_text',
+    text: part?.text ?? '',
+    annotations: [],
+    logprobs: [...(part?.logprobs ?? [])],
+  };
+}
+
+/** Providers leave members out that this dialect always has. */
+export function encodeToken(value: unknown): JsonRecord {
+  const token = asRecord(value);
+  const alternatives: readonly unknown[] = Array.isArray(token?.top_logprobs) ? token.top_logprobs : [];
+  return { ...encodeAlternative(token), top_logprobs: alternatives.map(asRecord).map(encodeAlternative) };
+}
+
+function encodeAlternative(token: JsonRecord | undefined): JsonRecord {
+  return {
+    token: typeof token?.token === 'string' ? token.token : '',
+    bytes: Array.isArray(token?.bytes) ? token.bytes : [],
+    logprob: typeof token?.logprob === 'number' ? token.logprob : 0,
+  };
+}

@@ -1,0 +1,220 @@
+// Which output items do the parts of an answer make, and which events tell of them? One item at a
+// time is open; it is closed when the next begins or the answer ends, because only then it is known
+// whether it was cut short:
+//
+//   message    added -> (content part added -> delta* -> done -> content part done)* -> done
+//   call       added -> delta* -> arguments or input done -> done
+//   reasoning  added -> (summary part added -> delta* -> done -> summary part done)? -> done
+//
+// A message and reasoning begin with their first text: an item that stays empty is never told of.
+
+import type { JsonRecord } from '../../json/record.ts';
+import type { FinishReason, RefusalDetails } from '../conversation.ts';
+import { mintedReasoningPrefix } from '../minted-ids.ts';
+import { type MarkedState, packOpaque } from '../opaque.ts';
+import type { PartHead } from '../stream-part.ts';
+import { type CallHead, encodeItem, encodeText, encodeToken, type OpenItem } from './item-objects.ts';
+import { encodeResponsesFinish, type ResponseEnd } from './map-finish-reason.ts';
+
+/** Tells the client of an event. */
+export type EmitEvent = (type: string, members: JsonRecord) => void;
+
+export class OutputItems {
+  /** The length of all that was written, for an estimate of its tokens. */
+  textLength = 0;
+  private readonly finished: unknown[] = [];
+  private readonly id: string;
+  private readonly showsRefusals: boolean;
+  private readonly emit: EmitEvent;
+  private item: OpenItem | undefined;
+  /** The part that is being written. */
+  private head: PartHead | undefined;
+  private isPartShown = false;
+  private hasRefused = false;
+  private hasText = false;
+
+  /**
+   * @param id Part of every id that is made here.
+   * @param showsRefusals Refusals have content parts of their own: whoever parses the text as JSON
+   * must be able to tell. Else they are text: some clients show nothing of a refusal part.
+   */
+  constructor(id: string, showsRefusals: boolean, emit: EmitEvent) {
+    this.id = id;
+    this.showsRefusals = showsRefusals;
+    this.emit = emit;
+  }
+
+  /** All items; one that is still open stands there as it is. */
+  get output(): readonly unknown[] {
+    return this.item ? [...this.finished, encodeItem(this.item, 'incomplete')] : [...this.finished];
+  }
+
+  start(head: PartHead): void {
+    this.head = head;
+    this.isPartShown = false;
+    if (head.type !== 'tool-call') return;
+    this.close('completed');
+    const prefix = head.kind === 'custom' ? 'ctc' : 'fc';
+    const callId = head.id || `call_${this.id}_${this.finished.length}`;
+    this.textLength += head.name.length;
+    this.open({ type: 'call', id: this.nextId(`${prefix}_`), callId, head, input: '' });
+  }
+
+  delta(text: string, logprobs: readonly unknown[] = []): void {
+    const { head } = this;
+    if (!head) return;
+    this.textLength += text.length;
+    if (head.type === 'tool-call') this.input(text);
+    else if (head.type === 'thinking') this.thought(text);
+    else this.text(text, head.type === 'refusal', logprobs);
+  }
+
+  end(opaque?: MarkedState): void {
+    const { head } = this;
+    this.head = undefined;
+    if (head?.type === 'thinking') this.endThought(opaque);
+    else if (head && head.type !== 'tool-call' && this.isPartShown) this.endText();
+  }
+
+  /** Closes the last item; the items say nothing of the end of the response itself. */
+  finish(finish: FinishReason, refusal: RefusalDetails | undefined): ResponseEnd {
+    if (refusal && !this.hasRefused) this.tellRefusal(refusal);
+    const end = encodeResponsesFinish(finish, refusal !== undefined || this.hasRefused);
+    this.close(end.status);
+    return end;
+  }
+
+  private tellRefusal({ explanation }: RefusalDetails): void {
+    const told = explanation ?? (this.hasText ? '' : 'The model declined to answer.');
+    if (told === '') return;
+    this.start({ type: 'refusal' });
+    this.delta(told);
+    this.end();
+  }
+
+  private nextId(prefix: string): string {
+    return `${prefix}${this.id}_${this.finished.length}`;
+  }
+
+  private open(item: OpenItem): void {
+    this.item = item;
+    this.emit('response.output_item.added', {
+      output_index: this.finished.length,
+      item: encodeItem(item, 'in_progress'),
+    });
+  }
+
+  /** What every event of the open item names. */
+  private place(item: OpenItem): { readonly item_id: string; readonly output_index: number } {
+    return { item_id: item.id, output_index: this.finished.length };
+  }
+
+  private text(delta: string, isRefusalPart: boolean, logprobs: readonly unknown[]): void {
+    if (this.item?.type !== 'message') {
+      this.close('completed');
+      this.open({ type: 'message', id: this.nextId('msg_'), content: [] });
+    }
+    if (this.item?.type !== 'message') return;
+    const { content } = this.item;
+    if (!this.isPartShown) {
+      this.isPartShown = true;
+      this.hasText = true;
+      if (isRefusalPart) this.hasRefused = true;
+      content.push({ isRefusal: isRefusalPart && this.showsRefusals, text: '', logprobs: [] });
+      this.emit('response.content_part.added', {
+        ...this.textPlace(this.item),
+        part: encodeText(content.at(-1)),
+      });
+    }
+    const part = content.at(-1);
+    if (!part) return;
+    part.text += delta;
+    const tokens = logprobs.map(encodeToken);
+    part.logprobs.push(...tokens);
+    const place = this.textPlace(this.item);
+    if (part.isRefusal) this.emit('response.refusal.delta', { ...place, delta });
+    else this.emit('response.output_text.delta', { ...place, delta, logprobs: tokens });
+  }
+
+  private endText(): void {
+    const part = this.item?.type === 'message' ? this.item.content.at(-1) : undefined;
+    if (this.item?.type !== 'message' || !part) return;
+    const place = this.textPlace(this.item);
+    if (part.isRefusal) this.emit('response.refusal.done', { ...place, refusal: part.text });
+    else this.emit('response.output_text.done', { ...place, text: part.text, logprobs: part.logprobs });
+    this.emit('response.content_part.done', { ...place, part: encodeText(part) });
+  }
+
+  private textPlace(item: Extract<OpenItem, { type: 'message' }>): JsonRecord {
+    return { ...this.place(item), content_index: item.content.length - 1 };
+  }
+
+  private input(delta: string): void {
+    if (this.item?.type !== 'call') return;
+    this.item.input += delta;
+    this.emit(`response.${inputEvent(this.item.head)}.delta`, { ...this.place(this.item), delta });
+  }
+
+  private thought(delta: string): void {
+    if (!this.isPartShown) {
+      this.isPartShown = true;
+      this.openThought(true);
+    }
+    if (this.item?.type !== 'reasoning') return;
+    this.item.text += delta;
+    this.emit('response.reasoning_summary_text.delta', { ...this.place(this.item), summary_index: 0, delta });
+  }
+
+  private openThought(isShown: boolean): void {
+    this.close('completed');
+    const item: OpenItem = {
+      type: 'reasoning',
+      id: this.nextId(mintedReasoningPrefix),
+      isShown,
+      text: '',
+      sealed: undefined,
+    };
+    this.open(item);
+    if (!isShown) return;
+    const part = { type: 'summary_text', text: '' };
+    this.emit('response.reasoning_summary_part.added', { ...this.place(item), summary_index: 0, part });
+  }
+
+  private endThought(opaque: MarkedState | undefined): void {
+    const sealed = opaque?.origin === undefined ? undefined : packOpaque(opaque.origin, opaque.state);
+    if (!this.isPartShown) {
+      if (sealed === undefined) return;
+      this.openThought(false);
+    }
+    const { item } = this;
+    if (item?.type !== 'reasoning') return;
+    if (item.isShown) {
+      const place = { ...this.place(item), summary_index: 0 };
+      this.emit('response.reasoning_summary_text.done', { ...place, text: item.text });
+      this.emit('response.reasoning_summary_part.done', {
+        ...place,
+        part: { type: 'summary_text', text: item.text },
+      });
+    }
+    item.sealed = sealed;
+    this.close('completed');
+  }
+
+  private close(status: 'completed' | 'incomplete'): void {
+    const { item } = this;
+    if (!item) return;
+    if (item.type === 'call') {
+      const { head, input } = item;
+      const whole = head.kind === 'custom' ? { input } : { arguments: input, name: head.name };
+      this.emit(`response.${inputEvent(head)}.done`, { ...this.place(item), ...whole });
+    }
+    const encoded = encodeItem(item, status);
+    this.emit('response.output_item.done', { output_index: this.finished.length, item: encoded });
+    this.finished.push(encoded);
+    this.item = undefined;
+  }
+}
+
+function inputEvent({ kind }: CallHead): string {
+  return kind === 'custom' ? 'custom_tool_call_input' : 'function_call_arguments';
+}

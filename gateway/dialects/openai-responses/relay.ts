@@ -1,0 +1,168 @@
+// Responses from a responses upstream: what changes in the bytes?
+
+import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { freshFacts } from '../answer-facts.ts';
+import type { AnswerDocument, AnswerFacts, SameDialect, UpstreamError } from '../dialect.ts';
+import { estimateTokens } from '../estimate-tokens.ts';
+import { failMalformed } from '../event-relay.ts';
+import { type ForeignPlaces, findForeignState, isPacked } from '../foreign-state.ts';
+import { mintedReasoningPrefix } from '../minted-ids.ts';
+import { type NamedEvents, relayNamedEvents } from '../named-relay.ts';
+import { opaquePrefix } from '../opaque.ts';
+import { readErrorEvent, readErrorMember } from '../openai-error.ts';
+import { targetEdits } from '../target-edits.ts';
+import { decodeResponsesUsage } from './convert-usage.ts';
+import { encodeFailure } from './error-body.ts';
+import { buildResponse, settingsOf } from './response-object.ts';
+
+export const relayResponses: SameDialect = {
+  editRequest(body, _facts, target) {
+    return body.edited([...targetEdits(body, target), ...findForeignState(body, reasoningPlaces).edits]);
+  },
+  relayStream({ model }) {
+    const events = new ResponsesEvents();
+    const stream = relayNamedEvents(events);
+    return {
+      facts: stream.facts,
+      push: (chunk) => stream.push(chunk),
+      end: () => stream.end(),
+      errorFrame: (error) => {
+        const last = stream.lastSent()?.sequence_number;
+        const sequence = Number.isSafeInteger(last) ? Number(last) + 1 : stream.sent;
+        const created = events.createdResponse();
+        return encodeFailure(error, sequence, (failed) =>
+          created
+            ? { ...created, ...failed }
+            : buildResponse(
+                unknownHead,
+                settingsOf(() => undefined),
+                failed,
+                { model, output: [], usage: undefined },
+              ),
+        );
+      },
+    };
+  },
+  relayAnswer(body): AnswerDocument {
+    const answer = asRecord(tryParseJson(body.toString('utf8')));
+    if (!answer)
+      return { ok: false, fault: { kind: 'malformed', detail: 'the answer is not a JSON object' } };
+    const error = readErrorMember(answer) ?? (answer.status === 'failed' ? unnamedFailure : undefined);
+    if (error) return { ok: false, fault: { kind: 'error-event', error } };
+    if (answer.object !== 'response') {
+      return { ok: false, fault: { kind: 'malformed', detail: 'the answer is no response' } };
+    }
+    const usage = decodeResponsesUsage(answer.usage);
+    const output = Array.isArray(answer.output) ? answer.output : [];
+    return {
+      ok: true,
+      body,
+      usage,
+      outputEstimate: usage ? usage.output : estimateTokens(output.filter(isRecord).map(itemText).join('')),
+      servedModel: typeof answer.model === 'string' ? answer.model : undefined,
+    };
+  },
+};
+
+class ResponsesEvents implements NamedEvents {
+  readonly facts: AnswerFacts = freshFacts();
+  /** Data of `response.created`: as bytes, because it repeats all instructions and tools and is rarely needed. */
+  private created: Buffer | undefined;
+
+  kindOf(name: string): ReturnType<NamedEvents['kindOf']> {
+    switch (name) {
+      case 'response.created':
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+        return 'read';
+      case 'response.output_item.done':
+        return this.facts.hasContent ? 'pass' : 'read';
+      default:
+        if (!name.endsWith('.delta')) return 'pass';
+        return this.facts.hasContent ? 'delta' : 'read';
+    }
+  }
+
+  read(name: string, value: JsonRecord, data: string): void {
+    switch (name) {
+      case 'response.created':
+        this.created = Buffer.from(data, 'latin1');
+        this.noteModel(asRecord(value.response));
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+        this.finish(name, asRecord(value.response));
+        break;
+      default:
+        this.facts.hasContent = true;
+        this.facts.outputEstimate++;
+    }
+  }
+
+  readError(data: string): UpstreamError {
+    const error = readErrorEvent(data);
+    // Of a flat error it is the event's own type.
+    return error.type === 'error' ? { ...error, type: null } : error;
+  }
+
+  close(): undefined {
+    this.facts.fault = { kind: 'truncated' };
+  }
+
+  /** The response object that the client was shown. */
+  createdResponse(): JsonRecord | undefined {
+    return asRecord(asRecord(tryParseJson(this.created?.toString('utf8') ?? ''))?.response);
+  }
+
+  private finish(name: string, response: JsonRecord | undefined): void {
+    this.noteModel(response);
+    this.facts.usage = decodeResponsesUsage(response?.usage) ?? this.facts.usage;
+    if (name === 'response.failed') {
+      this.facts.fault = { kind: 'error-event', error: readErrorMember(response) ?? unnamedFailure };
+      return;
+    }
+    if (!response) {
+      failMalformed(this.facts, `${name} holds no response`);
+      return;
+    }
+    if (Array.isArray(response.output) && response.output.length > 0) this.facts.hasContent = true;
+    this.facts.isComplete = true;
+  }
+
+  private noteModel(response: JsonRecord | undefined): void {
+    if (typeof response?.model === 'string') this.facts.servedModel ??= response.model;
+  }
+}
+
+const unnamedFailure: UpstreamError = {
+  message: 'the response failed',
+  type: null,
+  code: null,
+  param: null,
+  status: null,
+};
+
+/** Of a response that its upstream never announced. */
+const unknownHead = { id: 'unknown', createdAt: 0 };
+
+function itemText(item: JsonRecord): string {
+  const lists = [item.content, item.summary].flatMap((list) => (Array.isArray(list) ? list : []));
+  const texts = lists.filter(isRecord).flatMap(({ text, refusal }) => [text, refusal]);
+  return [...texts, item.arguments, item.input].filter((value) => typeof value === 'string').join('');
+}
+
+/** No provider knows ids of our making, and none can open what another has sealed. */
+const reasoningPlaces: ForeignPlaces = {
+  member: 'input',
+  mayHold: (bytes) => bytes.includes(opaquePrefix) || bytes.includes(mintedReasoningPrefix),
+  find: (items) =>
+    [...items.keys()].filter((at) => isForeignReasoning(asRecord(items[at]))).map((at) => [at]),
+};
+
+function isForeignReasoning(item: JsonRecord | undefined): boolean {
+  const isMinted = typeof item?.id === 'string' && item.id.startsWith(mintedReasoningPrefix);
+  if (item?.type === 'reasoning') return isMinted || isPacked(item.encrypted_content);
+  return isMinted && item?.type === 'item_reference';
+}

@@ -1,0 +1,56 @@
+// Which of a client's headers goes on to the upstream, and which does a request of our own making carry?
+
+import type { Dialect } from '../dialects/dialect.ts';
+import type { Candidate } from '../route/plan.ts';
+import type { Exchange } from './parts.ts';
+
+/** The first header of that name; the name is in lower case. */
+export function readHeader(rawHeaders: readonly string[], name: string): string | undefined {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() === name) return rawHeaders[at + 1];
+  }
+  return undefined;
+}
+
+/** The tenant's own provider (BYOK). */
+export function isOwnProvider({ caller }: Pick<Exchange, 'caller'>, { target }: Candidate): boolean {
+  const { provider } = target;
+  return !provider.entry.isPlatform && provider.namespace === caller.namespace;
+}
+
+/**
+ * The dialect's headers for one upstream request, names and values in turn. Only where client and
+ * upstream speak the same dialect can the client's own mean anything; what the Provider sets wins.
+ */
+export function dialectHeaders(
+  exchange: Exchange,
+  candidate: Candidate,
+  upstream: Dialect,
+  isNative: boolean,
+): readonly string[] {
+  const taken = new Set(candidate.target.provider.headers.map(({ name }) => name.toLowerCase()));
+  const headers: string[] = [];
+  if (isNative) {
+    const isOwn = isOwnProvider(exchange, candidate);
+    const { rawHeaders } = exchange.request;
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      const name = (rawHeaders[at] ?? '').toLowerCase();
+      if (taken.has(name) || !upstream.forwardsHeader(name, isOwn)) continue;
+      headers.push(name, rawHeaders[at + 1] ?? '');
+    }
+  }
+  for (const [name, value] of upstream.upstreamHeaders) {
+    if (!taken.has(name) && !headers.includes(name)) headers.push(name, value);
+  }
+  return headers;
+}
+
+const queryLengthMax = 1024;
+
+/** The query of the client's address, with its `?`; what is odd in it is left behind. */
+export function forwardedQuery({ request }: Exchange, upstream: Dialect, isNative: boolean): string {
+  if (!isNative || !upstream.keepsQuery) return '';
+  const at = request.url.indexOf('?');
+  const query = at === -1 ? '' : request.url.slice(at);
+  return query.length <= queryLengthMax && /^\?[\w=&%.~+-]+$/.test(query) ? query : '';
+}

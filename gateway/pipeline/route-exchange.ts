@@ -1,0 +1,85 @@
+// route → decode*: which candidates can serve this request, and as what? The caller's own bytes
+// where a candidate speaks its dialect, else the request in our form, if it can be carried.
+
+import { rankUpstreams } from '../contract/capabilities.ts';
+import type { DialectName } from '../contract/routing-table.ts';
+import { findImpossible, impossible } from '../dialects/carry.ts';
+import type { Ask } from '../dialects/conversation.ts';
+import type { RequestFacts, Translation } from '../dialects/dialect.ts';
+import { parseWhole } from '../endpoints/parse-body.ts';
+import { GatewayError } from '../errors.ts';
+import { findModel } from '../route/find-model.ts';
+import { type Candidate, type Plan, selectTargets } from '../route/plan.ts';
+import { readHeader } from './client-headers.ts';
+import type { Exchange, PipelineParts, RoutedExchange } from './parts.ts';
+
+/** @throws {GatewayError} where the request is not valid, leads nowhere, or cannot be carried. */
+export function routeExchange(parts: Pick<PipelineParts, 'random'>, exchange: Exchange): RoutedExchange {
+  const facts = exchange.dialect.readRequest(exchange.body);
+  const plan = planFor(parts, exchange, facts);
+  const routed = plan.candidates.every((candidate) => candidate.dialect === exchange.dialect.name)
+    ? { plan, translation: undefined }
+    : translated(exchange, plan);
+  checkStoredState(facts, routed.plan);
+  return { ...exchange, facts, ...routed };
+}
+
+/** @throws {GatewayError} `model_not_found`. */
+export function planFor(
+  { random }: Pick<PipelineParts, 'random'>,
+  exchange: Exchange,
+  facts: RequestFacts,
+): Plan {
+  const { dialect, view, caller } = exchange;
+  const route = findModel(view, caller, facts.model, dialect.name);
+  const speak = (dialects: readonly DialectName[]): DialectName | undefined =>
+    rankUpstreams(dialect.name, dialects)[0];
+  return selectTargets(route, speak, random);
+}
+
+/** Candidates that cannot carry the request are left out; none left: the request is refused. */
+function translated(
+  exchange: Exchange,
+  plan: Plan,
+): { readonly plan: Plan; readonly translation: Translation | undefined } {
+  const { dialect, body, request } = exchange;
+  const isNative = (candidate: Candidate): boolean => candidate.dialect === dialect.name;
+  parseWhole(body);
+  let translation: Translation;
+  try {
+    translation = dialect.translate(body, {
+      upstreams: new Set(plan.candidates.map((candidate) => candidate.dialect)),
+      header: (name) => readHeader(request.rawHeaders, name),
+    });
+  } catch (error) {
+    // What we cannot read, a target that speaks the caller's own dialect may still understand.
+    const candidates = plan.candidates.filter(isNative);
+    if (candidates.length === 0) throw error;
+    return { plan: { ...plan, candidates }, translation: undefined };
+  }
+  const [conversation] = translation.conversations;
+  if (!conversation) throw new Error('a translation holds no conversation');
+  let refusal: { readonly ask: Ask; readonly upstream: DialectName } | undefined;
+  const candidates = plan.candidates.flatMap((candidate): Candidate[] => {
+    for (const upstream of rankUpstreams(dialect.name, candidate.target.entry.dialects)) {
+      const ask = findImpossible(dialect.name, upstream, conversation);
+      if (!ask) return [{ ...candidate, dialect: upstream }];
+      refusal ??= { ask, upstream };
+    }
+    return [];
+  });
+  if (candidates.length === 0 && refusal) throw impossible(refusal.ask, refusal.upstream);
+  return { plan: { ...plan, candidates }, translation };
+}
+
+/** What one provider has stored can be asked of that provider only, with the key it was stored under. */
+function checkStoredState({ storedState }: RequestFacts, { candidates, route }: Plan): void {
+  if (storedState === undefined) return;
+  const places = new Set(candidates.map(({ endpoint }) => endpoint.healthId));
+  if (places.size <= 1) return;
+  throw new GatewayError(
+    'invalid_parameter',
+    `'${storedState}' refers to what one provider has stored, and the model '${route.entry.model}' is served by several. Send the whole conversation instead.`,
+    { param: storedState },
+  );
+}

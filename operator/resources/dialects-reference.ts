@@ -1,0 +1,221 @@
+// What stands in docs/dialects.md? What becomes of each thing a request can ask for, read off the one table that
+// gateway and operator decide by.
+
+import {
+  type Capability,
+  capability,
+  type Feature,
+  features,
+  type Headline,
+  headlines,
+  judgeHeadline,
+  rankUpstreams,
+} from '../../gateway/contract/capabilities.ts';
+import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import { code, row, table } from './markdown.ts';
+
+const GENERATED =
+  '<!-- Generated from gateway/contract/capabilities.ts by `npm run generate`; do not edit. -->';
+
+const DIALECTS: readonly DialectName[] = [
+  'openai-chat',
+  'openai-responses',
+  'anthropic-messages',
+  'openai-completions',
+];
+
+const TITLES: Readonly<Record<DialectName, string>> = {
+  'openai-chat': 'ChatCompletions',
+  'openai-responses': 'Responses',
+  'anthropic-messages': 'Messages',
+  'openai-completions': 'Completions',
+};
+
+const VERDICTS: Readonly<Record<Capability, string>> = {
+  native: 'native',
+  translated: 'kept',
+  dropped: 'dropped',
+  told: '**told**',
+  impossible: '**refused**',
+};
+
+/** The feature each section begins with. */
+const SECTIONS: Partial<Record<Feature, string>> = {
+  'system-text': 'Turns and their parts',
+  tools: 'Tools',
+  'json-schema': 'The form of the answer',
+  reasoning: 'Reasoning',
+  'max-tokens': 'Sampling and limits',
+  'end-user': 'Everything else',
+  'several-prompts': 'Of the completions dialect',
+  'vendor-member': 'All other members',
+};
+
+/** As the caller writes it, in whatever dialect. */
+const WORDS: Readonly<Record<Feature, string>> = {
+  'system-text': 'system and developer text in front; `instructions`, `system`',
+  'later-system-text': 'system and developer text between turns',
+  'several-turns': 'a conversation of several turns',
+  'author-name': '`name` of a message',
+  image: 'an image, as base64 or by URL',
+  'image-of-rare-type': 'a base64 image that is no JPEG, PNG, GIF or WebP',
+  'image-detail': '`detail` of an image',
+  'file-id': 'an image or file by its id at one provider',
+  pdf: 'a PDF as base64',
+  'file-url': 'a file by URL',
+  'file-of-other-type': 'a base64 file that is neither PDF nor plain text',
+  'text-document': 'a plain-text document',
+  'search-result': 'a `search_result` block, as text',
+  citations: '`citations`',
+  'audio-in': 'audio in a message',
+  'audio-out': 'audio as the answer: `modalities`, `audio`',
+  'hosted-history': "what a provider's own tools have left in the conversation",
+  tools: 'functions: `tools`, `tool_choice`, calls and results, also in parallel',
+  'strict-tool': '`strict` of a function',
+  'custom-tool': 'a custom (freeform) tool',
+  'tool-namespace': 'a namespace of tools',
+  'tool-search': 'searching among tools; deferred loading',
+  'hosted-tool': "a provider's own tool: code, files, computer, image generation, MCP",
+  'web-search': 'web search',
+  'forced-web-search': 'web search that `tool_choice` insists on',
+  'forced-hosted-tool': 'a `tool_choice` that names a tool which is left out',
+  'tool-subset': '`tool_choice` of some allowed tools',
+  'parallel-calls-off': '`parallel_tool_calls: false`, `disable_parallel_tool_use`',
+  'forced-tool-while-reasoning': 'a forced tool while the model thinks: then it does not think',
+  'tool-result-media': 'images and files in a tool result',
+  'tool-error': '`is_error` of a tool result',
+  'malformed-arguments': 'arguments in the history that are no JSON object',
+  'json-schema': 'an answer by JSON schema: `response_format`, `text.format`, `output_config.format`',
+  'json-object': 'an answer as any JSON object',
+  verbosity: '`verbosity`',
+  choices: '`n`',
+  logprobs: '`logprobs`',
+  'many-logprobs': '`top_logprobs` above 5',
+  reasoning: '`reasoning_effort`, `reasoning`, `thinking`',
+  'reasoning-summary': '`reasoning.summary`',
+  'reasoning-history': 'thinking of earlier turns',
+  'max-tokens': '`max_tokens`, `max_completion_tokens`, `max_output_tokens`',
+  temperature: '`temperature`',
+  'temperature-above-1': '`temperature` above 1: becomes 1',
+  'top-p': '`top_p`',
+  'top-p-beside-temperature': '`top_p` beside `temperature`',
+  'sampling-while-reasoning': '`temperature` and `top_p` while the model thinks',
+  'top-k': '`top_k`',
+  penalties: '`frequency_penalty`, `presence_penalty`',
+  'logit-bias': '`logit_bias`',
+  seed: '`seed`',
+  stop: '`stop`, `stop_sequences`',
+  'blank-stop': 'a stop sequence of white space only',
+  'end-user': '`user`, `safety_identifier`, `metadata.user_id`',
+  store: '`store`',
+  metadata: '`metadata`',
+  'service-tier': '`service_tier`',
+  'prompt-cache-key': '`prompt_cache_key`',
+  'cache-hint': '`cache_control`',
+  'stored-state':
+    'what one provider has stored: `previous_response_id`, `conversation`, `prompt`, `item_reference`',
+  compaction: 'compaction of a conversation at the provider',
+  'context-management': '`context_management`',
+  include: '`include`',
+  prediction: '`prediction`',
+  'several-prompts': 'several prompts in one request',
+  echo: '`echo`',
+  suffix: '`suffix`',
+  'best-of': '`best_of`',
+  'vendor-member': 'a member that only its own dialect has',
+  'unknown-member': 'a member that nobody knows',
+};
+
+export function dialectsReference(): string {
+  return [
+    GENERATED,
+    '# Dialects: what is carried, and what is not',
+    '',
+    'Clients speak ChatCompletions, Responses, Messages or Completions, and so do upstreams. Where both speak the same, the bytes pass as they came:',
+    '**native**. Where they differ, the request is said anew in the terms of the upstream, and the answer in those of the client. The',
+    'condition `Translatable` of a ModelRoute and the running gateway decide by these tables. How to connect a client: [guide](guides/dialects.md).',
+    '',
+    '## At a glance',
+    '',
+    ...headlineTable(),
+    '*translated*: streaming, tools, images, structured output and reasoning are all carried. Text is carried everywhere; from Completions there is nothing else.',
+    '',
+    '## Which dialect a target is spoken to in',
+    '',
+    'A target that speaks several is spoken to in the first of the row that it has and that can carry the request.',
+    '',
+    ...table(
+      ['Client', 'Upstream'],
+      DIALECTS.map((client) =>
+        row([titleOf(client), rankUpstreams(client, DIALECTS).map(titleOf).join(', ')]),
+      ),
+    ),
+    '## Everything a request can ask for',
+    '',
+    'By the dialect of the upstream, where the client speaks another one. *kept*: said in its terms, nothing lost. *dropped*: a hint, left out without a word.',
+    '*told*: left out or weakened, and named in the header `x-penstock-dropped`. *refused*: 400 `unsupported_parameter`, with the name of the parameter;',
+    'a target that can carry it is used instead where the model has one.',
+    '',
+    ...featureTables(),
+  ].join('\n');
+}
+
+function titleOf(dialect: DialectName): string {
+  return TITLES[dialect];
+}
+
+function headlineTable(): string[] {
+  const names = Object.keys(headlines).filter(isHeadline);
+  return table(
+    ['Client', ...DIALECTS.map((upstream) => `at ${titleOf(upstream)}`)],
+    DIALECTS.map((client) =>
+      row([titleOf(client), ...DIALECTS.map((upstream) => glance(client, upstream, names))]),
+    ),
+  );
+}
+
+function isHeadline(name: string): name is Headline {
+  return Object.hasOwn(headlines, name);
+}
+
+function glance(client: DialectName, upstream: DialectName, names: readonly Headline[]): string {
+  if (client === upstream) return 'native';
+  const refused = names.filter((name) => judgeHeadline(client, upstream, name) === 'impossible');
+  const lost = names.filter((name) => judgeHeadline(client, upstream, name) === 'lossy');
+  if (refused.length + lost.length === 0) return 'translated';
+  return [
+    ...(refused.length === 0 ? [] : [`**refused**: ${refused.join(', ')}`]),
+    ...(lost.length === 0 ? [] : [`**lost**: ${lost.join(', ')}`]),
+  ].join('; ');
+}
+
+function featureTables(): string[] {
+  const head = ['What', ...DIALECTS.map((upstream) => `at ${titleOf(upstream)}`)];
+  const starts = features.flatMap((feature, at) => (SECTIONS[feature] === undefined ? [] : [at]));
+  return starts.flatMap((start, index) => {
+    const section = features.slice(start, starts[index + 1]);
+    const [first] = section;
+    const title = first === undefined ? '' : (SECTIONS[first] ?? '');
+    return [`### ${title}`, '', ...table(head, section.flatMap(featureRows))];
+  });
+}
+
+/** One row, and one more for a client dialect in which the same thing is carried in another way. */
+function featureRows(feature: Feature): string[] {
+  const usual = DIALECTS.map((upstream) => verdict(usualClientFor(upstream), upstream, feature));
+  const others = DIALECTS.flatMap((client) => {
+    const own = DIALECTS.map((upstream) => verdict(client, upstream, feature));
+    if (own.every((each, at) => client === DIALECTS[at] || each === usual[at])) return [];
+    return [row([`${WORDS[feature]}, from ${code(titleOf(client))}`, ...own])];
+  });
+  return [row([WORDS[feature], ...usual]), ...others];
+}
+
+function verdict(client: DialectName, upstream: DialectName, feature: Feature): string {
+  return VERDICTS[capability(client, upstream, feature)];
+}
+
+/** Some client of another dialect. */
+function usualClientFor(upstream: DialectName): DialectName {
+  return upstream === 'openai-chat' ? 'openai-responses' : 'openai-chat';
+}

@@ -1,0 +1,176 @@
+// Can a conversation go on at another provider? Ten turns with tools and reasoning, whose turns are answered by two
+// providers in turn, each with a dialect and a secret of its own: neither may ever see the other's signed or encrypted
+// state, which it would refuse, and each gets its own back.
+
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../simulator/server.ts';
+import { type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
+import { ableUpstreams, allDialects, dialectOf, type Upstream } from './every-upstream.ts';
+import { hello, runTool, statesIn, toolkit } from './samples.ts';
+
+const turns = 10;
+
+interface Pair {
+  readonly rig: Rig;
+  readonly simulators: readonly [Simulator, Simulator];
+}
+
+const pairs: Pair[] = [];
+
+afterEach(async () => {
+  for (const { rig, simulators } of pairs.splice(0)) {
+    await rig.close();
+    for (const simulator of simulators) await simulator.close();
+  }
+});
+
+/** One model with two targets; the second is asked where the first fails. */
+async function startPair(first: Upstream, second: Upstream): Promise<Pair> {
+  const simulators = [
+    await startSimulator({ sealKey: 'of the first' }),
+    await startSimulator({ sealKey: 'of the second' }),
+  ] as const;
+  const targets = [first, second].map((upstream, at) => ({
+    baseUrl: `${simulators[at]?.url}/v1`,
+    name: `target-${at}`,
+    provider: `platform/provider-${at}`,
+    dialects: [dialectOf[upstream]],
+    upstreamModel: 'sim',
+    providerEntry: {
+      dialects: [dialectOf[upstream]],
+      breaker: { consecutiveFailures: 0, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 0 },
+    },
+  }));
+  const rig = await startRig(tableOf(targets, { endpoints: [...allDialects] }), { random: () => 0 });
+  const pair = { rig, simulators };
+  pairs.push(pair);
+  return pair;
+}
+
+/** One turn: asks with the whole conversation so far, and adds the answer and what the tools say to it. */
+type TakeTurn = (isStream: boolean) => Promise<void>;
+
+const conversations: Readonly<Record<'chat' | 'responses' | 'messages', (rig: Rig) => TakeTurn>> = {
+  chat(rig) {
+    const openai = new OpenAI({ baseURL: rig.baseUrl, apiKey: testKey, maxRetries: 0 });
+    const tools: OpenAI.ChatCompletionTool[] = toolkit.map(({ name, description, parameters }) => ({
+      type: 'function',
+      function: { name, description, parameters },
+    }));
+    const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: hello }];
+    return async () => {
+      const answer = await openai.chat.completions.create({
+        model: 'm',
+        messages,
+        tools,
+        reasoning_effort: 'low',
+      });
+      const message = answer.choices[0]?.message;
+      const calls = message?.tool_calls?.flatMap((call) => (call.type === 'function' ? [call] : [])) ?? [];
+      if (message === undefined || calls.length !== 2)
+        throw new Error(`two calls: ${JSON.stringify(answer)}`);
+      messages.push(message);
+      for (const { id, function: called } of calls) {
+        const content = runTool(called.name, JSON.parse(called.arguments));
+        messages.push({ role: 'tool', tool_call_id: id, content });
+      }
+    };
+  },
+  responses(rig) {
+    const openai = new OpenAI({ baseURL: rig.baseUrl, apiKey: testKey, maxRetries: 0 });
+    const tools: OpenAI.Responses.FunctionTool[] = toolkit.map(({ name, description, parameters }) => ({
+      type: 'function',
+      name,
+      description,
+      parameters,
+      strict: true,
+    }));
+    const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: hello }];
+    return async (isStream) => {
+      const body = {
+        model: 'm',
+        input,
+        tools,
+        store: false,
+        reasoning: { effort: 'low' as const, summary: 'auto' as const },
+        include: ['reasoning.encrypted_content' as const],
+      };
+      const answer: OpenAI.Responses.Response = isStream
+        ? await openai.responses.stream(body).finalResponse()
+        : await openai.responses.create(body);
+      const calls = answer.output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
+      if (calls.length !== 2) throw new Error(`two calls: ${JSON.stringify(answer)}`);
+      input.push(...(answer.output as OpenAI.Responses.ResponseInputItem[]));
+      for (const { call_id, name, arguments: text } of calls) {
+        input.push({ type: 'function_call_output', call_id, output: runTool(name, JSON.parse(text)) });
+      }
+    };
+  },
+  messages(rig) {
+    const anthropic = new Anthropic({ baseURL: rig.url, apiKey: testKey, maxRetries: 0 });
+    const tools: Anthropic.Tool[] = toolkit.map(({ name, description, parameters }) => ({
+      name,
+      description,
+      input_schema: parameters,
+    }));
+    const messages: Anthropic.MessageParam[] = [{ role: 'user', content: hello }];
+    return async (isStream) => {
+      const body = {
+        model: 'm',
+        max_tokens: 4_000,
+        messages,
+        tools,
+        thinking: { type: 'adaptive' as const, display: 'summarized' as const },
+      };
+      const answer = isStream
+        ? await anthropic.messages.stream(body).finalMessage()
+        : await anthropic.messages.create(body);
+      const calls = answer.content.flatMap((block) => (block.type === 'tool_use' ? [block] : []));
+      if (calls.length !== 2) throw new Error(`two calls: ${JSON.stringify(answer)}`);
+      messages.push({ role: 'assistant', content: answer.content as Anthropic.ContentBlockParam[] });
+      const results = calls.map(({ id, name, input }) => ({
+        type: 'tool_result' as const,
+        tool_use_id: id,
+        content: runTool(name, input),
+      }));
+      messages.push({ role: 'user', content: results });
+    };
+  },
+};
+
+/** Two of one dialect only where the client speaks another: what passes through is not marked with where it came from. */
+const ordersFor = (client: string) =>
+  ableUpstreams.flatMap((first) =>
+    ableUpstreams
+      .filter((second) => second !== first || second !== client)
+      .map((second) => ({ first, second, title: `${first} and ${second}` })),
+  );
+
+describe.each(Object.entries(conversations))('a %s conversation', (client, converse) => {
+  test.each(ordersFor(client))('goes on between $title', async ({ first, second }) => {
+    const pair = await startPair(first, second);
+    const takeTurn = converse(pair.rig);
+    for (let turn = 0; turn < turns; turn += 1) {
+      const directives = 'call=always,calls=2,reasoning=8';
+      // In every second turn the first provider is out of order; it has read the request by then.
+      pair.simulators[0].script('sim', turn % 2 === 0 ? directives : `${directives},fault=error-503`);
+      pair.simulators[1].script('sim', directives);
+      await takeTurn(turn % 4 > 1);
+    }
+    const [asked, helped] = pair.simulators.map((simulator) => simulator.calls());
+    expect(asked?.map(({ ending }) => ending)).toEqual(
+      Array.from({ length: turns }, (_, turn) => (turn % 2 === 0 ? 'complete' : 'error-503')),
+    );
+    expect(helped?.map(({ ending }) => ending)).toEqual(Array.from({ length: turns / 2 }, () => 'complete'));
+    // What each gave in its five turns, but for the last, has come back to it. Chat has no state, only words: those of
+    // the other may come along.
+    const back = [statesIn(asked?.at(-1)?.body, first), statesIn(helped?.at(-1)?.body, second)];
+    const own = [turns / 2, turns / 2 - 1];
+    for (const [at, upstream] of [first, second].entries()) {
+      if (upstream === 'chat') expect(back[at]).toBeGreaterThanOrEqual(own[at] ?? 0);
+      else expect(back[at]).toBe(own[at]);
+    }
+  });
+});

@@ -1,0 +1,172 @@
+// Where do SDKs meet every upstream dialect? One gateway, one simulator, and a model on each upstream dialect,
+// with a twin for each way to fail.
+
+import type { DialectName, ProviderEntry, RouteEntry } from '../../gateway/contract/routing-table.ts';
+import { type Call, type Simulator, startSimulator } from '../../simulator/server.ts';
+import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
+
+export const upstreams = ['chat', 'responses', 'messages', 'completions'] as const;
+export type Upstream = (typeof upstreams)[number];
+
+/** Those that have tools, images, reasoning and structured output. */
+export const ableUpstreams = ['chat', 'responses', 'messages'] as const satisfies readonly Upstream[];
+
+export const dialectOf: Readonly<Record<Upstream, DialectName>> = {
+  chat: 'openai-chat',
+  responses: 'openai-responses',
+  messages: 'anthropic-messages',
+  completions: 'openai-completions',
+};
+
+export const allDialects: readonly DialectName[] = upstreams.map((upstream) => dialectOf[upstream]);
+
+const endpointOf: Readonly<Record<Upstream, string>> = {
+  chat: '/v1/chat/completions',
+  responses: '/v1/responses',
+  messages: '/v1/messages',
+  completions: '/v1/completions',
+};
+
+/** Ways to fail, and how the simulator is told to. */
+export const failures = {
+  'fails-400': 'fault=error-400+message=Too%20hot',
+  'fails-404': 'fault=error-404',
+  'fails-429': 'fault=error-429+retry-after=7',
+  'fails-503': 'fault=error-503',
+  'fails-once': 'fault=error-500+once',
+  'limited-once': 'fault=error-429+once+retry-after=1',
+  'breaks-first': 'fault=error-first+status=503',
+  'breaks-late': 'fault=error-after:3',
+  'breaks-cut': 'fault=cut-after:3',
+  slow: 'tokens=400+pace=10',
+  /** No failure: two tools at once, again and again. */
+  calls: 'call=always+calls=2+reasoning=8',
+} as const;
+export type Failure = keyof typeof failures;
+
+/** What an SDK is told where the upstream fails before its answer: class, status, and how many seconds to wait. */
+export const failuresTold = [
+  ['fails-400', 'BadRequestError', 400, /^$/],
+  ['fails-404', 'NotFoundError', 404, /^$/],
+  ['fails-429', 'RateLimitError', 429, /^[1-7]$/],
+  ['fails-503', 'InternalServerError', 502, /^$/],
+] as const satisfies readonly (readonly [Failure, string, number, RegExp])[];
+
+export interface EveryUpstream {
+  readonly rig: Rig;
+  /** Of the gateway, without `/v1`, as Anthropic clients want it. */
+  readonly url: string;
+  /** Of the gateway, with `/v1`, as OpenAI clients want it. */
+  readonly baseUrl: string;
+  readonly simulator: Simulator;
+  /** The public model that is served by this upstream dialect only. */
+  model(upstream: Upstream, failure?: Failure): string;
+  /** Directives for all further calls of the plain model on this upstream; null for none. */
+  script(upstream: Upstream, directives: string | readonly string[] | null): void;
+  /** The calls this upstream's models got since the last look, oldest first; counting is no call. */
+  newCalls(upstream: Upstream): readonly Call[];
+  /** What fails once fails once more. */
+  reset(): void;
+  close(): Promise<void>;
+}
+
+function modelOn(upstream: Upstream, failure?: Failure): string {
+  return failure === undefined ? `on-${upstream}` : `${upstream}-${failure}`;
+}
+
+const simulated = (upstream: Upstream, failure?: Failure): string =>
+  failure === undefined ? `sim-${upstream}` : `sim-${upstream}-${failure}`;
+
+export async function startEveryUpstream(): Promise<EveryUpstream> {
+  const simulator = await startSimulator();
+  const tables = upstreams.flatMap((upstream) => [
+    tableFor(simulator.url, upstream),
+    ...(Object.keys(failures) as Failure[]).map((failure) => tableFor(simulator.url, upstream, failure)),
+  ]);
+  const rig = await startRig(
+    {
+      ...tableOf([]),
+      providers: tables.flatMap(({ providers }) => providers),
+      routes: tables.flatMap(({ routes }) => routes),
+    },
+    { random: () => 0 },
+  );
+  let seen = 0;
+  return {
+    rig,
+    url: rig.url,
+    baseUrl: rig.baseUrl,
+    simulator,
+    model: modelOn,
+    script: (upstream, directives) => simulator.script(simulated(upstream), directives),
+    newCalls(upstream) {
+      const calls = simulator.calls().filter(({ sequence }) => sequence > seen);
+      seen = simulator.calls().at(-1)?.sequence ?? seen;
+      const asking = calls.filter((call) => !call.endpoint.endsWith('_tokens'));
+      const strays = asking.filter(({ endpoint }) => endpoint !== endpointOf[upstream]);
+      if (strays.length > 0)
+        throw new Error(`calls elsewhere: ${strays.map(({ endpoint }) => endpoint).join(', ')}`);
+      return asking;
+    },
+    reset() {
+      simulator.reset();
+      seen = 0;
+    },
+    async close() {
+      await rig.close();
+      await simulator.close();
+    },
+  };
+}
+
+/** The wait is left to the SDK: otherwise the gateway would wait itself, and the SDK never learn of it. */
+const impatient: Partial<RouteEntry> = {
+  failover: {
+    retryOn: ['RateLimited'],
+    maxAttempts: 1,
+    attemptsPerTarget: 1,
+    backoffBaseMs: 1,
+    backoffMaxMs: 1,
+    honorRetryAfter: false,
+  },
+};
+
+/** A provider for each model: what one earns, such as a rest, is not for the others. */
+function tableFor(url: string, upstream: Upstream, failure?: Failure) {
+  const model = modelOn(upstream, failure);
+  const directives = failure === undefined ? '' : `+${failures[failure]}`;
+  const providerEntry: Partial<ProviderEntry> = {
+    dialects: [dialectOf[upstream]],
+    breaker: { consecutiveFailures: 0, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 0 },
+  };
+  return tableOf(
+    [
+      {
+        baseUrl: `${url}/v1`,
+        provider: `platform/${model}`,
+        providerEntry,
+        dialects: [dialectOf[upstream]],
+        upstreamModel: `${simulated(upstream, failure)}${directives}`,
+      },
+    ],
+    {
+      id: `team/${model}`,
+      model,
+      endpoints: [...allDialects],
+      ...(failure === 'limited-once' ? impatient : {}),
+    },
+  );
+}
+
+/** What a call used, summed, as the simulator counted it. */
+export function usedBy(calls: readonly Call[]) {
+  const sum = (kind: keyof Call['tokens']): number =>
+    calls.reduce((total, { tokens }) => total + tokens[kind], 0);
+  return {
+    input: sum('input'),
+    cached: sum('cached'),
+    cacheWrite: sum('cacheWrite'),
+    output: sum('output'),
+    reasoning: sum('reasoning'),
+  };
+}

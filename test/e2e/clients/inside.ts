@@ -1,0 +1,117 @@
+// What happens when a client does one piece of work through the gateway? Runs inside the sandbox: simulator, gateway,
+// recorder, name server and client, and then the facts.
+
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEveryUpstream, type Upstream } from '../../conformance/every-upstream.ts';
+import { testKey } from '../../gateway/rig.ts';
+import { bareEnvironment } from '../../support/bare-environment.ts';
+import { startNameServer } from './name-server.ts';
+import { type Recorded, startRecorder } from './recorder.ts';
+
+export interface Errand {
+  readonly client: 'codex' | 'claude-code';
+  readonly binary: string;
+  readonly upstream: Upstream;
+}
+
+export interface Facts {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** What the tool wrote; null where it never ran. */
+  readonly marker: string | null;
+  readonly requests: readonly Recorded[];
+  readonly upstreamCalls: readonly { readonly endpoint: string; readonly ending: string | null }[];
+  readonly upstreamBodies: readonly unknown[];
+  readonly namesLookedUp: readonly string[];
+  /** Folders of this run, and what they are. */
+  readonly places: Readonly<Record<string, string>>;
+}
+
+/** The tool of each client that runs a command, and its arguments. */
+const commandTool = {
+  codex: { name: 'exec_command', argument: 'cmd' },
+  'claude-code': { name: 'Bash', argument: 'command' },
+} as const;
+
+const commands = { codex: codexCommand, 'claude-code': claudeCodeCommand };
+
+const [inputPath = '', outputPath = ''] = process.argv.slice(2);
+const errand: Errand = JSON.parse(await readFile(inputPath, 'utf8'));
+await writeFile(outputPath, JSON.stringify(await runErrand(errand)));
+
+async function runErrand({ client, binary, upstream }: Errand): Promise<Facts> {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-errand-'));
+  const home = await mkdtemp(join(tmpdir(), 'penstock-home-'));
+  const names = await startNameServer();
+  const stage = await startEveryUpstream();
+  const recorder = await startRecorder(stage.url);
+  const tool = commandTool[client];
+  const args = JSON.stringify({
+    [tool.argument]: 'echo the tool ran | tee marker.txt',
+    description: 'A mark',
+  });
+  stage.script(upstream, `tool=${tool.name},args=${encodeURIComponent(args)}`);
+  const { env, args: words } = commands[client](recorder.url, stage.model(upstream), home);
+  const ended = await run(binary, words, folder, { ...bareEnvironment(), HOME: home, ...env });
+  const facts: Facts = {
+    ...ended,
+    places: { [folder]: '<folder>', [home]: '<home>' },
+    marker: await readFile(join(folder, 'marker.txt'), 'utf8').catch(() => null),
+    requests: recorder.requests,
+    upstreamCalls: stage.simulator.calls().map(({ endpoint, ending }) => ({ endpoint, ending })),
+    upstreamBodies: stage.simulator.calls().map(({ body }) => body),
+    namesLookedUp: names.names,
+  };
+  recorder.close();
+  names.close();
+  await stage.close();
+  for (const each of [folder, home]) await rm(each, { recursive: true, force: true });
+  return facts;
+}
+
+function codexCommand(url: string, model: string, home: string) {
+  const provider = `{name="gw",base_url="${url}/v1",env_key="GW_KEY",wire_api="responses"}`;
+  const args = ['exec', '--json', '--ephemeral', '--skip-git-repo-check'];
+  args.push('--dangerously-bypass-approvals-and-sandbox', '-m', model, '-c', 'model_provider=gw');
+  args.push('-c', `model_providers.gw=${provider}`, '-c', 'web_search="disabled"');
+  args.push('-c', 'check_for_update_on_startup=false', '-c', 'analytics.enabled=false');
+  args.push('--disable', 'plugins', '--disable', 'apps', 'Leave a mark.');
+  return { env: { CODEX_HOME: home, GW_KEY: testKey }, args };
+}
+
+function claudeCodeCommand(url: string, model: string, home: string) {
+  const env = {
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_AUTH_TOKEN: testKey,
+    CLAUDE_CONFIG_DIR: home,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    CLAUDE_CODE_MAX_RETRIES: '1',
+    // The sandbox makes everybody root.
+    IS_SANDBOX: '1',
+  };
+  const args = ['-p', 'Leave a mark.', '--model', model, '--tools', 'Bash', '--output-format', 'stream-json'];
+  args.push('--verbose', '--dangerously-skip-permissions');
+  return { env, args };
+}
+
+function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string>,
+): Promise<Pick<Facts, 'exitCode' | 'stdout' | 'stderr'>> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      command,
+      [...args],
+      { cwd, env, timeout: 180_000, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 },
+      (_error, stdout, stderr) => resolve({ exitCode: child.exitCode, stdout, stderr }),
+    );
+    // Codex waits for more input as long as there may be some.
+    child.stdin?.end();
+  });
+}

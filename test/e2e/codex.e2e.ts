@@ -1,0 +1,40 @@
+// Does the real Codex CLI work through the gateway, whatever the model's own dialect is? With a tool call and a
+// follow-up, in a network that is loopback only. What it sends is kept for `npm test`: run with `-u` to keep it anew.
+
+import { describe, expect, test } from 'vitest';
+import { ableUpstreams } from '../conformance/every-upstream.ts';
+import { codex } from './clients/fetch-client.ts';
+import { fixturesOf, runErrand } from './clients/run-errand.ts';
+
+const fixtures = '../fixtures/clients/codex';
+
+describe.each(ableUpstreams)('on %s', (upstream) => {
+  test('a turn with a tool call and a follow-up is done', async () => {
+    const facts = await runErrand('codex', codex, upstream);
+    expect(facts, facts.stdout + facts.stderr).toMatchObject({ exitCode: 0, marker: 'the tool ran\n' });
+    expect(facts.requests.map(({ method, path, status }) => [method, path, status])).toEqual([
+      ['POST', '/v1/responses', 200],
+      ['POST', '/v1/responses', 200],
+    ]);
+    expect(facts.upstreamCalls.map(({ ending }) => ending)).toEqual(['complete', 'complete']);
+    expect(facts.stdout).toMatch(/"type":"agent_message","text":"This is the simulator[^\n]*the tool ran/);
+    expect(facts.stdout).toContain('"type":"turn.completed"');
+    expect(facts.namesLookedUp).toEqual([]);
+    if (upstream !== 'responses') return;
+    const [first, second] = fixturesOf('codex', codex, facts);
+    await expect(inJson(first)).toMatchFileSnapshot(`${fixtures}/first-turn.json`);
+    await expect(inJson(second)).toMatchFileSnapshot(`${fixtures}/tool-result.json`);
+  });
+});
+
+test('a model that has no tools is refused with the reason, and asked once', async () => {
+  const facts = await runErrand('codex', codex, 'completions');
+  expect(facts.exitCode).toBe(1);
+  expect(facts.stdout).toMatch(/'tools\S* cannot be carried to this model/);
+  expect(facts.requests.map(({ status }) => status)).toEqual([400]);
+  expect([facts.upstreamCalls, facts.namesLookedUp, facts.marker]).toEqual([[], [], null]);
+});
+
+function inJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

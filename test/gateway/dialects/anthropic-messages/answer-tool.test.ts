@@ -1,0 +1,90 @@
+// How does a model answer to a schema that has no structured output of its own?
+
+import { describe, expect, test } from 'vitest';
+import type { Conversation, Tool } from '../../../../gateway/dialects/conversation.ts';
+import { conversationOf } from '../shared/make-conversation.ts';
+import { blockOf, call, encodeRequest, endOf, short, start, userTurn } from './speak-messages.ts';
+
+const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 0 } } };
+const asked: Partial<Conversation> = { output: { type: 'json-schema', schema } };
+const older = { upstreamModel: 'glm-5' };
+const look: Tool = { kind: 'function', name: 'look' };
+
+const answerBlock = (name: string, ...inputs: readonly string[]) =>
+  blockOf(
+    0,
+    { type: 'tool_use', id: 'toolu_1', name, input: {} },
+    ...inputs.map((partial_json) => ({ type: 'input_json_delta', partial_json })),
+  );
+
+describe('the request', () => {
+  test('forces a tool of the schema, and keeps the model from thinking', () => {
+    const sent = encodeRequest({ ...asked, reasoning: { mode: 'adaptive', effort: 'high' } }, older);
+    expect(sent).toMatchObject({
+      tools: [{ name: 'answer', input_schema: schema }],
+      tool_choice: { type: 'tool', name: 'answer', disable_parallel_tool_use: true },
+    });
+    expect(sent).not.toHaveProperty('output_config');
+    expect(sent).not.toHaveProperty('thinking');
+  });
+
+  test('leaves the choice between its own tools and the answer, one at a time', () => {
+    const tools = [look, { ...look, name: 'answer' }];
+    const sent = encodeRequest({ ...asked, tools }, older);
+    expect(sent.tools.map(({ name }: { name: string }) => name)).toEqual(['look', 'answer', 'answer_']);
+    expect(sent.tool_choice).toEqual({ type: 'any', disable_parallel_tool_use: true });
+  });
+
+  test('that forces another call has no such tool', () => {
+    const sent = encodeRequest({ ...asked, tools: [look], toolChoice: { type: 'required' } }, older);
+    expect(sent.tools.map(({ name }: { name: string }) => name)).toEqual(['look']);
+  });
+
+  test('to a model with structured output has no such tool', () => {
+    expect(encodeRequest(asked, { upstreamModel: 'claude-sonnet-4-5' })).not.toHaveProperty('tools');
+  });
+});
+
+describe('the answer', () => {
+  const opened = (change: Partial<Conversation> = {}) => call({ ...asked, ...change }, older);
+
+  function decode(text: string, change?: Partial<Conversation>): string[] {
+    const decoder = opened(change).streamDecoder();
+    return short([...decoder.push(Buffer.from(start + text)), ...decoder.end()]);
+  }
+
+  test('in a stream is text', () => {
+    const parts = decode(answerBlock('answer', '{"age"', ':5}') + endOf('tool_use'));
+    expect(parts).toEqual(['0 text', '0 + {"age"', '0 + :5}', '0 end', 'stop']);
+  });
+
+  test('in a stream without deltas is text', () => {
+    expect(decode(answerBlock('answer') + endOf('tool_use'))).toEqual(['0 text', '0 + {}', '0 end', 'stop']);
+  });
+
+  test('that is cut stays cut', () => {
+    expect(decode(answerBlock('answer', '{"a') + endOf('max_tokens')).at(-1)).toBe('length');
+  });
+
+  test('that is a call of another tool stays one', () => {
+    const parts = decode(answerBlock('look', '{}') + endOf('tool_use'), { tools: [look] });
+    expect(parts).toEqual(['0 tool-call look', '0 + {}', '0 end', 'tool-calls']);
+  });
+
+  test('in one piece is text', () => {
+    const content = [{ type: 'tool_use', id: 'toolu_1', name: 'answer', input: { age: 5 } }];
+    const body = JSON.stringify({ content, stop_reason: 'tool_use' });
+    expect(opened().decodeAnswer(Buffer.from(body))).toMatchObject({
+      answer: { choices: [{ parts: [{ type: 'text', text: '{"age":5}' }], finish: 'stop' }] },
+    });
+  });
+
+  test('of a tool of that name is its call where no schema was asked for', () => {
+    const conversation = conversationOf({ turns: [userTurn('Hi')], tools: [{ ...look, name: 'answer' }] });
+    const decoder = call(conversation, older).streamDecoder();
+    const parts = short([
+      ...decoder.push(Buffer.from(start + answerBlock('answer', '{}') + endOf('tool_use'))),
+    ]);
+    expect(parts).toContain('0 tool-call answer');
+  });
+});

@@ -1,0 +1,87 @@
+// POST /v1/messages/count_tokens: asked of the upstream where it can count, else estimated, and never
+// too low.
+
+import { describe, expect, test } from 'vitest';
+import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import { messagesErrorOf, post, recordOf } from './ask.ts';
+import { type Served, serveFrom } from './served.ts';
+
+const path = '/v1/messages/count_tokens';
+const question = {
+  model: 'm',
+  system: 'You are a weather service.',
+  messages: [{ role: 'user', content: 'What is the weather in Zürich, 苏黎世? '.repeat(20) }],
+  tools: [
+    {
+      name: 'get_weather',
+      description: 'Weather of a city.',
+      input_schema: { type: 'object', properties: { city: { type: 'string' } } },
+    },
+  ],
+};
+
+async function counted(
+  dialect: DialectName,
+  body: object,
+  look: (served: Served, answer: Awaited<ReturnType<typeof post>>) => void | Promise<void>,
+): Promise<void> {
+  const served = await serveFrom(dialect);
+  try {
+    await look(served, await post(served.rig, `${path}?beta=true`, JSON.stringify(body)));
+  } finally {
+    await served.close();
+  }
+}
+
+describe('exactly', () => {
+  test.each([
+    ['anthropic-messages', '/v1/messages/count_tokens'],
+    ['openai-responses', '/v1/responses/input_tokens'],
+  ] as const)('%s upstreams are asked', async (dialect, endpoint) => {
+    await counted(dialect, question, ({ rig, latest }, answer) => {
+      expect(answer.status).toBe(200);
+      expect(latest().endpoint).toBe(endpoint);
+      expect(latest().status).toBe(200);
+      expect(Number(recordOf(answer.json).input_tokens)).toBeGreaterThan(50);
+      expect(answer.headers['x-penstock-estimated']).toBeUndefined();
+      expect(rig.records).toEqual([]);
+    });
+  });
+});
+
+describe('by an estimate', () => {
+  test.each(['openai-chat', 'openai-completions'] as const)(
+    '62: %s upstreams cannot count; the estimate is labelled and not below what is counted',
+    async (dialect) => {
+      let exact = 0;
+      await counted('anthropic-messages', question, (_, answer) => {
+        exact = Number(recordOf(answer.json).input_tokens);
+      });
+      await counted(dialect, question, ({ simulator }, answer) => {
+        expect(answer.headers['x-penstock-estimated']).toBe('true');
+        expect(Number(recordOf(answer.json).input_tokens)).toBeGreaterThanOrEqual(exact);
+        expect(simulator.calls()).toHaveLength(0);
+      });
+    },
+  );
+
+  test('where the upstream fails', async () => {
+    const served = await serveFrom('anthropic-messages');
+    served.simulator.script('sim-small', 'fault=error-500');
+    try {
+      const answer = await post(served.rig, path, question);
+      expect([answer.status, answer.headers['x-penstock-estimated']]).toEqual([200, 'true']);
+    } finally {
+      await served.close();
+    }
+  });
+});
+
+test.each([
+  [{ ...question, model: 'nobody' }, 404, 'model_not_found'],
+  [{ ...question, messages: 'x' }, 400, 'invalid_parameter'],
+])('what is wrong is told as on /v1/messages', async (body, status, code) => {
+  await counted('anthropic-messages', body, (_, answer) => {
+    expect([answer.status, messagesErrorOf(answer).error.code]).toEqual([status, code]);
+  });
+});

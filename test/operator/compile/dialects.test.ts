@@ -1,0 +1,81 @@
+// What can be carried, and how is it told? The table of the gateway decides; these sentences are about what we make of it.
+
+import { describe, expect, test } from 'vitest';
+import { describePairings } from '../../../operator/compile/describe-pairings.ts';
+import { API_ORDER, DIALECT_OF, pairUp } from '../../../operator/compile/dialects.ts';
+import { apiSchema } from '../../../operator/resources/fields.ts';
+import { PROVIDER_TYPES } from '../../../operator/resources/provider-types.ts';
+
+const target = (name: string, ...apis: (typeof API_ORDER)[number][]) => ({ name, apis });
+
+describe('a client dialect at a target', () => {
+  test('every dialect of the API has its name in the table, and its place in lists', () => {
+    expect([...API_ORDER].sort()).toEqual([...apiSchema.options].sort());
+    expect(new Set(Object.values(DIALECT_OF)).size).toBe(apiSchema.options.length);
+  });
+
+  test.each(API_ORDER)('%s is native where the target speaks it, whatever else it speaks', (api) => {
+    const pairing = pairUp(api, target('main', ...API_ORDER), ['Tools', 'Vision']);
+    expect(pairing).toMatchObject({ upstream: api, isNative: true, lost: [], refused: [], unmet: [] });
+  });
+
+  test.each(
+    API_ORDER.flatMap((api) =>
+      API_ORDER.filter((upstream) => upstream !== api && upstream !== 'Completions').map(
+        (upstream) => [api, upstream] as const,
+      ),
+    ),
+  )('%s through %s carries all that a model can do', (api, upstream) => {
+    const declared = ['Streaming', 'Tools', 'Vision', 'Reasoning', 'PromptCaching'] as const;
+    const pairing = pairUp(api, target('main', upstream), declared);
+    expect(pairing).toMatchObject({ upstream, isNative: false, lost: [], refused: [], unmet: [] });
+  });
+
+  test.each([
+    ['nothing was declared', [], ['tools', 'images', 'structured output'], ['reasoning'], []],
+    ['it streams only', ['Streaming'], ['structured output'], [], []],
+    ['it has tools', ['Tools'], ['tools', 'structured output'], [], ['Tools']],
+    ['it sees', ['Vision'], ['images', 'structured output'], [], ['Vision']],
+    ['it reasons', ['Reasoning'], ['structured output'], ['reasoning'], []],
+  ] as const)('Messages through Completions, where %s', (_where, declared, refused, lost, unmet) => {
+    expect(pairUp('Messages', target('main', 'Completions'), declared)).toMatchObject({
+      refused,
+      lost,
+      unmet,
+    });
+  });
+});
+
+describe('the line about many pairs', () => {
+  const names = Array.from({ length: 16 }, (_, at) => `${String(at).padStart(2, '0')}-${'x'.repeat(60)}`);
+
+  test('names four of many targets that are spoken to alike', () => {
+    const line = describePairings(names.map((name) => pairUp('Messages', target(name, 'Responses'), [])));
+    expect(line).toContain(`${names[3]} and 12 more (Responses): translated`);
+    expect(line).not.toContain(names[4]);
+  });
+
+  test('stays short, and what is refused is not cut', () => {
+    const pairings = names.flatMap((name, at) =>
+      API_ORDER.map((api) => {
+        // Each target differs from its neighbours, so that none stand together.
+        const spoken = API_ORDER.filter((_, bit) => ((at % 15) + 1) & (1 << bit));
+        return pairUp(api, target(name, ...spoken), []);
+      }),
+    );
+    const line = describePairings(pairings.filter(({ isNative }) => !isNative));
+    expect(line.length).toBeLessThan(1024);
+    expect(line).toMatch(/^ChatCompletions, Responses and Messages at target .* are impossible/);
+    expect(line).toMatch(/; and \d+ more$/);
+  });
+});
+
+describe('a type of provider', () => {
+  test('of Anthropic takes its key bare, in a header of its own, and speaks Messages', () => {
+    expect(PROVIDER_TYPES.Anthropic).toMatchObject({
+      baseUrl: 'https://api.anthropic.com/v1',
+      apis: ['Messages'],
+      header: { name: 'x-api-key', prefix: '' },
+    });
+  });
+});
