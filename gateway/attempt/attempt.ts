@@ -30,6 +30,8 @@ export interface AttemptEnds<Answer> {
     | { readonly type: 'stream'; readonly stream: AnswerStream; readonly sink: ClientSink }
     | { readonly type: 'plain'; readonly read: (body: Buffer) => PlainReading<Answer> };
   readError(body: Buffer): UpstreamError;
+  /** The upstream tells errors in other words than the caller's dialect has. */
+  readonly speaksForeign?: boolean;
   /** Takes out of an upstream's words what it was signed in with. */
   readonly redact?: (text: string) => string;
 }
@@ -312,7 +314,7 @@ class Attempt<Answer> implements Receiver {
     if (!isCommitted) this.commitPoint?.discard();
     this.finish({
       outcome: isCommitted ? 'broken-off' : 'failed',
-      failure: redacted(failure, this.ends.redact ?? ((text) => text)),
+      failure: toldOf(failure, this.ends),
     });
   }
 
@@ -365,9 +367,13 @@ class Attempt<Answer> implements Receiver {
 }
 
 /** Callers are told an upstream's own words, and some upstreams repeat the key they were sent. */
-function redacted(failure: AttemptFailure, redact: (text: string) => string): AttemptFailure {
+function toldOf(
+  failure: AttemptFailure,
+  { speaksForeign = false, redact = (text) => text }: Pick<AttemptEnds<unknown>, 'speaksForeign' | 'redact'>,
+): AttemptFailure {
   const clean = (error: UpstreamError): UpstreamError => ({
     ...error,
+    ...(speaksForeign ? { isForeign: true } : {}),
     message: redact(error.message),
     type: error.type && redact(error.type),
     code: error.code && redact(error.code),

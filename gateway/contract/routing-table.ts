@@ -77,6 +77,11 @@ export const providerEntrySchema = z.object({
   /** Absolute http(s) address without a trailing slash; dialect paths are put behind it. */
   baseUrl: z.string().min(1),
   dialects: z.array(dialectNameSchema).min(1),
+  /**
+   * What it calls the output limit and the end user in chat completions: `current` as OpenAI does today,
+   * `common` (or absent) as all vendors know them.
+   */
+  chatNames: z.enum(['current', 'common']).optional(),
   /** True where the provider belongs to the platform; false: a tenant's own (BYOK). */
   isPlatform: z.boolean(),
   /** How a key is presented; absent where the upstream takes none. */

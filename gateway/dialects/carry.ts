@@ -8,13 +8,17 @@ import type { Ask, Conversation } from './conversation.ts';
 import type { Dialect, UpstreamTarget } from './dialect.ts';
 import { asksForTooMuch } from './tidy.ts';
 
-/** The first thing that cannot be carried; undefined where all can. */
+/**
+ * What cannot be carried, the first such thing; undefined where all can. Where tools are no option
+ * at all, that is what the caller has to hear, not a detail of one of them.
+ */
 export function findImpossible(
   client: DialectName,
   upstream: DialectName,
   { asks }: Conversation,
 ): Ask | undefined {
-  return asks.find(({ feature }) => capability(client, upstream, feature) === 'impossible');
+  const isImpossible = ({ feature }: Ask): boolean => capability(client, upstream, feature) === 'impossible';
+  return asks.find((ask) => ask.feature === 'tools' && isImpossible(ask)) ?? asks.find(isImpossible);
 }
 
 /** `unsupported_parameter`, naming the parameter and what the upstream speaks. */

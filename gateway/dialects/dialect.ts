@@ -156,6 +156,8 @@ export interface UpstreamTarget {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Marks opaque state of this provider, see `opaque.ts`. */
   readonly origin: string;
+  /** See the provider's `chatNames` in the routing table. */
+  readonly chatNames?: 'current' | 'common' | undefined;
   /** What the model can give at most, where the route says it. */
   readonly maxOutputTokens?: number | undefined;
 }

@@ -5,15 +5,17 @@ import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
 import type { AnswerFacts } from './dialect.ts';
 import { readErrorEvent, readErrorMember } from './openai-error.ts';
 import { eventBytesMax, readSse, type SseEvent } from './sse-events.ts';
+import { TextEvents } from './text-events.ts';
 
 /**
- * Hands over the chunks, one by one; completion and faults are noted in the facts as soon as they are
+ * Hands over the chunks, one by one, each until the next; completion and faults are noted in the facts as soon as they are
  * read, and nothing is read behind them.
  */
 export class OpenAiChunkReader {
   private readonly facts: AnswerFacts;
   private readonly onChunk: (chunk: JsonRecord) => void;
   private readonly reader = readSse(eventBytesMax);
+  private readonly values = new TextEvents();
 
   constructor(facts: AnswerFacts, onChunk: (chunk: JsonRecord) => void) {
     this.facts = facts;
@@ -53,7 +55,7 @@ export class OpenAiChunkReader {
       this.facts.fault = { kind: 'error-event', error: readErrorEvent(data) };
       return undefined;
     }
-    const value = tryParseJson(data);
+    const value = this.values.parse(data);
     const error = readErrorMember(value);
     if (error) {
       this.facts.fault = { kind: 'error-event', error };

@@ -34,7 +34,8 @@ export function encodeChatFinish(finish: FinishReason): string {
   }
 }
 
-/** In the words of completions, which know no tools. */
-export function encodeCompletionFinish(finish: FinishReason): string {
-  return finish === 'tool-calls' ? 'stop' : encodeChatFinish(finish);
+/** In the words of completions, which know neither tools nor refusals. */
+export function encodeCompletionFinish(finish: FinishReason, hasRefusal: boolean): string {
+  if (finish === 'tool-calls') return 'stop';
+  return encodeChatFinish(finish === 'stop' && hasRefusal ? 'content-filter' : finish);
 }

@@ -39,7 +39,7 @@ export function openCall(
 /** A whole plain answer; the caller encodes it when all of its answers are there. */
 export function translateAnswer(call: UpstreamCall, body: Buffer): TranslatedReading {
   const decoded = call.decodeAnswer(body);
-  if (!decoded.ok) return { ok: false, fault: asForeign(decoded.fault) };
+  if (!decoded.ok) return decoded;
   const answer = call.stopsLeft ? cutAnswer(decoded.answer, call.stopsLeft) : decoded.answer;
   const text = answer.choices.flatMap(({ parts }) => parts.map(textOf));
   return {
@@ -86,14 +86,7 @@ class TranslatedStream implements AnswerStream {
   }
 
   private encoded(parts: readonly StreamPart[]): Buffer | undefined {
-    const { facts } = this.decoder;
-    if (facts.fault) facts.fault = asForeign(facts.fault);
     const text = parts.length === 0 ? '' : this.encoder.encode(parts);
     return text === '' ? undefined : Buffer.from(text);
   }
-}
-
-/** The caller knows another dialect's error words. */
-function asForeign(fault: AnswerFault): AnswerFault {
-  return fault.kind === 'error-event' ? { ...fault, error: { ...fault.error, isForeign: true } } : fault;
 }

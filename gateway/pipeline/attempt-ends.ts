@@ -97,6 +97,7 @@ export function targetOf(
     parameters,
     isStream: facts.isStream,
     origin: originOf(target.provider.entry.id),
+    chatNames: target.provider.entry.chatNames,
     maxOutputTokens: plan.route.entry.maxOutputTokens,
   };
 }
@@ -110,10 +111,8 @@ function commonEnds(
   return {
     send: (receiver) =>
       sendTo(parts, exchange, candidate, upstream, body, translated === undefined, receiver),
-    readError: (bytes) => {
-      const error = upstream.readError(bytes);
-      return upstream.name === exchange.dialect.name ? error : { ...error, isForeign: true };
-    },
+    readError: upstream.readError,
+    speaksForeign: upstream.errorShape !== exchange.dialect.errorShape,
     redact: (text) => redactCredentials(text, candidate.target.provider, candidate.endpoint),
   };
 }

@@ -69,7 +69,9 @@ function translated(
     return [];
   });
   if (candidates.length === 0 && refusal) throw impossible(refusal.ask, refusal.upstream);
-  return { plan: { ...plan, candidates }, translation };
+  // Only the caller's own bytes can ask for what no other dialect carries.
+  const isTranslated = !candidates.every(isNative);
+  return { plan: { ...plan, candidates }, translation: isTranslated ? translation : undefined };
 }
 
 /** What one provider has stored can be asked of that provider only, with the key it was stored under. */

@@ -238,6 +238,7 @@ function buildEntry(
     ...(spec.displayName === undefined ? {} : { displayName: spec.displayName }),
     baseUrl: endpoint.baseUrl,
     dialects: apis.map((api) => DIALECT_OF[api]),
+    ...(facts.hasCurrentNames ? { chatNames: 'current' as const } : {}),
     isPlatform: platform.platformNamespaces.includes(metadata.namespace),
     ...(spec.auth.type === 'None'
       ? {}

@@ -12,6 +12,8 @@ export interface ProviderTypeFacts {
   readonly header: { readonly name: string; readonly prefix: string };
   /** Keys of `options` it knows, and the request header each becomes. */
   readonly options: Readonly<Record<string, string>>;
+  /** It takes OpenAI's current names in chat completions; others know the older ones only. */
+  readonly hasCurrentNames?: boolean;
   /** `owned_by` of platform models that it serves. */
   readonly ownedBy: string;
 }
@@ -27,6 +29,7 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     apis: ['ChatCompletions', 'Responses'],
     header: BEARER,
     options: { organization: 'OpenAI-Organization', project: 'OpenAI-Project' },
+    hasCurrentNames: true,
     ownedBy: 'openai',
   },
   Anthropic: {

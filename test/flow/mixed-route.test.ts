@@ -153,13 +153,19 @@ describe.each(orders)('with %s first and %s behind', (first, second) => {
   );
 
   test.each(shapes)(
-    'a %s chat is served by the chat target, and by nothing else when it fails',
+    'a %s chat is served by the first, by the second when that fails, and with tools by the chat target only',
     async (_, isStream) => {
       const rig = await rigOf(first, second);
       expect((await ask(rig, { isStream })).status).toBe(200);
+      expect(walls[second].calls).toEqual([]);
+      walls[first].script(broken);
+      expect((await ask(rig, { isStream })).status).toBe(200);
+      expect(walls[second].calls).toHaveLength(1);
       walls.chat.script(broken);
-      expect((await ask(rig, { isStream })).status).toBe(502);
-      expect(walls.completions.calls).toEqual([]);
+      const before = walls.completions.calls.length;
+      const tools = [{ type: 'function', function: { name: 'f' } }];
+      expect((await ask(rig, { isStream, more: { tools } })).status).toBe(502);
+      expect(walls.completions.calls).toHaveLength(before);
     },
   );
 

@@ -14,6 +14,7 @@ import type {
   StreamEncoder,
   Translation,
   UpstreamCall,
+  UpstreamError,
   UpstreamTarget,
 } from '../../gateway/dialects/dialect.ts';
 import { originOf } from '../../gateway/dialects/opaque.ts';
@@ -238,13 +239,14 @@ function refused(ends: Ends, status: number, body: Buffer): GatewayError {
   return failed(ends, {
     kind: 'status',
     status,
-    error: ends.upstream === ends.client ? error : { ...error, isForeign: true },
+    error,
     retryAfterMs: undefined,
   });
 }
 
-function failed({ client, facts }: Ends, failure: AttemptFailure): GatewayError {
-  return finalError([failure], {
+function failed(ends: Ends, failure: AttemptFailure): GatewayError {
+  const { client, facts } = ends;
+  return finalError([asTold(ends, failure)], {
     model: facts.model,
     shape: client.errorShape,
     targets: 1,
@@ -252,4 +254,13 @@ function failed({ client, facts }: Ends, failure: AttemptFailure): GatewayError 
     usableInMs: 0,
     commonRest: undefined,
   });
+}
+
+/** As an attempt hands it on. */
+function asTold({ client, upstream }: Ends, failure: AttemptFailure): AttemptFailure {
+  const tell = (error: UpstreamError): UpstreamError =>
+    upstream.errorShape === client.errorShape ? error : { ...error, isForeign: true };
+  if (failure.kind === 'status') return { ...failure, error: tell(failure.error) };
+  if (failure.kind !== 'answer' || failure.fault.kind !== 'error-event') return failure;
+  return { ...failure, fault: { ...failure.fault, error: tell(failure.fault.error) } };
 }

@@ -4,6 +4,7 @@ import type { JsonRecord } from '../../json/record.ts';
 import type { OutputFormat, Reasoning, Sampling } from '../conversation.ts';
 import { invalidParameter } from '../parameter-rules.ts';
 import { type NoteAsk, readOptionalRecord, readOptionalText, readRecord } from '../read-values.ts';
+import { encodeOutputSchema, requiresAll } from './output-schema.ts';
 
 /**
  * @param effort From the output settings, or from a system message.
@@ -67,7 +68,11 @@ export function decodeOutput(config: JsonRecord | undefined, older: unknown, not
   if (!format) return { type: 'text' };
   if (format.type !== 'json_schema') return invalidParameter(`${path}.type`, 'must be json_schema');
   note('json-schema', path);
-  return { type: 'json-schema', schema: readRecord(format.schema, `${path}.schema`), isStrict: true };
+  const schema = readRecord(format.schema, `${path}.schema`);
+  // This dialect holds the model to the schema. Others do so only where every property is required.
+  return requiresAll(schema)
+    ? { type: 'json-schema', schema: encodeOutputSchema(schema), isStrict: true }
+    : { type: 'json-schema', schema };
 }
 
 /** @param read Gives the checked value of a top-level member. */

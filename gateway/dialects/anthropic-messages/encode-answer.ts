@@ -14,7 +14,7 @@ export function encodeMessagesAnswer(answers: readonly ModelAnswer[], head: Answ
   const [answer] = answers;
   const choice: AnswerChoice = answer?.choices[0] ?? { index: 0, parts: [], finish: 'stop' };
   const callId = giveCallIds(head.id);
-  const hasCalls = choice.parts.some(({ type }) => type === 'tool-call');
+  const has = (kind: Part['type']): boolean => choice.parts.some(({ type }) => type === kind);
   const content = choice.parts.flatMap((part) => encodePart(part, callId));
   const length = choice.parts.reduce((sum, part) => sum + lengthOf(part), 0);
   return Buffer.from(
@@ -24,7 +24,7 @@ export function encodeMessagesAnswer(answers: readonly ModelAnswer[], head: Answ
       role: 'assistant',
       model: answer?.model ?? '',
       content,
-      ...encodeEnding(choice, hasCalls),
+      ...encodeEnding(choice, { hasCalls: has('tool-call'), hasRefusal: has('refusal') }),
       usage: encodeMessagesUsage(answer?.usage, estimateTokensOfLength(length)),
     }),
   );

@@ -40,6 +40,7 @@ class MessageEncoder implements PartsEncoder {
   private ending: Ending | undefined;
   private hasStarted = false;
   private hasCalls = false;
+  private hasRefusal = false;
   /** Of the block that is open, else of the next. */
   private index = 0;
   /** What the open part's deltas are. */
@@ -52,13 +53,18 @@ class MessageEncoder implements PartsEncoder {
   }
 
   encode(parts: readonly StreamPart[]): string {
-    return parts.map((part) => this.one(part)).join('');
+    let text = '';
+    for (const part of parts) text += this.one(part);
+    return text;
   }
 
   /** Everything has come. */
   close(): string {
     const usage = encodeMessagesUsage(this.usage, estimateTokensOfLength(this.outputLength));
-    const delta = encodeEnding(this.ending ?? { finish: 'stop' }, this.hasCalls);
+    const delta = encodeEnding(this.ending ?? { finish: 'stop' }, {
+      hasCalls: this.hasCalls,
+      hasRefusal: this.hasRefusal,
+    });
     return this.start() + this.end() + frame('message_delta', { delta, usage }) + frame('message_stop', {});
   }
 
@@ -107,6 +113,7 @@ class MessageEncoder implements PartsEncoder {
 
   private begin(head: PartHead): string {
     this.part = head.type;
+    if (head.type === 'refusal') this.hasRefusal = true;
     if (head.type !== 'tool-call') return '';
     this.hasCalls = true;
     const { name } = head;
@@ -118,13 +125,13 @@ class MessageEncoder implements PartsEncoder {
       case undefined:
         return '';
       case 'tool-call':
-        return this.blockDelta({ type: 'input_json_delta', partial_json: text });
+        return this.blockDelta('input_json_delta', 'partial_json', text);
       case 'thinking':
-        return this.thinking() + this.blockDelta({ type: 'thinking_delta', thinking: text });
+        return this.thinking() + this.blockDelta('thinking_delta', 'thinking', text);
       case 'text':
       case 'refusal': {
         const start = this.isBlockOpen ? '' : this.block({ type: 'text', text: '', citations: null });
-        return start + this.blockDelta({ type: 'text_delta', text });
+        return start + this.blockDelta('text_delta', 'text', text);
       }
     }
   }
@@ -147,7 +154,7 @@ class MessageEncoder implements PartsEncoder {
     if (!this.isBlockOpen && opaque.state.kind === 'redacted') {
       return this.block({ type: 'redacted_thinking', data: packed });
     }
-    return this.thinking() + this.blockDelta({ type: 'signature_delta', signature: packed });
+    return this.thinking() + this.blockDelta('signature_delta', 'signature', packed);
   }
 
   private block(block: unknown): string {
@@ -156,8 +163,10 @@ class MessageEncoder implements PartsEncoder {
     return start + frame('content_block_start', { index: this.index, content_block: block });
   }
 
-  private blockDelta(delta: unknown): string {
-    return frame('content_block_delta', { index: this.index, delta });
+  /** Most of a stream is made of these: a template costs a third of encoding the event as a whole. */
+  private blockDelta(type: string, member: string, text: string): string {
+    const delta = `{"type":"${type}","${member}":${JSON.stringify(text)}}`;
+    return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.index},"delta":${delta}}\n\n`;
   }
 
   private end(): string {

@@ -35,8 +35,18 @@ export interface Ending {
   readonly refusal?: RefusalDetails | undefined;
 }
 
+/** What an answer held says how it ended, whatever the upstream calls it. */
+export interface Held {
+  readonly hasCalls: boolean;
+  readonly hasRefusal: boolean;
+}
+
 /** The members of a message, and of its last delta, that say how it ended. */
-export function encodeEnding({ finish, stopSequence, refusal }: Ending, hasCalls: boolean) {
+export function encodeEnding(
+  { finish: told, stopSequence, refusal }: Ending,
+  { hasCalls, hasRefusal }: Held,
+) {
+  const finish = told === 'stop' && hasRefusal ? 'content-filter' : told;
   return {
     stop_reason: encodeStopReason(finish, hasCalls),
     stop_sequence: finish === 'stop-sequence' ? (stopSequence ?? null) : null,

@@ -77,3 +77,12 @@ function describe(description: unknown, said: readonly string[]): string {
   const lines = said.join(', ');
   return typeof description === 'string' && description !== '' ? `${description}\n\n${lines}` : lines;
 }
+
+/** Whether every object of the schema requires all of its properties. */
+export function requiresAll(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.every(requiresAll);
+  if (!isRecord(schema)) return true;
+  const names = isRecord(schema.properties) ? Object.keys(schema.properties) : [];
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  return names.every((name) => required.includes(name)) && Object.values(schema).every(requiresAll);
+}

@@ -30,7 +30,7 @@ function encodeBody(
   names: ToolNames,
 ): Record<string, unknown> {
   const { sampling, defaults, maxOutputTokens, logprobs, reasoning, store, metadata } = conversation;
-  // Upstreams refuse a request with both names of the limit; a target that sets the newer one wants it.
+  // Upstreams refuse a request with both names of the limit.
   const limitName = nameFor(target, 'max_completion_tokens', 'max_tokens');
   const userName = nameFor(target, 'safety_identifier', 'user');
   return {
@@ -64,9 +64,10 @@ function encodeBody(
   };
 }
 
-/** The newer name is used where the target's parameters use it: many upstreams know the older one only. */
-function nameFor({ parameters }: UpstreamTarget, newer: string, older: string): string {
-  return newer in parameters ? newer : older;
+/** What the target's parameters use is meant; else what its provider knows: many know the older name only. */
+function nameFor({ parameters, chatNames }: UpstreamTarget, newer: string, older: string): string {
+  if (newer in parameters) return newer;
+  return chatNames === 'current' && !(older in parameters) ? newer : older;
 }
 
 function encodeFormat(output: OutputFormat): unknown {

@@ -31,7 +31,10 @@ export function encodeCompletionAnswer(
         parts.map((part) => (part.type === 'text' || part.type === 'refusal' ? part.text : '')).join(''),
       index: firstIndex(call, shape) + index,
       logprobs: null,
-      finish_reason: encodeCompletionFinish(finish),
+      finish_reason: encodeCompletionFinish(
+        finish,
+        parts.some(({ type }) => type === 'refusal'),
+      ),
     })),
   );
   return Buffer.from(

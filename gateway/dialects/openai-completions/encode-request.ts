@@ -30,6 +30,9 @@ function stopsOf({ sampling, choices }: Conversation, isLabelled: boolean): read
   return choices > 1 && stop.length >= stopsMax ? stop : [userStop, ...stop];
 }
 
+/** Without a limit this dialect stops after 16 tokens, which nobody who chats means. */
+const chatTokensMax = 2048;
+
 function encodeBody(
   conversation: Conversation,
   target: UpstreamTarget,
@@ -47,11 +50,9 @@ function encodeBody(
   return {
     presence_penalty: 0,
     frequency_penalty: 0,
-    ...(defaults && {
-      max_tokens: defaults.maxOutputTokens,
-      temperature: defaults.temperature,
-      top_p: defaults.topP,
-    }),
+    ...(defaults
+      ? { max_tokens: defaults.maxOutputTokens, temperature: defaults.temperature, top_p: defaults.topP }
+      : { max_tokens: target.maxOutputTokens ?? chatTokensMax }),
     ...target.parameters,
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
     model: target.upstreamModel,

@@ -1,6 +1,7 @@
 // Our stream parts as text completion chunks: those of all calls come mixed, numbered over all prompts.
 
 import type { Usage } from '../../contract/ledger-record.ts';
+import type { FinishReason } from '../conversation.ts';
 import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
 import { encodeCompletionFinish } from '../openai-finish.ts';
 import { encodeOpenAiUsage } from '../openai-usage.ts';
@@ -49,6 +50,7 @@ class CallEncoder implements PartsEncoder {
   private readonly echoedChoices = new Set<number>();
   /** The choices whose open part is shown; thinking and calls have no place in a completion. */
   private readonly shown = new Set<number>();
+  private readonly refused = new Set<number>();
 
   constructor(firstIndex: number, echoed: string, frame: WriteFrame, onModel: (model: string) => void) {
     this.firstIndex = firstIndex;
@@ -69,12 +71,13 @@ class CallEncoder implements PartsEncoder {
       case 'part-start':
         if (part.head.type === 'text' || part.head.type === 'refusal') this.shown.add(part.choice);
         else this.shown.delete(part.choice);
+        if (part.head.type === 'refusal') this.refused.add(part.choice);
         return '';
       case 'part-delta':
         if (!this.shown.has(part.choice)) return '';
         return this.echo(part.choice) + this.choice(part.choice, part.text, null);
       case 'choice-end':
-        return this.echo(part.choice) + this.choice(part.choice, '', encodeCompletionFinish(part.finish));
+        return this.echo(part.choice) + this.choice(part.choice, '', this.finishOf(part.choice, part.finish));
       case 'usage':
         this.usage = part.usage;
         return '';
@@ -83,6 +86,10 @@ class CallEncoder implements PartsEncoder {
       case 'part-end':
         return '';
     }
+  }
+
+  private finishOf(choice: number, finish: FinishReason): string {
+    return encodeCompletionFinish(finish, this.refused.has(choice));
   }
 
   private echo(choice: number): string {
