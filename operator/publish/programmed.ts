@@ -3,6 +3,7 @@
 import { isRecord } from '../../kube/object.ts';
 import type { Verdict } from '../compile/verdict.ts';
 import type { RawObject } from '../watch/snapshot.ts';
+import { keyOf as keyOfObject } from './verdict-names.ts';
 
 export interface Published {
   /** The table generation in force, which says what these verdicts say; newly written or not. */
@@ -33,7 +34,9 @@ export interface ProgrammedTracker {
 }
 
 /** @param keyOf gives the same text for every verdict on an object, and for none on another. */
-export function createProgrammedTracker(keyOf: (verdict: Verdict) => string = placeOf): ProgrammedTracker {
+export function createProgrammedTracker(
+  keyOf: (verdict: Verdict) => string = keyOfObject,
+): ProgrammedTracker {
   let forms = new Map<string, { readonly form: unknown; readonly since: number }>();
 
   return {
@@ -76,8 +79,4 @@ export function recordedGeneration({ metadata, status }: RawObject): number | un
   );
   const generation = isRecord(status.programmed) ? status.programmed.tableGeneration : undefined;
   return isProgrammed && typeof generation === 'number' ? generation : undefined;
-}
-
-function placeOf({ kind, namespace, name }: Verdict): string {
-  return `${kind}/${namespace}/${name}`;
 }

@@ -7,6 +7,7 @@ import { decideStatus, type StatusFacts } from './decide-status.ts';
 import { type EventRecorder, eventsFor } from './events.ts';
 import { type ObjectRef, refOf } from './object-ref.ts';
 import type { ObjectStatus } from './object-status.ts';
+import { keyOf } from './verdict-names.ts';
 import { writeStatus } from './write-status.ts';
 
 export interface StatusPublisherOptions {
@@ -127,8 +128,4 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
 
 function versionOf({ metadata }: StatusFacts['object']): string | undefined {
   return typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
-}
-
-function keyOf({ kind, namespace, name }: ObjectRef): string {
-  return `${kind}/${namespace}/${name}`;
 }

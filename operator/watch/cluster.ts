@@ -93,8 +93,6 @@ export interface Cluster {
   /** By name. */
   readyGatewayPods(): readonly GatewayPod[];
   pointer(): Pointer | undefined;
-  /** Names of the shards of this installation. */
-  shardNames(): ReadonlySet<string>;
   /** For metrics: how long nothing has come, at worst, on the watches of one name. */
   watchIdle(): { readonly watch: WatchName; readonly idleMs: number }[];
   close(): Promise<void>;
@@ -129,7 +127,6 @@ export function openCluster(options: ClusterOptions): Cluster {
   const namespaceRecords = new Map<string, NamespaceRecord>();
   const secretIndex = createSecretIndex();
   const gatewayPods = new Map<string, GatewayPod>();
-  const shards = new Set<string>();
   let pointer: Pointer | undefined;
   let isTold = false;
 
@@ -170,7 +167,6 @@ export function openCluster(options: ClusterOptions): Cluster {
     readyGatewayPods: () =>
       [...gatewayPods.values()].sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))),
     pointer: () => pointer,
-    shardNames: () => shards,
     watchIdle() {
       const idle = new Map<WatchName, number>();
       for (const { name, reflector } of reflectors) {
@@ -374,12 +370,7 @@ export function openCluster(options: ClusterOptions): Cluster {
         metadataOnly: true,
         convert: ({ metadata: { name } }) => ({ name }),
         onEvent({ type, object: { name } }) {
-          if (type === 'upserted') {
-            shards.add(name);
-            return;
-          }
-          shards.delete(name);
-          tell({ type: 'shard-gone', name });
+          if (type === 'deleted') tell({ type: 'shard-gone', name });
         },
       },
       options.tableNamespace,
