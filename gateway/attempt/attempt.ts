@@ -8,6 +8,7 @@ import type { LeaveSignal } from '../stream/leaving.ts';
 import { type ClientSink, CommitPoint } from './commit-point.ts';
 import { earliestDeadline, type Limits, type TimerName } from './deadlines.ts';
 import type { AttemptFailure, TransportCode } from './failure.ts';
+import { plainBody } from './plain-body.ts';
 
 /** What the transport tells; `gateway/upstream` speaks it, without this stage knowing. */
 export interface Receiver {
@@ -100,6 +101,7 @@ class Attempt<Answer> implements Receiver {
   private stopListening: (() => void) | undefined;
   private status: number | undefined;
   private retryAfterMs: number | undefined;
+  private encoding: string | undefined;
   private isError = false;
   private readonly body: Buffer[] = [];
   private bodyBytes = 0;
@@ -139,6 +141,7 @@ class Attempt<Answer> implements Receiver {
   onHead(status: number, header: (name: string) => string | undefined): void {
     this.status = status;
     this.retryAfterMs = readRetryAfterMs(header, this.options.clock.wallMs());
+    this.encoding = header('content-encoding');
     if (status !== 200) {
       this.isError = true;
       this.cancelErrorBody = this.options.clock.setTimer(errorBodyMs, () => this.failWithStatus());
@@ -210,7 +213,7 @@ class Attempt<Answer> implements Receiver {
     this.fail({
       kind: 'status',
       status: this.status ?? 0,
-      error: this.ends.readError(Buffer.concat(this.body)),
+      error: this.ends.readError(plainBody(Buffer.concat(this.body), this.encoding, errorBytesMax)),
       retryAfterMs: this.retryAfterMs,
     });
   }

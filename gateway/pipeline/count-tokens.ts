@@ -201,6 +201,8 @@ function tokensOf(part: Part): number {
   }
 }
 
+/** Short words and signs are a token each, however short. */
 function tokensOfText(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
+  const pieces = text.match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu)?.length ?? 0;
+  return Math.max(pieces, Math.ceil(Buffer.byteLength(text) / bytesPerToken));
 }

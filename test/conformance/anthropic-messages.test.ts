@@ -81,9 +81,8 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
       expect(textOf(stopped)).toBe('This is the simulator ');
     });
 
-    test.runIf(hasTools).each([true, false])(
-      'runs the tool loop with two tools at once (streamed: %s)',
-      async (stream) => {
+    if (hasTools)
+      test.each([true, false])('runs the tool loop with two tools at once (streamed: %s)', async (stream) => {
         stage.script(upstream, 'calls=2');
         const runner = anthropic.beta.messages.toolRunner({
           ...bodyOf(),
@@ -99,45 +98,46 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
         expect(calls).toHaveLength(2);
         // The whole conversation, not only what is new.
         for (const said of [hello, ...toolAnswers]) expect(JSON.stringify(calls[1]?.body)).toContain(said);
-      },
-    );
-
-    test.runIf(hasTools)('keeps to the tool it is told to call', async () => {
-      const answer = await anthropic.messages.create({
-        ...bodyOf(),
-        tools,
-        tool_choice: { type: 'tool', name: 'clock', disable_parallel_tool_use: true },
       });
-      expect(answer.stop_reason).toBe('tool_use');
-      expect(answer.content).toMatchObject([{ type: 'tool_use', name: 'clock', input: { zone: 'sim' } }]);
-    });
 
-    test.runIf(hasTools)('gives structured output, streamed too', async () => {
-      const body = { ...bodyOf(), output_config: { format: sdk.zodOutputFormat(city) } };
-      expect((await anthropic.messages.parse(body)).parsed_output).toEqual(simCity);
-      expect((await anthropic.messages.stream(body).finalMessage()).parsed_output).toEqual(simCity);
-    });
-
-    test.runIf(hasTools)('shows an image, in a tool result too', async () => {
-      const image: Anthropic.ImageBlockParam = {
-        type: 'image',
-        source: { type: 'base64', media_type: 'image/png', data: pixel },
-      };
-      await anthropic.messages.create({
-        ...bodyOf(),
-        tools,
-        messages: [
-          { role: 'user', content: [image, { type: 'text', text: hello }] },
-          { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'clock', input: {} }] },
-          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [image] }] },
-        ],
+    if (hasTools)
+      test('keeps to the tool it is told to call', async () => {
+        const answer = await anthropic.messages.create({
+          ...bodyOf(),
+          tools,
+          tool_choice: { type: 'tool', name: 'clock', disable_parallel_tool_use: true },
+        });
+        expect(answer.stop_reason).toBe('tool_use');
+        expect(answer.content).toMatchObject([{ type: 'tool_use', name: 'clock', input: { zone: 'sim' } }]);
       });
-      expect(JSON.stringify(stage.newCalls(upstream)[0]?.body).split(pixel)).toHaveLength(3);
-    });
 
-    test.runIf(hasTools).each([true, false])(
-      'keeps its thinking over several turns (streamed: %s)',
-      async (isStream) => {
+    if (hasTools)
+      test('gives structured output, streamed too', async () => {
+        const body = { ...bodyOf(), output_config: { format: sdk.zodOutputFormat(city) } };
+        expect((await anthropic.messages.parse(body)).parsed_output).toEqual(simCity);
+        expect((await anthropic.messages.stream(body).finalMessage()).parsed_output).toEqual(simCity);
+      });
+
+    if (hasTools)
+      test('shows an image, in a tool result too', async () => {
+        const image: Anthropic.ImageBlockParam = {
+          type: 'image',
+          source: { type: 'base64', media_type: 'image/png', data: pixel },
+        };
+        await anthropic.messages.create({
+          ...bodyOf(),
+          tools,
+          messages: [
+            { role: 'user', content: [image, { type: 'text', text: hello }] },
+            { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'clock', input: {} }] },
+            { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [image] }] },
+          ],
+        });
+        expect(JSON.stringify(stage.newCalls(upstream)[0]?.body).split(pixel)).toHaveLength(3);
+      });
+
+    if (hasTools)
+      test.each([true, false])('keeps its thinking over several turns (streamed: %s)', async (isStream) => {
         stage.script(upstream, 'call=always');
         const history = [...messages];
         for (let turn = 0; turn < 4; turn += 1) {
@@ -162,8 +162,7 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
           history.push({ role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content }] });
         }
         expect(statesIn(stage.simulator.calls().at(-1)?.body, upstream)).toBe(3);
-      },
-    );
+      });
 
     test('counts tokens before it asks', async () => {
       const { input_tokens } = await anthropic.messages.countTokens({

@@ -27,7 +27,7 @@ const endpointOf: Readonly<Record<Upstream, string>> = {
   completions: '/v1/completions',
 };
 
-/** Ways to fail, and how the simulator is told to. */
+/** Ways to fail, or to be slow or busy, and how the simulator is told to. */
 export const failures = {
   'fails-400': 'fault=error-400+message=Too%20hot',
   'fails-404': 'fault=error-404',
@@ -39,7 +39,7 @@ export const failures = {
   'breaks-late': 'fault=error-after:3',
   'breaks-cut': 'fault=cut-after:3',
   slow: 'tokens=400+pace=10',
-  /** No failure: two tools at once, again and again. */
+  // Two tools at once, again and again.
   calls: 'call=always+calls=2+reasoning=8',
 } as const;
 export type Failure = keyof typeof failures;
@@ -77,10 +77,13 @@ function modelOn(upstream: Upstream, failure?: Failure): string {
 const simulated = (upstream: Upstream, failure?: Failure): string =>
   failure === undefined ? `sim-${upstream}` : `sim-${upstream}-${failure}`;
 
-export async function startEveryUpstream(): Promise<EveryUpstream> {
+/** @param aliases Another name of the plain model on an upstream: programs know some models by their names. */
+export async function startEveryUpstream(
+  aliases: Partial<Record<Upstream, string>> = {},
+): Promise<EveryUpstream> {
   const simulator = await startSimulator();
   const tables = upstreams.flatMap((upstream) => [
-    tableFor(simulator.url, upstream),
+    tableFor(simulator.url, upstream, undefined, aliases[upstream]),
     ...(Object.keys(failures) as Failure[]).map((failure) => tableFor(simulator.url, upstream, failure)),
   ]);
   const rig = await startRig(
@@ -132,7 +135,7 @@ const impatient: Partial<RouteEntry> = {
 };
 
 /** A provider for each model: what one earns, such as a rest, is not for the others. */
-function tableFor(url: string, upstream: Upstream, failure?: Failure) {
+function tableFor(url: string, upstream: Upstream, failure?: Failure, alias?: string) {
   const model = modelOn(upstream, failure);
   const directives = failure === undefined ? '' : `+${failures[failure]}`;
   const providerEntry: Partial<ProviderEntry> = {
@@ -151,6 +154,7 @@ function tableFor(url: string, upstream: Upstream, failure?: Failure) {
     ],
     {
       id: `team/${model}`,
+      aliases: alias === undefined ? [] : [alias],
       model,
       endpoints: [...allDialects],
       ...(failure === 'limited-once' ? impatient : {}),

@@ -88,59 +88,61 @@ describe.each(openAiVersions)('%s', (_version, sdk) => {
       expect(answer.usage?.output_tokens).toBe(16);
     });
 
-    test.runIf(hasTools).each([true, false])(
-      'calls two tools at once and takes what they say (streamed: %s)',
-      async (isStream) => {
-        stage.script(upstream, 'calls=2');
-        const body = { model: stage.model(upstream), tools };
-        const input: Input = [{ role: 'user', content: hello }];
-        const asked: OpenAI.Responses.Response = isStream
-          ? await openai.responses.stream({ ...body, input }).finalResponse()
-          : await openai.responses.create({ ...body, input });
-        const calls = asked.output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
-        expect(calls.map(({ name }) => name)).toEqual(toolkit.map(({ name }) => name));
-        const answered = await openai.responses.create({
-          ...body,
-          input: [...input, ...asked.output, ...calls.map(outputOf)] as Input,
-        });
-        expect(answered.output_text).toContain(toolAnswers[1]);
-        const [, second] = stage.newCalls(upstream);
-        for (const answer of toolAnswers) expect(JSON.stringify(second?.body)).toContain(answer);
-      },
-    );
+    if (hasTools)
+      test.each([true, false])(
+        'calls two tools at once and takes what they say (streamed: %s)',
+        async (isStream) => {
+          stage.script(upstream, 'calls=2');
+          const body = { model: stage.model(upstream), tools };
+          const input: Input = [{ role: 'user', content: hello }];
+          const asked: OpenAI.Responses.Response = isStream
+            ? await openai.responses.stream({ ...body, input }).finalResponse()
+            : await openai.responses.create({ ...body, input });
+          const calls = asked.output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
+          expect(calls.map(({ name }) => name)).toEqual(toolkit.map(({ name }) => name));
+          const answered = await openai.responses.create({
+            ...body,
+            input: [...input, ...asked.output, ...calls.map(outputOf)] as Input,
+          });
+          expect(answered.output_text).toContain(toolAnswers[1]);
+          const [, second] = stage.newCalls(upstream);
+          for (const answer of toolAnswers) expect(JSON.stringify(second?.body)).toContain(answer);
+        },
+      );
 
-    test.runIf(hasTools)('gives structured output, streamed too', async () => {
-      const body = {
-        model: stage.model(upstream),
-        input: hello,
-        text: { format: sdk.zodTextFormat(city, 'city') },
-      };
-      expect((await openai.responses.parse(body)).output_parsed).toEqual(simCity);
-      const streamed = await openai.responses.stream(body).finalResponse();
-      expect(streamed.output_parsed).toEqual(simCity);
-    });
-
-    test.runIf(hasTools)('shows an image', async () => {
-      const image_url = `data:image/png;base64,${pixel}`;
-      const answer = await openai.responses.create({
-        model: stage.model(upstream),
-        input: [
-          {
-            role: 'user',
-            content: [
-              { type: 'input_text', text: hello },
-              { type: 'input_image', image_url, detail: 'auto' },
-            ],
-          },
-        ],
+    if (hasTools)
+      test('gives structured output, streamed too', async () => {
+        const body = {
+          model: stage.model(upstream),
+          input: hello,
+          text: { format: sdk.zodTextFormat(city, 'city') },
+        };
+        expect((await openai.responses.parse(body)).output_parsed).toEqual(simCity);
+        const streamed = await openai.responses.stream(body).finalResponse();
+        expect(streamed.output_parsed).toEqual(simCity);
       });
-      expect(answer.output_text).toContain(hello);
-      expect(JSON.stringify(stage.newCalls(upstream)[0]?.body)).toContain(pixel);
-    });
 
-    test.runIf(hasTools).each([true, false])(
-      'keeps its reasoning over several turns (streamed: %s)',
-      async (isStream) => {
+    if (hasTools)
+      test('shows an image', async () => {
+        const image_url = `data:image/png;base64,${pixel}`;
+        const answer = await openai.responses.create({
+          model: stage.model(upstream),
+          input: [
+            {
+              role: 'user',
+              content: [
+                { type: 'input_text', text: hello },
+                { type: 'input_image', image_url, detail: 'auto' },
+              ],
+            },
+          ],
+        });
+        expect(answer.output_text).toContain(hello);
+        expect(JSON.stringify(stage.newCalls(upstream)[0]?.body)).toContain(pixel);
+      });
+
+    if (hasTools)
+      test.each([true, false])('keeps its reasoning over several turns (streamed: %s)', async (isStream) => {
         stage.script(upstream, 'call=always');
         const input: Input = [{ role: 'user', content: hello }];
         for (let turn = 0; turn < 4; turn += 1) {
@@ -165,8 +167,7 @@ describe.each(openAiVersions)('%s', (_version, sdk) => {
           input.push(...(answer.output as Input), outputOf(call));
         }
         expect(statesIn(stage.simulator.calls().at(-1)?.body, upstream)).toBe(3);
-      },
-    );
+      });
 
     if (!hasTools) {
       const beyond: readonly (readonly [

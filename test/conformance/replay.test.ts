@@ -23,9 +23,13 @@ type Bag = Record<string, unknown>;
 
 /** Answered as the program reads it, to the turn that the program sends next. */
 interface Client {
-  readonly name: string;
-  /** How the tool that runs commands is called, and with what. */
+  readonly title: string;
+  /** Where its recordings are, and how their names begin. */
+  readonly folder: string;
+  readonly prefix: string;
+  /** The tool that runs commands, and what it is given. */
   readonly tool: string;
+  readonly argsOn: (upstream: Upstream) => string;
   readonly native: Upstream;
   /** Puts what was answered into the place of what stands in the recorded second turn. */
   readonly echo: (second: Bag, events: readonly Bag[]) => Bag;
@@ -35,17 +39,34 @@ interface Client {
 
 const clients: readonly Client[] = [
   {
-    name: 'codex',
+    title: 'codex',
+    folder: 'codex',
+    prefix: '',
     tool: 'exec_command',
+    argsOn: () => '{"cmd":"ls"}',
     native: 'responses',
     echo: echoToCodex,
-    textOf: (events) =>
-      events.map(({ type, delta }) => (type === 'response.output_text.delta' ? delta : '')).join(''),
+    textOf: textOfResponse,
     lastEvent: 'response.completed',
   },
   {
-    name: 'claude-code',
+    title: 'codex with a model that it knows',
+    folder: 'codex',
+    prefix: 'known-model-',
+    // Takes a program as it is; elsewhere than in its own dialect that is an argument.
+    tool: 'exec',
+    argsOn: (upstream) => (upstream === 'responses' ? 'text("ls");' : '{"input":"text();"}'),
+    native: 'responses',
+    echo: echoToCodex,
+    textOf: textOfResponse,
+    lastEvent: 'response.completed',
+  },
+  {
+    title: 'claude-code',
+    folder: 'claude-code',
+    prefix: '',
     tool: 'Bash',
+    argsOn: () => '{"command":"ls"}',
     native: 'messages',
     echo: echoToClaudeCode,
     textOf: (events) =>
@@ -57,18 +78,17 @@ const clients: readonly Client[] = [
 ];
 
 /** Of the programs alone: it says more about who works where than a provider of models needs to know. */
-const privateHeaders = /^(x-codex|x-claude-code|x-stainless|session-id|thread-id|originator|x-app)/;
+const privateHeaders =
+  /^(x-codex|x-claude-code|x-stainless|session-id|thread-id|originator|x-app|x-openai-internal)/;
 
-describe.each(clients)('$name', (client) => {
+describe.each(clients)('$title', (client) => {
   afterEach(() => {
     stage.reset();
   });
 
   test.each(ableUpstreams)('does a turn with a tool call and a follow-up on %s', async (upstream) => {
-    stage.script(
-      upstream,
-      `reasoning=8,tool=${client.tool},args=${encodeURIComponent('{"command":"ls","cmd":"ls"}')}`,
-    );
+    const args = encodeURIComponent(client.argsOn(upstream));
+    stage.script(upstream, `reasoning=8,tool=${client.tool},args=${args}`);
     const first = await send(client, 'first-turn', upstream);
     expect([first.status, first.events.at(-1)?.type]).toEqual([200, client.lastEvent]);
     const second = await send(client, 'tool-result', upstream, (body) => client.echo(body, first.events));
@@ -86,18 +106,18 @@ describe.each(clients)('$name', (client) => {
   test('is told why a model without tools cannot serve it', async () => {
     const { status, text } = await send(client, 'first-turn', 'completions');
     expect(status).toBe(400);
-    expect(text).toMatch(/'tools\S*' cannot be carried to this model/);
+    expect(text).toMatch(/'\S*tools\S*' cannot be carried to this model/);
     expect(stage.newCalls('completions')).toEqual([]);
   });
 });
 
 async function send(
-  { name, native }: Client,
+  { folder, prefix, native }: Client,
   recording: string,
   upstream: Upstream,
   change: (body: Bag) => Bag = (body) => body,
 ) {
-  const url = new URL(`../fixtures/clients/${name}/${recording}.json`, import.meta.url);
+  const url = new URL(`../fixtures/clients/${folder}/${prefix}${recording}.json`, import.meta.url);
   // The prose of the prompts is not kept. Prose of about its length takes its place: answers repeat it.
   const prose = 'Do what is asked, and nothing else. '.repeat(100).trim();
   const fixture = JSON.parse((await readFile(url, 'utf8')).replaceAll('<long text>', prose));
@@ -118,15 +138,19 @@ async function send(
   return { status: response.status, text, events, faults };
 }
 
+function textOfResponse(events: readonly Bag[]): string {
+  return events.map(({ type, delta }) => (type === 'response.output_text.delta' ? delta : '')).join('');
+}
+
 /** Codex sends back every item as it came, and the output of the call. */
 function echoToCodex(second: Bag, events: readonly Bag[]): Bag {
   const items = events.flatMap(({ type, item }) =>
     type === 'response.output_item.done' && isBag(item) ? [item] : [],
   );
-  const call = items.find(({ type }) => type === 'function_call');
+  const call = items.find(({ type }) => String(type).endsWith('_call'));
   const recorded = bagsOf(second.input);
-  const before = recorded.filter(({ type }) => type === 'message');
-  const outputs = recorded.filter(({ type }) => type === 'function_call_output');
+  const before = recorded.filter(({ type }) => !/^reasoning$|_call$|_call_output$/.test(String(type)));
+  const outputs = recorded.filter(({ type }) => String(type).endsWith('_call_output'));
   const echoed = items.map((item) => (item.type === 'reasoning' ? { content: null, ...item } : item));
   return {
     ...second,

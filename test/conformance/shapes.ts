@@ -1,6 +1,7 @@
 // Does an answer have the shape that is published for its route? Errors, plain answers and every event of a stream.
 
 import { z } from 'zod';
+import { shapes as simulatorShapes } from '../simulator/shapes.ts';
 import { chatChunkSchema, chatCompletionSchema, chunkOrderFaults } from '../support/openapi/chat-schema.ts';
 import { completionChunkSchema, completionSchema } from '../support/openapi/completions-schema.ts';
 import { response, responseEvent } from '../support/openapi/responses-schema.ts';
@@ -23,13 +24,18 @@ export function checkShape({ path, status, contentType, text, isNative }: SeenAn
   const shape = Object.hasOwn(shapes, path) ? shapes[path] : undefined;
   if (shape === undefined) return [];
   if (status >= 400) return faultsOf(errorBody, JSON.parse(text));
-  // What a provider adds of its own passes through.
-  if (isNative) return [];
-  if (contentType.startsWith('text/event-stream')) return shape.streamFaults(text);
-  return faultsOf(shape.answer, JSON.parse(text));
+  const isStream = contentType.startsWith('text/event-stream');
+  // What a provider adds of its own passes through: it has the provider's own shape.
+  if (isNative) {
+    const { answer, event } = simulatorShapes[shape.simulated];
+    if (!isStream) return faultsOf(answer, JSON.parse(text));
+    return documentsOf(text).flatMap((document) => faultsOf(z.union([event, brokenOff]), document));
+  }
+  return isStream ? shape.streamFaults(text) : faultsOf(shape.answer, JSON.parse(text));
 }
 
 interface Shape {
+  readonly simulated: 'chat' | 'completions' | 'responses';
   readonly answer: z.ZodType;
   readonly streamFaults: (text: string) => readonly string[];
 }
@@ -43,11 +49,18 @@ const errorBody = z.strictObject({
   }),
 });
 
+/** Of the gateway's own making, in the middle of a provider's stream. */
+const brokenOff = z.union([
+  errorBody,
+  z.looseObject({ type: z.enum(['error', 'response.failed']), sequence_number: z.int() }),
+]);
+
 const chatEvent = z.union([chatChunkSchema, errorBody]);
 const completionEvent = z.union([completionChunkSchema, errorBody]);
 
 const shapes: Readonly<Record<string, Shape>> = {
   '/v1/chat/completions': {
+    simulated: 'chat',
     answer: chatCompletionSchema,
     streamFaults: (text) => [
       ...documentsOf(text).flatMap((event) => faultsOf(chatEvent, event)),
@@ -55,10 +68,11 @@ const shapes: Readonly<Record<string, Shape>> = {
     ],
   },
   '/v1/completions': {
+    simulated: 'completions',
     answer: completionSchema,
     streamFaults: (text) => documentsOf(text).flatMap((event) => faultsOf(completionEvent, event)),
   },
-  '/v1/responses': { answer: response, streamFaults: responseFaults },
+  '/v1/responses': { simulated: 'responses', answer: response, streamFaults: responseFaults },
 };
 
 /** Together too, where the client read them all. */

@@ -94,70 +94,74 @@ describe.each(providers)('%s', (provider, modelOf) => {
       expectUsage(await streamed.usage, upstream);
     });
 
-    test.runIf(hasTools)('runs the tool loop with two tools at once', async () => {
-      stage.script(upstream, 'calls=2');
-      const answer = await generateText({ model: model(), prompt: hello, tools, stopWhen: stepCountIs(3) });
-      expect(answer.text).toContain(toolAnswers[1]);
-      const calls = stage.newCalls(upstream);
-      expect(calls).toHaveLength(2);
-      for (const said of toolAnswers) expect(JSON.stringify(calls[1]?.body)).toContain(said);
-    });
-
-    test.runIf(hasTools)('runs the tool loop with reasoning, streamed over several steps', async () => {
-      stage.script(upstream, 'call=always,reasoning=8');
-      const streamed = streamText({
-        model: model(),
-        prompt: hello,
-        tools,
-        stopWhen: stepCountIs(3),
-        providerOptions: {
-          openai: { reasoningEffort: 'low', reasoningSummary: 'auto', store: false, forceReasoning: true },
-          anthropic: { thinking: { type: 'adaptive', display: 'summarized' }, effort: 'low' },
-          penstock: { reasoningEffort: 'low' },
-        },
+    if (hasTools)
+      test('runs the tool loop with two tools at once', async () => {
+        stage.script(upstream, 'calls=2');
+        const answer = await generateText({ model: model(), prompt: hello, tools, stopWhen: stepCountIs(3) });
+        expect(answer.text).toContain(toolAnswers[1]);
+        const calls = stage.newCalls(upstream);
+        expect(calls).toHaveLength(2);
+        for (const said of toolAnswers) expect(JSON.stringify(calls[1]?.body)).toContain(said);
       });
-      const steps = await streamed.steps;
-      expect(steps.map(({ finishReason }) => finishReason)).toEqual([
-        'tool-calls',
-        'tool-calls',
-        'tool-calls',
-      ]);
-      const [call] = stage.newCalls(upstream).slice(-1);
-      // What brings reasoning back at all: OpenAI's chat provider knows none.
-      if (provider === 'anthropic' || provider.includes('responses')) {
-        expect(steps.map(({ reasoningText }) => reasoningText)).toEqual(
-          [0, 1, 2].map(() => expect.stringMatching(/\w/)),
-        );
-        // This SDK brings back reasoning only together with sealed state, and chat upstreams have none.
-        if (upstream !== 'chat') expect(statesIn(call?.body, upstream)).toBe(2);
-      }
-    });
 
-    test.runIf(hasTools)('gives structured output', async () => {
-      const answer = await generateText({
-        model: model(),
-        prompt: hello,
-        output: Output.object({ schema: city }),
-      });
-      expect(answer.output).toEqual(simCity);
-    });
-
-    test.runIf(hasTools)('shows an image', async () => {
-      const answer = await generateText({
-        model: model(),
-        messages: [
-          {
-            role: 'user',
-            content: [
-              { type: 'text', text: hello },
-              { type: 'file', data: Buffer.from(pixel, 'base64'), mediaType: 'image/png' },
-            ],
+    if (hasTools)
+      test('runs the tool loop with reasoning, streamed over several steps', async () => {
+        stage.script(upstream, 'call=always,reasoning=8');
+        const streamed = streamText({
+          model: model(),
+          prompt: hello,
+          tools,
+          stopWhen: stepCountIs(3),
+          providerOptions: {
+            openai: { reasoningEffort: 'low', reasoningSummary: 'auto', store: false, forceReasoning: true },
+            anthropic: { thinking: { type: 'adaptive', display: 'summarized' }, effort: 'low' },
+            penstock: { reasoningEffort: 'low' },
           },
-        ],
+        });
+        const steps = await streamed.steps;
+        expect(steps.map(({ finishReason }) => finishReason)).toEqual([
+          'tool-calls',
+          'tool-calls',
+          'tool-calls',
+        ]);
+        const [call] = stage.newCalls(upstream).slice(-1);
+        // What brings reasoning back at all: OpenAI's chat provider knows none.
+        if (provider === 'anthropic' || provider.includes('responses')) {
+          expect(steps.map(({ reasoningText }) => reasoningText)).toEqual(
+            [0, 1, 2].map(() => expect.stringMatching(/\w/)),
+          );
+          // This SDK brings back reasoning only together with sealed state, and chat upstreams have none.
+          if (upstream !== 'chat') expect(statesIn(call?.body, upstream)).toBe(2);
+        }
       });
-      expect(answer.text).toContain(hello);
-      expect(JSON.stringify(stage.newCalls(upstream)[0]?.body)).toContain(pixel);
-    });
+
+    if (hasTools)
+      test('gives structured output', async () => {
+        const answer = await generateText({
+          model: model(),
+          prompt: hello,
+          output: Output.object({ schema: city }),
+        });
+        expect(answer.output).toEqual(simCity);
+      });
+
+    if (hasTools)
+      test('shows an image', async () => {
+        const answer = await generateText({
+          model: model(),
+          messages: [
+            {
+              role: 'user',
+              content: [
+                { type: 'text', text: hello },
+                { type: 'file', data: Buffer.from(pixel, 'base64'), mediaType: 'image/png' },
+              ],
+            },
+          ],
+        });
+        expect(answer.text).toContain(hello);
+        expect(JSON.stringify(stage.newCalls(upstream)[0]?.body)).toContain(pixel);
+      });
 
     test('stops at once when the caller goes away', async () => {
       const leaving = new AbortController();

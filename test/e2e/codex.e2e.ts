@@ -27,6 +27,21 @@ describe.each(ableUpstreams)('on %s', (upstream) => {
   });
 });
 
+// For these it has other tools than for models it does not know: one that takes a program, told as an item of the input.
+describe.each(ableUpstreams)('with a model that it knows, on %s', (upstream) => {
+  test('a turn with a tool call and a follow-up is done', async () => {
+    const facts = await runErrand('codex', codex, upstream, 'gpt-6.1-sol');
+    expect(facts, facts.stdout + facts.stderr).toMatchObject({ exitCode: 0, marker: 'the tool ran\n' });
+    expect(facts.requests.map(({ status }) => status)).toEqual([200, 200]);
+    expect(facts.stdout).toMatch(/"type":"agent_message","text":"This is the simulator[^\n]*the tool ran/);
+    expect(facts.namesLookedUp).toEqual([]);
+    if (upstream !== 'responses') return;
+    const [first, second] = fixturesOf('codex', codex, facts);
+    await expect(inJson(first)).toMatchFileSnapshot(`${fixtures}/known-model-first-turn.json`);
+    await expect(inJson(second)).toMatchFileSnapshot(`${fixtures}/known-model-tool-result.json`);
+  });
+});
+
 test('a model that has no tools is refused with the reason, and asked once', async () => {
   const facts = await runErrand('codex', codex, 'completions');
   expect(facts.exitCode).toBe(1);

@@ -18,7 +18,11 @@ const openaiError = z.strictObject({
 
 const anthropicError = z.strictObject({
   type: z.literal('error'),
-  error: z.strictObject({ type: text.min(1), message: text.min(1) }),
+  error: z.strictObject({
+    type: text.min(1),
+    message: text.min(1),
+    details: z.record(z.string(), z.unknown()).optional(),
+  }),
   request_id: text.startsWith('req_'),
 });
 

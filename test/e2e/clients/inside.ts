@@ -15,6 +15,8 @@ export interface Errand {
   readonly client: 'codex' | 'claude-code';
   readonly binary: string;
   readonly upstream: Upstream;
+  /** A model that the client knows by its name; absent: one that it has never heard of. */
+  readonly knownModel?: string | undefined;
 }
 
 export interface Facts {
@@ -31,11 +33,17 @@ export interface Facts {
   readonly places: Readonly<Record<string, string>>;
 }
 
-/** The tool of each client that runs a command, and its arguments. */
-const commandTool = {
-  codex: { name: 'exec_command', argument: 'cmd' },
-  'claude-code': { name: 'Bash', argument: 'command' },
-} as const;
+const command = 'echo the tool ran | tee marker.txt';
+
+/** The tool of each client that runs a command, and what to give it. */
+function commandTool({ client, upstream, knownModel }: Errand): { name: string; args: string } {
+  if (client === 'claude-code')
+    return { name: 'Bash', args: JSON.stringify({ command, description: 'A mark' }) };
+  if (knownModel === undefined) return { name: 'exec_command', args: JSON.stringify({ cmd: command }) };
+  // For the models it knows, one tool that takes a program; elsewhere than in its own dialect that is an argument.
+  const input = `text(await tools.exec_command({ cmd: "${command}" }));`;
+  return { name: 'exec', args: upstream === 'responses' ? input : JSON.stringify({ input }) };
+}
 
 const commands = { codex: codexCommand, 'claude-code': claudeCodeCommand };
 
@@ -43,19 +51,17 @@ const [inputPath = '', outputPath = ''] = process.argv.slice(2);
 const errand: Errand = JSON.parse(await readFile(inputPath, 'utf8'));
 await writeFile(outputPath, JSON.stringify(await runErrand(errand)));
 
-async function runErrand({ client, binary, upstream }: Errand): Promise<Facts> {
+async function runErrand(errand: Errand): Promise<Facts> {
+  const { client, binary, upstream, knownModel } = errand;
   const folder = await mkdtemp(join(tmpdir(), 'penstock-errand-'));
   const home = await mkdtemp(join(tmpdir(), 'penstock-home-'));
   const names = await startNameServer();
-  const stage = await startEveryUpstream();
+  const stage = await startEveryUpstream(knownModel === undefined ? {} : { [upstream]: knownModel });
   const recorder = await startRecorder(stage.url);
-  const tool = commandTool[client];
-  const args = JSON.stringify({
-    [tool.argument]: 'echo the tool ran | tee marker.txt',
-    description: 'A mark',
-  });
-  stage.script(upstream, `tool=${tool.name},args=${encodeURIComponent(args)}`);
-  const { env, args: words } = commands[client](recorder.url, stage.model(upstream), home);
+  const tool = commandTool(errand);
+  // So little thought that it does not depend on the names of folders.
+  stage.script(upstream, `reasoning=8,tool=${tool.name},args=${encodeURIComponent(tool.args)}`);
+  const { env, args: words } = commands[client](recorder.url, knownModel ?? stage.model(upstream), home);
   const ended = await run(binary, words, folder, { ...bareEnvironment(), HOME: home, ...env });
   const facts: Facts = {
     ...ended,

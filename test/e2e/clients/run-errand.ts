@@ -11,8 +11,9 @@ export async function runErrand(
   client: Errand['client'],
   fetched: ClientPackage,
   upstream: Upstream,
+  knownModel?: string,
 ): Promise<Facts> {
-  const errand: Errand = { client, binary: await fetchClient(fetched), upstream };
+  const errand: Errand = { client, binary: await fetchClient(fetched), upstream, knownModel };
   return (await runSandboxed('test/e2e/clients/inside.ts', errand)) as Facts;
 }
 

@@ -68,8 +68,8 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/\b(call|toolu)_[0-9a-f]{16}\b/g, '$1_0000000000000000'],
   [/\b(rs|fc|msg|resp)_sim[0-9a-f]+\b/g, '$1_0000000000000000'],
   [/\bsimulator1\.[\w-]+\.[\w-]+/g, '<state>'],
-  [/Chunk ID: \w+/g, 'Chunk ID: 000000'],
-  [/Wall time: [\d.]+/g, 'Wall time: 0.0000'],
+  [/(Chunk ID: |"chunk_id":")[0-9a-f]+/g, '$1000000'],
+  [/(Wall time:? |"wall_time_seconds":)[\d.e-]+/g, '$10.0'],
 ];
 
 function scrubText(text: string, places: Readonly<Record<string, string>>): string {

@@ -20,6 +20,14 @@ const question = {
   ],
 };
 
+/** Prose, and what is dense in tokens. */
+const texts = [
+  'What is the weather in Zürich, 苏黎世? '.repeat(20),
+  'a b c d '.repeat(500),
+  'x = y + 1; '.repeat(300),
+  '1 2 3 '.repeat(500),
+];
+
 async function counted(
   dialect: DialectName,
   body: object,
@@ -53,17 +61,22 @@ describe('by an estimate', () => {
   test.each(['openai-chat', 'openai-completions'] as const)(
     '62: %s upstreams cannot count; the estimate is labelled and not below what is counted',
     async (dialect) => {
-      let exact = 0;
-      await counted('anthropic-messages', question, (_, answer) => {
-        exact = Number(recordOf(answer.json).input_tokens);
-      });
-      await counted(dialect, question, ({ simulator }, answer) => {
-        expect(answer.headers['x-penstock-estimated']).toBe('true');
-        expect(Number(recordOf(answer.json).input_tokens)).toBeGreaterThanOrEqual(exact);
-        expect(simulator.calls()).toHaveLength(0);
-      });
+      for (const text of texts)
+        await expectNotBelow(dialect, { ...question, messages: [{ role: 'user', content: text }] });
     },
   );
+
+  async function expectNotBelow(dialect: DialectName, asked: object): Promise<void> {
+    let exact = 0;
+    await counted('anthropic-messages', asked, (_, answer) => {
+      exact = Number(recordOf(answer.json).input_tokens);
+    });
+    await counted(dialect, asked, ({ simulator }, answer) => {
+      expect(answer.headers['x-penstock-estimated']).toBe('true');
+      expect(Number(recordOf(answer.json).input_tokens)).toBeGreaterThanOrEqual(exact);
+      expect(simulator.calls()).toHaveLength(0);
+    });
+  }
 
   test('where the upstream fails', async () => {
     const served = await serveFrom('anthropic-messages');

@@ -1,0 +1,25 @@
+// What does an upstream say in an error that it has compressed, though nobody asked it to?
+
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+
+type Decoder = (body: Buffer, options: { readonly maxOutputLength: number }) => Buffer;
+
+const decoders: Readonly<Record<string, Decoder>> = {
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+};
+
+/** The body as it was before it was compressed; nothing where it cannot be read, or would grow beyond the limit. */
+export function plainBody(body: Buffer, encoding: string | undefined, bytesMax: number): Buffer {
+  if (encoding === undefined || encoding === 'identity' || body.length === 0) return body;
+  const decode = decoders[encoding.toLowerCase()];
+  if (!decode) return Buffer.alloc(0);
+  try {
+    return decode(body, { maxOutputLength: bytesMax });
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
