@@ -162,11 +162,16 @@ export interface UpstreamTarget {
   readonly maxOutputTokens?: number | undefined;
 }
 
-/** Where client and upstream speak the same dialect: bytes go through, single members change. */
+/**
+ * Where client and upstream speak the same dialect: bytes go through, single members change.
+ *
+ * With an `origin`, opaque state of an answer gets its mark, see `mark-state.ts`; without one it goes
+ * as it came.
+ */
 export interface SameDialect {
   editRequest(body: RequestBody, facts: RequestFacts, target: UpstreamTarget): Buffer[];
-  relayStream(facts: RequestFacts): AnswerStream;
-  relayAnswer(body: Buffer, facts: RequestFacts): AnswerDocument;
+  relayStream(facts: RequestFacts, origin?: string): AnswerStream;
+  relayAnswer(body: Buffer, facts: RequestFacts, origin?: string): AnswerDocument;
 }
 
 export interface Dialect {

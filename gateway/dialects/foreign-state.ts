@@ -1,12 +1,15 @@
 // What must not reach a provider that speaks the caller's own dialect, though the caller sends it
 // back in good faith? Opaque state that another provider gave, which this one would refuse: it is
-// taken out of the bytes. Nearly every request holds none, and a search of its bytes says so.
+// taken out of the bytes. What this one gave itself and was marked on its way out (`mark-state.ts`)
+// becomes again what it was. Nearly every request holds neither, and a search of its bytes says so.
 
+import type { Path } from '../json/read-parts.ts';
 import { asRecord, type JsonRecord } from '../json/record.ts';
-import { type Path, removeParts } from '../json/remove-parts.ts';
+import { removeParts } from '../json/remove-parts.ts';
+import { type Replacement, replaceValues } from '../json/replace-values.ts';
 import type { Edit, RequestBody } from '../json/request-body.ts';
 import type { Member } from '../json/scan-members.ts';
-import { opaquePrefix } from './opaque.ts';
+import { type OpaqueState, opaquePrefix, unpackOpaque } from './opaque.ts';
 
 /** Where a dialect's requests may hold foreign state, and how it is told. */
 export interface ForeignPlaces {
@@ -17,28 +20,35 @@ export interface ForeignPlaces {
    * it must be cheap; may say yes in vain.
    */
   mayHold(bytes: Buffer): boolean;
-  /** What of the turns is foreign. */
-  find(turns: readonly unknown[]): readonly Path[];
+  /** What of the turns is foreign to the provider of this origin, and what is its own. */
+  find(turns: readonly unknown[], origin: string): FoundState;
+}
+
+export interface FoundState {
+  readonly foreign: readonly Path[];
+  /** Its own values as it gave them. */
+  readonly own: readonly Replacement[];
 }
 
 export interface ForeignState {
-  /** They take it out of the body. */
+  /** They take it out of the body, and the marks off the provider's own. */
   readonly edits: readonly Edit[];
-  /** As the caller sent them; empty where they hold nothing foreign. */
+  /** As the caller sent them; empty where they hold neither. */
   readonly turns: readonly unknown[];
 }
 
 const none: ForeignState = { edits: [], turns: [] };
 
-export function findForeignState(body: RequestBody, places: ForeignPlaces): ForeignState {
+/** @param origin Of the provider that is asked. */
+export function findForeignState(body: RequestBody, places: ForeignPlaces, origin: string): ForeignState {
   const member = body.member(places.member);
   if (!member || !mayHold(body.chunks, places)) return none;
   const turns = tryRead(body, member);
   if (!Array.isArray(turns)) return none;
-  const paths = places.find(turns);
-  if (paths.length === 0) return none;
+  const { foreign, own } = places.find(turns, origin);
+  if (foreign.length === 0 && own.length === 0) return none;
   const text = Buffer.concat(body.chunks).toString('latin1', member.valueStart, member.valueEnd);
-  const edits = removeParts(text, paths).map((edit) => ({
+  const edits = [...removeParts(text, foreign), ...replaceValues(text, own)].map((edit) => ({
     ...edit,
     from: edit.from + member.valueStart,
     to: edit.to + member.valueStart,
@@ -55,7 +65,22 @@ export function tryRead(body: RequestBody, member: Member): unknown {
   }
 }
 
-/** State that we packed for this dialect's clients; it belongs to a provider of another dialect. */
+/** State that we packed for this dialect's clients, and did not get from here in this form. */
+export function isForeignState(value: unknown, origin: string, kind: TextState['kind']): boolean {
+  return isPacked(value) && readOwnState(value, origin, kind) === undefined;
+}
+
+/** What the provider of this origin gave in this very place; undefined for all else, and for what has no mark. */
+export function readOwnState(value: unknown, origin: string, kind: TextState['kind']): string | undefined {
+  const unpacked = typeof value === 'string' ? unpackOpaque(value) : undefined;
+  if (unpacked === undefined || unpacked === 'damaged' || unpacked.origin !== origin) return undefined;
+  const { state } = unpacked;
+  // One provider may be spoken to in several dialects: what it gave in another one means nothing here.
+  return state.kind !== 'details' && state.kind === kind ? state.value : undefined;
+}
+
+type TextState = Exclude<OpaqueState, { kind: 'details' }>;
+
 export function isPacked(value: unknown): boolean {
   return typeof value === 'string' && value.startsWith(opaquePrefix);
 }

@@ -18,6 +18,7 @@ import {
   relayEvents,
   toUtf8,
 } from './event-relay.ts';
+import { type EventMarks, markStates } from './mark-state.ts';
 import { readErrorMember } from './openai-error.ts';
 import { eventBytesMax } from './sse-events.ts';
 
@@ -51,8 +52,9 @@ export interface NamedStream extends AnswerStream {
   lastSent(): JsonRecord | undefined;
 }
 
-export function relayNamedEvents(events: NamedEvents): NamedStream {
-  const judge = new NamedJudge(events);
+/** @param marks Opaque state gets its mark on the way; absent: every event goes as it came. */
+export function relayNamedEvents(events: NamedEvents, marks?: EventMarks): NamedStream {
+  const judge = new NamedJudge(events, marks);
   const stream = relayEvents(judge);
   return {
     facts: events.facts,
@@ -71,11 +73,13 @@ class NamedJudge implements EventJudge {
   /** Data of the last event that went on. */
   last = '';
   private readonly events: NamedEvents;
+  private readonly marks: EventMarks | undefined;
   /** What the last delta began with, up to the first character of its data. */
   private deltaHead: string | undefined;
 
-  constructor(events: NamedEvents) {
+  constructor(events: NamedEvents, marks: EventMarks | undefined) {
     this.events = events;
+    this.marks = marks;
     this.facts = events.facts;
   }
 
@@ -83,6 +87,10 @@ class NamedJudge implements EventJudge {
   run(text: string, output: Output): number {
     const head = this.deltaHead;
     if (head === undefined) return 0;
+    // The run ends before a delta that may hold state: one search for all of them.
+    const word = this.marks?.places.deltaWord;
+    const wordAt = word === undefined ? -1 : text.indexOf(word);
+    const runEnd = wordAt === -1 ? text.length : wordAt;
     let count = 0;
     let from = 0;
     let to = 0;
@@ -93,6 +101,7 @@ class NamedJudge implements EventJudge {
         end !== -1 &&
         text.charCodeAt(end + 1) === 0x0a &&
         text.charCodeAt(end - 1) === 0x7d &&
+        end <= runEnd &&
         end - to <= eventBytesMax;
       if (!isPlain) break;
       count++;
@@ -120,7 +129,12 @@ class NamedJudge implements EventJudge {
     if (known === undefined || !this.goesOn(known, trimmed)) return;
     this.sent++;
     this.last = trimmed;
-    if (plain && known === name) {
+    const isOwnForm = plain !== undefined && known === name;
+    const marked = this.marked(known, data);
+    if (marked !== data) {
+      const head = isOwnForm ? event.slice(0, event.length - data.length) : `event: ${known}\ndata: `;
+      output.add(head + marked);
+    } else if (isOwnForm) {
       output.keep(from, to);
       if (trimmed.length === data.length && this.events.kindOf(known) === 'delta') {
         this.deltaHead = event.slice(0, event.length - data.length + 1);
@@ -150,6 +164,13 @@ class NamedJudge implements EventJudge {
     if (!value) failMalformed(this.facts, noObject);
     else this.events.read(name, value, data);
     return this.facts.fault === undefined;
+  }
+
+  /** The data as it goes on. */
+  private marked(name: string, data: string): string {
+    if (!this.marks?.places.mayHold(name, data)) return data;
+    const value = asRecord(parseLatin1(data));
+    return value ? markStates(data, this.marks.places.find(name, value), this.marks.origin) : data;
   }
 
   /** Data without any type is nothing to these clients, unless it is an error in another dialect's form. */

@@ -1,18 +1,7 @@
 // How are single values taken out of a nested JSON value, with every other byte left as it is?
 
+import { type Part, type Path, placeOf, readParts } from './read-parts.ts';
 import type { Edit } from './request-body.ts';
-
-/** From a value down to one inside it: places in lists, names in objects. */
-export type Path = readonly (number | string)[];
-
-/** An element of a list, or a member of an object. */
-interface Part {
-  readonly name: string | undefined;
-  readonly start: number;
-  readonly valueStart: number;
-  /** One past the last byte. */
-  readonly end: number;
-}
 
 /**
  * The edits that take the values at the paths out, their names and commas too.
@@ -26,8 +15,8 @@ export function removeParts(text: string, paths: readonly Path[], at = 0): Edit[
   const gone = new Set<number>();
   const deeper = new Map<number, Path[]>();
   for (const [key, ...rest] of paths) {
-    // Parsers take the last of two equal names.
-    const place = typeof key === 'number' ? key : parts.findLastIndex(({ name }) => name === key);
+    if (key === undefined) continue;
+    const place = placeOf(parts, key);
     if (rest.length === 0) gone.add(place);
     else deeper.set(place, [...(deeper.get(place) ?? []), rest]);
   }
@@ -58,73 +47,4 @@ function cutOut(parts: readonly Part[], gone: ReadonlySet<number>): Edit[] {
     from = to;
   }
   return edits;
-}
-
-/** The parts of the list or object that begins there. */
-function readParts(text: string, at: number): Part[] {
-  const parts: Part[] = [];
-  const isObject = text[at] === '{';
-  let next = skipSpace(text, at + 1);
-  if (isCloser(text.charCodeAt(next))) return parts;
-  for (;;) {
-    const start = next;
-    let name: string | undefined;
-    if (isObject) {
-      const nameEnd = stringEnd(text, start);
-      name = String(JSON.parse(Buffer.from(text.slice(start, nameEnd), 'latin1').toString('utf8')));
-      // The colon.
-      next = skipSpace(text, skipSpace(text, nameEnd) + 1);
-    }
-    const end = valueEnd(text, next);
-    parts.push({ name, start, valueStart: next, end });
-    next = skipSpace(text, end);
-    if (text[next] !== ',') return parts;
-    next = skipSpace(text, next + 1);
-  }
-}
-
-function valueEnd(text: string, start: number): number {
-  if (text[start] === '"') return stringEnd(text, start);
-  let at = start;
-  for (let depth = 0; at < text.length; ) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) {
-      at = stringEnd(text, at);
-      continue;
-    }
-    if (code === 0x7b || code === 0x5b) depth++;
-    else if (isCloser(code)) {
-      if (depth === 0) return at;
-      depth--;
-      if (depth === 0) return at + 1;
-    } else if (depth === 0 && (code === 0x2c || isSpace(code))) return at;
-    at++;
-  }
-  return at;
-}
-
-/** One past the closing quote. */
-function stringEnd(text: string, start: number): number {
-  for (let from = start + 1; ; ) {
-    const quote = text.indexOf('"', from);
-    if (quote === -1) return text.length;
-    let backslashes = 0;
-    while (text[quote - 1 - backslashes] === '\\') backslashes++;
-    from = quote + 1;
-    if (backslashes % 2 === 0) return from;
-  }
-}
-
-function skipSpace(text: string, from: number): number {
-  let at = from;
-  while (isSpace(text.charCodeAt(at))) at++;
-  return at;
-}
-
-function isCloser(code: number): boolean {
-  return code === 0x7d || code === 0x5d;
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }

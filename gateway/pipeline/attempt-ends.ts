@@ -8,6 +8,7 @@ import { originOf } from '../dialects/opaque.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { openCall, translateAnswer, translateStream } from '../dialects/translate.ts';
 import type { Candidate } from '../route/plan.ts';
+import { hasSeveralNative } from '../route/several-native.ts';
 import { buildRequestHeaders, redactCredentials } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
 import { dialectHeaders, forwardedQuery } from './client-headers.ts';
@@ -27,7 +28,7 @@ export function plainEnds(
       type: 'plain',
       read(bytes) {
         if (encoded.translated) return translateAnswer(encoded.translated, bytes);
-        const document = encoded.upstream.same.relayAnswer(bytes, exchange.facts);
+        const document = encoded.upstream.same.relayAnswer(bytes, exchange.facts, encoded.marksAs);
         return document.ok ? { ...document, value: { type: 'bytes', bytes: document.body } } : document;
       },
     },
@@ -47,7 +48,7 @@ export function streamEnds(
   const stream =
     encoded.translated && encoder
       ? translateStream(encoded.translated, encoder.open(call))
-      : encoded.upstream.same.relayStream(exchange.facts);
+      : encoded.upstream.same.relayStream(exchange.facts, encoded.marksAs);
   return {
     ...commonEnds(parts, exchange, candidate, encoded),
     reader: { type: 'stream', stream, sink },
@@ -59,6 +60,8 @@ interface EncodedRequest {
   readonly body: readonly Buffer[];
   /** Absent where the caller's own bytes go through. */
   readonly translated: UpstreamCall | undefined;
+  /** With what opaque state is marked that goes through to the caller; undefined: it is not. */
+  readonly marksAs: string | undefined;
 }
 
 function encodeFor(exchange: RoutedExchange, candidate: Candidate, call: number): EncodedRequest {
@@ -67,12 +70,13 @@ function encodeFor(exchange: RoutedExchange, candidate: Candidate, call: number)
   const target = targetOf(exchange, candidate);
   if (passesThrough(exchange, candidate)) {
     const body = dialect.same.editRequest(exchange.body, facts, target);
-    return { upstream, body, translated: undefined };
+    const marksAs = hasSeveralNative(exchange.plan.route, dialect.name) ? target.origin : undefined;
+    return { upstream, body, translated: undefined, marksAs };
   }
   const conversation = translation?.conversations[call];
   if (!conversation) throw new Error(`${dialect.name} was not translated for ${upstream.name}`);
   const translated = openCall(upstream, conversation, target);
-  return { upstream, body: [translated.body], translated };
+  return { upstream, body: [translated.body], translated, marksAs: undefined };
 }
 
 /**

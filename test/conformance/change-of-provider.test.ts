@@ -1,12 +1,13 @@
 // Can a conversation go on at another provider? Ten turns with tools and reasoning, whose turns are answered by two
-// providers in turn, each with a dialect and a secret of its own: neither may ever see the other's signed or encrypted
-// state, which it would refuse, and each gets its own back.
+// providers in turn, each with a secret of its own, and the same dialect or another: neither may ever see the other's
+// signed or encrypted state, which it would refuse, and each gets its own back.
 
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { RoutingTable } from '../../gateway/contract/routing-table.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
-import { type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
+import { type Rig, type RigTarget, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { ableUpstreams, allDialects, dialectOf, type Upstream } from './every-upstream.ts';
 import { hello, runTool, statesIn, toolkit } from './samples.ts';
 
@@ -32,7 +33,14 @@ async function startPair(first: Upstream, second: Upstream): Promise<Pair> {
     await startSimulator({ sealKey: 'of the first' }),
     await startSimulator({ sealKey: 'of the second' }),
   ] as const;
-  const targets = [first, second].map((upstream, at) => ({
+  const rig = await startRig(tableFor(targetsOf(simulators, [first, second])), { random: () => 0 });
+  const pair = { rig, simulators };
+  pairs.push(pair);
+  return pair;
+}
+
+function targetsOf(simulators: Pair['simulators'], upstreams: readonly Upstream[]): RigTarget[] {
+  return upstreams.map((upstream, at) => ({
     baseUrl: `${simulators[at]?.url}/v1`,
     name: `target-${at}`,
     provider: `platform/provider-${at}`,
@@ -43,10 +51,10 @@ async function startPair(first: Upstream, second: Upstream): Promise<Pair> {
       breaker: { consecutiveFailures: 0, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 0 },
     },
   }));
-  const rig = await startRig(tableOf(targets, { endpoints: [...allDialects] }), { random: () => 0 });
-  const pair = { rig, simulators };
-  pairs.push(pair);
-  return pair;
+}
+
+function tableFor(targets: readonly RigTarget[]): RoutingTable {
+  return tableOf(targets, { endpoints: [...allDialects] });
 }
 
 /** One turn: asks with the whole conversation so far, and adds the answer and what the tools say to it. */
@@ -108,48 +116,46 @@ const conversations: Readonly<Record<'chat' | 'responses' | 'messages', (rig: Ri
       }
     };
   },
-  messages(rig) {
-    const anthropic = new Anthropic({ baseURL: rig.url, apiKey: testKey, maxRetries: 0 });
-    const tools: Anthropic.Tool[] = toolkit.map(({ name, description, parameters }) => ({
-      name,
-      description,
-      input_schema: parameters,
-    }));
-    const messages: Anthropic.MessageParam[] = [{ role: 'user', content: hello }];
-    return async (isStream) => {
-      const body = {
-        model: 'm',
-        max_tokens: 4_000,
-        messages,
-        tools,
-        thinking: { type: 'adaptive' as const, display: 'summarized' as const },
-      };
-      const answer = isStream
-        ? await anthropic.messages.stream(body).finalMessage()
-        : await anthropic.messages.create(body);
-      const calls = answer.content.flatMap((block) => (block.type === 'tool_use' ? [block] : []));
-      if (calls.length !== 2) throw new Error(`two calls: ${JSON.stringify(answer)}`);
-      messages.push({ role: 'assistant', content: answer.content as Anthropic.ContentBlockParam[] });
-      const results = calls.map(({ id, name, input }) => ({
-        type: 'tool_result' as const,
-        tool_use_id: id,
-        content: runTool(name, input),
-      }));
-      messages.push({ role: 'user', content: results });
-    };
-  },
+  messages: (rig) => converseInMessages(rig, { type: 'adaptive', display: 'summarized' }),
 };
 
-/** Two of one dialect only where the client speaks another: what passes through is not marked with where it came from. */
-const ordersFor = (client: string) =>
-  ableUpstreams.flatMap((first) =>
-    ableUpstreams
-      .filter((second) => second !== first || second !== client)
-      .map((second) => ({ first, second, title: `${first} and ${second}` })),
-  );
+function converseInMessages(rig: Rig, thinking: Anthropic.ThinkingConfigParam): TakeTurn {
+  const anthropic = new Anthropic({ baseURL: rig.url, apiKey: testKey, maxRetries: 0 });
+  const tools: Anthropic.Tool[] = toolkit.map(({ name, description, parameters }) => ({
+    name,
+    description,
+    input_schema: parameters,
+  }));
+  const messages: Anthropic.MessageParam[] = [{ role: 'user', content: hello }];
+  return async (isStream) => {
+    const body = {
+      model: 'm',
+      max_tokens: 4_000,
+      messages,
+      tools,
+      thinking,
+    };
+    const answer = isStream
+      ? await anthropic.messages.stream(body).finalMessage()
+      : await anthropic.messages.create(body);
+    const calls = answer.content.flatMap((block) => (block.type === 'tool_use' ? [block] : []));
+    if (calls.length !== 2) throw new Error(`two calls: ${JSON.stringify(answer)}`);
+    messages.push({ role: 'assistant', content: answer.content as Anthropic.ContentBlockParam[] });
+    const results = calls.map(({ id, name, input }) => ({
+      type: 'tool_result' as const,
+      tool_use_id: id,
+      content: runTool(name, input),
+    }));
+    messages.push({ role: 'user', content: results });
+  };
+}
 
-describe.each(Object.entries(conversations))('a %s conversation', (client, converse) => {
-  test.each(ordersFor(client))('goes on between $title', async ({ first, second }) => {
+const orders = ableUpstreams.flatMap((first) =>
+  ableUpstreams.map((second) => ({ first, second, title: `${first} and ${second}` })),
+);
+
+describe.each(Object.entries(conversations))('a %s conversation', (_, converse) => {
+  test.each(orders)('goes on between $title', async ({ first, second }) => {
     const pair = await startPair(first, second);
     const takeTurn = converse(pair.rig);
     for (let turn = 0; turn < turns; turn += 1) {
@@ -172,5 +178,61 @@ describe.each(Object.entries(conversations))('a %s conversation', (client, conve
       if (upstream === 'chat') expect(back[at]).toBeGreaterThanOrEqual(own[at] ?? 0);
       else expect(back[at]).toBe(own[at]);
     }
+  });
+});
+
+describe('a messages conversation between two providers of messages', () => {
+  const ways: readonly (readonly [string, Anthropic.ThinkingConfigParam, string, string])[] = [
+    ['redacted', { type: 'adaptive', display: 'summarized' }, 'redacted', 'adaptive'],
+    ['not shown', { type: 'adaptive', display: 'omitted' }, '', 'adaptive'],
+    ['given a budget', { type: 'enabled', budget_tokens: 1_024 }, '', 'disabled'],
+  ];
+
+  test.each(ways)(
+    'changes provider in the middle of a tool loop whose thinking is %s',
+    async (_, thinking, how, then) => {
+      const { rig, simulators } = await startPair('messages', 'messages');
+      const takeTurn = converseInMessages(rig, thinking);
+      for (let turn = 0; turn < turns; turn += 1) {
+        const directives = `call=always,calls=2,reasoning=8${how === '' ? '' : `,${how}`}`;
+        simulators[0].script('sim', turn % 4 < 2 ? directives : `${directives},fault=error-503`);
+        simulators[1].script('sim', directives);
+        await takeTurn(turn % 2 === 0);
+      }
+      const endings = simulators.map((simulator) => simulator.calls().map(({ ending }) => ending));
+      expect(endings[0]).toEqual(
+        Array.from({ length: turns }, (__, turn) => (turn % 4 < 2 ? 'complete' : 'error-503')),
+      );
+      expect(endings[1]).toEqual(Array.from({ length: 4 }, () => 'complete'));
+      // In front of the calls that the second goes on from stands the thinking of the first.
+      const [taken] = simulators[1].calls();
+      expect(taken?.body).toMatchObject({ thinking: { type: then } });
+      // What the first gave in its six turns, but for the last, has come back to it.
+      expect(statesIn(simulators[0].calls().at(-1)?.body, 'messages')).toBe(5);
+    },
+  );
+});
+
+describe.each(['messages', 'responses'] as const)('what a %s provider has sealed', (dialect) => {
+  const converse = conversations[dialect];
+  const bodyOf = (simulator: Simulator): unknown => simulator.calls().at(-1)?.body;
+
+  test('comes back to it when its model gets a second provider, and when it loses it again', async () => {
+    const { rig, simulators } = await startPair(dialect, dialect);
+    const both = tableFor(targetsOf(simulators, [dialect, dialect]));
+    const alone = tableFor(targetsOf(simulators, [dialect]));
+    for (const simulator of simulators) simulator.script('sim', 'call=always,calls=2,reasoning=8');
+    const takeTurn = converse(rig);
+    for (const [table, wanted] of [
+      [alone, 0],
+      [both, 1],
+      [both, 2],
+      [alone, 3],
+    ] as const) {
+      rig.offer(table);
+      await takeTurn(wanted % 2 === 0);
+      expect(statesIn(bodyOf(simulators[0]), dialect)).toBe(wanted);
+    }
+    expect(simulators[1].calls()).toEqual([]);
   });
 });

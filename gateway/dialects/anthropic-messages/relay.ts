@@ -6,23 +6,27 @@ import { freshFacts } from '../answer-facts.ts';
 import type { AnswerDocument, AnswerFacts, SameDialect } from '../dialect.ts';
 import { estimateTokens } from '../estimate-tokens.ts';
 import { failMalformed } from '../event-relay.ts';
-import { type ForeignPlaces, findForeignState, findInLists, isPacked, tryRead } from '../foreign-state.ts';
+import { findForeignState, tryRead } from '../foreign-state.ts';
+import { markAnswer } from '../mark-state.ts';
 import { type NamedEvents, relayNamedEvents } from '../named-relay.ts';
-import { opaquePrefix } from '../opaque.ts';
 import { targetEdits } from '../target-edits.ts';
 import { type MessagesCounters, mergeCounters, usageOf } from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
+import { answerPlaces, findStates, losesThinking, requestPlaces } from './passing-state.ts';
 
 export const relayMessages: SameDialect = {
   editRequest(body, _facts, target) {
-    const { edits, turns } = findForeignState(body, thinkingPlaces);
-    const thinking = losesLastThinking(turns) ? withoutBudget(body) : [];
+    const { edits, turns } = findForeignState(body, requestPlaces, target.origin);
+    const thinking = losesThinking(turns, target.origin) ? withoutBudget(body) : [];
     return body.edited([...targetEdits(body, target), ...edits, ...thinking]);
   },
-  relayStream() {
-    return relayNamedEvents(new MessagesEvents());
+  relayStream(_facts, origin) {
+    return relayNamedEvents(
+      new MessagesEvents(),
+      origin === undefined ? undefined : { places: answerPlaces, origin },
+    );
   },
-  relayAnswer(body): AnswerDocument {
+  relayAnswer(body, _facts, origin): AnswerDocument {
     const answer = asRecord(tryParseJson(body.toString('utf8')));
     if (!answer)
       return { ok: false, fault: { kind: 'malformed', detail: 'the answer is not a JSON object' } };
@@ -34,7 +38,7 @@ export const relayMessages: SameDialect = {
     const usage = usageOf(mergeCounters({}, answer.usage));
     return {
       ok: true,
-      body,
+      body: origin === undefined ? body : markAnswer(body, findStates(answer.content), origin),
       usage,
       outputEstimate: usage
         ? usage.output
@@ -162,43 +166,6 @@ function isText(value: unknown): boolean {
 function blockText({ text, thinking, input }: JsonRecord): string {
   const shown = [text, thinking].filter((value) => typeof value === 'string').join('');
   return input === undefined ? shown : shown + JSON.stringify(input);
-}
-
-/** One unsigned block, or one signed elsewhere, and the vendor refuses every later turn of the session. */
-const thinkingPlaces: ForeignPlaces = {
-  member: 'messages',
-  mayHold: (bytes) => bytes.includes(opaquePrefix) || mayHoldEmptySignature(bytes),
-  find: (turns) => findInLists(turns, 'content', 'turn', isForeignThinking),
-};
-
-function isForeignThinking({ type, signature, data }: JsonRecord): boolean {
-  if (type === 'thinking') return signature === '' || isPacked(signature);
-  return type === 'redacted_thinking' && isPacked(data);
-}
-
-const signatureName = '"signature"';
-
-/** Also where the value is cut off: then nobody knows. */
-function mayHoldEmptySignature(bytes: Buffer): boolean {
-  for (let at = bytes.indexOf(signatureName); at !== -1; at = bytes.indexOf(signatureName, at + 1)) {
-    const behind = bytes.toString('latin1', at + signatureName.length, at + signatureName.length + 16);
-    if (/^\s*(:\s*("("|$)|$)|$)/.test(behind)) return true;
-  }
-  return false;
-}
-
-/** With a budget for thinking, a tool call that is being answered must stand behind its thinking. */
-function losesLastThinking(turns: readonly unknown[]): boolean {
-  const last = asRecord(turns.findLast((turn) => asRecord(turn)?.role === 'assistant'));
-  const blocks = Array.isArray(last?.content) ? last.content.filter(isRecord) : [];
-  const kept = blocks.filter((block) => !isForeignThinking(block));
-  const first = kept[0]?.type;
-  return (
-    kept.length < blocks.length &&
-    kept.some(({ type }) => type === 'tool_use') &&
-    first !== 'thinking' &&
-    first !== 'redacted_thinking'
-  );
 }
 
 function withoutBudget(body: RequestBody): Edit[] {

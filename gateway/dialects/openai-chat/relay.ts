@@ -9,7 +9,13 @@ import { relayOpenAiStream } from '../openai-relay.ts';
 
 export const relayChat: SameDialect = {
   editRequest(body, facts, target) {
-    return editOpenAiRequest(body, facts, target, [], findForeignState(body, detailsPlaces).edits);
+    return editOpenAiRequest(
+      body,
+      facts,
+      target,
+      [],
+      findForeignState(body, detailsPlaces, target.origin).edits,
+    );
   },
   relayStream(facts) {
     return relayOpenAiStream({
@@ -53,5 +59,8 @@ function messageText(message: JsonRecord | undefined): string {
 const detailsPlaces: ForeignPlaces = {
   member: 'messages',
   mayHold: (bytes) => bytes.includes(opaquePrefix),
-  find: (turns) => findInLists(turns, 'reasoning_details', 'list', ({ data }) => isPacked(data)),
+  find: (turns) => ({
+    foreign: findInLists(turns, 'reasoning_details', 'list', ({ data }) => isPacked(data)),
+    own: [],
+  }),
 };

@@ -5,23 +5,27 @@ import { freshFacts } from '../answer-facts.ts';
 import type { AnswerDocument, AnswerFacts, SameDialect, UpstreamError } from '../dialect.ts';
 import { estimateTokens } from '../estimate-tokens.ts';
 import { failMalformed } from '../event-relay.ts';
-import { type ForeignPlaces, findForeignState, isPacked } from '../foreign-state.ts';
-import { mintedReasoningPrefix } from '../minted-ids.ts';
+import { findForeignState } from '../foreign-state.ts';
+import { markAnswer } from '../mark-state.ts';
 import { type NamedEvents, relayNamedEvents } from '../named-relay.ts';
-import { opaquePrefix } from '../opaque.ts';
 import { readErrorEvent, readErrorMember } from '../openai-error.ts';
 import { targetEdits } from '../target-edits.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
 import { encodeFailure } from './error-body.ts';
+import { answerPlaces, findStates, requestPlaces } from './passing-state.ts';
 import { buildResponse, settingsOf } from './response-object.ts';
 
 export const relayResponses: SameDialect = {
   editRequest(body, _facts, target) {
-    return body.edited([...targetEdits(body, target), ...findForeignState(body, reasoningPlaces).edits]);
+    const { edits } = findForeignState(body, requestPlaces, target.origin);
+    return body.edited([...targetEdits(body, target), ...edits]);
   },
-  relayStream({ model }) {
+  relayStream({ model }, origin) {
     const events = new ResponsesEvents();
-    const stream = relayNamedEvents(events);
+    const stream = relayNamedEvents(
+      events,
+      origin === undefined ? undefined : { places: answerPlaces, origin },
+    );
     return {
       facts: stream.facts,
       push: (chunk) => stream.push(chunk),
@@ -43,7 +47,7 @@ export const relayResponses: SameDialect = {
       },
     };
   },
-  relayAnswer(body): AnswerDocument {
+  relayAnswer(body, _facts, origin): AnswerDocument {
     const answer = asRecord(tryParseJson(body.toString('utf8')));
     if (!answer)
       return { ok: false, fault: { kind: 'malformed', detail: 'the answer is not a JSON object' } };
@@ -56,7 +60,7 @@ export const relayResponses: SameDialect = {
     const output = Array.isArray(answer.output) ? answer.output : [];
     return {
       ok: true,
-      body,
+      body: origin === undefined ? body : markAnswer(body, findStates(output, []), origin),
       usage,
       outputEstimate: usage ? usage.output : estimateTokens(output.filter(isRecord).map(itemText).join('')),
       servedModel: typeof answer.model === 'string' ? answer.model : undefined,
@@ -151,18 +155,4 @@ function itemText(item: JsonRecord): string {
   const lists = [item.content, item.summary].flatMap((list) => (Array.isArray(list) ? list : []));
   const texts = lists.filter(isRecord).flatMap(({ text, refusal }) => [text, refusal]);
   return [...texts, item.arguments, item.input].filter((value) => typeof value === 'string').join('');
-}
-
-/** No provider knows ids of our making, and none can open what another has sealed. */
-const reasoningPlaces: ForeignPlaces = {
-  member: 'input',
-  mayHold: (bytes) => bytes.includes(opaquePrefix) || bytes.includes(mintedReasoningPrefix),
-  find: (items) =>
-    [...items.keys()].filter((at) => isForeignReasoning(asRecord(items[at]))).map((at) => [at]),
-};
-
-function isForeignReasoning(item: JsonRecord | undefined): boolean {
-  const isMinted = typeof item?.id === 'string' && item.id.startsWith(mintedReasoningPrefix);
-  if (item?.type === 'reasoning') return isMinted || isPacked(item.encrypted_content);
-  return isMinted && item?.type === 'item_reference';
 }

@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Path, removeParts } from '../../../gateway/json/remove-parts.ts';
+import type { Path } from '../../../gateway/json/read-parts.ts';
+import { removeParts } from '../../../gateway/json/remove-parts.ts';
 
 function remove(text: string, paths: readonly Path[]): string {
   const bytes = Buffer.from(text).toString('latin1');

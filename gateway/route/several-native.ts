@@ -1,0 +1,14 @@
+// May a conversation find another provider of its own dialect at its next turn?
+
+import type { DialectName } from '../contract/routing-table.ts';
+import type { RouteView } from '../table/view.ts';
+
+/**
+ * By the table alone, drained targets too: health and draws change from turn to turn, and what is
+ * asked here must be known at the turn before.
+ */
+export function hasSeveralNative({ targets }: RouteView, dialect: DialectName): boolean {
+  if (targets.length <= 1) return false;
+  const native = targets.filter(({ entry }) => entry.dialects.includes(dialect));
+  return native.some(({ provider }) => provider.entry.id !== native[0]?.provider.entry.id);
+}
