@@ -59,20 +59,21 @@ export function decodeOpenAiStream(reading: OpenAiReading): StreamDecoder {
 }
 
 function decodeChoice(entry: JsonRecord, position: number, reading: OpenAiReading): AnswerChoice {
-  const choice = new OpenChoice(freshFacts(), 0, reading);
+  const parts: StreamPart[] = [];
+  const choice = new OpenChoice(freshFacts(), 0, reading, parts);
   choice.read(entry);
   choice.end(entry.finish_reason);
-  return gatherChoice(choice.writer.take(), indexOf(entry, reading.choices) ?? position);
+  return gatherChoice(parts, indexOf(entry, reading.choices) ?? position);
 }
 
 /** One choice on its way. */
 class OpenChoice {
-  readonly writer: PartWriter;
+  private readonly writer: PartWriter;
   hasEnded = false;
   private readonly reader: ChoiceReader;
 
-  constructor(facts: AnswerFacts, index: number, { names, openChoice }: OpenAiReading) {
-    this.writer = new PartWriter(facts, names, index);
+  constructor(facts: AnswerFacts, index: number, { names, openChoice }: OpenAiReading, parts: StreamPart[]) {
+    this.writer = new PartWriter(facts, names, index, parts);
     this.reader = openChoice(this.writer);
   }
 
@@ -152,7 +153,7 @@ class OpenAiStreamDecoder implements StreamDecoder {
   private entry(entry: JsonRecord, index: number): void {
     let choice = this.choices.get(index);
     if (!choice) {
-      choice = new OpenChoice(this.facts, index, this.reading);
+      choice = new OpenChoice(this.facts, index, this.reading, this.parts);
       this.choices.set(index, choice);
     }
     choice.read(entry);
@@ -161,15 +162,11 @@ class OpenAiStreamDecoder implements StreamDecoder {
       choice.end(reason);
       this.finished++;
     }
-    this.parts.push(...choice.writer.take());
   }
 
   /** Some upstreams end their stream without a finish reason. */
   private endAll(): void {
-    for (const choice of this.choices.values()) {
-      choice.end(undefined);
-      this.parts.push(...choice.writer.take());
-    }
+    for (const choice of this.choices.values()) choice.end(undefined);
   }
 }
 

@@ -37,12 +37,18 @@ export function readErrorValue(value: unknown): UpstreamError | undefined {
 
 /**
  * The error inside an answer or a stream event of status 200; undefined where it carries none. As
- * the OpenAI SDKs see it: any `error` that is truthy. Some servers mark the whole object instead.
+ * the OpenAI SDKs see it: any `error` that is truthy. Some servers mark the whole object instead, or a
+ * choice, whose text would pass for an answer.
  */
 export function readErrorMember(value: unknown): UpstreamError | undefined {
   const outer = asRecord(firstOf(value));
   if (outer?.error) return readErrorValue(outer) ?? { ...noError, code: code(outer.error) };
-  return outer?.object === 'error' ? readErrorValue(outer) : undefined;
+  if (outer?.object === 'error') return readErrorValue(outer);
+  return Array.isArray(outer?.choices) && outer.choices.some(endsInError) ? noError : undefined;
+}
+
+function endsInError(choice: unknown): boolean {
+  return asRecord(choice)?.finish_reason === 'error';
 }
 
 /** From the data of an event that is named an error; what is no JSON is the message itself. */

@@ -27,7 +27,7 @@ export class PartWriter {
   private readonly facts: AnswerFacts;
   private readonly names: ToolNames;
   private readonly choice: number;
-  private readonly parts: StreamPart[] = [];
+  private readonly parts: StreamPart[];
   /** Not yet ended for the reader; the first of them is being written. */
   private readonly queue: WaitingPart[] = [];
   private readonly calls = new Map<string | number, WaitingPart>();
@@ -36,10 +36,12 @@ export class PartWriter {
   private isFirstOpen = false;
   private hasEnded = false;
 
-  constructor(facts: AnswerFacts, names: ToolNames, choice = 0) {
+  /** @param parts What is written goes in here, among what others put in. */
+  constructor(facts: AnswerFacts, names: ToolNames, choice = 0, parts: StreamPart[] = []) {
     this.facts = facts;
     this.names = names;
     this.choice = choice;
+    this.parts = parts;
   }
 
   /** What has been written since the last time. */
@@ -54,8 +56,11 @@ export class PartWriter {
     this.facts.outputEstimate++;
     const last = this.queue.at(-1);
     const part = last && !last.isEnded && last.head.type === kind ? last : this.begin({ type: kind });
-    part.waiting.push({ text, logprobs });
-    this.flush();
+    if (this.isFirstOpen && part === this.queue[0]) this.delta(text, logprobs);
+    else {
+      part.waiting.push({ text, logprobs });
+      this.flush();
+    }
   }
 
   /** Begins a text part that may stay empty: thinking that is not shown. */
@@ -150,10 +155,7 @@ export class PartWriter {
         this.isFirstOpen = true;
         this.parts.push({ type: 'part-start', choice, index: this.index, head: first.head });
       }
-      for (const { text, logprobs } of first.waiting.splice(0)) {
-        const delta = { type: 'part-delta', choice, index: this.index, text } as const;
-        this.parts.push(logprobs ? { ...delta, logprobs } : delta);
-      }
+      for (const { text, logprobs } of first.waiting.splice(0)) this.delta(text, logprobs);
       if (!first.isEnded) return;
       const { opaque } = first;
       const end = { type: 'part-end', choice, index: this.index } as const;
@@ -162,6 +164,11 @@ export class PartWriter {
       this.index++;
       this.isFirstOpen = false;
     }
+  }
+
+  private delta(text: string, logprobs: readonly unknown[] | undefined): void {
+    const delta = { type: 'part-delta', choice: this.choice, index: this.index, text } as const;
+    this.parts.push(logprobs ? { ...delta, logprobs } : delta);
   }
 }
 

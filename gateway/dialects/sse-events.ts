@@ -25,6 +25,8 @@ export function readSse(dataLengthMax: number): SseReader {
   const decoder = new TextDecoder('utf-8');
   let events: SseEvent[] = [];
   let isOverfull = false;
+  /** All that came so far was whole events. */
+  let isBetween = false;
   const parser = createParser({
     // Some room for the name of the field: whether an event is too long must not depend on how it is cut.
     maxBufferSize: dataLengthMax + 16,
@@ -47,7 +49,26 @@ export function readSse(dataLengthMax: number): SseReader {
     get isOverfull() {
       return isOverfull;
     },
-    push: (chunk) => feed(decoder.decode(chunk, { stream: true })),
+    push(chunk) {
+      const only = isBetween && !isOverfull ? readOnly(chunk, dataLengthMax) : undefined;
+      if (only) return [only];
+      if (chunk.length > 0) isBetween = endsWhole(chunk);
+      return feed(decoder.decode(chunk, { stream: true }));
+    },
     end: () => feed(`${decoder.decode()}\n\n`),
   };
+}
+
+/** The usual case, at half the cost: a chunk that is one event of one line. */
+function readOnly(chunk: Buffer, dataLengthMax: number): SseEvent | undefined {
+  if (chunk[0] !== 0x64 || !endsWhole(chunk)) return undefined;
+  const text = chunk.toString('utf8');
+  const end = text.length - 2;
+  const isOnly = text.startsWith('data: {') && text.indexOf('\n') === end && !text.includes('\r');
+  const data = isOnly ? text.slice(6, end) : '';
+  return isOnly && data.length <= dataLengthMax ? { name: undefined, data } : undefined;
+}
+
+function endsWhole(chunk: Buffer): boolean {
+  return chunk[chunk.length - 1] === 0x0a && chunk[chunk.length - 2] === 0x0a;
 }

@@ -6,6 +6,7 @@ import type { AnswerFacts, StreamDecoder } from '../dialect.ts';
 import { PartWriter } from '../part-writer.ts';
 import { eventBytesMax, readSse, type SseEvent } from '../sse-events.ts';
 import type { StreamPart } from '../stream-part.ts';
+import { TextEvents } from '../text-events.ts';
 import { type MessagesCounters, mergeCounters, usageOf } from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
@@ -19,17 +20,18 @@ export function decodeMessagesStream(reading: AnswerReading): StreamDecoder {
 class MessagesStreamDecoder implements StreamDecoder {
   readonly facts: AnswerFacts = freshFacts();
   private readonly reader = readSse(eventBytesMax);
+  private readonly values = new TextEvents();
   private readonly reading: AnswerReading;
   private readonly writer: PartWriter;
   private readonly blocks: StreamBlocks;
   private counters: MessagesCounters = {};
   private ending: ReadEnding | undefined;
   private hasStarted = false;
-  private parts: StreamPart[] = [];
+  private readonly parts: StreamPart[] = [];
 
   constructor(reading: AnswerReading) {
     this.reading = reading;
-    this.writer = new PartWriter(this.facts, reading.names);
+    this.writer = new PartWriter(this.facts, reading.names, 0, this.parts);
     this.blocks = new StreamBlocks(this.writer, reading);
   }
 
@@ -52,7 +54,6 @@ class MessagesStreamDecoder implements StreamDecoder {
     for (const event of events) {
       if (this.isOver()) return;
       this.event(event);
-      this.parts.push(...this.writer.take());
     }
     if (this.reader.isOverfull && !this.isOver()) {
       this.malformed(`an event is longer than ${eventBytesMax} bytes`);
@@ -64,7 +65,6 @@ class MessagesStreamDecoder implements StreamDecoder {
   }
 
   private take(): readonly StreamPart[] {
-    this.parts.push(...this.writer.take());
     return this.parts.splice(0);
   }
 
@@ -73,7 +73,7 @@ class MessagesStreamDecoder implements StreamDecoder {
   }
 
   private event({ name, data }: SseEvent): void {
-    const event = asRecord(tryParseJson(data));
+    const event = asRecord(this.values.parse(data));
     if (name === 'error' || event?.type === 'error') {
       this.facts.fault = { kind: 'error-event', error: readMessagesErrorEvent(data) };
       return;

@@ -163,7 +163,7 @@ class MessageEncoder implements PartsEncoder {
     return start + frame('content_block_start', { index: this.index, content_block: block });
   }
 
-  /** Most of a stream is made of these: a template costs a third of encoding the event as a whole. */
+  /** Most of a stream is made of these: a template costs half of encoding the event as a whole. */
   private blockDelta(type: string, member: string, text: string): string {
     const delta = `{"type":"${type}","${member}":${JSON.stringify(text)}}`;
     return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.index},"delta":${delta}}\n\n`;

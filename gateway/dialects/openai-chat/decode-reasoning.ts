@@ -6,6 +6,8 @@
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { PartWriter } from '../part-writer.ts';
 
+const spellings = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks'] as const;
+
 /** Members of an entry that stream in pieces. */
 const piecewise = ['text', 'summary', 'thinking', 'data'] as const;
 
@@ -26,6 +28,8 @@ export class ReasoningReader {
   }
 
   read(message: JsonRecord): void {
+    // Most deltas hold text alone.
+    if (spellings.every((name) => message[name] === undefined)) return;
     const details = recordsOf(message.reasoning_details);
     const blocks = recordsOf(message.thinking_blocks);
     const before = this.entries.length;
@@ -42,6 +46,10 @@ export class ReasoningReader {
 
   /** Thinking ends here: the first entry goes with the text that was shown, the others stand alone. */
   close(): void {
+    if (this.entries.length === 0) {
+      this.isShown = false;
+      return;
+    }
     for (const value of this.entries.splice(0)) {
       if (!this.isShown) this.writer.open('thinking');
       this.isShown = false;

@@ -52,7 +52,9 @@ class ChatEncoder implements PartsEncoder {
   }
 
   encode(parts: readonly StreamPart[]): string {
-    return parts.map((part) => this.part(part)).join('');
+    let text = '';
+    for (const part of parts) text += this.part(part);
+    return text;
   }
 
   close(): string {

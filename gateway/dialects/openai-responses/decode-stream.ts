@@ -26,13 +26,13 @@ class ResponsesStreamDecoder implements StreamDecoder {
   private readonly reader = readSse(eventLengthMax);
   private readonly writer: PartWriter;
   private readonly items: ItemEvents;
-  private parts: StreamPart[] = [];
+  private readonly parts: StreamPart[] = [];
   private hasStarted = false;
   /** Told by an `error` event: `response.failed` may follow it, with the counts. */
   private toldError: UpstreamError | undefined;
 
   constructor({ names, origin }: AnswerContext) {
-    this.writer = new PartWriter(this.facts, names);
+    this.writer = new PartWriter(this.facts, names, 0, this.parts);
     this.items = new ItemEvents(this.writer, origin);
   }
 
@@ -59,7 +59,6 @@ class ResponsesStreamDecoder implements StreamDecoder {
     for (const event of events) {
       if (this.isOver()) break;
       this.event(event);
-      this.flush();
     }
     if (this.reader.isOverfull && !this.isOver()) {
       this.facts.fault = {
@@ -67,13 +66,7 @@ class ResponsesStreamDecoder implements StreamDecoder {
         detail: `an event is longer than ${eventLengthMax} characters`,
       };
     }
-    const { parts } = this;
-    this.parts = [];
-    return parts;
-  }
-
-  private flush(): void {
-    this.parts.push(...this.writer.take());
+    return this.parts.splice(0);
   }
 
   private event({ name, data }: SseEvent): void {
@@ -119,7 +112,6 @@ class ResponsesStreamDecoder implements StreamDecoder {
     const { model } = headOf(response);
     if (model !== '') this.facts.servedModel = model;
     this.items.complete(response.output);
-    this.flush();
     this.count(response);
     this.writer.end(decodeResponsesFinish(isIncomplete ? { ...response, status: 'incomplete' } : response));
     this.facts.isComplete = true;

@@ -8,7 +8,7 @@ import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
 import type { StreamPart } from '../stream-part.ts';
 import type { AnswerShape } from './encode-answer.ts';
 import { estimateUsage } from './encode-answer.ts';
-import { encodeFailure, frame, keepAlive } from './error-body.ts';
+import { encodeFailure, encodeMembers, frame, keepAlive } from './error-body.ts';
 import type { ResponseEnd } from './map-finish-reason.ts';
 import { OutputItems } from './output-items.ts';
 import { buildResponse, type ResponseState } from './response-object.ts';
@@ -29,7 +29,7 @@ class ResponseEncoder implements PartsEncoder {
   private readonly head: AnswerHead;
   private readonly shape: AnswerShape;
   private readonly items: OutputItems;
-  private readonly frames: string[] = [];
+  private frames = '';
   private sequence = 0;
   private hasStarted = false;
   private model: string;
@@ -56,7 +56,7 @@ class ResponseEncoder implements PartsEncoder {
   close(): string {
     this.start();
     this.usage ??= estimateUsage(this.shape, this.items.textLength);
-    this.emit(`response.${this.ended.status}`, { response: this.response(this.ended) });
+    this.tell(`response.${this.ended.status}`, this.ended);
     return this.take();
   }
 
@@ -64,7 +64,7 @@ class ResponseEncoder implements PartsEncoder {
     // A response holds one answer; upstreams that give more unasked are not worth a broken one.
     if ('choice' in part && part.choice !== 0) return;
     if (part.type === 'ping') {
-      this.frames.push(keepAlive);
+      this.frames += keepAlive;
       return;
     }
     if (part.type === 'answer-start' && part.model !== '') this.model = part.model;
@@ -88,9 +88,8 @@ class ResponseEncoder implements PartsEncoder {
   private start(): void {
     if (this.hasStarted) return;
     this.hasStarted = true;
-    const response = this.response({ status: 'in_progress' });
-    this.emit('response.created', { response });
-    this.emit('response.in_progress', { response });
+    this.tell('response.created', { status: 'in_progress' });
+    this.tell('response.in_progress', { status: 'in_progress' });
   }
 
   private response(state: ResponseState): JsonRecord {
@@ -103,11 +102,17 @@ class ResponseEncoder implements PartsEncoder {
     });
   }
 
-  private emit(type: string, members: JsonRecord): void {
-    this.frames.push(frame({ type, sequence_number: this.sequence++, ...members }));
+  private tell(type: string, state: ResponseState): void {
+    this.emit(type, encodeMembers({ response: this.response(state) }));
+  }
+
+  private emit(type: string, members: string): void {
+    this.frames += frame(type, this.sequence++, members);
   }
 
   private take(): string {
-    return this.frames.splice(0).join('');
+    const { frames } = this;
+    this.frames = '';
+    return frames;
   }
 }

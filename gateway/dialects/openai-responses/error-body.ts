@@ -12,9 +12,18 @@ import { buildResponse, settingsOf } from './response-object.ts';
 /** Sent while there is nothing to say: other events than those of the dialect break SDKs. */
 export const keepAlive = ': keep-alive\n\n';
 
-/** An event of this dialect; its name stands in it once more. */
-export function frame(event: JsonRecord & { readonly type: string }): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+/**
+ * An event of this dialect; its name stands in it once more.
+ *
+ * @param members JSON text of the other members, without the braces.
+ */
+export function frame(type: string, sequence: number, members: string): string {
+  return `event: ${type}\ndata: {"type":"${type}","sequence_number":${sequence},${members}}\n\n`;
+}
+
+/** JSON text without the braces. */
+export function encodeMembers(members: JsonRecord): string {
+  return JSON.stringify(members).slice(1, -1);
 }
 
 /**
@@ -33,17 +42,11 @@ export function encodeFailure(
 ): string {
   const { message, type, code, param } = error;
   const response = buildFailed({ status: 'failed', error: { code: failureCode(error), message } });
+  // Flat as the specification has it, nested as OpenAI sends it.
+  const told = { code, message, param, error: { type, code, message, param } };
   return (
-    frame({ type: 'response.failed', sequence_number: sequence, response }) +
-    // Flat as the specification has it, nested as OpenAI sends it.
-    frame({
-      type: 'error',
-      sequence_number: sequence + 1,
-      code,
-      message,
-      param,
-      error: { type, code, message, param },
-    })
+    frame('response.failed', sequence, encodeMembers({ response })) +
+    frame('error', sequence + 1, encodeMembers(told))
   );
 }
 
@@ -54,7 +57,7 @@ export function encodeResponsesErrorFrame(error: ErrorObject, requestId: string)
   const content = { model: '', output: [], usage: undefined };
   const created = buildResponse(head, settings, { status: 'in_progress' }, content);
   return (
-    frame({ type: 'response.created', sequence_number: 0, response: created }) +
+    frame('response.created', 0, encodeMembers({ response: created })) +
     encodeFailure(error, 1, (failed) => buildResponse(head, settings, failed, content))
   );
 }

@@ -13,11 +13,12 @@ import type { FinishReason, RefusalDetails } from '../conversation.ts';
 import { mintedReasoningPrefix } from '../minted-ids.ts';
 import { type MarkedState, packOpaque } from '../opaque.ts';
 import type { PartHead } from '../stream-part.ts';
+import { encodeMembers } from './error-body.ts';
 import { type CallHead, encodeItem, encodeText, encodeToken, type OpenItem } from './item-objects.ts';
 import { encodeResponsesFinish, type ResponseEnd } from './map-finish-reason.ts';
 
-/** Tells the client of an event. */
-export type EmitEvent = (type: string, members: JsonRecord) => void;
+/** Tells the client of an event; the members as JSON text without the braces. */
+export type EmitEvent = (type: string, members: string) => void;
 
 export class OutputItems {
   /** The length of all that was written, for an estimate of its tokens. */
@@ -25,11 +26,13 @@ export class OutputItems {
   private readonly finished: unknown[] = [];
   private readonly id: string;
   private readonly showsRefusals: boolean;
-  private readonly emit: EmitEvent;
+  private readonly emitText: EmitEvent;
   private item: OpenItem | undefined;
   /** The part that is being written. */
   private head: PartHead | undefined;
   private isPartShown = false;
+  /** The members that all deltas of the part begin with: most of a stream is made of these. */
+  private deltaStart = '';
   private hasRefused = false;
   private hasText = false;
 
@@ -41,7 +44,7 @@ export class OutputItems {
   constructor(id: string, showsRefusals: boolean, emit: EmitEvent) {
     this.id = id;
     this.showsRefusals = showsRefusals;
-    this.emit = emit;
+    this.emitText = emit;
   }
 
   /** All items; one that is still open stands there as it is. */
@@ -57,7 +60,9 @@ export class OutputItems {
     const prefix = head.kind === 'custom' ? 'ctc' : 'fc';
     const callId = head.id || `call_${this.id}_${this.finished.length}`;
     this.textLength += head.name.length;
-    this.open({ type: 'call', id: this.nextId(`${prefix}_`), callId, head, input: '' });
+    const item: OpenItem = { type: 'call', id: this.nextId(`${prefix}_`), callId, head, input: '' };
+    this.open(item);
+    this.beginDeltas(this.place(item));
   }
 
   delta(text: string, logprobs: readonly unknown[] = []): void {
@@ -96,6 +101,14 @@ export class OutputItems {
     return `${prefix}${this.id}_${this.finished.length}`;
   }
 
+  private emit(type: string, members: JsonRecord): void {
+    this.emitText(type, encodeMembers(members));
+  }
+
+  private beginDeltas(place: JsonRecord): void {
+    this.deltaStart = `${encodeMembers(place)},"delta":`;
+  }
+
   private open(item: OpenItem): void {
     this.item = item;
     this.emit('response.output_item.added', {
@@ -121,19 +134,19 @@ export class OutputItems {
       this.hasText = true;
       if (isRefusalPart) this.hasRefused = true;
       content.push({ isRefusal: isRefusalPart && this.showsRefusals, text: '', logprobs: [] });
-      this.emit('response.content_part.added', {
-        ...this.textPlace(this.item),
-        part: encodeText(content.at(-1)),
-      });
+      const place = this.textPlace(this.item);
+      this.emit('response.content_part.added', { ...place, part: encodeText(content.at(-1)) });
+      this.beginDeltas(place);
     }
     const part = content.at(-1);
     if (!part) return;
     part.text += delta;
     const tokens = logprobs.map(encodeToken);
     part.logprobs.push(...tokens);
-    const place = this.textPlace(this.item);
-    if (part.isRefusal) this.emit('response.refusal.delta', { ...place, delta });
-    else this.emit('response.output_text.delta', { ...place, delta, logprobs: tokens });
+    const members = this.deltaStart + JSON.stringify(delta);
+    const encodedTokens = tokens.length === 0 ? '[]' : JSON.stringify(tokens);
+    if (part.isRefusal) this.emitText('response.refusal.delta', members);
+    else this.emitText('response.output_text.delta', `${members},"logprobs":${encodedTokens}`);
   }
 
   private endText(): void {
@@ -152,7 +165,7 @@ export class OutputItems {
   private input(delta: string): void {
     if (this.item?.type !== 'call') return;
     this.item.input += delta;
-    this.emit(`response.${inputEvent(this.item.head)}.delta`, { ...this.place(this.item), delta });
+    this.emitText(`response.${inputEvent(this.item.head)}.delta`, this.deltaStart + JSON.stringify(delta));
   }
 
   private thought(delta: string): void {
@@ -162,7 +175,7 @@ export class OutputItems {
     }
     if (this.item?.type !== 'reasoning') return;
     this.item.text += delta;
-    this.emit('response.reasoning_summary_text.delta', { ...this.place(this.item), summary_index: 0, delta });
+    this.emitText('response.reasoning_summary_text.delta', this.deltaStart + JSON.stringify(delta));
   }
 
   private openThought(isShown: boolean): void {
@@ -177,7 +190,9 @@ export class OutputItems {
     this.open(item);
     if (!isShown) return;
     const part = { type: 'summary_text', text: '' };
-    this.emit('response.reasoning_summary_part.added', { ...this.place(item), summary_index: 0, part });
+    const place = { ...this.place(item), summary_index: 0 };
+    this.emit('response.reasoning_summary_part.added', { ...place, part });
+    this.beginDeltas(place);
   }
 
   private endThought(opaque: MarkedState | undefined): void {

@@ -6,6 +6,8 @@ import {
   readErrorMember,
   readOpenAiError,
 } from '../../../gateway/dialects/openai-error.ts';
+import { findDialect } from '../../../gateway/dialects/registry.ts';
+import { backToBack } from './properties/both-sides.ts';
 
 const nothing = { message: '', type: null, code: null, param: null, status: null };
 
@@ -133,5 +135,26 @@ test('an error frame is one data line, and never the end of a stream', () => {
   expect(frame).toMatch(/^data: \{"error":\{.*\}\}\n\n$/);
   expect(JSON.parse(frame.slice(6))).toEqual({
     error: { message: 'a\n\nb', type: 'server_error', code: 'c', param: null },
+  });
+});
+
+describe('12: a choice that ends in an error is no answer', () => {
+  const chunk = (finish: string) => ({ choices: [{ index: 0, delta: {}, finish_reason: finish }] });
+
+  test('though nothing else says so', () => {
+    expect(readErrorMember(chunk('error'))).toMatchObject({ message: '' });
+    expect(readErrorMember(chunk('stop'))).toBeUndefined();
+  });
+
+  test.each(['relayed', 'translated'])('in a %s stream', (way) => {
+    const bytes = Buffer.from(`data: ${JSON.stringify(chunk('error'))}\n\ndata: [DONE]\n\n`);
+    const facts = { model: 'm', isStream: true, wantsUsage: false, choices: 1 };
+    const stream =
+      way === 'relayed'
+        ? findDialect('openai-chat').same.relayStream(facts)
+        : backToBack(findDialect('openai-chat')).call.streamDecoder();
+    stream.push(bytes);
+    stream.end();
+    expect(stream.facts).toMatchObject({ isComplete: false, fault: { kind: 'error-event' } });
   });
 });
