@@ -113,7 +113,13 @@ export async function startLocal(
   });
   const isListed = await settledWithin(listing, listingPatienceMs);
 
-  const first = await deploy();
+  // In turn, too: an edit made meanwhile is read after it, and stays.
+  const starting = running.then(deploy);
+  running = starting.then(
+    () => undefined,
+    () => undefined,
+  );
+  const first = await starting;
   report.started(first);
   refreshLater(first.staleAtMs);
   const elsewhere = namesSimulatorElsewhere(folder, simulator.port);
