@@ -212,9 +212,22 @@ describe('every rule can fail', () => {
       offender: { 'gateway/dialects/openai-chat/a.ts': "import { x } from '../anthropic-messages/wire.ts';" },
       complaint: 'gateway/dialects/openai-chat/a.ts:1',
       innocent: {
-        'gateway/dialects/openai-chat/a.ts': "import { x } from '../conversation.ts';\nimport './wire.ts';",
+        'gateway/dialects/openai-chat/a.ts':
+          "import { x } from '../conversation.ts';\nimport './wire.ts';\nimport '../state/opaque.ts';",
         'gateway/dialects/registry.ts': "import './openai-chat/a.ts';\nimport './anthropic-messages/a.ts';",
       },
+    },
+    {
+      rule: 'dialectsApart',
+      offender: { 'gateway/dialects/openai/a.ts': "import { x } from '../openai-chat/a.ts';" },
+      complaint: 'gateway/dialects/openai/a.ts:1',
+      innocent: { 'gateway/dialects/openai-chat/a.ts': "import { x } from '../openai/a.ts';" },
+    },
+    {
+      rule: 'dialectsApart',
+      offender: { 'gateway/pipeline/a.ts': "import { x } from '../dialects/openai-chat/a.ts';" },
+      complaint: 'gateway/pipeline/a.ts:1',
+      innocent: { 'gateway/pipeline/a.ts': "import { x } from '../dialects/registry.ts';" },
     },
     ...['process.env.PORT', "process['env']", 'process\n  .env', 'globalThis.process.env'].map(
       (code): Case => ({

@@ -6,7 +6,7 @@
 
 import type { Feature } from '../contract/capabilities.ts';
 import type { Usage } from '../contract/ledger-record.ts';
-import type { MarkedState } from './opaque.ts';
+import type { MarkedState } from './state/opaque.ts';
 
 /** Files by id are never here: an id is good at one provider only. */
 export type MediaSource =

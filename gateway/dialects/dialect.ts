@@ -21,6 +21,8 @@ export interface RequestFacts {
   readonly storedState?: string | undefined;
 }
 
+export type RequestPurpose = 'answer' | 'count';
+
 /** A failure told by an upstream in its own words: an error body, or an error event in a stream. */
 export interface UpstreamError {
   readonly message: string;
@@ -126,6 +128,15 @@ export interface UpstreamTranslation {
   open(conversation: Conversation, target: UpstreamTarget): UpstreamCall;
   /** What this very model does not take, though its dialect has a word for it. */
   readonly lost?: (conversation: Conversation, target: UpstreamTarget) => readonly Feature[];
+  /** The route that counts what a request would be; absent: the dialect has none. */
+  readonly counting?: TokenCounting;
+}
+
+export interface TokenCounting {
+  /** Path behind a base URL that ends in `/v1`. */
+  readonly path: string;
+  /** The members of a request that it takes, where it refuses others; absent: it takes all. */
+  readonly members?: ReadonlySet<string>;
 }
 
 /** One upstream call: what is sent, and how its answer is read. */
@@ -154,7 +165,7 @@ export interface UpstreamTarget {
   readonly isStream: boolean;
   /** Members sent where the caller gave none of that name. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** Marks opaque state of this provider, see `opaque.ts`. */
+  /** Marks opaque state of this provider, see `state/opaque.ts`. */
   readonly origin: string;
   /** See the provider's `chatNames` in the routing table. */
   readonly chatNames?: 'current' | 'common' | undefined;
@@ -165,7 +176,7 @@ export interface UpstreamTarget {
 /**
  * Where client and upstream speak the same dialect: bytes go through, single members change.
  *
- * With an `origin`, opaque state of an answer gets its mark, see `mark-state.ts`; without one it goes
+ * With an `origin`, opaque state of an answer gets its mark, see `state/mark-state.ts`; without one it goes
  * as it came.
  */
 export interface SameDialect {
@@ -192,9 +203,10 @@ export interface Dialect {
   /**
    * Checks the top-level members of a request and says what the gateway needs to know.
    *
+   * @param purpose Where only its tokens are counted, what an answer needs may be missing.
    * @throws {GatewayError} `invalid_parameter`, naming the parameter.
    */
-  readRequest(body: RequestBody): RequestFacts;
+  readRequest(body: RequestBody, purpose?: RequestPurpose): RequestFacts;
   /** The frame that tells a client in mid-stream that its answer is broken off. */
   errorFrame(error: ErrorObject, requestId: string): string;
   /** Lenient: whatever an upstream sends with an error status. */

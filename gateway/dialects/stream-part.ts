@@ -5,7 +5,7 @@
 
 import type { Usage } from '../contract/ledger-record.ts';
 import type { FinishReason, RefusalDetails } from './conversation.ts';
-import type { MarkedState } from './opaque.ts';
+import type { MarkedState } from './state/opaque.ts';
 
 export type PartHead =
   | { readonly type: 'text' }

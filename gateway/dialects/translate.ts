@@ -2,8 +2,9 @@
 // its answer on the way back to the client, through our own form.
 
 import type { Usage } from '../contract/ledger-record.ts';
+import { cutAnswer, cutStream } from './answer/cut-stops.ts';
+import { estimateTokens } from './answer/estimate-tokens.ts';
 import type { Conversation, ModelAnswer } from './conversation.ts';
-import { cutAnswer, cutStream } from './cut-stops.ts';
 import type {
   AnswerFacts,
   AnswerFault,
@@ -14,7 +15,6 @@ import type {
   UpstreamCall,
   UpstreamTarget,
 } from './dialect.ts';
-import { estimateTokens } from './estimate-tokens.ts';
 import type { StreamPart } from './stream-part.ts';
 import { tidy } from './tidy.ts';
 

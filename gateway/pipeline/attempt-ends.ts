@@ -4,8 +4,8 @@
 import type { AttemptEnds, Receiver, Transmission } from '../attempt/attempt.ts';
 import type { ClientSink } from '../attempt/commit-point.ts';
 import type { Dialect, StreamEncoder, UpstreamCall, UpstreamTarget } from '../dialects/dialect.ts';
-import { originOf } from '../dialects/opaque.ts';
 import { findDialect } from '../dialects/registry.ts';
+import { originOf } from '../dialects/state/opaque.ts';
 import { openCall, translateAnswer, translateStream } from '../dialects/translate.ts';
 import type { Candidate } from '../route/plan.ts';
 import { hasSeveralNative } from '../route/several-native.ts';

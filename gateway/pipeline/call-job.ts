@@ -10,7 +10,7 @@ import type { Candidate } from '../route/plan.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { type Answer, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 
-export interface CallOptions {
+interface CallOptions {
   /** Clock time at which the whole request ends. */
   readonly totalAt: number;
   readonly caller: LeaveSignal;

@@ -3,8 +3,7 @@
 // its conversation shorter too late. It is no generation: nothing is metered, nothing limited.
 
 import type { Receiver } from '../attempt/attempt.ts';
-import { readCountTokensRequest } from '../dialects/anthropic-messages/read-request.ts';
-import type { Conversation, Part } from '../dialects/conversation.ts';
+import type { Conversation } from '../dialects/conversation.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { openCall } from '../dialects/translate.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
@@ -12,8 +11,9 @@ import { asRecord, tryParseJson } from '../json/record.ts';
 import type { Candidate } from '../route/plan.ts';
 import { buildRequestHeaders } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
-import { targetOf } from './attempt-ends.ts';
+import { passesThrough, targetOf } from './attempt-ends.ts';
 import { dialectHeaders, forwardedQuery, readHeader } from './client-headers.ts';
+import { estimateInput } from './estimate-input.ts';
 import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 import { planFor } from './route-exchange.ts';
 
@@ -26,7 +26,7 @@ export async function serveTokenCount(
   exchange: Omit<Exchange, 'dialect'>,
 ): Promise<void> {
   const dialect = findDialect('anthropic-messages');
-  const facts = readCountTokensRequest(exchange.body);
+  const facts = dialect.readRequest(exchange.body, 'count');
   const plan = planFor(parts, { ...exchange, dialect }, facts);
   const routed = { ...exchange, dialect, facts, plan, translation: undefined };
   const counted = await askUpstreams(parts, routed);
@@ -64,40 +64,24 @@ interface CountRequest {
 }
 
 function countRequest(exchange: RoutedExchange, candidate: Candidate): CountRequest | undefined {
+  const upstream = findDialect(candidate.dialect);
+  const { counting } = upstream.asUpstream;
+  if (!counting) return undefined;
   const { dialect, facts, body } = exchange;
   // A default for the answer is nothing to count.
   const target = { ...targetOf(exchange, candidate), parameters: {} };
-  switch (candidate.dialect) {
-    case 'anthropic-messages':
-      return {
-        path: `${dialect.path}/count_tokens${forwardedQuery(exchange, dialect, true)}`,
-        body: dialect.same.editRequest(body, facts, target),
-      };
-    case 'openai-responses': {
-      const call = openCall(findDialect(candidate.dialect), decode(exchange), target);
-      return { path: '/responses/input_tokens', body: [Buffer.from(onlyCounted(call.body))] };
-    }
-    case 'openai-chat':
-    case 'openai-completions':
-      return undefined;
+  if (passesThrough(exchange, candidate)) {
+    const path = counting.path + forwardedQuery(exchange, dialect, true);
+    return { path, body: dialect.same.editRequest(body, facts, target) };
   }
+  const call = openCall(upstream, decode(exchange), target);
+  return { path: counting.path, body: [Buffer.from(onlyMembers(call.body, counting.members))] };
 }
 
-/** The counting route takes what is input, and refuses how it should be answered. */
-function onlyCounted(request: Buffer): string {
+function onlyMembers(request: Buffer, names: ReadonlySet<string> | undefined): string {
   const members = Object.entries(asRecord(tryParseJson(request.toString('utf8'))) ?? {});
-  return JSON.stringify(Object.fromEntries(members.filter(([name]) => countedMembers.has(name))));
+  return JSON.stringify(Object.fromEntries(members.filter(([name]) => names?.has(name) ?? true)));
 }
-
-const countedMembers = new Set([
-  'model',
-  'input',
-  'instructions',
-  'tools',
-  'tool_choice',
-  'text',
-  'reasoning',
-]);
 
 /** The answer's JSON; undefined where it is late, broken, or not 200. */
 function ask(
@@ -164,45 +148,4 @@ function decode({ dialect, body, request, plan }: RoutedExchange): Conversation 
   const [conversation] = conversations;
   if (!conversation) throw new Error('a translation holds no conversation');
   return conversation;
-}
-
-/** English has about four bytes a token, code and other scripts about three. */
-const bytesPerToken = 3;
-/** The most that a provider counts for one picture. */
-const imageTokens = 5_000;
-/** Roles and separators. */
-const turnTokens = 8;
-/** What a provider puts around tools by itself. */
-const toolsTokens = 600;
-
-function estimateInput({ system, turns, tools, output }: Conversation): number {
-  const parts = [...system, ...turns.flatMap((turn) => turn.parts)];
-  const fixed = turnTokens * (turns.length + 1) + (tools.length > 0 ? toolsTokens : 0);
-  const definitions = JSON.stringify([tools, output]);
-  return parts.reduce((sum, part) => sum + tokensOf(part), fixed) + tokensOfText(definitions);
-}
-
-function tokensOf(part: Part): number {
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-    case 'thinking':
-      return tokensOfText(part.text);
-    case 'image':
-      return imageTokens;
-    case 'file':
-      return part.source.kind === 'base64' ? tokensOfText(part.source.data) : imageTokens;
-    case 'audio':
-      return tokensOfText(part.data);
-    case 'tool-call':
-      return tokensOfText(part.name + part.input) + turnTokens;
-    case 'tool-result':
-      return part.parts.reduce((sum, inner) => sum + tokensOf(inner), turnTokens);
-  }
-}
-
-/** Short words and signs are a token each, however short. */
-function tokensOfText(text: string): number {
-  const pieces = text.match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu)?.length ?? 0;
-  return Math.max(pieces, Math.ceil(Buffer.byteLength(text) / bytesPerToken));
 }

@@ -41,7 +41,7 @@ export interface PipelineDefaults {
 }
 
 /** What of a request's head dialects may want. */
-export interface ClientRequest {
+interface ClientRequest {
   /** Path and query. */
   readonly url: string;
   /** Names and values in turn, as received. */

@@ -17,8 +17,8 @@ import type {
   UpstreamError,
   UpstreamTarget,
 } from '../../gateway/dialects/dialect.ts';
-import { originOf } from '../../gateway/dialects/opaque.ts';
 import { findDialect } from '../../gateway/dialects/registry.ts';
+import { originOf } from '../../gateway/dialects/state/opaque.ts';
 import { openCall, translateAnswer, translateStream } from '../../gateway/dialects/translate.ts';
 import { encodeErrorBody, type GatewayError } from '../../gateway/errors.ts';
 import { RequestBody } from '../../gateway/json/request-body.ts';

@@ -3,7 +3,7 @@
 
 import { isRecord } from '../../json/record.ts';
 import type { Conversation } from '../conversation.ts';
-import type { ToolNames } from '../tool-names.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
 import type { ModelTraits } from './model-traits.ts';
 
 /** The tool's name; undefined where it is not needed, or where the caller forces another call. */

@@ -1,21 +1,22 @@
 // A message of an upstream, in our own form. Lenient: whatever JSON it is, it is no reason to fail
 // that a member has an unexpected form.
 
-import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
+import { malformed } from '../answer/malformed.ts';
+import { wholeInput } from '../answer/part-writer.ts';
+import { readAnswer } from '../answer/read-answer.ts';
 import type { Part } from '../conversation.ts';
 import type { DecodedAnswer } from '../dialect.ts';
-import type { OpaqueState } from '../opaque.ts';
-import { wholeInput } from '../part-writer.ts';
+import type { OpaqueState } from '../state/opaque.ts';
 import { mergeCounters, usageOf } from './convert-usage.ts';
 import { readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
 import { type AnswerReading, readEnding, textOf } from './read-events.ts';
 
 export function decodeMessagesAnswer(body: Buffer, reading: AnswerReading): DecodedAnswer {
-  const message = asRecord(tryParseJson(body.toString('utf8')));
-  if (!message) return malformed('the answer is not a JSON object');
-  const error = readMessagesErrorMember(message);
-  if (error) return { ok: false, fault: { kind: 'error-event', error } };
+  const read = readAnswer(body, readMessagesErrorMember);
+  if (!read.ok) return read;
+  const { answer: message } = read;
   if (!Array.isArray(message.content)) return malformed("the answer has no 'content'");
   const parts = message.content.flatMap((block) => decodeBlock(asRecord(block) ?? {}, reading));
   const hasCalls = parts.some(({ type }) => type === 'tool-call');
@@ -69,8 +70,4 @@ function thinkingOf(
 ): readonly Part[] {
   if (value !== '') return [{ type: 'thinking', text, opaque: { origin, state: { kind, value } } }];
   return text === '' ? [] : [{ type: 'thinking', text }];
-}
-
-function malformed(detail: string): DecodedAnswer {
-  return { ok: false, fault: { kind: 'malformed', detail } };
 }

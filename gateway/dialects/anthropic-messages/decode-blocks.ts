@@ -2,13 +2,20 @@
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Part } from '../conversation.ts';
-import { invalidParameter } from '../parameter-rules.ts';
-import { type NoteAsk, readCacheHint, readFlag, readName, readRecord, readText } from '../read-values.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
+import {
+  type NoteAsk,
+  readCacheHint,
+  readFlag,
+  readName,
+  readRecord,
+  readText,
+} from '../request/read-values.ts';
 import { type DecodeInner, decodeDocument, decodeImage, decodeSearchResult } from './decode-media.ts';
 import { decodeRedacted, decodeThinking } from './decode-thinking.ts';
 
 /** Where a block stands; each place takes other blocks. */
-export type Place = 'system' | 'user' | 'assistant' | 'tool_result';
+type Place = 'system' | 'user' | 'assistant' | 'tool_result';
 
 type DecodeBlock = (
   block: JsonRecord,

@@ -2,8 +2,8 @@
 
 import type { JsonRecord } from '../../json/record.ts';
 import type { OutputFormat, Reasoning, Sampling } from '../conversation.ts';
-import { invalidParameter } from '../parameter-rules.ts';
-import { type NoteAsk, readOptionalRecord, readOptionalText, readRecord } from '../read-values.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
+import { type NoteAsk, readOptionalRecord, readOptionalText, readRecord } from '../request/read-values.ts';
 import { encodeOutputSchema, requiresAll } from './output-schema.ts';
 
 /**

@@ -2,8 +2,8 @@
 
 import type { JsonRecord } from '../../json/record.ts';
 import type { Part } from '../conversation.ts';
-import { commonImageTypes } from '../data-url.ts';
-import { invalidParameter } from '../parameter-rules.ts';
+import { commonImageTypes } from '../request/data-url.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
 import {
   type NoteAsk,
   readName,
@@ -11,7 +11,7 @@ import {
   readOptionalText,
   readRecord,
   readText,
-} from '../read-values.ts';
+} from '../request/read-values.ts';
 
 /** Decodes the content of a block that holds blocks itself. */
 export type DecodeInner = (content: unknown, path: string, note: NoteAsk) => readonly Part[];

@@ -5,7 +5,7 @@ import type { JsonRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { Ask, Conversation } from '../conversation.ts';
 import type { TranslationContext } from '../dialect.ts';
-import { type NoteAsk, readMember, readOptionalRecord, readOptionalText } from '../read-values.ts';
+import { type NoteAsk, readMember, readOptionalRecord, readOptionalText } from '../request/read-values.ts';
 import { decodeOutput, decodeReasoning, decodeSampling } from './decode-controls.ts';
 import { decodeTools } from './decode-tools.ts';
 import { decodeTurns } from './decode-turns.ts';

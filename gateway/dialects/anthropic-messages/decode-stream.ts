@@ -1,12 +1,15 @@
 // The events of a streamed message, as our stream parts.
 
-import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
-import { freshFacts } from '../answer-facts.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
+import { freshFacts, isOver } from '../answer/answer-facts.ts';
+import { failMalformed } from '../answer/malformed.ts';
+import { PartWriter } from '../answer/part-writer.ts';
 import type { AnswerFacts, StreamDecoder } from '../dialect.ts';
-import { PartWriter } from '../part-writer.ts';
-import { eventBytesMax, readSse, type SseEvent } from '../sse-events.ts';
+import { EventReader } from '../events/event-reader.ts';
+import { doneMark, noObject } from '../events/event-text.ts';
+import type { SseEvent } from '../events/sse-events.ts';
+import { TextEvents } from '../events/text-events.ts';
 import type { StreamPart } from '../stream-part.ts';
-import { TextEvents } from '../text-events.ts';
 import { type MessagesCounters, mergeCounters, usageOf } from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
@@ -19,7 +22,7 @@ export function decodeMessagesStream(reading: AnswerReading): StreamDecoder {
 
 class MessagesStreamDecoder implements StreamDecoder {
   readonly facts: AnswerFacts = freshFacts();
-  private readonly reader = readSse(eventBytesMax);
+  private readonly reader = new EventReader(this.facts, (event) => this.event(event));
   private readonly values = new TextEvents();
   private readonly reading: AnswerReading;
   private readonly writer: PartWriter;
@@ -36,40 +39,21 @@ class MessagesStreamDecoder implements StreamDecoder {
   }
 
   push(chunk: Buffer): readonly StreamPart[] {
-    this.read(this.reader.push(chunk));
+    this.reader.push(chunk);
     return this.take();
   }
 
   end(): readonly StreamPart[] {
-    // In a cut stream the last event may be half, and is nothing then.
-    this.read(this.reader.end().filter(({ data }) => asRecord(tryParseJson(data)) !== undefined));
-    if (!this.isOver()) {
+    this.reader.end();
+    if (!isOver(this.facts)) {
       if (this.ending) this.finish();
       else this.facts.fault = { kind: 'truncated' };
     }
     return this.take();
   }
 
-  private read(events: readonly SseEvent[]): void {
-    for (const event of events) {
-      if (this.isOver()) return;
-      this.event(event);
-    }
-    if (this.reader.isOverfull && !this.isOver()) {
-      this.malformed(`an event is longer than ${eventBytesMax} bytes`);
-    }
-  }
-
-  private isOver(): boolean {
-    return this.facts.isComplete || this.facts.fault !== undefined;
-  }
-
   private take(): readonly StreamPart[] {
     return this.parts.splice(0);
-  }
-
-  private malformed(detail: string): void {
-    this.facts.fault = { kind: 'malformed', detail };
   }
 
   private event({ name, data }: SseEvent): void {
@@ -84,9 +68,9 @@ class MessagesStreamDecoder implements StreamDecoder {
       return;
     }
     // Some servers close as the OpenAI dialects do; it says nothing here.
-    if (data.trim() === '[DONE]') return;
+    if (data.trim() === doneMark) return;
     if (!event) {
-      this.malformed('an event is not a JSON object');
+      failMalformed(this.facts, noObject);
       return;
     }
     this.known(event, textOf(event.type) || (name ?? ''));
@@ -112,7 +96,7 @@ class MessagesStreamDecoder implements StreamDecoder {
         return;
       case 'message_stop':
         if (this.hasStarted) this.finish();
-        else this.malformed("the stream ended without a 'message_start'");
+        else failMalformed(this.facts, "the stream ended without a 'message_start'");
         return;
       case 'ping':
         this.parts.push({ type: 'ping' });
@@ -123,7 +107,7 @@ class MessagesStreamDecoder implements StreamDecoder {
   private start(message: JsonRecord): void {
     // Two answers in one stream: joined they would be one that nobody gave.
     if (this.hasStarted) {
-      this.malformed("the stream has a second 'message_start'");
+      failMalformed(this.facts, "the stream has a second 'message_start'");
       return;
     }
     this.hasStarted = true;

@@ -2,8 +2,8 @@
 
 import type { JsonRecord } from '../../json/record.ts';
 import type { Part } from '../conversation.ts';
-import { type MarkedState, type OpaqueState, unpackOpaque } from '../opaque.ts';
-import { type NoteAsk, readOptionalText, readText } from '../read-values.ts';
+import { type NoteAsk, readOptionalText, readText } from '../request/read-values.ts';
+import { type MarkedState, type OpaqueState, unpackOpaque } from '../state/opaque.ts';
 
 export function decodeThinking(block: JsonRecord, path: string, note: NoteAsk): readonly Part[] {
   note('reasoning-history', path);

@@ -2,7 +2,7 @@
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Conversation, Tool, ToolChoice } from '../conversation.ts';
-import { invalidParameter } from '../parameter-rules.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
 import {
   type NoteAsk,
   noteMembers,
@@ -13,9 +13,9 @@ import {
   readOptionalRecord,
   readOptionalText,
   readRecord,
-} from '../read-values.ts';
+} from '../request/read-values.ts';
 
-export type DecodedTools = Pick<Conversation, 'tools' | 'hasWebSearch' | 'toolChoice' | 'mayCallInParallel'>;
+type DecodedTools = Pick<Conversation, 'tools' | 'hasWebSearch' | 'toolChoice' | 'mayCallInParallel'>;
 
 /** A tool that the provider runs, or whose shape only the vendor's models know. */
 type Offer = { readonly tool: Tool } | { readonly hosted: 'web-search' | 'tool-search' | 'other' };

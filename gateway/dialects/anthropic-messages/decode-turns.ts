@@ -9,11 +9,11 @@ import {
   readOptionalRecord,
   readOptionalText,
   readRecord,
-} from '../read-values.ts';
+} from '../request/read-values.ts';
 import { decodeContent } from './decode-blocks.ts';
 import { checkRole } from './read-request.ts';
 
-export interface DecodedTurns {
+interface DecodedTurns {
   readonly system: readonly Part[];
   readonly turns: readonly Turn[];
   /** The effort that the last system message asks for. */

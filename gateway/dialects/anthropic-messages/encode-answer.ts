@@ -1,9 +1,9 @@
 // Our answer as a message.
 
+import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';
 import type { AnswerChoice, ModelAnswer, Part, PartOf } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';
-import { estimateTokensOfLength } from '../estimate-tokens.ts';
-import { packOpaque } from '../opaque.ts';
+import { packOpaque } from '../state/opaque.ts';
 import { giveCallIds } from './call-ids.ts';
 import { encodeMessagesUsage } from './convert-usage.ts';
 import { encodeEnding } from './map-finish-reason.ts';

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { asRecord } from '../../json/record.ts';
 import type { Conversation, PartOf, Sampling } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
-import type { ToolNames } from '../tool-names.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
 import { encodeThinking } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
 import { encodeMessages, encodeText } from './encode-turns.ts';

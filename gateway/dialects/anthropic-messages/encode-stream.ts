@@ -8,9 +8,9 @@
 // finish reason.
 
 import type { Usage } from '../../contract/ledger-record.ts';
+import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';
 import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
-import { estimateTokensOfLength } from '../estimate-tokens.ts';
-import { type MarkedState, packOpaque } from '../opaque.ts';
+import { type MarkedState, packOpaque } from '../state/opaque.ts';
 import type { PartHead, StreamPart } from '../stream-part.ts';
 import { giveCallIds } from './call-ids.ts';
 import { encodeMessagesUsage } from './convert-usage.ts';

@@ -3,12 +3,12 @@
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { Conversation, Turn } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
-import { effortOf } from '../reasoning-effort.ts';
+import { effortOf } from '../request/reasoning-effort.ts';
 import { fitEffort, type ModelTraits } from './model-traits.ts';
 import { nativeBlockOf } from './thinking-blocks.ts';
 import { budgetMin, budgetOf } from './thinking-budget.ts';
 
-export interface EncodedThinking {
+interface EncodedThinking {
   readonly maxTokens: number;
   /** Undefined: the model's own way. */
   readonly thinking?: Readonly<Record<string, unknown>>;

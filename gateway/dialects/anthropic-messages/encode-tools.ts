@@ -2,9 +2,9 @@
 
 import { isRecord } from '../../json/record.ts';
 import type { Conversation, PartOf, Tool, ToolName } from '../conversation.ts';
-import type { ToolNames } from '../tool-names.ts';
-import { emptySchema } from '../tool-schema.ts';
-import { wrappedDescription, wrappedInputSchema } from '../wrapped-tool.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
+import { emptySchema } from '../tools/tool-schema.ts';
+import { wrappedDescription, wrappedInputSchema } from '../tools/wrapped-tool.ts';
 import { encodeAnswerTool } from './answer-tool.ts';
 import { encodeHint } from './encode-turns.ts';
 

@@ -1,9 +1,9 @@
 // Our turns as messages.
 
 import type { Conversation, Part, PartOf, Turn } from '../conversation.ts';
-import { commonImageTypes } from '../data-url.ts';
-import { fitToolIds } from '../tool-ids.ts';
-import type { ToolNames } from '../tool-names.ts';
+import { commonImageTypes } from '../request/data-url.ts';
+import { fitToolIds } from '../tools/tool-ids.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
 import type { ModelTraits } from './model-traits.ts';
 import { nativeBlockOf } from './thinking-blocks.ts';
 import { toolInput } from './tool-input.ts';

@@ -3,13 +3,13 @@
 
 import type { ErrorObject } from '../../errors.ts';
 import { asRecord, tryParseJson } from '../../json/record.ts';
+import { readErrorBody, readErrorEvent, readErrorMember } from '../answer/read-error.ts';
 import type { UpstreamError } from '../dialect.ts';
-import { readErrorEvent, readErrorMember, readOpenAiError } from '../openai-error.ts';
 
 /** The envelope differs from OpenAI's only around the error object. */
 export function readMessagesError(body: Buffer): UpstreamError {
   const details = asRecord(asRecord(asRecord(tryParseJson(body.toString('utf8')))?.error)?.details);
-  return { ...withStatus(readOpenAiError(body)), ...(details ? { details } : {}) };
+  return { ...withStatus(readErrorBody(body)), ...(details ? { details } : {}) };
 }
 
 /** From the data of an error event. */

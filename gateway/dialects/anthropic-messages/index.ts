@@ -1,7 +1,7 @@
 // Messages: Anthropic API reference, "Messages".
 
 import type { Dialect, UpstreamTranslation } from '../dialect.ts';
-import { nameTools, type ToolNameRules } from '../tool-names.ts';
+import { nameTools, type ToolNameRules } from '../tools/tool-names.ts';
 import { answerToolOf } from './answer-tool.ts';
 import { decodeMessagesAnswer } from './decode-answer.ts';
 import { decodeMessagesRequest } from './decode-request.ts';
@@ -28,6 +28,7 @@ const asUpstream: UpstreamTranslation = {
     };
   },
   lost: (conversation, { upstreamModel }) => lostAt(traitsOf(upstreamModel), conversation),
+  counting: { path: '/messages/count_tokens' },
 };
 
 export const anthropicMessages: Dialect = {

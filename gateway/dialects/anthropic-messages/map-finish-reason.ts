@@ -36,7 +36,7 @@ export interface Ending {
 }
 
 /** What an answer held says how it ended, whatever the upstream calls it. */
-export interface Held {
+interface Held {
   readonly hasCalls: boolean;
   readonly hasRefusal: boolean;
 }

@@ -4,9 +4,9 @@
 import type { Path } from '../../json/read-parts.ts';
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Replacement } from '../../json/replace-values.ts';
-import { type ForeignPlaces, findInLists, isForeignState, readOwnState } from '../foreign-state.ts';
-import type { PlacedState, StatePlaces } from '../mark-state.ts';
-import { opaquePrefix } from '../opaque.ts';
+import { type ForeignPlaces, findInLists, isForeignState, readOwnState } from '../state/foreign-state.ts';
+import type { PlacedState, StatePlaces } from '../state/mark-state.ts';
+import { opaquePrefix } from '../state/opaque.ts';
 
 const signatureDelta = 'signature_delta';
 

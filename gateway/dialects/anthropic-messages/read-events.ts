@@ -2,7 +2,7 @@
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { RefusalDetails } from '../conversation.ts';
-import type { ToolNames } from '../tool-names.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
 
 /** How one call's answer is to be read. */
 export interface AnswerReading {

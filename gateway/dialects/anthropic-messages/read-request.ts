@@ -4,8 +4,8 @@
 
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
-import type { RequestFacts } from '../dialect.ts';
-import { checkParameters, invalidParameter, type ParameterTable } from '../parameter-rules.ts';
+import type { RequestFacts, RequestPurpose } from '../dialect.ts';
+import { checkParameters, invalidParameter, type ParameterTable } from '../request/parameter-rules.ts';
 
 /** What counting takes too. */
 const inputParameters: ParameterTable = {
@@ -38,21 +38,8 @@ const messagesParameters: ParameterTable = {
 const roles = new Set(['user', 'assistant', 'system']);
 
 /** @throws {GatewayError} `invalid_parameter`, naming the parameter. */
-export function readMessagesRequest(body: RequestBody): RequestFacts {
-  return read(body, messagesParameters);
-}
-
-/**
- * The same without what only an answer needs.
- *
- * @throws {GatewayError} `invalid_parameter`, naming the parameter.
- */
-export function readCountTokensRequest(body: RequestBody): RequestFacts {
-  return { ...read(body, inputParameters), isStream: false };
-}
-
-function read(body: RequestBody, table: ParameterTable): RequestFacts {
-  const values = checkParameters(body, table);
+export function readMessagesRequest(body: RequestBody, purpose: RequestPurpose = 'answer'): RequestFacts {
+  const values = checkParameters(body, purpose === 'count' ? inputParameters : messagesParameters);
   const messages = values.get('messages');
   if (Array.isArray(messages)) checkMessages(messages);
   const stops = values.get('stop_sequences');

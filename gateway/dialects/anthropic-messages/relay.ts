@@ -1,15 +1,16 @@
 // Messages from a messages upstream: what changes in the bytes?
 
-import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { type Edit, type RequestBody, setMember } from '../../json/request-body.ts';
-import { freshFacts } from '../answer-facts.ts';
+import { freshFacts } from '../answer/answer-facts.ts';
+import { estimateTokens } from '../answer/estimate-tokens.ts';
+import { failMalformed, malformed } from '../answer/malformed.ts';
+import { readAnswer } from '../answer/read-answer.ts';
 import type { AnswerDocument, AnswerFacts, SameDialect } from '../dialect.ts';
-import { estimateTokens } from '../estimate-tokens.ts';
-import { failMalformed } from '../event-relay.ts';
-import { findForeignState, tryRead } from '../foreign-state.ts';
-import { markAnswer } from '../mark-state.ts';
-import { type NamedEvents, relayNamedEvents } from '../named-relay.ts';
-import { targetEdits } from '../target-edits.ts';
+import { type NamedEvents, relayNamedEvents } from '../events/named-relay.ts';
+import { targetEdits } from '../request/target-edits.ts';
+import { findForeignState, tryRead } from '../state/foreign-state.ts';
+import { markAnswer } from '../state/mark-state.ts';
 import { type MessagesCounters, mergeCounters, usageOf } from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
 import { answerPlaces, findStates, losesThinking, requestPlaces } from './passing-state.ts';
@@ -27,13 +28,11 @@ export const relayMessages: SameDialect = {
     );
   },
   relayAnswer(body, _facts, origin): AnswerDocument {
-    const answer = asRecord(tryParseJson(body.toString('utf8')));
-    if (!answer)
-      return { ok: false, fault: { kind: 'malformed', detail: 'the answer is not a JSON object' } };
-    const error = readMessagesErrorMember(answer);
-    if (error) return { ok: false, fault: { kind: 'error-event', error } };
+    const read = readAnswer(body, readMessagesErrorMember);
+    if (!read.ok) return read;
+    const { answer } = read;
     if (answer.type !== 'message' || !Array.isArray(answer.content)) {
-      return { ok: false, fault: { kind: 'malformed', detail: 'the answer is no message' } };
+      return malformed('the answer is no message');
     }
     const usage = usageOf(mergeCounters({}, answer.usage));
     return {

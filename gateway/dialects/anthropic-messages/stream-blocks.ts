@@ -1,8 +1,8 @@
 // What do the blocks of a streamed message hold? Written on as parts, as they come.
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
-import type { MarkedState } from '../opaque.ts';
-import type { PartWriter } from '../part-writer.ts';
+import type { PartWriter } from '../answer/part-writer.ts';
+import type { MarkedState } from '../state/opaque.ts';
 import { type AnswerReading, textOf } from './read-events.ts';
 
 /** The type of a block that is a call in form and the answer in truth. */

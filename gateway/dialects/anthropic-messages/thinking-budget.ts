@@ -1,4 +1,4 @@
-// How many tokens of thinking is an effort? The other way round stands in `reasoning-effort.ts`.
+// How many tokens of thinking is an effort? The other way round stands in `request/reasoning-effort.ts`.
 
 /** The smallest budget the dialect allows. */
 export const budgetMin = 1024;

@@ -1,8 +1,8 @@
 // A whole plain chat completion in our own form.
 
 import type { DecodedAnswer } from '../dialect.ts';
-import { decodeOpenAiAnswer } from '../openai-answers.ts';
-import type { ToolNames } from '../tool-names.ts';
+import { decodeOpenAiAnswer } from '../openai/decode-answers.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
 import { readChatChoice } from './decode-choice.ts';
 
 /** What has to be known of the request to read its answer. */

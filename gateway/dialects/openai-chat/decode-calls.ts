@@ -5,7 +5,7 @@
 //   another `id` on a known `index`: a new call (some count every call as 0)
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
-import type { PartWriter } from '../part-writer.ts';
+import type { PartWriter } from '../answer/part-writer.ts';
 
 interface OpenCall {
   /** Counts from 0 in order of appearance. */

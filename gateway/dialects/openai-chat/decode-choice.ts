@@ -2,8 +2,8 @@
 // the same members, in all the spellings that are out there.
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
-import type { ChoiceReader } from '../openai-answers.ts';
-import type { PartWriter } from '../part-writer.ts';
+import type { PartWriter } from '../answer/part-writer.ts';
+import type { ChoiceReader } from '../openai/decode-answers.ts';
 import { CallReader } from './decode-calls.ts';
 import { ReasoningReader } from './decode-reasoning.ts';
 

@@ -1,8 +1,8 @@
 // What stands in a message's `content`? A text, or a list of parts.
 
 import type { Part } from '../conversation.ts';
-import { commonImageTypes, parseDataUrl } from '../data-url.ts';
-import { invalidParameter } from '../parameter-rules.ts';
+import { commonImageTypes, parseDataUrl } from '../request/data-url.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
 import {
   type NoteAsk,
   readCacheHint,
@@ -10,10 +10,10 @@ import {
   readOptionalText,
   readRecord,
   readText,
-} from '../read-values.ts';
+} from '../request/read-values.ts';
 
 /** Whose content it is; text may stand in everyone's. */
-export type Author = 'system' | 'user' | 'assistant' | 'tool';
+type Author = 'system' | 'user' | 'assistant' | 'tool';
 
 const partTypes: Readonly<Record<Author, readonly string[]>> = {
   system: ['text'],

@@ -2,12 +2,19 @@
 
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import type { Part, Turn } from '../conversation.ts';
-import { invalidParameter } from '../parameter-rules.ts';
-import { type NoteAsk, readList, readName, readOptionalText, readRecord, readText } from '../read-values.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
+import {
+  type NoteAsk,
+  readList,
+  readName,
+  readOptionalText,
+  readRecord,
+  readText,
+} from '../request/read-values.ts';
 import { decodeContent } from './decode-content.ts';
 import { decodeThinking } from './decode-thinking.ts';
 
-export interface DecodedMessages {
+interface DecodedMessages {
   readonly system: readonly Part[];
   readonly turns: readonly Turn[];
 }

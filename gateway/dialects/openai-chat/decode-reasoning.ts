@@ -4,7 +4,7 @@
 // once is read once.
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
-import type { PartWriter } from '../part-writer.ts';
+import type { PartWriter } from '../answer/part-writer.ts';
 
 const spellings = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks'] as const;
 

@@ -4,8 +4,8 @@ import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { Ask, Conversation, OutputFormat, Reasoning } from '../conversation.ts';
 import type { Translation } from '../dialect.ts';
-import { decodeOpenAiSampling } from '../openai-sampling.ts';
-import { invalidParameter, type ParameterValues } from '../parameter-rules.ts';
+import { decodeOpenAiSampling } from '../openai/sampling.ts';
+import { invalidParameter, type ParameterValues } from '../request/parameter-rules.ts';
 import {
   type NoteAsk,
   readFlag,
@@ -14,7 +14,7 @@ import {
   readName,
   readOptionalText,
   readRecord,
-} from '../read-values.ts';
+} from '../request/read-values.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeTools, type ToolMembers, usesFunctions } from './decode-tools.ts';
 import { encodeChatAnswer } from './encode-answer.ts';

@@ -1,7 +1,7 @@
 // A streamed chat completion in our own form.
 
 import type { StreamDecoder } from '../dialect.ts';
-import { decodeOpenAiStream } from '../openai-answers.ts';
+import { decodeOpenAiStream } from '../openai/decode-answers.ts';
 import type { ChatReading } from './decode-answer.ts';
 import { readChatChoice } from './decode-choice.ts';
 

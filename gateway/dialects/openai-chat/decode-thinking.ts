@@ -3,8 +3,8 @@
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { PartOf } from '../conversation.ts';
-import { type MarkedState, unpackOpaque } from '../opaque.ts';
-import type { NoteAsk } from '../read-values.ts';
+import type { NoteAsk } from '../request/read-values.ts';
+import { type MarkedState, unpackOpaque } from '../state/opaque.ts';
 import { thinkingSeparator } from './encode-thinking.ts';
 
 type Thinking = PartOf<'thinking'>;

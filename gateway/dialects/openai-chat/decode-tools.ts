@@ -3,7 +3,7 @@
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Conversation, Tool, ToolChoice } from '../conversation.ts';
-import { invalidParameter } from '../parameter-rules.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
 import {
   type NoteAsk,
   readCacheHint,
@@ -14,7 +14,7 @@ import {
   readOptionalText,
   readRecord,
   readText,
-} from '../read-values.ts';
+} from '../request/read-values.ts';
 
 export interface ToolMembers {
   readonly tools: unknown;

@@ -2,8 +2,8 @@
 
 import type { AnswerChoice, ModelAnswer, Part, PartOf } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';
-import { encodeChatFinish } from '../openai-finish.ts';
-import { encodeOpenAiUsage } from '../openai-usage.ts';
+import { encodeOpenAiUsage } from '../openai/convert-usage.ts';
+import { encodeChatFinish } from '../openai/map-finish-reason.ts';
 import { packThinking, thinkingSeparator } from './encode-thinking.ts';
 
 /** What encoding needs to know of the request. */

@@ -2,9 +2,9 @@
 // with media it is a list of parts.
 
 import type { Part, PartOf } from '../conversation.ts';
-import { encodeDataUrl } from '../data-url.ts';
-import { documentText } from '../text-document.ts';
-import { toolErrorMark } from '../tool-error.ts';
+import { documentText } from '../openai/text-document.ts';
+import { encodeDataUrl } from '../request/data-url.ts';
+import { toolErrorMark } from '../tools/tool-error.ts';
 
 /** What stands in a tool message, which takes text only, for the media that follow behind it. */
 const mediaNotice = '[An image or file, shown in the next user message.]';

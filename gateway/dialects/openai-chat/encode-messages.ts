@@ -6,9 +6,9 @@
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Conversation, Part, PartOf, Turn } from '../conversation.ts';
-import { fitToolIds } from '../tool-ids.ts';
-import type { ToolNames } from '../tool-names.ts';
-import { wrapInput } from '../wrapped-tool.ts';
+import { fitToolIds } from '../tools/tool-ids.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
+import { wrapInput } from '../tools/wrapped-tool.ts';
 import { encodeToolResult, encodeUserContent, mediaOf, textOf } from './encode-content.ts';
 
 /** OpenAI's own ids are shorter; longer ones are refused. */

@@ -2,11 +2,11 @@
 
 import type { Conversation, OutputFormat } from '../conversation.ts';
 import type { UpstreamCall, UpstreamTarget } from '../dialect.ts';
-import { fitEndUser } from '../end-user.ts';
-import { encodeOpenAiSampling, stopsMax } from '../openai-sampling.ts';
-import { effortOf } from '../reasoning-effort.ts';
-import { nameTools, type ToolNames } from '../tool-names.ts';
-import { cleanSchema } from '../tool-schema.ts';
+import { fitEndUser } from '../openai/end-user.ts';
+import { encodeOpenAiSampling, stopsMax } from '../openai/sampling.ts';
+import { effortOf } from '../request/reasoning-effort.ts';
+import { nameTools, type ToolNames } from '../tools/tool-names.ts';
+import { cleanSchema } from '../tools/tool-schema.ts';
 import { decodeChatAnswer } from './decode-answer.ts';
 import { decodeChatStream } from './decode-stream.ts';
 import { encodeMessages } from './encode-messages.ts';

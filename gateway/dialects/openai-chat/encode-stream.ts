@@ -7,7 +7,7 @@
 
 import type { Usage } from '../../contract/ledger-record.ts';
 import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
-import { encodeOpenAiUsage } from '../openai-usage.ts';
+import { encodeOpenAiUsage } from '../openai/convert-usage.ts';
 import type { PartHead, StreamPart } from '../stream-part.ts';
 import { type ChatShape, encodeLogprobs, finishOf, mintCallId } from './encode-answer.ts';
 import { packThinking, thinkingSeparator } from './encode-thinking.ts';

@@ -1,7 +1,7 @@
 // How does a chat client get what the model thought, and what the provider wants back of it? The
 // text as `reasoning_content`, a plain string; the rest packed, as entries of `reasoning_details`.
 
-import { type MarkedState, packOpaque } from '../opaque.ts';
+import { type MarkedState, packOpaque } from '../state/opaque.ts';
 
 /** Between the texts of two thinking parts, which share one string. */
 export const thinkingSeparator = '\n\n';

@@ -1,9 +1,9 @@
 // Our tools as those of a chat request. All are functions: few upstreams of this dialect take others.
 
 import type { Conversation, Tool, ToolChoice } from '../conversation.ts';
-import type { ToolNames } from '../tool-names.ts';
-import { cleanSchema, emptySchema } from '../tool-schema.ts';
-import { wrappedDescription, wrappedInputSchema } from '../wrapped-tool.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
+import { cleanSchema, emptySchema } from '../tools/tool-schema.ts';
+import { wrappedDescription, wrappedInputSchema } from '../tools/wrapped-tool.ts';
 
 /** Nothing where no tools are left: upstreams refuse a choice among none. */
 export function encodeTools(

@@ -1,8 +1,9 @@
 // Chat completions: OpenAI API reference, "Chat".
 
+import { readErrorBody } from '../answer/read-error.ts';
 import type { Dialect } from '../dialect.ts';
-import { encodeOpenAiErrorFrame, readOpenAiError } from '../openai-error.ts';
-import { forwardsOpenAiHeader } from '../openai-headers.ts';
+import { encodeOpenAiErrorFrame } from '../openai/error-frame.ts';
+import { forwardsOpenAiHeader } from '../openai/forward-headers.ts';
 import { translateChat } from './decode-request.ts';
 import { openChatCall } from './encode-request.ts';
 import { readChatRequest } from './read-request.ts';
@@ -19,7 +20,7 @@ export const openAiChat: Dialect = {
   keepsQuery: false,
   readRequest: readChatRequest,
   errorFrame: encodeOpenAiErrorFrame,
-  readError: readOpenAiError,
+  readError: readErrorBody,
   same: relayChat,
   translate: translateChat,
   asUpstream: { open: openChatCall },

@@ -10,7 +10,7 @@ import {
   type ParameterTable,
   type ParameterValues,
   readStreamOptions,
-} from '../parameter-rules.ts';
+} from '../request/parameter-rules.ts';
 
 const chatParameters: ParameterTable = {
   model: { rule: { kind: 'name' }, isRequired: true },
@@ -66,7 +66,7 @@ export function readChatRequest(body: RequestBody): RequestFacts {
   return readChat(body).facts;
 }
 
-export interface ChatRequest {
+interface ChatRequest {
   readonly facts: RequestFacts;
   /** Without the values that are too large to be looked at for every request. */
   readonly values: ParameterValues;

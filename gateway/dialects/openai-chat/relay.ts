@@ -2,10 +2,10 @@
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { AnswerDocument, SameDialect } from '../dialect.ts';
-import { type ForeignPlaces, findForeignState, findInLists, isPacked } from '../foreign-state.ts';
-import { opaquePrefix } from '../opaque.ts';
-import { editOpenAiRequest, relayOpenAiAnswer } from '../openai-pass-through.ts';
-import { relayOpenAiStream } from '../openai-relay.ts';
+import { editOpenAiRequest, relayOpenAiAnswer } from '../openai/pass-through.ts';
+import { relayOpenAiStream } from '../openai/relay-stream.ts';
+import { type ForeignPlaces, findForeignState, findInLists, isPacked } from '../state/foreign-state.ts';
+import { opaquePrefix } from '../state/opaque.ts';
 
 export const relayChat: SameDialect = {
   editRequest(body, facts, target) {

@@ -1,7 +1,7 @@
 // A whole plain text completion in our own form.
 
 import type { DecodedAnswer } from '../dialect.ts';
-import { decodeOpenAiAnswer, type OpenAiReading } from '../openai-answers.ts';
+import { decodeOpenAiAnswer, type OpenAiReading } from '../openai/decode-answers.ts';
 import { readCompletionChoice } from './decode-choice.ts';
 
 /** What has to be known of the request to read its answer. */

@@ -1,8 +1,8 @@
 // What does one choice of a text completion hold? Its text, and how probable each token of it was.
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
-import type { ChoiceReader } from '../openai-answers.ts';
-import type { PartWriter } from '../part-writer.ts';
+import type { PartWriter } from '../answer/part-writer.ts';
+import type { ChoiceReader } from '../openai/decode-answers.ts';
 
 export function readCompletionChoice(writer: PartWriter): ChoiceReader {
   return {

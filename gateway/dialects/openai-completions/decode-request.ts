@@ -4,9 +4,9 @@
 import type { RequestBody } from '../../json/request-body.ts';
 import type { Ask, Conversation } from '../conversation.ts';
 import type { Translation, TranslationContext } from '../dialect.ts';
-import { decodeOpenAiSampling } from '../openai-sampling.ts';
-import { invalidParameter } from '../parameter-rules.ts';
-import { type NoteAsk, readMember } from '../read-values.ts';
+import { decodeOpenAiSampling } from '../openai/sampling.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
+import { type NoteAsk, readMember } from '../request/read-values.ts';
 import { type CompletionShape, encodeCompletionAnswer } from './encode-answer.ts';
 import { encodeCompletionStream } from './encode-stream.ts';
 import { type CompletionRequest, isCompletionParameter, readCompletion } from './read-request.ts';

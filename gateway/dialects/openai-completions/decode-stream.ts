@@ -1,7 +1,7 @@
 // A streamed text completion in our own form.
 
 import type { StreamDecoder } from '../dialect.ts';
-import { decodeOpenAiStream } from '../openai-answers.ts';
+import { decodeOpenAiStream } from '../openai/decode-answers.ts';
 import type { CompletionReading } from './decode-answer.ts';
 import { readCompletionChoice } from './decode-choice.ts';
 

@@ -3,8 +3,8 @@
 import type { Usage } from '../../contract/ledger-record.ts';
 import type { ModelAnswer } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';
-import { encodeCompletionFinish } from '../openai-finish.ts';
-import { addUsage, encodeOpenAiUsage } from '../openai-usage.ts';
+import { addUsage, encodeOpenAiUsage } from '../openai/convert-usage.ts';
+import { encodeCompletionFinish } from '../openai/map-finish-reason.ts';
 
 /** What encoding needs to know of the request besides the answers. */
 export interface CompletionShape {

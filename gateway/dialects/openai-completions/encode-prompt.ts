@@ -7,12 +7,12 @@
 // The model goes on behind the last line, and stops before it would speak for the user.
 
 import type { Conversation, Part, Turn } from '../conversation.ts';
-import { documentText } from '../text-document.ts';
+import { documentText } from '../openai/text-document.ts';
 
 /** Ends what the assistant says: behind it the user would speak. */
 export const userStop = '\nuser:';
 
-export interface EncodedPrompt {
+interface EncodedPrompt {
   readonly prompt: string;
   /** The turns are told apart by their labels. */
   readonly isLabelled: boolean;

@@ -2,9 +2,9 @@
 
 import type { Conversation } from '../conversation.ts';
 import type { UpstreamCall, UpstreamTarget } from '../dialect.ts';
-import { fitEndUser } from '../end-user.ts';
-import { encodeOpenAiSampling, stopsMax } from '../openai-sampling.ts';
-import { nameTools } from '../tool-names.ts';
+import { fitEndUser } from '../openai/end-user.ts';
+import { encodeOpenAiSampling, stopsMax } from '../openai/sampling.ts';
+import { nameTools } from '../tools/tool-names.ts';
 import { decodeCompletionAnswer } from './decode-answer.ts';
 import { decodeCompletionStream } from './decode-stream.ts';
 import { encodePrompt, userStop } from './encode-prompt.ts';

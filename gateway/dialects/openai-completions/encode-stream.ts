@@ -3,8 +3,8 @@
 import type { Usage } from '../../contract/ledger-record.ts';
 import type { FinishReason } from '../conversation.ts';
 import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
-import { encodeCompletionFinish } from '../openai-finish.ts';
-import { encodeOpenAiUsage } from '../openai-usage.ts';
+import { encodeOpenAiUsage } from '../openai/convert-usage.ts';
+import { encodeCompletionFinish } from '../openai/map-finish-reason.ts';
 import type { StreamPart } from '../stream-part.ts';
 import { type CompletionShape, echoOf, firstIndex, sumUsage } from './encode-answer.ts';
 

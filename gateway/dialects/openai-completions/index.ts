@@ -1,8 +1,9 @@
 // Text completions: the service's specification, "POST /completions"; OpenAI API reference, "Completions".
 
+import { readErrorBody } from '../answer/read-error.ts';
 import type { Dialect } from '../dialect.ts';
-import { encodeOpenAiErrorFrame, readOpenAiError } from '../openai-error.ts';
-import { forwardsOpenAiHeader } from '../openai-headers.ts';
+import { encodeOpenAiErrorFrame } from '../openai/error-frame.ts';
+import { forwardsOpenAiHeader } from '../openai/forward-headers.ts';
 import { translateCompletion } from './decode-request.ts';
 import { openCompletionCall } from './encode-request.ts';
 import { readCompletionRequest } from './read-request.ts';
@@ -19,7 +20,7 @@ export const openAiCompletions: Dialect = {
   keepsQuery: false,
   readRequest: readCompletionRequest,
   errorFrame: encodeOpenAiErrorFrame,
-  readError: readOpenAiError,
+  readError: readErrorBody,
   same: relayCompletions,
   translate: translateCompletion,
   asUpstream: { open: openCompletionCall },

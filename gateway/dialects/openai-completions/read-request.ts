@@ -7,8 +7,8 @@ import {
   invalidParameter,
   type ParameterTable,
   readStreamOptions,
-} from '../parameter-rules.ts';
-import type { DefaultMember } from '../target-edits.ts';
+} from '../request/parameter-rules.ts';
+import type { DefaultMember } from '../request/target-edits.ts';
 
 /** The specification's defaults, sent explicitly: an upstream's own may differ. */
 export const completionDefaults: readonly DefaultMember[] = [

@@ -2,8 +2,8 @@
 
 import { type Edit, type RequestBody, removeMember } from '../../json/request-body.ts';
 import type { AnswerDocument, SameDialect } from '../dialect.ts';
-import { editOpenAiRequest, relayOpenAiAnswer } from '../openai-pass-through.ts';
-import { relayOpenAiStream } from '../openai-relay.ts';
+import { editOpenAiRequest, relayOpenAiAnswer } from '../openai/pass-through.ts';
+import { relayOpenAiStream } from '../openai/relay-stream.ts';
 import { completionDefaults } from './read-request.ts';
 
 export const relayCompletions: SameDialect = {

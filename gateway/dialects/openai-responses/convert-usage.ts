@@ -2,7 +2,7 @@
 
 import type { Usage } from '../../contract/ledger-record.ts';
 import { asRecord } from '../../json/record.ts';
-import { readOpenAiUsage } from '../openai-usage.ts';
+import { readOpenAiUsage } from '../openai/convert-usage.ts';
 
 /** Read as leniently as chat completions' counts, which differ in names only. */
 export function decodeResponsesUsage(value: unknown): Usage | undefined {

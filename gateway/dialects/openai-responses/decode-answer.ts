@@ -1,13 +1,15 @@
 // A response of an upstream in our own form.
 
-import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
-import { freshFacts } from '../answer-facts.ts';
-import type { DecodedAnswer } from '../dialect.ts';
-import { gatherChoice } from '../gather-choice.ts';
-import { readErrorMember } from '../openai-error.ts';
-import { PartWriter } from '../part-writer.ts';
+import type { JsonRecord } from '../../json/record.ts';
+import { freshFacts } from '../answer/answer-facts.ts';
+import { gatherChoice } from '../answer/gather-choice.ts';
+import { malformed } from '../answer/malformed.ts';
+import { PartWriter } from '../answer/part-writer.ts';
+import { readAnswer } from '../answer/read-answer.ts';
+import { readErrorMember } from '../answer/read-error.ts';
+import type { DecodedAnswer, UpstreamError } from '../dialect.ts';
 import type { StreamPart } from '../stream-part.ts';
-import type { ToolNames } from '../tool-names.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
 import { readFailure } from './error-body.ts';
 import { ItemEvents } from './item-events.ts';
@@ -21,14 +23,10 @@ export interface AnswerContext {
 }
 
 export function decodeResponsesAnswer(body: Buffer, context: AnswerContext): DecodedAnswer {
-  const response = asRecord(tryParseJson(body.toString('utf8')));
-  if (!response) return malformed('the answer is not a JSON object');
+  const read = readAnswer(body, readError);
+  if (!read.ok) return read;
+  const { answer: response } = read;
   const { status } = response;
-  if (status === 'failed' || status === 'cancelled') {
-    return { ok: false, fault: { kind: 'error-event', error: readFailure(response) } };
-  }
-  const error = readErrorMember(response);
-  if (error) return { ok: false, fault: { kind: 'error-event', error } };
   if (!Array.isArray(response.output)) return malformed("the answer has no 'output'");
   if (status === 'queued' || status === 'in_progress') return malformed(`the answer is still '${status}'`);
   const parts = readOutput(response, context);
@@ -44,7 +42,12 @@ export function decodeResponsesAnswer(body: Buffer, context: AnswerContext): Dec
   };
 }
 
-export interface ResponseHead {
+function readError(response: JsonRecord): UpstreamError | undefined {
+  const hasFailed = response.status === 'failed' || response.status === 'cancelled';
+  return hasFailed ? readFailure(response) : readErrorMember(response);
+}
+
+interface ResponseHead {
   readonly id: string;
   readonly model: string;
   readonly createdAt: number;
@@ -67,8 +70,4 @@ function readOutput(response: JsonRecord, { names, origin }: AnswerContext): rea
   }
   writer.end(decodeResponsesFinish(response));
   return writer.take();
-}
-
-function malformed(detail: string): DecodedAnswer {
-  return { ok: false, fault: { kind: 'malformed', detail } };
 }

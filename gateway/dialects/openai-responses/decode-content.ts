@@ -2,9 +2,9 @@
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { MediaSource, Part } from '../conversation.ts';
-import { commonImageTypes, parseDataUrl } from '../data-url.ts';
-import { invalidParameter } from '../parameter-rules.ts';
-import { type NoteAsk, readRecord, readText } from '../read-values.ts';
+import { commonImageTypes, parseDataUrl } from '../request/data-url.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
+import { type NoteAsk, readRecord, readText } from '../request/read-values.ts';
 
 /**
  * @param name Where the content stands, as the caller wrote it.

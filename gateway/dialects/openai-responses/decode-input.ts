@@ -2,13 +2,13 @@
 
 import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import type { Part, PartOf, Turn } from '../conversation.ts';
-import { unpackOpaque } from '../opaque.ts';
-import { invalidParameter } from '../parameter-rules.ts';
-import { type NoteAsk, readText } from '../read-values.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
+import { type NoteAsk, readText } from '../request/read-values.ts';
+import { unpackOpaque } from '../state/opaque.ts';
 import { decodeContent } from './decode-content.ts';
 import { checkItem, isReference } from './read-request.ts';
 
-export interface DecodedInput {
+interface DecodedInput {
   readonly system: readonly Part[];
   readonly turns: readonly Turn[];
   /** Tools that stand in items, each list with its name. */

@@ -3,14 +3,14 @@
 import type { RequestBody } from '../../json/request-body.ts';
 import type { Ask, Conversation } from '../conversation.ts';
 import type { RequestFacts } from '../dialect.ts';
-import { invalidParameter } from '../parameter-rules.ts';
-import { type NoteAsk, readMember } from '../read-values.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
+import { type NoteAsk, readMember } from '../request/read-values.ts';
 import { decodeInput } from './decode-input.ts';
 import { decodeSettings, type ReadMember } from './decode-settings.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 import { readResponsesRequest } from './read-request.ts';
 
-export interface DecodedRequest {
+interface DecodedRequest {
   readonly facts: RequestFacts;
   readonly conversation: Conversation;
   readonly read: ReadMember;

@@ -3,8 +3,8 @@
 
 import { asRecord, isRecord } from '../../json/record.ts';
 import type { Conversation, OutputFormat, Reasoning, Sampling } from '../conversation.ts';
-import { invalidParameter } from '../parameter-rules.ts';
-import { type NoteAsk, readFlag, readOptionalText, readText } from '../read-values.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
+import { type NoteAsk, readFlag, readOptionalText, readText } from '../request/read-values.ts';
 
 /** A member of the request; undefined where it is absent or null. */
 export type ReadMember = (name: string) => unknown;

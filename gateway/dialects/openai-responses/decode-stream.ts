@@ -5,15 +5,18 @@
 //   failed -> fault; error -> fault unless something better follows
 
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
-import { freshFacts } from '../answer-facts.ts';
+import { freshFacts, isOver } from '../answer/answer-facts.ts';
+import { failMalformed } from '../answer/malformed.ts';
+import { PartWriter } from '../answer/part-writer.ts';
+import { readErrorMember } from '../answer/read-error.ts';
 import type { AnswerFacts, StreamDecoder, UpstreamError } from '../dialect.ts';
-import { readErrorEvent, readErrorMember } from '../openai-error.ts';
-import { PartWriter } from '../part-writer.ts';
-import { eventBytesMax, readSse, type SseEvent } from '../sse-events.ts';
+import { EventReader } from '../events/event-reader.ts';
+import { doneMark, noObject } from '../events/event-text.ts';
+import { eventBytesMax, type SseEvent } from '../events/sse-events.ts';
 import type { StreamPart } from '../stream-part.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
 import { type AnswerContext, headOf } from './decode-answer.ts';
-import { readFailure } from './error-body.ts';
+import { readFailure, readResponsesErrorEvent } from './error-body.ts';
 import { ItemEvents } from './item-events.ts';
 import { decodeResponsesFinish } from './map-finish-reason.ts';
 
@@ -23,7 +26,7 @@ export function decodeResponsesStream(context: AnswerContext): StreamDecoder {
 
 class ResponsesStreamDecoder implements StreamDecoder {
   readonly facts: AnswerFacts = freshFacts();
-  private readonly reader = readSse(eventLengthMax);
+  private readonly reader = new EventReader(this.facts, (event) => this.event(event), eventLengthMax);
   private readonly writer: PartWriter;
   private readonly items: ItemEvents;
   private readonly parts: StreamPart[] = [];
@@ -37,34 +40,16 @@ class ResponsesStreamDecoder implements StreamDecoder {
   }
 
   push(chunk: Buffer): readonly StreamPart[] {
-    return this.read(this.reader.push(chunk));
+    this.reader.push(chunk);
+    return this.parts.splice(0);
   }
 
   end(): readonly StreamPart[] {
-    // In a cut stream the last event may be half, and is nothing then.
-    const parts = this.read(this.reader.end().filter(isWhole));
-    if (!this.isOver()) {
+    this.reader.end();
+    if (!isOver(this.facts)) {
       this.facts.fault = this.toldError
         ? { kind: 'error-event', error: this.toldError }
         : { kind: 'truncated' };
-    }
-    return parts;
-  }
-
-  private isOver(): boolean {
-    return this.facts.isComplete || this.facts.fault !== undefined;
-  }
-
-  private read(events: readonly SseEvent[]): readonly StreamPart[] {
-    for (const event of events) {
-      if (this.isOver()) break;
-      this.event(event);
-    }
-    if (this.reader.isOverfull && !this.isOver()) {
-      this.facts.fault = {
-        kind: 'malformed',
-        detail: `an event is longer than ${eventLengthMax} characters`,
-      };
     }
     return this.parts.splice(0);
   }
@@ -74,12 +59,11 @@ class ResponsesStreamDecoder implements StreamDecoder {
     const event = asRecord(tryParseJson(data));
     const type = typeof event?.type === 'string' ? event.type : (name ?? '');
     if (type === 'error' || (type === '' && readErrorMember(event))) {
-      const error = readErrorEvent(data);
-      this.toldError = error.type === 'error' ? { ...error, type: null } : error;
+      this.toldError = readResponsesErrorEvent(data);
       return;
     }
     if (!event) {
-      this.facts.fault = { kind: 'malformed', detail: 'an event is not a JSON object' };
+      failMalformed(this.facts, noObject);
       return;
     }
     const response = asRecord(event.response);
@@ -130,11 +114,5 @@ class ResponsesStreamDecoder implements StreamDecoder {
   }
 }
 
-const doneMark = '[DONE]';
-
 /** More than elsewhere: some events repeat all instructions and tools, and the last one all of the output. */
 const eventLengthMax = 4 * eventBytesMax;
-
-function isWhole({ data }: SseEvent): boolean {
-  return asRecord(tryParseJson(data)) !== undefined;
-}

@@ -2,7 +2,7 @@
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Tool, ToolChoice, ToolName } from '../conversation.ts';
-import { invalidParameter } from '../parameter-rules.ts';
+import { invalidParameter } from '../request/parameter-rules.ts';
 import {
   type NoteAsk,
   readFlag,
@@ -11,9 +11,9 @@ import {
   readOptionalText,
   readRecord,
   readText,
-} from '../read-values.ts';
+} from '../request/read-values.ts';
 
-export interface DecodedTools {
+interface DecodedTools {
   readonly tools: readonly Tool[];
   readonly hasWebSearch: boolean;
 }

@@ -1,9 +1,9 @@
 // Our answer as a response object.
 
 import type { Usage } from '../../contract/ledger-record.ts';
+import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';
 import type { ModelAnswer, Part } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';
-import { estimateTokensOfLength } from '../estimate-tokens.ts';
 import { OutputItems } from './output-items.ts';
 import { buildResponse, type ResponseSettings } from './response-object.ts';
 

@@ -1,11 +1,11 @@
 // Our turns as input items.
 
 import type { Conversation, MediaSource, Part, PartOf, Turn } from '../conversation.ts';
-import { encodeDataUrl } from '../data-url.ts';
-import { documentText } from '../text-document.ts';
-import { toolErrorMark } from '../tool-error.ts';
-import { fitToolIds } from '../tool-ids.ts';
-import type { ToolNames } from '../tool-names.ts';
+import { documentText } from '../openai/text-document.ts';
+import { encodeDataUrl } from '../request/data-url.ts';
+import { toolErrorMark } from '../tools/tool-error.ts';
+import { fitToolIds } from '../tools/tool-ids.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
 
 /** @param conversation Tidied: results stand behind their calls, opaque state is this provider's own. */
 export function encodeItems(conversation: Conversation, names: ToolNames): readonly unknown[] {

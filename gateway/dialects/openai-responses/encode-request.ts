@@ -2,10 +2,10 @@
 
 import type { Conversation, OutputFormat, Part, Tool, ToolName } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
-import { fitEndUser } from '../end-user.ts';
-import { effortOf } from '../reasoning-effort.ts';
-import type { ToolNames } from '../tool-names.ts';
-import { cleanSchema, emptySchema } from '../tool-schema.ts';
+import { fitEndUser } from '../openai/end-user.ts';
+import { effortOf } from '../request/reasoning-effort.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
+import { cleanSchema, emptySchema } from '../tools/tool-schema.ts';
 import { encodeItems } from './encode-items.ts';
 
 const outputTokensMin = 16;

@@ -5,8 +5,8 @@
 
 import type { ErrorObject } from '../../errors.ts';
 import type { JsonRecord } from '../../json/record.ts';
+import { noError, readErrorEvent, readErrorValue } from '../answer/read-error.ts';
 import type { UpstreamError } from '../dialect.ts';
-import { readErrorValue } from '../openai-error.ts';
 import { buildResponse, settingsOf } from './response-object.ts';
 
 /** Sent while there is nothing to say: other events than those of the dialect break SDKs. */
@@ -77,10 +77,21 @@ const overloads: ReadonlySet<string> = new Set([
   'upstream_unavailable',
 ]);
 
+/** Of a response that does not say why. */
+export const unnamedFailure: UpstreamError = { ...noError, message: 'the response failed' };
+
 /** Why a response failed, as the upstream says in it. */
 export function readFailure(response: JsonRecord): UpstreamError {
   const told = readErrorValue({ error: response.error });
   if (told) return told;
-  const message = response.status === 'cancelled' ? 'the response was cancelled' : 'the response failed';
-  return { message, type: null, code: null, param: null, status: null };
+  return response.status === 'cancelled'
+    ? { ...noError, message: 'the response was cancelled' }
+    : unnamedFailure;
+}
+
+/** From the data of an error event. */
+export function readResponsesErrorEvent(data: string): UpstreamError {
+  const error = readErrorEvent(data);
+  // Of a flat error it is the event's own type.
+  return error.type === 'error' ? { ...error, type: null } : error;
 }

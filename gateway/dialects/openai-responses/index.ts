@@ -1,8 +1,8 @@
 // Responses: OpenAI API reference, "Responses".
 
+import { readErrorBody } from '../answer/read-error.ts';
 import type { Dialect } from '../dialect.ts';
-import { readOpenAiError } from '../openai-error.ts';
-import { forwardsOpenAiHeader } from '../openai-headers.ts';
+import { forwardsOpenAiHeader } from '../openai/forward-headers.ts';
 import { encodeResponsesErrorFrame, keepAlive } from './error-body.ts';
 import { readResponsesRequest } from './read-request.ts';
 import { relayResponses } from './relay.ts';
@@ -22,7 +22,7 @@ export const openAiResponses: Dialect = {
   keepsQuery: false,
   readRequest: readResponsesRequest,
   errorFrame: encodeResponsesErrorFrame,
-  readError: readOpenAiError,
+  readError: readErrorBody,
   same: relayResponses,
   translate: translateResponses,
   asUpstream: responsesUpstream,

@@ -3,7 +3,7 @@
 // up for when more is known. Items are told apart by `output_index`: ids change on the way at some.
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
-import type { PartWriter, TextKind } from '../part-writer.ts';
+import type { PartWriter, TextKind } from '../answer/part-writer.ts';
 import {
   readCall,
   readContentPart,

@@ -4,9 +4,9 @@ import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { PartHead } from '../stream-part.ts';
 
 export type CallHead = Extract<PartHead, { type: 'tool-call' }>;
-export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-export interface ShownText {
+interface ShownText {
   readonly isRefusal: boolean;
   text: string;
   readonly logprobs: unknown[];

@@ -10,15 +10,15 @@
 
 import type { JsonRecord } from '../../json/record.ts';
 import type { FinishReason, RefusalDetails } from '../conversation.ts';
-import { mintedReasoningPrefix } from '../minted-ids.ts';
-import { type MarkedState, packOpaque } from '../opaque.ts';
+import { type MarkedState, packOpaque } from '../state/opaque.ts';
 import type { PartHead } from '../stream-part.ts';
 import { encodeMembers } from './error-body.ts';
 import { type CallHead, encodeItem, encodeText, encodeToken, type OpenItem } from './item-objects.ts';
 import { encodeResponsesFinish, type ResponseEnd } from './map-finish-reason.ts';
+import { mintedReasoningPrefix } from './minted-ids.ts';
 
 /** Tells the client of an event; the members as JSON text without the braces. */
-export type EmitEvent = (type: string, members: string) => void;
+type EmitEvent = (type: string, members: string) => void;
 
 export class OutputItems {
   /** The length of all that was written, for an estimate of its tokens. */

@@ -4,10 +4,10 @@
 import type { Path } from '../../json/read-parts.ts';
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { Replacement } from '../../json/replace-values.ts';
-import { type ForeignPlaces, isForeignState, readOwnState } from '../foreign-state.ts';
-import type { PlacedState, StatePlaces } from '../mark-state.ts';
-import { mintedReasoningPrefix } from '../minted-ids.ts';
-import { opaquePrefix } from '../opaque.ts';
+import { type ForeignPlaces, isForeignState, readOwnState } from '../state/foreign-state.ts';
+import type { PlacedState, StatePlaces } from '../state/mark-state.ts';
+import { opaquePrefix } from '../state/opaque.ts';
+import { mintedReasoningPrefix } from './minted-ids.ts';
 
 /** No provider knows ids of our making, and none can open what another has sealed. */
 export const requestPlaces: ForeignPlaces = {

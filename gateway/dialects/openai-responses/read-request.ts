@@ -9,7 +9,7 @@ import {
   invalidParameter,
   type ParameterTable,
   type ParameterValues,
-} from '../parameter-rules.ts';
+} from '../request/parameter-rules.ts';
 
 const responsesParameters: ParameterTable = {
   model: { rule: { kind: 'name' }, isRequired: true },

@@ -1,17 +1,18 @@
 // Responses from a responses upstream: what changes in the bytes?
 
 import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
-import { freshFacts } from '../answer-facts.ts';
+import { freshFacts } from '../answer/answer-facts.ts';
+import { estimateTokens } from '../answer/estimate-tokens.ts';
+import { failMalformed, malformed } from '../answer/malformed.ts';
+import { readAnswer } from '../answer/read-answer.ts';
+import { readErrorMember } from '../answer/read-error.ts';
 import type { AnswerDocument, AnswerFacts, SameDialect, UpstreamError } from '../dialect.ts';
-import { estimateTokens } from '../estimate-tokens.ts';
-import { failMalformed } from '../event-relay.ts';
-import { findForeignState } from '../foreign-state.ts';
-import { markAnswer } from '../mark-state.ts';
-import { type NamedEvents, relayNamedEvents } from '../named-relay.ts';
-import { readErrorEvent, readErrorMember } from '../openai-error.ts';
-import { targetEdits } from '../target-edits.ts';
+import { type NamedEvents, relayNamedEvents } from '../events/named-relay.ts';
+import { targetEdits } from '../request/target-edits.ts';
+import { findForeignState } from '../state/foreign-state.ts';
+import { markAnswer } from '../state/mark-state.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
-import { encodeFailure } from './error-body.ts';
+import { encodeFailure, readResponsesErrorEvent, unnamedFailure } from './error-body.ts';
 import { answerPlaces, findStates, requestPlaces } from './passing-state.ts';
 import { buildResponse, settingsOf } from './response-object.ts';
 
@@ -48,14 +49,10 @@ export const relayResponses: SameDialect = {
     };
   },
   relayAnswer(body, _facts, origin): AnswerDocument {
-    const answer = asRecord(tryParseJson(body.toString('utf8')));
-    if (!answer)
-      return { ok: false, fault: { kind: 'malformed', detail: 'the answer is not a JSON object' } };
-    const error = readErrorMember(answer) ?? (answer.status === 'failed' ? unnamedFailure : undefined);
-    if (error) return { ok: false, fault: { kind: 'error-event', error } };
-    if (answer.object !== 'response') {
-      return { ok: false, fault: { kind: 'malformed', detail: 'the answer is no response' } };
-    }
+    const read = readAnswer(body, readError);
+    if (!read.ok) return read;
+    const { answer } = read;
+    if (answer.object !== 'response') return malformed('the answer is no response');
     const usage = decodeResponsesUsage(answer.usage);
     const output = Array.isArray(answer.output) ? answer.output : [];
     return {
@@ -106,9 +103,7 @@ class ResponsesEvents implements NamedEvents {
   }
 
   readError(data: string): UpstreamError {
-    const error = readErrorEvent(data);
-    // Of a flat error it is the event's own type.
-    return error.type === 'error' ? { ...error, type: null } : error;
+    return readResponsesErrorEvent(data);
   }
 
   close(): undefined {
@@ -140,13 +135,9 @@ class ResponsesEvents implements NamedEvents {
   }
 }
 
-const unnamedFailure: UpstreamError = {
-  message: 'the response failed',
-  type: null,
-  code: null,
-  param: null,
-  status: null,
-};
+function readError(answer: JsonRecord): UpstreamError | undefined {
+  return readErrorMember(answer) ?? (answer.status === 'failed' ? unnamedFailure : undefined);
+}
 
 /** Of a response that its upstream never announced. */
 const unknownHead = { id: 'unknown', createdAt: 0 };

@@ -16,7 +16,7 @@ export type ResponseState =
   | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string } }
   | ResponseEnd;
 
-export interface ResponseContent {
+interface ResponseContent {
   readonly model: string;
   readonly output: readonly unknown[];
   readonly usage: Usage | undefined;

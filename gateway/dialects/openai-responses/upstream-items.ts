@@ -1,11 +1,11 @@
 // What stands in an output item of an upstream? Read leniently.
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
-import type { OpaqueState } from '../opaque.ts';
+import type { OpaqueState } from '../state/opaque.ts';
 import { textsOf } from './decode-input.ts';
 
 /** A call in the upstream's terms. */
-export interface WireCall {
+interface WireCall {
   readonly id: string;
   readonly name: string;
   readonly namespace?: string;

@@ -1,7 +1,7 @@
 // One call of a responses upstream: the request, and how its answer is read.
 
 import type { UpstreamTranslation } from '../dialect.ts';
-import { nameTools } from '../tool-names.ts';
+import { nameTools } from '../tools/tool-names.ts';
 import { decodeResponsesAnswer } from './decode-answer.ts';
 import { decodeResponsesStream } from './decode-stream.ts';
 import { encodeResponsesRequest } from './encode-request.ts';
@@ -17,5 +17,10 @@ export const responsesUpstream: UpstreamTranslation = {
       decodeAnswer: (body) => decodeResponsesAnswer(body, context),
       streamDecoder: () => decodeResponsesStream(context),
     };
+  },
+  // What says how it should be answered is refused.
+  counting: {
+    path: '/responses/input_tokens',
+    members: new Set(['model', 'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning']),
   },
 };

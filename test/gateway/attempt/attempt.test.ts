@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest';
 import { type AttemptResult, type Receiver, runAttempt } from '../../../gateway/attempt/attempt.ts';
 import { heldBytesMax } from '../../../gateway/attempt/commit-point.ts';
-import { readOpenAiError } from '../../../gateway/dialects/openai-error.ts';
-import { relayOpenAiStream } from '../../../gateway/dialects/openai-relay.ts';
+import { readErrorBody } from '../../../gateway/dialects/answer/read-error.ts';
+import { relayOpenAiStream } from '../../../gateway/dialects/openai/relay-stream.ts';
 import { isRecord } from '../../../gateway/json/record.ts';
 import { Leaving } from '../../../gateway/stream/leaving.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
@@ -31,7 +31,7 @@ function startAttempt(kind: 'stream' | 'plain') {
           resume: () => log.push('resume'),
         };
       },
-      readError: readOpenAiError,
+      readError: readErrorBody,
       redact: (text) => text.replaceAll('sk-sent', '***'),
       reader:
         kind === 'plain'

@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Conversation, Tool } from '../../../../gateway/dialects/conversation.ts';
-import { conversationOf } from '../shared/make-conversation.ts';
-import { blockOf, call, encodeRequest, endOf, short, start, userTurn } from './speak-messages.ts';
+import { conversationOf } from '../support/make-conversation.ts';
+import { blockOf, endOf, start } from '../support/messages-events.ts';
+import { call, encodeRequest, short, userTurn } from './talk.ts';
 
 const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 0 } } };
 const asked: Partial<Conversation> = { output: { type: 'json-schema', schema } };

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { encodeMessagesAnswer } from '../../../../gateway/dialects/anthropic-messages/encode-answer.ts';
 import { anthropicMessages } from '../../../../gateway/dialects/anthropic-messages/index.ts';
 import type { AnswerChoice, ModelAnswer, Part } from '../../../../gateway/dialects/conversation.ts';
-import { packOpaque } from '../../../../gateway/dialects/opaque.ts';
-import { call, signed, toolCall } from './speak-messages.ts';
+import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
+import { call, signed, toolCall } from './talk.ts';
 
 const decode = (answer: unknown) =>
   call().decodeAnswer(Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer)));
@@ -59,7 +59,7 @@ describe('an upstream answers', () => {
       [toolCall('toolu_1', '{"at":1}')],
     ],
     [
-      'pitfall 41: a call without arguments',
+      '41: a call without arguments',
       { type: 'tool_use', id: 'toolu_1', name: 'look' },
       [toolCall('toolu_1')],
     ],
@@ -68,7 +68,7 @@ describe('an upstream answers', () => {
     expect(partsOf([block])).toEqual(parts);
   });
 
-  test('pitfall 54: with a call, and the reason of an end by itself', () => {
+  test('54: with a call, and the reason of an end by itself', () => {
     const decoded = decode(message([{ type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }]));
     expect(decoded).toMatchObject({ answer: { choices: [{ finish: 'tool-calls' }] } });
   });
@@ -93,7 +93,7 @@ describe('an upstream answers', () => {
     ['a list', [], 'malformed'],
     ['an object without content', {}, 'malformed'],
     [
-      'pitfall 12: an error of status 200',
+      '12: an error of status 200',
       { type: 'error', error: { type: 'api_error', message: 'Oh' } },
       'error-event',
     ],
@@ -139,7 +139,7 @@ describe('a client gets', () => {
       [{ type: 'thinking', thinking: 'Hm', signature: packOpaque('there', state) }],
     ],
     [
-      'pitfall 47: thinking without state, with an empty signature',
+      '47: thinking without state, with an empty signature',
       { type: 'thinking', text: 'Hm' },
       [{ type: 'thinking', thinking: 'Hm', signature: '' }],
     ],
@@ -197,13 +197,9 @@ describe('an error of an upstream', () => {
       '{"type":"error","error":{"type":"tomorrow","message":"Oh"}}',
       { message: 'Oh', type: 'tomorrow', status: null },
     ],
-    ['pitfall 26: as a text', '{"error":"Oh"}', { message: 'Oh' }],
-    [
-      'pitfall 26: in a list, with a number',
-      '[{"error":{"message":"Oh","code":503}}]',
-      { code: '503', status: 503 },
-    ],
-    ['pitfall 26: that is no JSON', '<html>', { message: '' }],
+    ['26: as a text', '{"error":"Oh"}', { message: 'Oh' }],
+    ['26: in a list, with a number', '[{"error":{"message":"Oh","code":503}}]', { code: '503', status: 503 }],
+    ['26: that is no JSON', '<html>', { message: '' }],
   ])('%s is understood', (_, body, error) => {
     expect(anthropicMessages.readError(Buffer.from(body))).toMatchObject(error as object);
   });

@@ -3,23 +3,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../../../gateway/errors.ts';
-import { cutAt } from '../streams.ts';
-import {
-  blockOf,
-  call,
-  decodeRequest,
-  decodeStream,
-  endOf,
-  event,
-  start,
-  textBlock,
-} from './speak-messages.ts';
+import { blockOf, endOf, start, textBlock } from '../support/messages-events.ts';
+import { named } from '../support/named-events.ts';
+import { cutAt } from '../support/read-pieces.ts';
+import { call, decodeRequest, decodeStream } from './talk.ts';
 
 const json = (partial: string) => ({ type: 'input_json_delta', partial_json: partial });
 
 const whole = [
   start,
-  event('ping'),
+  named('ping'),
   blockOf(
     0,
     { type: 'thinking', thinking: '', signature: '' },
@@ -35,12 +28,12 @@ const streams: Readonly<Record<string, string>> = {
   'a whole answer': whole,
   'CRLF line ends': whole.replaceAll('\n', '\r\n'),
   'lone CR line ends': whole.replaceAll('\n', '\r'),
-  'an error in the middle': start + textBlock(0, 'ä') + event('error', { error: { message: 'Oh' } }) + whole,
+  'an error in the middle': start + textBlock(0, 'ä') + named('error', { error: { message: 'Oh' } }) + whole,
   'a cut answer': whole.slice(0, -60),
   garbage: `${start}${textBlock(0, 'ä')}data: <html>\n\n${whole}`,
 };
 
-describe.each(Object.entries(streams))('pitfalls 15 and 16: %s', (_, text) => {
+describe.each(Object.entries(streams))('15, 16: %s', (_, text) => {
   const bytes = Buffer.from(text);
   const expected = JSON.stringify(decodeStream([bytes]));
 
@@ -139,7 +132,7 @@ test('any JSON as an answer is an answer or a fault', () => {
 test('any JSON as events ends in an answer or a fault, and every part that begins ends', () => {
   const oneEvent = fc
     .tuple(fc.constantFrom(...words), anything.members)
-    .map(([type, members]) => event(type, { ...members, type }));
+    .map(([type, members]) => named(type, { ...members, type }));
   fc.assert(
     fc.property(fc.array(oneEvent, { maxLength: 12 }), fc.boolean(), (events, isEnded) => {
       const { parts, facts } = decodeStream(start + events.join('') + (isEnded ? endOf('end_turn') : ''));

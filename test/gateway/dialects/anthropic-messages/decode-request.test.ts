@@ -1,8 +1,8 @@
 // What does a messages request say, in our own form, and what does it ask of an upstream?
 
 import { describe, expect, test } from 'vitest';
-import { packOpaque } from '../../../../gateway/dialects/opaque.ts';
-import { asksOf, decodeBlocks, decodeRequest, question } from './speak-messages.ts';
+import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
+import { asksOf, decodeBlocks, decodeRequest, question } from './talk.ts';
 
 const hint = { type: 'ephemeral' };
 
@@ -27,7 +27,7 @@ describe('roles', () => {
     expect(asksOf({ system: [billing] })).toEqual([]);
   });
 
-  test('pitfall 27: system messages are taken in their order, with their cache marks', () => {
+  test('27: system messages are taken in their order, with their cache marks', () => {
     const messages = [
       question,
       { role: 'system', content: [{ type: 'text', text: 'Be brief', cache_control: hint }] },
@@ -225,7 +225,7 @@ describe('blocks', () => {
     expect(decodeBlocks('assistant', [{ type: 'thinking', thinking: 'Hm', signature }])).toEqual([]);
   });
 
-  test('pitfall 44: an image in a tool result is kept', () => {
+  test('44: an image in a tool result is kept', () => {
     const image = { type: 'image', source: { type: 'url', url: 'https://a/b.png' } };
     const content = [
       { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'x' }, image] },
@@ -242,7 +242,7 @@ describe('blocks', () => {
     ]);
   });
 
-  test('pitfall 59: a cache mark on a tool result is kept', () => {
+  test('59: a cache mark on a tool result is kept', () => {
     const content = [{ type: 'tool_result', tool_use_id: 'a', content: 'x', cache_control: hint }];
     expect(decodeBlocks('user', content)[0]?.cacheHint).toEqual(hint);
   });
@@ -440,14 +440,14 @@ describe('tools', () => {
     ['without a type', {}],
     ['of type null', { type: null }],
     ['of type custom', { type: 'custom' }],
-  ])("pitfall 36: a tool %s is the client's own", (_, type) => {
+  ])("36: a tool %s is the client's own", (_, type) => {
     const tools = [{ name: 'look', description: 'Looks', input_schema: schema, ...type }];
     expect(decodeRequest({ tools }).tools).toEqual([
       { kind: 'function', name: 'look', description: 'Looks', schema },
     ]);
   });
 
-  test('pitfall 37: a tool of the vendor without a schema does not fail the request', () => {
+  test('37: a tool of the vendor without a schema does not fail the request', () => {
     const tools = [
       { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool' },
       { name: 'look', input_schema: schema },

@@ -2,16 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Tool } from '../../../../gateway/dialects/conversation.ts';
-import {
-  blockOf,
-  decodeStream,
-  encodeRequest,
-  endOf,
-  event,
-  short,
-  start,
-  textBlock,
-} from './speak-messages.ts';
+import { blockOf, endOf, start, textBlock } from '../support/messages-events.ts';
+import { named } from '../support/named-events.ts';
+import { decodeStream, encodeRequest, short } from './talk.ts';
 
 const json = (partial: string) => ({ type: 'input_json_delta', partial_json: partial });
 const look = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} };
@@ -76,7 +69,7 @@ describe('blocks', () => {
       ['0 tool-call look', '0 + {"at"', '0 + :1}', '0 end', 'tool-calls'],
     ],
     [
-      'pitfall 41: a tool call without arguments',
+      '41: a tool call without arguments',
       blockOf(0, look, json('')) + blockOf(1, { ...look, id: 'toolu_2' }) + endOf('tool_use'),
       ['0 tool-call look', '0 + {}', '0 end', '1 tool-call look', '1 + {}', '1 end', 'tool-calls'],
     ],
@@ -91,7 +84,7 @@ describe('blocks', () => {
       ['0 tool-call look', '0 + {"at', '0 end', 'length'],
     ],
     [
-      'pitfall 5: text between two calls',
+      '5: text between two calls',
       blockOf(0, look, json('{"a":1}')) +
         textBlock(1, 'x') +
         blockOf(2, { ...look, id: 'toolu_2' }, json('{"b":1}')) +
@@ -131,12 +124,12 @@ describe('blocks', () => {
     ['no content at all', endOf('end_turn'), ['stop']],
     [
       'pings and events of types to come, and an end mark of another dialect',
-      `${event('ping')}${event('tomorrow')}${textBlock(0, 'a')}data: [DONE]\n\n${endOf('end_turn')}`,
+      `${named('ping')}${named('tomorrow')}${textBlock(0, 'a')}data: [DONE]\n\n${endOf('end_turn')}`,
       ['ping', '0 text', '0 + a', '0 end', 'stop'],
     ],
     [
       'blocks that are not ended',
-      event('content_block_start', { index: 0, content_block: { ...look, input: { at: 1 } } }) +
+      named('content_block_start', { index: 0, content_block: { ...look, input: { at: 1 } } }) +
         endOf('tool_use'),
       ['0 tool-call look', '0 + {"at":1}', '0 end', 'tool-calls'],
     ],
@@ -170,7 +163,7 @@ describe('blocks', () => {
 });
 
 describe('tools under other names', () => {
-  test('pitfall 32: free text comes out of its wrapping', () => {
+  test('32: free text comes out of its wrapping', () => {
     const tools: Tool[] = [{ kind: 'custom', name: 'patch' }];
     const text = blockOf(0, { ...look, name: 'patch' }, json('{"input":"*** Be'), json('gin"}'));
     const { parts } = decodeStream(start + text + endOf('tool_use'), { tools });
@@ -181,9 +174,9 @@ describe('tools under other names', () => {
   });
 
   test.each<[string, Tool]>([
-    ['pitfall 31: in a namespace', { kind: 'function', name: 'look', namespace: 'maps' }],
-    ['pitfall 43: with dots', { kind: 'function', name: 'look.at.it' }],
-    ['pitfall 43: of more than 128 characters', { kind: 'function', name: 'look'.repeat(40) }],
+    ['31: in a namespace', { kind: 'function', name: 'look', namespace: 'maps' }],
+    ['43: with dots', { kind: 'function', name: 'look.at.it' }],
+    ['43: of more than 128 characters', { kind: 'function', name: 'look'.repeat(40) }],
   ])('a tool %s is known again', (_, tool) => {
     const [{ name }] = encodeRequest({ tools: [tool] }).tools;
     expect(name).toMatch(/^[a-zA-Z0-9_-]{1,128}$/);
@@ -210,7 +203,7 @@ describe('the end', () => {
     expect(short(decodeStream(start + textBlock(0, 'a') + endOf(reason)).parts).at(-1)).toBe(finish);
   });
 
-  test('pitfall 54: an end by itself behind a call is one for the call', () => {
+  test('54: an end by itself behind a call is one for the call', () => {
     expect(short(decodeStream(start + blockOf(0, look) + endOf('end_turn')).parts).at(-1)).toBe('tool-calls');
   });
 
@@ -236,13 +229,13 @@ describe('the end', () => {
   });
 
   test.each<[string, string, string]>([
-    ['pitfall 13: nothing behind the text', start + textBlock(0, 'a'), 'truncated'],
+    ['13: nothing behind the text', start + textBlock(0, 'a'), 'truncated'],
     ['nothing at all', '', 'truncated'],
     ['half an event', `${start}${textBlock(0, 'a')}data: {"type":"message_st`, 'truncated'],
     ['what is no JSON', `${start}data: <html>\n\n`, 'malformed'],
     ['what is no object', `${start}data: [1]\n\n`, 'malformed'],
-    ['an end without a start', event('message_stop'), 'malformed'],
-    ['pitfall 65: a second start', start + textBlock(0, 'a') + start + endOf('end_turn'), 'malformed'],
+    ['an end without a start', named('message_stop'), 'malformed'],
+    ['65: a second start', start + textBlock(0, 'a') + start + endOf('end_turn'), 'malformed'],
   ])('%s is no whole answer', (_, text, kind) => {
     const { facts } = decodeStream(text);
     expect(facts.isComplete).toBe(false);
@@ -258,8 +251,8 @@ describe('the end', () => {
 
   test.each<[string, string, unknown]>([
     [
-      'pitfall 12: an error event',
-      event('error', { error: { type: 'overloaded_error', message: 'Overloaded' } }),
+      '12: an error event',
+      named('error', { error: { type: 'overloaded_error', message: 'Overloaded' } }),
       { message: 'Overloaded', type: 'overloaded_error', status: 529 },
     ],
     [
@@ -277,13 +270,13 @@ describe('the end', () => {
 });
 
 describe('usage', () => {
-  test('pitfall 19: the counters of the start and of the end are not added', () => {
+  test('19: the counters of the start and of the end are not added', () => {
     const { facts } = decodeStream(start + textBlock(0, 'a') + endOf('end_turn', { output_tokens: 7 }));
     expect(facts.usage).toEqual({ input: 17, cachedInput: 5, cacheWrite: 2, output: 7, reasoning: 0 });
   });
 
-  test('pitfall 20: counters of the end alone are used', () => {
-    const bare = event('message_start', { message: { id: 'msg_1', model: 'm' } });
+  test('20: counters of the end alone are used', () => {
+    const bare = named('message_start', { message: { id: 'msg_1', model: 'm' } });
     const usage = {
       input_tokens: 3,
       cache_read_input_tokens: null,
@@ -318,9 +311,9 @@ describe('lines', () => {
   const expected = short(decodeStream(whole).parts);
 
   test.each([
-    ['pitfall 16: CRLF', whole.replaceAll('\n', '\r\n')],
-    ['pitfall 16: lone CR', whole.replaceAll('\n', '\r')],
-    ['pitfall 17: no space behind the colon', whole.replaceAll('data: ', 'data:')],
+    ['16: CRLF', whole.replaceAll('\n', '\r\n')],
+    ['16: lone CR', whole.replaceAll('\n', '\r')],
+    ['17: no space behind the colon', whole.replaceAll('data: ', 'data:')],
     ['no names of events', whole.replaceAll(/event: .*\n/g, '')],
     ['comments', whole.replaceAll('event: ', ': hello\nevent: ')],
     ['no last blank line', whole.trimEnd()],

@@ -3,15 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { traitsOf } from '../../../../gateway/dialects/anthropic-messages/model-traits.ts';
 import type { Conversation, Part, Tool } from '../../../../gateway/dialects/conversation.ts';
-import {
-  assistantTurn,
-  encodeRequest,
-  signed,
-  systemTurn,
-  toolCall,
-  toolResult,
-  userTurn,
-} from './speak-messages.ts';
+import { assistantTurn, encodeRequest, signed, systemTurn, toolCall, toolResult, userTurn } from './talk.ts';
 
 const hint = { type: 'ephemeral', ttl: '1h' };
 const look: Tool = { kind: 'function', name: 'look' };
@@ -30,7 +22,7 @@ test('a stream is asked for', () => {
 });
 
 describe('system text', () => {
-  test('pitfall 28: leading system text goes to the member system, each part with its cache mark', () => {
+  test('28: leading system text goes to the member system, each part with its cache mark', () => {
     const { system, messages } = encodeRequest({
       system: [
         { type: 'text', text: 'One', cacheHint: hint },
@@ -141,7 +133,7 @@ describe('turns', () => {
     expect(blocksOf('x', part)).toEqual([{ type: 'text', text: 'x' }]);
   });
 
-  test('pitfall 39: parallel results are one user message, results first, in the order of the calls', () => {
+  test('39: parallel results are one user message, results first, in the order of the calls', () => {
     const turns = [
       userTurn('a'),
       assistantTurn(toolCall('c1', '{"at":1}'), toolCall('c2')),
@@ -167,12 +159,12 @@ describe('turns', () => {
     ]);
   });
 
-  test('pitfall 41: a call without arguments has an empty object', () => {
+  test('41: a call without arguments has an empty object', () => {
     const turns = [assistantTurn(toolCall('c1', '')), userTurn(toolResult('c1', 'x'))];
     expect(encodeRequest({ turns, tools: [look] }).messages[0].content[0].input).toEqual({});
   });
 
-  test('pitfall 42: ids with dots and colons are changed on both sides alike', () => {
+  test('42: ids with dots and colons are changed on both sides alike', () => {
     const turns = [
       userTurn('a'),
       assistantTurn(toolCall('call:1.a|b'), toolCall('call_1_a_b')),
@@ -185,7 +177,7 @@ describe('turns', () => {
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]+$/);
   });
 
-  test('pitfall 44: an image in a tool result stays in it', () => {
+  test('44: an image in a tool result stays in it', () => {
     const image: Part = { type: 'image', source: { kind: 'url', url: 'https://a' } };
     const turns = [userTurn('a'), assistantTurn(toolCall('c1')), userTurn(toolResult('c1', 'x', image))];
     expect(encodeRequest({ turns, tools: [look] }).messages[2].content[0].content).toEqual([
@@ -194,7 +186,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('pitfall 59: cache marks of results and tools are kept, and failures are said to be some', () => {
+  test('59: cache marks of results and tools are kept, and failures are said to be some', () => {
     const result: Part = {
       type: 'tool-result',
       id: 'c1',
@@ -210,7 +202,7 @@ describe('turns', () => {
     expect(tools[0].cache_control).toEqual(hint);
   });
 
-  test('pitfall 58: an assistant turn with nothing to send is left out', () => {
+  test('58: an assistant turn with nothing to send is left out', () => {
     const turns = [userTurn('a'), assistantTurn({ type: 'thinking', text: 'Hm' }), userTurn('b')];
     expect(encodeRequest({ turns }).messages).toEqual([
       {
@@ -228,7 +220,7 @@ describe('turns', () => {
     expect(messages[1].content).toEqual([{ type: 'text', text: 'It is' }]);
   });
 
-  test('pitfall 45: thinking goes back only to who signed it, as it was', () => {
+  test('45: thinking goes back only to who signed it, as it was', () => {
     const turns = [
       userTurn('a'),
       assistantTurn(
@@ -268,7 +260,7 @@ describe('tools', () => {
     expect(encodeRequest({ tools: [{ ...look, ...change }] }).tools[0].input_schema).toEqual(sent);
   });
 
-  test('pitfall 31: a tool in a namespace has a joined name', () => {
+  test('31: a tool in a namespace has a joined name', () => {
     const tools = [
       { ...look, namespace: 'maps' },
       { ...look, namespace: 'functions' },
@@ -277,7 +269,7 @@ describe('tools', () => {
     expect(names).toEqual(['maps__look', 'look']);
   });
 
-  test('pitfall 32: a tool that takes free text takes it as one string', () => {
+  test('32: a tool that takes free text takes it as one string', () => {
     const patch: Tool = {
       kind: 'custom',
       name: 'patch',
@@ -356,8 +348,8 @@ describe('the limit of tokens', () => {
       {},
     ],
     ['else what the model can give', 7, {}, { maxOutputTokens: 7 }],
-    ['pitfall 60: else a default', 8192, {}, {}],
-    ['pitfall 61: and never more than the model can give', 7, { maxOutputTokens: 9 }, { maxOutputTokens: 7 }],
+    ['60: else a default', 8192, {}, {}],
+    ['61: and never more than the model can give', 7, { maxOutputTokens: 9 }, { maxOutputTokens: 7 }],
   ])('is %s', (_, limit, change, target) => {
     expect(encodeRequest(change, target).max_tokens).toBe(limit);
   });
@@ -373,7 +365,7 @@ describe('thinking', () => {
     ['xhigh', { type: 'adaptive', display: 'omitted' }, { effort: 'xhigh' }],
     ['max', { type: 'adaptive', display: 'omitted' }, { effort: 'max' }],
     ['ultra', { type: 'adaptive', display: 'omitted' }, { effort: 'high' }],
-  ])('pitfall 51: effort %s of an adaptive model', (effort, thinking, config) => {
+  ])('51: effort %s of an adaptive model', (effort, thinking, config) => {
     const sent = encodeRequest({ reasoning: { mode: 'adaptive', effort } }, newest);
     expect(sent.thinking).toEqual(thinking);
     expect(sent.output_config).toEqual(config);
@@ -400,7 +392,7 @@ describe('thinking', () => {
     expect(sent.max_tokens).toBe(64_000);
   });
 
-  test('pitfall 50: the budget stays below the limit', () => {
+  test('50: the budget stays below the limit', () => {
     const sent = encodeRequest({ reasoning: { mode: 'adaptive', effort: 'xhigh' }, maxOutputTokens: 4000 });
     expect(sent).toMatchObject({ max_tokens: 4000, thinking: { budget_tokens: 3999 } });
   });
@@ -541,7 +533,7 @@ describe('the form of the answer', () => {
     $defs: { pair: { type: ['object', 'null'], additionalProperties: true } },
   };
 
-  test('pitfall 52: a schema is held to, closed, and without what the grammar cannot say', () => {
+  test('52: a schema is held to, closed, and without what the grammar cannot say', () => {
     const sent = encodeRequest({ output: { type: 'json-schema', name: 'person', schema, isStrict: true } });
     expect(sent.output_config).toEqual({
       format: {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { encodeMessagesStream } from '../../../../gateway/dialects/anthropic-messages/encode-stream.ts';
 import { anthropicMessages } from '../../../../gateway/dialects/anthropic-messages/index.ts';
-import { type MarkedState, packOpaque } from '../../../../gateway/dialects/opaque.ts';
+import { type MarkedState, packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
 import type { PartHead, StreamPart } from '../../../../gateway/dialects/stream-part.ts';
 
 const usage = { input: 17, cachedInput: 5, cacheWrite: 2, output: 7, reasoning: 3 };
@@ -101,7 +101,7 @@ describe('blocks', () => {
     });
   });
 
-  test('pitfalls 2, 4 and 47: thinking comes first, in a block of its own type, with a signature', () => {
+  test('2, 4, 47: thinking comes first, in a block of its own type, with a signature', () => {
     expect(blocks([...part(0, { type: 'thinking' }, ['Hm']), ...text(1, 'a')])).toEqual([
       { index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
       { index: 0, delta: { type: 'thinking_delta', thinking: 'Hm' } },
@@ -145,7 +145,7 @@ describe('blocks', () => {
     expect(blocks([...part(0, { type: 'thinking' }, []), ...text(1, 'a')])[0]).toMatchObject({ index: 0 });
   });
 
-  test('pitfall 41: of calls have an empty input, and one delta where there are no arguments', () => {
+  test('41: of calls have an empty input, and one delta where there are no arguments', () => {
     expect(blocks([...call(0, 'toolu_1', '{"a":', '1}'), ...call(1, 'toolu_2', '{}')])).toEqual([
       { index: 0, content_block: { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} } },
       { index: 0, delta: { type: 'input_json_delta', partial_json: '{"a":' } },
@@ -157,7 +157,7 @@ describe('blocks', () => {
     ]);
   });
 
-  test('pitfall 42: ids of calls are made, or made fit, and never the same twice', () => {
+  test('42: ids of calls are made, or made fit, and never the same twice', () => {
     const ids = blocks([
       ...call(0, '', '{}'),
       ...call(1, 'a.b', '{}'),
@@ -190,7 +190,7 @@ describe('the end', () => {
     expect(events.at(-2)?.data.delta).toMatchObject({ stop_reason: reason });
   });
 
-  test.each(['stop', 'tool-calls'] as const)('pitfall 54: %s behind a call is tool_use', (finish) => {
+  test.each(['stop', 'tool-calls'] as const)('54: %s behind a call is tool_use', (finish) => {
     const events = encode([...call(0, 'toolu_1', '{}'), end(finish)]);
     expect(events.at(-2)?.data.delta).toMatchObject({ stop_reason: 'tool_use' });
   });
@@ -210,7 +210,7 @@ describe('the end', () => {
     expect(events.at(-2)?.data.delta).toMatchObject({ stop_details: { type: 'refusal', ...refusal } });
   });
 
-  test('pitfall 21: true counts come at the end, cached tokens once', () => {
+  test('21: true counts come at the end, cached tokens once', () => {
     const events = encode([...text(0, 'a'), end('stop'), { type: 'usage', usage }]);
     expect(events.at(-2)?.data.usage).toEqual({
       input_tokens: 10,
@@ -263,7 +263,7 @@ test('a ping behind the start goes on', () => {
   expect(events).toContainEqual({ name: 'ping', data: { type: 'ping' } });
 });
 
-test('pitfall 14: a broken stream ends with an error event', () => {
+test('14: a broken stream ends with an error event', () => {
   const error = { type: 'api_error', message: 'Oh', code: 'upstream_error', param: null };
   expect(anthropicMessages.errorFrame(error, 'req_1')).toBe(
     'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"Oh","code":"upstream_error"},"request_id":"req_1"}\n\n',

@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest';
 import { anthropicMessages } from '../../../../gateway/dialects/anthropic-messages/index.ts';
 import type { Reasoning } from '../../../../gateway/dialects/conversation.ts';
-import { conversationOf } from '../shared/make-conversation.ts';
-import { origin } from './speak-messages.ts';
+import { conversationOf } from '../support/make-conversation.ts';
+import { origin } from './talk.ts';
 
 function lostAt(upstreamModel: string, reasoning?: Reasoning): readonly string[] | undefined {
   const conversation = conversationOf(reasoning ? { reasoning } : {});

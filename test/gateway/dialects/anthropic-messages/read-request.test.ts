@@ -2,12 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { anthropicMessages } from '../../../../gateway/dialects/anthropic-messages/index.ts';
-import {
-  readCountTokensRequest,
-  readMessagesRequest,
-} from '../../../../gateway/dialects/anthropic-messages/read-request.ts';
+import { readMessagesRequest } from '../../../../gateway/dialects/anthropic-messages/read-request.ts';
 import { GatewayError } from '../../../../gateway/errors.ts';
-import { bodyOf, decodeRequest, question } from './speak-messages.ts';
+import { bodyOf, decodeRequest, question } from './talk.ts';
 
 const valid = { model: 'm', max_tokens: 10, messages: [question] };
 
@@ -138,12 +135,12 @@ test.each<[string, Record<string, unknown>]>([
 describe('counting tokens', () => {
   test('needs no limit, and is no stream', () => {
     const body = bodyOf({ model: 'm', messages: [question], stream: true });
-    expect(readCountTokensRequest(body)).toMatchObject({ model: 'm', isStream: false });
+    expect(readMessagesRequest(body, 'count')).toMatchObject({ model: 'm', isStream: false });
   });
 
   test('has the bounds of what it takes', () => {
-    expect(paramOf(() => readCountTokensRequest(bodyOf({ model: 'm' })))).toBe('messages');
-    expect(paramOf(() => readCountTokensRequest(bodyOf({ model: 'm', messages: [], tools: 1 })))).toBe(
+    expect(paramOf(() => readMessagesRequest(bodyOf({ model: 'm' }), 'count'))).toBe('messages');
+    expect(paramOf(() => readMessagesRequest(bodyOf({ model: 'm', messages: [], tools: 1 }), 'count'))).toBe(
       'tools',
     );
   });

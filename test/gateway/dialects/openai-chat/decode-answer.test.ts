@@ -3,8 +3,9 @@
 import { describe, expect, test } from 'vitest';
 import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
-import { chatDecoder, makeConversation, target } from '../calls.ts';
-import { delta, done, frame, readPieces, usageChunk } from '../streams.ts';
+import { delta, done, frame, usageChunk } from '../support/openai-streams.ts';
+import { readPieces } from '../support/read-pieces.ts';
+import { chatDecoder, makeConversation, target } from '../support/upstream-call.ts';
 
 function decode(text: string, choices = 1) {
   const { out, facts } = readPieces(chatDecoder(choices), [Buffer.from(text)]);
@@ -122,7 +123,7 @@ describe('a stream', () => {
     ['[{"error":{"message":"no"}}]', { kind: 'error-event', error: { message: 'no' } }],
     ['<html>', { kind: 'malformed' }],
     ['[]', { kind: 'malformed' }],
-  ])('with the event %s ends there (pitfall 12)', (data, fault) => {
+  ])('12: with the event %s ends there', (data, fault) => {
     const { parts, facts } = decode(
       frame(delta({ content: 'a' })) + frame(data) + frame(delta({ content: 'b' })) + done,
     );

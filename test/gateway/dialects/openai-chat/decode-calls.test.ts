@@ -1,11 +1,12 @@
 // Which tool calls does a chat upstream mean, however it writes them? Plain and in pieces.
 
 import { describe, expect, test } from 'vitest';
+import { gatherChoice } from '../../../../gateway/dialects/answer/gather-choice.ts';
 import type { Conversation } from '../../../../gateway/dialects/conversation.ts';
-import { gatherChoice } from '../../../../gateway/dialects/gather-choice.ts';
 import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
-import { chatDecoder, makeConversation, target } from '../calls.ts';
-import { delta, done, frame, readPieces } from '../streams.ts';
+import { delta, done, frame } from '../support/openai-streams.ts';
+import { readPieces } from '../support/read-pieces.ts';
+import { chatDecoder, makeConversation, target } from '../support/upstream-call.ts';
 
 type Piece = Record<string, unknown>;
 
@@ -93,7 +94,7 @@ describe('a stream of tool calls', () => {
       [calls({ index: 0, id: 'a', function: { name: 'f', arguments: { x: 1 } } })],
       ['a:f({"x":1})'],
     ],
-    ['without arguments (pitfall 41)', [calls(fn(0, 'a', 'f', ''))], ['a:f({})']],
+    ['41: without arguments', [calls(fn(0, 'a', 'f', ''))], ['a:f({})']],
     [
       'that is a custom one',
       [calls({ index: 0, id: 'a', type: 'custom', custom: { name: 'c', input: 'hi' } })],
@@ -117,14 +118,14 @@ describe('a stream of tool calls', () => {
     expect(read(events).parts).toEqual(wanted);
   });
 
-  test('content beside an empty list of calls is text (pitfall 1)', () => {
+  test('1: content beside an empty list of calls is text', () => {
     const { parts, finish } = read([delta({ content: 'x', tool_calls: [] })]);
     expect([parts, finish]).toEqual([['x'], 'tool-calls']);
   });
 
   // Agent loops of some clients end where they read `stop`.
   test.each(['stop', 'eos', 'tool_calls', 'function_call'])(
-    'with the finish reason %s ends in tool calls (pitfall 54)',
+    '54: with the finish reason %s ends in tool calls',
     (reason) => {
       const text = frame(calls(fn(0, 'a', 'f', '{}'))) + frame(delta({}, reason)) + done;
       const { out } = readPieces(chatDecoder(), [Buffer.from(text)]);
@@ -138,7 +139,7 @@ describe('a stream of tool calls', () => {
     expect(out.flat().at(-1)).toEqual({ type: 'choice-end', choice: 0, finish: 'length' });
   });
 
-  test('names and wrappings come back as the client knows them (pitfalls 32 and 43)', () => {
+  test('32, 43: names and wrappings come back as the client knows them', () => {
     const tools = [
       { kind: 'custom', name: 'apply.patch' },
       { kind: 'function', name: 'read', namespace: 'files' },
@@ -208,7 +209,7 @@ describe('thinking', () => {
   const signed = { type: 'reasoning.text', index: 0, text: 'hm', signature: 's' };
 
   test.each<[string, unknown[], unknown[]]>([
-    ['as reasoning_content (pitfall 2)', [{ reasoning_content: 'hm' }], [thought('hm')]],
+    ['2: as reasoning_content', [{ reasoning_content: 'hm' }], [thought('hm')]],
     ['as reasoning', [{ reasoning: 'hm' }], [thought('hm')]],
     ['in two spellings at once, read once', [{ reasoning_content: 'hm', reasoning: 'hm' }], [thought('hm')]],
     ['as an object', [{ reasoning_content: { text: 'hm' } }], [thought('hm')]],

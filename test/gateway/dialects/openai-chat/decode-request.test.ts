@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Conversation } from '../../../../gateway/dialects/conversation.ts';
 import type { TranslationContext } from '../../../../gateway/dialects/dialect.ts';
-import { packOpaque } from '../../../../gateway/dialects/opaque.ts';
 import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
+import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
 import { GatewayError } from '../../../../gateway/errors.ts';
-import { bodyOf } from '../calls.ts';
+import { bodyOf } from '../support/upstream-call.ts';
 
 const context: TranslationContext = { upstreams: new Set(['anthropic-messages']), header: () => undefined };
 const user = { role: 'user', content: 'p' };
@@ -90,7 +90,7 @@ describe('a request asks for', () => {
       ['file-id messages[0].content[0].file.file_id'],
     ],
     [
-      'a cache hint, in either spelling (pitfall 59)',
+      '59: a cache hint, in either spelling',
       userParts(
         { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } },
         { type: 'text', text: 'b', prompt_cache_breakpoint: { mode: 'explicit' } },
@@ -260,7 +260,7 @@ describe('a request asks for', () => {
 });
 
 describe('the conversation', () => {
-  test('has the leading system messages as blocks, and later ones where they stand (pitfall 27)', () => {
+  test('27: has the leading system messages as blocks, and later ones where they stand', () => {
     const { system, turns } = decode(
       said(
         { role: 'system', content: 'a' },

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { gatherChoice } from '../../../../gateway/dialects/answer/gather-choice.ts';
 import type {
   AnswerChoice,
   FinishReason,
@@ -9,19 +10,19 @@ import type {
   Part,
 } from '../../../../gateway/dialects/conversation.ts';
 import type { Translation } from '../../../../gateway/dialects/dialect.ts';
-import { gatherChoice } from '../../../../gateway/dialects/gather-choice.ts';
-import { packOpaque } from '../../../../gateway/dialects/opaque.ts';
+import { encodeChatFinish } from '../../../../gateway/dialects/openai/map-finish-reason.ts';
 import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
-import { encodeChatFinish } from '../../../../gateway/dialects/openai-finish.ts';
+import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
 import {
   chatChunkSchema,
   chatCompletionSchema,
   chunkOrderFaults,
 } from '../../../support/openapi/chat-schema.ts';
-import { bodyOf, chatDecoder } from '../calls.ts';
-import { randomParts } from '../random-parts.ts';
-import { done, frame, readPieces } from '../streams.ts';
+import { done, frame } from '../support/openai-streams.ts';
+import { randomParts } from '../support/random-parts.ts';
+import { readPieces } from '../support/read-pieces.ts';
+import { bodyOf, chatDecoder } from '../support/upstream-call.ts';
 
 const head = { id: 'x1', createdAt: 1_800_000_000 };
 const text: Part = { type: 'text', text: 'a' };
@@ -153,7 +154,7 @@ describe('a plain answer', () => {
       { content: null, function_call: { name: 'f', arguments: '{}' } },
     ],
     [
-      'thinking as a plain string (pitfall 48), with what its provider wants back',
+      '48: thinking as a plain string, with what its provider wants back',
       message([
         { type: 'thinking', text: 'one', opaque: signature },
         { type: 'thinking', text: 'two' },
@@ -206,11 +207,7 @@ describe('a stream', () => {
 
   test.each<[string, unknown, unknown]>([
     ['of nothing', deltas([ends()]), [role, 'stop']],
-    [
-      'of text begins with the role (pitfall 55)',
-      deltas([...whole(text), ends()]),
-      [role, { content: 'a' }, 'stop'],
-    ],
+    ['55: of text begins with the role', deltas([...whole(text), ends()]), [role, { content: 'a' }, 'stop']],
     [
       'of a call alone has no text',
       deltas([...whole(call('c1', 'function', '{"x":1}')), ends('tool-calls')]),
@@ -222,7 +219,7 @@ describe('a stream', () => {
       ],
     ],
     [
-      'of calls with text between them numbers the calls (pitfalls 5 and 57)',
+      '5, 57: of calls with text between them numbers the calls',
       deltas([
         ...whole(call('')),
         ...whole(text, 1),
@@ -257,7 +254,7 @@ describe('a stream', () => {
       ],
     ],
     [
-      'of thinking has plain strings (pitfall 48), and what is to be given back',
+      '48: of thinking has plain strings, and what is to be given back',
       deltas([
         ...whole({ type: 'thinking', text: 'one', opaque: signature }),
         ...whole({ type: 'thinking', text: 'two' }, 1),
@@ -315,7 +312,7 @@ describe('a stream', () => {
     expect(streamed(parts).some((chunk) => 'usage' in chunk)).toBe(false);
   });
 
-  test('tells the latest usage once (pitfall 19)', () => {
+  test('19: tells the latest usage once', () => {
     const parts: StreamPart[] = [
       { type: 'usage', usage: { ...counted, output: 0 } },
       ends(),
@@ -337,11 +334,11 @@ describe('a stream', () => {
     expect(chunks[1]?.choices[0]?.logprobs).toEqual({ content: logprobs, refusal: null });
   });
 
-  test('ends with the terminal marker, wherever it came from (pitfall 56)', () => {
+  test('56: ends with the terminal marker, wherever it came from', () => {
     expect(openAiChat.streamEnd).toBe('data: [DONE]\n\n');
   });
 
-  test('passes a sign of life on as a comment (pitfall 23)', () => {
+  test('23: passes a sign of life on as a comment', () => {
     const encoder = translate({ stream: true }).streamEncoder(head);
     expect(encoder.open(0).encode([{ type: 'ping' }])).toMatch(/^: .*\n\n$/);
   });

@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Conversation, Part, Turn } from '../../../../gateway/dialects/conversation.ts';
 import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
-import { toolErrorMark } from '../../../../gateway/dialects/tool-error.ts';
-import { makeConversation, sentBody, target, tidyBody } from '../calls.ts';
+import { toolErrorMark } from '../../../../gateway/dialects/tools/tool-error.ts';
+import { makeConversation, sentBody, target, tidyBody } from '../support/upstream-call.ts';
 
 const text = (value: string): Part => ({ type: 'text', text: value });
 const userTurn = (...parts: readonly Part[]): Turn => ({ role: 'user', parts });
@@ -31,7 +31,7 @@ const messages = (...turns: readonly Turn[]) => sent({ turns }).messages;
 describe('the messages', () => {
   test.each<[string, unknown, unknown]>([
     [
-      'begin with one system message a block (pitfall 27)',
+      '27: begin with one system message a block',
       sent({ system: [text('a'), text('b')] }).messages,
       [
         { role: 'system', content: 'a' },
@@ -95,7 +95,7 @@ describe('the messages', () => {
       [{ role: 'user', content: 'a.txt\né' }],
     ],
     [
-      'have one assistant message for text and parallel calls, and one tool message a result (pitfall 40)',
+      '40: have one assistant message for text and parallel calls, and one tool message a result',
       messages(
         userTurn(text('a')),
         assistant(text('so'), call('c1'), call('c2', 'g', '{"x":1}')),
@@ -117,7 +117,7 @@ describe('the messages', () => {
       ],
     ],
     [
-      'show the images of results behind all of the results (pitfall 44)',
+      '44: show the images of results behind all of the results',
       messages(
         userTurn(text('a')),
         assistant(call('c1'), call('c2')),
@@ -149,7 +149,7 @@ describe('the messages', () => {
       ],
     ],
     [
-      'change ids that do not fit in the same way on both sides (pitfall 42)',
+      '42: change ids that do not fit in the same way on both sides',
       messages(userTurn(text('a')), assistant(call('a.b|c')), userTurn(result('a.b|c', text('1')))),
       [
         { role: 'user', content: 'a' },
@@ -158,7 +158,7 @@ describe('the messages', () => {
       ],
     ],
     [
-      'give thinking back on turns with calls only (pitfall 49)',
+      '49: give thinking back on turns with calls only',
       messages(
         userTurn(text('a')),
         assistant({ type: 'thinking', text: 'hm' }, text('b')),
@@ -221,7 +221,7 @@ describe('the messages', () => {
       ],
     ],
     [
-      'leave out an assistant who said nothing (pitfall 58)',
+      '58: leave out an assistant who said nothing',
       messages(userTurn(text('a')), assistant(text(' ')), userTurn(text('b'))),
       [{ role: 'user', content: 'a\nb' }],
     ],
@@ -240,7 +240,7 @@ describe('the tools', () => {
   } as const;
   const plain = { kind: 'function', name: 'f' } as const;
 
-  test('a custom tool is a function of one text, and so are its calls (pitfall 32)', () => {
+  test('32: a custom tool is a function of one text, and so are its calls', () => {
     const { tools, messages: all } = sent({
       tools: [custom],
       turns: [
@@ -270,7 +270,7 @@ describe('the tools', () => {
     ]);
   });
 
-  test('namespaces are joined to the name (pitfall 31), and long names are shortened (pitfall 43)', () => {
+  test('31, 43: namespaces are joined to the name, and long names are shortened', () => {
     const long = 'n'.repeat(80);
     const { tools, tool_choice } = sent({
       tools: [
@@ -346,7 +346,7 @@ describe('the settings', () => {
   test.each<[string, Partial<Conversation>, Record<string, unknown>]>([
     ['json', { output: { type: 'json-object' } }, { response_format: { type: 'json_object' } }],
     [
-      'a schema without a name (pitfall 52)',
+      '52: a schema without a name',
       { output: { type: 'json-schema', schema: { $schema: 'x', type: 'object' }, isStrict: true } },
       {
         response_format: {
@@ -356,7 +356,7 @@ describe('the settings', () => {
       },
     ],
     [
-      'a tier of reasoning (pitfall 51)',
+      '51: a tier of reasoning',
       { reasoning: { mode: 'adaptive', effort: 'xhigh' } },
       { reasoning_effort: 'xhigh' },
     ],

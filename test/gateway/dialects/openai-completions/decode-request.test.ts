@@ -5,7 +5,7 @@ import type { DialectName } from '../../../../gateway/contract/routing-table.ts'
 import type { ModelAnswer } from '../../../../gateway/dialects/conversation.ts';
 import { openAiCompletions } from '../../../../gateway/dialects/openai-completions/index.ts';
 import { completionSchema } from '../../../support/openapi/completions-schema.ts';
-import { bodyOf } from '../calls.ts';
+import { bodyOf } from '../support/upstream-call.ts';
 
 const head = { id: 'x1', createdAt: 1_800_000_000 };
 

@@ -2,12 +2,12 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { gatherChoice } from '../../../../gateway/dialects/gather-choice.ts';
+import { gatherChoice } from '../../../../gateway/dialects/answer/gather-choice.ts';
 import { openAiCompletions } from '../../../../gateway/dialects/openai-completions/index.ts';
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
 import { completionChunkSchema, completionSchema } from '../../../support/openapi/completions-schema.ts';
-import { bodyOf } from '../calls.ts';
-import { randomParts } from '../random-parts.ts';
+import { randomParts } from '../support/random-parts.ts';
+import { bodyOf } from '../support/upstream-call.ts';
 
 const head = { id: 'x1', createdAt: 1_800_000_000 };
 

@@ -10,8 +10,9 @@ import { openAiCompletions } from '../../../../gateway/dialects/openai-completio
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
 import { translateAnswer, translateStream } from '../../../../gateway/dialects/translate.ts';
 import { GatewayError } from '../../../../gateway/errors.ts';
-import { bodyOf, makeConversation, sentBody, target } from '../calls.ts';
-import { delta, done, frame, piece, readPieces, sentText, usage, usageChunk, wholeChat } from '../streams.ts';
+import { delta, done, frame, piece, usage, usageChunk, wholeChat } from '../support/openai-streams.ts';
+import { readPieces, sentText } from '../support/read-pieces.ts';
+import { bodyOf, makeConversation, sentBody, target } from '../support/upstream-call.ts';
 
 const head = { id: 'x1', createdAt: 1_800_000_000 };
 

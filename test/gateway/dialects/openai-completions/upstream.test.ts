@@ -1,11 +1,12 @@
 // What is a completions upstream sent for a conversation of any dialect, and what does its answer mean?
 
 import { describe, expect, test } from 'vitest';
+import { gatherChoice } from '../../../../gateway/dialects/answer/gather-choice.ts';
 import type { Conversation, Turn } from '../../../../gateway/dialects/conversation.ts';
-import { gatherChoice } from '../../../../gateway/dialects/gather-choice.ts';
 import { openAiCompletions } from '../../../../gateway/dialects/openai-completions/index.ts';
-import { completionDecoder, makeConversation, target, tidyBody } from '../calls.ts';
-import { done, frame, piece, readPieces } from '../streams.ts';
+import { done, frame, piece } from '../support/openai-streams.ts';
+import { readPieces } from '../support/read-pieces.ts';
+import { completionDecoder, makeConversation, target, tidyBody } from '../support/upstream-call.ts';
 
 const turn = (role: Turn['role'], text: string): Turn => ({ role, parts: [{ type: 'text', text }] });
 const sent = (more: Partial<Conversation>) => tidyBody(openAiCompletions, makeConversation(more));

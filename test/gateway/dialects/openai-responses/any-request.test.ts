@@ -8,7 +8,7 @@ import { responsesUpstream } from '../../../../gateway/dialects/openai-responses
 import { tidy } from '../../../../gateway/dialects/tidy.ts';
 import { GatewayError } from '../../../../gateway/errors.ts';
 import { readResponseEvents } from '../../../support/openapi/responses-sequence.ts';
-import { bodyOf, target } from '../calls.ts';
+import { bodyOf, target } from '../support/upstream-call.ts';
 import { head } from './talk.ts';
 
 const words = [

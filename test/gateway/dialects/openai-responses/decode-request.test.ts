@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Conversation, Part } from '../../../../gateway/dialects/conversation.ts';
-import { packOpaque } from '../../../../gateway/dialects/opaque.ts';
+import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
 import { tidy } from '../../../../gateway/dialects/tidy.ts';
 import { GatewayError } from '../../../../gateway/errors.ts';
-import { target } from '../calls.ts';
+import { target } from '../support/upstream-call.ts';
 import { asksOf, decodeRequest } from './talk.ts';
 
 const message = (role: string, content: unknown) => ({ type: 'message', role, content });

@@ -2,10 +2,11 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { gatherChoice } from '../../../../gateway/dialects/answer/gather-choice.ts';
 import type { Conversation } from '../../../../gateway/dialects/conversation.ts';
-import { gatherChoice } from '../../../../gateway/dialects/gather-choice.ts';
-import { cutAt, readPieces } from '../streams.ts';
-import { decodePlain, decoder, decodeStream, eventText, inShort } from './talk.ts';
+import { cutAt, readPieces } from '../support/read-pieces.ts';
+import { eventText } from '../support/response-events.ts';
+import { decodePlain, decoder, decodeStream, inShort } from './talk.ts';
 
 type Event = { readonly type: string; readonly [member: string]: unknown };
 

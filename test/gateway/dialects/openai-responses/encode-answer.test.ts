@@ -3,10 +3,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { gatherChoice } from '../../../../gateway/dialects/answer/gather-choice.ts';
 import type { FinishReason, ModelAnswer } from '../../../../gateway/dialects/conversation.ts';
-import { gatherChoice } from '../../../../gateway/dialects/gather-choice.ts';
-import { packOpaque } from '../../../../gateway/dialects/opaque.ts';
 import { encodeResponsesErrorFrame } from '../../../../gateway/dialects/openai-responses/error-body.ts';
+import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
 import type { PartHead, StreamPart } from '../../../../gateway/dialects/stream-part.ts';
 import { response } from '../../../support/openapi/responses-schema.ts';
 import { readResponseEvents } from '../../../support/openapi/responses-sequence.ts';

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Conversation, Part, Turn } from '../../../../gateway/dialects/conversation.ts';
-import type { MarkedState } from '../../../../gateway/dialects/opaque.ts';
 import { responsesUpstream } from '../../../../gateway/dialects/openai-responses/upstream.ts';
-import { makeConversation, sentBody, target } from '../calls.ts';
+import type { MarkedState } from '../../../../gateway/dialects/state/opaque.ts';
+import { makeConversation, sentBody, target } from '../support/upstream-call.ts';
 import { sentRequest } from './talk.ts';
 
 const text = (said: string): Part => ({ type: 'text', text: said });

@@ -7,8 +7,8 @@ import { translateResponses } from '../../../../gateway/dialects/openai-response
 import { responsesUpstream } from '../../../../gateway/dialects/openai-responses/upstream.ts';
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
 import { tidy } from '../../../../gateway/dialects/tidy.ts';
-import { bodyOf, makeConversation, target } from '../calls.ts';
-import { readPieces } from '../streams.ts';
+import { readPieces } from '../support/read-pieces.ts';
+import { bodyOf, makeConversation, target } from '../support/upstream-call.ts';
 
 export const head = { id: 'abc', createdAt: 1_700_000_000 };
 
@@ -46,13 +46,6 @@ export function plainAnswer(
 
 export function decoder(more: Partial<Conversation> = {}): StreamDecoder {
   return responsesUpstream.open(makeConversation(more), target).streamDecoder();
-}
-
-/** Events of an upstream as it sends them. */
-export function eventText(
-  ...events: readonly { readonly type: string; readonly [member: string]: unknown }[]
-): string {
-  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 }
 
 export function decodeStream(text: string, more: Partial<Conversation> = {}) {

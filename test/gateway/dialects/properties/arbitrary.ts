@@ -13,7 +13,7 @@ import type {
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
 
 /** Text with what is hard to carry: line ends, quotes, control characters, other scripts, surrogate pairs. */
-export const someText = fc
+const someText = fc
   .array(
     fc.oneof(
       fc.string({ minLength: 1, maxLength: 6 }),
@@ -55,7 +55,7 @@ export const someTools: fc.Arbitrary<readonly Tool[]> = fc.constant([
 ]);
 
 /** Parts of an answer; neighbours of one kind do not occur, since no stream could tell them apart. */
-export const someAnswerParts: fc.Arbitrary<readonly Part[]> = fc
+const someAnswerParts: fc.Arbitrary<readonly Part[]> = fc
   .array(
     fc.oneof(
       someText.map((text): Part => ({ type: 'text', text })),

@@ -11,9 +11,9 @@ import type {
 } from '../../../../gateway/dialects/dialect.ts';
 import { openCall } from '../../../../gateway/dialects/translate.ts';
 import { RequestBody } from '../../../../gateway/json/request-body.ts';
-import { conversationOf } from '../shared/make-conversation.ts';
+import { conversationOf } from '../support/make-conversation.ts';
 
-export const head = { id: 'abc123', createdAt: 1_700_000_000 };
+const head = { id: 'abc123', createdAt: 1_700_000_000 };
 
 export const target: UpstreamTarget = {
   upstreamModel: 'claude-sonnet-4-5',

@@ -1,0 +1,19 @@
+// What is known of an answer before any of it has come, and when is nothing more wanted of it?
+
+import type { AnswerFacts } from '../dialect.ts';
+
+export function freshFacts(): AnswerFacts {
+  return {
+    hasContent: false,
+    isComplete: false,
+    fault: undefined,
+    usage: undefined,
+    outputEstimate: 0,
+    servedModel: undefined,
+  };
+}
+
+/** The answer is whole, or cannot be used: what comes behind that is not read. */
+export function isOver({ isComplete, fault }: AnswerFacts): boolean {
+  return isComplete || fault !== undefined;
+}

@@ -1,0 +1,204 @@
+// What comes of one choice of a streamed answer, as stream parts: opened, filled and ended one after
+// the other, whatever order the upstream has. What belongs to a later part waits until the earlier
+// one has ended. Every decoder writes through it.
+
+import { asRecord, tryParseJson } from '../../json/record.ts';
+import type { FinishReason, RefusalDetails } from '../conversation.ts';
+import type { AnswerFacts } from '../dialect.ts';
+import type { MarkedState } from '../state/opaque.ts';
+import type { PartHead, StreamPart } from '../stream-part.ts';
+import type { NamedTool, ToolNames } from '../tools/tool-names.ts';
+
+export type TextKind = 'text' | 'refusal' | 'thinking';
+
+interface WaitingPart {
+  readonly head: PartHead;
+  readonly tool: NamedTool | undefined;
+  readonly waiting: { readonly text: string; readonly logprobs: readonly unknown[] | undefined }[];
+  /** Of a call: all of its input so far. */
+  input: string;
+  isEnded: boolean;
+  opaque: MarkedState | undefined;
+}
+
+export class PartWriter {
+  /** A tool was called. */
+  hasCalls = false;
+  private readonly facts: AnswerFacts;
+  private readonly names: ToolNames;
+  private readonly choice: number;
+  private readonly parts: StreamPart[];
+  /** Not yet ended for the reader; the first of them is being written. */
+  private readonly queue: WaitingPart[] = [];
+  private readonly calls = new Map<string | number, WaitingPart>();
+  /** Of the first part in the queue. */
+  private index = 0;
+  private isFirstOpen = false;
+  private hasEnded = false;
+
+  /** @param parts What is written goes in here, among what others put in. */
+  constructor(facts: AnswerFacts, names: ToolNames, choice = 0, parts: StreamPart[] = []) {
+    this.facts = facts;
+    this.names = names;
+    this.choice = choice;
+    this.parts = parts;
+  }
+
+  /** What has been written since the last time. */
+  take(): readonly StreamPart[] {
+    return this.parts.splice(0);
+  }
+
+  /** Text goes on where the last part is open and of its kind; else a new part begins. Empty text is nothing. */
+  text(kind: TextKind, text: string, logprobs?: readonly unknown[]): void {
+    if (text === '' || this.hasEnded) return;
+    this.facts.hasContent = true;
+    this.facts.outputEstimate++;
+    const last = this.queue.at(-1);
+    const part = last && !last.isEnded && last.head.type === kind ? last : this.begin({ type: kind });
+    if (this.isFirstOpen && part === this.queue[0]) this.delta(text, logprobs);
+    else {
+      part.waiting.push({ text, logprobs });
+      this.flush();
+    }
+  }
+
+  /** Begins a text part that may stay empty: thinking that is not shown. */
+  open(kind: TextKind): void {
+    if (this.hasEnded) return;
+    this.begin({ type: kind });
+    this.flush();
+  }
+
+  /** Ends the last part where it is text of some kind. */
+  close(opaque?: MarkedState): void {
+    const last = this.queue.at(-1);
+    if (!last || last.isEnded || last.head.type === 'tool-call') return;
+    if (opaque) last.opaque = opaque;
+    last.isEnded = true;
+    this.flush();
+  }
+
+  /**
+   * Begins a call.
+   *
+   * @param key What the upstream knows it by in this answer.
+   */
+  call(
+    key: string | number,
+    wire: { readonly id: string; readonly name: string; readonly namespace?: string | undefined },
+  ): void {
+    if (this.hasEnded) return;
+    this.facts.hasContent = true;
+    this.facts.outputEstimate++;
+    this.hasCalls = true;
+    const tool = this.names.toolOf(wire.name, wire.namespace);
+    const { name, namespace, kind } = tool;
+    const head = { type: 'tool-call', id: wire.id, name, kind } as const;
+    this.calls.set(key, this.begin(namespace === undefined ? head : { ...head, namespace }, tool));
+    this.flush();
+  }
+
+  /** More of the input of a call that has begun. */
+  callInput(key: string | number, text: string): void {
+    const part = this.calls.get(key);
+    if (text === '' || !part || part.isEnded || this.hasEnded) return;
+    this.facts.outputEstimate++;
+    part.input += text;
+    if (isStreamed(part)) part.waiting.push({ text, logprobs: undefined });
+    this.flush();
+  }
+
+  /** Whether any input of this call has come. */
+  hasInput(key: string | number): boolean {
+    return (this.calls.get(key)?.input ?? '') !== '';
+  }
+
+  endCall(key: string | number): void {
+    const part = this.calls.get(key);
+    if (!part || part.isEnded) return;
+    endOf(part);
+    this.flush();
+  }
+
+  /** Ends all parts, then the choice. Only the first call counts. */
+  end(
+    finish: FinishReason,
+    more: { readonly stopSequence?: string | undefined; readonly refusal?: RefusalDetails | undefined } = {},
+  ): void {
+    if (this.hasEnded) return;
+    for (const part of this.queue) endOf(part);
+    this.flush();
+    this.hasEnded = true;
+    this.parts.push({
+      type: 'choice-end',
+      choice: this.choice,
+      // Some upstreams say `stop` where tools were called; cut short is cut short.
+      finish: this.hasCalls && finish === 'stop' ? 'tool-calls' : finish,
+      ...(more.stopSequence === undefined ? {} : { stopSequence: more.stopSequence }),
+      ...(more.refusal === undefined ? {} : { refusal: more.refusal }),
+    });
+  }
+
+  /** A new part ends those before it, but for calls whose input is not whole yet. */
+  private begin(head: PartHead, tool?: NamedTool): WaitingPart {
+    for (const part of this.queue) if (!part.isEnded && !mayGrow(part)) endOf(part);
+    const part = { head, tool, waiting: [], input: '', isEnded: false, opaque: undefined };
+    this.queue.push(part);
+    return part;
+  }
+
+  private flush(): void {
+    const { choice } = this;
+    for (let [first] = this.queue; first; [first] = this.queue) {
+      if (!this.isFirstOpen) {
+        this.isFirstOpen = true;
+        this.parts.push({ type: 'part-start', choice, index: this.index, head: first.head });
+      }
+      for (const { text, logprobs } of first.waiting.splice(0)) this.delta(text, logprobs);
+      if (!first.isEnded) return;
+      const { opaque } = first;
+      const end = { type: 'part-end', choice, index: this.index } as const;
+      this.parts.push(opaque ? { ...end, opaque } : end);
+      this.queue.shift();
+      this.index++;
+      this.isFirstOpen = false;
+    }
+  }
+
+  private delta(text: string, logprobs: readonly unknown[] | undefined): void {
+    const delta = { type: 'part-delta', choice: this.choice, index: this.index, text } as const;
+    this.parts.push(logprobs ? { ...delta, logprobs } : delta);
+  }
+}
+
+/** Wrapped input can be unwrapped when all of it is there; a call without input must become `{}`. */
+function isStreamed({ tool }: WaitingPart): boolean {
+  return tool?.isWrapped !== true;
+}
+
+function mayGrow({ head, tool, input }: WaitingPart): boolean {
+  if (head.type !== 'tool-call') return false;
+  // Where free text ends, only the upstream knows.
+  if (tool?.kind === 'custom' && !tool.isWrapped) return true;
+  return asRecord(tryParseJson(input)) === undefined;
+}
+
+function endOf(part: WaitingPart): void {
+  if (part.isEnded) return;
+  part.isEnded = true;
+  if (part.head.type !== 'tool-call' || !part.tool) return;
+  const whole = wholeInput(part.tool, part.input);
+  if (isStreamed(part) && part.input !== '') return;
+  if (whole !== '') part.waiting.push({ text: whole, logprobs: undefined });
+}
+
+/** The input of a call as the client's dialect means it, from all of what the upstream gave. */
+export function wholeInput({ kind, isWrapped }: NamedTool, input: string): string {
+  if (kind === 'function') return input.trim() === '' ? '{}' : input;
+  if (!isWrapped) return input;
+  const wrapped = asRecord(tryParseJson(input));
+  if (wrapped && typeof wrapped.input === 'string') return wrapped.input;
+  // A model that did not keep to the wrapping has written the text itself.
+  return input;
+}

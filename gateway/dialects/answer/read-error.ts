@@ -1,0 +1,90 @@
+// How do upstreams say that something went wrong? Read leniently: providers send
+// objects, strings, arrays with one object, numeric codes, HTML, nothing.
+
+import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import type { UpstreamError } from '../dialect.ts';
+
+/** `user:password@` in an address (RFC 3986, section 3.2.1); a password may hold an unescaped `@`. */
+const userinfo = /(?<=:\/\/)[^\s/?#"'<>]*@/g;
+
+/** Longest text taken over from an upstream's error, in bytes of UTF-8. */
+const textBytesMax = 2048;
+
+/** From the body of an error answer. */
+export function readErrorBody(body: Buffer): UpstreamError {
+  const value = tryParseJson(body.toString('utf8'));
+  return readErrorValue(value) ?? noError;
+}
+
+/** From a JSON value that may hold an error; undefined where it holds none. */
+export function readErrorValue(value: unknown): UpstreamError | undefined {
+  const outer = asRecord(firstOf(value));
+  if (!outer) return undefined;
+  const error = firstOf(outer.error);
+  const inner = asRecord(error);
+  const fields = inner ?? outer;
+  const message = text(inner?.message) ?? text(error) ?? text(outer.detail) ?? text(outer.message);
+  if (message === undefined && !inner) return undefined;
+  return {
+    message: message ?? '',
+    type: text(fields.type) ?? null,
+    code: code(fields.code),
+    param: text(fields.param) ?? null,
+    status: statusOf(fields),
+  };
+}
+
+/**
+ * The error inside an answer or a stream event of status 200; undefined where it carries none. As
+ * the OpenAI SDKs see it: any `error` that is truthy. Some servers mark the whole object instead, or a
+ * choice, whose text would pass for an answer.
+ */
+export function readErrorMember(value: unknown): UpstreamError | undefined {
+  const outer = asRecord(firstOf(value));
+  if (outer?.error) return readErrorValue(outer) ?? { ...noError, code: code(outer.error) };
+  if (outer?.object === 'error') return readErrorValue(outer);
+  return Array.isArray(outer?.choices) && outer.choices.some(endsInError) ? noError : undefined;
+}
+
+function endsInError(choice: unknown): boolean {
+  return asRecord(choice)?.finish_reason === 'error';
+}
+
+/** From the data of an event that is named an error; what is no JSON is the message itself. */
+export function readErrorEvent(data: string): UpstreamError {
+  const value = tryParseJson(data);
+  return readErrorMember(value) ?? readErrorValue(value) ?? { ...noError, message: cut(data) };
+}
+
+/** Where nothing is told. */
+export const noError: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
+
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function statusOf(fields: JsonRecord): number | null {
+  for (const candidate of [fields.status, fields.status_code, fields.http_status, fields.code]) {
+    const number = typeof candidate === 'string' && /^\d{3}$/.test(candidate) ? Number(candidate) : candidate;
+    if (Number.isInteger(number) && Number(number) >= 400 && Number(number) <= 599) return Number(number);
+  }
+  return null;
+}
+
+function code(value: unknown): string | null {
+  return typeof value === 'number' ? String(value) : (text(value) ?? null);
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? cut(value) : undefined;
+}
+
+/** Without credentials in addresses; cut to the limit without leaving half a character. */
+function cut(whole: string): string {
+  const message = whole.replace(userinfo, '');
+  if (Buffer.byteLength(message) <= textBytesMax) return message;
+  return Buffer.from(message)
+    .subarray(0, textBytesMax)
+    .toString('utf8')
+    .replace(/\uFFFD+$/, '');
+}

@@ -1,0 +1,47 @@
+// Which events does a stream hold that is translated? Handed over one by one, as long as anything more is
+// wanted of the answer: nothing is read behind its end or a fault.
+
+import { asRecord, tryParseJson } from '../../json/record.ts';
+import { isOver } from '../answer/answer-facts.ts';
+import { failMalformed } from '../answer/malformed.ts';
+import type { AnswerFacts } from '../dialect.ts';
+import { doneMark } from './event-text.ts';
+import { eventBytesMax, readSse, type SseEvent } from './sse-events.ts';
+
+export class EventReader {
+  private readonly facts: AnswerFacts;
+  private readonly onEvent: (event: SseEvent) => void;
+  private readonly lengthMax: number;
+  private readonly reader: ReturnType<typeof readSse>;
+
+  /** @param lengthMax A longer event is a fault. */
+  constructor(facts: AnswerFacts, onEvent: (event: SseEvent) => void, lengthMax = eventBytesMax) {
+    this.facts = facts;
+    this.onEvent = onEvent;
+    this.lengthMax = lengthMax;
+    this.reader = readSse(lengthMax);
+  }
+
+  push(bytes: Buffer): void {
+    this.handOver(this.reader.push(bytes));
+  }
+
+  /** The upstream's body ended. In a cut stream the last event may be half, and is nothing then. */
+  end(): void {
+    this.handOver(this.reader.end().filter(isWhole));
+  }
+
+  private handOver(events: readonly SseEvent[]): void {
+    for (const event of events) {
+      if (isOver(this.facts)) return;
+      this.onEvent(event);
+    }
+    if (this.reader.isOverfull && !isOver(this.facts)) {
+      failMalformed(this.facts, `an event is longer than ${this.lengthMax} bytes`);
+    }
+  }
+}
+
+function isWhole({ data }: SseEvent): boolean {
+  return data.trim() === doneMark || asRecord(tryParseJson(data)) !== undefined;
+}

@@ -1,0 +1,130 @@
+// How do the events of a stream go on as the bytes they came in? Cut out of the network's chunks
+// here, judged by a dialect; only whole events go on.
+//
+// Events are handled as latin1 of UTF-8 bytes: one character per byte, so places in the text are
+// places in the bytes, and nothing is decoded that is not looked at.
+
+import { asRecord } from '../../json/record.ts';
+import { isOver } from '../answer/answer-facts.ts';
+import { failMalformed } from '../answer/malformed.ts';
+import type { AnswerFacts, AnswerStream } from '../dialect.ts';
+import { doneMark, parseLatin1, readLines } from './event-text.ts';
+import { Output } from './output.ts';
+import { eventBytesMax } from './sse-events.ts';
+
+/** What a dialect makes of the events of one stream. It is not asked again behind a fault or the end. */
+export interface EventJudge {
+  readonly facts: AnswerFacts;
+  /**
+   * The bulk of a stream in one go: the events at the start of `text` that need no look each. Gives
+   * where the first other event begins.
+   */
+  run(text: string, output: Output): number;
+  /** One event without its blank line; `from` and `to` are its place in the bytes, blank line included. */
+  event(event: string, from: number, to: number, output: Output): void;
+  /** The upstream's body ended. Sets `facts.isComplete`, or `facts.fault` to `truncated`. */
+  close(output: Output): void;
+}
+
+export function relayEvents(judge: EventJudge): AnswerStream {
+  return new EventRelay(judge);
+}
+
+class EventRelay implements AnswerStream {
+  readonly facts: AnswerFacts;
+  private readonly judge: EventJudge;
+  /** The start of an event whose end has not arrived. */
+  private tail: Buffer | undefined;
+  private endedWithReturn = false;
+  private isAtStart = true;
+
+  constructor(judge: EventJudge) {
+    this.judge = judge;
+    this.facts = judge.facts;
+  }
+
+  push(chunk: Buffer): Buffer | undefined {
+    if (isOver(this.facts) || chunk.length === 0) return undefined;
+    let bytes = chunk;
+    let text = chunk.toString('latin1');
+    if (this.endedWithReturn || text.includes('\r')) {
+      text = this.normaliseLineEnds(text);
+      bytes = Buffer.from(text, 'latin1');
+    }
+    if (this.tail) {
+      bytes = Buffer.concat([this.tail, bytes]);
+      text = bytes.toString('latin1');
+      this.tail = undefined;
+    }
+    if (this.isAtStart) {
+      if (text.length < byteOrderMark.length && byteOrderMark.startsWith(text)) {
+        this.tail = bytes;
+        return undefined;
+      }
+      this.isAtStart = false;
+      if (text.startsWith(byteOrderMark)) {
+        text = text.slice(byteOrderMark.length);
+        bytes = bytes.subarray(byteOrderMark.length);
+      }
+    }
+
+    const output = new Output(bytes);
+    let start = this.judge.run(text, output);
+    for (;;) {
+      const end = text.indexOf('\n\n', start);
+      if (end === -1) break;
+      const next = end + 2;
+      this.event(text.slice(start, end), start, next, output);
+      start = next;
+      if (isOver(this.facts)) return output.take();
+    }
+    if (start < bytes.length) {
+      // A line end may be the first half of the blank line; it does not count.
+      const size = bytes.length - start - (text.endsWith('\n') ? 1 : 0);
+      if (size > eventBytesMax) this.failTooLong();
+      else {
+        // Copied where it is small, so that it does not keep a whole network chunk in memory.
+        this.tail = Buffer.from(bytes.subarray(start));
+      }
+    }
+    return output.take();
+  }
+
+  end(): Buffer | undefined {
+    if (isOver(this.facts)) return undefined;
+    const last = this.lastEvent();
+    const bytes = Buffer.from(last === undefined ? '' : `${last}\n\n`, 'latin1');
+    const output = new Output(bytes);
+    if (last !== undefined) this.event(last, 0, bytes.length, output);
+    if (!isOver(this.facts)) this.judge.close(output);
+    return output.take();
+  }
+
+  /** Some providers leave out the last blank line; a half event is nothing. */
+  private lastEvent(): string | undefined {
+    const tail = this.tail?.toString('latin1').trimEnd();
+    this.tail = undefined;
+    if (!tail) return undefined;
+    const data = readLines(tail).data.join('\n');
+    return data.trim() === doneMark || asRecord(parseLatin1(data)) ? tail : undefined;
+  }
+
+  private event(event: string, from: number, to: number, output: Output): void {
+    if (event.length > eventBytesMax) this.failTooLong();
+    else this.judge.event(event, from, to, output);
+  }
+
+  private failTooLong(): void {
+    failMalformed(this.facts, `an event is longer than ${eventBytesMax} bytes`);
+  }
+
+  /** CRLF and lone CR to LF, also where a CRLF is cut between two chunks. */
+  private normaliseLineEnds(text: string): string {
+    const joined = this.endedWithReturn && text.startsWith('\n') ? text.slice(1) : text;
+    this.endedWithReturn = text.endsWith('\r');
+    return joined.replace(/\r\n?/g, '\n');
+  }
+}
+
+/** May stand before the first event, and is none of it; latin1 of its UTF-8 bytes. */
+const byteOrderMark = '\u00ef\u00bb\u00bf';

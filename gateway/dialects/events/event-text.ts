@@ -1,0 +1,37 @@
+// What does the text of one event say? Text is latin1 of UTF-8 bytes, so that places in it are places
+// in the bytes, and nothing is decoded that is not looked at.
+
+import { tryParseJson } from '../../json/record.ts';
+
+/** Ends the streams of the OpenAI text dialects; some providers put it behind others too. */
+export const doneMark = '[DONE]';
+
+/** What is wrong with an event that clients would parse in vain. */
+export const noObject = 'an event is not a JSON object';
+
+/** Whether data has the outer shape of a JSON object; all that is looked at where there is much of it. */
+export function looksLikeObject(trimmed: string): boolean {
+  return trimmed.charCodeAt(0) === 0x7b && trimmed.charCodeAt(trimmed.length - 1) === 0x7d;
+}
+
+/** The fields of an event that mean something here; `text` has LF line ends only. */
+export function readLines(text: string): {
+  readonly name: string | undefined;
+  readonly data: readonly string[];
+} {
+  const data: string[] = [];
+  let name: string | undefined;
+  for (const line of text.split('\n')) {
+    if (line.startsWith('data:')) data.push(line.slice(line.charCodeAt(5) === 0x20 ? 6 : 5));
+    else if (line.startsWith('event:')) name = line.slice(6).trim();
+  }
+  return { name, data };
+}
+
+export function parseLatin1(text: string): unknown {
+  return tryParseJson(toUtf8(text));
+}
+
+export function toUtf8(latin1: string): string {
+  return Buffer.from(latin1, 'latin1').toString('utf8');
+}

@@ -1,0 +1,74 @@
+// Upstream bytes to server-sent events, for streams that are translated. Any split of the bytes
+// gives the same events, also inside a character.
+
+import { createParser } from 'eventsource-parser';
+
+/** An event above this size fails the stream. */
+export const eventBytesMax = 1024 * 1024;
+
+export interface SseEvent {
+  /** The `event:` name; undefined where the stream gave none. */
+  readonly name: string | undefined;
+  readonly data: string;
+}
+
+interface SseReader {
+  /** An event was longer than allowed: it and all that follows is lost. */
+  readonly isOverfull: boolean;
+  push(chunk: Buffer): readonly SseEvent[];
+  /** Also gives an event whose last blank line the upstream left out. */
+  end(): readonly SseEvent[];
+}
+
+/** @param dataLengthMax Characters that the data of one event may have. */
+export function readSse(dataLengthMax: number): SseReader {
+  const decoder = new TextDecoder('utf-8');
+  let events: SseEvent[] = [];
+  let isOverfull = false;
+  /** All that came so far was whole events. */
+  let isBetween = false;
+  const parser = createParser({
+    // Some room for the name of the field: whether an event is too long must not depend on how it is cut.
+    maxBufferSize: dataLengthMax + 16,
+    onEvent: ({ event, data }) => {
+      if (data.length > dataLengthMax) isOverfull = true;
+      if (!isOverfull && data.trim() !== '') events.push({ name: event, data });
+    },
+    onError: ({ type }) => {
+      if (type === 'max-buffer-size-exceeded') isOverfull = true;
+    },
+  });
+  const feed = (text: string): readonly SseEvent[] => {
+    // The parser throws when it is fed behind an overflow.
+    if (!isOverfull) parser.feed(text);
+    const taken = events;
+    events = [];
+    return taken;
+  };
+  return {
+    get isOverfull() {
+      return isOverfull;
+    },
+    push(chunk) {
+      const only = isBetween && !isOverfull ? readOnly(chunk, dataLengthMax) : undefined;
+      if (only) return [only];
+      if (chunk.length > 0) isBetween = endsWhole(chunk);
+      return feed(decoder.decode(chunk, { stream: true }));
+    },
+    end: () => feed(`${decoder.decode()}\n\n`),
+  };
+}
+
+/** The usual case, at half the cost: a chunk that is one event of one line. */
+function readOnly(chunk: Buffer, dataLengthMax: number): SseEvent | undefined {
+  if (chunk[0] !== 0x64 || !endsWhole(chunk)) return undefined;
+  const text = chunk.toString('utf8');
+  const end = text.length - 2;
+  const isOnly = text.startsWith('data: {') && text.indexOf('\n') === end && !text.includes('\r');
+  const data = isOnly ? text.slice(6, end) : '';
+  return isOnly && data.length <= dataLengthMax ? { name: undefined, data } : undefined;
+}
+
+function endsWhole(chunk: Buffer): boolean {
+  return chunk[chunk.length - 1] === 0x0a && chunk[chunk.length - 2] === 0x0a;
+}

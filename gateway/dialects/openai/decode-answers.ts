@@ -1,0 +1,191 @@
+// An OpenAI-shaped answer, plain or streamed, in our own form: what chat completions and completions
+// share. They differ only in what one choice holds.
+
+import { asRecord, type JsonRecord } from '../../json/record.ts';
+import { freshFacts } from '../answer/answer-facts.ts';
+import { gatherChoice } from '../answer/gather-choice.ts';
+import { failMalformed } from '../answer/malformed.ts';
+import { PartWriter } from '../answer/part-writer.ts';
+import type { AnswerChoice } from '../conversation.ts';
+import type { AnswerFacts, DecodedAnswer, StreamDecoder } from '../dialect.ts';
+import type { StreamPart } from '../stream-part.ts';
+import type { ToolNames } from '../tools/tool-names.ts';
+import { OpenAiChunkReader } from './chunk-reader.ts';
+import { readOpenAiUsage } from './convert-usage.ts';
+import { decodeOpenAiFinish } from './map-finish-reason.ts';
+import { readChoices } from './read-choices.ts';
+import { emptyStream } from './relay-stream.ts';
+
+/** Reads the entries of `choices` that belong to one choice. */
+export interface ChoiceReader {
+  /** One entry: of a plain answer, or of a chunk. */
+  read(entry: JsonRecord): void;
+  /** Nothing more of this choice comes. */
+  end(): void;
+}
+
+/** What has to be known of the request to read its answer. */
+export interface OpenAiReading {
+  /** Choices asked for; what an upstream gives beyond them is left out. */
+  readonly choices: number;
+  readonly names: ToolNames;
+  openChoice(writer: PartWriter): ChoiceReader;
+}
+
+export function decodeOpenAiAnswer(body: Buffer, reading: OpenAiReading): DecodedAnswer {
+  const read = readChoices(body);
+  if (!read.ok) return read;
+  const { answer, choices } = read;
+  const usage = readOpenAiUsage(answer.usage);
+  const serviceTier = textOf(answer.service_tier);
+  return {
+    ok: true,
+    answer: {
+      ...headOf(answer),
+      choices: choices
+        .slice(0, reading.choices)
+        .map((entry, position) => decodeChoice(asRecord(entry) ?? {}, position, reading)),
+      ...(usage ? { usage } : {}),
+      ...(serviceTier === '' ? {} : { serviceTier }),
+    },
+  };
+}
+
+export function decodeOpenAiStream(reading: OpenAiReading): StreamDecoder {
+  return new OpenAiStreamDecoder(reading);
+}
+
+function decodeChoice(entry: JsonRecord, position: number, reading: OpenAiReading): AnswerChoice {
+  const parts: StreamPart[] = [];
+  const choice = new OpenChoice(freshFacts(), 0, reading, parts);
+  choice.read(entry);
+  choice.end(entry.finish_reason);
+  return gatherChoice(parts, indexOf(entry, reading.choices) ?? position);
+}
+
+/** One choice on its way. */
+class OpenChoice {
+  private readonly writer: PartWriter;
+  hasEnded = false;
+  private readonly reader: ChoiceReader;
+
+  constructor(facts: AnswerFacts, index: number, { names, openChoice }: OpenAiReading, parts: StreamPart[]) {
+    this.writer = new PartWriter(facts, names, index, parts);
+    this.reader = openChoice(this.writer);
+  }
+
+  read(entry: JsonRecord): void {
+    if (!this.hasEnded) this.reader.read(entry);
+  }
+
+  end(reason: unknown): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.reader.end();
+    this.writer.end(decodeOpenAiFinish(reason, this.writer.hasCalls));
+  }
+}
+
+class OpenAiStreamDecoder implements StreamDecoder {
+  readonly facts: AnswerFacts = freshFacts();
+  private readonly reader = new OpenAiChunkReader(this.facts, (chunk) => this.chunk(chunk));
+  private readonly reading: OpenAiReading;
+  private readonly choices = new Map<number, OpenChoice>();
+  private readonly parts: StreamPart[] = [];
+  private finished = 0;
+  private hasStarted = false;
+
+  constructor(reading: OpenAiReading) {
+    this.reading = reading;
+  }
+
+  push(chunk: Buffer): readonly StreamPart[] {
+    this.reader.push(chunk);
+    return this.take();
+  }
+
+  end(): readonly StreamPart[] {
+    this.reader.end();
+    if (!this.facts.isComplete && !this.facts.fault) {
+      if (this.hasFinished()) this.facts.isComplete = true;
+      else this.facts.fault = { kind: 'truncated' };
+    }
+    return this.take();
+  }
+
+  private take(): readonly StreamPart[] {
+    if (this.facts.isComplete && !this.facts.hasContent && this.finished === 0) {
+      this.facts.isComplete = false;
+      failMalformed(this.facts, emptyStream);
+    }
+    if (this.facts.isComplete) this.endAll();
+    return this.parts.splice(0);
+  }
+
+  private hasFinished(): boolean {
+    return this.finished >= this.reading.choices;
+  }
+
+  private chunk(chunk: JsonRecord): void {
+    if (!this.hasStarted) {
+      this.hasStarted = true;
+      const head = headOf(chunk);
+      this.facts.servedModel = head.model;
+      this.parts.push({ type: 'answer-start', ...head });
+    }
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    for (const value of choices) {
+      const entry = asRecord(value);
+      const index = entry && indexOf(entry, this.reading.choices);
+      if (entry && index !== undefined) this.entry(entry, index);
+    }
+    const usage = readOpenAiUsage(chunk.usage);
+    if (!usage) return;
+    this.facts.usage = usage;
+    this.parts.push({ type: 'usage', usage });
+    // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.
+    if (choices.length === 0 && this.hasFinished()) this.facts.isComplete = true;
+  }
+
+  private entry(entry: JsonRecord, index: number): void {
+    let choice = this.choices.get(index);
+    if (!choice) {
+      choice = new OpenChoice(this.facts, index, this.reading, this.parts);
+      this.choices.set(index, choice);
+    }
+    choice.read(entry);
+    const { finish_reason: reason } = entry;
+    if (!choice.hasEnded && typeof reason === 'string' && reason !== '') {
+      choice.end(reason);
+      this.finished++;
+    }
+  }
+
+  /** Some upstreams end their stream without a finish reason. */
+  private endAll(): void {
+    for (const choice of this.choices.values()) choice.end(undefined);
+  }
+}
+
+function headOf(value: JsonRecord): {
+  readonly id: string;
+  readonly model: string;
+  readonly createdAt: number;
+} {
+  return {
+    id: textOf(value.id),
+    model: textOf(value.model),
+    createdAt: typeof value.created === 'number' ? value.created : 0,
+  };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The only choice asked for is the first one, also where it is not numbered; undefined where none was asked for. */
+function indexOf({ index }: JsonRecord, choices: number): number | undefined {
+  if (index === undefined || index === null) return choices === 1 ? 0 : undefined;
+  const isAsked = Number.isSafeInteger(index) && Number(index) >= 0 && Number(index) < choices;
+  return isAsked ? Number(index) : undefined;
+}

@@ -1,0 +1,41 @@
+// Why did an answer end, in the words of chat completions and completions?
+
+import type { FinishReason } from '../conversation.ts';
+
+/** Unknown and absent reasons mean a natural end, unless tools were called. */
+export function decodeOpenAiFinish(value: unknown, hasToolCalls: boolean): FinishReason {
+  switch (value) {
+    case 'length':
+      return 'length';
+    case 'content_filter':
+      return 'content-filter';
+    case 'tool_calls':
+    case 'function_call':
+      return 'tool-calls';
+    default:
+      return hasToolCalls ? 'tool-calls' : 'stop';
+  }
+}
+
+/** In the words of chat completions. */
+export function encodeChatFinish(finish: FinishReason): string {
+  switch (finish) {
+    case 'length':
+    case 'context-full':
+      return 'length';
+    case 'content-filter':
+      return 'content_filter';
+    case 'tool-calls':
+      return 'tool_calls';
+    case 'stop':
+    case 'stop-sequence':
+    case 'pause':
+      return 'stop';
+  }
+}
+
+/** In the words of completions, which know neither tools nor refusals. */
+export function encodeCompletionFinish(finish: FinishReason, hasRefusal: boolean): string {
+  if (finish === 'tool-calls') return 'stop';
+  return encodeChatFinish(finish === 'stop' && hasRefusal ? 'content-filter' : finish);
+}

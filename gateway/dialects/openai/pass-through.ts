@@ -1,0 +1,45 @@
+// What changes in an OpenAI-shaped request and plain answer that otherwise pass untouched?
+
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
+import { type Edit, type RequestBody, setMember } from '../../json/request-body.ts';
+import { estimateTokens } from '../answer/estimate-tokens.ts';
+import type { AnswerDocument, RequestFacts, UpstreamTarget } from '../dialect.ts';
+import { type DefaultMember, targetEdits } from '../request/target-edits.ts';
+import { readOpenAiUsage } from './convert-usage.ts';
+import { readChoices } from './read-choices.ts';
+
+/**
+ * The caller's bytes with the upstream's model name, the target's parameters and the dialect's
+ * defaults where the caller gave none, and usage always asked for in streams.
+ */
+export function editOpenAiRequest(
+  body: RequestBody,
+  facts: RequestFacts,
+  target: UpstreamTarget,
+  defaults: readonly DefaultMember[],
+  further: readonly Edit[] = [],
+): Buffer[] {
+  const usage = facts.isStream && !facts.wantsUsage ? [askForUsage(body)] : [];
+  return body.edited([...further, ...usage, ...targetEdits(body, target, defaults)]);
+}
+
+/** A plain answer goes on as its own bytes; it is parsed to see that it is whole and what it used. */
+export function relayOpenAiAnswer(body: Buffer, textOf: (choice: JsonRecord) => string): AnswerDocument {
+  const read = readChoices(body);
+  if (!read.ok) return read;
+  const { answer, choices } = read;
+  const usage = readOpenAiUsage(answer.usage);
+  return {
+    ok: true,
+    body,
+    usage,
+    outputEstimate: usage ? usage.output : estimateTokens(choices.filter(isRecord).map(textOf).join('')),
+    servedModel: typeof answer.model === 'string' ? answer.model : undefined,
+  };
+}
+
+function askForUsage(body: RequestBody): Edit {
+  const member = body.member('stream_options');
+  const given = member ? asRecord(body.read(member)) : undefined;
+  return setMember(body, 'stream_options', JSON.stringify({ ...given, include_usage: true }));
+}

@@ -1,0 +1,101 @@
+// Is each top-level member of a request of the right kind and inside its bounds? The rules are
+// data, one table per dialect; `null` for an optional member counts as absent.
+
+import { GatewayError } from '../../errors.ts';
+import { isRecord } from '../../json/record.ts';
+import type { RequestBody } from '../../json/request-body.ts';
+import { judgeFirstByte, judgeValue, kindOf, type ParameterRule } from './judge-value.ts';
+
+interface Parameter {
+  readonly rule: ParameterRule;
+  readonly isRequired?: boolean;
+  /**
+   * Where it is long it is looked at, not parsed: it may be megabytes long, and the upstream parses
+   * it anyway. Then only its first character is checked, and it is missing from the values.
+   */
+  readonly isLarge?: boolean;
+}
+
+export type ParameterTable = Readonly<Record<string, Parameter>>;
+
+/** The checked values of all members in the table that are present and not null; undefined where too large to be looked at. */
+export type ParameterValues = ReadonlyMap<string, unknown>;
+
+/** @throws {GatewayError} `invalid_parameter` for the first member that breaks its rule. */
+export function checkParameters(body: RequestBody, table: ParameterTable): ParameterValues {
+  const values = new Map<string, unknown>();
+  for (const member of body.scan.members) {
+    const { name } = member;
+    const parameter = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (!parameter) continue;
+    if (parameter.isLarge && member.valueEnd - member.valueStart > largeBytesMin) {
+      const complaint = judgeFirstByte(byteAt(body.chunks, member.valueStart), parameter.rule);
+      if (complaint) throw invalid(name, complaint);
+      // Present, whatever else it holds.
+      values.set(name, undefined);
+      continue;
+    }
+    const value = readValue(body, name, member);
+    if (value === null && !parameter.isRequired) continue;
+    const complaint = judgeValue(value, parameter.rule);
+    if (complaint) throw invalid(name, complaint);
+    values.set(name, value);
+  }
+  for (const name of requiredNames(table)) if (!values.has(name)) throw invalid(name, 'is required');
+  return values;
+}
+
+function requiredNames(table: ParameterTable): readonly string[] {
+  let names = required.get(table);
+  if (!names) {
+    names = Object.keys(table).filter((name) => table[name]?.isRequired);
+    required.set(table, names);
+  }
+  return names;
+}
+
+/** The tables are constants; what is required of each is found out once. */
+const required = new WeakMap<ParameterTable, readonly string[]>();
+
+/** @throws {GatewayError} always. */
+export function invalidParameter(name: string, complaint: string): never {
+  throw invalid(name, complaint);
+}
+
+/**
+ * Whether the caller wants a usage chunk in its stream.
+ *
+ * @param options The checked value of `stream_options`.
+ * @throws {GatewayError} `invalid_parameter`.
+ */
+export function readStreamOptions(options: unknown, isStream: boolean): boolean {
+  if (!isRecord(options)) return false;
+  if (!isStream) invalidParameter('stream_options', "is only allowed together with 'stream': true");
+  const { include_usage: wanted } = options;
+  if (wanted === undefined || wanted === null) return false;
+  if (typeof wanted === 'boolean') return wanted;
+  return invalidParameter('stream_options.include_usage', `must be a boolean, not ${kindOf(wanted)}`);
+}
+
+const largeBytesMin = 16 * 1024;
+
+function readValue(body: RequestBody, name: string, member: Parameters<RequestBody['read']>[0]): unknown {
+  try {
+    return body.read(member);
+  } catch {
+    throw invalid(name, 'is not valid JSON');
+  }
+}
+
+function invalid(name: string, complaint: string): GatewayError {
+  return new GatewayError('invalid_parameter', `'${name}' ${complaint}.`, { param: name });
+}
+
+function byteAt(chunks: readonly Buffer[], at: number): number {
+  let offset = at;
+  for (const chunk of chunks) {
+    if (offset < chunk.length) return chunk[offset] ?? 0;
+    offset -= chunk.length;
+  }
+  return 0;
+}

@@ -1,0 +1,51 @@
+// How does opaque state get its mark in an answer that otherwise passes untouched? Only where a
+// route has several providers that speak the caller's dialect: unmarked, nobody could tell which of
+// them gave it when it comes back (`foreign-state.ts`).
+
+import type { Path } from '../../json/read-parts.ts';
+import type { JsonRecord } from '../../json/record.ts';
+import { replaceValues } from '../../json/replace-values.ts';
+import { type OpaqueState, packOpaque } from './opaque.ts';
+
+/** State and where it stands. */
+export interface PlacedState {
+  readonly path: Path;
+  readonly state: OpaqueState;
+}
+
+/** Where the events of a dialect hold opaque state. */
+export interface StatePlaces {
+  /** Stands in every delta that holds some; undefined: no delta does. */
+  readonly deltaWord?: string;
+  /** Asked for every event that is looked at, so it must be cheap; may say yes in vain. */
+  mayHold(name: string, data: string): boolean;
+  find(name: string, event: JsonRecord): readonly PlacedState[];
+}
+
+export interface EventMarks {
+  readonly places: StatePlaces;
+  /** Of the provider that answers. */
+  readonly origin: string;
+}
+
+export function markAnswer(body: Buffer, states: readonly PlacedState[], origin: string): Buffer {
+  if (states.length === 0) return body;
+  return Buffer.from(markStates(body.toString('latin1'), states, origin), 'latin1');
+}
+
+/** @param text A JSON object as latin1 of its UTF-8 bytes. */
+export function markStates(text: string, states: readonly PlacedState[], origin: string): string {
+  if (states.length === 0) return text;
+  const replacements = states.map(({ path, state }) => ({
+    path,
+    text: JSON.stringify(packOpaque(origin, state)),
+  }));
+  const edits = replaceValues(text, replacements, text.indexOf('{')).toSorted((a, b) => a.from - b.from);
+  let marked = '';
+  let at = 0;
+  for (const { from, to, text: put } of edits) {
+    marked += text.slice(at, from) + put;
+    at = to;
+  }
+  return marked + text.slice(at);
+}

@@ -1,0 +1,53 @@
+// How does a provider's opaque state travel through a client of another dialect, and come back to
+// that provider only? As a string of our own form, marked with where it came from.
+//
+//   penstock.1.<origin>.<base64url of JSON>
+//
+// The mark is no protection: a client that makes one up gets the provider's own refusal.
+
+import { hash } from 'node:crypto';
+import { asRecord, tryParseJson } from '../../json/record.ts';
+
+/** What a provider wants back exactly as it gave it. */
+export type OpaqueState =
+  /** Of a thinking block that is shown. */
+  | { readonly kind: 'signature'; readonly value: string }
+  /** A thinking block that is not shown. */
+  | { readonly kind: 'redacted'; readonly value: string }
+  /** Of a reasoning item. */
+  | { readonly kind: 'encrypted'; readonly value: string; readonly id?: string }
+  /** Of a chat message: one entry of `reasoning_details`. */
+  | { readonly kind: 'details'; readonly value: unknown };
+
+/** Opaque state and where it came from; without an origin it came in the client's own dialect, unmarked. */
+export interface MarkedState {
+  readonly origin?: string;
+  readonly state: OpaqueState;
+}
+
+/** What every packed state begins with. */
+export const opaquePrefix = 'penstock.1.';
+
+/** A short name for a provider that tells nothing about it. */
+export function originOf(providerId: string): string {
+  return hash('sha256', `origin ${providerId}`, 'hex').slice(0, 16);
+}
+
+/** State of one provider as a string that clients echo. */
+export function packOpaque(origin: string, state: OpaqueState): string {
+  return `${opaquePrefix}${origin}.${Buffer.from(JSON.stringify(state)).toString('base64url')}`;
+}
+
+/** Undefined where the string is not of our own form: then it is native to the dialect it stands in. */
+export function unpackOpaque(text: string): Required<MarkedState> | 'damaged' | undefined {
+  if (!text.startsWith(opaquePrefix)) return undefined;
+  const [origin, payload, ...rest] = text.slice(opaquePrefix.length).split('.');
+  const state = asRecord(tryParseJson(Buffer.from(payload ?? '', 'base64url').toString('utf8')));
+  if (!origin || rest.length > 0 || !state) return 'damaged';
+  const { kind, value, id } = state;
+  if (kind === 'details') return { origin, state: { kind, value } };
+  if (typeof value !== 'string') return 'damaged';
+  if (kind === 'signature' || kind === 'redacted') return { origin, state: { kind, value } };
+  if (kind !== 'encrypted') return 'damaged';
+  return { origin, state: { kind, value, ...(typeof id === 'string' ? { id } : {}) } };
+}

@@ -1,0 +1,83 @@
+// What does an upstream call a tool that the client knows by another name, and the way back? Names
+// that do not fit are changed the same way every time, so that prompt caches stay warm.
+
+import { hash } from 'node:crypto';
+import type { Conversation, Tool, ToolName } from '../conversation.ts';
+
+export interface ToolNameRules {
+  readonly lengthMax: number;
+  /** Tools can stand in namespaces; else namespace and name are joined. */
+  readonly hasNamespaces: boolean;
+  /** Tools can take free text; else they take one string member, `input`. */
+  readonly hasCustom: boolean;
+}
+
+/** The tool an upstream means by a name. */
+export interface NamedTool extends ToolName {
+  readonly kind: Tool['kind'];
+  /** Its input comes as `{"input": "…"}` and is meant as the text in it. */
+  readonly isWrapped: boolean;
+}
+
+export interface ToolNames {
+  /** What the upstream knows the tool by. */
+  wireName(tool: ToolName): string;
+  /** The way back. A name that nobody offered comes back as it is, as a function. */
+  toolOf(wireName: string, wireNamespace?: string): NamedTool;
+}
+
+export function nameTools({ tools, turns }: Conversation, rules: ToolNameRules): ToolNames {
+  const wireNames = new Map<string, string>();
+  const known = new Map<string, NamedTool>();
+  const add = (tool: Pick<Tool, 'name' | 'namespace' | 'kind'>): void => {
+    const id = idOf(tool);
+    if (wireNames.has(id)) return;
+    const wireName = fitName(plainName(tool, rules), rules.lengthMax, (name) =>
+      known.has(keyOf(name, tool, rules)),
+    );
+    wireNames.set(id, wireName);
+    known.set(keyOf(wireName, tool, rules), {
+      name: tool.name,
+      ...(tool.namespace === undefined ? {} : { namespace: tool.namespace }),
+      kind: tool.kind,
+      isWrapped: tool.kind === 'custom' && !rules.hasCustom,
+    });
+  };
+  for (const tool of tools) add(tool);
+  for (const { parts } of turns) for (const part of parts) if (part.type === 'tool-call') add(part);
+  return {
+    wireName: (tool) =>
+      wireNames.get(idOf(tool)) ?? fitName(plainName(tool, rules), rules.lengthMax, () => false),
+    toolOf: (wireName, wireNamespace) =>
+      known.get(`${wireNamespace ?? ''} ${wireName}`) ??
+      (wireNamespace === undefined
+        ? { name: wireName, kind: 'function', isWrapped: false }
+        : { name: wireName, namespace: wireNamespace, kind: 'function', isWrapped: false }),
+  };
+}
+
+/** `functions` is the namespace of tools that have none. */
+function plainName({ name, namespace }: ToolName, { hasNamespaces }: ToolNameRules): string {
+  return hasNamespaces || namespace === undefined || namespace === 'functions'
+    ? name
+    : `${namespace}__${name}`;
+}
+
+function idOf({ name, namespace = '' }: ToolName): string {
+  return `${namespace} ${name}`;
+}
+
+function keyOf(wireName: string, { namespace }: ToolName, { hasNamespaces }: ToolNameRules): string {
+  return `${hasNamespaces ? (namespace ?? '') : ''} ${wireName}`;
+}
+
+/** Eight hex digits of the whole name stand behind what is left of it. */
+function fitName(name: string, lengthMax: number, isTaken: (name: string) => boolean): string {
+  const clean = name.replace(/[^A-Za-z0-9_-]/g, '_');
+  if (clean === name && name.length <= lengthMax && name !== '' && !isTaken(name)) return name;
+  for (let round = 0; ; round++) {
+    const mark = hash('sha256', `${round} ${name}`, 'hex').slice(0, 8);
+    const fitted = `${clean.slice(0, lengthMax - 9)}_${mark}`;
+    if (!isTaken(fitted)) return fitted;
+  }
+}

@@ -1,0 +1,63 @@
+// What is refused, and what is told to be dropped?
+
+import { expect, test } from 'vitest';
+import { droppedHeader, findImpossible, impossible, listDropped } from '../../../gateway/dialects/carry.ts';
+import { findDialect } from '../../../gateway/dialects/registry.ts';
+import { target } from './properties/both-sides.ts';
+import { conversationOf } from './support/make-conversation.ts';
+
+const chat = findDialect('openai-chat');
+const asks = [
+  { feature: 'image', param: 'messages[0].content[1]' },
+  { feature: 'seed', param: 'seed' },
+  { feature: 'penalties', param: 'presence_penalty' },
+  { feature: 'image-detail', param: 'messages[0].content[1].image_url.detail' },
+] as const;
+const conversation = conversationOf({ asks, maxOutputTokens: 900 });
+
+test('the first thing that cannot be carried is refused by the name the caller gave it', () => {
+  const ask = findImpossible('openai-chat', 'openai-completions', conversation);
+  expect(ask).toEqual(asks[0]);
+  const error = impossible(asks[0], 'openai-completions');
+  expect([error.status, error.code, error.param]).toEqual([
+    400,
+    'unsupported_parameter',
+    'messages[0].content[1]',
+  ]);
+  expect(error.message).toContain("'messages[0].content[1]'");
+  expect(findImpossible('openai-chat', 'anthropic-messages', conversation)).toBeUndefined();
+});
+
+test('what may change the answer is told, hints are not', () => {
+  const told = (upstream: 'anthropic-messages' | 'openai-completions') =>
+    listDropped('openai-chat', findDialect(upstream), [conversation, conversation], target);
+  expect(told('anthropic-messages')).toEqual(['presence_penalty', 'seed']);
+  expect(told('openai-completions')).toEqual([]);
+});
+
+test('61: a limit above what the model can give is told', () => {
+  const asking = conversationOf({
+    asks: [{ feature: 'max-tokens', param: 'max_tokens' }],
+    maxOutputTokens: 900,
+  });
+  expect(listDropped('anthropic-messages', chat, [asking], { ...target, maxOutputTokens: 800 })).toEqual([
+    'max_tokens',
+  ]);
+  expect(listDropped('anthropic-messages', chat, [asking], { ...target, maxOutputTokens: 900 })).toEqual([]);
+});
+
+test('the header holds only what a header may hold, and never grows long', () => {
+  expect(droppedHeader([])).toBeUndefined();
+  expect(droppedHeader(['seed', 'tools[0].type', 'naïve\r\nx: y'])).toBe('seed,tools[0].type,na?ve??x??y');
+  const many = droppedHeader(Array.from({ length: 100 }, (_, n) => `${'x'.repeat(200)}${n}`)) ?? '';
+  expect(many.length).toBeLessThan(32 * 65 + 4);
+  expect(many.endsWith(',...')).toBe(true);
+});
+
+test('what this very model does not take is told, too', () => {
+  const asking = conversationOf({ asks: [{ feature: 'temperature', param: 'temperature' }] });
+  const told = (upstreamModel: string) =>
+    listDropped('openai-chat', findDialect('anthropic-messages'), [asking], { ...target, upstreamModel });
+  expect(told('claude-opus-4-6')).toEqual([]);
+  expect(told('claude-opus-5')).toEqual(['temperature']);
+});

@@ -1,0 +1,130 @@
+// How many tokens does an upstream say were used? Money is counted by it, so only clear numbers are believed.
+
+import { describe, expect, test } from 'vitest';
+import { usageSchema } from '../../../../gateway/contract/ledger-record.ts';
+import {
+  addUsage,
+  encodeOpenAiUsage,
+  readOpenAiUsage,
+} from '../../../../gateway/dialects/openai/convert-usage.ts';
+
+const usage = (input: number, output: number, more = {}) => ({
+  input,
+  cachedInput: 0,
+  cacheWrite: 0,
+  output,
+  reasoning: 0,
+  ...more,
+});
+
+describe('reading', () => {
+  test.each([
+    ['the three counts', { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }, usage(7, 3)],
+    ['zeros', { prompt_tokens: 0, completion_tokens: 0 }, usage(0, 0)],
+    ['only the prompt', { prompt_tokens: 7 }, usage(7, 0)],
+    ['only the completion', { completion_tokens: 3 }, usage(0, 3)],
+    ['the prompt and the total', { prompt_tokens: 7, total_tokens: 10 }, usage(7, 3, { reasoning: 0 })],
+    ['the completion and the total', { completion_tokens: 3, total_tokens: 10 }, usage(7, 3)],
+    [
+      'all details',
+      {
+        prompt_tokens: 100,
+        completion_tokens: 50,
+        total_tokens: 150,
+        prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 20, audio_tokens: 1 },
+        completion_tokens_details: { reasoning_tokens: 40 },
+      },
+      usage(100, 50, { cachedInput: 30, cacheWrite: 20, reasoning: 40 }),
+    ],
+    [
+      'null details',
+      {
+        prompt_tokens: 7,
+        completion_tokens: 3,
+        prompt_tokens_details: null,
+        completion_tokens_details: null,
+      },
+      usage(7, 3),
+    ],
+    [
+      'reasoning that only the total holds',
+      { prompt_tokens: 10, completion_tokens: 5, total_tokens: 215 },
+      usage(10, 205, { reasoning: 200 }),
+    ],
+    [
+      'reasoning beside the completion, named in the details',
+      {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 215,
+        completion_tokens_details: { reasoning_tokens: 200 },
+      },
+      usage(10, 205, { reasoning: 200 }),
+    ],
+    ['a total that is too small', { prompt_tokens: 10, completion_tokens: 5, total_tokens: 3 }, usage(10, 5)],
+    [
+      'more cached than there was',
+      { prompt_tokens: 10, completion_tokens: 0, prompt_tokens_details: { cached_tokens: 99 } },
+      usage(10, 0, { cachedInput: 10 }),
+    ],
+    [
+      'more written to the cache than is left',
+      {
+        prompt_tokens: 10,
+        completion_tokens: 0,
+        prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 99 },
+      },
+      usage(10, 0, { cachedInput: 4, cacheWrite: 6 }),
+    ],
+    [
+      'more reasoning than output',
+      { prompt_tokens: 1, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 99 } },
+      usage(1, 5, { reasoning: 5 }),
+    ],
+    ['a count that is no count beside one that is', { prompt_tokens: -1, completion_tokens: 3 }, usage(0, 3)],
+    ['members that nobody knows', { prompt_tokens: 7, completion_tokens: 3, cost: 'x' }, usage(7, 3)],
+  ])('%s', (_, value, wanted) => {
+    const read = readOpenAiUsage(value);
+    expect(read).toEqual(wanted);
+    expect(usageSchema.safeParse(read).success).toBe(true);
+  });
+
+  test.each([
+    [undefined],
+    [null],
+    [7],
+    ['7'],
+    [[]],
+    [{}],
+    [{ total_tokens: 10 }],
+    [{ prompt_tokens: '7', completion_tokens: '3' }],
+    [{ prompt_tokens: 1.5, completion_tokens: -3 }],
+    [{ prompt_tokens: 1e300, completion_tokens: 2 ** 53 }],
+    [{ prompt_tokens: Number.NaN, completion_tokens: null }],
+  ])('%j holds no counts', (value) => {
+    expect(readOpenAiUsage(value)).toBeUndefined();
+  });
+});
+
+test('writing and reading again gives the same counts', () => {
+  for (const counts of [
+    usage(7, 3),
+    usage(0, 0),
+    usage(100, 50, { cachedInput: 30, cacheWrite: 20, reasoning: 40 }),
+  ]) {
+    expect(readOpenAiUsage(encodeOpenAiUsage(counts))).toEqual(counts);
+  }
+});
+
+test('details are written only where there are any', () => {
+  expect(encodeOpenAiUsage(usage(7, 3))).toEqual({
+    prompt_tokens: 7,
+    completion_tokens: 3,
+    total_tokens: 10,
+  });
+});
+
+test('a sum adds every kind', () => {
+  const one = usage(1, 2, { cachedInput: 3, cacheWrite: 4, reasoning: 5 });
+  expect(addUsage(one, one)).toEqual(usage(2, 4, { cachedInput: 6, cacheWrite: 8, reasoning: 10 }));
+});

@@ -1,0 +1,70 @@
+// Does a provider's opaque state come back from a client of another dialect exactly as it went out?
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type OpaqueState,
+  opaquePrefix,
+  originOf,
+  packOpaque,
+  unpackOpaque,
+} from '../../../../gateway/dialects/state/opaque.ts';
+
+const state: fc.Arbitrary<OpaqueState> = fc.oneof(
+  fc.record({ kind: fc.constantFrom('signature', 'redacted'), value: fc.string({ unit: 'binary' }) }),
+  fc.record(
+    { kind: fc.constant('encrypted'), value: fc.string({ unit: 'binary' }), id: fc.string() },
+    { requiredKeys: ['kind', 'value'] },
+  ),
+  fc
+    .record({ kind: fc.constant('details'), value: fc.jsonValue() })
+    .map((details) => JSON.parse(JSON.stringify(details))),
+);
+
+test('what is packed comes back as it was, with its origin', () => {
+  fc.assert(
+    fc.property(state, fc.string(), (packed, provider) => {
+      const origin = originOf(provider);
+      expect(unpackOpaque(packOpaque(origin, packed))).toEqual({ origin, state: packed });
+    }),
+    { seed: 5, numRuns: 1000 },
+  );
+});
+
+test('a packed state is one printable word, so that every client echoes it', () => {
+  fc.assert(
+    fc.property(state, (packed) => {
+      expect(packOpaque(originOf('a/b'), packed)).toMatch(/^[\w.-]+$/);
+    }),
+    { seed: 6, numRuns: 300 },
+  );
+});
+
+test('the origin tells nothing about the provider, and differs between providers', () => {
+  expect(originOf('team-a/openai')).not.toContain('openai');
+  expect(originOf('team-a/openai')).not.toBe(originOf('team-b/openai'));
+  expect(originOf('team-a/openai')).toBe(originOf('team-a/openai'));
+});
+
+test.each(['', 'EqQBCgIYAhIM', 'gAAAAABo', 'penstock.2.abc.def'])('%j is native to its dialect', (text) => {
+  expect(unpackOpaque(text)).toBeUndefined();
+});
+
+describe('what a client has damaged', () => {
+  test.each([
+    ['cut short', ''],
+    ['without a payload', 'abcd'],
+    ['not base64 of JSON', 'abcd.!!!!'],
+    ['of a kind nobody knows', `abcd.${Buffer.from('{"kind":"x","value":"y"}').toString('base64url')}`],
+    [
+      'with a value of another type',
+      `abcd.${Buffer.from('{"kind":"signature","value":7}').toString('base64url')}`,
+    ],
+    [
+      'with more behind it',
+      `abcd.${Buffer.from('{"kind":"signature","value":"y"}').toString('base64url')}.more`,
+    ],
+  ])('%s is told from what is native', (_, rest) => {
+    expect(unpackOpaque(opaquePrefix + rest)).toBe('damaged');
+  });
+});

@@ -1,0 +1,82 @@
+// Is every tool known to the upstream by a name that fits, and to the client by its own?
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Conversation, Tool } from '../../../../gateway/dialects/conversation.ts';
+import { nameTools, type ToolNameRules } from '../../../../gateway/dialects/tools/tool-names.ts';
+import { conversationOf } from '../support/make-conversation.ts';
+
+const chat: ToolNameRules = { lengthMax: 64, hasNamespaces: false, hasCustom: false };
+const responses: ToolNameRules = { lengthMax: 128, hasNamespaces: true, hasCustom: true };
+
+const withTools = (...tools: readonly Tool[]): Conversation => conversationOf({ tools });
+const tool = (name: string, namespace?: string, kind: Tool['kind'] = 'function'): Tool => ({
+  kind,
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+});
+
+describe('towards an upstream without namespaces', () => {
+  test.each([
+    ['get_weather', undefined, 'get_weather'],
+    ['exec', 'functions', 'exec'],
+    ['spawn_agent', 'collaboration', 'collaboration__spawn_agent'],
+  ])('%s in the namespace %s is %s', (name, namespace, expected) => {
+    const names = nameTools(withTools(tool(name, namespace)), chat);
+    expect(names.wireName(tool(name, namespace))).toBe(expected);
+    expect(names.toolOf(expected)).toEqual({ ...tool(name, namespace), isWrapped: false });
+  });
+
+  test('a custom tool is one that takes its text wrapped', () => {
+    const names = nameTools(withTools(tool('apply_patch', undefined, 'custom')), chat);
+    expect(names.toolOf('apply_patch')).toEqual({ kind: 'custom', name: 'apply_patch', isWrapped: true });
+  });
+});
+
+test('towards an upstream with namespaces a tool is found by both', () => {
+  const names = nameTools(withTools(tool('wait', 'clock'), tool('wait', 'agents'), tool('wait')), responses);
+  expect(names.wireName(tool('wait', 'agents'))).toBe('wait');
+  expect(names.toolOf('wait', 'agents')).toMatchObject({ name: 'wait', namespace: 'agents' });
+  expect(names.toolOf('wait', 'clock')).toMatchObject({ name: 'wait', namespace: 'clock' });
+  expect(names.toolOf('wait')).toEqual({ kind: 'function', name: 'wait', isWrapped: false });
+});
+
+test('a name that nobody offered comes back as it is', () => {
+  expect(nameTools(withTools(), chat).toolOf('made_up')).toEqual({
+    kind: 'function',
+    name: 'made_up',
+    isWrapped: false,
+  });
+});
+
+test('a tool that only the history knows keeps its way back', () => {
+  const call = { type: 'tool-call', id: 'c1', name: 'a.b', kind: 'function', input: '{}' } as const;
+  const names = nameTools(conversationOf({ turns: [{ role: 'assistant', parts: [call] }] }), chat);
+  expect(names.toolOf(names.wireName({ name: 'a.b' })).name).toBe('a.b');
+});
+
+test('43: any names fit, differ, stay the same every time, and come back', () => {
+  const name = fc.oneof(
+    fc.string({ minLength: 1, maxLength: 90 }),
+    fc.constantFrom('a.b', 'a_b', 'a:b', 'x'.repeat(70)),
+  );
+  const tools = fc.uniqueArray(
+    fc.record({ name, namespace: fc.option(fc.constantFrom('functions', 'n', 'n__n'), { nil: undefined }) }),
+    {
+      selector: ({ name, namespace }) => `${namespace === 'functions' ? '' : (namespace ?? '')} ${name}`,
+      maxLength: 8,
+    },
+  );
+  fc.assert(
+    fc.property(tools, (drawn) => {
+      const all = drawn.map(({ name, namespace }) => tool(name, namespace));
+      const names = nameTools(withTools(...all), chat);
+      const wire = all.map((one) => names.wireName(one));
+      for (const one of wire) expect(one).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+      expect(new Set(wire).size).toBe(all.length);
+      expect(nameTools(withTools(...all), chat).wireName(all[0] ?? tool('x'))).toBe(wire[0] ?? 'x');
+      for (const [at, one] of all.entries()) expect(names.toolOf(wire[at] ?? '')).toMatchObject(one);
+    }),
+    { seed: 7, numRuns: 1000 },
+  );
+});
