@@ -1,11 +1,14 @@
 // How many tokens would a conversation be as input, where no upstream counts them?
 
-import type { Conversation, Part } from '../dialects/conversation.ts';
+import type { Conversation, MediaSource, Part } from '../dialects/conversation.ts';
 
 /** English has about four bytes a token, code and other scripts about three. */
 const bytesPerToken = 3;
 /** The most that a provider counts for one picture. */
 const imageTokens = 5_000;
+const pageTokens = 3_000;
+/** A page of a PDF is seldom smaller. */
+const pageBytesMin = 10 * 1024;
 /** Roles and separators. */
 const turnTokens = 8;
 /** What a provider puts around tools by itself. */
@@ -28,7 +31,7 @@ function tokensOf(part: Part): number {
     case 'image':
       return imageTokens;
     case 'file':
-      return part.source.kind === 'base64' ? tokensOfText(part.source.data) : imageTokens;
+      return tokensOfFile(part.source);
     case 'audio':
       return tokensOfText(part.data);
     case 'tool-call':
@@ -38,8 +41,33 @@ function tokensOf(part: Part): number {
   }
 }
 
+/** Pages are counted as text and as pictures; how many there are shows in the size only. */
+function tokensOfFile(source: MediaSource): number {
+  const bytes = source.kind === 'base64' ? source.data.length * 0.75 : 0;
+  return pageTokens * Math.max(1, Math.ceil(bytes / pageBytesMin));
+}
+
 /** Short words and signs are a token each, however short. */
 function tokensOfText(text: string): number {
-  const pieces = text.match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu)?.length ?? 0;
-  return Math.max(pieces, Math.ceil(Buffer.byteLength(text) / bytesPerToken));
+  return Math.max(countPieces(text), Math.ceil(Buffer.byteLength(text) / bytesPerToken));
+}
+
+/** Runs of letters and digits, and every sign besides white space. */
+function countPieces(text: string): number {
+  let pieces = 0;
+  let isInWord = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    const isWord = isWordCharacter(code);
+    if (isWord ? !isInWord : code > 0x20) pieces++;
+    isInWord = isWord;
+  }
+  return pieces;
+}
+
+/** Digits, letters, and all that is not ASCII. */
+function isWordCharacter(code: number): boolean {
+  const isDigit = code >= 0x30 && code <= 0x39;
+  const isLetter = (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a;
+  return isDigit || isLetter || code >= 0x80;
 }

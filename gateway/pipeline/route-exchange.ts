@@ -4,7 +4,7 @@
 import { rankUpstreams } from '../contract/capabilities.ts';
 import type { DialectName } from '../contract/routing-table.ts';
 import { findImpossible, impossible } from '../dialects/carry.ts';
-import type { Ask } from '../dialects/conversation.ts';
+import type { Ask, Conversation } from '../dialects/conversation.ts';
 import type { RequestFacts, Translation } from '../dialects/dialect.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
 import { GatewayError } from '../errors.ts';
@@ -59,6 +59,7 @@ function translated(
   }
   const [conversation] = translation.conversations;
   if (!conversation) throw new Error('a translation holds no conversation');
+  checkStops(conversation);
   let refusal: { readonly ask: Ask; readonly upstream: DialectName } | undefined;
   const candidates = plan.candidates.flatMap((candidate): Candidate[] => {
     for (const upstream of rankUpstreams(dialect.name, candidate.target.entry.dialects)) {
@@ -72,6 +73,21 @@ function translated(
   // Only the caller's own bytes can ask for what no other dialect carries.
   const isTranslated = !candidates.every(isNative);
   return { plan: { ...plan, candidates }, translation: isTranslated ? translation : undefined };
+}
+
+/** The gateway may have to look for them itself, in every character of the answer. */
+const stopsMax = 64;
+const stopCharactersMax = 16 * 1024;
+
+function checkStops({ sampling: { stop = [] }, asks }: Conversation): void {
+  const characters = stop.reduce((sum, { length }) => sum + length, 0);
+  if (stop.length <= stopsMax && characters <= stopCharactersMax) return;
+  const param = asks.find(({ feature }) => feature === 'stop')?.param ?? 'stop';
+  throw new GatewayError(
+    'invalid_parameter',
+    `'${param}' may hold at most ${stopsMax} sequences of ${stopCharactersMax} characters together for this model.`,
+    { param },
+  );
 }
 
 /** What one provider has stored can be asked of that provider only, with the key it was stored under. */

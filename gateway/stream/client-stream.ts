@@ -95,7 +95,11 @@ export class ClientStream {
   }
 
   private open(): void {
-    if (!this.response.headersSent) this.response.writeHead(200, this.options.head());
+    if (this.response.headersSent) return;
+    this.response.writeHead(200, this.options.head());
+    // From here on the shorter of the two patiences counts.
+    this.lastWriteAt = this.options.clock.now();
+    if (!this.isOver) this.rearmTimer();
   }
 
   /** Nothing is written by itself any more. */
@@ -116,7 +120,7 @@ export class ClientStream {
     const { clock } = this.options;
     this.cancelTimer = clock.setTimer(Math.max(0, this.dueAt() - clock.now()), () => {
       if (this.dueAt() <= clock.now()) this.onDue();
-      if (!this.isOver) this.armTimer();
+      if (!this.isOver) this.rearmTimer();
     });
   }
 

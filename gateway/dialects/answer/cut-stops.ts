@@ -1,9 +1,11 @@
 // Where does an answer end if the upstream was not told all stop sequences? The gateway cuts the
 // text before the first one, as an upstream would have done.
 
+import { asRecord } from '../../json/record.ts';
 import type { AnswerChoice, ModelAnswer, Part } from '../conversation.ts';
 import type { AnswerFacts, StreamDecoder } from '../dialect.ts';
 import type { StreamPart } from '../stream-part.ts';
+import { StopMatcher } from './stop-matcher.ts';
 
 /** A plain answer, each choice cut at its first stop sequence. */
 export function cutAnswer(answer: ModelAnswer, stops: readonly string[]): ModelAnswer {
@@ -11,16 +13,38 @@ export function cutAnswer(answer: ModelAnswer, stops: readonly string[]): ModelA
 }
 
 function cutChoice(choice: AnswerChoice, stops: readonly string[]): AnswerChoice {
+  const matcher = new StopMatcher(stops);
   const kept: Part[] = [];
+  let before = 0;
   for (const part of choice.parts) {
-    const found = part.type === 'text' ? findStop(part.text, stops) : undefined;
+    matcher.reset();
+    const found = part.type === 'text' ? matcher.feed(part.text) : undefined;
     if (part.type === 'text' && found) {
-      if (found.at > 0) kept.push({ ...part, text: part.text.slice(0, found.at) });
-      return { ...choice, parts: kept, finish: 'stop-sequence', stopSequence: found.stop };
+      const length = found.end - found.stop.length;
+      if (length > 0) kept.push({ ...part, text: part.text.slice(0, length) });
+      return {
+        ...choice,
+        parts: kept,
+        finish: 'stop-sequence',
+        stopSequence: found.stop,
+        ...(choice.logprobs ? { logprobs: firstTokens(choice.logprobs, before + length) } : {}),
+      };
     }
+    if (part.type === 'text') before += part.text.length;
     kept.push(part);
   }
   return choice;
+}
+
+/** The tokens that begin before so many characters. */
+function firstTokens(logprobs: readonly unknown[], length: number): readonly unknown[] {
+  let at = 0;
+  return logprobs.filter((entry) => {
+    const isKept = at < length;
+    const token = asRecord(entry)?.token;
+    at += typeof token === 'string' ? token.length : 0;
+    return isKept;
+  });
 }
 
 /** A decoder of one choice whose text ends at the first stop sequence; nothing comes behind it. */
@@ -28,17 +52,23 @@ export function cutStream(decoder: StreamDecoder, stops: readonly string[]): Str
   return new CutStream(decoder, stops);
 }
 
+interface HeldDelta {
+  readonly text: string;
+  readonly logprobs?: readonly unknown[];
+}
+
 class CutStream implements StreamDecoder {
   private readonly decoder: StreamDecoder;
-  private readonly stops: readonly string[];
-  /** Text that may be the beginning of a stop sequence. */
-  private held = '';
+  private readonly matcher: StopMatcher;
+  /** Text that may be the beginning of a stop sequence, as it came. */
+  private held: HeldDelta[] = [];
+  private heldLength = 0;
   private textIndex: number | undefined;
   private isCut = false;
 
   constructor(decoder: StreamDecoder, stops: readonly string[]) {
     this.decoder = decoder;
-    this.stops = stops;
+    this.matcher = new StopMatcher(stops);
   }
 
   get facts(): AnswerFacts {
@@ -63,26 +93,28 @@ class CutStream implements StreamDecoder {
   }
 
   private take(part: StreamPart, kept: StreamPart[]): void {
-    if (part.type === 'part-start' && part.head.type === 'text') this.textIndex = part.index;
+    if (part.type === 'part-start' && part.head.type === 'text') {
+      this.textIndex = part.index;
+      this.matcher.reset();
+    }
     if (part.type === 'part-delta' && part.index === this.textIndex) {
       this.text(part, kept);
       return;
     }
     if (part.type === 'part-end' && part.index === this.textIndex) {
-      if (this.held !== '') kept.push({ type: 'part-delta', choice: 0, index: part.index, text: this.held });
-      this.held = '';
+      this.release(this.heldLength, part.index, kept);
       this.textIndex = undefined;
     }
     kept.push(part);
   }
 
   private text(part: Extract<StreamPart, { type: 'part-delta' }>, kept: StreamPart[]): void {
-    const text = this.held + part.text;
-    const found = findStop(text, this.stops);
-    const end = found ? found.at : text.length - heldLength(text, this.stops);
-    this.held = text.slice(end);
-    // Log probabilities go with the token, which is held back with it or not at all.
-    if (end > 0) kept.push({ ...part, text: text.slice(0, end) });
+    const before = this.heldLength;
+    this.held.push(part);
+    this.heldLength += part.text.length;
+    const found = this.matcher.feed(part.text);
+    const end = found ? before + found.end - found.stop.length : this.heldLength - this.matcher.heldLength;
+    this.release(end, part.index, kept);
     if (!found) return;
     this.isCut = true;
     this.facts.isComplete = true;
@@ -92,31 +124,24 @@ class CutStream implements StreamDecoder {
       { type: 'choice-end', choice: 0, finish: 'stop-sequence', stopSequence: found.stop },
     );
   }
-}
 
-/** The stop sequence that is complete first, as a model meets it; of two the longer one. */
-function findStop(
-  text: string,
-  stops: readonly string[],
-): { readonly at: number; readonly stop: string } | undefined {
-  let found: { readonly at: number; readonly stop: string } | undefined;
-  for (const stop of stops) {
-    const at = text.indexOf(stop);
-    if (at === -1 || stop === '') continue;
-    const end = at + stop.length;
-    const foundEnd = found ? found.at + found.stop.length : Number.POSITIVE_INFINITY;
-    if (end < foundEnd || (end === foundEnd && at < (found?.at ?? 0))) found = { at, stop };
-  }
-  return found;
-}
-
-/** How much of the end of the text could be the beginning of a stop sequence. */
-function heldLength(text: string, stops: readonly string[]): number {
-  let longest = 0;
-  for (const stop of stops) {
-    for (let length = Math.min(stop.length - 1, text.length); length > longest; length--) {
-      if (stop.startsWith(text.slice(-length))) longest = length;
+  /** Gives out so many of the characters that are held; log probabilities go with the first of a token. */
+  private release(length: number, index: number, kept: StreamPart[]): void {
+    let left = length;
+    let whole = 0;
+    for (const { text, logprobs } of this.held) {
+      if (left <= 0) break;
+      const given = text.slice(0, left);
+      const delta = { type: 'part-delta', choice: 0, index, text: given } as const;
+      kept.push(logprobs ? { ...delta, logprobs } : delta);
+      left -= given.length;
+      if (given.length < text.length) {
+        this.held[whole] = { text: text.slice(given.length) };
+        break;
+      }
+      whole++;
     }
+    this.held.splice(0, whole);
+    this.heldLength -= length;
   }
-  return longest;
 }

@@ -98,3 +98,14 @@ test.each([
     expect([answer.status, messagesErrorOf(answer).error.code]).toEqual([status, code]);
   });
 });
+
+test('a file counts by its pages, not by the letters it is sent in', async () => {
+  const data = Buffer.alloc(1_000_000, 'x').toString('base64');
+  const source = { type: 'base64', media_type: 'application/pdf', data };
+  const asked = { ...question, messages: [{ role: 'user', content: [{ type: 'document', source }] }] };
+  await counted('openai-chat', asked, (_, answer) => {
+    const tokens = Number(recordOf(answer.json).input_tokens);
+    expect(tokens).toBeGreaterThan(3_000);
+    expect(tokens).toBeLessThan(400_000);
+  });
+});

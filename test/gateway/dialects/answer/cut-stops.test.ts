@@ -103,3 +103,36 @@ describe('a plain answer', () => {
     expect(cutAnswer(answer, ['END'])).toEqual(answer);
   });
 });
+
+describe('what repeats itself', () => {
+  test('costs no more than other text: each character is looked at once for each sequence', () => {
+    const stops = [`${'a'.repeat(16_000)}b`];
+    const { text, isCut } = streamed(
+      Array.from({ length: 2_000 }, () => 'a'.repeat(100)),
+      stops,
+    );
+    expect([text.length, isCut]).toEqual([200_000, false]);
+    const plain = cutAnswer(answerOf({ type: 'text', text: 'a'.repeat(1_000_000) }), stops);
+    expect(plain.choices[0]?.finish).toBe('stop');
+  });
+
+  test('is found where it is complete first', () => {
+    expect(streamed(['ab', 'ababac', 'x'], ['ababac']).text).toBe('ab');
+    expect(streamed(['aaab'], ['aab', 'b']).end).toMatchObject({ stopSequence: 'aab' });
+  });
+});
+
+test('log probabilities stay with their tokens', () => {
+  const token = (text: string) => ({ token: text, logprob: -1 });
+  const logprobs = ['Safe', ' EN', 'D', ' more'].map(token);
+  const [choice] = cutAnswer(
+    {
+      id: 'a',
+      model: 'm',
+      createdAt: 0,
+      choices: [{ index: 0, parts: [{ type: 'text', text: 'Safe END more' }], finish: 'stop', logprobs }],
+    },
+    ['END'],
+  ).choices;
+  expect(choice?.logprobs).toEqual([token('Safe'), token(' EN')]);
+});
