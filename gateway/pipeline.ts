@@ -12,8 +12,9 @@ import { brokenOffError } from './attempt/final-error.ts';
 import { type CallOutcome, runAttempts } from './attempt/run-attempts.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';
 import type { Caller } from './caller.ts';
+import { estimateTokensOfLength } from './dialects/answer/estimate-tokens.ts';
 import { droppedHeader, listDropped } from './dialects/carry.ts';
-import type { AnswerStream } from './dialects/dialect.ts';
+import type { AnswerHead, AnswerStream } from './dialects/dialect.ts';
 import { findDialect } from './dialects/registry.ts';
 import { GatewayError } from './errors.ts';
 import { passesThrough, plainEnds, streamEnds, targetOf } from './pipeline/attempt-ends.ts';
@@ -306,10 +307,13 @@ class Run implements OpenRequest {
     return droppedHeader(listDropped(dialect.name, upstream, translation.conversations, target));
   }
 
-  private answerHead(): { readonly id: string; readonly createdAt: number } {
+  private answerHead(): AnswerHead {
+    const { requestId, facts, body } = this.exchange;
     return {
-      id: this.exchange.requestId.replace(/^req_/, ''),
+      id: requestId.replace(/^req_/, ''),
       createdAt: Math.floor(this.parts.clock.wallMs() / 1000),
+      model: facts.model,
+      inputEstimate: estimateTokensOfLength(body.bytes),
     };
   }
 }

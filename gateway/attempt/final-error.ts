@@ -100,8 +100,30 @@ export function brokenOffError(failure: AttemptFailure, model: string): GatewayE
     code === 'rate_limit_exceeded' || code === 'upstream_timeout' || code === 'context_length_exceeded';
   // Clients retry an overloaded upstream in another way than a broken one.
   const told = isKept ? code : reason === 'Overloaded' ? 'upstream_unavailable' : 'upstream_error';
-  return new GatewayError(told, `The answer of model '${model}' broke off: ${inWords(failure)}.`);
+  const wait = told === 'rate_limit_exceeded' ? inWaitWords(failure) : '';
+  return new GatewayError(told, `The answer of model '${model}' broke off: ${inWords(failure)}.${wait}`);
 }
+
+/** A stream has no `retry-after`: clients read the time from these words, as OpenAI writes them. */
+function inWaitWords(failure: AttemptFailure): string {
+  const seconds =
+    failure.kind === 'status' && failure.retryAfterMs !== undefined
+      ? failure.retryAfterMs / 1000
+      : failure.kind === 'answer' && failure.fault.kind === 'error-event'
+        ? waitSecondsOf(failure.fault.error.message)
+        : undefined;
+  return seconds === undefined ? '' : ` Please try again in ${Math.ceil(seconds)}s.`;
+}
+
+/** Of `Please try again in 1m2.5s.`, `try again in 20 seconds`, `retry_after: 7` nothing but the numbers. */
+function waitSecondsOf(message: string): number | undefined {
+  const [, minutes, number, unit] = wait.exec(message) ?? [];
+  if (minutes === undefined && number === undefined) return undefined;
+  return Number(minutes ?? 0) * 60 + Number(number ?? 0) / (unit === undefined ? 1 : 1000);
+}
+
+const wait =
+  /(?:try again in|retry[-_ ]after)\W{0,3}(?:(\d{1,4})\s*m(?!s))?(?:(\d{1,6}(?:\.\d{1,6})?)(?!\.?\d|\s*h)\s*(ms)?)?/i;
 
 /**
  * The caller's own mistake first, then a rate limit, else what happened last. That the model is

@@ -63,8 +63,6 @@ const table = {
   'forced-hosted-tool': [x, x, x, x],
   'tool-subset': [t, t, t, x],
   'parallel-calls-off': [t, t, t, x],
-  /** Models refuse to be forced while they think: then they do not think. */
-  'forced-tool-while-reasoning': [t, t, w, x],
   'tool-result-media': [t, t, t, x],
   'tool-error': [t, t, t, x],
   /** Arguments in the history that are no JSON object. */
@@ -91,7 +89,6 @@ const table = {
   'top-p': [t, t, t, t],
   /** Both given: models of the messages dialect take only one, and temperature stays. */
   'top-p-beside-temperature': [t, t, w, t],
-  'sampling-while-reasoning': [t, t, w, t],
   'top-k': [w, w, t, d],
   penalties: [t, w, w, t],
   'logit-bias': [t, w, w, t],

@@ -6,7 +6,7 @@ import type { DialectName } from '../contract/routing-table.ts';
 import { GatewayError } from '../errors.ts';
 import type { Ask, Conversation } from './conversation.ts';
 import type { Dialect, UpstreamTarget } from './dialect.ts';
-import { asksForTooMuch } from './tidy.ts';
+import { asksForTooMuch, tidy } from './tidy.ts';
 
 /**
  * What cannot be carried, the first such thing; undefined where all can. Where tools are no option
@@ -36,15 +36,15 @@ const threadUnsupported = { error_code: 'thread_unsupported_request', unsupporte
 /** The parameters that are left out or weakened at this target, each named once. */
 export function listDropped(
   client: DialectName,
-  upstream: Pick<Dialect, 'name' | 'asUpstream'>,
+  { name, asUpstream }: Pick<Dialect, 'name' | 'asUpstream'>,
   conversations: readonly Conversation[],
   target: UpstreamTarget,
 ): readonly string[] {
   const told = conversations.flatMap((conversation) => {
-    const lost = upstream.asUpstream.lost?.(conversation, target) ?? [];
+    const lost = asUpstream.lost?.(tidy(conversation, target, asUpstream), target) ?? [];
     return conversation.asks.filter(
       ({ feature }) =>
-        capability(client, upstream.name, feature) === 'told' ||
+        capability(client, name, feature) === 'told' ||
         lost.includes(feature) ||
         (feature === 'max-tokens' && asksForTooMuch(conversation, target.maxOutputTokens)),
     );

@@ -99,6 +99,10 @@ export interface AnswerHead {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
+  /** As the caller wrote it; said where the upstream does not name its model. */
+  readonly model: string;
+  /** Tokens of the request by our own count, told where the upstream has not counted. */
+  readonly inputEstimate: number;
 }
 
 /** Stream parts to client bytes, for all conversations of one request. */
@@ -126,7 +130,13 @@ export interface UpstreamTranslation {
    * @param conversation Tidied (`tidy.ts`) for this target, and known to be carried by this dialect.
    */
   open(conversation: Conversation, target: UpstreamTarget): UpstreamCall;
-  /** What this very model does not take, though its dialect has a word for it. */
+  /** Text of white space only is refused, also between other texts. */
+  readonly refusesBlankText?: boolean;
+  /**
+   * What this very call does not carry, though its dialect has a word for it.
+   *
+   * @param conversation Tidied for this target.
+   */
   readonly lost?: (conversation: Conversation, target: UpstreamTarget) => readonly Feature[];
   /** The route that counts what a request would be; absent: the dialect has none. */
   readonly counting?: TokenCounting;

@@ -3,18 +3,24 @@
 // state of other providers. Mended once, for all of them.
 
 import type { Conversation, Part, PartOf, Turn } from './conversation.ts';
-import type { UpstreamTarget } from './dialect.ts';
+import type { UpstreamTarget, UpstreamTranslation } from './dialect.ts';
+import { withDeclaredNames } from './tools/declared-names.ts';
+import { uniqueIds } from './tools/unique-ids.ts';
 
 /** The conversation as this target can take it: see the rules of the functions below. */
 export function tidy(
   conversation: Conversation,
   target: Pick<UpstreamTarget, 'origin' | 'maxOutputTokens'>,
+  { refusesBlankText = false }: Pick<UpstreamTranslation, 'refusesBlankText'> = {},
 ): Conversation {
-  const own = conversation.turns.map((turn) => withoutForeignState(turn, target.origin));
-  const shown = mergeNeighbours(pairCalls(mergeNeighbours(own.map(withoutBlanks))));
+  const declared = withDeclaredNames(conversation);
+  const own = declared.turns.map((turn) => withoutForeignState(turn, target.origin));
+  const merged = mergeNeighbours(pairCalls(mergeNeighbours(own)));
+  const shown = merged.map((turn) => withoutBlanks(turn, refusesBlankText));
   // A prompt of white space only is still a prompt; that it is refused is the upstream's to say.
-  const turns = shown.length > 0 ? shown : conversation.turns.slice(-1);
-  const tidied = { ...conversation, system: conversation.system.filter(isShown), turns };
+  const last = own.findLast(({ parts }) => parts.length > 0);
+  const turns = shown.length > 0 || !last ? shown : [last];
+  const tidied = { ...declared, system: declared.system.filter(isShown), turns };
   const { maxOutputTokens } = target;
   return maxOutputTokens !== undefined && asksForTooMuch(conversation, maxOutputTokens)
     ? { ...tidied, maxOutputTokens }
@@ -43,20 +49,23 @@ function withoutForeignState(turn: Turn, origin: string): Turn {
   };
 }
 
-function withoutBlanks(turn: Turn): Turn {
-  return turn.parts.every(isShown) ? turn : { ...turn, parts: turn.parts.filter(isShown) };
+/** White space stands between other texts, which it keeps apart; empty text does nothing. */
+function withoutBlanks(turn: Turn, refusesBlankText: boolean): Turn {
+  const isKept = (part: Part): boolean =>
+    refusesBlankText ? isShown(part) : part.type !== 'text' || part.text !== '';
+  return turn.parts.every(isKept) ? turn : { ...turn, parts: turn.parts.filter(isKept) };
 }
 
-/** Text of white space only says nothing, and some upstreams refuse it. */
+/** Text of white space only says nothing by itself. */
 function isShown(part: Part): boolean {
   return part.type !== 'text' || part.text.trim() !== '';
 }
 
-/** Neighbours of one role become one turn; a turn without parts is left out. */
+/** Neighbours of one role become one turn; a turn that says nothing is left out. */
 function mergeNeighbours(turns: readonly Turn[]): readonly Turn[] {
   const merged: Turn[] = [];
   for (const turn of turns) {
-    if (turn.parts.length === 0) continue;
+    if (!turn.parts.some(isShown)) continue;
     const last = merged.at(-1);
     // System turns stay apart: each may mark a prefix worth caching.
     if (last?.role === turn.role && turn.role !== 'system') {
@@ -69,40 +78,70 @@ function mergeNeighbours(turns: readonly Turn[]): readonly Turn[] {
 /**
  * Behind each turn with calls comes one user turn that begins with their results, in the order of
  * the calls. A call that nobody answered is answered with "no result"; a result without a call is
- * text of the user. Ids may be used again: a result belongs to the latest call before it.
+ * text of the user. Where an id comes again, call and result get another one.
  */
 function pairCalls(turns: readonly Turn[]): readonly Turn[] {
-  const open = new Map<string, PartOf<'tool-call'>>();
-  const results = new Map<PartOf<'tool-call'>, PartOf<'tool-result'>>();
-  const paired = new Set<Part>();
-  for (const { parts } of turns) {
-    for (const part of parts) {
-      if (part.type === 'tool-call') open.set(part.id, part);
-      const call = part.type === 'tool-result' ? open.get(part.id) : undefined;
-      if (!call || part.type !== 'tool-result') continue;
-      open.delete(part.id);
-      results.set(call, part);
-      paired.add(part);
-    }
-  }
+  const results = findResults(turns);
+  const paired = new Set<Part>(results.values());
+  const uniqueId = uniqueIds();
   return turns.flatMap((turn): Turn[] => {
     if (turn.role === 'user') return [withoutPaired(turn, paired)];
-    const calls = turn.parts.filter((part) => part.type === 'tool-call');
-    if (calls.length === 0) return [turn];
-    return [turn, { role: 'user', parts: calls.map((call) => results.get(call) ?? noResult(call.id)) }];
+    const answers: Part[] = [];
+    const parts = turn.parts.map((part): Part => {
+      if (part.type !== 'tool-call') return part;
+      const id = uniqueId(part.id);
+      answers.push({ ...(results.get(part) ?? noResult), id });
+      return { ...part, id };
+    });
+    return answers.length === 0
+      ? [turn]
+      : [
+          { ...turn, parts },
+          { role: 'user', parts: answers },
+        ];
   });
 }
+
+/**
+ * Ids may be used again: a result belongs to the first call of its id that has none yet, of those
+ * that were made since the user last spoke.
+ */
+function findResults(turns: readonly Turn[]): ReadonlyMap<PartOf<'tool-call'>, PartOf<'tool-result'>> {
+  const open = new Map<string, { readonly round: number; readonly calls: PartOf<'tool-call'>[] }>();
+  const results = new Map<PartOf<'tool-call'>, PartOf<'tool-result'>>();
+  for (const [round, { parts }] of roundsOf(turns)) {
+    for (const part of parts) {
+      if (part.type === 'tool-call') {
+        const known = open.get(part.id);
+        if (known?.round === round) known.calls.push(part);
+        else open.set(part.id, { round, calls: [part] });
+      } else if (part.type === 'tool-result') {
+        const call = open.get(part.id)?.calls.shift();
+        if (call) results.set(call, part);
+      }
+    }
+  }
+  return results;
+}
+
+/** Each turn with the number of user turns before it. */
+function roundsOf(turns: readonly Turn[]): readonly (readonly [round: number, turn: Turn])[] {
+  let round = 0;
+  return turns.map((turn) => [turn.role === 'user' ? round++ : round, turn]);
+}
+
+const noResult: Omit<PartOf<'tool-result'>, 'id'> = {
+  type: 'tool-result',
+  parts: [{ type: 'text', text: 'no result' }],
+  isError: true,
+};
 
 function withoutPaired(turn: Turn, paired: ReadonlySet<Part>): Turn {
   return {
     ...turn,
     parts: turn.parts.flatMap((part): readonly Part[] => {
       if (part.type !== 'tool-result') return [part];
-      return paired.has(part) ? [] : part.parts.filter(isShown);
+      return paired.has(part) ? [] : part.parts;
     }),
   };
-}
-
-function noResult(id: string): Part {
-  return { type: 'tool-result', id, parts: [{ type: 'text', text: 'no result' }], isError: true };
 }

@@ -33,7 +33,8 @@ export function openCall(
   conversation: Conversation,
   target: UpstreamTarget,
 ): UpstreamCall {
-  return upstream.asUpstream.open(tidy(conversation, target), target);
+  const { asUpstream } = upstream;
+  return asUpstream.open(tidy(conversation, target, asUpstream), target);
 }
 
 /** A whole plain answer; the caller encodes it when all of its answers are there. */

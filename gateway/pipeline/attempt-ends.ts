@@ -100,7 +100,7 @@ export function targetOf(
     upstreamModel,
     parameters,
     isStream: facts.isStream,
-    origin: originOf(target.provider.entry.id),
+    origin: originOf(target.provider.entry.id, upstreamModel),
     chatNames: target.provider.entry.chatNames,
     maxOutputTokens: plan.route.entry.maxOutputTokens,
   };

@@ -1,6 +1,8 @@
-// May a conversation find another provider of its own dialect at its next turn?
+// May a conversation find another provider of its own dialect at its next turn, or another family of
+// models?
 
 import type { DialectName } from '../contract/routing-table.ts';
+import { familyOf } from '../dialects/state/opaque.ts';
 import type { RouteView } from '../table/view.ts';
 
 /**
@@ -10,5 +12,11 @@ import type { RouteView } from '../table/view.ts';
 export function hasSeveralNative({ targets }: RouteView, dialect: DialectName): boolean {
   if (targets.length <= 1) return false;
   const native = targets.filter(({ entry }) => entry.dialects.includes(dialect));
-  return native.some(({ provider }) => provider.entry.id !== native[0]?.provider.entry.id);
+  const [first, ...others] = native;
+  if (!first) return false;
+  const family = familyOf(first.entry.upstreamModel);
+  return others.some(
+    ({ provider, entry }) =>
+      provider.entry.id !== first.provider.entry.id || familyOf(entry.upstreamModel) !== family,
+  );
 }

@@ -4,10 +4,12 @@
 import type { AttemptFailure } from '../../gateway/attempt/failure.ts';
 import { brokenOffError, finalError } from '../../gateway/attempt/final-error.ts';
 import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import { estimateTokensOfLength } from '../../gateway/dialects/answer/estimate-tokens.ts';
 import { findImpossible, impossible, listDropped } from '../../gateway/dialects/carry.ts';
 import type { ModelAnswer } from '../../gateway/dialects/conversation.ts';
 import type {
   AnswerFacts,
+  AnswerHead,
   AnswerStream,
   Dialect,
   RequestFacts,
@@ -24,8 +26,8 @@ import { encodeErrorBody, type GatewayError } from '../../gateway/errors.ts';
 import { RequestBody } from '../../gateway/json/request-body.ts';
 
 /** Fixed, so that answers can be compared byte by byte. */
-export const throughHead = { id: '0000000000000000000000', createdAt: 1_763_700_000 };
-export const throughRequestId = `req_${throughHead.id}`;
+const fixedHead = { id: '0000000000000000000000', createdAt: 1_763_700_000 };
+export const throughRequestId = `req_${fixedHead.id}`;
 
 export interface ThroughOptions {
   readonly upstreamModel?: string;
@@ -85,10 +87,11 @@ export function translateThrough(
     upstreamModel: options.upstreamModel ?? 'upstream-model',
     isStream: facts.isStream,
     parameters: options.parameters ?? {},
-    origin: originOf(upstreamName),
+    origin: originOf(upstreamName, 'upstream-model'),
     maxOutputTokens: options.maxOutputTokens,
   };
-  const outcome = { client, upstream, facts };
+  const head = { ...fixedHead, model: facts.model, inputEstimate: estimateTokensOfLength(body.bytes) };
+  const outcome = { client, upstream, facts, head };
   if (clientName === upstreamName) {
     return new NativeThrough(outcome, Buffer.concat(client.same.editRequest(body, facts, target)));
   }
@@ -114,6 +117,7 @@ interface Ends {
   readonly client: Dialect;
   readonly upstream: Dialect;
   readonly facts: RequestFacts;
+  readonly head: AnswerHead;
 }
 
 class NativeThrough implements Through {
@@ -176,11 +180,11 @@ class TranslatedThrough implements Through {
       }
       answers.push(reading.value.answer);
     }
-    return { type: 'answered', body: this.translation.encodeAnswer(answers, throughHead) };
+    return { type: 'answered', body: this.translation.encodeAnswer(answers, this.ends.head) };
   }
 
   stream(piecesOf: (call: number) => readonly Buffer[]): StreamOutcome {
-    const encoder = this.translation.streamEncoder(throughHead);
+    const encoder = this.translation.streamEncoder(this.ends.head);
     const streams = this.calls.map((call, index) => translateStream(call, encoder.open(index)));
     return readStreams(this.ends, streams, piecesOf, encoder);
   }

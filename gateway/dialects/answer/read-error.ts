@@ -23,7 +23,7 @@ export function readErrorValue(value: unknown): UpstreamError | undefined {
   const error = firstOf(outer.error);
   const inner = asRecord(error);
   const fields = inner ?? outer;
-  const message = text(inner?.message) ?? text(error) ?? text(outer.detail) ?? text(outer.message);
+  const message = text(inner?.message) ?? text(error) ?? detailOf(outer.detail) ?? text(outer.message);
   if (message === undefined && !inner) return undefined;
   return {
     message: message ?? '',
@@ -58,6 +58,22 @@ export function readErrorEvent(data: string): UpstreamError {
 
 /** Where nothing is told. */
 export const noError: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
+
+/** FastAPI tells one text, or a list of what does not fit and where. */
+function detailOf(detail: unknown): string | undefined {
+  if (!Array.isArray(detail)) return text(detail);
+  const lines = detail.flatMap((entry) => {
+    const { loc, msg } = asRecord(entry) ?? {};
+    if (typeof msg !== 'string') return [];
+    const place = Array.isArray(loc) ? loc.filter(isName).join('.') : '';
+    return [place === '' ? msg : `${place}: ${msg}`];
+  });
+  return lines.length === 0 ? undefined : text(lines.join('; '));
+}
+
+function isName(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
+}
 
 function firstOf(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : value;

@@ -6,16 +6,25 @@ import type { Conversation } from '../conversation.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import type { ModelTraits } from './model-traits.ts';
 
-/** The tool's name; undefined where it is not needed, or where the caller forces another call. */
-export function answerToolOf(
+/** Not where the caller forces another call. */
+export function needsAnswerTool(
   { output, tools, toolChoice }: Conversation,
   { takesSchemas }: ModelTraits,
-  names: ToolNames,
-): string | undefined {
-  if (output.type !== 'json-schema' || takesSchemas) return undefined;
+): boolean {
+  if (output.type !== 'json-schema' || takesSchemas) return false;
   const choice = toolChoice?.type ?? 'auto';
   const isFree = choice === 'auto' || choice === 'none' || tools.length === 0;
-  if (!isFree || choice === 'web-search') return undefined;
+  return isFree && choice !== 'web-search';
+}
+
+/** The tool's name; undefined where it is not needed. */
+export function answerToolOf(
+  conversation: Conversation,
+  traits: ModelTraits,
+  names: ToolNames,
+): string | undefined {
+  if (!needsAnswerTool(conversation, traits)) return undefined;
+  const { tools } = conversation;
   const taken = new Set(tools.map((tool) => names.wireName(tool)));
   let name = 'answer';
   while (taken.has(name)) name = `${name}_`;

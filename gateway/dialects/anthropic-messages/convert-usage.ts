@@ -51,9 +51,9 @@ export function usageOf({
   };
 }
 
-/** A usage object; clients break where it is missing, so without a count it holds the estimate. */
-export function encodeMessagesUsage(usage: Usage | undefined, outputEstimate: number) {
-  if (!usage) return { ...noInput, output_tokens: outputEstimate };
+/** A usage object; clients break where it is missing, so without a count it holds the estimates. */
+export function encodeMessagesUsage(usage: Usage | undefined, inputEstimate: number, outputEstimate: number) {
+  if (!usage) return { input_tokens: inputEstimate, ...noCache, output_tokens: outputEstimate };
   const { input, cachedInput, cacheWrite, output, reasoning } = usage;
   return {
     input_tokens: Math.max(0, input - cachedInput - cacheWrite),
@@ -64,7 +64,7 @@ export function encodeMessagesUsage(usage: Usage | undefined, outputEstimate: nu
   };
 }
 
-const noInput = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+const noCache = { cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
 /** A provider's count is believed only as a non-negative safe integer. */
 function count(value: unknown): number | undefined {

@@ -11,14 +11,17 @@ import type { OpaqueState } from '../state/opaque.ts';
 import { mergeCounters, usageOf } from './convert-usage.ts';
 import { readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
-import { type AnswerReading, readEnding, textOf } from './read-events.ts';
+import { type AnswerReading, isAnswerCall, readEnding, textOf } from './read-events.ts';
 
 export function decodeMessagesAnswer(body: Buffer, reading: AnswerReading): DecodedAnswer {
   const read = readAnswer(body, readMessagesErrorMember);
   if (!read.ok) return read;
   const { answer: message } = read;
   if (!Array.isArray(message.content)) return malformed("the answer has no 'content'");
-  const parts = message.content.flatMap((block) => decodeBlock(asRecord(block) ?? {}, reading));
+  const parts = answerBlocks(
+    message.content.map((block) => asRecord(block) ?? {}),
+    reading,
+  ).flatMap((block) => decodeBlock(block, reading));
   const hasCalls = parts.some(({ type }) => type === 'tool-call');
   const usage = usageOf(mergeCounters({}, message.usage));
   const { reason, ...ending } = readEnding(message);
@@ -34,8 +37,16 @@ export function decodeMessagesAnswer(body: Buffer, reading: AnswerReading): Deco
   };
 }
 
+/** Where the answer was given as a call, what else was said is no part of it: callers parse the whole. */
+function answerBlocks(blocks: readonly JsonRecord[], reading: AnswerReading): readonly JsonRecord[] {
+  return blocks.some((block) => isAnswerCall(block, reading))
+    ? blocks.filter(({ type }) => type !== 'text')
+    : blocks;
+}
+
 /** Blocks of the provider's own tools say nothing to other dialects. */
-function decodeBlock(block: JsonRecord, { names, origin, answerTool }: AnswerReading): readonly Part[] {
+function decodeBlock(block: JsonRecord, reading: AnswerReading): readonly Part[] {
+  const { names, origin } = reading;
   switch (block.type) {
     case 'text': {
       const text = textOf(block.text);
@@ -46,7 +57,7 @@ function decodeBlock(block: JsonRecord, { names, origin, answerTool }: AnswerRea
     case 'redacted_thinking':
       return thinkingOf('', textOf(block.data), 'redacted', origin);
     case 'tool_use': {
-      if (answerTool !== undefined && block.name === answerTool) {
+      if (isAnswerCall(block, reading)) {
         return [{ type: 'text', text: JSON.stringify(block.input ?? {}) }];
       }
       const tool = names.toolOf(textOf(block.name));

@@ -76,11 +76,7 @@ export function decodeOutput(config: JsonRecord | undefined, older: unknown, not
 }
 
 /** @param read Gives the checked value of a top-level member. */
-export function decodeSampling(
-  read: (name: string) => unknown,
-  isReasoning: boolean,
-  note: NoteAsk,
-): Sampling {
+export function decodeSampling(read: (name: string) => unknown, note: NoteAsk): Sampling {
   const temperature = read('temperature');
   const topP = read('top_p');
   const topK = read('top_k');
@@ -90,10 +86,6 @@ export function decodeSampling(
   if (typeof topP === 'number' && topP !== 1) note('top-p', 'top_p');
   if (typeof topK === 'number') note('top-k', 'top_k');
   if (typeof temperature === 'number' && typeof topP === 'number') note('top-p-beside-temperature', 'top_p');
-  if (isReasoning) {
-    if (typeof temperature === 'number') note('sampling-while-reasoning', 'temperature');
-    if (typeof topP === 'number') note('sampling-while-reasoning', 'top_p');
-  }
   if (stop.length > 0) note('stop', 'stop_sequences');
   return {
     ...(typeof temperature === 'number' ? { temperature } : {}),

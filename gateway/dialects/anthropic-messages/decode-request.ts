@@ -26,11 +26,7 @@ export function decodeMessagesRequest(body: RequestBody, context: TranslationCon
   const effort = laterEffort ?? readEffort(config, note);
   const limit = decodeLimit(read('max_tokens'), note);
   const reasoning = decodeReasoning(read('thinking'), effort, limit, note);
-  const isReasoning = reasoning !== undefined && reasoning.mode !== 'off';
-  if (isReasoning && (tools.toolChoice?.type === 'required' || tools.toolChoice?.type === 'tool')) {
-    note('forced-tool-while-reasoning', 'tool_choice');
-  }
-  const sampling = decodeSampling(read, isReasoning, note);
+  const sampling = decodeSampling(read, note);
   const output = decodeOutput(config, read('output_format'), note);
   const endUser = decodeEndUser(read('metadata'), note);
   const serviceTier = decodeServiceTier(read('service_tier'), note);

@@ -1,7 +1,7 @@
 // What is said in the system text and the messages, in our own form?
 
 import type { JsonRecord } from '../../json/record.ts';
-import type { Part, Turn } from '../conversation.ts';
+import type { Part, PartOf, Turn } from '../conversation.ts';
 import {
   type NoteAsk,
   noteMembers,
@@ -48,7 +48,7 @@ export function decodeTurns(system: unknown, messages: unknown, note: NoteAsk): 
 }
 
 /**
- * Claude Code's first block is for its vendor's accounts only, who strips it; it changes with every
+ * Claude Code's first line is for its vendor's accounts only, who strips it; it changes with every
  * release, so that elsewhere it would spoil prompt caches.
  */
 const attribution = 'x-anthropic-billing-header:';
@@ -56,10 +56,20 @@ const attribution = 'x-anthropic-billing-header:';
 function decodeSystem(system: unknown, note: NoteAsk): readonly Part[] {
   if (system === undefined) return [];
   const parts = decodeContent(system, 'system', 'system', note);
-  const [first] = parts;
-  const kept = first?.type === 'text' && first.text.startsWith(attribution) ? parts.slice(1) : parts;
+  const [first, ...others] = parts;
+  const kept =
+    first?.type === 'text' && first.text.startsWith(attribution)
+      ? [...withoutFirstLine(first), ...others]
+      : parts;
   if (kept.length > 0) note('system-text', 'system');
   return kept;
+}
+
+/** Most often it has a block of its own. */
+function withoutFirstLine(part: PartOf<'text'>): readonly Part[] {
+  const end = part.text.indexOf('\n');
+  const text = end === -1 ? '' : part.text.slice(end + 1);
+  return text.trim() === '' ? [] : [{ ...part, text }];
 }
 
 function decodeEffort(message: JsonRecord, path: string, note: NoteAsk): string | undefined {

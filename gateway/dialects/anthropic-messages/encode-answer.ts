@@ -22,10 +22,10 @@ export function encodeMessagesAnswer(answers: readonly ModelAnswer[], head: Answ
       id: `msg_${head.id}`,
       type: 'message',
       role: 'assistant',
-      model: answer?.model ?? '',
+      model: answer?.model || head.model,
       content,
       ...encodeEnding(choice, { hasCalls: has('tool-call'), hasRefusal: has('refusal') }),
-      usage: encodeMessagesUsage(answer?.usage, estimateTokensOfLength(length)),
+      usage: encodeMessagesUsage(answer?.usage, head.inputEstimate, estimateTokensOfLength(length)),
     }),
   );
 }

@@ -33,7 +33,7 @@ export function encodeMessagesStream(head: AnswerHead): StreamEncoder {
 class MessageEncoder implements PartsEncoder {
   private readonly head: AnswerHead;
   private readonly callId: (upstreamId: string) => string;
-  private model = '';
+  private model: string;
   private usage: Usage | undefined;
   /** Of all text, for upstreams that count no tokens. */
   private outputLength = 0;
@@ -49,6 +49,7 @@ class MessageEncoder implements PartsEncoder {
 
   constructor(head: AnswerHead) {
     this.head = head;
+    this.model = head.model;
     this.callId = giveCallIds(head.id);
   }
 
@@ -60,7 +61,11 @@ class MessageEncoder implements PartsEncoder {
 
   /** Everything has come. */
   close(): string {
-    const usage = encodeMessagesUsage(this.usage, estimateTokensOfLength(this.outputLength));
+    const usage = encodeMessagesUsage(
+      this.usage,
+      this.head.inputEstimate,
+      estimateTokensOfLength(this.outputLength),
+    );
     const delta = encodeEnding(this.ending ?? { finish: 'stop' }, {
       hasCalls: this.hasCalls,
       hasRefusal: this.hasRefusal,
@@ -73,7 +78,7 @@ class MessageEncoder implements PartsEncoder {
     if ('choice' in part && part.choice !== 0) return '';
     switch (part.type) {
       case 'answer-start':
-        this.model = part.model;
+        if (part.model !== '') this.model = part.model;
         return '';
       case 'usage':
         this.usage = part.usage;
@@ -106,7 +111,7 @@ class MessageEncoder implements PartsEncoder {
       stop_sequence: null,
       stop_details: null,
       // The true values come at the end where they are not known yet.
-      usage: encodeMessagesUsage(this.usage, 0),
+      usage: encodeMessagesUsage(this.usage, 0, 0),
     };
     return frame('message_start', { message });
   }

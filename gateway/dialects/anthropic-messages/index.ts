@@ -10,7 +10,8 @@ import { encodeMessagesAnswer } from './encode-answer.ts';
 import { encodeMessagesRequest } from './encode-request.ts';
 import { encodeMessagesStream, pingFrame } from './encode-stream.ts';
 import { encodeMessagesErrorFrame, readMessagesError } from './error-body.ts';
-import { lostAt, traitsOf } from './model-traits.ts';
+import { lostAt } from './lost.ts';
+import { traitsOf } from './model-traits.ts';
 import { readMessagesRequest } from './read-request.ts';
 import { relayMessages } from './relay.ts';
 
@@ -27,7 +28,8 @@ const asUpstream: UpstreamTranslation = {
       streamDecoder: () => decodeMessagesStream(reading),
     };
   },
-  lost: (conversation, { upstreamModel }) => lostAt(traitsOf(upstreamModel), conversation),
+  refusesBlankText: true,
+  lost: lostAt,
   counting: { path: '/messages/count_tokens' },
 };
 

@@ -3,9 +3,6 @@
 //
 // The lines drawn here are between releases of the vendor's; they can go when the older models are gone.
 
-import type { Feature } from '../../contract/capabilities.ts';
-import type { Conversation } from '../conversation.ts';
-
 export interface ModelTraits {
   /** As much as it sees fit, led by an effort; or up to a budget of tokens. */
   readonly thinks: 'adaptive' | 'budget' | 'never';
@@ -51,22 +48,6 @@ function releaseOf(model: string): number | undefined {
   const [, major, minor] = named.exec(name) ?? [];
   return major === undefined ? Number.POSITIVE_INFINITY : Number(major) * 100 + Number(minor ?? 0);
 }
-
-/** What this model does not take, or takes less of. */
-export function lostAt(
-  { takesSampling, thinks, efforts: known }: ModelTraits,
-  { reasoning }: Pick<Conversation, 'reasoning'>,
-): readonly Feature[] {
-  const effort = reasoning?.effort;
-  const isAsked = effort !== undefined && effort !== 'none' && reasoning?.mode !== 'off';
-  const isLowered = isAsked && known.length > 0 && !known.includes(effort);
-  return [
-    ...(takesSampling ? [] : samplingFeatures),
-    ...(thinks === 'never' || isLowered ? (['reasoning'] as const) : []),
-  ];
-}
-
-const samplingFeatures = ['temperature', 'temperature-above-1', 'top-p', 'top-k'] as const;
 
 /** The nearest effort that the model knows. */
 export function fitEffort(effort: string, { efforts }: ModelTraits): string | undefined {

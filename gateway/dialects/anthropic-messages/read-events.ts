@@ -13,6 +13,11 @@ export interface AnswerReading {
   readonly answerTool: string | undefined;
 }
 
+/** Of a block, or of its start. */
+export function isAnswerCall({ type, name }: JsonRecord, { answerTool }: AnswerReading): boolean {
+  return type === 'tool_use' && answerTool !== undefined && name === answerTool;
+}
+
 export interface ReadEnding {
   /** As the upstream said it; null or absent while it has not ended. */
   readonly reason: unknown;

@@ -3,7 +3,7 @@
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { PartWriter } from '../answer/part-writer.ts';
 import type { MarkedState } from '../state/opaque.ts';
-import { type AnswerReading, textOf } from './read-events.ts';
+import { type AnswerReading, isAnswerCall, textOf } from './read-events.ts';
 
 /** The type of a block that is a call in form and the answer in truth. */
 const answer = 'answer';
@@ -22,6 +22,12 @@ export class StreamBlocks {
   private readonly writer: PartWriter;
   private readonly reading: AnswerReading;
   private readonly open = new Map<number, OpenBlock>();
+  /**
+   * Text that is the answer only if none is given as a call: callers parse the whole, so nothing may
+   * stand beside it. One entry a block.
+   */
+  private held: string[] = [];
+  private isAnswered = false;
 
   constructor(writer: PartWriter, reading: AnswerReading) {
     this.writer = writer;
@@ -39,6 +45,9 @@ export class StreamBlocks {
       hasText: false,
       input: hasInput ? JSON.stringify(input) : '',
     });
+    if (type === answer) this.isAnswered = true;
+    if (type === 'tool_use') this.release();
+    if (type === 'text') this.held.push('');
     if (type === 'text') this.text(index, 'text', textOf(block.text));
     else if (type === 'thinking') this.text(index, 'thinking', textOf(block.thinking));
     else if (type === 'tool_use') this.writer.call(index, { id: textOf(block.id), name: textOf(block.name) });
@@ -92,17 +101,28 @@ export class StreamBlocks {
   /** Some upstreams end the message and leave its blocks open. */
   stopAll(): void {
     for (const index of [...this.open.keys()]) this.stop(index);
+    this.release();
   }
 
-  private typeOf({ type, name }: JsonRecord): string {
-    const { answerTool } = this.reading;
-    return type === 'tool_use' && answerTool !== undefined && name === answerTool ? answer : textOf(type);
+  private typeOf(block: JsonRecord): string {
+    return isAnswerCall(block, this.reading) ? answer : textOf(block.type);
   }
 
   private text(index: number, kind: 'text' | 'thinking', text: string): void {
     const block = this.open.get(index);
     if (block && text !== '') block.hasText = true;
-    this.writer.text(kind, text);
+    if (kind === 'text' && block?.type !== answer && this.reading.answerTool !== undefined) {
+      this.held.push((this.held.pop() ?? '') + text);
+    } else this.writer.text(kind, text);
+  }
+
+  /** The answer is no call, or another tool is called first. */
+  private release(): void {
+    for (const text of this.held.splice(0)) {
+      if (this.isAnswered) continue;
+      this.writer.text('text', text);
+      this.writer.close();
+    }
   }
 
   private stateOf({ type, signature }: OpenBlock): MarkedState | undefined {

@@ -14,5 +14,10 @@ export interface ChatReading {
 }
 
 export function decodeChatAnswer(body: Buffer, { choices, names, origin }: ChatReading): DecodedAnswer {
-  return decodeOpenAiAnswer(body, { choices, names, openChoice: (writer) => readChatChoice(writer, origin) });
+  const reading = { origin, isWhole: true };
+  return decodeOpenAiAnswer(body, {
+    choices,
+    names,
+    openChoice: (writer) => readChatChoice(writer, reading),
+  });
 }

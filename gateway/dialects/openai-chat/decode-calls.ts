@@ -1,67 +1,112 @@
-// Which tool calls do the entries of `tool_calls` make up? Streams give them in pieces, and
-// providers differ in how they say which piece belongs to which call.
+// Which tool calls do the entries of `tool_calls` make up? In a plain answer each is one. Streams
+// give them in pieces, and providers differ in how they say which piece belongs to which call.
 //
 //   the same `index`, or without one the same `id`, or without both the latest call: more of it
 //   another `id` on a known `index`: a new call (some count every call as 0)
+//   another name without an `id` there, or a name again in one list: a new call
 
-import { asRecord, type JsonRecord } from '../../json/record.ts';
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { PartWriter } from '../answer/part-writer.ts';
+import { stateOfCall } from './extra-content.ts';
 
 interface OpenCall {
   /** Counts from 0 in order of appearance. */
   readonly key: number;
+  /** The list it began in. */
+  readonly list: number;
   id: string;
-  /** Its name has come, and the reader knows of it. */
-  isNamed: boolean;
+  /** Empty until it has come; only then the reader knows of the call. */
+  name: string;
   /** Input that came before the name; a call that never gets one cannot be made. */
   held: string;
+  /** What its provider wants back with it; the first counts, as some repeat it on every piece. */
+  extra: JsonRecord | undefined;
+  isExtraGiven: boolean;
+}
+
+interface CallReading {
+  /** A plain answer: no entry is a piece of another. */
+  readonly isWhole: boolean;
+  /** Keeps what the provider wants back, at the place that has been reached. */
+  keep(state: JsonRecord): void;
 }
 
 export class CallReader {
   private readonly writer: PartWriter;
+  private readonly reading: CallReading;
   private readonly byIndex = new Map<number, OpenCall>();
   private readonly byId = new Map<string, OpenCall>();
   private latest: OpenCall | undefined;
   private count = 0;
+  private list = 0;
 
-  constructor(writer: PartWriter) {
+  constructor(writer: PartWriter, reading: CallReading) {
     this.writer = writer;
+    this.reading = reading;
   }
 
-  read(entry: JsonRecord): void {
+  /** The entries of one message or delta. */
+  read(entries: readonly JsonRecord[]): void {
+    this.list++;
+    for (const entry of entries) this.entry(entry);
+  }
+
+  private entry(entry: JsonRecord): void {
     const id = textOf(entry.id);
     const tool = asRecord(entry.function) ?? asRecord(entry.custom) ?? {};
     const name = textOf(tool.name);
     const call = this.callOf(typeof entry.index === 'number' ? entry.index : undefined, id, name);
     if (call.id === '') this.identify(call, id);
     this.latest = call;
+    call.extra ??= isRecord(entry.extra_content) ? entry.extra_content : undefined;
     const input = inputOf(tool.arguments ?? tool.input);
-    if (!call.isNamed && name === '') {
+    if (call.name === '' && name === '') {
       call.held += input;
       return;
     }
-    if (!call.isNamed) {
-      call.isNamed = true;
+    this.keepExtra(call);
+    if (call.name === '') {
+      call.name = name;
       this.writer.call(call.key, { id: call.id, name });
       this.writer.callInput(call.key, call.held);
     }
     this.writer.callInput(call.key, input);
   }
 
+  private keepExtra(call: OpenCall): void {
+    if (!call.extra || call.isExtraGiven) return;
+    call.isExtraGiven = true;
+    this.reading.keep(stateOfCall(call.id, call.extra));
+  }
+
   private callOf(index: number | undefined, id: string, name: string): OpenCall {
-    const known = this.find(index, id, name);
-    if (known && (id === '' || known.id === '' || known.id === id)) return known;
+    const known = this.reading.isWhole ? undefined : this.find(index, id, name);
+    if (known && !this.isAnother(known, id, name)) return known;
     if (known) this.writer.endCall(known.key);
-    const call: OpenCall = { key: this.count++, id: '', isNamed: false, held: '' };
+    const { list } = this;
+    const call = {
+      key: this.count++,
+      list,
+      id: '',
+      name: '',
+      held: '',
+      extra: undefined,
+      isExtraGiven: false,
+    };
     if (index !== undefined) this.byIndex.set(index, call);
     return call;
+  }
+
+  private isAnother(known: OpenCall, id: string, name: string): boolean {
+    if (id !== '') return known.id !== '' && known.id !== id;
+    return name !== '' && known.name !== '' && (known.name !== name || known.list === this.list);
   }
 
   private find(index: number | undefined, id: string, name: string): OpenCall | undefined {
     if (index !== undefined) return this.byIndex.get(index);
     if (id !== '') return this.byId.get(id);
     // Without index and id, only a name can tell that another call begins.
-    return name !== '' && this.latest?.isNamed ? undefined : this.latest;
+    return name !== '' && this.latest && this.latest.name !== '' ? undefined : this.latest;
   }
 
   private identify(call: OpenCall, id: string): void {

@@ -6,9 +6,17 @@ import type { PartWriter } from '../answer/part-writer.ts';
 import type { ChoiceReader } from '../openai/decode-answers.ts';
 import { CallReader } from './decode-calls.ts';
 import { ReasoningReader } from './decode-reasoning.ts';
+import { stateOfMessage } from './extra-content.ts';
 
-export function readChatChoice(writer: PartWriter, origin: string): ChoiceReader {
-  return new ChatChoiceReader(writer, origin);
+interface ChatChoiceReading {
+  /** Marks what the provider wants back. */
+  readonly origin: string;
+  /** Of a plain answer; else it comes in pieces. */
+  readonly isWhole: boolean;
+}
+
+export function readChatChoice(writer: PartWriter, reading: ChatChoiceReading): ChoiceReader {
+  return new ChatChoiceReader(writer, reading);
 }
 
 class ChatChoiceReader implements ChoiceReader {
@@ -17,11 +25,13 @@ class ChatChoiceReader implements ChoiceReader {
   private readonly reasoning: ReasoningReader;
   /** Of tokens whose text has not come yet: half a character has none. */
   private logprobs: unknown[] = [];
+  /** What the provider wants back with the whole message. */
+  private extra: JsonRecord | undefined;
 
-  constructor(writer: PartWriter, origin: string) {
+  constructor(writer: PartWriter, { origin, isWhole }: ChatChoiceReading) {
     this.writer = writer;
-    this.calls = new CallReader(writer);
     this.reasoning = new ReasoningReader(writer, origin);
+    this.calls = new CallReader(writer, { isWhole, keep: (state) => this.reasoning.keep(state) });
   }
 
   read(entry: JsonRecord): void {
@@ -29,22 +39,39 @@ class ChatChoiceReader implements ChoiceReader {
     const logprobs = asRecord(entry.logprobs)?.content;
     if (Array.isArray(logprobs)) this.logprobs.push(...logprobs);
     if (!message) return;
+    if (isSigned(message.extra_content)) this.extra = message.extra_content;
     this.reasoning.read(message);
-    const text = textOf(message.content);
+    this.content(message.content);
     const refusal = textOf(message.refusal);
     const calls = callsOf(message);
-    if (text === '' && refusal === '' && calls.length === 0) return;
+    if (refusal === '' && calls.length === 0) return;
     this.reasoning.close();
-    if (text !== '') {
-      this.writer.text('text', text, this.logprobs.length === 0 ? undefined : this.logprobs);
-      this.logprobs = [];
-    }
     this.writer.text('refusal', refusal);
-    for (const call of calls) this.calls.read(call);
+    this.calls.read(calls);
   }
 
   end(): void {
     this.reasoning.close();
+    // A stream tells it with its last text, so it stands behind the text in plain answers, too.
+    if (this.extra) this.reasoning.keep(stateOfMessage(this.extra));
+  }
+
+  /** Some providers answer with a list of parts, as requests have them; Mistral's may be thinking. */
+  private content(content: unknown): void {
+    if (typeof content === 'string') this.text(content);
+    if (!Array.isArray(content)) return;
+    for (const part of content) {
+      if (!isRecord(part)) continue;
+      if (part.type === 'thinking') this.reasoning.show(textOf(part.thinking));
+      else this.text(textOf(part.text));
+    }
+  }
+
+  private text(text: string): void {
+    if (text === '') return;
+    this.reasoning.close();
+    this.writer.text('text', text, this.logprobs.length === 0 ? undefined : this.logprobs);
+    this.logprobs = [];
   }
 }
 
@@ -54,7 +81,12 @@ function callsOf({ tool_calls: calls, function_call: legacy }: JsonRecord): read
   return isRecord(legacy) ? [{ index: 0, function: legacy }] : [];
 }
 
-/** Some providers answer with a list of parts, as requests have them. */
+/** Gemini marks every delta of thinking in the same place, which nobody wants back. */
+function isSigned(extra: unknown): extra is JsonRecord {
+  return typeof asRecord(asRecord(extra)?.google)?.thought_signature === 'string';
+}
+
+/** A text, or a list of texts. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';

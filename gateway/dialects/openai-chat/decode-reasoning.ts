@@ -5,6 +5,7 @@
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { PartWriter } from '../answer/part-writer.ts';
+import type { MarkedState } from '../state/opaque.ts';
 
 const spellings = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks'] as const;
 
@@ -39,9 +40,20 @@ export class ReasoningReader {
       textOf(message.reasoning) ||
       details.map(({ text, summary }) => textOf(text) || textOf(summary)).join('') ||
       blocks.map(({ thinking }) => textOf(thinking)).join('');
+    this.show(text);
+  }
+
+  /** Thinking that anybody may see. */
+  show(text: string): void {
     if (text === '') return;
     this.isShown = true;
     this.writer.text('thinking', text);
+  }
+
+  /** What the provider wants back, beside all that was thought. */
+  keep(value: JsonRecord): void {
+    this.writer.open('thinking');
+    this.writer.close(this.marked(value));
   }
 
   /** Thinking ends here: the first entry goes with the text that was shown, the others stand alone. */
@@ -53,9 +65,13 @@ export class ReasoningReader {
     for (const value of this.entries.splice(0)) {
       if (!this.isShown) this.writer.open('thinking');
       this.isShown = false;
-      this.writer.close({ origin: this.origin, state: { kind: 'details', value } });
+      this.writer.close(this.marked(value));
     }
     this.isShown = false;
+  }
+
+  private marked(value: JsonRecord): MarkedState {
+    return { origin: this.origin, state: { kind: 'details', value } };
   }
 
   /** @param before Entries there were before this message: those of one list are never pieces of each other. */

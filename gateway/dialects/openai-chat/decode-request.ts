@@ -48,8 +48,7 @@ function decodeConversation(
   const asks: Ask[] = [];
   const note: NoteAsk = (feature, param) => asks.push({ feature, param });
   const reasoning = decodeReasoning(values, note);
-  const isReasoning = reasoning !== undefined && reasoning.mode !== 'off';
-  const tools = decodeTools(members, isReasoning, note);
+  const tools = decodeTools(members, note);
   const messages = readList(readMember(body, 'messages'), 'messages');
   checkMessages(messages);
   if (choices > 1) note('choices', 'n');
@@ -58,7 +57,7 @@ function decodeConversation(
     asks,
     ...decodeMessages(messages, note),
     ...tools,
-    sampling: decodeOpenAiSampling(values, readMember(body, 'logit_bias'), isReasoning, note),
+    sampling: decodeOpenAiSampling(values, readMember(body, 'logit_bias'), note),
     ...decodeLimit(values, note),
     choices,
     ...decodeLogprobs(values, note),

@@ -6,5 +6,6 @@ import type { ChatReading } from './decode-answer.ts';
 import { readChatChoice } from './decode-choice.ts';
 
 export function decodeChatStream({ choices, names, origin }: ChatReading): StreamDecoder {
-  return decodeOpenAiStream({ choices, names, openChoice: (writer) => readChatChoice(writer, origin) });
+  const reading = { origin, isWhole: false };
+  return decodeOpenAiStream({ choices, names, openChoice: (writer) => readChatChoice(writer, reading) });
 }

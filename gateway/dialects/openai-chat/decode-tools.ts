@@ -27,7 +27,7 @@ export interface ToolMembers {
 type DecodedTools = Pick<Conversation, 'tools' | 'toolChoice' | 'mayCallInParallel'>;
 
 /** @throws {GatewayError} `invalid_parameter`, naming the tool. */
-export function decodeTools(members: ToolMembers, isReasoning: boolean, note: NoteAsk): DecodedTools {
+export function decodeTools(members: ToolMembers, note: NoteAsk): DecodedTools {
   const isLegacy = usesFunctions(members);
   const [path, list] = isLegacy
     ? (['functions', members.functions] as const)
@@ -42,9 +42,6 @@ export function decodeTools(members: ToolMembers, isReasoning: boolean, note: No
   const toolChoice = isLegacy
     ? decodeFunctionCall(members.functionCall, tools)
     : decodeToolChoice(members.toolChoice, tools, entries.length > tools.length, note);
-  if (isReasoning && (toolChoice?.type === 'required' || toolChoice?.type === 'tool')) {
-    note('forced-tool-while-reasoning', isLegacy ? 'function_call' : 'tool_choice');
-  }
   if (members.parallel === false) note('parallel-calls-off', 'parallel_tool_calls');
   return {
     tools,

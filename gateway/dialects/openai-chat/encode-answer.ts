@@ -24,7 +24,7 @@ export function encodeChatAnswer(
       id: `chatcmpl-${head.id}`,
       object: 'chat.completion',
       created: head.createdAt,
-      model,
+      model: model || head.model,
       choices: choices
         .map((choice) => ({
           index: choice.index,

@@ -1,5 +1,5 @@
-// Our parts as the content of chat messages. Text alone is one string, which every upstream takes;
-// with media it is a list of parts.
+// Our parts as the content of chat messages. One text alone is a string, which every upstream takes;
+// several texts, or media, are a list of parts.
 
 import type { Part, PartOf } from '../conversation.ts';
 import { documentText } from '../openai/text-document.ts';
@@ -13,13 +13,13 @@ const mediaNotice = '[An image or file, shown in the next user message.]';
 export function encodeUserContent(parts: readonly Part[]): unknown {
   const content = parts.flatMap((part) => encodePart(part) ?? []);
   if (content.length === 0) return undefined;
-  const texts = content.flatMap((part) => ('text' in part ? [part.text] : []));
-  return texts.length === content.length ? texts.join('\n') : content;
+  const [first] = content;
+  return content.length === 1 && first && 'text' in first ? first.text : content;
 }
 
-/** The text of all parts that have one. */
+/** The text of all parts that have one, as it was said: pieces of one text have nothing between them. */
 export function textOf(parts: readonly Part[]): string {
-  return parts.flatMap((part) => textOfPart(part) ?? []).join('\n');
+  return parts.flatMap((part) => textOfPart(part) ?? []).join('');
 }
 
 export function encodeToolResult({ parts, isError }: PartOf<'tool-result'>): string {

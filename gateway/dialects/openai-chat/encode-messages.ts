@@ -4,12 +4,13 @@
 //   user turn                    its tool results as `tool` messages, then one `user` message
 //   assistant turn               one `assistant` message with text, refusal, reasoning and calls
 
-import { isRecord, type JsonRecord } from '../../json/record.ts';
+import type { JsonRecord } from '../../json/record.ts';
 import type { Conversation, Part, PartOf, Turn } from '../conversation.ts';
 import { fitToolIds } from '../tools/tool-ids.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { wrapInput } from '../tools/wrapped-tool.ts';
 import { encodeToolResult, encodeUserContent, mediaOf, textOf } from './encode-content.ts';
+import { findExtras, isExtraState, stateOf } from './extra-content.ts';
 
 /** OpenAI's own ids are shorter; longer ones are refused. */
 const toolIdLengthMax = 40;
@@ -29,7 +30,7 @@ export function encodeMessages(conversation: Conversation, names: ToolNames): re
 function encodeTurn({ role, parts }: Turn, names: ToolNames, fitId: (id: string) => string): Message[] {
   switch (role) {
     case 'system':
-      return [{ role, content: textOf(parts) }];
+      return parts.map((part) => ({ role, content: textOf([part]) }));
     case 'assistant':
       return [encodeAssistant(parts, names, fitId)];
     case 'user':
@@ -55,6 +56,7 @@ function encodeAssistant(parts: readonly Part[], names: ToolNames, fitId: (id: s
   const calls = parts.filter((part) => part.type === 'tool-call');
   const texts = parts.filter((part) => part.type === 'text');
   const refusal = textOf(parts.filter((part) => part.type === 'refusal'));
+  const extras = findExtras(parts);
   return {
     role: 'assistant',
     content: texts.length === 0 && (calls.length > 0 || refusal !== '') ? null : textOf(texts),
@@ -63,15 +65,19 @@ function encodeAssistant(parts: readonly Part[], names: ToolNames, fitId: (id: s
       parts.filter((part) => part.type === 'thinking'),
       calls.length > 0,
     ),
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => encodeCall(call, names, fitId)) }),
+    ...(calls.length === 0
+      ? {}
+      : { tool_calls: calls.map((call) => encodeCall(call, names, fitId, extras.ofCalls.get(call))) }),
+    ...(extras.ofMessage ? { extra_content: extras.ofMessage } : {}),
   };
 }
 
 /** The provider gets its own entries back as it gave them; text alone is wanted on turns with calls only. */
 function encodeThinking(parts: readonly PartOf<'thinking'>[], hasCalls: boolean): Record<string, unknown> {
-  const entries = parts.flatMap(({ opaque }): readonly JsonRecord[] =>
-    opaque?.state.kind === 'details' && isRecord(opaque.state.value) ? [opaque.state.value] : [],
-  );
+  const entries = parts.flatMap((part): readonly JsonRecord[] => {
+    const state = stateOf(part);
+    return state && !isExtraState(state) ? [state] : [];
+  });
   const blocks = entries.filter(isThinkingBlock);
   const details = entries.filter((entry) => !isThinkingBlock(entry));
   const texts = parts.flatMap(({ text }) => (text === '' ? [] : [text]));
@@ -93,6 +99,7 @@ function encodeCall(
   call: PartOf<'tool-call'>,
   names: ToolNames,
   fitId: (id: string) => string,
+  extra: JsonRecord | undefined,
 ): Record<string, unknown> {
   return {
     id: fitId(call.id),
@@ -101,5 +108,6 @@ function encodeCall(
       name: names.wireName(call),
       arguments: call.kind === 'custom' ? wrapInput(call.input) : call.input,
     },
+    ...(extra ? { extra_content: extra } : {}),
   };
 }

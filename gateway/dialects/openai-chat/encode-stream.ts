@@ -176,7 +176,7 @@ class ChatEncoder implements PartsEncoder {
       id: `chatcmpl-${this.head.id}`,
       object: 'chat.completion.chunk',
       created: this.head.createdAt,
-      model: this.model,
+      model: this.model || this.head.model,
     }).slice(0, -1);
     const choices = choice === undefined ? '' : JSON.stringify(choice);
     const end = this.shape.wantsUsage ? `,"usage":${JSON.stringify(usage ?? null)}}` : '}';

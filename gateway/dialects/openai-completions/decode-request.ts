@@ -49,7 +49,7 @@ function conversationDecoder(
   const { values } = request;
   const asks: Ask[] = [];
   const note: NoteAsk = (feature, param) => asks.push({ feature, param });
-  const sampling = decodeOpenAiSampling(values, values.get('logit_bias'), false, note);
+  const sampling = decodeOpenAiSampling(values, values.get('logit_bias'), note);
   const maxTokens = values.get('max_tokens');
   const endUser = values.get('user');
   const logprobs = values.get('logprobs');

@@ -42,7 +42,7 @@ export function encodeCompletionAnswer(
       id: `cmpl-${head.id}`,
       object: 'text_completion',
       created: head.createdAt,
-      model: answers[0]?.model ?? '',
+      model: answers[0]?.model || head.model,
       choices: choices.toSorted((a, b) => a.index - b.index),
       ...(usage ? { usage: encodeOpenAiUsage(usage) } : {}),
     }),

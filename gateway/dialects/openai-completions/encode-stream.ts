@@ -22,12 +22,12 @@ export function encodeCompletionStream(head: AnswerHead, shape: CompletionShape)
   // Most of a stream is made of these: put together from pieces, a translated event costs a sixth less.
   const frame: WriteFrame = (choices, usage = null) => {
     const end = shape.wantsUsage ? `,"usage":${JSON.stringify(usage)}}` : '}';
-    return `data: ${top},"choices":${JSON.stringify(choices)},"model":${JSON.stringify(model ?? '')}${end}\n\n`;
+    return `data: ${top},"choices":${JSON.stringify(choices)},"model":${JSON.stringify(model ?? head.model)}${end}\n\n`;
   };
   return {
     open(call) {
       const encoder = new CallEncoder(firstIndex(call, shape), echoOf(call, shape), frame, (served) => {
-        model ??= served;
+        if (served !== '') model ??= served;
       });
       attempts.set(call, encoder);
       return encoder;

@@ -34,13 +34,6 @@ export function decodeResponsesRequest(body: RequestBody): DecodedRequest {
   const settings = decodeSettings(read, ask);
   const isOneByOne = read('parallel_tool_calls') === false && offered.tools.length > 0;
   if (isOneByOne) ask('parallel-calls-off', 'parallel_tool_calls');
-  const isForced =
-    toolChoice !== undefined &&
-    toolChoice.type !== 'none' &&
-    (toolChoice.type !== 'subset' || toolChoice.mode === 'required');
-  if (isForced && settings.reasoning && settings.reasoning.mode !== 'off') {
-    ask('forced-tool-while-reasoning', 'reasoning');
-  }
   askForTheRest(body, read, ask);
   return {
     facts,

@@ -34,7 +34,7 @@ export function decodeSettings(read: ReadMember, ask: NoteAsk): Settings {
   const verbosity = readOptionalText(text.verbosity, 'text.verbosity');
   if (verbosity !== undefined && verbosity !== 'medium') ask('verbosity', 'text.verbosity');
   return {
-    sampling: decodeSampling(read, reasoning, ask),
+    sampling: decodeSampling(read, ask),
     ...(limit === undefined ? {} : { maxOutputTokens: Number(limit) }),
     ...(logprobs ? { logprobs } : {}),
     output: decodeFormat(text.format, ask),
@@ -44,7 +44,7 @@ export function decodeSettings(read: ReadMember, ask: NoteAsk): Settings {
   };
 }
 
-function decodeSampling(read: ReadMember, reasoning: Reasoning | undefined, ask: NoteAsk): Sampling {
+function decodeSampling(read: ReadMember, ask: NoteAsk): Sampling {
   const temperature = read('temperature');
   const topP = read('top_p');
   const isHeated = temperature !== undefined && temperature !== 1;
@@ -55,11 +55,7 @@ function decodeSampling(read: ReadMember, reasoning: Reasoning | undefined, ask:
   }
   if (isNarrowed) {
     ask('top-p', 'top_p');
-    if (isHeated) ask('top-p-beside-temperature', 'top_p');
-  }
-  if (reasoning && reasoning.mode !== 'off') {
-    if (isHeated) ask('sampling-while-reasoning', 'temperature');
-    if (isNarrowed) ask('sampling-while-reasoning', 'top_p');
+    if (temperature !== undefined) ask('top-p-beside-temperature', 'top_p');
   }
   return {
     ...(temperature === undefined ? {} : { temperature: Number(temperature) }),

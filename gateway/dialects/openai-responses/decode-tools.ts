@@ -16,6 +16,8 @@ import {
 interface DecodedTools {
   readonly tools: readonly Tool[];
   readonly hasWebSearch: boolean;
+  /** There are tools that the provider itself runs. */
+  readonly hasHosted: boolean;
 }
 
 /**
@@ -30,6 +32,7 @@ export function decodeTools(
 ): DecodedTools {
   const tools = new Map<string, Tool>();
   let hasWebSearch = false;
+  let hasHosted = false;
   const add = (tool: Tool): void => {
     const key = `${tool.namespace ?? ''} ${tool.name}`;
     if (!tools.has(key)) tools.set(key, tool);
@@ -44,12 +47,16 @@ export function decodeTools(
       else if (isWebSearch(type)) {
         hasWebSearch = true;
         ask('web-search', name);
-      } else ask(type === 'tool_search' ? 'tool-search' : 'hosted-tool', name);
+      } else if (type === 'tool_search') ask('tool-search', name);
+      else {
+        hasHosted = true;
+        ask('hosted-tool', name);
+      }
     }
   }
   const [first] = lists;
   if (tools.size > 0 && first) ask('tools', first[0]);
-  return { tools: [...tools.values()], hasWebSearch };
+  return { tools: [...tools.values()], hasWebSearch, hasHosted };
 }
 
 function isWebSearch(type: string): boolean {
@@ -111,11 +118,13 @@ function decodeTool(tool: JsonRecord, namespace: string | undefined, name: strin
  */
 export function decodeToolChoice(
   value: unknown,
-  { tools, hasWebSearch }: DecodedTools,
+  offered: DecodedTools,
   ask: NoteAsk,
 ): ToolChoice | undefined {
   if (value === undefined || value === null || value === 'auto') return undefined;
-  if (value === 'none' || value === 'required') return { type: value };
+  if (value === 'required') return decodeRequired(offered, ask);
+  if (value === 'none') return { type: value };
+  const { tools, hasWebSearch } = offered;
   const choice = asRecord(value);
   if (!choice) {
     return invalidParameter('tool_choice', 'must be none, auto, required, or an object that names a tool');
@@ -131,6 +140,16 @@ export function decodeToolChoice(
   }
   ask('forced-hosted-tool', 'tool_choice');
   return undefined;
+}
+
+/** Where nothing but the provider's own tools can be meant, those are forced. */
+function decodeRequired({ tools, hasWebSearch, hasHosted }: DecodedTools, ask: NoteAsk): ToolChoice {
+  if (tools.length === 0 && hasWebSearch) {
+    ask('forced-web-search', 'tool_choice');
+    return { type: 'web-search' };
+  }
+  if (tools.length === 0 && hasHosted) ask('forced-hosted-tool', 'tool_choice');
+  return { type: 'required' };
 }
 
 function decodeSubset(choice: JsonRecord, tools: readonly Tool[], ask: NoteAsk): ToolChoice {

@@ -9,13 +9,9 @@ import { buildResponse, type ResponseSettings } from './response-object.ts';
 
 /** What encoding needs to know of the request besides the answer. */
 export interface AnswerShape {
-  /** Said where the upstream does not name its model. */
-  readonly model: string;
   readonly settings: ResponseSettings;
   /** See `OutputItems`. */
   readonly showsRefusals: boolean;
-  /** The request's text, for an estimate of its tokens. */
-  readonly inputLength: number;
 }
 
 export function encodeResponsesAnswer(answer: ModelAnswer, head: AnswerHead, shape: AnswerShape): Buffer {
@@ -32,9 +28,9 @@ export function encodeResponsesAnswer(answer: ModelAnswer, head: AnswerHead, sha
     ? { ...shape.settings, service_tier: answer.serviceTier }
     : shape.settings;
   const response = buildResponse(head, settings, end, {
-    model: answer.model || shape.model,
+    model: answer.model || head.model,
     output: items.output,
-    usage: answer.usage ?? estimateUsage(shape, items.textLength),
+    usage: answer.usage ?? estimateUsage(head, items.textLength),
   });
   return Buffer.from(JSON.stringify(response));
 }
@@ -63,9 +59,9 @@ function writePart(items: OutputItems, part: Part, logprobs: readonly unknown[] 
 }
 
 /** Where the upstream has not counted: clients of this dialect refuse an end without counts. */
-export function estimateUsage({ inputLength }: AnswerShape, outputLength: number): Usage {
+export function estimateUsage({ inputEstimate }: AnswerHead, outputLength: number): Usage {
   return {
-    input: estimateTokensOfLength(inputLength),
+    input: inputEstimate,
     cachedInput: 0,
     cacheWrite: 0,
     output: estimateTokensOfLength(outputLength),

@@ -39,7 +39,7 @@ class ResponseEncoder implements PartsEncoder {
   constructor(head: AnswerHead, shape: AnswerShape) {
     this.head = head;
     this.shape = shape;
-    this.model = shape.model;
+    this.model = head.model;
     this.items = new OutputItems(head.id, shape.showsRefusals, (type, members) => this.emit(type, members));
   }
 
@@ -55,7 +55,7 @@ class ResponseEncoder implements PartsEncoder {
 
   close(): string {
     this.start();
-    this.usage ??= estimateUsage(this.shape, this.items.textLength);
+    this.usage ??= estimateUsage(this.head, this.items.textLength);
     this.tell(`response.${this.ended.status}`, this.ended);
     return this.take();
   }

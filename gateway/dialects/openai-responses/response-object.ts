@@ -23,7 +23,7 @@ interface ResponseContent {
 }
 
 export function buildResponse(
-  head: AnswerHead,
+  head: Pick<AnswerHead, 'id' | 'createdAt'>,
   settings: ResponseSettings,
   state: ResponseState,
   { model, output, usage }: ResponseContent,

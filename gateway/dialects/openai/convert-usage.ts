@@ -19,7 +19,9 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
   const output = Math.max(completion ?? 0, total - input);
   const promptDetails = asRecord(usage.prompt_tokens_details);
   const completionDetails = asRecord(usage.completion_tokens_details);
-  const cachedInput = Math.min(count(promptDetails?.cached_tokens) ?? 0, input);
+  // The latter is DeepSeek's.
+  const cached = count(promptDetails?.cached_tokens) ?? count(usage.prompt_cache_hit_tokens) ?? 0;
+  const cachedInput = Math.min(cached, input);
   return {
     input,
     cachedInput,
@@ -56,7 +58,8 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** A provider's count is believed only as a non-negative safe integer. */
+/** A provider's count is believed only as a non-negative safe integer, perhaps in quotes. */
 function count(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) && Number(number) >= 0 ? Number(number) : undefined;
 }

@@ -2,7 +2,7 @@
 // share. They differ only in what one choice holds.
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
-import { freshFacts } from '../answer/answer-facts.ts';
+import { freshFacts, isOver } from '../answer/answer-facts.ts';
 import { gatherChoice } from '../answer/gather-choice.ts';
 import { failMalformed } from '../answer/malformed.ts';
 import { PartWriter } from '../answer/part-writer.ts';
@@ -59,14 +59,16 @@ function decodeChoice(entry: JsonRecord, position: number, reading: OpenAiReadin
   const parts: StreamPart[] = [];
   const choice = new OpenChoice(freshFacts(), 0, reading, parts);
   choice.read(entry);
-  choice.end(entry.finish_reason);
+  choice.end();
   return gatherChoice(parts, indexOf(entry, reading.choices) ?? position);
 }
 
 /** One choice on its way. */
 class OpenChoice {
   private readonly writer: PartWriter;
-  hasEnded = false;
+  private hasEnded = false;
+  /** The first finish reason; text may still come behind it. */
+  private reason: string | undefined;
   private readonly reader: ChoiceReader;
 
   constructor(facts: AnswerFacts, index: number, { names, openChoice }: OpenAiReading, parts: StreamPart[]) {
@@ -74,15 +76,23 @@ class OpenChoice {
     this.reader = openChoice(this.writer);
   }
 
-  read(entry: JsonRecord): void {
-    if (!this.hasEnded) this.reader.read(entry);
+  get isFinished(): boolean {
+    return this.reason !== undefined;
   }
 
-  end(reason: unknown): void {
+  read(entry: JsonRecord): void {
+    if (this.hasEnded) return;
+    this.reader.read(entry);
+    const { finish_reason: reason } = entry;
+    if (typeof reason === 'string' && reason !== '') this.reason ??= reason;
+  }
+
+  /** Nothing comes behind this. */
+  end(): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
     this.reader.end();
-    this.writer.end(decodeOpenAiFinish(reason, this.writer.hasCalls));
+    this.writer.end(decodeOpenAiFinish(this.reason, this.writer.hasCalls));
   }
 }
 
@@ -92,7 +102,8 @@ class OpenAiStreamDecoder implements StreamDecoder {
   private readonly reading: OpenAiReading;
   private readonly choices = new Map<number, OpenChoice>();
   private readonly parts: StreamPart[] = [];
-  private finished = 0;
+  /** In the order of their finish reasons. */
+  private readonly finished = new Set<OpenChoice>();
   private hasStarted = false;
 
   constructor(reading: OpenAiReading) {
@@ -114,16 +125,16 @@ class OpenAiStreamDecoder implements StreamDecoder {
   }
 
   private take(): readonly StreamPart[] {
-    if (this.facts.isComplete && !this.facts.hasContent && this.finished === 0) {
+    if (this.facts.isComplete && !this.facts.hasContent && this.finished.size === 0) {
       this.facts.isComplete = false;
       failMalformed(this.facts, emptyStream);
     }
-    if (this.facts.isComplete) this.endAll();
+    if (isOver(this.facts)) this.endAll();
     return this.parts.splice(0);
   }
 
   private hasFinished(): boolean {
-    return this.finished >= this.reading.choices;
+    return this.finished.size >= this.reading.choices;
   }
 
   private chunk(chunk: JsonRecord): void {
@@ -154,16 +165,17 @@ class OpenAiStreamDecoder implements StreamDecoder {
       this.choices.set(index, choice);
     }
     choice.read(entry);
-    const { finish_reason: reason } = entry;
-    if (!choice.hasEnded && typeof reason === 'string' && reason !== '') {
-      choice.end(reason);
-      this.finished++;
-    }
+    if (choice.isFinished) this.finished.add(choice);
   }
 
-  /** Some upstreams end their stream without a finish reason. */
+  /**
+   * At the end of the stream only, as some upstreams send text behind a finish reason. Others end
+   * without one; where a stream breaks, such a choice stays open.
+   */
   private endAll(): void {
-    for (const choice of this.choices.values()) choice.end(undefined);
+    for (const choice of this.finished) choice.end();
+    if (!this.facts.isComplete) return;
+    for (const choice of this.choices.values()) choice.end();
   }
 }
 

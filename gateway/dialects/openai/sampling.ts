@@ -7,15 +7,9 @@ import type { NoteAsk } from '../request/read-values.ts';
 
 /**
  * @param logitBias The value of `logit_bias`, however large.
- * @param isReasoning The caller wants the model to think.
  * @throws {GatewayError} `invalid_parameter`.
  */
-export function decodeOpenAiSampling(
-  values: ParameterValues,
-  logitBias: unknown,
-  isReasoning: boolean,
-  note: NoteAsk,
-): Sampling {
+export function decodeOpenAiSampling(values: ParameterValues, logitBias: unknown, note: NoteAsk): Sampling {
   const temperature = numberOf(values, 'temperature');
   const topP = numberOf(values, 'top_p');
   const seed = numberOf(values, 'seed');
@@ -27,12 +21,10 @@ export function decodeOpenAiSampling(
   if (temperature !== undefined && temperature !== 1) {
     note('temperature', 'temperature');
     if (temperature > 1) note('temperature-above-1', 'temperature');
-    if (isReasoning) note('sampling-while-reasoning', 'temperature');
   }
   if (topP !== undefined && topP !== 1) {
     note('top-p', 'top_p');
     if (temperature !== undefined) note('top-p-beside-temperature', 'top_p');
-    if (isReasoning) note('sampling-while-reasoning', 'top_p');
   }
   if (presence !== 0) note('penalties', 'presence_penalty');
   if (frequency !== 0) note('penalties', 'frequency_penalty');

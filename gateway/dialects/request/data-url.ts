@@ -9,8 +9,11 @@ export function parseDataUrl(url: string): Extract<MediaSource, { kind: 'base64'
   if (!head.startsWith('data:') || !head.endsWith(';base64')) return undefined;
   const [mediaType = ''] = head.slice('data:'.length).split(';');
   if (!mediaType.includes('/')) return undefined;
-  return { kind: 'base64', mediaType, data: url.slice(comma + 1) };
+  return { kind: 'base64', mediaType: properTypes.get(mediaType) ?? mediaType, data: url.slice(comma + 1) };
 }
+
+/** Names that are no names, but many write them. */
+const properTypes: ReadonlyMap<string, string> = new Map([['image/jpg', 'image/jpeg']]);
 
 export function encodeDataUrl({ mediaType, data }: Extract<MediaSource, { kind: 'base64' }>): string {
   return `data:${mediaType};base64,${data}`;

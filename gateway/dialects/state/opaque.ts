@@ -28,9 +28,19 @@ export interface MarkedState {
 /** What every packed state begins with. */
 export const opaquePrefix = 'penstock.1.';
 
-/** A short name for a provider that tells nothing about it. */
-export function originOf(providerId: string): string {
-  return hash('sha256', `origin ${providerId}`, 'hex').slice(0, 16);
+/**
+ * A short name for a provider and a family of its models that tells nothing about them. One provider
+ * may serve the models of several vendors, and none of them reads the state of another.
+ */
+export function originOf(providerId: string, upstreamModel: string): string {
+  return hash('sha256', `origin ${providerId} ${familyOf(upstreamModel)}`, 'hex').slice(0, 16);
+}
+
+/** The first word of a model's name, with its vendor's before it: `claude`, `google/gemini`, `us.anthropic.claude`. */
+export function familyOf(upstreamModel: string): string {
+  const nameAt = upstreamModel.lastIndexOf('/') + 1;
+  const [word = ''] = /^[a-z.]*/i.exec(upstreamModel.slice(nameAt)) ?? [];
+  return (upstreamModel.slice(0, nameAt) + word).toLowerCase();
 }
 
 /** State of one provider as a string that clients echo. */

@@ -3,6 +3,7 @@
 
 import { hash } from 'node:crypto';
 import type { Conversation, Tool, ToolName } from '../conversation.ts';
+import { foldNamespace, ToolIndex } from './tool-index.ts';
 
 export interface ToolNameRules {
   readonly lengthMax: number;
@@ -27,47 +28,48 @@ export interface ToolNames {
 }
 
 export function nameTools({ tools, turns }: Conversation, rules: ToolNameRules): ToolNames {
-  const wireNames = new Map<string, string>();
+  const wireNames = new ToolIndex<string>();
   const known = new Map<string, NamedTool>();
   const add = (tool: Pick<Tool, 'name' | 'namespace' | 'kind'>): void => {
-    const id = idOf(tool);
-    if (wireNames.has(id)) return;
     const wireName = fitName(plainName(tool, rules), rules.lengthMax, (name) =>
-      known.has(keyOf(name, tool, rules)),
+      known.has(keyOf(name, tool.namespace, rules)),
     );
-    wireNames.set(id, wireName);
-    known.set(keyOf(wireName, tool, rules), {
+    wireNames.add(tool, wireName);
+    known.set(keyOf(wireName, tool.namespace, rules), {
       name: tool.name,
       ...(tool.namespace === undefined ? {} : { namespace: tool.namespace }),
       kind: tool.kind,
       isWrapped: tool.kind === 'custom' && !rules.hasCustom,
     });
   };
-  for (const tool of tools) add(tool);
-  for (const { parts } of turns) for (const part of parts) if (part.type === 'tool-call') add(part);
+  for (const tool of tools) if (!wireNames.has(tool)) add(tool);
+  // A tool that is offered is known in that form, however it was called.
+  for (const { parts } of turns) {
+    for (const part of parts) {
+      if (part.type === 'tool-call' && wireNames.get(part) === undefined) add(part);
+    }
+  }
   return {
-    wireName: (tool) =>
-      wireNames.get(idOf(tool)) ?? fitName(plainName(tool, rules), rules.lengthMax, () => false),
+    wireName: (tool) => wireNames.get(tool) ?? fitName(plainName(tool, rules), rules.lengthMax, () => false),
     toolOf: (wireName, wireNamespace) =>
-      known.get(`${wireNamespace ?? ''} ${wireName}`) ??
+      known.get(keyOf(wireName, wireNamespace, rules)) ??
+      known.get(keyOf(wireName, otherWriting(wireNamespace), rules)) ??
       (wireNamespace === undefined
         ? { name: wireName, kind: 'function', isWrapped: false }
         : { name: wireName, namespace: wireNamespace, kind: 'function', isWrapped: false }),
   };
 }
 
-/** `functions` is the namespace of tools that have none. */
 function plainName({ name, namespace }: ToolName, { hasNamespaces }: ToolNameRules): string {
-  return hasNamespaces || namespace === undefined || namespace === 'functions'
-    ? name
-    : `${namespace}__${name}`;
+  return hasNamespaces || foldNamespace(namespace) === undefined ? name : `${namespace}__${name}`;
 }
 
-function idOf({ name, namespace = '' }: ToolName): string {
-  return `${namespace} ${name}`;
+/** The namespace that means the same. */
+function otherWriting(namespace: string | undefined): string | undefined {
+  return namespace === undefined ? 'functions' : foldNamespace(namespace);
 }
 
-function keyOf(wireName: string, { namespace }: ToolName, { hasNamespaces }: ToolNameRules): string {
+function keyOf(wireName: string, namespace: string | undefined, { hasNamespaces }: ToolNameRules): string {
   return `${hasNamespaces ? (namespace ?? '') : ''} ${wireName}`;
 }
 

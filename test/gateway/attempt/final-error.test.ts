@@ -190,6 +190,22 @@ test.each([
   expect(error.message).not.toMatch(/10\.9\.8\.7|quoted/);
 });
 
+test.each([
+  ['Rate limit reached for gpt at org-x. Please try again in 1.242s. Visit x.', ' Please try again in 2s.'],
+  ['Please try again in 6ms.', ' Please try again in 1s.'],
+  ['Please try again in 1m12.5s.', ' Please try again in 73s.'],
+  ['Try again in 5 minutes.', ' Please try again in 300s.'],
+  ['try again in 20 seconds', ' Please try again in 20s.'],
+  ['{"retry_after": 7}', ' Please try again in 7s.'],
+  ['try again in 60 hours', ''],
+  ['try again in a while, org-x', ''],
+  ['limit of 40 tokens', ''],
+])('inside a stream a rate limit of %j tells when to come back, and nothing else', (message, told) => {
+  const { message: text } = brokenOffError(errorEvent({ type: 'rate_limit_error', message }), 'm');
+  expect(text).toBe(`The answer of model 'm' broke off: the upstream reported an error.${told}`);
+  expect(brokenOffError(errorEvent({ type: 'api_error', message }), 'm').message).not.toContain('try again');
+});
+
 describe('where all keys rest for one reason', () => {
   test.each([
     ['rejected', false, 502, 'upstream_auth_failed'],

@@ -1,8 +1,14 @@
 // Which turns does an upstream get to see?
 
 import { describe, expect, test } from 'vitest';
-import type { Part, Turn } from '../../../gateway/dialects/conversation.ts';
+import { anthropicMessages } from '../../../gateway/dialects/anthropic-messages/index.ts';
+import type { Conversation, Part, Turn } from '../../../gateway/dialects/conversation.ts';
+import type { Dialect } from '../../../gateway/dialects/dialect.ts';
+import { openAiChat } from '../../../gateway/dialects/openai-chat/index.ts';
+import { openAiCompletions } from '../../../gateway/dialects/openai-completions/index.ts';
+import { openAiResponses } from '../../../gateway/dialects/openai-responses/index.ts';
 import { tidy } from '../../../gateway/dialects/tidy.ts';
+import { openCall } from '../../../gateway/dialects/translate.ts';
 import { conversationOf } from './support/make-conversation.ts';
 
 const text = (value: string): Part => ({ type: 'text', text: value });
@@ -14,6 +20,10 @@ const system = (...parts: Part[]): Turn => ({ role: 'system', parts });
 const missing: Part = { type: 'tool-result', id: 'a', parts: [text('no result')], isError: true };
 
 const target = { origin: 'here' };
+const sentTo = (dialect: Dialect, change: Partial<Conversation>, upstreamModel = 'm'): unknown => {
+  const whole = { upstreamModel, isStream: false, parameters: {}, origin: 'here' };
+  return JSON.parse(openCall(dialect, conversationOf(change), whole).body.toString());
+};
 const turnsOf = (...turns: Turn[]): readonly Turn[] => tidy(conversationOf({ turns }), target).turns;
 
 describe('turns', () => {
@@ -29,13 +39,71 @@ describe('turns', () => {
     expect(turnsOf(...turns)).toEqual(turns);
   });
 
-  test('58: text of white space is nothing, and a turn of nothing is left out', () => {
+  test('58: a turn of white space is left out, and empty text', () => {
     expect(turnsOf(user(text('1')), assistant(text(' \n')), user(text(''), text('2')))).toEqual([
       user(text('1'), text('2')),
     ]);
+    expect(turnsOf(user(text('1')), user(text(' '), text('\n')))).toEqual([user(text('1'))]);
     expect(tidy(conversationOf({ system: [text(' '), text('be kind')] }), target).system).toEqual([
       text('be kind'),
     ]);
+  });
+});
+
+describe('white space between texts', () => {
+  const pieces = [text('a'), text('\n\n'), text('b')];
+
+  test('stays where the upstream takes it', () => {
+    expect(turnsOf(user(...pieces))).toEqual([user(...pieces)]);
+  });
+
+  test('is left out where the upstream refuses it', () => {
+    const conversation = conversationOf({ turns: [user(...pieces)] });
+    expect(tidy(conversation, target, { refusesBlankText: true }).turns).toEqual([
+      user(text('a'), text('b')),
+    ]);
+  });
+
+  test.each([
+    { dialect: openAiChat, stays: true },
+    { dialect: openAiCompletions, stays: true },
+    { dialect: openAiResponses, stays: true },
+    { dialect: anthropicMessages, stays: false },
+  ])('$dialect.name: $stays', ({ dialect, stays }) => {
+    const sent = JSON.stringify(sentTo(dialect, { turns: [user(...pieces)] }));
+    expect(sent.includes('\\n\\n')).toBe(stays);
+    expect(sent).toMatch(/a.*b/);
+  });
+
+  test('does not stand in the way of thinking that an upstream wants first', () => {
+    const opaque = { origin: 'here', state: { kind: 'signature', value: 's' } } as const;
+    const turns = [
+      ...[user(text('1')), assistant(text(' '), { type: 'thinking', text: 'hm', opaque }, call('a'))],
+      user(result('a')),
+    ];
+    const reasoning = { mode: 'budget', budgetTokens: 2000 } as const;
+    const sent = { turns, reasoning, maxOutputTokens: 4000 };
+    expect(sentTo(anthropicMessages, sent, 'claude-sonnet-4-5')).toHaveProperty('thinking.type', 'enabled');
+  });
+});
+
+describe('a turn of which nothing is left', () => {
+  test('is left out', () => {
+    expect(turnsOf(user(text('1')), assistant(text('2')), user())).toEqual([
+      user(text('1')),
+      assistant(text('2')),
+    ]);
+  });
+
+  test('does not take the place of a prompt of white space', () => {
+    const turns = [user(text(' ')), user()];
+    expect(turnsOf(...turns)).toEqual([user(text(' '))]);
+    expect(sentTo(openAiChat, { turns })).toMatchObject({ messages: [{ role: 'user', content: ' ' }] });
+  });
+
+  test('never brings the state of another provider along', () => {
+    const opaque = { origin: 'there', state: { kind: 'signature', value: 's' } } as const;
+    expect(turnsOf(assistant({ type: 'thinking', text: 'hm', opaque }))).toEqual([]);
   });
 });
 
@@ -77,10 +145,56 @@ describe('calls and results', () => {
     ]);
   });
 
-  test('an id that is used again pairs each call with the result behind it', () => {
+  test('an id that is used again is another one, on both sides, for each call after the first', () => {
+    const turns = ['1', '2', '3'].flatMap((said) => [assistant(call('a')), user(result('a', said))]);
+    expect(turnsOf(...turns)).toEqual([
+      ...[assistant(call('a')), user(result('a', '1'))],
+      ...[assistant(call('a_2')), user(result('a_2', '2'))],
+      ...[assistant(call('a_3')), user(result('a_3', '3'))],
+    ]);
+  });
+
+  test('calls of one id in one turn get their results in order, each once', () => {
+    const answered = [result('a', '1'), result('a', '2'), result('a', 'one too many')];
+    const expected = [
+      assistant(call('a'), call('a_2')),
+      user(result('a', '1'), result('a_2', '2'), text('one too many')),
+    ];
+    expect(turnsOf(assistant(call('a'), call('a')), user(...answered))).toEqual(expected);
+    expect(turnsOf(assistant(call('a')), assistant(call('a')), user(...answered))).toEqual(expected);
+  });
+
+  test('a call that stayed without a result does not get that of a later one', () => {
     expect(
-      turnsOf(assistant(call('a')), user(result('a', '1')), assistant(call('a')), user(result('a', '2'))),
-    ).toEqual([assistant(call('a')), user(result('a', '1')), assistant(call('a')), user(result('a', '2'))]);
+      turnsOf(assistant(call('a')), user(text('x')), assistant(call('a')), user(result('a', 'late'))),
+    ).toEqual([
+      ...[assistant(call('a')), user(missing, text('x'))],
+      ...[assistant(call('a_2')), user(result('a_2', 'late'))],
+    ]);
+  });
+
+  test('an id made for one call is not the id of another', () => {
+    const ids = ['a', 'a_2', 'a', 'a_2'];
+    const [calls, results] = turnsOf(
+      assistant(...ids.map(call)),
+      user(...ids.map((id, at) => result(id, `${at}`))),
+    );
+    expect(calls).toEqual(assistant(...['a', 'a_2', 'a_3', 'a_2_2'].map(call)));
+    expect(results).toEqual(user(...['a', 'a_2', 'a_3', 'a_2_2'].map((id, at) => result(id, `${at}`))));
+  });
+
+  test.each<[Dialect, string]>([
+    [openAiChat, '"tool_call_id":"([^"]+)"'],
+    [openAiResponses, '_output","call_id":"([^"]+)"'],
+    [anthropicMessages, '"tool_use_id":"([^"]+)"'],
+  ])('$name gets no id twice, also of those that do not fit', (dialect, pattern) => {
+    for (const id of ['call_0', 'functions.f:0', 'x'.repeat(200)]) {
+      const turns = ['1', '2', '3'].flatMap((said) => [assistant(call(id)), user(result(id, said))]);
+      const body = JSON.stringify(sentTo(dialect, { turns }));
+      const ids = [...body.matchAll(new RegExp(pattern, 'g'))].map(([, found]) => found);
+      expect(new Set(ids).size).toBe(3);
+      for (const found of ids) expect(body.split(`"${found}"`)).toHaveLength(3);
+    }
   });
 });
 

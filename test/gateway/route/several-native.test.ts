@@ -18,6 +18,16 @@ test.each<[string, readonly Omit<RigTarget, 'baseUrl'>[], boolean]>([
   ['one target', [target(messages, 'a')], false],
   ['two providers', [target(messages, 'a'), target(messages, 'b')], true],
   ['two targets of one provider', [target(messages, 'a'), target(messages, 'a')], false],
+  [
+    'two models of one provider',
+    [target(messages, 'a', { upstreamModel: 'glm-5' }), target(messages, 'a', { upstreamModel: 'glm-4.6' })],
+    false,
+  ],
+  [
+    'models of two vendors at one provider',
+    [target(messages, 'a', { upstreamModel: 'glm-5' }), target(messages, 'a', { upstreamModel: 'claude-5' })],
+    true,
+  ],
   ['a provider of another dialect', [target(messages, 'a'), target(['openai-chat'], 'b')], false],
   [
     'two providers of which one speaks more',

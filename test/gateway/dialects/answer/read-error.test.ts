@@ -51,7 +51,7 @@ describe('26: an error body', () => {
       { ...nothing, message: 'no', type: 't', code: '400', status: 400 },
     ],
     ['a detail', '{"detail":"no"}', { ...nothing, message: 'no' }],
-    ['a detail that is a list', '{"detail":[{"msg":"no"}]}', nothing],
+    ['a detail that is a list', '{"detail":[{"msg":"no"}]}', { ...nothing, message: 'no' }],
     ['a message', '{"message":"no","code":400}', { ...nothing, message: 'no', code: '400', status: 400 }],
     [
       'a marked object',
@@ -67,6 +67,12 @@ describe('26: an error body', () => {
     ['an error without a message', '{"error":{"type":"t"}}', { ...nothing, type: 't' }],
     ['members of other kinds', '{"error":{"message":{},"type":[],"code":{},"param":7}}', nothing],
     ['a number', '{"error":7}', nothing],
+    [
+      'a list of what does not fit, and where',
+      '{"detail":[{"loc":["body","messages",0,"content"],"msg":"Field required","type":"missing"},{"msg":"and more"},7]}',
+      { ...nothing, message: 'body.messages.0.content: Field required; and more' },
+    ],
+    ['a detail list that tells nothing', '{"detail":[{"type":"missing"}]}', nothing],
     ['bytes that are no UTF-8', Buffer.from([0x7b, 0xff, 0xfe]), nothing],
   ])('of %s', (_, body, wanted) => {
     expect(readErrorBody(Buffer.from(body))).toEqual(wanted);

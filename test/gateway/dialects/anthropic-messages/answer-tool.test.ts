@@ -80,6 +80,47 @@ describe('the answer', () => {
     });
   });
 
+  const said = (index: number, text: string) =>
+    blockOf(index, { type: 'text', text: '' }, { type: 'text_delta', text });
+
+  test('in a stream stands alone, whatever else was said', () => {
+    const answered = said(0, 'Let me see.') + answerBlock('answer', '{"age":5}') + said(2, 'Done.');
+    expect(decode(answered + endOf('tool_use'))).toEqual(['0 text', '0 + {"age":5}', '0 end', 'stop']);
+  });
+
+  test('in one piece stands alone, whatever else was said', () => {
+    const content = [
+      { type: 'text', text: 'Let me see.' },
+      { type: 'tool_use', id: 'toolu_1', name: 'answer', input: { age: 5 } },
+      { type: 'text', text: 'Done.' },
+    ];
+    const decoded = opened().decodeAnswer(Buffer.from(JSON.stringify({ content, stop_reason: 'tool_use' })));
+    expect(decoded).toMatchObject({
+      answer: { choices: [{ parts: [{ type: 'text', text: '{"age":5}' }] }] },
+    });
+  });
+
+  test('that is only text is told when it has ended', () => {
+    const decoder = opened().streamDecoder();
+    expect(short(decoder.push(Buffer.from(start + said(0, 'I will not.'))))).toEqual([]);
+    expect(short(decoder.push(Buffer.from(said(1, 'Really.') + endOf('end_turn'))))).toEqual([
+      '0 text',
+      '0 + I will not.',
+      '0 end',
+      '1 text',
+      '1 + Really.',
+      '1 end',
+      'stop',
+    ]);
+  });
+
+  test('is not given yet where another tool is called: then text stands before the call', () => {
+    const parts = decode(said(0, 'Looking.') + answerBlock('look', '{}') + endOf('tool_use'), {
+      tools: [look],
+    });
+    expect(parts.slice(0, 4)).toEqual(['0 text', '0 + Looking.', '0 end', '1 tool-call look']);
+  });
+
   test('of a tool of that name is its call where no schema was asked for', () => {
     const conversation = conversationOf({ turns: [userTurn('Hi')], tools: [{ ...look, name: 'answer' }] });
     const decoder = call(conversation, older).streamDecoder();

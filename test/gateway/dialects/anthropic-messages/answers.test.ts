@@ -106,7 +106,11 @@ describe('a client gets', () => {
   const encode = (choice: Partial<AnswerChoice>, more: Partial<ModelAnswer> = {}) => {
     const choices = [{ index: 0, parts: [], finish: 'stop', ...choice } as const];
     const answer = { id: 'x', model: 'served', createdAt: 1, choices, ...more };
-    return JSON.parse(encodeMessagesAnswer([answer], { id: 'abc', createdAt: 1 }).toString('utf8'));
+    return JSON.parse(
+      encodeMessagesAnswer([answer], { id: 'abc', createdAt: 1, model: 'm', inputEstimate: 7 }).toString(
+        'utf8',
+      ),
+    );
   };
 
   test('a message', () => {
@@ -177,7 +181,7 @@ describe('a client gets', () => {
 
   test('numbers where nobody has counted', () => {
     expect(encode({ parts: [{ type: 'text', text: 'a'.repeat(40) }] }).usage).toEqual({
-      input_tokens: 0,
+      input_tokens: 7,
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: 0,
       output_tokens: 10,

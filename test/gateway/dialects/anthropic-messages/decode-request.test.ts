@@ -25,6 +25,15 @@ describe('roles', () => {
       { type: 'text', text: 'One' },
     ]);
     expect(asksOf({ system: [billing] })).toEqual([]);
+    expect(asksOf({ system: billing.text })).toEqual([]);
+  });
+
+  test('only the first line of a system text is for the vendor', () => {
+    const line = 'x-anthropic-billing-header: cc_version=2.1';
+    const kept = [{ type: 'text', text: 'You are\nhelpful.' }];
+    expect(decodeRequest({ system: `${line}\nYou are\nhelpful.` }).system).toEqual(kept);
+    const block = { type: 'text', text: `${line}\nYou are\nhelpful.` };
+    expect(decodeRequest({ system: [block] }).system).toEqual(kept);
   });
 
   test('27: system messages are taken in their order, with their cache marks', () => {
@@ -372,11 +381,6 @@ describe('what is asked for', () => {
       ['tools tools', 'parallel-calls-off tool_choice.disable_parallel_tool_use'],
     ],
     [
-      'a forced call while thinking',
-      { tools: [tool], tool_choice: { type: 'any' }, thinking: { type: 'adaptive' } },
-      ['tools tools', 'reasoning thinking', 'forced-tool-while-reasoning tool_choice'],
-    ],
-    [
       'reasoning that is shown',
       { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'low' } },
       ['reasoning output_config.effort', 'reasoning thinking', 'reasoning-summary thinking.display'],
@@ -401,11 +405,6 @@ describe('what is asked for', () => {
         'top-p-beside-temperature top_p',
         'stop stop_sequences',
       ],
-    ],
-    [
-      'sampling while thinking',
-      { temperature: 0.5, thinking: { type: 'adaptive' } },
-      ['reasoning thinking', 'temperature temperature', 'sampling-while-reasoning temperature'],
     ],
     ['a user', { metadata: { user_id: 'me' } }, ['end-user metadata.user_id']],
     ['a tier', { service_tier: 'standard_only' }, ['service-tier service_tier']],

@@ -33,7 +33,7 @@ interface SentEvent {
 }
 
 function encode(parts: readonly StreamPart[]): SentEvent[] {
-  const encoder = encodeMessagesStream({ id: 'abc', createdAt: 1 });
+  const encoder = encodeMessagesStream({ id: 'abc', createdAt: 1, model: 'm', inputEstimate: 7 });
   const sent = encoder.open(0).encode([began, ...parts]) + encoder.close();
   return sent
     .split('\n\n')
@@ -223,7 +223,7 @@ describe('the end', () => {
 
   test('without a count there is an estimate', () => {
     const events = encode([...text(0, 'a'.repeat(40)), end('stop')]);
-    expect(events.at(-2)?.data.usage).toMatchObject({ input_tokens: 0, output_tokens: 10 });
+    expect(events.at(-2)?.data.usage).toMatchObject({ input_tokens: 7, output_tokens: 10 });
   });
 
   test('of an answer without content is still one', () => {
@@ -241,7 +241,9 @@ describe('the time before content', () => {
   ];
 
   test('nothing is sent, so that an error can still be a status', () => {
-    expect(encodeMessagesStream({ id: 'abc', createdAt: 1 }).open(0).encode(before)).toBe('');
+    expect(
+      encodeMessagesStream({ id: 'abc', createdAt: 1, model: 'm', inputEstimate: 7 }).open(0).encode(before),
+    ).toBe('');
   });
 
   test('what is known of usage goes into the start', () => {
@@ -250,7 +252,7 @@ describe('the time before content', () => {
   });
 
   test('what an attempt that failed has given is forgotten', () => {
-    const encoder = encodeMessagesStream({ id: 'abc', createdAt: 1 });
+    const encoder = encodeMessagesStream({ id: 'abc', createdAt: 1, model: 'm', inputEstimate: 7 });
     encoder.open(0).encode([began, ...text(0, 'a')]);
     const again = encoder.open(0).encode([{ ...began, model: 'other' }, ...text(0, 'b'), end('stop')]);
     expect(again).toContain('"model":"other"');

@@ -94,6 +94,21 @@ describe('a stream', () => {
       [delta({ content: [{ type: 'text', text: 'a' }, { type: 'other' }] })],
       ['answer-start', '0.0 start text', '0.0 a'],
     ],
+    [
+      'with text behind its finish reason',
+      [delta({ content: 'a' }, 'length'), delta({ content: 'b' }), delta({}, 'stop', 1)],
+      ['answer-start', '0.0 start text', '0.0 a', '0.0 b', '0.0 end', '0 length', '1 stop'],
+    ],
+    [
+      'with content as a list of thinking and text',
+      [
+        delta({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'h' }] }] }),
+        delta({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'm' }] }] }),
+        delta({ content: [{ type: 'text', text: 'a' }] }),
+        delta({ content: 'b' }),
+      ],
+      ['answer-start', '0.0 start thinking', '0.0 h', '0.0 m', '0.0 end', '0.1 start text', '0.1 a', '0.1 b'],
+    ],
     ['with usage', [usageChunk], ['answer-start', 'usage']],
     ['with odd choices', [{ choices: ['x', null, 7] }, { choices: 'x' }], ['answer-start']],
   ])('%s', (_, events, wanted) => {
@@ -190,6 +205,26 @@ describe('a plain answer', () => {
       },
       null,
       [{ type: 'text', text: 'ab' }],
+      'stop',
+    ],
+    [
+      {
+        content: [
+          {
+            type: 'thinking',
+            thinking: [
+              { type: 'text', text: 'h' },
+              { type: 'text', text: 'm' },
+            ],
+          },
+          { type: 'text', text: 'a' },
+        ],
+      },
+      'stop',
+      [
+        { type: 'thinking', text: 'hm' },
+        { type: 'text', text: 'a' },
+      ],
       'stop',
     ],
     [{}, 'eos', [], 'stop'],

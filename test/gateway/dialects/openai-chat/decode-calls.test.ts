@@ -55,6 +55,21 @@ describe('a stream of tool calls', () => {
       ['a:f({"x":1})', 'b:f({"x":2})'],
     ],
     [
+      'with another name and no id on the same index, which is another call',
+      [calls(fn(0, '', 'f', '{"x":1}')), calls(fn(0, '', 'g', '{"x":')), calls(fn(0, '', '', '2}'))],
+      [':f({"x":1})', ':g({"x":2})'],
+    ],
+    [
+      'with a name twice in one chunk and no id, which are two calls',
+      [calls(fn(0, '', 'f', '{"x":1}'), fn(0, '', 'f', '{"x":2}'))],
+      [':f({"x":1})', ':f({"x":2})'],
+    ],
+    [
+      'without id, with its name on every piece',
+      [calls(fn(0, undefined, 'f', '{"x":')), calls(fn(0, undefined, 'f', '1}'))],
+      [':f({"x":1})'],
+    ],
+    [
       'without index, told apart by id',
       [
         calls(fn(undefined, 'a', 'f', '{')),
@@ -182,6 +197,21 @@ describe('a plain answer', () => {
       ],
       finish: 'tool-calls',
     });
+  });
+
+  test.each([
+    ['equal ids', { id: 'a' }, ['a', 'a']],
+    ['empty ids', { id: '' }, ['', '']],
+    ['no ids and the same index', { index: 0 }, ['', '']],
+    ['all of that', { id: 'a', index: 0 }, ['a', 'a']],
+  ])('has one call an entry, also with %s', (_, more, ids) => {
+    const tool_calls = ['{"x":1}', '{"x":2}'].map((input) => ({
+      ...more,
+      function: { name: 'f', arguments: input },
+    }));
+    expect(decode({ content: null, tool_calls })?.parts).toEqual(
+      ids.map((id, at) => ({ type: 'tool-call', id, name: 'f', kind: 'function', input: `{"x":${at + 1}}` })),
+    );
   });
 
   test('keeps the log probabilities of its text', () => {

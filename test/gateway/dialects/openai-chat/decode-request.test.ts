@@ -134,12 +134,9 @@ describe('a request asks for', () => {
       [
         'reasoning reasoning_effort',
         'tools tools',
-        'forced-tool-while-reasoning tool_choice',
         'temperature temperature',
-        'sampling-while-reasoning temperature',
         'top-p top_p',
         'top-p-beside-temperature top_p',
-        'sampling-while-reasoning top_p',
       ],
     ],
     [
@@ -337,6 +334,13 @@ describe('the conversation', () => {
       maxOutputTokens: 9,
       endUser: 'u',
     });
+  });
+
+  test('has images of a name that is none as what they are', () => {
+    const part = { type: 'image_url', image_url: { url: 'data:image/jpg;base64,AAAA' } };
+    expect(decode(userParts(part)).turns[0]?.parts).toEqual([
+      { type: 'image', source: { kind: 'base64', mediaType: 'image/jpeg', data: 'AAAA' } },
+    ]);
   });
 
   test('has media with what they are', () => {

@@ -24,7 +24,7 @@ import { randomParts } from '../support/random-parts.ts';
 import { readPieces } from '../support/read-pieces.ts';
 import { bodyOf, chatDecoder } from '../support/upstream-call.ts';
 
-const head = { id: 'x1', createdAt: 1_800_000_000 };
+const head = { id: 'x1', createdAt: 1_800_000_000, model: 'm', inputEstimate: 7 };
 const text: Part = { type: 'text', text: 'a' };
 const signature = { origin: 'o', state: { kind: 'signature', value: 's' } } as const;
 const counted = { input: 7, cachedInput: 2, cacheWrite: 1, output: 3, reasoning: 1 };

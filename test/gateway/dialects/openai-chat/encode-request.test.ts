@@ -49,9 +49,35 @@ describe('the messages', () => {
       ],
     ],
     [
-      'join texts by a line end',
+      'keep several blocks of later system text apart',
+      messages(userTurn(text('a')), { role: 'system', parts: [text('s'), text('t')] }),
+      [
+        { role: 'user', content: 'a' },
+        { role: 'system', content: 's' },
+        { role: 'system', content: 't' },
+      ],
+    ],
+    [
+      'keep several texts of the user apart',
       messages(userTurn(text('a'), text('b'))),
-      [{ role: 'user', content: 'a\nb' }],
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b' },
+          ],
+        },
+      ],
+    ],
+    [
+      'join the texts of the assistant as they were said',
+      messages(userTurn(text('a')), assistant(text('wo'), text('rd')), userTurn(text('b'))),
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: 'word' },
+        { role: 'user', content: 'b' },
+      ],
     ],
     [
       'are a list of parts where there is more than text',
@@ -223,7 +249,15 @@ describe('the messages', () => {
     [
       '58: leave out an assistant who said nothing',
       messages(userTurn(text('a')), assistant(text(' ')), userTurn(text('b'))),
-      [{ role: 'user', content: 'a\nb' }],
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b' },
+          ],
+        },
+      ],
     ],
     ['of white space only stay', messages(userTurn(text('  '))), [{ role: 'user', content: '  ' }]],
   ])('%s', (_, found, wanted) => {

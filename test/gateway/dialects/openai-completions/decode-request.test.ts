@@ -7,7 +7,7 @@ import { openAiCompletions } from '../../../../gateway/dialects/openai-completio
 import { completionSchema } from '../../../support/openapi/completions-schema.ts';
 import { bodyOf } from '../support/upstream-call.ts';
 
-const head = { id: 'x1', createdAt: 1_800_000_000 };
+const head = { id: 'x1', createdAt: 1_800_000_000, model: 'm', inputEstimate: 7 };
 
 function translate(request: Record<string, unknown>, upstreams: readonly DialectName[] = ['openai-chat']) {
   return openAiCompletions.translate(bodyOf({ model: 'm', prompt: 'p', ...request }), {

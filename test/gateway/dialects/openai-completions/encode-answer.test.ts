@@ -9,7 +9,7 @@ import { completionChunkSchema, completionSchema } from '../../../support/openap
 import { randomParts } from '../support/random-parts.ts';
 import { bodyOf } from '../support/upstream-call.ts';
 
-const head = { id: 'x1', createdAt: 1_800_000_000 };
+const head = { id: 'x1', createdAt: 1_800_000_000, model: 'm', inputEstimate: 7 };
 
 function translate(request: Record<string, unknown>) {
   const body = bodyOf({ model: 'm', prompt: 'p', n: 2, ...request });

@@ -14,7 +14,7 @@ import { delta, done, frame, piece, usage, usageChunk, wholeChat } from '../supp
 import { readPieces, sentText } from '../support/read-pieces.ts';
 import { bodyOf, makeConversation, sentBody, target } from '../support/upstream-call.ts';
 
-const head = { id: 'x1', createdAt: 1_800_000_000 };
+const head = { id: 'x1', createdAt: 1_800_000_000, model: 'm', inputEstimate: 7 };
 
 function translate(
   request: Record<string, unknown>,

@@ -278,9 +278,15 @@ describe('tools', () => {
     );
   });
 
-  test('being forced while thinking is told under the name of what is given up', () => {
-    const request = { tools: [f], tool_choice: 'required', reasoning: { effort: 'low' } };
-    expect(asksOf(request)).toContain('forced-tool-while-reasoning at reasoning');
+  test.each([
+    [[{ type: 'code_interpreter' }], ['hosted-tool at tools[0]', 'forced-hosted-tool at tool_choice']],
+    [[{ type: 'web_search' }], ['web-search at tools[0]', 'forced-web-search at tool_choice']],
+    [
+      [f, { type: 'code_interpreter' }],
+      ['hosted-tool at tools[1]', 'tools at tools'],
+    ],
+  ])('a call that must be made of one of %j', (tools, asks) => {
+    expect(asksOf({ tools, tool_choice: 'required' })).toEqual(asks);
   });
 });
 
@@ -306,11 +312,7 @@ describe('settings', () => {
       ['reasoning at reasoning', 'reasoning-summary at reasoning.summary'],
     ],
     [{ reasoning: { context: 'all_turns' } }, {}, ['vendor-member at reasoning.context']],
-    [
-      { reasoning: { effort: 'low' }, temperature: 0 },
-      {},
-      ['reasoning at reasoning', 'temperature at temperature', 'sampling-while-reasoning at temperature'],
-    ],
+    [{ temperature: 1, top_p: 0.5 }, {}, ['top-p at top_p', 'top-p-beside-temperature at top_p']],
     [
       { text: { format: { type: 'json_object' } } },
       { output: { type: 'json-object' } },

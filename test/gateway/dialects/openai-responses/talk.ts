@@ -10,7 +10,7 @@ import { tidy } from '../../../../gateway/dialects/tidy.ts';
 import { readPieces } from '../support/read-pieces.ts';
 import { bodyOf, makeConversation, target } from '../support/upstream-call.ts';
 
-export const head = { id: 'abc', createdAt: 1_700_000_000 };
+export const head = { id: 'abc', createdAt: 1_700_000_000, model: 'm', inputEstimate: 7 };
 
 const translate = (request: object) => translateResponses(bodyOf({ model: 'm', input: 'p', ...request }));
 

@@ -82,6 +82,22 @@ describe('reading', () => {
       usage(1, 5, { reasoning: 5 }),
     ],
     ['a count that is no count beside one that is', { prompt_tokens: -1, completion_tokens: 3 }, usage(0, 3)],
+    ['counts in quotes', { prompt_tokens: '7', completion_tokens: '3' }, usage(7, 3)],
+    [
+      "DeepSeek's name of what was cached",
+      { prompt_tokens: 7, completion_tokens: 3, prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 3 },
+      usage(7, 3, { cachedInput: 4 }),
+    ],
+    [
+      'both names of what was cached',
+      {
+        prompt_tokens: 7,
+        completion_tokens: 3,
+        prompt_cache_hit_tokens: 4,
+        prompt_tokens_details: { cached_tokens: 2 },
+      },
+      usage(7, 3, { cachedInput: 2 }),
+    ],
     ['members that nobody knows', { prompt_tokens: 7, completion_tokens: 3, cost: 'x' }, usage(7, 3)],
   ])('%s', (_, value, wanted) => {
     const read = readOpenAiUsage(value);
@@ -97,7 +113,8 @@ describe('reading', () => {
     [[]],
     [{}],
     [{ total_tokens: 10 }],
-    [{ prompt_tokens: '7', completion_tokens: '3' }],
+    [{ prompt_tokens: '7.5', completion_tokens: '-3' }],
+    [{ prompt_tokens: '', completion_tokens: '1e3' }],
     [{ prompt_tokens: 1.5, completion_tokens: -3 }],
     [{ prompt_tokens: 1e300, completion_tokens: 2 ** 53 }],
     [{ prompt_tokens: Number.NaN, completion_tokens: null }],

@@ -24,7 +24,7 @@ function edit(
 const edited = (dialect: SameDialect, text: string, parameters?: Record<string, unknown>): string =>
   edit(dialect, [Buffer.from(text)], parameters);
 
-const packed = packOpaque(originOf('other'), { kind: 'encrypted', value: 'gAAA', id: 'rs_1' });
+const packed = packOpaque(originOf('other', 'm-1'), { kind: 'encrypted', value: 'gAAA', id: 'rs_1' });
 const fragile = '"\\u0041\\/\\ud800 é😀", 1e400, -0, 12345678901234567890, 1.0';
 
 /** What native clients send; `{}` stands for what differs. */

@@ -33,8 +33,8 @@ import {
 } from '../support/response-events.ts';
 import { streamFacts } from './stream-facts.ts';
 
-const own = originOf('platform/own');
-const other = originOf('platform/other');
+const own = originOf('platform/own', 'm-1');
+const other = originOf('platform/other', 'm-1');
 const plainFacts = { ...streamFacts, isStream: false };
 
 /** What stands in the bytes, and what it says. */

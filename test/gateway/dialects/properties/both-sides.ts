@@ -13,7 +13,7 @@ import { openCall } from '../../../../gateway/dialects/translate.ts';
 import { RequestBody } from '../../../../gateway/json/request-body.ts';
 import { conversationOf } from '../support/make-conversation.ts';
 
-const head = { id: 'abc123', createdAt: 1_700_000_000 };
+const head = { id: 'abc123', createdAt: 1_700_000_000, model: 'm', inputEstimate: 7 };
 
 export const target: UpstreamTarget = {
   upstreamModel: 'claude-sonnet-4-5',

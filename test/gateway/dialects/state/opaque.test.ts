@@ -24,7 +24,7 @@ const state: fc.Arbitrary<OpaqueState> = fc.oneof(
 test('what is packed comes back as it was, with its origin', () => {
   fc.assert(
     fc.property(state, fc.string(), (packed, provider) => {
-      const origin = originOf(provider);
+      const origin = originOf(provider, 'm-1');
       expect(unpackOpaque(packOpaque(origin, packed))).toEqual({ origin, state: packed });
     }),
     { seed: 5, numRuns: 1000 },
@@ -34,16 +34,27 @@ test('what is packed comes back as it was, with its origin', () => {
 test('a packed state is one printable word, so that every client echoes it', () => {
   fc.assert(
     fc.property(state, (packed) => {
-      expect(packOpaque(originOf('a/b'), packed)).toMatch(/^[\w.-]+$/);
+      expect(packOpaque(originOf('a/b', 'm-1'), packed)).toMatch(/^[\w.-]+$/);
     }),
     { seed: 6, numRuns: 300 },
   );
 });
 
 test('the origin tells nothing about the provider, and differs between providers', () => {
-  expect(originOf('team-a/openai')).not.toContain('openai');
-  expect(originOf('team-a/openai')).not.toBe(originOf('team-b/openai'));
-  expect(originOf('team-a/openai')).toBe(originOf('team-a/openai'));
+  expect(originOf('team-a/openai', 'gpt-5')).not.toContain('openai');
+  expect(originOf('team-a/openai', 'gpt-5')).not.toBe(originOf('team-b/openai', 'gpt-5'));
+  expect(originOf('team-a/openai', 'gpt-5')).toBe(originOf('team-a/openai', 'gpt-5'));
+});
+
+test.each([
+  ['claude-opus-4-8', 'claude-3-7-sonnet-20250219', true],
+  ['gpt-5', 'gpt-4.1', true],
+  ['google/gemini-3-pro', 'google/gemini-2.5-flash', true],
+  ['google/gemini-3-pro', 'anthropic/claude-opus-4.8', false],
+  ['gpt-5', 'openai/gpt-5', false],
+  ['anthropic.claude-opus-4-8', 'zai.glm-5', false],
+])('%s and %s of one provider have one origin: %s', (one, other, isSame) => {
+  expect(originOf('p', one) === originOf('p', other)).toBe(isSame);
 });
 
 test.each(['', 'EqQBCgIYAhIM', 'gAAAAABo', 'penstock.2.abc.def'])('%j is native to its dialect', (text) => {

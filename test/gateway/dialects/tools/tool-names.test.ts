@@ -55,6 +55,41 @@ test('a tool that only the history knows keeps its way back', () => {
   expect(names.toolOf(names.wireName({ name: 'a.b' })).name).toBe('a.b');
 });
 
+describe('`functions` is the namespace of tools that have none', () => {
+  const exec = tool('exec', 'functions', 'custom');
+  const called = (namespace?: string): Conversation['turns'] => [
+    { role: 'assistant', parts: [{ type: 'tool-call', id: 'c', input: '{}', ...tool('exec', namespace) }] },
+  ];
+
+  test.each([
+    ['chat', chat, true],
+    ['responses', responses, false],
+  ])('a tool offered in it and called without it is one, to %s upstreams', (_, rules, isWrapped) => {
+    const names = nameTools(conversationOf({ tools: [exec], turns: called() }), rules);
+    expect(names.wireName({ name: 'exec' })).toBe('exec');
+    expect(names.wireName(exec)).toBe('exec');
+    expect(names.toolOf('exec')).toEqual({ ...exec, isWrapped });
+  });
+
+  test('and the other way round', () => {
+    const offered = tool('exec');
+    for (const rules of [chat, responses]) {
+      const names = nameTools(conversationOf({ tools: [offered], turns: called('functions') }), rules);
+      expect(names.wireName(exec)).toBe('exec');
+      expect(names.toolOf('exec')).toEqual({ ...offered, isWrapped: false });
+    }
+    expect(nameTools(withTools(offered), responses).toolOf('exec', 'functions').namespace).toBeUndefined();
+  });
+
+  test('where both are offered, each has a name and comes back as itself', () => {
+    const bare = tool('exec');
+    const names = nameTools(withTools(exec, bare), chat);
+    expect(names.wireName(exec)).toBe('exec');
+    expect(names.wireName(bare)).not.toBe('exec');
+    expect(names.toolOf(names.wireName(bare))).toEqual({ ...bare, isWrapped: false });
+  });
+});
+
 test('43: any names fit, differ, stay the same every time, and come back', () => {
   const name = fc.oneof(
     fc.string({ minLength: 1, maxLength: 90 }),
@@ -62,10 +97,7 @@ test('43: any names fit, differ, stay the same every time, and come back', () =>
   );
   const tools = fc.uniqueArray(
     fc.record({ name, namespace: fc.option(fc.constantFrom('functions', 'n', 'n__n'), { nil: undefined }) }),
-    {
-      selector: ({ name, namespace }) => `${namespace === 'functions' ? '' : (namespace ?? '')} ${name}`,
-      maxLength: 8,
-    },
+    { selector: ({ name, namespace }) => `${namespace ?? ''} ${name}`, maxLength: 8 },
   );
   fc.assert(
     fc.property(tools, (drawn) => {

@@ -1,0 +1,20 @@
+// What is a call's id where the upstream that gave it counts its calls anew in every answer? Ids must
+// not come twice in a conversation; the first call keeps its own.
+
+/**
+ * Gives each id it is asked for once; one that has been given before gets a number behind it. What
+ * comes later in a conversation changes nothing of what came before, so that prompt caches stay warm.
+ */
+export function uniqueIds(): (id: string) => string {
+  const taken = new Set<string>();
+  const rounds = new Map<string, number>();
+  return (id) => {
+    let unique = id;
+    for (let round = rounds.get(id) ?? 2; taken.has(unique); round++) {
+      unique = `${id}_${round}`;
+      rounds.set(id, round + 1);
+    }
+    taken.add(unique);
+    return unique;
+  };
+}

@@ -1,0 +1,213 @@
+// Does a provider get back what it wants with its calls? Gemini refuses a call without its thought signature. Whatever
+// dialect the client speaks, plain and streamed.
+
+import { describe, expect, test } from 'vitest';
+import { gatherChoice } from '../../../../gateway/dialects/answer/gather-choice.ts';
+import type { Part, Turn } from '../../../../gateway/dialects/conversation.ts';
+import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
+import { rebuildAnswer } from '../../../support/rebuild-answer.ts';
+import { translateThrough } from '../../../support/translate-through.ts';
+import { recordOf, recordsOf } from '../../endpoints/ask.ts';
+import { type Members, questions } from '../support/askings.ts';
+import { delta, done, frame } from '../support/openai-streams.ts';
+import { readPieces } from '../support/read-pieces.ts';
+import { talkative } from '../support/tellings.ts';
+import { chatDecoder, makeConversation, target, tidyBody } from '../support/upstream-call.ts';
+
+const [C, R, M] = talkative;
+const signed = (value: string) => ({ google: { thought_signature: value } });
+const call = (id: string, city: string, extra?: unknown): Members => ({
+  id,
+  type: 'function',
+  function: { name: 'look', arguments: JSON.stringify({ city }) },
+  ...(extra === undefined ? {} : { extra_content: extra }),
+});
+
+function streamedParts(...deltas: readonly unknown[]): readonly Part[] {
+  const text = deltas.map((value) => frame(delta(value))).join('') + frame(delta({}, 'stop')) + done;
+  return gatherChoice(readPieces(chatDecoder(), [Buffer.from(text)]).out.flat(), 0).parts;
+}
+
+function plainParts(message: Members): readonly Part[] {
+  const body = Buffer.from(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
+  const decoded = openAiChat.asUpstream.open(makeConversation(), target).decodeAnswer(body);
+  if (!decoded.ok) throw new Error('refused');
+  return decoded.answer.choices[0]?.parts ?? [];
+}
+
+const kinds = (parts: readonly Part[]): string[] =>
+  parts.map((part) => ('text' in part && part.text !== '' ? `${part.type} ${part.text}` : part.type));
+
+/** The messages that the provider of these parts is sent when they come back. */
+function sentBack(...parts: readonly Part[]): readonly Members[] {
+  const turns: Turn[] = [
+    { role: 'user', parts: [{ type: 'text', text: 'p' }] },
+    { role: 'assistant', parts },
+  ];
+  return recordsOf(tidyBody(openAiChat, makeConversation({ turns })).messages);
+}
+
+/** The answer of a client's own dialect as the next request's history. */
+function echo(client: (typeof talkative)[number], answer: unknown): Members {
+  const question = questions[client];
+  if (client === R) {
+    const outputs = recordsOf(recordOf(answer).output);
+    const results = outputs.filter(({ type }) => type === 'function_call');
+    return {
+      ...question,
+      input: [
+        { role: 'user', content: 'hi' },
+        ...outputs,
+        ...results.map(({ call_id }) => ({ type: 'function_call_output', call_id, output: 'warm' })),
+      ],
+    };
+  }
+  const user = { role: 'user', content: 'hi' };
+  if (client === M) {
+    // A rebuilt answer has no empty texts.
+    const content = recordsOf(recordOf(answer).content).map((block) =>
+      block.type === 'thinking' ? { thinking: '', ...block } : block,
+    );
+    const results = content.filter(({ type }) => type === 'tool_use');
+    const said = results.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'warm' }));
+    return { ...question, messages: [user, { role: 'assistant', content }, { role: 'user', content: said }] };
+  }
+  const message = recordOf(recordOf(recordsOf(recordOf(answer).choices)[0]).message);
+  const results = recordsOf(message.tool_calls).map(({ id }) => ({
+    role: 'tool',
+    tool_call_id: id,
+    content: 'warm',
+  }));
+  return { ...question, messages: [user, message, ...results] };
+}
+
+const through = (client: (typeof talkative)[number], request: Members) =>
+  translateThrough(client, C, Buffer.from(JSON.stringify(request)));
+
+function extrasSent(client: (typeof talkative)[number], answer: unknown): unknown {
+  const [body] = through(client, echo(client, answer)).sent;
+  const messages = recordsOf(recordOf(JSON.parse(String(body))).messages);
+  const [said] = messages.filter(({ role }) => role === 'assistant');
+  expect(said).not.toHaveProperty('thinking_blocks');
+  expect(JSON.stringify(said)).not.toContain('penstock.call_extra');
+  return recordsOf(said?.tool_calls).map(({ extra_content }) => extra_content);
+}
+
+describe.each([R, M])('a client of %s', (client) => {
+  test.each<[string, readonly Members[], readonly unknown[]]>([
+    ['the first of two calls', [call('a', 'Rome', signed('S')), call('b', 'Bern')], [signed('S'), undefined]],
+    [
+      'the second of two calls',
+      [call('a', 'Rome'), call('b', 'Bern', signed('S'))],
+      [undefined, signed('S')],
+    ],
+    [
+      'two calls',
+      [call('a', 'Rome', signed('S')), call('b', 'Bern', signed('T'))],
+      [signed('S'), signed('T')],
+    ],
+    [
+      'calls without ids',
+      [call('', 'Rome', signed('S')), call('', 'Bern', signed('T'))],
+      [signed('S'), signed('T')],
+    ],
+    ['a call whose id changes', [call('a.b', 'Rome', signed('S'))], [signed('S')]],
+  ])('gives back what came with %s', (_, tool_calls, wanted) => {
+    const message = { role: 'assistant', content: null, reasoning_content: 'hm', tool_calls };
+    const plain = through(client, questions[client]).plain(() =>
+      Buffer.from(
+        JSON.stringify({ model: 'm', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }),
+      ),
+    );
+    if (plain.type !== 'answered') throw plain.error;
+    expect(extrasSent(client, JSON.parse(String(plain.body)))).toEqual(wanted);
+    const pieces = tool_calls.map((entry, index) => frame(delta({ tool_calls: [{ index, ...entry }] })));
+    const text = [frame(delta({ reasoning_content: 'hm' })), ...pieces, frame(delta({}, 'tool_calls')), done];
+    const streamed = through(client, { ...questions[client], stream: true }).stream(() => [
+      Buffer.from(text.join('')),
+    ]);
+    if (streamed.type !== 'answered') throw streamed.error;
+    expect(extrasSent(client, rebuildAnswer(client, streamed.text))).toEqual(wanted);
+  });
+});
+
+describe('an answer', () => {
+  test('has what came with a call right before it, plain and streamed alike', () => {
+    const tool_calls = [call('a', 'Rome', signed('S')), call('b', 'Bern')];
+    const plain = plainParts({ content: 'so', reasoning_content: 'hm', tool_calls });
+    expect(kinds(plain)).toEqual(['thinking hm', 'text so', 'thinking', 'tool-call', 'tool-call']);
+    expect(plain[2]).toMatchObject({
+      opaque: {
+        origin: 'here',
+        state: {
+          kind: 'details',
+          value: { type: 'penstock.call_extra', id: 'a', extra_content: signed('S') },
+        },
+      },
+    });
+    expect(
+      streamedParts(
+        { reasoning_content: 'hm' },
+        { content: 'so' },
+        { tool_calls: [{ index: 0, ...tool_calls[0] }] },
+        { tool_calls: [{ index: 1, ...tool_calls[1] }] },
+      ),
+    ).toEqual(plain);
+  });
+
+  test('has it once, where every piece has it, and where it comes before the name', () => {
+    const parts = streamedParts(
+      { tool_calls: [{ index: 0, id: 'a', extra_content: signed('S') }] },
+      { tool_calls: [{ index: 0, ...call('a', 'Rome', signed('S')) }] },
+      { tool_calls: [{ index: 0, extra_content: signed('S') }] },
+    );
+    expect(kinds(parts)).toEqual(['thinking', 'tool-call']);
+  });
+
+  test('gives back what came behind the beginning of a call', () => {
+    const parts = streamedParts(
+      { tool_calls: [{ index: 0, ...call('a', 'Rome') }] },
+      { tool_calls: [{ index: 0, extra_content: signed('S') }] },
+    );
+    expect(sentBack(...parts)[1]).toMatchObject({ tool_calls: [{ id: 'a', extra_content: signed('S') }] });
+  });
+
+  test('gives back what came with its message, and no marks of its thinking', () => {
+    const wanted = { role: 'assistant', content: 'so', extra_content: signed('S') };
+    const parts = streamedParts(
+      { content: 's', extra_content: { google: { thought: true } } },
+      { content: 'o' },
+      { content: '', extra_content: signed('S') },
+    );
+    expect(parts).toEqual(plainParts({ content: 'so', extra_content: signed('S') }));
+    expect(sentBack(...parts)[1]).toEqual(wanted);
+  });
+
+  test('of odd values has nothing to give back', () => {
+    const tool_calls = [call('a', 'Rome', 'x'), call('b', 'Bern', null), call('c', 'Oslo', [])];
+    expect(
+      kinds(plainParts({ tool_calls, extra_content: 7 })).filter((kind) => kind !== 'tool-call'),
+    ).toEqual([]);
+  });
+});
+
+test('a chat client gives it back through the entries of its details', () => {
+  const tool_calls = [call('a', 'Rome', signed('S')), call('b', 'Bern', signed('T'))];
+  const parts = plainParts({ content: 'so', reasoning_content: 'hm', tool_calls });
+  const extras = parts.filter((part) => part.type === 'thinking');
+  const rest = parts.filter((part) => part.type !== 'thinking');
+  const [, said] = sentBack(...extras, ...rest);
+  expect(said).toMatchObject({ reasoning_content: 'hm' });
+  expect(recordsOf(said?.tool_calls).map(({ extra_content }) => extra_content)).toEqual([
+    signed('S'),
+    signed('T'),
+  ]);
+  expect(said).not.toHaveProperty('reasoning_details');
+});
+
+test('another provider is not shown it', () => {
+  const parts = plainParts({ tool_calls: [call('a', 'Rome', signed('S'))] }).map((part) =>
+    part.type === 'thinking' && part.opaque ? { ...part, opaque: { ...part.opaque, origin: 'there' } } : part,
+  );
+  expect(JSON.stringify(sentBack(...parts))).not.toContain('extra_content');
+});
