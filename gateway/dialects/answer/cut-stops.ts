@@ -62,6 +62,8 @@ class CutStream implements StreamDecoder {
   private readonly matcher: StopMatcher;
   /** Text that may be the beginning of a stop sequence, as it came. */
   private held: HeldDelta[] = [];
+  /** Those before it have been given out. */
+  private heldFrom = 0;
   private heldLength = 0;
   private textIndex: number | undefined;
   private isCut = false;
@@ -128,20 +130,22 @@ class CutStream implements StreamDecoder {
   /** Gives out so many of the characters that are held; log probabilities go with the first of a token. */
   private release(length: number, index: number, kept: StreamPart[]): void {
     let left = length;
-    let whole = 0;
-    for (const { text, logprobs } of this.held) {
-      if (left <= 0) break;
+    while (left > 0) {
+      const first = this.held[this.heldFrom];
+      if (!first) break;
+      const { text, logprobs } = first;
       const given = text.slice(0, left);
       const delta = { type: 'part-delta', choice: 0, index, text: given } as const;
       kept.push(logprobs ? { ...delta, logprobs } : delta);
       left -= given.length;
-      if (given.length < text.length) {
-        this.held[whole] = { text: text.slice(given.length) };
-        break;
-      }
-      whole++;
+      if (given.length < text.length) this.held[this.heldFrom] = { text: text.slice(given.length) };
+      else this.heldFrom++;
     }
-    this.held.splice(0, whole);
     this.heldLength -= length;
+    // Moved together now and then: for each piece it would cost as much as all that is held.
+    if (this.heldFrom * 2 > this.held.length) {
+      this.held = this.held.slice(this.heldFrom);
+      this.heldFrom = 0;
+    }
   }
 }

@@ -8,6 +8,7 @@ import type { AnswerFacts } from '../dialect.ts';
 import type { MarkedState } from '../state/opaque.ts';
 import type { PartHead, StreamPart } from '../stream-part.ts';
 import type { NamedTool, ToolNames } from '../tools/tool-names.ts';
+import { uniqueIds } from '../tools/unique-ids.ts';
 
 export type TextKind = 'text' | 'refusal' | 'thinking';
 
@@ -31,6 +32,7 @@ export class PartWriter {
   /** Not yet ended for the reader; the first of them is being written. */
   private readonly queue: WaitingPart[] = [];
   private readonly calls = new Map<string | number, WaitingPart>();
+  private readonly uniqueId = uniqueIds();
   /** Of the first part in the queue. */
   private index = 0;
   private isFirstOpen = false;
@@ -94,7 +96,9 @@ export class PartWriter {
     this.hasCalls = true;
     const tool = this.names.toolOf(wire.name, wire.namespace);
     const { name, namespace, kind } = tool;
-    const head = { type: 'tool-call', id: wire.id, name, kind } as const;
+    // Some upstreams number the calls of an answer all alike.
+    const id = wire.id === '' ? '' : this.uniqueId(wire.id);
+    const head = { type: 'tool-call', id, name, kind } as const;
     this.calls.set(key, this.begin(namespace === undefined ? head : { ...head, namespace }, tool));
     this.flush();
   }

@@ -8,6 +8,7 @@ import { readAnswer } from '../answer/read-answer.ts';
 import type { Part } from '../conversation.ts';
 import type { DecodedAnswer } from '../dialect.ts';
 import type { OpaqueState } from '../state/opaque.ts';
+import { uniqueIds } from '../tools/unique-ids.ts';
 import { mergeCounters, usageOf } from './convert-usage.ts';
 import { readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
@@ -18,10 +19,11 @@ export function decodeMessagesAnswer(body: Buffer, reading: AnswerReading): Deco
   if (!read.ok) return read;
   const { answer: message } = read;
   if (!Array.isArray(message.content)) return malformed("the answer has no 'content'");
+  const uniqueId = uniqueIds();
   const parts = answerBlocks(
     message.content.map((block) => asRecord(block) ?? {}),
     reading,
-  ).flatMap((block) => decodeBlock(block, reading));
+  ).flatMap((block) => decodeBlock(block, reading, uniqueId));
   const hasCalls = parts.some(({ type }) => type === 'tool-call');
   const usage = usageOf(mergeCounters({}, message.usage));
   const { reason, ...ending } = readEnding(message);
@@ -45,7 +47,11 @@ function answerBlocks(blocks: readonly JsonRecord[], reading: AnswerReading): re
 }
 
 /** Blocks of the provider's own tools say nothing to other dialects. */
-function decodeBlock(block: JsonRecord, reading: AnswerReading): readonly Part[] {
+function decodeBlock(
+  block: JsonRecord,
+  reading: AnswerReading,
+  uniqueId: (id: string) => string,
+): readonly Part[] {
   const { names, origin } = reading;
   switch (block.type) {
     case 'text': {
@@ -63,7 +69,7 @@ function decodeBlock(block: JsonRecord, reading: AnswerReading): readonly Part[]
       const tool = names.toolOf(textOf(block.name));
       const { name, namespace, kind } = tool;
       const input = wholeInput(tool, block.input === undefined ? '' : JSON.stringify(block.input));
-      const id = textOf(block.id);
+      const id = textOf(block.id) === '' ? '' : uniqueId(textOf(block.id));
       return [
         { type: 'tool-call', id, name, ...(namespace === undefined ? {} : { namespace }), kind, input },
       ];

@@ -86,6 +86,16 @@ describe('calls', () => {
     ]);
   });
 
+  test('of one id are told apart, the first keeps its own', () => {
+    const writer = new PartWriter(freshFacts(), names);
+    for (const key of [0, 1, 2]) writer.call(key, f('call_0'));
+    writer.end('tool-calls');
+    const ids = writer
+      .take()
+      .flatMap((part) => (part.type === 'part-start' && 'id' in part.head ? [part.head.id] : []));
+    expect(ids).toEqual(['call_0', 'call_0_2', 'call_0_3']);
+  });
+
   test('41: a call without arguments is called with an empty object', () => {
     const parts = written((writer) => {
       writer.call(0, f('a'));

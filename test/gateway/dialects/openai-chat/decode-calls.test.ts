@@ -200,10 +200,10 @@ describe('a plain answer', () => {
   });
 
   test.each([
-    ['equal ids', { id: 'a' }, ['a', 'a']],
+    ['equal ids, told apart', { id: 'a' }, ['a', 'a_2']],
     ['empty ids', { id: '' }, ['', '']],
     ['no ids and the same index', { index: 0 }, ['', '']],
-    ['all of that', { id: 'a', index: 0 }, ['a', 'a']],
+    ['all of that', { id: 'a', index: 0 }, ['a', 'a_2']],
   ])('has one call an entry, also with %s', (_, more, ids) => {
     const tool_calls = ['{"x":1}', '{"x":2}'].map((input) => ({
       ...more,
