@@ -28,19 +28,21 @@ export function dialectHeaders(
   upstream: Dialect,
   isNative: boolean,
 ): readonly string[] {
-  const taken = new Set(candidate.target.provider.headers.map(({ name }) => name.toLowerCase()));
+  const ofProvider = new Set(candidate.target.provider.headers.map(({ name }) => name.toLowerCase()));
+  const forwarded = new Set<string>();
   const headers: string[] = [];
   if (isNative) {
     const isOwn = isOwnProvider(exchange, candidate);
     const { rawHeaders } = exchange.request;
     for (let at = 0; at < rawHeaders.length; at += 2) {
       const name = (rawHeaders[at] ?? '').toLowerCase();
-      if (taken.has(name) || !upstream.forwardsHeader(name, isOwn)) continue;
+      if (ofProvider.has(name) || !upstream.forwardsHeader(name, isOwn)) continue;
+      forwarded.add(name);
       headers.push(name, rawHeaders[at + 1] ?? '');
     }
   }
   for (const [name, value] of upstream.upstreamHeaders) {
-    if (!taken.has(name) && !headers.includes(name)) headers.push(name, value);
+    if (!ofProvider.has(name) && !forwarded.has(name)) headers.push(name, value);
   }
   return headers;
 }

@@ -12,10 +12,10 @@ import type { Candidate } from '../route/plan.ts';
 import { buildRequestHeaders } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
 import { passesThrough, targetOf } from './attempt-ends.ts';
-import { dialectHeaders, forwardedQuery, readHeader } from './client-headers.ts';
+import { dialectHeaders, forwardedQuery } from './client-headers.ts';
 import { estimateInput } from './estimate-input.ts';
 import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
-import { planFor } from './route-exchange.ts';
+import { firstOf, planFor, translateFor } from './route-exchange.ts';
 
 /** Clients ask this in bursts, and can do without: nobody waits long for an exact number. */
 const countWithinMs = 5_000;
@@ -139,13 +139,7 @@ function onClose({ response }: Pick<Exchange, 'response'>, listener: () => void)
   return () => void response.removeListener('close', listener);
 }
 
-function decode({ dialect, body, request, plan }: RoutedExchange): Conversation {
-  parseWhole(body);
-  const { conversations } = dialect.translate(body, {
-    upstreams: new Set(plan.candidates.map((candidate) => candidate.dialect)),
-    header: (name) => readHeader(request.rawHeaders, name),
-  });
-  const [conversation] = conversations;
-  if (!conversation) throw new Error('a translation holds no conversation');
-  return conversation;
+function decode(exchange: RoutedExchange): Conversation {
+  parseWhole(exchange.body);
+  return firstOf(translateFor(exchange, exchange.plan));
 }

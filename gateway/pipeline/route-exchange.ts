@@ -37,28 +37,42 @@ export function planFor(
   return selectTargets(route, speak, random);
 }
 
+/**
+ * The request in our form. Its body must have been parsed whole: it is read, not passed on.
+ *
+ * @throws {GatewayError} `invalid_parameter`, naming the parameter.
+ */
+export function translateFor({ dialect, body, request }: Exchange, { candidates }: Plan): Translation {
+  return dialect.translate(body, {
+    upstreams: new Set(candidates.map((candidate) => candidate.dialect)),
+    header: (name) => readHeader(request.rawHeaders, name),
+  });
+}
+
+/** What is asked; all conversations of one request ask for the same. */
+export function firstOf({ conversations: [first] }: Translation): Conversation {
+  if (!first) throw new Error('a translation holds no conversation');
+  return first;
+}
+
 /** Candidates that cannot carry the request are left out; none left: the request is refused. */
 function translated(
   exchange: Exchange,
   plan: Plan,
 ): { readonly plan: Plan; readonly translation: Translation | undefined } {
-  const { dialect, body, request } = exchange;
+  const { dialect, body } = exchange;
   const isNative = (candidate: Candidate): boolean => candidate.dialect === dialect.name;
   parseWhole(body);
   let translation: Translation;
   try {
-    translation = dialect.translate(body, {
-      upstreams: new Set(plan.candidates.map((candidate) => candidate.dialect)),
-      header: (name) => readHeader(request.rawHeaders, name),
-    });
+    translation = translateFor(exchange, plan);
   } catch (error) {
     // What we cannot read, a target that speaks the caller's own dialect may still understand.
     const candidates = plan.candidates.filter(isNative);
     if (candidates.length === 0) throw error;
     return { plan: { ...plan, candidates }, translation: undefined };
   }
-  const [conversation] = translation.conversations;
-  if (!conversation) throw new Error('a translation holds no conversation');
+  const conversation = firstOf(translation);
   checkStops(conversation);
   let refusal: { readonly ask: Ask; readonly upstream: DialectName } | undefined;
   const candidates = plan.candidates.flatMap((candidate): Candidate[] => {
