@@ -13,9 +13,11 @@ import type { Verdict } from './compile/verdict.ts';
 import { createAlarm } from './leading/alarm.ts';
 import { createBringOut, type TableRun } from './leading/bring-out.ts';
 import { createPodWatch } from './leading/pod-news.ts';
+import { createUpstreams } from './leading/upstreams.ts';
 import type { Log } from './log.ts';
 import { createQueue, type RunResult, type WorkQueue } from './loop.ts';
 import type { OperatorMetrics } from './metrics.ts';
+import { sendCheck } from './probe/send-check.ts';
 import { createCollector } from './publish/collect.ts';
 import { DeposedError } from './publish/deposed.ts';
 import { createEventRecorder } from './publish/events.ts';
@@ -93,8 +95,10 @@ export function startLeading(parts: LeadingParts): Leading {
     compile: parts.compile,
     namesOf,
     wallMs: clock.wallMs,
-    onTakenOver(epoch, found) {
+    takeHints: () => upstreams.takeHints(),
+    onTakenOver(epoch, found, hints) {
       generation = found;
+      upstreams.recall(hints);
       log('info', 'leading', { epoch, generation });
       tableQueue.addAfter('heartbeat', heartbeatMs);
     },
@@ -123,6 +127,16 @@ export function startLeading(parts: LeadingParts): Leading {
     onChange: onPodNews,
   });
   const podWatch = createPodWatch(cluster, exchange);
+  const upstreams = createUpstreams({
+    clock,
+    random,
+    send: sendCheck,
+    callsOf: podWatch.healthOf,
+    verdictOf: (provider) => verdicts.get(`Provider/${provider}`),
+    onChange: (provider) => statusQueue.add(`Provider/${provider}`),
+    onHints: () => onChange({ type: 'resources', isUrgent: false }),
+    onChecked: metrics.onHealthCheck,
+  });
   const tracker = createProgrammedTracker((verdict) => namesOf(verdict).key);
 
   let isOver = false;
@@ -182,6 +196,7 @@ export function startLeading(parts: LeadingParts): Leading {
       if (graceMs === 0) publisher.standDown();
       isOver = true;
       exchange.close();
+      upstreams.close();
       await Promise.all(queues.map((queue) => queue.close(graceMs)));
       publisher.standDown();
       await events.close();
@@ -292,6 +307,7 @@ export function startLeading(parts: LeadingParts): Leading {
       },
     });
     published = judged;
+    upstreams.watch(run.healthChecks, run.content);
     judge(judged, forms.of, forms.changed);
     lookAtPods();
   }
@@ -330,7 +346,7 @@ export function startLeading(parts: LeadingParts): Leading {
     const since = isOut ? tracker.since(verdict, formOf(verdict.kind, namesOf(verdict).id)) : undefined;
     if (since === undefined || !allRun(pods, since)) unsettled.add(key);
     else unsettled.delete(key);
-    const health = verdict.kind === 'Provider' ? podWatch.healthOf(verdict) : undefined;
+    const health = verdict.kind === 'Provider' ? upstreams.healthOf(verdict) : undefined;
     const issueFailure = issueFailures.get(key);
     const facts = { verdict, object, since, pods, health, issueFailure };
     const { did, afterMs } = await statuses.publish(facts, signal);
@@ -389,6 +405,7 @@ export function startLeading(parts: LeadingParts): Leading {
     }
     if (haveMoved) for (const key of unsettled) statusQueue.add(key);
     for (const key of podWatch.changedHealth(verdicts)) statusQueue.add(key);
+    upstreams.onPodNews();
   }
 
   /** A shard may have been damaged by hand. Two hundred pods that say so are one reason. */

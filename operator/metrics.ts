@@ -46,6 +46,8 @@ export interface OperatorMetrics {
   onTableRejected(): void;
   /** What became of an event. */
   onEvent(result: 'written' | 'dropped' | 'failed'): void;
+  /** What an active check of an upstream gave. */
+  onHealthCheck(result: 'works' | 'refused' | 'fails'): void;
   /** A watch has broken off and is made anew; `reason` is a fixed word. */
   onWatchRestart(watch: string, reason: string): void;
 }
@@ -101,6 +103,12 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
     labelNames: ['result'],
     registers,
   });
+  const healthChecks = new Counter({
+    name: 'penstock_operator_health_checks_total',
+    help: 'Active checks of upstreams, by what they gave: it works, it refuses the key, it fails.',
+    labelNames: ['result'],
+    registers,
+  });
   const restarts = new Counter({
     name: 'penstock_operator_watch_restarts_total',
     help: 'Watches that broke off and were made anew, by what is watched and why.',
@@ -119,6 +127,7 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
     },
     onPublishFailed: (reason) => publishFailures.inc({ reason }),
     onTableRejected: () => rejected.inc(),
+    onHealthCheck: (result) => healthChecks.inc({ result }),
     onEvent: (result) => eventsTold.inc({ result }),
     onWatchRestart: (watch, reason) => restarts.inc({ watch, reason }),
   };

@@ -4,6 +4,8 @@
 import { z } from 'zod';
 import {
   credentialSchema,
+  HINTS_MAX,
+  healthHintSchema,
   keyEntrySchema,
   providerEntrySchema,
   routeEntrySchema,
@@ -92,6 +94,7 @@ export const manifestSchema = z.object({
   shards: z.array(shardRefSchema),
   /** Digests (first 16 hex digits) of keys that stopped working lately: honoured even where a shard cannot be had, or has the key still. */
   revocations: z.array(z.string().regex(/^[0-9a-f]{16}$/)).max(REVOCATIONS_MAX),
+  hints: z.array(healthHintSchema).max(HINTS_MAX).optional(),
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 

@@ -207,6 +207,17 @@ export const keyEntrySchema = z.object({
 });
 export type KeyEntry = z.infer<typeof keyEntrySchema>;
 
+/** What the operator's own checks found wrong: advice that orders candidates, and never takes one away. */
+export const healthHintSchema = z.object({
+  provider: objectId,
+  /** A key that the provider refuses; absent: the provider itself does not answer. */
+  key: z.string().min(1).optional(),
+});
+export type HealthHint = z.infer<typeof healthHintSchema>;
+
+/** Hints in one table; with more troubles than that, order helps nobody. */
+export const HINTS_MAX = 500;
+
 /** What the compile gives: everything of the table but its number. */
 export const tableContentSchema = z.object({
   settings: z.object({
@@ -225,6 +236,7 @@ export const tableContentSchema = z.object({
 export type TableContent = z.infer<typeof tableContentSchema>;
 
 export const routingTableSchema = tableContentSchema.extend({
+  hints: z.array(healthHintSchema).max(HINTS_MAX).optional(),
   /** The format it was written in; a newer one may be readable still, see `minReader`. */
   format: z.int().min(1),
   /** The oldest reader format that understands this table. */

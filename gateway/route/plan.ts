@@ -53,7 +53,16 @@ export function selectTargets(
       random,
     ).map((endpoint): Candidate => ({ target, endpoint, dialect })),
   );
-  return { route, candidates };
+  return { route, candidates: candidates.some(isDoubted) ? doubtedLast(candidates) : candidates };
+}
+
+function isDoubted({ endpoint }: Candidate): boolean {
+  return endpoint.isDoubted;
+}
+
+/** A doubt orders, and never takes away: what the operator sees may be another network than ours. */
+function doubtedLast(candidates: readonly Candidate[]): readonly Candidate[] {
+  return [...candidates.filter((candidate) => !isDoubted(candidate)), ...candidates.filter(isDoubted)];
 }
 
 interface Choice {

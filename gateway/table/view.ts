@@ -53,6 +53,8 @@ export interface KeyedEndpoint {
   readonly key: { readonly name: string; readonly secret: Secret } | undefined;
   readonly weight: number;
   readonly priority: number;
+  /** The operator's own checks found the provider silent, or this key refused: whatever else there is goes before it. */
+  readonly isDoubted: boolean;
 }
 
 /**
@@ -76,6 +78,8 @@ export function buildTableView(
     return { secret: new Secret(credential.value), fingerprint: credential.fingerprint };
   };
 
+  const doubted = new Set((table.hints ?? []).map(({ provider, key }) => doubtOf(provider, key)));
+
   const providers = new Map<string, ProviderView>();
   const endpoints = new Map<string, readonly KeyedEndpoint[]>();
   for (const entry of table.providers) {
@@ -91,10 +95,11 @@ export function buildTableView(
         value: credential === undefined ? new Secret(value ?? '') : credentialOf(credential, entry).secret,
       })),
     });
+    const isSilent = doubted.has(doubtOf(entry.id));
     endpoints.set(
       entry.id,
       entry.auth === undefined
-        ? [{ healthId: entry.id, key: undefined, weight: 1, priority: 0 }]
+        ? [{ healthId: entry.id, key: undefined, weight: 1, priority: 0, isDoubted: isSilent }]
         : entry.keys.map((key) => {
             const { secret, fingerprint } = credentialOf(key.credential, entry);
             return {
@@ -102,6 +107,7 @@ export function buildTableView(
               key: { name: key.name, secret },
               weight: key.weight,
               priority: key.priority,
+              isDoubted: isSilent || doubted.has(doubtOf(entry.id, key.name)),
             };
           }),
     );
@@ -172,6 +178,11 @@ function indexRoutes(routes: readonly RouteView[]): Pick<TableView, 'ownRoutes' 
     }
   }
   return { ownRoutes, sharedRoutes };
+}
+
+/** No name of a Provider or key holds a blank. */
+function doubtOf(provider: string, key = ''): string {
+  return `${provider} ${key}`;
 }
 
 function refused(message: string): TableRefusedError {

@@ -23,6 +23,7 @@ import type {
 } from '../watch/snapshot.ts';
 import { findDigestConflicts } from './checks/digest-conflict.ts';
 import { findModelConflicts } from './checks/model-conflict.ts';
+import type { HealthCheck } from './health-check.ts';
 import { type CompiledKey, compileKey, secretNameOf, turningPoints, withConflict } from './keys.ts';
 import { createMemo, createSorter, createStable } from './memo.ts';
 import { compareText } from './order.ts';
@@ -34,6 +35,8 @@ export interface CompileResult {
   readonly table: TableContent;
   /** One for every object, by kind, namespace and name. */
   readonly verdicts: readonly Verdict[];
+  /** Of the Providers in the table. */
+  readonly healthChecks: readonly HealthCheck[];
   /** Unix milliseconds at which the same snapshot gives another result: a key expires, or is about to. */
   readonly staleAtMs?: number;
   /** How many objects had to be looked at anew; the rest was taken over from the run before. */
@@ -80,6 +83,9 @@ export function createCompiler(): Compile {
         ...routes.map(({ verdict }) => verdict).sort(comparePlace),
         ...sortVerdicts(keys.map(({ verdict }) => verdict)),
       ],
+      healthChecks: [...providers.values()]
+        .flatMap(({ healthCheck }) => healthCheck ?? [])
+        .sort((a, b) => compareText(a.provider, b.provider)),
       ...(staleAtMs === undefined ? {} : { staleAtMs }),
       compiled: {
         providers: compiledProviders.takeCount(),

@@ -17,6 +17,7 @@ import { unsupportedProviderValue } from './checks/unsupported-value.ts';
 import { type ResolvedCredential, resolveCredential } from './credentials.ts';
 import { DIALECT_OF, inOrder } from './dialects.ts';
 import { type Endpoint, endpointOf } from './endpoint.ts';
+import { type HealthCheck, healthCheckOf } from './health-check.ts';
 import { compareText, sortedMap } from './order.ts';
 import { resolveNamespaces, type SharedWith } from './selector.ts';
 import {
@@ -44,6 +45,8 @@ export interface CompiledProvider {
   /** Absent where the Provider is out of service. */
   readonly entry?: ProviderEntry;
   readonly credentials: readonly Credential[];
+  /** Absent where none is wanted, or it is out of service. */
+  readonly healthCheck?: HealthCheck;
   /** Who may target it, and how it is spoken to; nobody and nothing where it is not accepted. */
   readonly sharedWith: SharedWith;
   readonly apis: readonly Api[];
@@ -98,6 +101,7 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
   ];
   const outOfService = spec.suspended ? 'Suspended' : (fatal?.reason ?? '');
   const isInTable = outOfService === '';
+  const healthCheck = isInTable ? healthCheckOf(provider) : undefined;
   return {
     verdict: {
       kind: 'Provider',
@@ -115,6 +119,7 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
           resolved?.kind === 'usable' ? [resolved.credential] : [],
         )
       : [],
+    ...(healthCheck === undefined ? {} : { healthCheck }),
     sharedWith: resolveNamespaces(spec.allowedNamespaces, namespace, input.namespaces),
     apis,
     ownedBy: facts.ownedBy,

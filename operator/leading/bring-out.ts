@@ -1,8 +1,9 @@
 // How does one run make a table of what the cluster holds, and bring it out? Snapshot, compile, what is held back although it
 // is absent, publish; an object that fits into no table stays out alone.
 
-import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import type { HealthHint, TableContent } from '../../gateway/contract/routing-table.ts';
 import type { Compile } from '../compile/compile.ts';
+import type { HealthCheck } from '../compile/health-check.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import { createFormIndex, type FormOf, type Forms } from '../publish/forms.ts';
 import { findLostTargets, type HeldCounts, holdAbsent } from '../publish/hold-absent.ts';
@@ -17,8 +18,10 @@ export interface BringOutParts {
   readonly compile: Compile;
   readonly namesOf: NamesOf;
   wallMs(): number;
+  /** What the operator's own checks found wrong, for the table that is about to be written. */
+  takeHints(): readonly HealthHint[];
   /** The table that was found; its generation is 0 where there is none. */
-  onTakenOver(epoch: number | undefined, generation: number): void;
+  onTakenOver(epoch: number | undefined, generation: number, hints: readonly HealthHint[]): void;
   onPublished(published: Published): void;
   /** What is held now, and of which namespaces nothing is known. */
   onHeld(held: HeldCounts, unreadable: ReadonlySet<string>): void;
@@ -39,6 +42,8 @@ export type TableRun =
       readonly forms: Forms;
       /** What the table held that this term has found; at its first run only. */
       readonly found: FormOf | undefined;
+      readonly content: TableContent;
+      readonly healthChecks: readonly HealthCheck[];
     })
   | (RunFacts & { readonly type: 'failed'; readonly error: unknown });
 
@@ -65,7 +70,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
     async run(isUrgent) {
       inUse ??= await takeOver();
       const snapshot = cluster.snapshot();
-      const { table, verdicts, staleAtMs } = compile(snapshot, parts.wallMs());
+      const { table, verdicts, healthChecks, staleAtMs } = compile(snapshot, parts.wallMs());
       const acceptsAbsence = publisher.isAbsenceAccepted();
       const unreadable = cluster.unreadableNamespaces();
       const { content, held } = holdAbsent({
@@ -81,10 +86,24 @@ export function createBringOut(parts: BringOutParts): BringOut {
       const judged = new Map(verdicts.map((verdict) => [namesOf(verdict).key, verdict]));
       try {
         const { found } = inUse;
-        const out = await publishFitting(content, judged, { urgent: isUrgent, acceptsAbsence });
-        inUse = { content: out.content };
-        const forms = indexForms(out.content);
-        return { type: 'published', judged, staleAtMs, generation: out.generation, forms, found };
+        const out = await publishFitting(content, judged, {
+          urgent: isUrgent,
+          acceptsAbsence,
+          hints: parts.takeHints(),
+        });
+        const { content: published, generation } = out;
+        inUse = { content: published };
+        const forms = indexForms(published);
+        return {
+          type: 'published',
+          judged,
+          staleAtMs,
+          generation,
+          forms,
+          found,
+          content: published,
+          healthChecks,
+        };
       } catch (error) {
         return { type: 'failed', judged, staleAtMs, error };
       }
@@ -92,8 +111,8 @@ export function createBringOut(parts: BringOutParts): BringOut {
   };
 
   async function takeOver(): Promise<InUse> {
-    const { content, version } = await publisher.takeOver();
-    parts.onTakenOver(version?.epoch, version?.generation ?? 0);
+    const { content, version, hints } = await publisher.takeOver();
+    parts.onTakenOver(version?.epoch, version?.generation ?? 0, hints);
     // Tells the new epoch, which fences the leader before; where there is no table yet, there is nobody to fence.
     await publisher.heartbeat();
     return { content, found: content === undefined ? () => undefined : indexForms(content).of };

@@ -72,5 +72,7 @@ function newRejections(earlier: PodsState, now: PodsState): PodNews['rejections'
 }
 
 function describeHealth(health: ProviderHealth | undefined): string {
-  return health === undefined ? '' : JSON.stringify({ ...health, keys: [...health.keys] });
+  return health === undefined
+    ? ''
+    : JSON.stringify({ ...health, keys: [...health.keys], answeredKeys: [...health.answeredKeys].sort() });
 }

@@ -12,6 +12,10 @@ export interface ProviderHealth {
   readonly totalPods: number;
   /** Keys that no pod can use now, though nothing is wrong with their Secrets. */
   readonly keys: ReadonlyMap<string, KeyTrouble>;
+  /** Keys with which some pod was answered lately. */
+  readonly answeredKeys: ReadonlySet<string>;
+  /** Where the reason's own sentence does not say it all. */
+  readonly message?: string;
 }
 
 export interface KeyTrouble {
@@ -52,7 +56,16 @@ function healthOf(verdict: ProviderVerdict, views: readonly (readonly UpstreamHe
     const trouble = keyTrouble(views.flatMap((entries) => entries.filter(({ key }) => key === name)));
     if (trouble !== undefined) keys.set(name, trouble);
   }
-  return { reason: reasonOf(words, working), healthyPods: working, totalPods: words.length, keys };
+  const answeredKeys = new Set(
+    views.flatMap((entries) => entries.flatMap(({ key, state }) => (state === 'working' ? (key ?? []) : []))),
+  );
+  return {
+    reason: reasonOf(words, working),
+    healthyPods: working,
+    totalPods: words.length,
+    keys,
+    answeredKeys,
+  };
 }
 
 function viewOf(entries: readonly UpstreamHealth[], usedKeys: readonly string[]): PodView {

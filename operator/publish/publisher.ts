@@ -4,7 +4,7 @@
 
 import type { TableVersion } from '../../gateway/contract/exchange.ts';
 import { MANIFEST_FORMAT, type Manifest, pointerName } from '../../gateway/contract/manifest.ts';
-import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import { type HealthHint, HINTS_MAX, type TableContent } from '../../gateway/contract/routing-table.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { canonicalJson } from './canonical-json.ts';
@@ -46,6 +46,8 @@ export interface TakenOver {
   readonly content: TableContent | undefined;
   /** Of that content. */
   readonly version: TableVersion | undefined;
+  /** As the manifest says them. */
+  readonly hints: readonly HealthHint[];
 }
 
 export interface PublishOptions {
@@ -53,6 +55,8 @@ export interface PublishOptions {
   readonly urgent?: boolean;
   /** The content was made with `isAbsenceAccepted`; the next write of the pointer takes the annotation off. */
   readonly acceptsAbsence?: boolean;
+  /** What the operator's own checks found wrong. */
+  readonly hints?: readonly HealthHint[];
 }
 
 export interface Published extends TableVersion {
@@ -168,7 +172,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     token = pointer?.exchangeToken ?? token ?? options.randomBytes(32).toString('base64url');
     begin(token, pointer, { content, revocations, shards: new Map() }, names, broken);
     const version = manifest && { epoch: manifest.epoch, generation: manifest.generation };
-    return { content, version };
+    return { content, version, hints: manifest?.hints ?? [] };
   }
 
   function begin(
@@ -204,7 +208,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
     const { holder } = lead;
     const standing = holder.standing();
     const cut = cutter.cut(content, standing?.manifest.shards);
-    const said = { settings: content.settings, shards: cut.map(({ ref }) => ref) };
+    const said = {
+      settings: content.settings,
+      shards: cut.map(({ ref }) => ref),
+      hints: (how.hints ?? []).slice(0, HINTS_MAX),
+    };
     const isNew =
       standing === undefined ||
       !isSaidBy(standing.manifest, said) ||
@@ -257,8 +265,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
     if (standing === undefined) return 0;
     const known = new Set(standing.manifest.revocations);
     if (head.revocations.every((digest) => known.has(digest))) return 0;
-    const { settings, shards } = standing.manifest;
-    return await holder.publish({ ...head, settings, shards }, { ...standing.table, revocations });
+    const { settings, shards, hints } = standing.manifest;
+    return await holder.publish({ ...head, settings, shards, hints }, { ...standing.table, revocations });
   }
 
   async function repair(
@@ -325,14 +333,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
 }
 
 function isSaidBy(
-  manifest: Pick<TableContent, 'settings'> & { readonly shards: unknown },
-  said: {
-    readonly settings: TableContent['settings'];
-    readonly shards: unknown;
-  },
+  { settings, shards, hints = [] }: Manifest,
+  said: Pick<Manifest, 'settings' | 'shards' | 'hints'>,
 ): boolean {
-  const { settings, shards } = manifest;
-  return canonicalJson({ settings, shards }) === canonicalJson(said);
+  return canonicalJson({ settings, shards, hints }) === canonicalJson(said);
 }
 
 function shardsInUse(lead: Term | undefined): ReadonlySet<string> {

@@ -61,7 +61,8 @@ function settleUpstream(
   if (before === undefined || kept === undefined) return say();
 
   const isOfThisSpec = before.observedGeneration === verdict.generation;
-  if (known === before.reason) return isOfThisSpec ? kept : { ...kept, condition: condition(known) };
+  if (known === before.reason)
+    return isOfThisSpec ? kept : { ...kept, condition: condition(known, fresh?.message) };
   // An upstream that worked and is not called any more is not worth a word.
   if (known === 'NoTraffic' && before.reason === 'Healthy' && verdict.isInTable && isOfThisSpec) return kept;
   if (!isOfThisSpec || health?.lastTransitionTime === undefined) return say();
@@ -73,14 +74,17 @@ function settleUpstream(
       fresh === undefined || known === 'NoTraffic'
         ? {}
         : { healthyPods: fresh.healthyPods, totalPods: fresh.totalPods };
-    return { condition: condition(known), health: { ...counts, lastTransitionTime: timeOf(nowMs) } };
+    return {
+      condition: condition(known, fresh?.message),
+      health: { ...counts, lastTransitionTime: timeOf(nowMs) },
+    };
   }
 
   function keep(reasonBefore: ProviderHealth['reason']): Upstream {
     const observed = before?.observedGeneration;
     return {
       condition: {
-        ...condition(reasonBefore),
+        ...condition(reasonBefore, before?.message),
         ...(observed === undefined ? {} : { observedGeneration: observed }),
       },
       ...(health === undefined ? {} : { health }),
@@ -88,9 +92,9 @@ function settleUpstream(
   }
 }
 
-function condition(reason: ProviderHealth['reason']): Condition {
+function condition(reason: ProviderHealth['reason'], message = MESSAGES[reason]): Condition {
   const status = reason === 'Healthy' ? 'True' : reason === 'NoTraffic' ? 'Unknown' : 'False';
-  return { type: 'Healthy', status, reason, message: MESSAGES[reason] };
+  return { type: 'Healthy', status, reason, message };
 }
 
 function isHealthReason(reason: string | undefined): reason is ProviderHealth['reason'] {

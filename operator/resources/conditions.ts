@@ -220,14 +220,20 @@ export const REASONS = {
     text: 'The last key of this object stops working within 7 days.',
   },
   BudgetExhausted: { conditions: ['BudgetExhausted'], text: 'The spend of a period has reached its limit.' },
-  Healthy: { conditions: ['Healthy'], text: 'Every gateway pod that used the upstream finds it working.' },
+  Healthy: {
+    conditions: ['Healthy'],
+    text: 'Every gateway pod that used the upstream finds it working, or, where none used it lately, the check of the operator does.',
+  },
   PartiallyHealthy: {
     conditions: ['Healthy'],
-    text: 'Calls of some gateway pods, or for some models, fail; others are answered.',
+    text: "Calls of some gateway pods, or for some models, or the operator's check fail; others are answered.",
   },
-  Unhealthy: { conditions: ['Healthy'], text: 'No gateway pod finds the upstream working.' },
+  Unhealthy: {
+    conditions: ['Healthy'],
+    text: 'No gateway pod finds the upstream working, or no call was made and the check of the operator fails.',
+  },
   AuthenticationFailed: { conditions: ['Healthy'], text: 'The upstream refuses every key.' },
-  NoTraffic: { conditions: ['Healthy'], text: 'Nothing is known: no call was made lately.' },
+  NoTraffic: { conditions: ['Healthy'], text: 'Nothing is known: no call was made lately, and no check.' },
   Programmed: {
     conditions: ['Programmed', 'Ready'],
     text: 'Every ready gateway pod runs the present form.',

@@ -298,9 +298,7 @@ const passiveCheckSchema = withRules(
 );
 
 const healthCheckSchema = z.strictObject({
-  active: activeCheckSchema
-    .optional()
-    .describe("Checks made by the operator, with the Provider's own keys. Left out: none are made."),
+  active: defaulted(activeCheckSchema).describe("Checks made by the operator, with the Provider's own keys."),
   passive: defaulted(passiveCheckSchema).describe(
     'What every gateway pod concludes from the calls it makes.',
   ),

@@ -21,12 +21,6 @@ export const UNSUPPORTED: readonly UnsupportedEntry[] = [
   { kind: 'Provider', path: 'spec.tls' },
   { kind: 'Provider', path: 'spec.proxy' },
   { kind: 'Provider', path: 'spec.limits' },
-  {
-    kind: 'Provider',
-    path: 'spec.healthCheck.active.type',
-    values: ['ListModels', 'HTTPGet', 'Completion'],
-    instead: 'Disabled, or leave out spec.healthCheck.active',
-  },
   { kind: 'ModelRoute', path: 'spec.unpriced', values: ['Deny'], instead: 'MeterOnly' },
   { kind: 'ModelRoute', path: 'spec.responseModel', values: ['Requested'], instead: 'Served' },
   { kind: 'ModelRoute', path: 'spec.delivery', values: ['Assured'], instead: 'Stream' },

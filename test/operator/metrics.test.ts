@@ -41,6 +41,7 @@ async function useAll(metrics: OperatorMetrics): Promise<void> {
   metrics.onTableRejected();
   metrics.onWatchRestart('ApiKey', 'Expired');
   metrics.onEvent('written');
+  metrics.onHealthCheck('fails');
 }
 
 async function textOf(metrics: OperatorMetrics): Promise<string> {
@@ -72,6 +73,7 @@ test.each([
   'penstock_operator_tables_rejected_total 1',
   'penstock_operator_watch_restarts_total{watch="ApiKey",reason="Expired"} 1',
   'penstock_operator_events_total{result="written"} 1',
+  'penstock_operator_health_checks_total{result="fails"} 1',
   'penstock_operator_unreadable_namespaces 1',
   'workqueue_adds_total{name="publish"} 1',
   'workqueue_retries_total{name="publish"} 1',

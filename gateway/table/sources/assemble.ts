@@ -10,7 +10,7 @@ const pieceKeys = 4_000;
 
 /** @throws {TableRefusedError} `invalid` where the shards do not fit together. */
 export async function assembleView(
-  { format, minReader, epoch, generation, settings }: Manifest,
+  { format, minReader, epoch, generation, settings, hints = [] }: Manifest,
   shards: readonly ShardContent[],
   breathe: () => Promise<void>,
 ): Promise<TableView> {
@@ -37,7 +37,7 @@ export async function assembleView(
     await breathe();
   }
   const content = { settings, providers, routes, credentials, keys: [] };
-  return buildTableView({ format, minReader, epoch, generation, ...content }, keys);
+  return buildTableView({ format, minReader, epoch, generation, hints, ...content }, keys);
 }
 
 /** Whether two manifests stand for the same table, whatever its number. */
@@ -45,6 +45,7 @@ export function hasSameContent(a: Manifest, b: Manifest): boolean {
   return (
     a.shards.length === b.shards.length &&
     a.shards.every(({ kind, sha256 }, at) => b.shards[at]?.kind === kind && b.shards[at].sha256 === sha256) &&
-    JSON.stringify(a.settings) === JSON.stringify(b.settings)
+    JSON.stringify(a.settings) === JSON.stringify(b.settings) &&
+    JSON.stringify(a.hints ?? []) === JSON.stringify(b.hints ?? [])
   );
 }

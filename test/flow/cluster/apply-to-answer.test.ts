@@ -2,12 +2,13 @@
 
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { manifestSchema } from '../../../gateway/contract/manifest.ts';
 import { mergePatch } from '../../../kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type RunningProcess, startProcess } from '../../support/process.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { describeMs, quantile } from './figures.ts';
-import { type Installation, useInstallation } from './installation.ts';
+import { type Installation, tableNamespace, useInstallation } from './installation.ts';
 import { credentialSecret, issuedApiKey, modelRoute, namespaceOf, provider } from './manifests.ts';
 
 const installation = useInstallation({ operators: 2, gateways: 3 });
@@ -112,6 +113,50 @@ test('200 changes of routes: every gateway serves each, Programmed is never true
   expect(quantile(honouredMs, 1)).toBeLessThan(10_000);
   expect(quantile(toldMs, 0.99)).toBeLessThan(1_000);
 }, 300_000);
+
+test('an upstream that does not answer the checks of the operator is told, and asked last, before any call was lost', async () => {
+  const { apply, awaitCondition, gateways, plane } = installation();
+  const ill = await startSimulator();
+  const active = { interval: '5s', timeout: '1s', unhealthyThreshold: 1, healthyThreshold: 1 };
+  await apply(
+    credentialSecret('platform', 'ill', ill.url, 'sk-ill'),
+    provider('platform', 'ill', ill.url, 'ill', { healthCheck: { active } }),
+    modelRoute('platform', 'guarded', ['ill', 'first']),
+  );
+  await awaitCondition('modelroute/guarded', 'Programmed', 'platform');
+  await awaitCondition('provider/ill', 'Healthy', 'platform');
+  await ill.close();
+  await awaitCondition('provider/ill', 'Healthy=False', 'platform');
+  const said = await plane.mustKubectl(['describe', 'provider', 'ill', '-n', 'platform']);
+  expect(said).toContain('the check by the operator fails');
+  expect(said).not.toContain('sk-ill');
+
+  const pointer = [
+    'get',
+    'secret',
+    'penstock-current',
+    '-n',
+    tableNamespace,
+    '-o',
+    'jsonpath={.data.manifest}',
+  ];
+  const text = Buffer.from(await plane.mustKubectl(pointer), 'base64').toString();
+  const { generation, hints } = manifestSchema.parse(JSON.parse(text));
+  expect(hints).toEqual([{ provider: 'platform/ill' }]);
+  for (const gateway of gateways) {
+    // Another route: the one in question has not been called by anybody.
+    await askUntil(gateway, key, 'one', (answer) => (answer.generation ?? 0) >= generation);
+    expect(await askGateway(gateway, key, 'guarded')).toMatchObject({ status: 200, attempts: 1 });
+  }
+
+  const well = await startSimulator({ port: Number(new URL(ill.url).port) });
+  try {
+    await awaitCondition('provider/ill', 'Healthy', 'platform');
+    for (const gateway of gateways) await askUntil(gateway, key, 'guarded', () => well.calls().length > 0);
+  } finally {
+    await well.close();
+  }
+}, 120_000);
 
 async function readIssuedKey({ plane }: Installation, namespace: string, name: string): Promise<string> {
   const path = ['-n', namespace, `${name}-key`, '-o', 'jsonpath={.data.apiKey}'];

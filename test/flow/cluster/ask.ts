@@ -9,6 +9,8 @@ export interface Said {
   readonly status: number;
   /** Header `x-penstock-generation`. */
   readonly generation: number | undefined;
+  /** Header `x-penstock-attempts`. */
+  readonly attempts: number | undefined;
   /** `model` of the body: the upstream's own. */
   readonly model: string | undefined;
   readonly text: string;
@@ -25,7 +27,7 @@ export function askGateway(
   content = 'three plain words',
 ): Promise<Said> {
   const body = JSON.stringify({ model, messages: [{ role: 'user', content }] });
-  const nothing = { status: 0, generation: undefined, model: undefined };
+  const nothing = { status: 0, generation: undefined, attempts: undefined, model: undefined };
   return new Promise((resolve) => {
     const asking = request(
       `${gateway.url}/v1/chat/completions`,
@@ -46,10 +48,14 @@ export function askGateway(
         });
         response.on('error', (error) => resolve({ ...nothing, text: error.message }));
         response.on('end', () => {
-          const generation = response.headers['x-penstock-generation'];
+          const number = (header: string) => {
+            const value = response.headers[header];
+            return value === undefined ? undefined : Number(value);
+          };
           resolve({
             status: response.statusCode ?? 0,
-            generation: generation === undefined ? undefined : Number(generation),
+            generation: number('x-penstock-generation'),
+            attempts: number('x-penstock-attempts'),
             model: readModel(text),
             text,
           });

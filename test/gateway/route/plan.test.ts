@@ -1,7 +1,12 @@
 // In which order are upstreams tried, and how is the load shared?
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName, ProviderEntry } from '../../../gateway/contract/routing-table.ts';
+import type {
+  DialectName,
+  HealthHint,
+  ProviderEntry,
+  RoutingTable,
+} from '../../../gateway/contract/routing-table.ts';
 import { selectTargets } from '../../../gateway/route/plan.ts';
 import { makeRandom } from '../../support/wall/split.ts';
 import { nameOf, routeOf } from './candidates.ts';
@@ -105,4 +110,26 @@ test('targets that cannot serve the caller are left out, others are spoken to as
   expect(plan.candidates.map((candidate) => [nameOf(candidate), candidate.dialect])).toEqual([
     ['t1', 'openai-chat'],
   ]);
+});
+
+describe('what the operator doubts comes last, and is never taken away', () => {
+  const doubt =
+    (...hints: HealthHint[]) =>
+    (table: RoutingTable): RoutingTable => ({ ...table, hints });
+
+  test('a provider that does not answer its checks', () => {
+    const route = routeOf([{ priority: 0 }, { priority: 1 }], doubt({ provider: 'platform/p0' }));
+    expect(orderOf(route)).toEqual(['t1', 't0']);
+  });
+
+  test('a key that is refused, before another provider is asked', () => {
+    const keys = { keys: { a: 'A', b: 'B' }, providerEntry: { keys: [key('a', 1), key('b', 1, 1)] } };
+    const route = routeOf([keys, { priority: 1 }], doubt({ provider: 'platform/p0', key: 'a' }));
+    expect(orderOf(route)).toEqual(['t0/b', 't1', 't0/a']);
+  });
+
+  test('all of them: the order is as without a doubt', () => {
+    const doubts = doubt({ provider: 'platform/p0' }, { provider: 'platform/p1' });
+    expect(orderOf(routeOf([{ priority: 0 }, { priority: 1 }], doubts))).toEqual(['t0', 't1']);
+  });
 });

@@ -84,7 +84,7 @@ describe('what the view holds', () => {
   test('one endpoint without a key where the provider takes none', () => {
     const view = buildTableView(tableOf([{ baseUrl, provider: 'platform/open' }]));
     expect(view.routes[0]?.targets[0]?.endpoints).toEqual([
-      { healthId: 'platform/open', key: undefined, weight: 1, priority: 0 },
+      { healthId: 'platform/open', key: undefined, weight: 1, priority: 0, isDoubted: false },
     ]);
   });
 

@@ -39,7 +39,7 @@ describe('publishing', () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     const before = Date.now();
-    expect(await publisher.takeOver()).toEqual({ content: undefined, version: undefined });
+    expect(await publisher.takeOver()).toEqual({ content: undefined, version: undefined, hints: [] });
     const published = await publisher.publish(CONTENT);
     expect(published).toMatchObject({ isNew: true, shardsWritten: 10 });
     expect(published.epoch).toBeGreaterThanOrEqual(before);
@@ -63,6 +63,21 @@ describe('publishing', () => {
     expect(taken.version).toEqual({ epoch: published.epoch, generation: published.generation });
     expect(await next.publish(CONTENT)).toMatchObject({ ...taken.version, isNew: false });
     expect(client.takeWrites()).toEqual([]);
+  });
+
+  test('hints alone write the pointer, and the next leader finds them', async () => {
+    const { client, namespace } = await place();
+    const first = makePublisher(client, namespace);
+    await first.takeOver();
+    await first.publish(CONTENT);
+    client.takeWrites();
+    const hints = [{ provider: 'platform/openai', key: 'eu' }];
+    expect(await first.publish(CONTENT, { hints })).toMatchObject({ isNew: true, shardsWritten: 0 });
+    expect(await first.publish(CONTENT, { hints })).toMatchObject({ isNew: false });
+    expect(client.takeWrites().map((write) => write.split(' ')[0])).toEqual(['PUT']);
+    const next = makePublisher(client, namespace);
+    expect((await next.takeOver()).hints).toEqual(hints);
+    expect(await next.publish(CONTENT)).toMatchObject({ isNew: true, shardsWritten: 0 });
   });
 
   test('one changed key writes one shard and the pointer', async () => {
@@ -401,7 +416,7 @@ describe('other hands', () => {
     await mergePatch(client, pointerPath(namespace), { data: { manifest: btoa(text) } });
     await expect(first.heartbeat()).rejects.toThrow(DeposedError);
     const next = makePublisher(client, namespace);
-    expect(await next.takeOver()).toEqual({ content: undefined, version: undefined });
+    expect(await next.takeOver()).toEqual({ content: undefined, version: undefined, hints: [] });
     expect(next.reports.map(({ type }) => type)).toEqual(['pointer-unreadable']);
     const published = await next.publish(CONTENT);
     expect(published.epoch).toBeGreaterThan(earlier.epoch);

@@ -23,6 +23,8 @@ const SLOW = 'flow/slow-and-gone.test.ts';
 const NEXT_STEP = 'gateway/attempt/next-step.test.ts';
 const MODELS = 'gateway/endpoints/models.test.ts';
 const SELECTOR = 'operator/compile/selector.test.ts';
+const CHECK = 'operator/probe/check.test.ts';
+const CHECKS = 'operator/probe/prober.test.ts';
 const ISSUE = 'local/issue.test.ts';
 
 /** Leaf fields that act, and the file below test/ that shows the effect, or a folder of such files. */
@@ -53,6 +55,13 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.timeouts.progress': DEADLINES,
     'spec.timeouts.total': FAULTS,
     'spec.timeouts.clientWrite': SLOW,
+    'spec.healthCheck.active.type': CHECK,
+    'spec.healthCheck.active.path': CHECK,
+    'spec.healthCheck.active.model': CHECK,
+    'spec.healthCheck.active.interval': CHECKS,
+    'spec.healthCheck.active.timeout': CHECKS,
+    'spec.healthCheck.active.unhealthyThreshold': CHECKS,
+    'spec.healthCheck.active.healthyThreshold': CHECKS,
     'spec.healthCheck.passive.consecutiveFailures': GOLDEN,
     'spec.healthCheck.passive.openFor': GOLDEN,
     'spec.healthCheck.passive.maxOpen': GOLDEN,
@@ -181,23 +190,11 @@ function isRefused(kind: Kind, leaf: string): boolean {
   );
 }
 
-/** Only read by an active check of a type that is refused. */
-const IDLE: readonly string[] = [
-  'path',
-  'model',
-  'interval',
-  'timeout',
-  'unhealthyThreshold',
-  'healthyThreshold',
-].map((name) => `spec.healthCheck.active.${name}`);
-
 describe.each(SPECS)('%s', (kind, spec) => {
   const all = leaves(spec, 'spec');
 
   test('every field acts or is refused', () => {
-    const neither = all.filter(
-      (leaf) => !Object.hasOwn(ACTS[kind], leaf) && !isRefused(kind, leaf) && !IDLE.includes(leaf),
-    );
+    const neither = all.filter((leaf) => !Object.hasOwn(ACTS[kind], leaf) && !isRefused(kind, leaf));
     expect(neither).toEqual([]);
   });
 
@@ -236,7 +233,6 @@ describe('what does not act is refused by name', () => {
     ['Provider', 'spec.tls', provider({ tls: { minVersion: 'TLS13' } })],
     ['Provider', 'spec.proxy', provider({ proxy: { url: 'http://proxy:3128' } })],
     ['Provider', 'spec.limits', provider({ limits })],
-    ['Provider', 'spec.healthCheck.active.type', provider({ healthCheck: { active: {} } })],
     ['ModelRoute', 'spec.unpriced', route({ unpriced: 'Deny' })],
     ['ModelRoute', 'spec.responseModel', route({ responseModel: 'Requested' })],
     ['ModelRoute', 'spec.delivery', route({ delivery: 'Assured' })],
@@ -274,13 +270,6 @@ describe('what does not act is refused by name', () => {
 
   test('an empty list or object asks for nothing', () => {
     expect(findUnsupported('ApiKey', { budgets: [], limits: {} })).toEqual([]);
-  });
-
-  test('a switched-off active check may keep its settings', () => {
-    const parsed = parseProvider(
-      provider({ healthCheck: { active: { type: 'Disabled', interval: '30s' } } }),
-    );
-    expect(parsed.ok && findUnsupported('Provider', parsed.value.spec)).toEqual([]);
   });
 
   test.each([

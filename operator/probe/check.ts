@@ -1,0 +1,111 @@
+// What does a check send to an upstream, and what does the answer say? Pure.
+
+import type { ProviderEntry } from '../../gateway/contract/routing-table.ts';
+import type { CheckRequest } from '../compile/health-check.ts';
+
+export interface CheckCall {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Finds the value of a credential of the table. */
+export type RevealCredential = (id: string) => string | undefined;
+
+/** @param credential of the key that is checked; undefined where the upstream takes none. */
+export function buildCheck(
+  request: CheckRequest,
+  entry: ProviderEntry,
+  credential: string | undefined,
+  reveal: RevealCredential,
+): CheckCall {
+  const own = entry.headers.map(({ name, value, credential: id }): [string, string] => [
+    name.toLowerCase(),
+    (id === undefined ? value : reveal(id)) ?? '',
+  ]);
+  const value = credential === undefined ? undefined : reveal(credential);
+  const headers = {
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'penstock-operator',
+    // Asked for by Anthropic on every path.
+    ...(entry.dialects.includes('anthropic-messages') ? { 'anthropic-version': '2023-06-01' } : {}),
+    ...Object.fromEntries(own),
+    ...(entry.auth === undefined || value === undefined
+      ? {}
+      : { [entry.auth.header.toLowerCase()]: entry.auth.prefix + value }),
+  };
+  switch (request.type) {
+    case 'ListModels':
+      return { method: 'GET', url: `${entry.baseUrl}/models`, headers };
+    case 'HTTPGet':
+      return { method: 'GET', url: new URL(entry.baseUrl).origin + request.path, headers };
+    case 'Completion': {
+      const { path, body } = smallestCall(entry, request.model);
+      return {
+        method: 'POST',
+        url: entry.baseUrl + path,
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      };
+    }
+  }
+}
+
+function smallestCall({ dialects, chatNames }: ProviderEntry, model: string): { path: string; body: object } {
+  const messages = [{ role: 'user', content: 'ping' }];
+  switch (dialects[0]) {
+    case 'anthropic-messages':
+      return { path: '/messages', body: { model, messages, max_tokens: 1 } };
+    case 'openai-responses':
+      // Less than 16 is refused.
+      return { path: '/responses', body: { model, input: 'ping', max_output_tokens: 16, store: false } };
+    case 'openai-completions':
+      return { path: '/completions', body: { model, prompt: 'ping', max_tokens: 1 } };
+    default: {
+      const limit = chatNames === 'current' ? 'max_completion_tokens' : 'max_tokens';
+      return { path: '/chat/completions', body: { model, messages, [limit]: 1 } };
+    }
+  }
+}
+
+/** What came back: a status, or no answer at all and why. */
+export type CheckAnswer =
+  | { readonly type: 'status'; readonly status: number }
+  /** @param reason a sentence without secrets. */
+  | { readonly type: 'none'; readonly reason: string };
+
+export type CheckOutcome =
+  | { readonly type: 'works' }
+  /** It answers, and does not take this key. */
+  | { readonly type: 'refused'; readonly message: string }
+  | { readonly type: 'fails'; readonly message: string };
+
+export function judgeCheck(
+  request: CheckRequest,
+  { method, url }: CheckCall,
+  answer: CheckAnswer,
+): CheckOutcome {
+  if (answer.type === 'none') return { type: 'fails', message: answer.reason };
+  const { status } = answer;
+  const message = `${method} ${url} was answered with ${status}`;
+  // A key that may call a model need not be allowed to list models: there, 403 says nothing against it.
+  if (status === 401 || (status === 403 && request.type === 'Completion'))
+    return { type: 'refused', message };
+  return isGood(request, status) ? { type: 'works' } : { type: 'fails', message };
+}
+
+function isGood({ type }: CheckRequest, status: number): boolean {
+  if (status === 429) return true;
+  switch (type) {
+    case 'HTTPGet':
+      // As a kubelet judges.
+      return status >= 200 && status < 400;
+    case 'Completion':
+      return status >= 200 && status < 300;
+    case 'ListModels':
+      // Many servers list no models; that they say so is all that was to be known.
+      return status < 500;
+  }
+}

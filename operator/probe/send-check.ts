@@ -1,0 +1,70 @@
+// How does a check reach the upstream? By one call on a connection of its own, through the same guard as every call of a gateway.
+
+import { request } from 'node:http';
+import { parseAddressRules } from '../../egress/address-rules.ts';
+import { createGuardedConnector } from '../../egress/connect.ts';
+import { EgressError } from '../../egress/egress-error.ts';
+import type { ProviderEntry, TableContent } from '../../gateway/contract/routing-table.ts';
+import type { CheckAnswer, CheckCall, RevealCredential } from './check.ts';
+
+export interface CheckRoute {
+  readonly entry: ProviderEntry;
+  readonly settings: TableContent['settings'];
+  readonly reveal: RevealCredential;
+}
+
+/** Never rejects. The answer's body is not read. */
+export type SendCheck = (
+  call: CheckCall,
+  route: CheckRoute,
+  timeoutMs: number,
+  signal: AbortSignal,
+) => Promise<CheckAnswer>;
+
+export const sendCheck: SendCheck = (call, { entry, settings }, timeoutMs, signal) => {
+  const url = new URL(call.url);
+  const connect = createGuardedConnector({
+    rules: parseAddressRules(settings.egressAllow),
+    namespace: entry.id.slice(0, entry.id.indexOf('/')),
+    connectTimeoutMs: timeoutMs,
+  });
+  const late = AbortSignal.timeout(timeoutMs);
+  return new Promise((resolve) => {
+    const fail = (error: Error): void => {
+      const reason = late.aborted
+        ? `${call.method} ${call.url} was not answered within ${timeoutMs} ms`
+        : error instanceof EgressError
+          ? error.message
+          : `${call.method} ${call.url}: the connection broke (${codeOf(error)})`;
+      resolve({ type: 'none', reason });
+    };
+    const outgoing = request(
+      {
+        method: call.method,
+        host: url.hostname,
+        path: url.pathname + url.search,
+        headers: { ...call.headers, host: url.host, connection: 'close' },
+        signal: AbortSignal.any([signal, late]),
+        createConnection(_options, done) {
+          connect(url, (error, socket) => {
+            if (socket !== null) return done(null, socket);
+            // A request without a connection tells of no error.
+            fail(error);
+            outgoing.destroy();
+          });
+          return undefined;
+        },
+      },
+      (incoming) => {
+        resolve({ type: 'status', status: incoming.statusCode ?? 0 });
+        outgoing.destroy();
+      },
+    );
+    outgoing.on('error', fail);
+    outgoing.end(call.body);
+  });
+};
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}

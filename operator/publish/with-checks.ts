@@ -1,0 +1,54 @@
+// How is an upstream, by what the pods learnt from their calls and by the operator's own checks? Calls weigh more: they are what
+// it is for. A check speaks where no call was made, and tells what calls do not.
+
+import type { CheckFindings } from '../probe/prober.ts';
+import type { KeyTrouble, ProviderHealth } from './health-of.ts';
+
+const UNKNOWN: ProviderHealth = {
+  reason: 'NoTraffic',
+  healthyPods: 0,
+  totalPods: 0,
+  keys: new Map(),
+  answeredKeys: new Set(),
+};
+
+/**
+ * @param calls undefined while not every pod was heard.
+ * @param usedKeys names of the keys that are in use.
+ */
+export function withChecks(
+  calls: ProviderHealth | undefined,
+  checks: CheckFindings | undefined,
+  usedKeys: readonly string[],
+): ProviderHealth | undefined {
+  if (checks === undefined) return calls;
+  const { endpoint, refusedKeys } = checks;
+  const known = calls ?? UNKNOWN;
+  const isCalled = known.reason !== 'NoTraffic';
+  const refused = usedKeys.filter((name) => refusedKeys.has(name) && !known.answeredKeys.has(name));
+  const keys = new Map([
+    ...refused.map((name): [string, KeyTrouble] => [
+      name,
+      {
+        state: 'Invalid',
+        message: `the upstream refuses this key (${refusedKeys.get(name)}); put a valid one into its Secret`,
+      },
+    ]),
+    ...known.keys,
+  ]);
+  if (endpoint.state === 'unhealthy') {
+    const check = `the check by the operator fails: ${endpoint.message}`;
+    if (known.reason !== 'Healthy' && isCalled) return { ...known, keys };
+    return { ...known, keys, reason: isCalled ? 'PartiallyHealthy' : 'Unhealthy', message: check };
+  }
+  if (isCalled) return { ...known, keys };
+  if (refused.length > 0 && refused.length === usedKeys.length)
+    return { ...known, keys, reason: 'AuthenticationFailed' };
+  if (endpoint.state === 'unknown') return { ...known, keys };
+  return {
+    ...known,
+    keys,
+    reason: 'Healthy',
+    message: 'found so by the check of the operator; no call was made lately',
+  };
+}

@@ -1,0 +1,123 @@
+// What does a check send, and what does its answer say?
+
+import { describe, expect, test } from 'vitest';
+import type { ProviderEntry } from '../../../gateway/contract/routing-table.ts';
+import { createCompiler } from '../../../operator/compile/compile.ts';
+import type { CheckRequest } from '../../../operator/compile/health-check.ts';
+import { buildCheck, judgeCheck } from '../../../operator/probe/check.ts';
+import { provider, secret, snapshot } from '../make.ts';
+
+function compiled(spec: object) {
+  const { table, healthChecks } = createCompiler()(
+    snapshot({ providers: [provider({ ...spec })], secrets: [secret()] }),
+    0,
+  );
+  return { entry: table.providers[0], credentials: table.credentials, healthChecks };
+}
+
+function callOf(spec: object, active?: object) {
+  const { entry, credentials, healthChecks } = compiled({
+    ...spec,
+    ...(active && { healthCheck: { active } }),
+  });
+  const [check] = healthChecks;
+  if (entry === undefined || check === undefined) throw new Error('the Provider is not in the table');
+  const reveal = (id: string) => credentials.find((credential) => credential.id === id)?.value;
+  return buildCheck(check.request, entry, entry.keys[0]?.credential, reveal);
+}
+
+describe('what is asked', () => {
+  test('a list of the models with the own key, unless something else is wanted', () => {
+    const { method, url, headers, body } = callOf({});
+    expect({ method, url, body }).toEqual({
+      method: 'GET',
+      url: 'https://api.openai.com/v1/models',
+      body: undefined,
+    });
+    expect(headers.authorization).toBe('Bearer sk-upstream');
+  });
+
+  test('of Anthropic in its own words', () => {
+    const { url, headers } = callOf({ type: 'Anthropic' });
+    expect(url).toBe('https://api.anthropic.com/v1/models');
+    expect(headers).toMatchObject({ 'x-api-key': 'sk-upstream', 'anthropic-version': '2023-06-01' });
+  });
+
+  test('with the further headers of the Provider', () => {
+    expect(callOf({ headers: [{ name: 'X-Team', value: 'a' }] }).headers['x-team']).toBe('a');
+  });
+
+  test('a path behind the host', () => {
+    expect(callOf({}, { type: 'HTTPGet', path: '/health?deep=1' }).url).toBe(
+      'https://api.openai.com/health?deep=1',
+    );
+  });
+
+  test.each([
+    [{ apis: ['ChatCompletions'] }, '/chat/completions', 'max_completion_tokens'],
+    [{ type: 'Mistral' }, '/chat/completions', 'max_tokens'],
+    [{ type: 'Anthropic' }, '/messages', 'max_tokens'],
+    [{ apis: ['Responses'] }, '/responses', 'max_output_tokens'],
+    [{ apis: ['Completions'] }, '/completions', 'max_tokens'],
+  ])('one token of a model, as %j takes it', (spec, path, limit) => {
+    const { method, url, body = '' } = callOf(spec, { type: 'Completion', model: 'gpt-x' });
+    expect(method).toBe('POST');
+    expect(url.endsWith(path)).toBe(true);
+    expect(JSON.parse(body)).toMatchObject({ model: 'gpt-x', [limit]: path === '/responses' ? 16 : 1 });
+  });
+
+  test('nothing of a Provider that wants none, or is out of service', () => {
+    expect(compiled({ healthCheck: { active: { type: 'Disabled' } } }).healthChecks).toEqual([]);
+    expect(compiled({ suspended: true }).healthChecks).toEqual([]);
+  });
+});
+
+describe('what the answer says', () => {
+  const list: CheckRequest = { type: 'ListModels' };
+  const path: CheckRequest = { type: 'HTTPGet', path: '/health' };
+  const completion: CheckRequest = { type: 'Completion', model: 'm' };
+  test.each([
+    [list, 200, 'works'],
+    // Not every server lists its models.
+    [list, 404, 'works'],
+    [list, 429, 'works'],
+    // Nor may every key list them.
+    [list, 403, 'works'],
+    [list, 401, 'refused'],
+    [list, 500, 'fails'],
+    [path, 204, 'works'],
+    [path, 302, 'works'],
+    [path, 404, 'fails'],
+    [path, 401, 'refused'],
+    [completion, 200, 'works'],
+    [completion, 429, 'works'],
+    [completion, 403, 'refused'],
+    [completion, 404, 'fails'],
+    [completion, 503, 'fails'],
+  ] as const)('%j answered with %i: %s', (request, status, type) => {
+    expect(judgeCheck(request, callOf({}), { type: 'status', status }).type).toBe(type);
+  });
+
+  test('no sentence holds the key', () => {
+    const outcome = judgeCheck(list, callOf({}), { type: 'status', status: 401 });
+    expect(JSON.stringify(outcome)).toContain('401');
+    expect(JSON.stringify(outcome)).not.toContain('sk-upstream');
+  });
+
+  test('none at all: the reason', () => {
+    expect(judgeCheck(list, callOf({}), { type: 'none', reason: 'nobody is there' })).toEqual({
+      type: 'fails',
+      message: 'nobody is there',
+    });
+  });
+});
+
+test('a header from a Secret goes with the check', () => {
+  const entry: ProviderEntry | undefined = compiled({
+    headers: [{ name: 'X-Token', valueFrom: { secretKeyRef: { name: 'openai', key: 'key' } } }],
+  }).entry;
+  if (entry === undefined) throw new Error('the Provider is not in the table');
+  expect(buildCheck({ type: 'ListModels' }, entry, undefined, (id) => `<${id}>`).headers['x-token']).toBe(
+    '<team-a/openai/header:X-Token>',
+  );
+});

@@ -1,0 +1,99 @@
+// Does a check reach a real upstream, and only where the guard lets it?
+
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ProviderEntry } from '../../../gateway/contract/routing-table.ts';
+import { createCompiler } from '../../../operator/compile/compile.ts';
+import { sendCheck } from '../../../operator/probe/send-check.ts';
+import { PLATFORM, provider, secret, snapshot } from '../make.ts';
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function entryOf(baseURL: string): ProviderEntry {
+  const spec = { type: 'OpenAICompatible', baseURL, apis: ['ChatCompletions'] };
+  const host = new URL(baseURL).host;
+  const { table } = createCompiler()(
+    snapshot({
+      providers: [provider(spec)],
+      secrets: [secret({ annotations: { 'penstock.dev/allowed-hosts': host } })],
+      platform: { ...PLATFORM, egressAllow: [{ cidr: '127.0.0.0/8', namespaces: ['team-a'] }] },
+    }),
+    0,
+  );
+  const [entry] = table.providers;
+  if (entry === undefined) throw new Error('the Provider is not in the table');
+  return entry;
+}
+
+const settings = (namespaces: string[]) => ({
+  servicePrefix: 'penstock',
+  keyPrefix: 'psk_',
+  egressAllow: [{ cidr: '127.0.0.0/8', namespaces }],
+});
+
+function ask(
+  base: string,
+  { namespaces = ['team-a'], timeoutMs = 10_000, signal = new AbortController().signal } = {},
+) {
+  const call = { method: 'GET', url: `${base}/v1/models`, headers: { authorization: 'Bearer x' } } as const;
+  return sendCheck(
+    call,
+    { entry: entryOf(`${base}/v1`), settings: settings(namespaces), reveal: () => undefined },
+    timeoutMs,
+    signal,
+  );
+}
+
+test('it is asked what was to be asked, and its status comes back', async () => {
+  const seen: (string | undefined)[] = [];
+  const base = await serve((request, response) => {
+    seen.push(request.method, request.url, request.headers.authorization, request.headers.host);
+    response.writeHead(418).end('a long story');
+  });
+  expect(await ask(base)).toEqual({ type: 'status', status: 418 });
+  expect(seen).toEqual(['GET', '/v1/models', 'Bearer x', new URL(base).host]);
+});
+
+test('an address that its namespace may not reach is not asked', async () => {
+  let asked = 0;
+  const base = await serve((_request, response) => {
+    asked += 1;
+    response.end();
+  });
+  const answer = await ask(base, { namespaces: ['somebody-else'] });
+  expect(answer).toMatchObject({ type: 'none', reason: expect.stringContaining('not allowed') });
+  expect(asked).toBe(0);
+});
+
+test('silence ends at the timeout', async () => {
+  const base = await serve(() => {});
+  expect(await ask(base, { timeoutMs: 50 })).toEqual({
+    type: 'none',
+    reason: `GET ${base}/v1/models was not answered within 50 ms`,
+  });
+});
+
+test('nobody there', async () => {
+  const gone = createServer();
+  await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
+  const { port } = gone.address() as AddressInfo;
+  await new Promise((resolve) => gone.close(resolve));
+  expect(await ask(`http://127.0.0.1:${port}`)).toMatchObject({ type: 'none' });
+});
+
+test('a connection that breaks', async () => {
+  const base = await serve((request) => request.socket.destroy());
+  expect(await ask(base)).toMatchObject({
+    type: 'none',
+    reason: expect.stringContaining('the connection broke'),
+  });
+});
