@@ -1,24 +1,33 @@
-// The processes as single files, for images: `dist/gateway.js`, `dist/operator.js`, `dist/simulator.js`.
+// What is shipped? `dist` gets the processes as single files with their papers; with --images, dist/images gets archives of the
+// image too, packed without a container engine.
+//
+//   npm run build
+//   npm run build -- --images                       for the Node of this project
+//   npm run build -- --images --node <path> …       for another one; may be repeated
 
-import { rm } from 'node:fs/promises';
-import { build } from 'esbuild';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { buildDist } from './images/bundles.ts';
+import { packImage } from './images/pack.ts';
+import packageJson from './package.json' with { type: 'json' };
 
-await rm('dist', { recursive: true, force: true });
-await build({
-  entryPoints: {
-    gateway: 'gateway/main.ts',
-    operator: 'operator/main.ts',
-    simulator: 'simulator/main.ts',
-  },
-  outdir: 'dist',
-  bundle: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node24',
-  sourcemap: true,
-  logLevel: 'info',
-  // Some dependencies are CommonJS and ask for Node's own modules by `require`.
-  banner: {
-    js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
-  },
+const { values } = parseArgs({
+  options: { images: { type: 'boolean', default: false }, node: { type: 'string', multiple: true } },
 });
+const project = fileURLToPath(new URL('.', import.meta.url));
+const dist = join(project, 'dist');
+
+await buildDist(project, dist);
+console.log(`dist: ${packageJson.name} ${packageJson.version}`);
+
+if (values.images) {
+  for (const node of values.node ?? [process.execPath]) {
+    const { archive, reference, digest, bytes } = await packImage({
+      dist,
+      node,
+      folder: join(dist, 'images'),
+    });
+    console.log(`${archive}: ${reference} ${digest}, ${Math.round(bytes / 1e6)} MB`);
+  }
+}

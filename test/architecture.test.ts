@@ -280,6 +280,12 @@ describe('every rule can fail', () => {
       innocent: { 'generate.ts': "import { x } from './operator/bench/report.ts';" },
     },
     {
+      rule: 'imagesForBuild',
+      offender: { 'gateway/a.ts': "import { image } from '../images/contents.ts';" },
+      complaint: 'gateway/a.ts:1',
+      innocent: { 'build.ts': "import { image } from './images/contents.ts';" },
+    },
+    {
       rule: 'dashboardInLocal',
       offender: { 'ledger/a.ts': "import { x } from '../dashboard/server.ts';" },
       complaint: 'ledger/a.ts:1',
@@ -337,6 +343,7 @@ describe('every rule can fail', () => {
       complaint: 'gateway/a.ts:1 esbuild',
       innocent: {
         'build.ts': "import { build } from 'esbuild';",
+        'images/a.ts': "import { build } from 'esbuild';",
         'gateway/a.ts': "import * as z from 'zod/v4';",
       },
     },

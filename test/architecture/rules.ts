@@ -236,6 +236,14 @@ export const rules = {
       (target) => isInAny(target, ['test', 'bench']),
     ),
   },
+  imagesForBuild: {
+    sentence: 'only build.ts and test import images',
+    why: 'It packs the product and may use what the product may not; nothing of it is shipped.',
+    check: forbidTargets(
+      (path) => path !== 'build.ts' && !isInAny(path, ['images', 'test']),
+      (target) => isIn(target, 'images'),
+    ),
+  },
   dashboardInLocal: {
     sentence: 'only local imports dashboard',
     why: 'It talks HTTP to the others; they work without it.',
@@ -440,9 +448,9 @@ function isInAny(path: string, places: readonly string[]): boolean {
   return places.some((place) => isIn(path, place));
 }
 
-/** What is shipped: not the tests, not the benchmarks, not the scripts at the root. */
+/** What is shipped: not the tests, not the benchmarks, not what packs it, not the scripts at the root. */
 function isProduct(path: string): boolean {
-  return path.includes('/') && !isInAny(path, ['test', 'bench']);
+  return path.includes('/') && !isInAny(path, ['test', 'bench', 'images']);
 }
 
 function isPure(path: string): boolean {

@@ -1,0 +1,50 @@
+// What does a build leave in `dist`? The processes as single files and the papers that go with them. The same sources give the
+// same bytes, wherever the checkout and `dist` are.
+
+import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { build, type Metafile } from 'esbuild';
+import { processes } from './contents.ts';
+import { packagesIn, thirdPartyNotices } from './notices.ts';
+import { billOfMaterials } from './sbom.ts';
+
+/** @param project root of the checkout. @param folder is emptied first. */
+export async function buildDist(project: string, folder: string): Promise<void> {
+  const [{ outputFiles, metafile }, bill] = await Promise.all([bundle(project), billOfMaterials(project)]);
+  const packages = packagesIn(metafile);
+  const notices = await thirdPartyNotices(project, packages);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await Promise.all([
+    ...outputFiles.map(({ path, contents }) => writeFile(join(folder, basename(path)), contents)),
+    writeFile(join(folder, 'package.json'), '{ "type": "module" }\n'),
+    copyFile(join(project, 'LICENSE'), join(folder, 'LICENSE')),
+    writeFile(join(folder, 'THIRD-PARTY-NOTICES'), notices),
+    writeFile(join(folder, 'sbom.cdx.json'), bill(packages)),
+  ]);
+}
+
+function bundle(
+  project: string,
+): Promise<{ outputFiles: { path: string; contents: Uint8Array }[]; metafile: Metafile }> {
+  return build({
+    entryPoints: Object.fromEntries(processes.map((name) => [name, `${name}/main.ts`])),
+    // Both decide which paths stand in comments and source maps: those below the project, and no others.
+    absWorkingDir: project,
+    preserveSymlinks: true,
+    // Maps name sources as seen from here, so it is not the folder that they are written to.
+    outdir: join(project, 'dist'),
+    write: false,
+    metafile: true,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    sourcemap: true,
+    logLevel: 'warning',
+    // Some dependencies are CommonJS and ask for Node's own modules by `require`.
+    banner: {
+      js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+    },
+  });
+}

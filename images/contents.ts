@@ -1,0 +1,48 @@
+// What does the image hold, as whom does it run, and how does it start? The packer reads this table; a test holds the Dockerfile
+// against it. It imports nothing: a stage of the Dockerfile runs it where there are no packages.
+
+/** One image for all: they share what weighs, and the chart names one. Each is `dist/<name>.js`, made from `<name>/main.ts`. */
+export const processes = ['gateway', 'operator', 'simulator'] as const;
+
+/** Those whose start is compiled ahead. They end by themselves when nobody has told them anything; the simulator would serve. */
+export const compiledAhead = ['gateway', 'operator'] as const;
+
+/** Owns nothing in the image; the chart runs pods as this user. */
+export const user = { name: 'nonroot', id: 65532 } as const;
+
+const folder = '/app';
+
+export const image = {
+  folder,
+  /** Of the image, each at the same place below `folder`; in the project the build writes them. */
+  files: [
+    ...processes.map((name) => `dist/${name}.js`),
+    // Says that they are modules; without it Node reads each twice to find that out.
+    'dist/package.json',
+    'dist/LICENSE',
+    'dist/THIRD-PARTY-NOTICES',
+    'dist/sbom.cdx.json',
+  ],
+  compileCache: `${folder}/compile-cache`,
+  config: {
+    User: `${user.id}:${user.id}`,
+    WorkingDir: folder,
+    Entrypoint: ['node'],
+    Cmd: ['dist/gateway.js'],
+    Env: {
+      // The second is where distroless images have their Node.
+      PATH: '/usr/local/bin:/nodejs/bin:/usr/bin:/bin',
+      NODE_COMPILE_CACHE: `${folder}/compile-cache`,
+    },
+    Labels: {
+      'org.opencontainers.image.title': 'penstock',
+      'org.opencontainers.image.description': 'The Kubernetes-native gateway between programs and AI models',
+      'org.opencontainers.image.licenses': 'Apache-2.0',
+    },
+  },
+} as const;
+
+/** Where a process of ours is in the image, as Node names modules. */
+export function urlInImage(name: (typeof processes)[number]): string {
+  return `file://${folder}/dist/${name}.js`;
+}

@@ -1,0 +1,42 @@
+// Whose code is in the bundles, and under which licence? Asked of what the bundler took in, not of what is installed.
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Metafile } from 'esbuild';
+import { z } from 'zod';
+
+const manifestSchema = z.object({ name: z.string(), version: z.string(), license: z.string() });
+
+const paper = /^(licen[cs]e|copying|notice)/i;
+const rule = '-'.repeat(80);
+
+/** Folders of the packages that gave the bundles at least a byte, from the root of the project; sorted. */
+export function packagesIn({ outputs }: Pick<Metafile, 'outputs'>): string[] {
+  const folders = Object.values(outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => {
+      const folder = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
+      return folder === undefined || bytesInOutput === 0 ? [] : [folder];
+    }),
+  );
+  return [...new Set(folders)].sort();
+}
+
+export async function thirdPartyNotices(project: string, packages: readonly string[]): Promise<string> {
+  const notices = await Promise.all(packages.map((folder) => notice(join(project, folder))));
+  return [
+    'The bundles of Penstock hold code of the packages below, each under its own licence.',
+    ...notices,
+  ].join(`\n\n${rule}\n\n`);
+}
+
+async function notice(folder: string): Promise<string> {
+  const manifest: unknown = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  const { name, version, license } = manifestSchema.parse(manifest);
+  const papers = (await readdir(folder)).filter((file) => paper.test(file)).sort();
+  const texts = await Promise.all(papers.map((file) => readFile(join(folder, file), 'utf8')));
+  if (texts.length === 0) texts.push('(This package names its licence and brings no text of it.)');
+  return [
+    `${name} ${version} (${license})`,
+    ...texts.map((text) => text.replaceAll('\r\n', '\n').trim()),
+  ].join('\n\n');
+}
