@@ -25,13 +25,52 @@ const lockfile = z
     packages: z.record(
       z.string(),
       z.object({
+        dev: z.boolean().optional(),
         hasInstallScript: z.boolean().optional(),
         integrity: z.string().optional(),
-        optional: z.boolean().optional(),
+        license: z.string().optional(),
+        link: z.boolean().optional(),
+        resolved: z.string().optional(),
       }),
     ),
   })
   .parse(JSON.parse(read('package-lock.json')));
+
+/** Ask no more than that their text goes along; THIRD-PARTY-NOTICES carries it for what is in the bundles. */
+const permissive = [
+  '0BSD',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'ISC',
+  'MIT',
+  'Unlicense',
+];
+const isPermissive = (id: string) => permissive.includes(id.replaceAll(/[()]/g, ''));
+const packageName = (path: string) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+
+/** All others of the lockfile: the licence each states, whether it may be in what we ship, and why. */
+const licenceExceptions = [
+  {
+    packages: /^argparse$/,
+    licence: 'PSF-2.0',
+    mayShip: true,
+    why: "Python's own licence, as permissive as the others; the package is a port of a module of Python",
+  },
+  {
+    packages: /^lightningcss(-.+)?$/,
+    licence: 'MPL-2.0',
+    mayShip: false,
+    why: 'asks for the sources of changed files; it comes with the test runner, unchanged',
+  },
+  {
+    packages: /^(buildcheck|cpu-features|ssh2)$/,
+    licence: undefined,
+    mayShip: false,
+    why: 'MIT, named the way of old (`licenses`), which npm does not copy into the lockfile',
+  },
+];
 
 describe('dependencies', () => {
   const groups = ['dependencies', 'devDependencies'] as const;
@@ -54,11 +93,10 @@ describe('dependencies', () => {
     expect(rows).toHaveLength(Object.keys(packageJson[group]).length);
   });
 
-  test('every package that wants to run an install script has its answer in allowScripts, and no other has', () => {
+  test('every package that wants to run an install script, on any system, has its answer in allowScripts, and no other has', () => {
     const wanting = Object.entries(lockfile.packages)
-      // An optional package for another system is never installed here; what it wants is asked where it is.
-      .filter(([, { hasInstallScript, optional }]) => hasInstallScript === true && optional !== true)
-      .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length));
+      .filter(([, { hasInstallScript }]) => hasInstallScript === true)
+      .map(([path]) => packageName(path));
     expect(Object.keys(packageJson.allowScripts).sort()).toEqual([...new Set(wanting)].sort());
   });
 
@@ -67,11 +105,31 @@ describe('dependencies', () => {
     expect(allowed.map(([name]) => name)).toEqual(['node']);
   });
 
-  test('every package of the lockfile carries its integrity', () => {
-    const bare = Object.entries(lockfile.packages).filter(
-      ([path, { integrity }]) => path !== '' && !integrity,
+  test('every package of the lockfile comes from the registry and carries its integrity', () => {
+    const odd = Object.entries(lockfile.packages).filter(
+      ([path, { integrity, link, resolved }]) =>
+        path !== '' &&
+        (!integrity?.startsWith('sha512-') ||
+          link === true ||
+          // Where it is written at all: a mirror is no property of the project.
+          (resolved !== undefined && !resolved.startsWith('https://registry.npmjs.org/'))),
     );
-    expect(bare.map(([path]) => path)).toEqual([]);
+    expect(odd.map(([path]) => path)).toEqual([]);
+  });
+
+  test('every package is under a licence that we may use it by, or is an exception with its reason', () => {
+    const unusual = Object.entries(lockfile.packages)
+      .filter(([path, { license = '' }]) => path !== '' && !license.split(' OR ').some(isPermissive))
+      .map(([path, { license, dev }]) => ({ name: packageName(path), license, isShipped: dev !== true }));
+    const excused = unusual.filter(({ name, license, isShipped }) =>
+      licenceExceptions.some(
+        ({ packages, licence, mayShip }) =>
+          packages.test(name) && licence === license && (mayShip || !isShipped),
+      ),
+    );
+    expect(unusual).toEqual(excused);
+    const idle = licenceExceptions.filter(({ packages }) => !unusual.some(({ name }) => packages.test(name)));
+    expect(idle).toEqual([]);
   });
 });
 
@@ -101,6 +159,12 @@ describe('papers', () => {
       (name) => !text.includes(`| \`npm ${name}\` |`) && !text.includes(`| \`npm run ${name}\` |`),
     );
     expect(missing).toEqual([]);
+  });
+
+  test('SECURITY.md names a private channel and says how soon we answer', () => {
+    const text = read('SECURITY.md');
+    expect(text).toContain('private vulnerability reporting');
+    expect(text).toMatch(/^\| answer that we have read it \| \d+ working days \|$/m);
   });
 
   test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...decisionPages()])(
