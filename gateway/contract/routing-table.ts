@@ -51,8 +51,17 @@ const ratesSchema = z.object({
 export const priceSchema = ratesSchema.extend({
   perRequest: picodollars.optional(),
   tiers: z.array(ratesSchema.partial().extend({ aboveInputTokens: z.int().min(1) })).optional(),
-  /** Where the price was found, for the ledger: `target`, `route`, or a catalog with its version. */
+  /** Where the price was found, for the ledger: `target`, `route` or `catalog`. */
   source: z.string().min(1),
+  /** Which entry of which catalog it is, where that is the source. */
+  catalog: z
+    .object({
+      name: z.string().min(1),
+      version: z.string().min(1),
+      provider: z.string().min(1),
+      model: z.string().min(1),
+    })
+    .optional(),
 });
 export type Price = z.infer<typeof priceSchema>;
 

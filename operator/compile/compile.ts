@@ -21,6 +21,7 @@ import type {
   SecretRecord,
   Snapshot,
 } from '../watch/snapshot.ts';
+import { type Catalog, PRICE_CATALOG } from './catalog.ts';
 import { findDigestConflicts } from './checks/digest-conflict.ts';
 import { findModelConflicts } from './checks/model-conflict.ts';
 import type { HealthCheck } from './health-check.ts';
@@ -28,6 +29,7 @@ import { type CompiledKey, compileKey, secretNameOf, turningPoints, withConflict
 import { createMemo, createSorter, createStable } from './memo.ts';
 import { compareText } from './order.ts';
 import { type CompiledProvider, compileProvider, secretsOf } from './providers.ts';
+import { lookUpPrices, nextPriceMs, quoteAt } from './quotes.ts';
 import { type CompiledRoute, compileRoute, draftRoute, refOf } from './routes.ts';
 import type { ApiKeyVerdict, ProviderVerdict, Verdict } from './verdict.ts';
 
@@ -37,7 +39,7 @@ export interface CompileResult {
   readonly verdicts: readonly Verdict[];
   /** Of the Providers in the table. */
   readonly healthChecks: readonly HealthCheck[];
-  /** Unix milliseconds at which the same snapshot gives another result: a key expires, or is about to. */
+  /** Unix milliseconds at which the same snapshot gives another result: a key expires, or is about to; a price changes. */
   readonly staleAtMs?: number;
   /** How many objects had to be looked at anew; the rest was taken over from the run before. */
   readonly compiled: { readonly providers: number; readonly routes: number; readonly keys: number };
@@ -50,12 +52,13 @@ export interface CompileResult {
 export type Compile = (snapshot: Snapshot, nowMs: number) => CompileResult;
 
 /** A compile with a memory of its last run. */
-export function createCompiler(): Compile {
+export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
   const parsedProviders = createMemo();
   const parsedRoutes = createMemo();
   const parsedKeys = createMemo();
   const compiledProviders = createMemo();
   const draftedRoutes = createMemo();
+  const lookedUpPrices = createMemo();
   const compiledRoutes = createMemo();
   const compiledKeys = createMemo();
   const sortKeys = createSorter<KeyEntry>((a, b) => compareText(a.sha256, b.sha256));
@@ -68,8 +71,12 @@ export function createCompiler(): Compile {
     const namespaces = stableNamespaces(snapshot.namespaces);
     const findSecret = indexSecrets(snapshot.secrets);
     const providers = compileProviders();
+    let staleAtMs: number | undefined;
+    const turnsAt = (timeMs: number): void => {
+      if (staleAtMs === undefined || timeMs < staleAtMs) staleAtMs = timeMs;
+    };
     const routes = compileRoutes();
-    const { keys, staleAtMs } = compileKeys();
+    const keys = compileKeys();
     return {
       table: {
         settings: settingsOf(platform),
@@ -127,13 +134,18 @@ export function createCompiler(): Compile {
         const targets = claim.route.spec.targets.map((target) =>
           providers.get(placeOf(refOf(claim.namespace, target))),
         );
-        const inputs = [conflict?.winner, conflict?.modelId, platform, ...targets];
-        return compiledRoutes.get(claim, inputs, () => compileRoute(claim, conflict, targets, platform));
+        const prices = lookedUpPrices.get(claim, targets, () => lookUpPrices(claim.route, targets, catalog));
+        const turn = nextPriceMs(prices, nowMs);
+        if (turn !== undefined) turnsAt(turn);
+        const quotes = prices.map((periods) => quoteAt(periods, nowMs));
+        const inputs = [conflict?.winner, conflict?.modelId, platform, ...targets, ...quotes];
+        return compiledRoutes.get(claim, inputs, () =>
+          compileRoute(claim, conflict, targets, quotes, platform),
+        );
       });
     }
 
-    function compileKeys(): { keys: CompiledKey[]; staleAtMs: number | undefined } {
-      let staleAtMs: number | undefined;
+    function compileKeys(): CompiledKey[] {
       const compiled = present(snapshot.apiKeys).map((object) => {
         const { parsed, secretName, turns } = parsedKeys.get(object, [], () => readKey(object));
         const secret =
@@ -141,7 +153,7 @@ export function createCompiler(): Compile {
         let passed = 0;
         for (const turn of turns) {
           if (turn <= nowMs) passed += 1;
-          else if (staleAtMs === undefined || turn < staleAtMs) staleAtMs = turn;
+          else turnsAt(turn);
         }
         // Of the time, only the number of turning points passed makes a difference.
         return compiledKeys.get(object, [secret, platform, passed], () =>
@@ -149,8 +161,7 @@ export function createCompiler(): Compile {
         );
       });
       const { refused, contested } = findDigestConflicts(compiled);
-      const keys = compiled.map((key) => withConflict(key, refused.get(key), contested.has(key)));
-      return { keys, staleAtMs };
+      return compiled.map((key) => withConflict(key, refused.get(key), contested.has(key)));
     }
   };
 }

@@ -3,7 +3,7 @@
 import type { Price } from '../../gateway/contract/routing-table.ts';
 import type { Pricing } from '../resources/pricing.ts';
 
-type Rates = Omit<Price, 'perRequest' | 'tiers' | 'source'>;
+type Rates = Omit<Price, 'perRequest' | 'tiers' | 'source' | 'catalog'>;
 
 // 1 USD = 10^12 picodollars, so dollars per 10^6 tokens are 10^6 picodollars per token.
 const PER_MILLION_DECIMALS = 6;

@@ -52,9 +52,13 @@ export interface CompiledProvider {
   readonly apis: readonly Api[];
   /** `owned_by` of platform models that it serves first. */
   readonly ownedBy: string;
+  readonly priceList: PriceList;
   /** One word on why it is out of service; empty where it is not. */
   readonly outOfService: string;
 }
+
+/** Whose list prices count for its models. Nobody's, where the models are not the vendor's: a namesake costs what it costs. */
+export type PriceList = { readonly vendor: string } | { readonly vendor?: undefined; readonly why: string };
 
 /** Names of the Secrets that a Provider refers to, each once. */
 export function secretsOf(spec: ProviderSpec): string[] {
@@ -123,8 +127,17 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
     sharedWith: resolveNamespaces(spec.allowedNamespaces, namespace, input.namespaces),
     apis,
     ownedBy: facts.ownedBy,
+    priceList: priceListOf(spec, endpoint),
     outOfService,
   };
+}
+
+function priceListOf({ type }: ProviderSpec, endpoint: Endpoint): PriceList {
+  const { priceVendor } = PROVIDER_TYPES[type];
+  if (priceVendor === undefined) return { why: `models of a Provider of type ${type} have no list price` };
+  if (endpoint.isBuiltIn) return { vendor: priceVendor };
+  // Not which address: whoever targets a Provider of another namespace reads this too.
+  return { why: "its Provider is not at the vendor's own address, so the vendor's list prices do not count" };
 }
 
 function notAccepted(object: RawObject, finding: Finding | undefined, provider?: Provider): CompiledProvider {
@@ -151,6 +164,7 @@ function notAccepted(object: RawObject, finding: Finding | undefined, provider?:
     credentials: [],
     sharedWith: [],
     apis: [],
+    priceList: { why: 'its Provider is not accepted' },
     ownedBy: provider === undefined ? '' : PROVIDER_TYPES[provider.spec.type].ownedBy,
     outOfService: fault.reason,
   };

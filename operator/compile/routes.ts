@@ -1,7 +1,7 @@
 // What becomes of one ModelRoute? A claim on its ids first; then, if no older route holds them, its entry
 // in the table with the targets that can be used.
 
-import type { RouteEntry, TargetEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
+import type { Price, RouteEntry, TargetEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
 import { toMs } from '../resources/duration.ts';
 import type { Api, OwnTimeouts } from '../resources/fields.ts';
 import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';
@@ -25,6 +25,7 @@ import { API_ORDER, DIALECT_OF, inOrder, type ModelCapability, type Pairing, pai
 import { compareText, sortedMap } from './order.ts';
 import { compilePrice } from './price.ts';
 import type { CompiledProvider } from './providers.ts';
+import type { Quote } from './quotes.ts';
 import { resolveNamespaces } from './selector.ts';
 import {
   type Condition,
@@ -107,18 +108,22 @@ export function refOf(namespace: string, target: TargetSpec): { namespace: strin
   return { namespace: target.providerRef.namespace ?? namespace, name: target.providerRef.name };
 }
 
-/** @param providers what became of the Provider of each target, in the order of the targets. */
+/**
+ * @param providers what became of the Provider of each target, in the order of the targets.
+ * @param quotes what the catalog charges at each, where it was asked.
+ */
 export function compileRoute(
   claim: RouteClaim,
   conflict: Conflict | undefined,
   providers: readonly (CompiledProvider | undefined)[],
+  quotes: readonly (Quote | undefined)[],
   platform: PlatformSettings,
 ): CompiledRoute {
   const { spec, metadata } = claim.route;
   const offered = inOrder(spec.apis ?? API_ORDER);
   const declared = inCapabilityOrder(spec.capabilities ?? []);
   const targets = spec.targets.map((target, index) =>
-    judgeTarget(claim.namespace, target, providers[index], offered, declared),
+    judgeTarget(claim.namespace, target, providers[index], quotes[index], offered, declared),
   );
   const usable = targets.filter((target) => target.isUsable);
   const bad = targets.flatMap(({ finding }) => (finding === undefined ? [] : [finding]));
@@ -142,7 +147,7 @@ export function compileRoute(
         spec.apis === undefined ? served : offered,
         usable.length > 0 ? pairings : pairAll(offered, targets, declared),
       ),
-      pricedCondition(entryTargets),
+      pricedCondition(entryTargets, usable),
       ...(lost === undefined ? [] : [holds('Conflicted', lost.reason, lost.message)]),
     ],
     isInTable,
@@ -174,19 +179,22 @@ interface JudgedTarget {
   readonly providerId: string;
   /** Dialects it may be spoken to in, best first. */
   readonly apis: readonly Api[];
+  /** Where it states no price itself. */
+  readonly quote?: Quote;
 }
 
 function judgeTarget(
   namespace: string,
   spec: TargetSpec,
   provider: CompiledProvider | undefined,
+  quote: Quote | undefined,
   offered: readonly Api[],
   declared: readonly ModelCapability[],
 ): JudgedTarget {
   const ref = refOf(namespace, spec);
   const providerId = `${ref.namespace}/${ref.name}`;
   const use: TargetUse = { target: spec.name, namespace, provider: ref };
-  const none = { spec, isUsable: false, providerId, apis: [] };
+  const none = { spec, isUsable: false, providerId, apis: [], ...(quote === undefined ? {} : { quote }) };
 
   const unresolved = refNotFound(use, provider !== undefined) ?? refNotPermitted(use, provider?.sharedWith);
   if (unresolved !== undefined || provider === undefined) {
@@ -260,10 +268,22 @@ function translatableCondition(promised: readonly Api[], pairings: readonly Pair
   return holds('Translatable', isLossy ? 'Lossy' : 'Translated', describePairings(foreign));
 }
 
-function pricedCondition(targets: readonly TargetEntry[]): Condition {
+function pricedCondition(targets: readonly TargetEntry[], judged: readonly JudgedTarget[]): Condition {
   if (targets.length === 0) return notJudgedWithoutTarget('Priced');
-  const unpriced = noPrice(targets.filter(({ price }) => price === null).map(({ name }) => name));
-  return unpriced === undefined ? holds('Priced', 'Priced') : fails('Priced', unpriced);
+  const unpriced = noPrice(
+    judged.flatMap(({ spec: { name }, quote }) =>
+      quote !== undefined && 'why' in quote ? [{ name, why: quote.why }] : [],
+    ),
+  );
+  if (unpriced !== undefined) return fails('Priced', unpriced);
+  const listed = targets.flatMap(({ name, price }) =>
+    price?.catalog === undefined ? [] : [`target ${name} by ${describeEntry(price.catalog)}`],
+  );
+  return holds('Priced', 'Priced', listed.join('; '));
+}
+
+function describeEntry({ name, version, provider, model }: NonNullable<Price['catalog']>): string {
+  return `the entry ${provider}/${model} of ${name} ${version}`;
 }
 
 function notJudgedWithoutTarget(type: 'Translatable' | 'Priced'): Condition {
@@ -271,7 +291,10 @@ function notJudgedWithoutTarget(type: 'Translatable' | 'Priced'): Condition {
   return { ...notEvaluated(type), message };
 }
 
-function buildTarget({ spec: routeSpec }: ModelRoute, { spec, providerId, apis }: JudgedTarget): TargetEntry {
+function buildTarget(
+  { spec: routeSpec }: ModelRoute,
+  { spec, providerId, apis, quote }: JudgedTarget,
+): TargetEntry {
   return {
     name: spec.name,
     provider: providerId,
@@ -279,15 +302,21 @@ function buildTarget({ spec: routeSpec }: ModelRoute, { spec, providerId, apis }
     priority: spec.priority,
     weight: spec.weight,
     dialects: apis.map((api) => DIALECT_OF[api]),
-    price: priceOf(spec, routeSpec.pricing),
+    price: priceOf(spec, routeSpec.pricing, quote),
     timeouts: buildTimeouts(spec.timeouts),
     parameters: sortedMap(spec.parameters ?? {}),
   };
 }
 
-function priceOf(target: TargetSpec, ofRoute: ModelRoute['spec']['pricing']): TargetEntry['price'] {
+/** What is nearest counts: the target's own, then the route's, then the catalog's. */
+function priceOf(
+  target: TargetSpec,
+  ofRoute: ModelRoute['spec']['pricing'],
+  quote: Quote | undefined,
+): TargetEntry['price'] {
   if (target.pricing !== undefined) return compilePrice(target.pricing, 'target');
-  return ofRoute === undefined ? null : compilePrice(ofRoute, 'route');
+  if (ofRoute !== undefined) return compilePrice(ofRoute, 'route');
+  return quote !== undefined && 'price' in quote ? quote.price : null;
 }
 
 function buildEntry(

@@ -187,10 +187,13 @@ export const REASONS = {
     conditions: ['Translatable'],
     text: 'No target can serve a dialect of spec.apis with all of spec.capabilities; the message names the dialect, the targets and what is impossible.',
   },
-  Priced: { conditions: ['Priced'], text: 'Every usable target has a price.' },
+  Priced: {
+    conditions: ['Priced'],
+    text: 'Every usable target has a price; where it is a list price of the vendor, the message names the entry.',
+  },
   NoPrice: {
     conditions: ['Priced'],
-    text: 'A usable target has no price; its tokens are recorded, their cost stays unknown.',
+    text: 'A target states no price, and no list price counts for it; its tokens are recorded, their cost stays unknown.',
   },
   NotEvaluated: {
     conditions: ['ResolvedRefs', 'Translatable', 'Priced', 'Issued'],

@@ -206,7 +206,11 @@ export const modelRouteSpecSchema = withRules(
       .describe('Tokens that an answer may have; part of the model list.'),
     pricing: pricingSchema
       .optional()
-      .describe('Price of the model at every target that names none of its own.'),
+      .describe(
+        'Price of the model at every target that names none of its own; default: the list price of the vendor, where ' +
+          'the Provider is at the own address of the vendor and the list knows the model. It counts text tokens only: ' +
+          'no searches, no cache kept for an hour, no other service tier.',
+      ),
     unpriced: z
       .enum(['MeterOnly', 'Deny'])
       .default('MeterOnly')

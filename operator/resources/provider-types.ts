@@ -14,6 +14,8 @@ export interface ProviderTypeFacts {
   readonly options: Readonly<Record<string, string>>;
   /** It takes OpenAI's current names in chat completions; others know the older ones only. */
   readonly hasCurrentNames?: boolean;
+  /** What the price catalog calls the vendor at `baseUrl`; absent: its models have no list price. */
+  readonly priceVendor?: string;
   /** `owned_by` of platform models that it serves. */
   readonly ownedBy: string;
 }
@@ -30,6 +32,7 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     header: BEARER,
     options: { organization: 'OpenAI-Organization', project: 'OpenAI-Project' },
     hasCurrentNames: true,
+    priceVendor: 'openai',
     ownedBy: 'openai',
   },
   Anthropic: {
@@ -37,6 +40,7 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     apis: ['Messages'],
     header: { name: 'x-api-key', prefix: '' },
     options: {},
+    priceVendor: 'anthropic',
     ownedBy: 'anthropic',
   },
   OpenAICompatible: { header: BEARER, options: {}, ownedBy: 'openai-compatible' },
@@ -45,6 +49,7 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     apis: ['ChatCompletions'],
     header: BEARER,
     options: {},
+    priceVendor: 'openrouter',
     ownedBy: 'openrouter',
   },
   Mistral: {
@@ -52,6 +57,7 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     apis: ['ChatCompletions'],
     header: BEARER,
     options: {},
+    priceVendor: 'mistral',
     ownedBy: 'mistral',
   },
   Ollama: { apis: ['ChatCompletions', 'Completions'], header: BEARER, options: {}, ownedBy: 'ollama' },

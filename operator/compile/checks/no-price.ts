@@ -2,12 +2,19 @@
 
 import type { Finding } from '../verdict.ts';
 
-export function noPrice(unpricedTargets: readonly string[]): Finding | undefined {
-  if (unpricedTargets.length === 0) return undefined;
+export interface UnpricedTarget {
+  readonly name: string;
+  /** What was looked for in the catalog, and not found. */
+  readonly why: string;
+}
+
+export function noPrice(targets: readonly UnpricedTarget[]): Finding | undefined {
+  if (targets.length === 0) return undefined;
+  const each = targets.map(({ name, why }) => `no price for target ${name}: ${why}`);
   return {
     reason: 'NoPrice',
     message:
-      `no price for target ${unpricedTargets.join(', ')}: tokens are recorded, their cost stays unknown; ` +
+      `${each.join('; ')}; tokens are recorded, their cost stays unknown; ` +
       'set spec.pricing, or pricing at the target',
   };
 }

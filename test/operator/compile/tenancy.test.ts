@@ -1,8 +1,10 @@
 // Can a tenant see, list, call or reference what is another tenant's? Every pair, every way.
 
 import { describe, expect, test } from 'vitest';
+import { createCompiler } from '../../../operator/compile/compile.ts';
+import type { RawObject } from '../../../operator/watch/snapshot.ts';
 import { namespace, PLATFORM, provider, route, secret, snapshot, target } from '../make.ts';
-import { compileOnce, condition, isVisible, reachable } from './support.ts';
+import { compileOnce, condition, isVisible, NOW_MS, reachable } from './support.ts';
 
 const TENANTS = ['team-a', 'team-b', 'team-c'];
 const PAIRS = TENANTS.flatMap((owner) =>
@@ -244,6 +246,80 @@ describe('one id twice', () => {
     const modelRoutes = [route({ suspended: true }, old), route({}, { name: 'second', ...young })];
     const result = compileOnce(snapshot({ ...world, modelRoutes }));
     expect(condition(result, 'ModelRoute', 'team-a/second', 'Accepted').reason).toBe('ModelConflict');
+  });
+
+  test('of the same age, the first by namespace and name wins, whatever order they are read in', () => {
+    const twins = [route({}, { name: 'zebra', ...old }), route({}, { name: 'ant', ...old })];
+    for (const modelRoutes of [twins, twins.toReversed()]) {
+      const { table } = compileOnce(snapshot({ ...world, modelRoutes }));
+      expect(table.routes.map(({ id }) => id)).toEqual(['team-a/ant']);
+    }
+  });
+
+  test.each([
+    ['an alias holds its id against a younger model', { model: 'big', aliases: ['chat'] }, { model: 'chat' }],
+    ['a model holds its id against a younger alias', { model: 'chat' }, { model: 'big', aliases: ['chat'] }],
+    [
+      'an alias holds its id against a younger alias',
+      { model: 'a', aliases: ['x'] },
+      { model: 'b', aliases: ['x'] },
+    ],
+  ])('%s, and what the younger one would have had besides is nobody’s', (_, older, younger) => {
+    const modelRoutes = [
+      route(older, { name: 'older', ...old }),
+      route(younger, { name: 'younger', ...young }),
+    ];
+    const result = compileOnce(snapshot({ ...world, modelRoutes }));
+    expect(result.table.routes.map(({ id }) => id)).toEqual(['team-a/older']);
+    expect(condition(result, 'ModelRoute', 'team-a/younger', 'Conflicted').message).toContain('team-a/older');
+    const loser = result.verdicts.find(({ name }) => name === 'younger');
+    expect(loser).toMatchObject({ conflictsWith: { namespace: 'team-a', name: 'older' } });
+    expect(() => condition(result, 'ModelRoute', 'team-a/older', 'Conflicted')).toThrow();
+  });
+
+  test('when the winner goes, the loser has its ids at once, and its own rivals lose theirs', () => {
+    const [first, second, third] = [
+      route({ model: 'a' }, { name: 'first', ...old }),
+      route({ model: 'b', aliases: ['a', 'c'] }, { name: 'second', ...young }),
+      route({ model: 'c' }, { name: 'third', creationTimestamp: '2026-03-01T00:00:00Z' }),
+    ];
+    const compile = createCompiler();
+    const served = (...modelRoutes: RawObject[]) =>
+      compile(snapshot({ ...world, modelRoutes }), NOW_MS).table.routes.map(({ id }) => id);
+    // The second claims nothing while it loses, so it keeps nobody out.
+    expect(served(first, second, third)).toEqual(['team-a/first', 'team-a/third']);
+    expect(served(second, third)).toEqual(['team-a/second']);
+    expect(served(first, second, third)).toEqual(['team-a/first', 'team-a/third']);
+  });
+
+  test('a label that makes two shared routes meet at one namespace makes the younger lose, until it goes', () => {
+    const to = (stage: string) => ({
+      allowedNamespaces: { from: 'Selector', selector: { matchLabels: { [stage]: 'yes' } } },
+    });
+    const modelRoutes = [
+      route(to('one'), { namespace: 'platform', ...old }),
+      route(to('two'), { namespace: 'team-c', ...young }),
+    ];
+    const compile = createCompiler();
+    const served = (labels: Record<string, string>) =>
+      compile(
+        snapshot({ ...world, modelRoutes, platform: two, namespaces: [namespace('team-b', labels)] }),
+        NOW_MS,
+      ).table.routes.map(({ id }) => id);
+    expect(served({ two: 'yes' })).toEqual(['platform/chat', 'team-c/chat']);
+    expect(served({ one: 'yes', two: 'yes' })).toEqual(['platform/chat']);
+    expect(served({ one: 'yes' })).toEqual(['platform/chat', 'team-c/chat']);
+  });
+
+  test('a conflict at some callers takes the younger from all of them, so that nobody gets another model than it says', () => {
+    const toA = { from: 'Selector', selector: { matchLabels: { 'kubernetes.io/metadata.name': 'team-a' } } };
+    const modelRoutes = [
+      route({ allowedNamespaces: toA }, { namespace: 'platform', ...old }),
+      route(all, { namespace: 'team-c', ...young }),
+    ];
+    const { table } = compileOnce(snapshot({ ...world, modelRoutes, platform: two }));
+    expect(reachable(table, 'team-a', 'chat').map(({ id }) => id)).toEqual(['platform/chat']);
+    expect(reachable(table, 'team-b', 'chat')).toEqual([]);
   });
 
   test('a route that is refused for another reason keeps nothing', () => {

@@ -1,0 +1,183 @@
+// What do vendors charge for their models, as far as a public list knows? `@pydantic/genai-prices`, read as data and counted
+// in whole picodollars.
+//
+// A wrong price is worse than none. So a model is found under its own vendor only, by its own name or a dated version of
+// it; and an entry with prices that the tokens of a call cannot be told apart by is not used at all.
+
+import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice } from '@pydantic/genai-prices';
+import type { Price } from '../../gateway/contract/routing-table.ts';
+import { scaled } from './price.ts';
+
+export interface Catalog {
+  readonly name: string;
+  readonly version: string;
+  /** @param vendor as the catalog calls it. */
+  find(vendor: string, upstreamModel: string): CatalogModel | undefined;
+}
+
+/** A model of one vendor, and what it costs from when on. */
+export interface CatalogModel {
+  /** As the catalog calls it. */
+  readonly model: string;
+  /** Oldest first; the first holds for all the time before, too. Each keeps its identity. */
+  readonly periods: readonly [CatalogPeriod, ...CatalogPeriod[]];
+}
+
+export interface CatalogPeriod {
+  /** Unix milliseconds. */
+  readonly fromMs: number;
+  /** Or why the entry cannot be used. */
+  readonly quote: Rates | { readonly unusable: string };
+}
+
+export type Rates = Omit<Price, 'perRequest' | 'source' | 'catalog'>;
+type RateName = 'input' | 'cachedInput' | 'cacheWrite' | 'output' | 'reasoning';
+
+const VERSION = '0.1.8';
+
+/** Prices of ours by those of the catalog, in dollars per million tokens. */
+const RATES: Readonly<Record<string, RateName>> = {
+  input_mtok: 'input',
+  cache_read_mtok: 'cachedInput',
+  // Of the class that is kept for 5 minutes; no usage tells how many tokens were of the one for an hour.
+  cache_write_mtok: 'cacheWrite',
+  output_mtok: 'output',
+  output_reasoning_mtok: 'reasoning',
+};
+/** What vendors charge beside tokens; the ledger counts tokens. */
+const BESIDE_TOKENS = new Set(['cache_write_1h_mtok', 'web_searches_kcount', 'storage_searches_kcount']);
+
+export const PRICE_CATALOG: Catalog = {
+  name: '@pydantic/genai-prices',
+  version: VERSION,
+  find(vendor, upstreamModel) {
+    const models = findProvider({ providerId: vendor })?.models ?? [];
+    return findModel(models, upstreamModel);
+  },
+};
+
+/** Exported for tests with lists of their own. */
+export function findModel(models: readonly ModelInfo[], upstreamModel: string): CatalogModel | undefined {
+  // The first that the catalog itself would take: a later one may match a part of the name by accident.
+  const entry = models.find(({ match }) => matches(match, upstreamModel, isTakenByCatalog));
+  if (entry === undefined || !matches(entry.match, upstreamModel, isItself)) return undefined;
+  const periods = periodsOf(entry);
+  return periods === undefined ? undefined : { model: entry.id, periods };
+}
+
+type Clause = 'equals' | 'starts_with' | 'ends_with' | 'contains' | 'regex';
+type Judge = (clause: Clause, text: string, id: string) => boolean;
+
+function matches(logic: MatchLogic, id: string, judge: Judge): boolean {
+  if ('or' in logic) return logic.or.some((part) => matches(part, id, judge));
+  if ('and' in logic) return logic.and.every((part) => matches(part, id, judge));
+  if ('equals' in logic) return judge('equals', logic.equals, id);
+  if ('starts_with' in logic) return judge('starts_with', logic.starts_with, id);
+  if ('ends_with' in logic) return judge('ends_with', logic.ends_with, id);
+  if ('contains' in logic) return judge('contains', logic.contains, id);
+  return judge('regex', logic.regex, id);
+}
+
+function isTakenByCatalog(clause: Clause, text: string, id: string): boolean {
+  switch (clause) {
+    case 'equals':
+      return id === text;
+    case 'starts_with':
+      return id.startsWith(text);
+    case 'ends_with':
+      return id.endsWith(text);
+    case 'contains':
+      return id.includes(text);
+    case 'regex':
+      return new RegExp(text).test(id);
+  }
+}
+
+/** `-20260101`, `-2026-01-01`, `-2601` and `-latest`: versions of one model. `-1` is another model. */
+const VERSION_STAMP = /[-@](20\d{6}|20\d{2}-\d{2}-\d{2}|2\d(0[1-9]|1[0-2])|latest)$/;
+
+/** Is this the model itself, and not one whose name merely begins like it? */
+function isItself(clause: Clause, text: string, id: string): boolean {
+  switch (clause) {
+    case 'equals':
+      return id === text;
+    case 'starts_with':
+      return id.startsWith(text) && text.length >= id.replace(VERSION_STAMP, '').length;
+    case 'regex':
+      return new RegExp(`^(?:${text})$`).test(id);
+    case 'ends_with':
+    case 'contains':
+      return false;
+  }
+}
+
+/** Undefined where a price depends on the time of day: a table has one price at a time. */
+function periodsOf({ prices }: ModelInfo): CatalogModel['periods'] | undefined {
+  if (!Array.isArray(prices)) return [{ fromMs: 0, quote: quoteOf(prices) }];
+  const periods: CatalogPeriod[] = [];
+  for (const { constraint, prices: ofPeriod } of prices) {
+    if (constraint !== undefined && constraint.type !== 'start_date') return undefined;
+    const fromMs = constraint === undefined ? 0 : Date.parse(`${constraint.start_date}T00:00:00Z`);
+    periods.push({ fromMs, quote: quoteOf(ofPeriod) });
+  }
+  // Where two begin on one day, the later one in the list counts; the sort keeps their order.
+  const [first, ...rest] = periods.sort((a, b) => a.fromMs - b.fromMs);
+  return first === undefined ? undefined : [first, ...rest];
+}
+
+function quoteOf(prices: ModelPrice): CatalogPeriod['quote'] {
+  const others = Object.keys(prices).filter((name) => !(name in RATES) && !BESIDE_TOKENS.has(name));
+  if (others.length > 0) return { unusable: `it charges for more than text (${others.sort().join(', ')})` };
+  if (prices.input_mtok === undefined || prices.output_mtok === undefined) {
+    return { unusable: 'it names no price of input and output tokens' };
+  }
+  try {
+    return readRates(prices);
+  } catch {
+    return { unusable: 'its prices cannot be read' };
+  }
+}
+
+/** @throws {RangeError} where an amount is no amount of money. */
+function readRates(prices: ModelPrice): Rates {
+  const starts = new Set<number>();
+  const priced = Object.entries(RATES).flatMap(([name, rate]) => {
+    const price = prices[name];
+    if (price === undefined) return [];
+    const [base, tiers] = typeof price === 'number' ? [price, []] : [price.base, price.tiers];
+    for (const { start } of tiers) starts.add(start);
+    return [{ rate, at: (start: number) => perToken(tierAt(tiers, start)?.price ?? base) }];
+  });
+  const ratesAt = (start: number) =>
+    Object.fromEntries(priced.map(({ rate, at }) => [rate, at(start)])) as Partial<Record<RateName, number>>;
+  const tiers = [...starts].sort((a, b) => a - b);
+  if (tiers.some((start) => !Number.isSafeInteger(start) || start < 1)) throw new RangeError('no tier');
+  return {
+    input: 0,
+    output: 0,
+    ...ratesAt(0),
+    ...(tiers.length === 0
+      ? {}
+      : { tiers: tiers.map((start) => ({ aboveInputTokens: start, ...ratesAt(start) })) }),
+  };
+}
+
+/** The last tier that begins at this number of tokens or before. */
+function tierAt(tiers: readonly { readonly start: number; readonly price: number }[], start: number) {
+  return tiers.filter((tier) => tier.start <= start).sort((a, b) => b.start - a.start)[0];
+}
+
+const PER_MILLION_DECIMALS = 6;
+
+/**
+ * Dollars per million tokens as whole picodollars per token, out of the number's decimal text: no arithmetic on a float.
+ * What is finer than that is rounded.
+ *
+ * @throws {RangeError} where it is no amount of money.
+ */
+function perToken(dollars: number): number {
+  const text = String(dollars);
+  const [whole = '', fraction = ''] = (text.includes('e-') ? dollars.toFixed(20) : text).split('.');
+  const kept = scaled(`${whole}.${fraction.slice(0, PER_MILLION_DECIMALS)}`, PER_MILLION_DECIMALS);
+  return (fraction[PER_MILLION_DECIMALS] ?? '0') >= '5' ? kept + 1 : kept;
+}
