@@ -13,6 +13,7 @@ import type { Verdict } from './compile/verdict.ts';
 import { createAlarm } from './leading/alarm.ts';
 import { createBringOut, type TableRun } from './leading/bring-out.ts';
 import { createPodWatch } from './leading/pod-news.ts';
+import { createTargetWatch } from './leading/target-news.ts';
 import { createUpstreams } from './leading/upstreams.ts';
 import type { Log } from './log.ts';
 import { createQueue, type RunResult, type WorkQueue } from './loop.ts';
@@ -133,10 +134,15 @@ export function startLeading(parts: LeadingParts): Leading {
     send: sendCheck,
     callsOf: podWatch.healthOf,
     verdictOf: (provider) => verdicts.get(`Provider/${provider}`),
-    onChange: (provider) => statusQueue.add(`Provider/${provider}`),
+    onChange(provider) {
+      statusQueue.add(`Provider/${provider}`);
+      // Its targets too.
+      onPodNews();
+    },
     onHints: () => onChange({ type: 'resources', isUrgent: false }),
     onChecked: metrics.onHealthCheck,
   });
+  const targets = createTargetWatch(upstreams.healthOf);
   const tracker = createProgrammedTracker((verdict) => namesOf(verdict).key);
 
   let isOver = false;
@@ -331,6 +337,7 @@ export function startLeading(parts: LeadingParts): Leading {
       for (const memory of [unsettled, issued, issueFailures]) memory.delete(key);
       for (const queue of [statusQueue, keyQueue]) queue.forget(key);
       podWatch.forget(key);
+      targets.forget(key);
       statuses.forget(verdict);
     }
   }
@@ -347,8 +354,9 @@ export function startLeading(parts: LeadingParts): Leading {
     if (since === undefined || !allRun(pods, since)) unsettled.add(key);
     else unsettled.delete(key);
     const health = verdict.kind === 'Provider' ? upstreams.healthOf(verdict) : undefined;
+    const failingTargets = verdict.kind === 'ModelRoute' ? targets.failingTargets(verdict) : undefined;
     const issueFailure = issueFailures.get(key);
-    const facts = { verdict, object, since, pods, health, issueFailure };
+    const facts = { verdict, object, since, pods, health, failingTargets, issueFailure };
     const { did, afterMs } = await statuses.publish(facts, signal);
     if (did === 'wrote')
       log('info', 'status written', { object: key, generation: verdict.generation, since });
@@ -405,6 +413,7 @@ export function startLeading(parts: LeadingParts): Leading {
     }
     if (haveMoved) for (const key of unsettled) statusQueue.add(key);
     for (const key of podWatch.changedHealth(verdicts)) statusQueue.add(key);
+    for (const key of targets.look(verdicts)) statusQueue.add(key);
     upstreams.onPodNews();
   }
 

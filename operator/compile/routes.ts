@@ -152,10 +152,11 @@ export function compileRoute(
     ],
     isInTable,
     readyTargets: `${usable.length}/${targets.length}`,
-    targets: targets.map(({ spec: { name }, state, finding }) => ({
+    targets: targets.map(({ spec: { name, upstreamModel }, state, finding, isUsable, providerId }) => ({
       name,
       state,
       ...(finding === undefined ? {} : { message: finding.message }),
+      ...(isUsable ? { upstream: { provider: providerId, model: upstreamModel } } : {}),
     })),
     ...(conflict !== undefined && mayKnow(claim, conflict.winner)
       ? { conflictsWith: { namespace: conflict.winner.namespace, name: conflict.winner.name } }

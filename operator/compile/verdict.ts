@@ -47,6 +47,8 @@ export interface ModelRouteVerdict extends VerdictBase {
     readonly name: string;
     readonly state: TargetState;
     readonly message?: string;
+    /** Where it is in use: the Provider, as `namespace/name`, and the model there. */
+    readonly upstream?: { readonly provider: string; readonly model: string };
   }[];
   /** The older ModelRoute that holds the id; only where this namespace may know of it. */
   readonly conflictsWith?: { readonly namespace: string; readonly name: string };

@@ -74,5 +74,10 @@ function newRejections(earlier: PodsState, now: PodsState): PodNews['rejections'
 function describeHealth(health: ProviderHealth | undefined): string {
   return health === undefined
     ? ''
-    : JSON.stringify({ ...health, keys: [...health.keys], answeredKeys: [...health.answeredKeys].sort() });
+    : JSON.stringify({
+        ...health,
+        failing: [...health.failing],
+        keys: [...health.keys],
+        answeredKeys: [...health.answeredKeys].sort(),
+      });
 }

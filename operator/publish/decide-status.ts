@@ -14,6 +14,7 @@ import { type ObjectStatus, presentStatus, type StoredCondition, timeOf } from '
 import type { PodsState } from './pods-state.ts';
 import { type SettledHealth, settleHealth } from './settle-health.ts';
 import { settleProgrammed } from './settle-programmed.ts';
+import { type SettledTargets, settleTargets } from './settle-targets.ts';
 
 export interface StatusFacts {
   readonly verdict: Verdict;
@@ -24,6 +25,8 @@ export interface StatusFacts {
   readonly pods: PodsState;
   /** Of a Provider; undefined while not every pod was heard. */
   readonly health?: ProviderHealth | undefined;
+  /** Of a ModelRoute: names of targets at which no pod gets an answer; undefined while not every pod was heard. */
+  readonly failingTargets?: ReadonlySet<string> | undefined;
   /** Why the Secret with the key could not be written, where the last try failed. */
   readonly issueFailure?: string | undefined;
   /** Unix milliseconds. */
@@ -69,17 +72,19 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
   const programmed = settleProgrammed({ ...facts, conditions: own, present, waitingSinceMs });
   const health =
     verdict.kind === 'Provider' ? settleHealth(verdict, facts.health, present, nowMs) : undefined;
+  const targets =
+    verdict.kind === 'ModelRoute' ? settleTargets(verdict, facts.failingTargets, present, nowMs) : undefined;
 
   const judged = [...own, ...(health === undefined ? [] : [health.condition]), programmed.condition];
   const conditions: readonly Condition[] = [...judged, readyCondition(judged)];
   const status = {
     ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
-    ...details(verdict, health, present),
+    ...details(verdict, health, targets, present),
     ...(programmed.where === undefined ? {} : { programmed: programmed.where }),
     conditions: conditions.map((condition) => stored(condition, verdict.generation, present, nowMs)),
   };
 
-  const againMs = earliest(programmed.againMs, health?.againMs);
+  const againMs = earliest(programmed.againMs, health?.againMs, targets?.againMs);
   if (isSame(status, present)) {
     return againMs === undefined ? { type: 'same' } : { type: 'wait', untilMs: againMs };
   }
@@ -141,7 +146,12 @@ function stored(
 }
 
 /** The members of a status that belong to its kind alone. */
-function details(verdict: Verdict, health: SettledHealth | undefined, present: ObjectStatus | undefined) {
+function details(
+  verdict: Verdict,
+  health: SettledHealth | undefined,
+  targets: SettledTargets | undefined,
+  present: ObjectStatus | undefined,
+) {
   switch (verdict.kind) {
     case 'Provider':
       return {
@@ -152,8 +162,13 @@ function details(verdict: Verdict, health: SettledHealth | undefined, present: O
       };
     case 'ModelRoute':
       return {
-        ...(verdict.readyTargets === '' ? {} : { readyTargets: verdict.readyTargets }),
-        targets: verdict.targets.map(({ message, ...target }) => ({ ...target, ...withMessage(message) })),
+        ...(targets === undefined || targets.readyTargets === ''
+          ? {}
+          : { readyTargets: targets.readyTargets }),
+        targets: (targets?.targets ?? []).map(({ message, ...target }) => ({
+          ...target,
+          ...withMessage(message),
+        })),
         ...(verdict.conflictsWith === undefined ? {} : { conflictsWith: { ...verdict.conflictsWith } }),
       };
     case 'ApiKey': {

@@ -10,6 +10,8 @@ export interface ProviderHealth {
   /** Pods that find it working, of those that sent calls to it lately. */
   readonly healthyPods: number;
   readonly totalPods: number;
+  /** Models that no pod which sent calls to the Provider lately can reach; `*` stands for all of them. */
+  readonly failing: '*' | ReadonlySet<string>;
   /** Keys that no pod can use now, though nothing is wrong with their Secrets. */
   readonly keys: ReadonlyMap<string, KeyTrouble>;
   /** Keys with which some pod was answered lately. */
@@ -63,14 +65,39 @@ function healthOf(verdict: ProviderVerdict, views: readonly (readonly UpstreamHe
     reason: reasonOf(words, working),
     healthyPods: working,
     totalPods: words.length,
+    failing: failingOf(views, usedKeys),
     keys,
     answeredKeys,
   };
 }
 
-function viewOf(entries: readonly UpstreamHealth[], usedKeys: readonly string[]): PodView {
+/** A pod that speaks of a Provider and not of a model there has nothing to say against that model. */
+function failingOf(
+  views: readonly (readonly UpstreamHealth[])[],
+  usedKeys: readonly string[],
+): ProviderHealth['failing'] {
+  const [first, ...rest] = views.map((entries) => failingFor(entries, usedKeys)).filter((one) => one !== '*');
+  if (first === undefined) return views.length === 0 ? new Set() : '*';
+  return rest.reduce((common, models) => common.intersection(models), first);
+}
+
+function failingFor(
+  entries: readonly UpstreamHealth[],
+  usedKeys: readonly string[],
+): '*' | ReadonlySet<string> {
+  if (areAllRefused(entries, usedKeys)) return '*';
+  const open = entries.filter(({ state, key }) => state === 'open' && key === undefined);
+  if (open.some(({ upstreamModel }) => upstreamModel === undefined)) return '*';
+  return new Set(open.flatMap(({ upstreamModel }) => upstreamModel ?? []));
+}
+
+function areAllRefused(entries: readonly UpstreamHealth[], usedKeys: readonly string[]): boolean {
   const isRefused = (name: string) => entries.some(({ key, state }) => key === name && state === 'rejected');
-  if (usedKeys.length > 0 && usedKeys.every(isRefused)) return 'refused';
+  return usedKeys.length > 0 && usedKeys.every(isRefused);
+}
+
+function viewOf(entries: readonly UpstreamHealth[], usedKeys: readonly string[]): PodView {
+  if (areAllRefused(entries, usedKeys)) return 'refused';
   const open = entries.filter(({ state }) => state === 'open');
   if (open.length === 0) return 'working';
   if (open.some(({ key, upstreamModel }) => key === undefined && upstreamModel === undefined))

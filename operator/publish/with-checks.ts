@@ -8,6 +8,7 @@ const UNKNOWN: ProviderHealth = {
   reason: 'NoTraffic',
   healthyPods: 0,
   totalPods: 0,
+  failing: new Set(),
   keys: new Map(),
   answeredKeys: new Set(),
 };
@@ -39,11 +40,12 @@ export function withChecks(
   if (endpoint.state === 'unhealthy') {
     const check = `the check by the operator fails: ${endpoint.message}`;
     if (known.reason !== 'Healthy' && isCalled) return { ...known, keys };
-    return { ...known, keys, reason: isCalled ? 'PartiallyHealthy' : 'Unhealthy', message: check };
+    if (isCalled) return { ...known, keys, reason: 'PartiallyHealthy', message: check };
+    return { ...known, keys, reason: 'Unhealthy', message: check, failing: '*' };
   }
   if (isCalled) return { ...known, keys };
   if (refused.length > 0 && refused.length === usedKeys.length)
-    return { ...known, keys, reason: 'AuthenticationFailed' };
+    return { ...known, keys, reason: 'AuthenticationFailed', failing: '*' };
   if (endpoint.state === 'unknown') return { ...known, keys };
   return {
     ...known,

@@ -14,6 +14,7 @@ import {
   objectNameSchema,
   ownTimeoutsSchema,
   programmedSchema,
+  timeSchema,
 } from './fields.ts';
 import { defaulted, listMap, listSet, refObject } from './lists.ts';
 import type { ObjectMeta } from './metadata.ts';
@@ -303,6 +304,9 @@ export const modelRouteStatusSchema = z.object({
       name: z.string().max(63).describe('Name of the target in spec.targets.'),
       state: targetStateSchema.describe('Whether the target is in use, or why not.'),
       message: z.string().max(1024).optional().describe('What to do, where the target is not in use.'),
+      lastTransitionTime: timeSchema
+        .optional()
+        .describe('When calls to it began to fail, or to be answered again.'),
     }),
     'name',
     16,

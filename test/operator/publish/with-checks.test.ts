@@ -9,6 +9,7 @@ const calls = (reason: ProviderHealth['reason'], more: Partial<ProviderHealth> =
   reason,
   healthyPods: 0,
   totalPods: 0,
+  failing: new Set(),
   keys: new Map(),
   answeredKeys: new Set(),
   ...more,
@@ -52,4 +53,12 @@ test('a key that is refused to the check is invalid, unless calls with it are an
     'b',
   ]);
   expect([...(found?.keys ?? [])].map(([name, { state }]) => [name, state])).toEqual([['a', 'Invalid']]);
+});
+
+test('a check that finds the provider down, or every key refused, says so of every target; calls that are answered weigh more', () => {
+  expect(withChecks(undefined, checks('unhealthy'), ['main'])?.failing).toBe('*');
+  expect(withChecks(calls('NoTraffic'), checks('healthy', 'main'), ['main'])?.failing).toBe('*');
+  for (const known of [calls('Healthy'), calls('PartiallyHealthy', { failing: new Set(['m']) })]) {
+    expect(withChecks(known, checks('unhealthy'), ['main'])?.failing).toBe(known.failing);
+  }
 });

@@ -1,0 +1,69 @@
+// Which targets of a route are in use, and is that worth a write? What the compile says, at once; what calls say, at most once
+// a minute, because breakers come and go by the second.
+
+import type { ModelRouteVerdict } from '../compile/verdict.ts';
+import type { ModelRouteStatus } from '../resources/model-route.ts';
+import { type ObjectStatus, timeOf } from './object-status.ts';
+
+type TargetStatus = NonNullable<ModelRouteStatus['targets']>[number];
+
+export interface SettledTargets {
+  readonly targets: readonly TargetStatus[];
+  /** "1/2"; empty where none was judged. */
+  readonly readyTargets: string;
+  /** It will say something else then. */
+  readonly againMs?: number;
+}
+
+const gapMs = 60_000;
+
+/**
+ * @param failing names of targets at which no gateway pod gets an answer; undefined while not every pod was heard: then
+ *   what was said before stands.
+ */
+export function settleTargets(
+  verdict: ModelRouteVerdict,
+  failing: ReadonlySet<string> | undefined,
+  present: ObjectStatus | undefined,
+  nowMs: number,
+): SettledTargets {
+  const before: ModelRouteStatus = present ?? {};
+  const lastMs = Math.max(
+    0,
+    ...(before.targets ?? []).map((one) => Date.parse(one.lastTransitionTime ?? '') || 0),
+  );
+  let againMs: number | undefined;
+  const targets = verdict.targets.map(({ upstream, ...target }): TargetStatus => {
+    if (upstream === undefined) return target;
+    const earlier = before.targets?.find(({ name }) => name === target.name);
+    const wasFailing = earlier?.state === 'Unhealthy';
+    const wasWorking = earlier?.state === 'Ready';
+    const since = earlier?.lastTransitionTime;
+    const isFailing = failing?.has(target.name) ?? wasFailing;
+    const say = (fails: boolean, lastTransitionTime: string | undefined): TargetStatus => ({
+      ...target,
+      ...(fails ? { state: 'Unhealthy', message: `${failsAt(verdict.namespace, upstream.provider)}` } : {}),
+      ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }),
+    });
+    // Not in use before: that it works is no news of the traffic.
+    if (!wasFailing && !wasWorking) return say(isFailing, isFailing ? timeOf(nowMs) : undefined);
+    if (isFailing === wasFailing) return say(isFailing, since);
+    if (nowMs < lastMs + gapMs) {
+      againMs = lastMs + gapMs;
+      return say(wasFailing, since);
+    }
+    return say(isFailing, timeOf(nowMs));
+  });
+  const ready = targets.filter(({ state }) => state === 'Ready').length;
+  return {
+    targets,
+    readyTargets: verdict.readyTargets === '' ? '' : `${ready}/${targets.length}`,
+    ...(againMs === undefined ? {} : { againMs }),
+  };
+}
+
+function failsAt(namespace: string, provider: string): string {
+  return provider.startsWith(`${namespace}/`)
+    ? `calls to it fail; see the condition Healthy of Provider ${provider}`
+    : `calls to it fail; ask the owner of Provider ${provider}`;
+}
