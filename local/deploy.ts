@@ -98,7 +98,7 @@ export function createDeployer(parts: DeployParts): Deployer {
 /** Conditions that say what is wrong when they are not true. */
 const wanted = new Set(['Accepted', 'ResolvedRefs', 'Issued']);
 /** Conditions that say what is wrong when they are true. */
-const unwanted = new Set(['Degraded', 'Conflicted', 'Stalled']);
+const unwanted = new Set(['Degraded', 'Conflicted']);
 /** Conditions that are worth a line when they are true. */
 const noteworthy = new Set(['Expired', 'ExpiringSoon']);
 
@@ -147,8 +147,6 @@ function remarksOf(
 
 /** Conditions stand for themselves on a cluster; one line after another, they would say things twice. */
 function isSaidByOther({ type }: Condition, all: readonly Condition[]): boolean {
-  // It points at the condition that says what is wrong.
-  if (type === 'Stalled') return all.some((other) => other.type !== 'Stalled');
   // Without a usable target, what is wrong with each stands in Accepted.
   return type === 'ResolvedRefs' && all.some(({ reason }) => reason === 'NoUsableTarget');
 }

@@ -149,15 +149,7 @@ function notAccepted(object: RawObject, finding: Finding | undefined, provider?:
       namespace,
       name,
       ...(typeof generation === 'number' ? { generation } : {}),
-      conditions: [
-        fails('Accepted', fault),
-        notEvaluated('ResolvedRefs'),
-        holds(
-          'Stalled',
-          fault.reason,
-          'nothing changes until the object is edited; see the condition Accepted',
-        ),
-      ],
+      conditions: [fails('Accepted', fault), notEvaluated('ResolvedRefs')],
       isInTable: false,
       keys: [],
     },

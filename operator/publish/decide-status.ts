@@ -14,6 +14,7 @@ import { type ObjectStatus, presentStatus, type StoredCondition, timeOf } from '
 import type { PodsState } from './pods-state.ts';
 import { type SettledHealth, settleHealth } from './settle-health.ts';
 import { settleProgrammed } from './settle-programmed.ts';
+import { settleProgress } from './settle-progress.ts';
 import { type SettledTargets, settleTargets } from './settle-targets.ts';
 
 export interface StatusFacts {
@@ -48,7 +49,11 @@ export interface Transition {
 }
 
 export type StatusDecision =
-  | { readonly type: 'same' }
+  | {
+      readonly type: 'same';
+      /** Decide again then, though nothing else happens; no wait is under way for it. */
+      readonly lookAgainMs?: number;
+    }
   /** Decide again then, or as soon as a fact changes. */
   | { readonly type: 'wait'; readonly untilMs: number }
   | {
@@ -58,6 +63,7 @@ export type StatusDecision =
       readonly transitions: readonly Transition[];
       /** Decide again then, though nothing else happens. */
       readonly untilMs?: number;
+      readonly lookAgainMs?: number;
     };
 
 const transientMs = 5_000;
@@ -76,7 +82,13 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
     verdict.kind === 'ModelRoute' ? settleTargets(verdict, facts.failingTargets, present, nowMs) : undefined;
 
   const judged = [...own, ...(health === undefined ? [] : [health.condition]), programmed.condition];
-  const conditions: readonly Condition[] = [...judged, readyCondition(judged)];
+  const ready = readyCondition(judged);
+  const progress = settleProgress(ready, verdict.generation, present, nowMs);
+  const conditions: readonly Condition[] = [
+    ...judged,
+    ready,
+    ...(progress.condition === undefined ? [] : [progress.condition]),
+  ];
   const status = {
     ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
     ...details(verdict, health, targets, present),
@@ -85,8 +97,11 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
   };
 
   const againMs = earliest(programmed.againMs, health?.againMs, targets?.againMs);
+  const lookAgain = progress.againMs === undefined ? {} : { lookAgainMs: progress.againMs };
   if (isSame(status, present)) {
-    return againMs === undefined ? { type: 'same' } : { type: 'wait', untilMs: againMs };
+    return againMs === undefined
+      ? { type: 'same', ...lookAgain }
+      : { type: 'wait', untilMs: earliest(againMs, progress.againMs) ?? againMs };
   }
   const holdMs = programmed.holdUntilMs ?? holdTransient(facts, status, present, waitingSinceMs);
   if (holdMs !== undefined && nowMs < holdMs)
@@ -96,6 +111,7 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
     status,
     transitions: transitionsOf(conditions, present),
     ...(againMs === undefined ? {} : { untilMs: againMs }),
+    ...lookAgain,
   };
 }
 

@@ -77,7 +77,7 @@ const ABNORMAL: readonly ConditionType[] = [
   'BudgetExhausted',
 ];
 /** Says what other conditions say already. */
-const SUMMARIES: readonly ConditionType[] = ['Ready', 'Stalled'];
+const SUMMARIES: readonly ConditionType[] = ['Ready', 'Reconciling', 'Stalled'];
 
 /** The transitions worth an event: what went wrong, what came right again, and what is ready for use. */
 export function eventsFor(transitions: readonly Transition[]): EventFact[] {

@@ -69,13 +69,13 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
       const object = written === undefined ? facts.object : { ...facts.object, status: written.status };
       const wait = takeWait(key, facts.since, nowMs);
       const decision = decideStatus({ ...facts, object, nowMs, waitingSinceMs: wait.sinceMs });
-      if (decision.type === 'same') return { did: 'nothing' };
+      if (decision.type === 'same') return { did: 'nothing', ...after(nowMs, decision.lookAgainMs) };
       if (decision.type === 'wait') {
         waits.set(key, wait);
         return { did: 'nothing', afterMs: Math.max(0, decision.untilMs - nowMs) };
       }
 
-      const { status, transitions, untilMs } = decision;
+      const { status, transitions, untilMs, lookAgainMs } = decision;
       // Before the write: one that fails is tried again, and its wait goes on.
       if (untilMs !== undefined) waits.set(key, wait);
       const resourceVersion = written?.resourceVersion ?? over;
@@ -93,7 +93,7 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
       for (const fact of eventsFor(transitions)) events.record(ref, fact);
       writes.delete(key);
       writes.set(key, { over, resourceVersion: end.resourceVersion, status, atMs: clock.now() });
-      return { did: 'wrote', ...(untilMs === undefined ? {} : { afterMs: Math.max(0, untilMs - nowMs) }) };
+      return { did: 'wrote', ...after(nowMs, untilMs, lookAgainMs) };
     },
     forget: (object) => forget(keyOf(object)),
   };
@@ -124,6 +124,12 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
     waits.delete(key);
     writes.delete(key);
   }
+}
+
+/** Until the first of these times. */
+function after(nowMs: number, ...times: readonly (number | undefined)[]): { readonly afterMs?: number } {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? {} : { afterMs: Math.max(0, Math.min(...known) - nowMs) };
 }
 
 function versionOf({ metadata }: StatusFacts['object']): string | undefined {

@@ -57,10 +57,15 @@ export const CONDITIONS = {
     shown: 'when-true',
     text: 'The object works, but not all of it.',
   },
-  Stalled: {
-    kinds: ['Provider'],
+  Reconciling: {
+    kinds: ALL,
     shown: 'when-true',
-    text: 'Nothing will change until somebody edits the object.',
+    text: 'Not Ready, but on its way: the operator or the gateways are at it (for 10 minutes at most), or something that it refers to may still come (for a minute). It has the reason of Ready.',
+  },
+  Stalled: {
+    kinds: ALL,
+    shown: 'when-true',
+    text: 'Not Ready, and nothing will change until somebody acts. It has the reason of Ready; never together with Reconciling.',
   },
   Conflicted: {
     kinds: ['ModelRoute', 'ApiKey'],

@@ -42,9 +42,30 @@ const TEXTS = {
   status: 'What is; written by the operator alone.',
 };
 
+/**
+ * The status of an object that no operator has looked at. Without it, tools that wait would take one that has just been
+ * applied for one of which there is nothing to wait for.
+ */
+const UNSEEN = {
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'Unknown',
+      reason: 'Pending',
+      message: 'no operator has looked at this object yet',
+      lastTransitionTime: '1970-01-01T00:00:00Z',
+    },
+  ],
+};
+
 /** The CRD of a resource as YAML, with the version of the bundle it belongs to. */
 export function crdYaml(resource: Resource, bundleVersion: string): string {
-  const text = stringify(crd(resource, bundleVersion), { lineWidth: 0, aliasDuplicateObjects: false });
+  const text = stringify(crd(resource, bundleVersion), {
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+    // Quoted, what a reader of the older version would take for something else than text.
+    compat: 'yaml-1.1',
+  });
   return `${GENERATED_NOTE}${text}`;
 }
 
@@ -111,7 +132,7 @@ export function rootSchema(resource: Resource): CrdSchema {
       // A rule that names a field needs that field in the schema.
       metadata: { type: 'object', ...(rules.length > 0 ? { properties: { name: { type: 'string' } } } : {}) },
       spec: { description: TEXTS.spec, ...structural(resource.spec) },
-      status: { description: TEXTS.status, ...structural(resource.status) },
+      status: { description: TEXTS.status, default: UNSEEN, ...structural(resource.status) },
     },
     ...(rules.length > 0 ? { 'x-kubernetes-validations': rules } : {}),
   };

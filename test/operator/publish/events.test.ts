@@ -29,6 +29,7 @@ test.each<[ConditionType, Status | undefined, Status, Reason, 'Normal' | 'Warnin
   ['Healthy', 'False', 'Unknown', 'NoTraffic', undefined],
   ['Ready', 'True', 'False', 'Invalid', undefined],
   ['Stalled', undefined, 'True', 'Invalid', undefined],
+  ['Reconciling', undefined, 'True', 'Pending', undefined],
   ['Degraded', undefined, 'True', 'SecretNotFound', 'Warning'],
   ['Conflicted', undefined, 'True', 'DigestConflict', 'Warning'],
   ['Disabled', undefined, 'True', 'DisabledBySpec', 'Normal'],

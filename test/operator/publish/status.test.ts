@@ -104,7 +104,9 @@ describe('a status', () => {
     ];
     for (const { type, reason } of decisions.flatMap((one) => written(one).conditions ?? [])) {
       const documented: readonly string[] = REASONS[reason as Reason].conditions;
-      if (type !== 'Stalled') expect(documented, `${type}/${reason}`).toContain(type);
+      // These two have the reason of Ready.
+      const isSummary = type === 'Stalled' || type === 'Reconciling';
+      expect(documented, `${type}/${reason}`).toContain(isSummary ? 'Ready' : type);
     }
   });
 
@@ -200,6 +202,7 @@ describe('Programmed', () => {
     const second = withStatus(KEY, written(look(first, verdict, { ...facts, nowMs: at(30) })));
     expect(look(second, verdict, { ...facts, waitingSinceMs: undefined, nowMs: at(40) })).toEqual({
       type: 'same',
+      lookAgainMs: at(605),
     });
     const other = { pods: fleet(runs(6), runs(6)) };
     expect(look(second, verdict, { ...other, nowMs: at(41) })).toEqual({ type: 'wait', untilMs: at(71) });
@@ -337,7 +340,7 @@ describe('a second look', () => {
       }),
     );
     const moved = status.conditions?.filter(({ lastTransitionTime }) => lastTransitionTime !== NOW);
-    expect(moved?.map(({ type }) => type)).toEqual(['Disabled', 'Ready']);
+    expect(moved?.map(({ type }) => type)).toEqual(['Disabled', 'Ready', 'Stalled']);
   });
 
   test('tells which conditions changed', () => {
@@ -349,6 +352,7 @@ describe('a second look', () => {
     expect(decision.transitions.map(({ type, from, to, reason }) => [type, from, to, reason])).toEqual([
       ['Disabled', undefined, 'True', 'DisabledBySpec'],
       ['Ready', 'True', 'False', 'DisabledBySpec'],
+      ['Stalled', undefined, 'True', 'DisabledBySpec'],
     ]);
     expect(eventsFor(decision.transitions)).toMatchObject([{ type: 'Normal', reason: 'DisabledBySpec' }]);
   });

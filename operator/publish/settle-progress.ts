@@ -1,0 +1,53 @@
+// Is an object that is not Ready on its way, or does it wait for a human? For tools that read statuses by the rules of kstatus
+// (Helm, Flux): the first is in progress, the second has failed, and nothing is in progress for ever.
+//
+//   Ready ───────────────────────────────────────────────► neither
+//   the operator or the gateways are at it ──────────────► Reconciling ── 10 min ──► Stalled
+//   something that it refers to may still be on its way ─► Reconciling ── 1 min ───► Stalled
+//   anything else: nothing changes until somebody acts ──► Stalled
+
+import type { Condition } from '../compile/verdict.ts';
+import type { Reason } from '../resources/conditions.ts';
+import type { ObjectStatus } from './object-status.ts';
+
+export interface SettledProgress {
+  /** `Reconciling` or `Stalled`; absent where the object is ready. */
+  readonly condition?: Condition;
+  /** It will say something else then. */
+  readonly againMs?: number;
+}
+
+const workMs = 600_000;
+const arrivalMs = 60_000;
+
+/** How long it is worth waiting. Objects that are applied together come in any order, and Secrets from elsewhere come late. */
+const PATIENCE_MS: Partial<Record<Reason, number>> = {
+  Pending: workMs,
+  SecretPending: workMs,
+  SecretNotFound: arrivalMs,
+  KeyNotFound: arrivalMs,
+  RefNotFound: arrivalMs,
+  RefNotPermitted: arrivalMs,
+  ProviderNotReady: arrivalMs,
+  NoUsableTarget: arrivalMs,
+};
+
+export function settleProgress(
+  ready: Condition,
+  generation: number | undefined,
+  present: ObjectStatus | undefined,
+  nowMs: number,
+): SettledProgress {
+  if (ready.status === 'True') return {};
+  const said = (type: string) =>
+    present?.conditions?.find(
+      (one) => one.type === type && one.status === 'True' && one.observedGeneration === generation,
+    );
+  // What has failed once is not in progress again until something changes: a new leader must not begin to wait anew.
+  if (said('Stalled')?.reason === ready.reason)
+    return { condition: { ...ready, type: 'Stalled', status: 'True' } };
+  const sinceMs = Date.parse(said('Reconciling')?.lastTransitionTime ?? '') || nowMs;
+  const untilMs = sinceMs + (PATIENCE_MS[ready.reason] ?? 0);
+  if (untilMs <= nowMs) return { condition: { ...ready, type: 'Stalled', status: 'True' } };
+  return { condition: { ...ready, type: 'Reconciling', status: 'True' }, againMs: untilMs };
+}
