@@ -17,6 +17,7 @@ import type { RawObject, SecretRecord } from '../../../operator/watch/snapshot.t
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { installCrds } from '../../cluster/install.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
+import { kstatusOf } from '../../support/kstatus.ts';
 import { apiKey, provider, route, secret, snapshot } from '../make.ts';
 import { fleet, look, NOW_MS, runs, written } from './status-support.ts';
 
@@ -112,24 +113,34 @@ describe('a status', () => {
       apiKey({ expiresAt: '2027-01-01T00:00:00Z' }, { namespace, name: 'good' }),
       apiKey({ budgets: [{ period: 'Day', limit: '1' }] }, { namespace, name: 'bad' }),
     ];
+    const readings: string[] = [];
     for (const manifest of objects) {
       const lent = manifest.metadata.name === 'lent' ? [secret({ namespace })] : [];
       const object = await create(manifest);
       const verdict = judge(object, lent);
-      expect(await statuses.publish(facts(object, verdict))).toEqual({ did: 'wrote' });
+      expect(kstatusOf(object)).toBe('InProgress');
+      expect(await statuses.publish(facts(object, verdict))).toMatchObject({ did: 'wrote' });
       // Before the watch has brought it.
-      expect(await statuses.publish(facts(object, verdict))).toEqual({ did: 'nothing' });
+      expect(await statuses.publish(facts(object, verdict))).toMatchObject({ did: 'nothing' });
       const back = await read(object);
+      readings.push(`${back.metadata.name} ${kstatusOf(back)}`);
       expect(back.status).toEqual(
         JSON.parse(JSON.stringify(written(look(object, verdict, { nowMs: timeIn(back) })))),
       );
       // After it, and by a new leader.
-      expect(await statuses.publish(facts(back, verdict))).toEqual({ did: 'nothing' });
-      expect(await publisher().statuses.publish({ ...facts(back, verdict), since: undefined })).toEqual({
-        did: 'nothing',
-      });
+      expect(await statuses.publish(facts(back, verdict))).toMatchObject({ did: 'nothing' });
+      expect(await publisher().statuses.publish({ ...facts(back, verdict), since: undefined })).toMatchObject(
+        { did: 'nothing' },
+      );
     }
     await events.close();
+    expect(readings).toEqual([
+      'lent Current',
+      'unlent InProgress',
+      'chat InProgress',
+      'good Current',
+      'bad Failed',
+    ]);
     expect(writes.filter(({ method }) => method === 'PATCH')).toHaveLength(objects.length);
   });
 
@@ -213,7 +224,8 @@ describe('a status', () => {
     expect(await statuses.publish(facts(object))).toEqual({ did: 'gone' });
     await create(manifest);
     await expect(publisher().statuses.publish(facts(object))).rejects.toMatchObject({ status: 409 });
-    expect((await read(manifest)).status).toBeUndefined();
+    expect(conditionTypes(await read(manifest))).toEqual(['Ready']);
+    expect(kstatusOf(await read(manifest))).toBe('InProgress');
     await events.close();
   });
 });
@@ -248,12 +260,18 @@ test('while a pod lags, a status waits 5 s, tells it, and tells more after 30 s;
   fake.advance(10_000);
   expect(await statuses.publish(other)).toEqual({ did: 'nothing', afterMs: 15_000 });
   fake.advance(15_000);
-  expect(await statuses.publish(other)).toEqual({ did: 'wrote' });
+  // At 10 min from its first word on it is no longer on its way.
+  expect(await statuses.publish(other)).toEqual({ did: 'wrote', afterMs: 575_000 });
   const told = await plane().mustKubectl(['get', 'akey', 'bot', '-n', namespace, '-o', 'wide']);
   expect(told).toMatch(/False .*0\/2 +Pending/);
   expect(JSON.stringify((await read(object)).status)).toContain('pod b runs table generation 6');
   fake.advance(60_000);
-  expect(await statuses.publish({ ...other, object: await read(object) })).toEqual({ did: 'nothing' });
+  const back = await read(object);
+  expect(await statuses.publish({ ...other, object: back })).toEqual({ did: 'nothing', afterMs: 515_000 });
+  expect(kstatusOf(back)).toBe('InProgress');
+  fake.advance(515_000);
+  expect(await statuses.publish({ ...other, object: back })).toMatchObject({ did: 'wrote' });
+  expect(kstatusOf(await read(object))).toBe('Failed');
   statuses.forget(refOf('ApiKey', object));
   await events.close();
 });
