@@ -36,6 +36,8 @@ export interface ElectionOptions {
 export interface Election {
   /** Asked before every write: right even where timers are late. */
   isLeader(): boolean;
+  /** Identity of whoever held the lease when it was last looked at; undefined: nobody, or it was not seen yet. */
+  holder(): string | undefined;
   /** Steps down and releases the lease, so that another may take it at once. */
   close(): Promise<void>;
 }
@@ -225,6 +227,7 @@ export function startElection(options: ElectionOptions): Election {
   const running = run();
   return {
     isLeader,
+    holder: () => observation?.record.holder || undefined,
     async close() {
       const wasLeader = renewedAtMs !== undefined;
       renewedAtMs = undefined;

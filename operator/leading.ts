@@ -27,13 +27,14 @@ import type { FormOf } from './publish/forms.ts';
 import type { HeldCounts } from './publish/hold-absent.ts';
 import { createKeyIssuer } from './publish/issue-key.ts';
 import { dueMs, noteChange, notePublish, type Pace, RESTING } from './publish/pace.ts';
-import { allRun } from './publish/pods-state.ts';
+import { allRun, type PodAnswers } from './publish/pods-state.ts';
 import { createProgrammedTracker, recordedGeneration } from './publish/programmed.ts';
 import { createStatusPublisher } from './publish/publish-status.ts';
 import { createPublisher, type PublishReport } from './publish/publisher.ts';
 import { createVerdictNames } from './publish/verdict-names.ts';
 import type { OperatorSettings } from './settings.ts';
 import type { Cluster, ClusterChange } from './watch/cluster.ts';
+import type { GatewayPod } from './watch/gateway-pods.ts';
 
 export interface LeadingParts {
   readonly cluster: Cluster;
@@ -61,6 +62,8 @@ export interface Leading {
   held(): HeldCounts;
   /** For each ready gateway pod: how many generations it is behind; undefined where it did not say. */
   podLags(): (number | undefined)[];
+  /** What each ready gateway pod said last. */
+  gateways(): { readonly pods: readonly GatewayPod[]; readonly answers: PodAnswers };
   longestRunMs(): number;
   /** Begins no further write. With `graceMs`, what is under way is finished and a waiting change is published. */
   close(graceMs: number): Promise<void>;
@@ -193,6 +196,7 @@ export function startLeading(parts: LeadingParts): Leading {
         .pods.map((pod) =>
           pod.generation === undefined ? undefined : Math.max(0, generation - pod.generation),
         ),
+    gateways: () => ({ pods: cluster.readyGatewayPods(), answers: exchange.answers() }),
     longestRunMs: () => Math.max(...queues.map((queue) => queue.stats().longestRunMs)),
     async close(graceMs) {
       if (isOver) return;

@@ -47,6 +47,8 @@ export interface QueueMetrics {
   added(queue: string): void;
   retried(queue: string): void;
   started(queue: string, waitedMs: number): void;
+  /** A run failed by a fault of the program, which no API server is to blame for. */
+  panicked(queue: string): void;
   ended(queue: string, tookMs: number, outcome: RunOutcome): void;
 }
 
@@ -141,6 +143,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
       }
     } catch (error) {
       outcome = 'error';
+      if (isBug(error)) metrics?.panicked(name);
       retry(key);
       options.onError(key, error);
     } finally {
@@ -190,6 +193,11 @@ export function createQueue(options: QueueOptions): WorkQueue {
     await promise;
     cancel();
   }
+}
+
+/** What the language itself throws where code is wrong. */
+function isBug(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
 }
 
 interface Timers {

@@ -13,6 +13,13 @@ export interface OperatorReadings {
   tableGeneration(): number;
   /** Objects by kind and what their condition Ready says. */
   objects(): Iterable<{ readonly kind: Kind; readonly ready: ReadyStatus; readonly count: number }>;
+  /** Objects by kind, and by what each of their conditions says. */
+  conditions(): Iterable<{
+    readonly kind: Kind;
+    readonly condition: string;
+    readonly status: string;
+    readonly count: number;
+  }>;
   /** For each ready gateway pod: how many generations it is behind; undefined where it did not say. */
   podLags(): Iterable<number | undefined>;
   /** Objects whose absence after a relist is held back, by kind. */
@@ -21,6 +28,8 @@ export interface OperatorReadings {
   unreadableNamespaces(): number;
   /** For each watch: since when nothing came, not even a bookmark. */
   watchIdle(): Iterable<{ readonly watch: string; readonly idleMs: number }>;
+  /** For each watch: how often everything was read again. */
+  relists(): Iterable<{ readonly watch: string; readonly count: number }>;
 }
 
 export type ReadyStatus = 'True' | 'False' | 'Unknown';
@@ -66,6 +75,7 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
   const registers = [registry];
   const queueStats = new Map<string, () => QueueStats>();
   addReadings(registry, readings);
+  addRelists(registry, readings);
   addQueueGauges(registry, queueStats);
   // A finer loop monitor would wake an idle process all the time.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
@@ -163,6 +173,16 @@ function addReadings(registry: Registry, readings: OperatorReadings): void {
     },
   });
   new Gauge({
+    name: 'penstock_operator_conditions',
+    help: 'Objects by kind, and by what each of their conditions says.',
+    labelNames: ['kind', 'condition', 'status'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { count, ...labels } of readings.conditions()) this.set(labels, count);
+    },
+  });
+  new Gauge({
     name: 'penstock_operator_gateway_pods',
     help: 'Ready gateway pods, by how many table generations they are behind.',
     labelNames: ['lag'],
@@ -198,6 +218,19 @@ function addReadings(registry: Registry, readings: OperatorReadings): void {
     collect() {
       this.reset();
       for (const { watch, idleMs } of readings.watchIdle()) this.set({ watch }, idleMs / 1000);
+    },
+  });
+}
+
+function addRelists(registry: Registry, readings: OperatorReadings): void {
+  new Counter({
+    name: 'penstock_operator_relists_total',
+    help: 'How often a watch had to read everything again, after its first list.',
+    labelNames: ['watch'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { watch, count } of readings.relists()) this.inc({ watch }, count);
     },
   });
 }
@@ -288,6 +321,12 @@ function buildQueueMetrics(registry: Registry, queueStats: Map<string, () => Que
     labelNames: ['controller'],
     registers,
   });
+  const panics = new Counter({
+    name: 'controller_runtime_reconcile_panics_total',
+    help: 'Runs that failed by a fault of the program itself.',
+    labelNames: ['controller'],
+    registers,
+  });
   const times = new Histogram({
     name: 'controller_runtime_reconcile_time_seconds',
     help: 'How long runs took.',
@@ -299,10 +338,11 @@ function buildQueueMetrics(registry: Registry, queueStats: Map<string, () => Que
     opened(queue, stats) {
       queueStats.set(queue, stats);
       for (const counter of [adds, retries]) counter.inc({ name: queue }, 0);
-      errors.inc({ controller: queue }, 0);
+      for (const counter of [errors, panics]) counter.inc({ controller: queue }, 0);
     },
     added: (queue) => adds.inc({ name: queue }),
     retried: (queue) => retries.inc({ name: queue }),
+    panicked: (queue) => panics.inc({ controller: queue }),
     started: (queue, waitedMs) => waits.observe({ name: queue }, waitedMs / 1000),
     ended(queue, tookMs, outcome) {
       works.observe({ name: queue }, tookMs / 1000);

@@ -5,12 +5,15 @@ import type { AddressInfo } from 'node:net';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import { type Election, startElection } from '../kube/lease.ts';
+import { isRecord } from '../kube/object.ts';
 import { createCompiler } from './compile/compile.ts';
+import { buildDebugTable } from './debug-table.ts';
 import { buildHealthServer } from './health.ts';
 import { type Leading, startLeading } from './leading.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type ReadyStatus } from './metrics.ts';
 import { onlyWhile } from './only-while.ts';
+import { CONDITIONS } from './resources/conditions.ts';
 import type { Kind } from './resources/resource.ts';
 import type { OperatorSettings } from './settings.ts';
 import { throttleClient } from './throttle.ts';
@@ -53,11 +56,13 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     isLeader: () => leading !== undefined && isLeader(),
     tableGeneration: () => leading?.tableGeneration() ?? 0,
     objects: () => countObjects(cluster),
+    conditions: () => countConditions(cluster),
     podLags: () => leading?.podLags() ?? [],
     heldAbsences: () =>
       Object.entries(leading?.held() ?? {}).map(([kind, count]) => ({ kind: kind as Kind, count })),
     unreadableNamespaces: () => cluster.unreadableNamespaces().size,
     watchIdle: () => cluster.watchIdle(),
+    relists: () => cluster.relists(),
   });
   const client = throttleClient(parts.client, {
     clock,
@@ -88,6 +93,14 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     registry: metrics.registry,
     isSynced: () => cluster.hasSynced(),
     longestRunMs: () => leading?.longestRunMs() ?? 0,
+    debugTable: () =>
+      buildDebugTable({
+        replica: settings.podName,
+        leader: election?.holder(),
+        ...(leading === undefined
+          ? {}
+          : { leading: { tableGeneration: leading.tableGeneration(), ...leading.gateways() } }),
+      }),
   });
   const compile = createCompiler();
   let metricsUrl: string;
@@ -179,6 +192,34 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
 }
 
 function* countObjects(cluster: Cluster) {
+  for (const [kind, statuses] of statusesByKind(cluster)) {
+    const counts = new Map<ReadyStatus, number>();
+    for (const status of statuses) {
+      const ready = readyOf(status);
+      counts.set(ready, (counts.get(ready) ?? 0) + 1);
+    }
+    for (const [ready, count] of counts) yield { kind, ready, count };
+  }
+}
+
+function* countConditions(cluster: Cluster) {
+  for (const [kind, statuses] of statusesByKind(cluster)) {
+    // By condition, then by status: of one kind there are few, and objects may be many.
+    const counts = new Map<string, Map<string, number>>();
+    for (const status of statuses) {
+      for (const { type, status: says } of conditionsOf(status)) {
+        if (!Object.hasOwn(CONDITIONS, type)) continue;
+        const ofType = counts.get(type) ?? new Map<string, number>();
+        counts.set(type, ofType.set(says, (ofType.get(says) ?? 0) + 1));
+      }
+    }
+    for (const [condition, ofType] of counts) {
+      for (const [status, count] of ofType) yield { kind, condition, status, count };
+    }
+  }
+}
+
+function* statusesByKind(cluster: Cluster): Iterable<[Kind, Iterable<unknown>]> {
   const { providers, modelRoutes, apiKeys } = cluster.snapshot();
   const kinds = [
     ['Provider', providers],
@@ -186,22 +227,29 @@ function* countObjects(cluster: Cluster) {
     ['ApiKey', apiKeys],
   ] as const;
   for (const [kind, objects] of kinds) {
-    const counts = new Map<ReadyStatus, number>();
-    for (const { metadata } of objects) {
-      const ready = readyOf(cluster.object(kind, metadata.namespace, metadata.name)?.status);
-      counts.set(ready, (counts.get(ready) ?? 0) + 1);
-    }
-    for (const [ready, count] of counts) yield { kind, ready, count };
+    yield [
+      kind,
+      objects.map(({ metadata }) => cluster.object(kind, metadata.namespace, metadata.name)?.status),
+    ];
   }
 }
 
 function readyOf(status: unknown): ReadyStatus {
-  if (typeof status !== 'object' || status === null || !('conditions' in status)) return 'Unknown';
-  const { conditions } = status;
-  if (!Array.isArray(conditions)) return 'Unknown';
-  const ready: unknown = conditions.find((one: { readonly type?: unknown }) => one.type === 'Ready');
-  if (typeof ready !== 'object' || ready === null || !('status' in ready)) return 'Unknown';
-  return ready.status === 'True' || ready.status === 'False' ? ready.status : 'Unknown';
+  const ready = conditionsOf(status).find(({ type }) => type === 'Ready')?.status;
+  return ready === 'True' || ready === 'False' ? ready : 'Unknown';
+}
+
+function conditionsOf(status: unknown): readonly { readonly type: string; readonly status: string }[] {
+  if (!isRecord(status) || !Array.isArray(status.conditions)) return [];
+  return status.conditions.filter(isCondition);
+}
+
+function isCondition(value: unknown): value is { readonly type: string; readonly status: string } {
+  return isRecord(value) && typeof value.type === 'string' && isStatus(value.status);
+}
+
+function isStatus(value: unknown): boolean {
+  return value === 'True' || value === 'False' || value === 'Unknown';
 }
 
 function listen(server: Server, host: string, port: number): Promise<string> {

@@ -95,6 +95,8 @@ export interface Cluster {
   pointer(): Pointer | undefined;
   /** For metrics: how long nothing has come, at worst, on the watches of one name. */
   watchIdle(): { readonly watch: WatchName; readonly idleMs: number }[];
+  /** For metrics: how often each watch had to read everything again. */
+  relists(): { readonly watch: WatchName; readonly count: number }[];
   close(): Promise<void>;
 }
 
@@ -173,6 +175,14 @@ export function openCluster(options: ClusterOptions): Cluster {
         idle.set(name, Math.max(idle.get(name) ?? 0, clock.now() - reflector.lastActivityMs()));
       }
       return [...idle].map(([watch, idleMs]) => ({ watch, idleMs }));
+    },
+    relists() {
+      const relists = new Map<WatchName, number>();
+      for (const { name, reflector } of reflectors) {
+        const again = Math.max(0, reflector.stats().lists - 1);
+        relists.set(name, (relists.get(name) ?? 0) + again);
+      }
+      return [...relists].map(([watch, count]) => ({ watch, count }));
     },
     async close() {
       isTold = false;

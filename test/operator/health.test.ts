@@ -4,9 +4,11 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { Gauge, Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { DebugTable } from '../../operator/debug-table.ts';
 import { buildHealthServer } from '../../operator/health.ts';
 
-const state = { isSynced: false, longestRunMs: 0 };
+const debugTable: DebugTable = { replica: 'operator-1', leader: 'operator-0', isLeader: false };
+const state = { isSynced: false, longestRunMs: 0, debugTable };
 let server: Server;
 let url: string;
 
@@ -18,6 +20,7 @@ beforeEach(async () => {
     registry,
     isSynced: () => state.isSynced,
     longestRunMs: () => state.longestRunMs,
+    debugTable: () => state.debugTable,
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -31,8 +34,8 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-async function get(path: string): Promise<[number, string]> {
-  const response = await fetch(`${url}${path}`);
+async function get(path: string, accept = '*/*'): Promise<[number, string]> {
+  const response = await fetch(`${url}${path}`, { headers: { accept } });
   return [response.status, await response.text()];
 }
 
@@ -55,6 +58,15 @@ test('a worker may take five minutes; one that takes longer is stuck', async () 
 
 test('metrics are in the text format of Prometheus', async () => {
   expect(await get('/metrics')).toEqual([200, expect.stringContaining('\ndepth 7\n')]);
+});
+
+test('what each gateway runs is told as data, or as text for a terminal', async () => {
+  const [status, body] = await get('/debug/table');
+  expect([status, JSON.parse(body)]).toEqual([200, debugTable]);
+  const text = 'operator-1 does not lead: operator-0 leads; ask there\n';
+  expect(await get('/debug/table?format=text')).toEqual([200, text]);
+  expect(await get('/debug/table', 'text/plain')).toEqual([200, text]);
+  expect(await get('/debug/table?format=xml')).toEqual([400, 'format is json or text\n']);
 });
 
 test('any other path is told what there is', async () => {

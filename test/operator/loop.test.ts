@@ -274,6 +274,7 @@ test('figures tell of the line and of the runs', async () => {
       added: (name) => told.push(['added', name]),
       retried: (name) => told.push(['retried', name]),
       started: (name, waitedMs) => told.push(['started', name, waitedMs]),
+      panicked: (name) => told.push(['panicked', name]),
       ended: (name, tookMs, outcome: RunOutcome) => told.push(['ended', name, tookMs, outcome]),
     },
   });
@@ -304,6 +305,35 @@ test('figures tell of the line and of the runs', async () => {
     ['started', 'test', 0],
     ['ended', 'test', 0, 'success'],
   ]);
+});
+
+test.each([
+  ['a fault of the program', new TypeError('x is not a function'), 1],
+  ['an API server that fails', new Error('no'), 0],
+])('%s is counted as a panic, or not', async (_, error, expected) => {
+  let panics = 0;
+  const none = () => {};
+  const clock = makeClock();
+  const queue = createQueue({
+    name: 'test',
+    workers: 1,
+    clock,
+    random: () => 0,
+    run: () => Promise.reject(error),
+    onError: none,
+    metrics: {
+      opened: none,
+      added: none,
+      retried: none,
+      started: none,
+      ended: none,
+      panicked: () => (panics += 1),
+    },
+  });
+  queue.add('a');
+  await settle();
+  await queue.close();
+  expect(panics).toBe(expected);
 });
 
 // The promise of the queue, whatever happens in whatever order: what is added after the beginning of a run of its
