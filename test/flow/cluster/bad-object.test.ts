@@ -8,6 +8,8 @@ import { listAll } from '../../../kube/list.ts';
 import { createObject, mergePatch } from '../../../kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
+import { type KStatus, kstatusOf } from '../../support/kstatus.ts';
+import { closedPort } from '../../support/wall/closed-port.ts';
 import { askGateway } from './ask.ts';
 import { describeMs, quantile } from './figures.ts';
 import { type Installation, startInstallation } from './installation.ts';
@@ -113,6 +115,8 @@ interface Case {
   readonly condition: string;
   readonly reason: string;
   readonly words: RegExp;
+  /** What else it names may still be on its way, so that tools which wait go on waiting for a minute. */
+  readonly mayStillCome?: true;
   readonly repair: (at: string) => Promise<unknown>;
 }
 
@@ -147,6 +151,7 @@ const cases: readonly Case[] = [
     object: () => modelRoute('team-a', 'lost', ['nobody']),
     condition: 'ResolvedRefs',
     reason: 'RefNotFound',
+    mayStillCome: true,
     words:
       /target nobody names Provider nobody, which does not exist in namespace team-a; create it, or correct the name/,
     repair: () => installation.apply(provider('team-a', 'nobody', simulator.url, 'sim')),
@@ -182,6 +187,7 @@ const cases: readonly Case[] = [
     object: () => provider('team-a', 'bare', simulator.url, 'bare'),
     condition: 'ResolvedRefs',
     reason: 'SecretNotFound',
+    mayStillCome: true,
     words:
       /spec\.auth\.keys\[main\] names Secret bare, which does not exist in namespace team-a; create it there, with the value under main/,
     repair: () => installation.apply(credentialSecret('team-a', 'bare', simulator.url, 'sk-two')),
@@ -253,6 +259,7 @@ describe.concurrent('while it is wrong, all others move; what is wrong is told o
       await createObject(plane.client, `${api}/${plurals[kind]}`, object());
       await awaitCondition(ref, `${condition}=false`, 'team-a');
       await awaitCondition(ref, 'Ready=false', 'team-a');
+      expect(await readingOf(ref)).toBe(wrong.mayStillCome ? 'InProgress' : 'Failed');
       await othersMove();
 
       const told = await eventsOf(plane, { kind, namespace: 'team-a', name }, reason);
@@ -284,6 +291,7 @@ describe.concurrent('while it is wrong, all others move; what is wrong is told o
 
       await repair(`${api}/${plurals[kind]}/${name}`);
       await awaitCondition(ref, 'Ready', 'team-a');
+      expect(await readingOf(ref)).toBe('Current');
       // Now it is news: what was wrong is right, and in service.
       const after = await eventsOf(plane, { kind, namespace: 'team-a', name }, 'Programmed');
       expect(after.filter(({ type }) => type === 'Warning')).toEqual(
@@ -321,6 +329,53 @@ test('a good object that is edited into a wrong one leaves service alone, and co
   await awaitCondition('modelroute/route-50', 'Ready', 'team-a');
   for (const gateway of gateways) expect((await askGateway(gateway, key, 'route-50')).status).toBe(200);
 }, 60_000);
+
+test('a target that no gateway gets an answer from is Unhealthy, and its route stays Ready', async () => {
+  const { apply, awaitCondition, gateways, plane } = installation;
+  const nobody = await closedPort();
+  await apply(
+    credentialSecret('team-a', 'dead', nobody.url, 'sk-three'),
+    provider('team-a', 'dead', nobody.url, 'dead', { healthCheck: { active: { type: 'Disabled' } } }),
+    modelRoute('team-a', 'half', ['dead', 'sim']),
+    importedApiKey('team-a', 'half'),
+  );
+  for (const ref of ['modelroute/half', 'apikey/half']) await awaitCondition(ref, 'Ready', 'team-a');
+  for (const gateway of gateways) {
+    for (let n = 0; n < 6; n += 1) {
+      expect((await askGateway(gateway, importedKey('team-a', 'half'), 'half')).status).toBe(200);
+    }
+  }
+  const unhealthy = 'jsonpath={.status.targets[?(@.name=="dead")].state}=Unhealthy';
+  await plane.mustKubectl(['wait', 'modelroute/half', '-n', 'team-a', `--for=${unhealthy}`, '--timeout=20s']);
+  expect(await columnsOf(plane, 'modelroute/half', 'team-a')).toMatch(/half +half +Listed +True +1\/2 /);
+  expect(await readingOf('modelroute/half')).toBe('Current');
+
+  // The same on the port of the operator that leads: open breakers, and that every pod runs the table in use.
+  const [operator] = installation.operators;
+  const said: unknown = await (await fetch(`${operator?.metricsUrl}/debug/table`)).json();
+  const open = { provider: 'team-a/dead', state: 'open' };
+  const one = { lag: 0, source: 'api', troubles: expect.arrayContaining([expect.objectContaining(open)]) };
+  expect(said).toMatchObject({ isLeader: true, pods: gateways.map(() => one) });
+  expect(JSON.stringify(said)).not.toContain('sk-three');
+  await nobody.close();
+}, 60_000);
+
+test('in the end tools that wait find every object current, but the one that is wrong', async () => {
+  const readings = await Promise.all(
+    Object.values(plurals).map(async (plural) => {
+      const { items } = await listAll({ client: installation.plane.client, path: `${api}/${plural}` });
+      return items.map((item) => [item.metadata.name, kstatusOf(item)] as const);
+    }),
+  );
+  const others = readings.flat().filter(([, reading]) => reading !== 'Current');
+  expect(others).toEqual([['wrong', 'Failed']]);
+});
+
+/** @param ref such as `modelroute/small`. */
+async function readingOf(ref: string): Promise<KStatus> {
+  const text = await installation.plane.mustKubectl(['get', ref, '--namespace=team-a', '--output=json']);
+  return kstatusOf(JSON.parse(text));
+}
 
 let counter = 0;
 
