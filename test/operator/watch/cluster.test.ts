@@ -165,7 +165,7 @@ describe('the snapshot', () => {
     // The mark alone.
     expect(watched.takeChanges()).toEqual([{ type: 'resources', isUrgent: false }]);
     const latest = watched.cluster.object('ApiKey', team, 'bot');
-    expect(latest?.status).toEqual(status);
+    expect(latest?.status).toMatchObject(status);
     expect(latest?.metadata.resourceVersion).toMatch(/^\d+$/);
     expect(latest?.spec).toBe(before?.spec);
   });
