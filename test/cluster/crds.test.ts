@@ -214,7 +214,8 @@ describe('status', () => {
     const bySpecDoor = await change(key, { status });
     const byStatusDoor = await change(key, { status, spec: { disabled: true } }, '/status');
     await remove(key);
-    expect(bySpecDoor.body.status).toBeUndefined();
+    const unseen = { conditions: [expect.objectContaining({ type: 'Ready', status: 'Unknown' })] };
+    expect(bySpecDoor.body.status).toEqual(unseen);
     expect(byStatusDoor.body).toMatchObject({ status, spec: { disabled: false } });
   });
 
@@ -256,18 +257,23 @@ describe('kubectl', () => {
   });
 
   test.each([
-    ['mprov', provider(), ['NAME', 'TYPE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'], /^openai\s+OpenAI\s/],
+    [
+      'mprov',
+      provider(),
+      ['NAME', 'TYPE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'],
+      /^openai\s+OpenAI\s+Unknown\s/,
+    ],
     [
       'mroute',
       route(),
       ['NAME', 'MODEL', 'VISIBILITY', 'READY', 'TARGETS', 'AGE'],
-      /^chat\s+chat\s+Listed\s/,
+      /^chat\s+chat\s+Listed\s+Unknown\s/,
     ],
     [
       'akey',
       apiKey({ owner: { name: 'Jo' } }),
       ['NAME', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
-      /^bot\s+Jo\s/,
+      /^bot\s+Unknown\s+Jo\s/,
     ],
   ] as const)('shows the columns of %s', async (shortName, object, columns, row) => {
     await create(object);

@@ -265,7 +265,7 @@ describe('over some namespaces', () => {
       '-n',
       'team-b',
       '-o',
-      'jsonpath={.items[*].status}',
+      'jsonpath={.items[*].status.observedGeneration}',
     ];
     expect(await plane.mustKubectl(kinds)).toBe('');
     expect(await plane.mustKubectl(['get', 'secrets', '-n', 'team-b', '-o', 'name'])).toBe('secret/sim\n');
