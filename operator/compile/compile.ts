@@ -134,7 +134,8 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
         const targets = claim.route.spec.targets.map((target) =>
           providers.get(placeOf(refOf(claim.namespace, target))),
         );
-        const prices = lookedUpPrices.get(claim, targets, () => lookUpPrices(claim.route, targets, catalog));
+        const lists = targets.map((provider) => provider?.priceList.vendor ?? provider?.priceList.why);
+        const prices = lookedUpPrices.get(claim, lists, () => lookUpPrices(claim.route, targets, catalog));
         const turn = nextPriceMs(prices, nowMs);
         if (turn !== undefined) turnsAt(turn);
         const quotes = prices.map((periods) => quoteAt(periods, nowMs));

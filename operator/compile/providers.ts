@@ -58,7 +58,9 @@ export interface CompiledProvider {
 }
 
 /** Whose list prices count for its models. Nobody's, where the models are not the vendor's: a namesake costs what it costs. */
-export type PriceList = { readonly vendor: string } | { readonly vendor?: undefined; readonly why: string };
+export type PriceList =
+  | { readonly vendor: string; readonly why?: undefined }
+  | { readonly vendor?: undefined; readonly why: string };
 
 /** Names of the Secrets that a Provider refers to, each once. */
 export function secretsOf(spec: ProviderSpec): string[] {
