@@ -12,6 +12,7 @@ import type { Compile } from './compile/compile.ts';
 import type { Verdict } from './compile/verdict.ts';
 import { createAlarm } from './leading/alarm.ts';
 import { createBringOut, type TableRun } from './leading/bring-out.ts';
+import { createKeyKeeper } from './leading/key-keeper.ts';
 import { createPodWatch } from './leading/pod-news.ts';
 import { createTargetWatch } from './leading/target-news.ts';
 import { createUpstreams } from './leading/upstreams.ts';
@@ -73,10 +74,6 @@ const heartbeatMs = 10_000;
 const collectMs = 60_000;
 /** A look at everything, whether somebody told of a change or not. */
 const checkMs = 15 * 60_000;
-/** A Secret that the API server refuses: after a while the quota, or whatever it was, may be another. */
-const refusedKeyMs = 60_000;
-/** So late the watch may tell of a Secret with a key that this process wrote. */
-const secretPatienceMs = 10_000;
 const verifyEveryMs = 30_000;
 /** Two hundred pods answer within a moment; they are looked at once. */
 const podNewsMs = 10;
@@ -123,7 +120,13 @@ export function startLeading(parts: LeadingParts): Leading {
   });
   const statuses = createStatusPublisher({ client, clock, events });
   const { keyPrefix } = settings.platform;
-  const issuer = createKeyIssuer({ client, keyPrefix, baseUrl: settings.baseUrl, randomBytes });
+  const issuer = createKeyIssuer({
+    client,
+    keyPrefix,
+    baseUrl: settings.baseUrl,
+    randomBytes,
+    wallMs: clock.wallMs,
+  });
   const exchange = startExchange({
     clock,
     random,
@@ -159,9 +162,6 @@ export function startLeading(parts: LeadingParts): Leading {
   let formOf: FormOf = () => undefined;
   /** Objects that some pod does not run in their present form, as far as was known at the last look. */
   const unsettled = new Set<string>();
-  const issueFailures = new Map<string, string>();
-  /** Until when the Secret of an ApiKey is taken to be on its way to us. */
-  const issued = new Map<string, number>();
   /** Shards that were deleted, and not looked at since. */
   const doubted = new Set<string>();
   /** Not before this time of the clock is everything compared again. */
@@ -178,8 +178,18 @@ export function startLeading(parts: LeadingParts): Leading {
   const common = { clock, random, metrics: metrics.queues, onError };
   const tableQueue: WorkQueue = createQueue({ ...common, name: 'table', workers: 1, run: runTable });
   const statusQueue: WorkQueue = createQueue({ ...common, name: 'status', workers: 8, run: runStatus });
-  const keyQueue: WorkQueue = createQueue({ ...common, name: 'apikey', workers: 4, run: runKey });
-  const queues = [tableQueue, statusQueue, keyQueue];
+  const keys = createKeyKeeper({
+    cluster,
+    exchange,
+    issuer,
+    clock,
+    log,
+    queue: common,
+    checkMs,
+    verdictOf: (key) => verdicts.get(key),
+    onFailure: (key) => statusQueue.add(key),
+  });
+  const queues = [tableQueue, statusQueue, keys.queue];
 
   exchange.setPods(cluster.readyGatewayPods());
   tableQueue.add('publish');
@@ -260,6 +270,7 @@ export function startLeading(parts: LeadingParts): Leading {
       case 'check':
         for (const other of ['verify', 'publish']) tableQueue.add(other);
         for (const key of verdicts.keys()) statusQueue.add(key);
+        keys.checkAll(verdicts);
         return { afterMs: checkMs };
       default:
         return await publish();
@@ -319,6 +330,7 @@ export function startLeading(parts: LeadingParts): Leading {
     published = judged;
     upstreams.watch(run.healthChecks, run.content);
     judge(judged, forms.of, forms.changed);
+    keys.published(judged, generation);
     lookAtPods();
   }
 
@@ -327,19 +339,18 @@ export function startLeading(parts: LeadingParts): Leading {
     verdicts = judged;
     formOf = of;
     for (const [key, verdict] of judged) {
-      if (verdict.kind === 'ApiKey' && verdict.needsSecret) {
-        // The watch tells of a Secret some moments after it was written.
-        keyQueue.addAfter(key, Math.max(0, (issued.get(key) ?? 0) - clock.now()));
-      }
       const known = earlier.get(key);
+      const isOther = !isSameVerdict(known, verdict);
+      if (verdict.kind === 'ApiKey') keys.judged(key, verdict, isOther);
       // Also what could not be published before, though nothing else is new about it.
-      const isNews = !isSameVerdict(known, verdict) || changed.has(key) || unsettled.has(key);
+      const isNews = isOther || changed.has(key) || unsettled.has(key);
       if (isNews) statusQueue.add(key);
     }
     for (const [key, verdict] of earlier) {
       if (judged.has(key)) continue;
-      for (const memory of [unsettled, issued, issueFailures]) memory.delete(key);
-      for (const queue of [statusQueue, keyQueue]) queue.forget(key);
+      unsettled.delete(key);
+      statusQueue.forget(key);
+      keys.forget(key);
       podWatch.forget(key);
       targets.forget(key);
       statuses.forget(verdict);
@@ -359,39 +370,12 @@ export function startLeading(parts: LeadingParts): Leading {
     else unsettled.delete(key);
     const health = verdict.kind === 'Provider' ? upstreams.healthOf(verdict) : undefined;
     const failingTargets = verdict.kind === 'ModelRoute' ? targets.failingTargets(verdict) : undefined;
-    const issueFailure = issueFailures.get(key);
+    const issueFailure = keys.failureOf(key);
     const facts = { verdict, object, since, pods, health, failingTargets, issueFailure };
     const { did, afterMs } = await statuses.publish(facts, signal);
     if (did === 'wrote')
       log('info', 'status written', { object: key, generation: verdict.generation, since });
     return afterMs === undefined ? undefined : { afterMs };
-  }
-
-  async function runKey(key: string): Promise<RunResult> {
-    const verdict = verdicts.get(key);
-    if (verdict?.kind !== 'ApiKey' || !verdict.needsSecret) return;
-    const object = cluster.object('ApiKey', verdict.namespace, verdict.name);
-    if (object === undefined) return;
-    const result = await issuer.issue(object, verdict);
-    noteIssueFailure(key, result.type === 'refused' ? result.message : undefined);
-    switch (result.type) {
-      case 'created':
-        issued.set(key, clock.now() + secretPatienceMs);
-        log('info', 'key issued', { object: key, secret: verdict.secretName });
-        return;
-      case 'refused':
-        return { afterMs: refusedKeyMs };
-      case 'exists':
-      case 'nothing':
-        return;
-    }
-  }
-
-  function noteIssueFailure(key: string, failure: string | undefined): void {
-    if (issueFailures.get(key) === failure) return;
-    if (failure === undefined) issueFailures.delete(key);
-    else issueFailures.set(key, failure);
-    statusQueue.add(key);
   }
 
   function onPodNews(): void {
@@ -415,7 +399,10 @@ export function startLeading(parts: LeadingParts): Leading {
         for (const task of ['heartbeat', 'publish']) tableQueue.add(task);
       }
     }
-    if (haveMoved) for (const key of unsettled) statusQueue.add(key);
+    if (haveMoved) {
+      for (const key of unsettled) statusQueue.add(key);
+      keys.podsMoved();
+    }
     for (const key of podWatch.changedHealth(verdicts)) statusQueue.add(key);
     for (const key of targets.look(verdicts)) statusQueue.add(key);
     upstreams.onPodNews();

@@ -60,6 +60,7 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
   const draftedRoutes = createMemo();
   const lookedUpPrices = createMemo();
   const compiledRoutes = createMemo();
+  const turningKeys = createMemo();
   const compiledKeys = createMemo();
   const sortKeys = createSorter<KeyEntry>((a, b) => compareText(a.sha256, b.sha256));
   const sortVerdicts = createSorter<ApiKeyVerdict>(comparePlace);
@@ -148,9 +149,12 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
 
     function compileKeys(): CompiledKey[] {
       const compiled = present(snapshot.apiKeys).map((object) => {
-        const { parsed, secretName, turns } = parsedKeys.get(object, [], () => readKey(object));
+        const { parsed, secretName } = parsedKeys.get(object, [], () => readKey(object));
         const secret =
           secretName === undefined ? undefined : findSecret(object.metadata.namespace, secretName);
+        const turns = turningKeys.get(object, [secret, platform], () =>
+          turningPoints(parsed, secret, platform.keyPrefix),
+        );
         let passed = 0;
         for (const turn of turns) {
           if (turn <= nowMs) passed += 1;
@@ -169,7 +173,7 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
 
 function readKey(object: RawObject) {
   const parsed = parseApiKey(object);
-  return { parsed, secretName: secretNameOf(parsed), turns: turningPoints(parsed) };
+  return { parsed, secretName: secretNameOf(parsed) };
 }
 
 /** An object on its way out is out: nothing of ours holds a deletion up, and access ends at once. */

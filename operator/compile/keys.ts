@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import type { KeyEntry } from '../../gateway/contract/routing-table.ts';
 import type { ApiKey, ApiKeySpec } from '../resources/api-key.ts';
 import { issuedSecretName } from '../resources/issued-secret.ts';
+import { keyHint } from '../resources/key-material.ts';
 import type { Parsed } from '../resources/parse.ts';
 import type { RawObject, SecretRecord } from '../watch/snapshot.ts';
 import type { DigestClaim } from './checks/digest-conflict.ts';
@@ -13,6 +14,7 @@ import { keyMalformed } from './checks/key-malformed.ts';
 import { secretPending } from './checks/secret-pending.ts';
 import { secretTaken } from './checks/secret-taken.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
+import { CLOCK_TOLERANCE_MS, dataKeyOf, isLongPast, readKeyState, rotationDueMs } from './key-state.ts';
 import { compareText, sortedMap } from './order.ts';
 import { type ApiKeyVerdict, type Condition, type Finding, fails, holds, notEvaluated } from './verdict.ts';
 
@@ -36,19 +38,32 @@ const SOON_MS = 7 * 24 * 3_600_000;
 interface Version {
   readonly sha256: string;
   readonly notAfterMs?: number;
+  /** Absent: it is a key of this ApiKey for good. Next: not yet, and nobody has it. */
+  readonly role?: 'retiring' | 'next';
+  readonly id?: number;
+  readonly createdAtMs?: number;
 }
 
 /**
  * The moments at which the verdict on an ApiKey changes by itself. Between two of them `compileKey` gives
  * the same result for any `nowMs`.
  */
-export function turningPoints(parsed: Parsed<ApiKey>): number[] {
+export function turningPoints(
+  parsed: Parsed<ApiKey>,
+  secret: SecretRecord | undefined,
+  keyPrefix: string,
+): number[] {
   if (!parsed.ok) return [];
-  const { expiresAt, imports } = parsed.value.spec;
-  const ends = [expiresAt, ...(imports ?? []).map(({ notAfter }) => notAfter)].flatMap((time) =>
+  const { spec } = parsed.value;
+  const ends = [spec.expiresAt, ...(spec.imports ?? []).map(({ notAfter }) => notAfter)].flatMap((time) =>
     time === undefined ? [] : [Date.parse(time)],
   );
-  return [...new Set(ends.flatMap((end) => [end - SOON_MS, end]))];
+  const previous =
+    secret === undefined || hasImports(spec)
+      ? undefined
+      : readKeyState(spec, secret, keyPrefix, Number.NEGATIVE_INFINITY).previous;
+  if (previous !== undefined) ends.push(previous.endMs);
+  return [...new Set(ends.flatMap((end) => [end - SOON_MS, end, end + CLOCK_TOLERANCE_MS]))];
 }
 
 /** The Secret to look up for an ApiKey; none with imports. */
@@ -64,11 +79,16 @@ export function compileKey({ object, parsed, secret, keyPrefix, nowMs }: KeyInpu
   const unsupported = unsupportedValue('ApiKey', spec);
   if (unsupported !== undefined) return notAccepted(object, unsupported);
 
-  const issued = hasImports(spec) ? importedVersions(spec) : issuedVersion(apiKey, secret, keyPrefix);
-  const live = issued.versions.filter(({ notAfterMs }) => notAfterMs === undefined || notAfterMs > nowMs);
+  const issued = hasImports(spec) ? importedVersions(spec) : issuedVersions(apiKey, secret, keyPrefix, nowMs);
   const end = lastEnd(issued.versions);
-  const isOver = issued.versions.length > 0 && live.length === 0;
-  const entries = spec.disabled ? [] : live.map((version) => buildEntry(apiKey, version));
+  const isOver = end !== undefined && end <= nowMs;
+  // Gateways end a key by their own clocks; what this clock calls ended may not be so yet.
+  const entries = spec.disabled
+    ? []
+    : issued.versions
+        .filter(({ notAfterMs }) => notAfterMs === undefined || !isLongPast(notAfterMs, nowMs))
+        .map((version) => buildEntry(apiKey, version));
+  const next = issued.versions.find(({ role }) => role === 'next');
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -92,12 +112,13 @@ export function compileKey({ object, parsed, secret, keyPrefix, nowMs }: KeyInpu
       ...(hasImports(spec) ? {} : { secretName: issuedSecretName(apiKey) }),
       needsSecret: issued.needsSecret,
       ...(issued.hint === undefined ? {} : { keyHint: issued.hint }),
-      versions: issued.versions.map(({ sha256, notAfterMs }) => ({
-        fingerprint: sha256.slice(0, 16),
-        state: notAfterMs !== undefined && notAfterMs <= nowMs ? 'Expired' : 'Active',
-        ...(notAfterMs === undefined ? {} : { notAfter: isoTime(notAfterMs) }),
-      })),
+      versions: issued.versions
+        .filter((version) => version !== next)
+        .map((version) => describeVersion(version, nowMs)),
+      ...(next === undefined || entries.length === 0 ? {} : { next: next.sha256 }),
+      ...(issued.trigger === undefined ? {} : { observedTrigger: issued.trigger }),
       ...(end === undefined ? {} : { expiresAt: isoTime(end) }),
+      ...(issued.rotationMs === undefined ? {} : { nextRotationAt: isoTime(issued.rotationMs) }),
     },
   };
 }
@@ -121,11 +142,13 @@ export function withConflict(
     condition.type === 'Accepted' && !hasOwn ? fails('Accepted', first) : condition,
   );
   const message = findings.map((finding) => finding.message).join('; ');
+  const { next, ...verdict } = key.verdict;
   return {
     ...key,
     entries,
     verdict: {
-      ...key.verdict,
+      ...verdict,
+      ...(next === undefined || refused?.includes(next) ? {} : { next }),
       conditions: [...conditions, holds('Conflicted', 'DigestConflict', message)],
       isInTable: entries.length > 0,
       versions: key.verdict.versions.filter(
@@ -144,6 +167,9 @@ interface Issued {
   readonly versions: readonly Version[];
   readonly needsSecret: boolean;
   readonly hint?: string;
+  readonly trigger?: string;
+  /** When the next key is made. */
+  readonly rotationMs?: number;
 }
 
 function importedVersions(spec: ApiKeySpec): Issued {
@@ -159,21 +185,49 @@ function importedVersions(spec: ApiKeySpec): Issued {
   };
 }
 
-function issuedVersion(apiKey: ApiKey, secret: SecretRecord | undefined, keyPrefix: string): Issued {
-  const { metadata, spec } = apiKey;
+function issuedVersions(
+  apiKey: ApiKey,
+  secret: SecretRecord | undefined,
+  keyPrefix: string,
+  nowMs: number,
+): Issued {
+  const { spec } = apiKey;
   if (secret === undefined) {
     const condition = fails('Issued', secretPending(issuedSecretName(apiKey), spec.disabled));
     return { condition, versions: [], needsSecret: !spec.disabled };
   }
-  const dataKey = spec.secret?.key ?? 'apiKey';
-  const fault = secretTaken(metadata.name, secret) ?? keyMalformed(secret, dataKey, keyPrefix);
+  const fault = secretTaken(apiKey, secret) ?? keyMalformed(secret, dataKeyOf(spec), keyPrefix);
   if (fault !== undefined) return { condition: fails('Issued', fault), versions: [], needsSecret: false };
-  const key = secret.data[dataKey] ?? '';
+  const state = readKeyState(spec, secret, keyPrefix, nowMs);
+  const { present, previous, next, version, issuedAtMs, trigger } = state;
+  const end = endOf(spec.expiresAt);
+  const dueMs = rotationDueMs(spec, state);
   return {
     condition: holds('Issued', 'SecretCreated'),
-    versions: [{ sha256: hash('sha256', key), ...endOf(spec.expiresAt) }],
+    versions: [
+      {
+        sha256: hash('sha256', present),
+        ...end,
+        ...(version === undefined ? {} : { id: version }),
+        ...(issuedAtMs === undefined ? {} : { createdAtMs: issuedAtMs }),
+      },
+      ...(previous === undefined
+        ? []
+        : [
+            {
+              sha256: hash('sha256', previous.key),
+              notAfterMs: Math.max(0, previous.endMs),
+              role: 'retiring' as const,
+              ...(version === undefined || version === 1 ? {} : { id: version - 1 }),
+            },
+          ]),
+      ...(next === undefined ? [] : [{ sha256: hash('sha256', next), ...end, role: 'next' as const }]),
+    ],
     needsSecret: false,
-    hint: `${keyPrefix}…${key.slice(-4)}`,
+    hint: keyHint(keyPrefix, present),
+    ...(trigger === undefined ? {} : { trigger }),
+    // One that is due since the key was issued is under way.
+    ...(dueMs === undefined || issuedAtMs === undefined || dueMs <= issuedAtMs ? {} : { rotationMs: dueMs }),
   };
 }
 
@@ -183,10 +237,25 @@ function endOf(...times: readonly (string | undefined)[]): { notAfterMs?: number
   return ends.length === 0 ? {} : { notAfterMs: Math.max(0, Math.min(...ends)) };
 }
 
-/** When the last key ends; undefined where one never does. */
+function describeVersion(
+  { sha256, notAfterMs, role, id, createdAtMs }: Version,
+  nowMs: number,
+): ApiKeyVerdict['versions'][number] {
+  const isOver = notAfterMs !== undefined && notAfterMs <= nowMs;
+  return {
+    ...(id === undefined ? {} : { id }),
+    fingerprint: sha256.slice(0, 16),
+    state: isOver ? 'Expired' : role === 'retiring' ? 'Retiring' : 'Active',
+    ...(createdAtMs === undefined ? {} : { createdAt: isoTime(createdAtMs) }),
+    ...(notAfterMs === undefined ? {} : { notAfter: isoTime(notAfterMs) }),
+  };
+}
+
+/** When the last key ends; undefined where one never does. That one is retiring is no end of the ApiKey. */
 function lastEnd(versions: readonly Version[]): number | undefined {
   let last: number | undefined;
-  for (const { notAfterMs } of versions) {
+  for (const { notAfterMs, role } of versions) {
+    if (role === 'retiring') continue;
     if (notAfterMs === undefined) return undefined;
     last = Math.max(last ?? 0, notAfterMs);
   }

@@ -62,12 +62,21 @@ export interface ApiKeyVerdict extends VerdictBase {
   readonly needsSecret: boolean;
   readonly keyHint?: string;
   readonly versions: readonly {
+    /** Absent where nobody has numbered it. */
+    readonly id?: number;
     readonly fingerprint: string;
-    readonly state: 'Active' | 'Expired';
+    readonly state: 'Active' | 'Retiring' | 'Expired';
+    readonly createdAt?: string;
     readonly notAfter?: string;
   }[];
+  /** SHA-256 of the key that takes over as soon as every gateway knows it; only where the table carries it. */
+  readonly next?: string;
+  /** The rotation trigger that was acted on last. */
+  readonly observedTrigger?: string;
   /** When the last key stops working. */
   readonly expiresAt?: string;
+  /** When the next key is made. */
+  readonly nextRotationAt?: string;
 }
 
 export type Verdict = ProviderVerdict | ModelRouteVerdict | ApiKeyVerdict;

@@ -119,7 +119,7 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
 function ownConditions({ verdict, issueFailure }: StatusFacts): readonly Condition[] {
   if (issueFailure === undefined) return verdict.conditions;
   return verdict.conditions.map((condition) =>
-    condition.type === 'Issued' && condition.reason === 'SecretPending'
+    condition.type === 'Issued' && ['SecretPending', 'SecretCreated'].includes(condition.reason)
       ? { ...condition, message: `the Secret with the key could not be written: ${issueFailure}` }
       : condition,
   );
@@ -188,12 +188,14 @@ function details(
         ...(verdict.conflictsWith === undefined ? {} : { conflictsWith: { ...verdict.conflictsWith } }),
       };
     case 'ApiKey': {
-      const { secretName, keyHint, expiresAt } = verdict;
+      const { secretName, keyHint, expiresAt, observedTrigger, nextRotationAt } = verdict;
       return {
         ...(secretName === undefined ? {} : { secretName }),
         ...(keyHint === undefined ? {} : { keyHint }),
-        versions: numbered(verdict.versions, present),
+        versions: verdict.needsSecret ? lost(present) : numbered(verdict.versions, present),
+        ...(observedTrigger === undefined ? {} : { observedTrigger }),
         ...(expiresAt === undefined ? {} : { expiresAt }),
+        ...(nextRotationAt === undefined ? {} : { nextRotationAt }),
       };
     }
   }
@@ -207,13 +209,22 @@ type Version = Extract<Verdict, { kind: 'ApiKey' }>['versions'][number];
 
 /** A version keeps the number it once got; a new one counts on. */
 function numbered(versions: readonly Version[], present: ObjectStatus | undefined) {
-  const known = present !== undefined && 'versions' in present ? (present.versions ?? []) : [];
+  const known = knownVersions(present);
   let last = Math.max(0, ...known.map(({ id }) => id));
   return versions.map((version) => {
     const before = known.find(({ fingerprint }) => fingerprint === version.fingerprint);
-    if (before === undefined) last += 1;
-    return { id: before?.id ?? last, ...version };
+    if (version.id === undefined && before === undefined) last += 1;
+    return { ...version, id: version.id ?? before?.id ?? last };
   });
+}
+
+/** The keys of a Secret that is gone: their numbers are not given again. */
+function lost(present: ObjectStatus | undefined) {
+  return knownVersions(present).map((version) => ({ ...version, state: 'Expired' as const }));
+}
+
+function knownVersions(present: ObjectStatus | undefined) {
+  return present !== undefined && 'versions' in present ? (present.versions ?? []) : [];
 }
 
 /** A state that passes by itself within moments is not worth a write of its own. */

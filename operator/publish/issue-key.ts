@@ -1,21 +1,19 @@
-// How does a key come into being? 32 random bytes, written once into the Secret of their ApiKey, and kept nowhere else.
-// A Secret that is there is never overwritten: the next compile judges whether it is ours.
+// How does a key come into being, and how does another one take its place? 32 random bytes, written into the Secret of their
+// ApiKey and kept nowhere else. What is to be written, `plan-key.ts` says; a Secret that is not ours is never touched.
 
 import { type KubeClient, KubeError } from '../../kube/client.ts';
-import { createObject } from '../../kube/patch.ts';
-import { collectionPath, secrets } from '../../kube/paths.ts';
-import type { ApiKeyVerdict } from '../compile/verdict.ts';
-import { type ApiKey, parseApiKey } from '../resources/api-key.ts';
-import { issuedSecretAnnotations, issuedSecretLabels, issuedSecretName } from '../resources/issued-secret.ts';
+import { createObject, mergePatch } from '../../kube/patch.ts';
+import { collectionPath, objectPath, secrets } from '../../kube/paths.ts';
+import { parseApiKey } from '../resources/api-key.ts';
+import { issuedSecretName } from '../resources/issued-secret.ts';
 import { encodeKey } from '../resources/key-material.ts';
-import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
-import type { RawObject } from '../watch/snapshot.ts';
+import type { HeldSecret } from '../watch/secrets.ts';
+import type { RawObject, SecretOwner } from '../watch/snapshot.ts';
+import { presentStatus } from './object-status.ts';
+import { type KeyStep, type NewSecret, planKeySecret, type SecretChange } from './plan-key.ts';
 
-/** Owner of the fields of a Secret that holds a key. */
+/** Who has written what we write into Secrets of tenants. */
 export const SECRET_MANAGER = 'penstock-secret';
-
-/** Beside the key: where it can be used. */
-const BASE_URL_KEY = 'baseURL';
 
 export interface KeyIssuerOptions {
   readonly client: KubeClient;
@@ -24,36 +22,51 @@ export interface KeyIssuerOptions {
   readonly baseUrl?: string | undefined;
   /** From a cryptographic source. */
   randomBytes(count: number): Uint8Array;
+  /** Unix milliseconds. */
+  wallMs(): number;
+}
+
+export interface IssueFacts {
+  /** The Secret as it was read last; undefined where there is none, or its values have not come. */
+  readonly secret: HeldSecret | undefined;
+  /** The compile found none of that name. */
+  readonly needsSecret: boolean;
+  isOut(key: string): boolean;
 }
 
 export type IssueResult =
   | { readonly type: 'created' }
+  | { readonly type: 'changed'; readonly step: KeyStep }
   /** There is a Secret of that name; it was left as it is. */
   | { readonly type: 'exists' }
-  /** There is nothing to do, or it is being done. */
-  | { readonly type: 'nothing' }
+  /** There is nothing to do before that time (Unix milliseconds), or it is being done. */
+  | { readonly type: 'nothing'; readonly atMs?: number }
+  /** The Secret is another one by now; when the watch brings it, plan anew. */
+  | { readonly type: 'stale' }
   /** The API server will not have it: a label that is none, a quota that is used up. Try again after a change, or much later. */
   | { readonly type: 'refused'; readonly message: string };
 
 export interface KeyIssuer {
   /**
-   * Writes the Secret where the verdict asks for one.
+   * One write, where one is called for.
    *
+   * @param object with its status: numbers of keys count on from there.
    * @throws {KubeError} where the same call may succeed soon.
    */
-  issue(object: RawObject, verdict: ApiKeyVerdict): Promise<IssueResult>;
+  tend(object: RawObject, facts: IssueFacts): Promise<IssueResult>;
 }
 
 export function createKeyIssuer(options: KeyIssuerOptions): KeyIssuer {
   const underWay = new Set<string>();
   return {
-    async issue(object, verdict) {
-      const apiKey = wanted(object, verdict);
-      const uid = apiKey?.metadata.uid;
-      if (apiKey === undefined || uid === undefined || underWay.has(uid)) return { type: 'nothing' };
+    async tend(object, facts) {
+      const { uid, deletionTimestamp } = object.metadata;
+      if (typeof uid !== 'string' || deletionTimestamp !== undefined || underWay.has(uid)) {
+        return { type: 'nothing' };
+      }
       underWay.add(uid);
       try {
-        return await createSecret(options, apiKey, uid);
+        return await tendOne(options, object, facts);
       } finally {
         underWay.delete(uid);
       }
@@ -61,67 +74,109 @@ export function createKeyIssuer(options: KeyIssuerOptions): KeyIssuer {
   };
 }
 
-/** The ApiKey, if a key is to be made for it. */
-function wanted(object: RawObject, { needsSecret }: ApiKeyVerdict): ApiKey | undefined {
-  if (!needsSecret || object.metadata.deletionTimestamp !== undefined) return undefined;
+async function tendOne(
+  options: KeyIssuerOptions,
+  object: RawObject,
+  { secret, needsSecret, isOut }: IssueFacts,
+): Promise<IssueResult> {
   const parsed = parseApiKey(object);
-  if (!parsed.ok) return undefined;
-  const { disabled, imports } = parsed.value.spec;
-  return disabled || (imports ?? []).length > 0 ? undefined : parsed.value;
-}
-
-async function createSecret(options: KeyIssuerOptions, apiKey: ApiKey, uid: string): Promise<IssueResult> {
-  const key = encodeKey(options.keyPrefix, options.randomBytes(32));
-  const body = buildKeySecret({ apiKey, uid, key, baseUrl: options.baseUrl });
+  if (!parsed.ok || (secret === undefined && !needsSecret)) return { type: 'nothing' };
+  const { namespace } = parsed.value.metadata;
+  const name = issuedSecretName(parsed.value);
+  const { client, keyPrefix, baseUrl } = options;
+  const plan = planKeySecret({
+    apiKey: parsed.value,
+    secret: secret?.record,
+    keyPrefix,
+    baseUrl,
+    nowMs: options.wallMs(),
+    lastVersion: lastVersionOf(object),
+    isOut,
+    makeKey: () => encodeKey(keyPrefix, options.randomBytes(32)),
+  });
+  const write = { fieldManager: SECRET_MANAGER };
   try {
-    await createObject(options.client, collectionPath(secrets, apiKey.metadata.namespace), body, {
-      fieldManager: SECRET_MANAGER,
-    });
-    return { type: 'created' };
+    switch (plan.type) {
+      case 'nothing':
+        return plan;
+      case 'create':
+        await createObject(
+          client,
+          collectionPath(secrets, namespace),
+          secretBody(namespace, name, plan.secret),
+          write,
+        );
+        return { type: 'created' };
+      case 'change':
+        // Without it, the write would land on whatever is there by now.
+        if (secret?.resourceVersion === undefined) return { type: 'stale' };
+        await mergePatch(
+          client,
+          objectPath(secrets, { namespace, name }),
+          patchBody(plan.change, secret.resourceVersion),
+          write,
+        );
+        return { type: 'changed', step: plan.step };
+    }
   } catch (error) {
-    if (!(error instanceof KubeError)) throw error;
-    if (error.status === 409 && error.reason === 'AlreadyExists') return { type: 'exists' };
-    const isRefusal = error.status === 403 || error.status === 422 || error.status === 400;
-    if (isRefusal) return { type: 'refused', message: error.message };
-    throw error;
+    return explain(error);
   }
 }
 
-export interface KeySecretParts {
-  readonly apiKey: ApiKey;
-  readonly uid: string;
-  readonly key: string;
-  readonly baseUrl?: string | undefined;
+function explain(error: unknown): IssueResult {
+  if (!(error instanceof KubeError)) throw error;
+  switch (error.status) {
+    case 409:
+      return error.reason === 'AlreadyExists' ? { type: 'exists' } : { type: 'stale' };
+    case 404:
+      return { type: 'stale' };
+    case 400:
+    case 403:
+    case 422:
+      return { type: 'refused', message: error.message };
+    default:
+      throw error;
+  }
 }
 
-export function buildKeySecret({ apiKey, uid, key, baseUrl }: KeySecretParts) {
-  const { metadata, spec } = apiKey;
-  const owner = {
-    apiVersion: `${API_GROUP}/${API_VERSION}`,
-    kind: 'ApiKey',
-    name: metadata.name,
-    uid,
-    // Without blockOwnerDeletion, which needs rights over finalizers.
-    controller: true,
-  };
-  // The key goes last: a data key that is called like the address is the user's wish.
-  const values = {
-    ...(baseUrl === undefined ? {} : { [BASE_URL_KEY]: baseUrl }),
-    [spec.secret?.key ?? 'apiKey']: key,
-  };
+function lastVersionOf(object: RawObject): number {
+  const status = presentStatus('ApiKey', object);
+  const versions = status !== undefined && 'versions' in status ? (status.versions ?? []) : [];
+  return Math.max(0, ...versions.map(({ id }) => id));
+}
+
+function secretBody(namespace: string, name: string, secret: NewSecret): object {
+  const { labels, annotations, data, owners } = secret;
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     type: 'Opaque',
-    metadata: {
-      namespace: metadata.namespace,
-      name: issuedSecretName(apiKey),
-      labels: issuedSecretLabels(apiKey),
-      annotations: issuedSecretAnnotations(apiKey),
-      ownerReferences: [owner],
-    },
-    data: Object.fromEntries(
-      Object.entries(values).map(([name, value]) => [name, Buffer.from(value).toString('base64')]),
-    ),
+    metadata: { namespace, name, labels, annotations, ...ownersBody(owners) },
+    data: encodeAll(data),
   };
+}
+
+function patchBody({ labels, annotations, data, owners }: SecretChange, resourceVersion: string): object {
+  return {
+    metadata: {
+      resourceVersion,
+      labels,
+      annotations,
+      ...(owners === undefined ? {} : ownersBody(owners, true)),
+    },
+    data: encodeAll(data),
+  };
+}
+
+function ownersBody(owners: readonly SecretOwner[], isWhole = false): object {
+  return owners.length === 0 && !isWhole ? {} : { ownerReferences: owners };
+}
+
+function encodeAll(data: Readonly<Record<string, string | null>>): Record<string, string | null> {
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [
+      name,
+      value === null ? null : Buffer.from(value).toString('base64'),
+    ]),
+  );
 }

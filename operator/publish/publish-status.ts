@@ -5,8 +5,9 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { decideStatus, type StatusFacts } from './decide-status.ts';
 import { type EventRecorder, eventsFor } from './events.ts';
+import { keyNews } from './key-news.ts';
 import { type ObjectRef, refOf } from './object-ref.ts';
-import type { ObjectStatus } from './object-status.ts';
+import { type ObjectStatus, presentStatus } from './object-status.ts';
 import { keyOf } from './verdict-names.ts';
 import { writeStatus } from './write-status.ts';
 
@@ -91,6 +92,9 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
         return { did: 'gone' };
       }
       for (const fact of eventsFor(transitions)) events.record(ref, fact);
+      if (facts.verdict.kind === 'ApiKey') {
+        for (const fact of keyNews(presentStatus('ApiKey', object), status)) events.record(ref, fact);
+      }
       writes.delete(key);
       writes.set(key, { over, resourceVersion: end.resourceVersion, status, atMs: clock.now() });
       return { did: 'wrote', ...after(nowMs, untilMs, lookAgainMs) };

@@ -11,6 +11,7 @@ import {
   programmedSchema,
   timeSchema,
 } from './fields.ts';
+import { NEXT_KEY, PREVIOUS_KEY } from './issued-secret.ts';
 import { annotationMap, labelMap, listMap, listSet, stringMap } from './lists.ts';
 import type { ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
@@ -35,17 +36,29 @@ const secretSchema = z.strictObject({
     .describe(
       'Name of the Secret that the key is written to; default: `<metadata.name>-key`. Never changes.',
     ),
-  key: dataKeySchema
+  key: withRules(dataKeySchema, [
+    {
+      cel: "!(self in ['previousApiKey', 'nextApiKey'])",
+      message: 'previousApiKey and nextApiKey are taken: rotation needs them',
+      check: (key) => key !== PREVIOUS_KEY && key !== NEXT_KEY,
+    },
+  ])
     .default('apiKey')
-    .describe('Key in the data of that Secret. `baseURL` is written beside it.'),
-  labels: labelMap({ entriesMax: 32 }).optional().describe('Labels for that Secret when it is made.'),
+    .describe(
+      'Key in the data of that Secret. `baseURL` is written beside it, and `previousApiKey` while an overlap lasts.',
+    ),
+  labels: labelMap({ entriesMax: 32 })
+    .optional()
+    .describe('Labels for that Secret. One that is taken off here is taken off there.'),
   annotations: annotationMap({ entriesMax: 32, valueMax: 4096 })
     .optional()
-    .describe('Annotations for that Secret when it is made.'),
+    .describe('Annotations for that Secret. One that is taken off here is taken off there.'),
   retain: z
     .boolean()
     .default(false)
-    .describe('Keep the Secret when the ApiKey is deleted; the key in it is dead then.'),
+    .describe(
+      'Keep the Secret when the ApiKey is deleted. The key in it is dead then, until an ApiKey of the same name takes the Secret up.',
+    ),
 });
 
 const importSchema = z.strictObject({
@@ -74,8 +87,16 @@ const rotationSchema = withRules(
     interval: durationField('1h', '87600h').optional().describe('Make a new key this often.'),
     overlap: durationField('0s', '8760h')
       .default('24h')
-      .describe('How long the old key works on beside the new one.'),
-    trigger: z.string().max(64).optional().describe('Any text; a change of it makes a new key now.'),
+      .describe(
+        'How long the old key works on beside the new one. A shorter one ends an overlap under way sooner; 0s ends it now.',
+      ),
+    trigger: z
+      .string()
+      .max(64)
+      .optional()
+      .describe(
+        'Any text; a change of it makes a new key now, or, while an old key is in its overlap, at the end of that.',
+      ),
   }),
   [
     {

@@ -3,6 +3,7 @@
 
 import { CONDITIONS, REASONS } from './conditions.ts';
 import { type CrdSchema, rootSchema } from './crd.ts';
+import { EVENT_REASONS } from './event-reasons.ts';
 import { code, row, table } from './markdown.ts';
 import { API_GROUP, API_VERSION } from './metadata.ts';
 import type { Resource } from './resource.ts';
@@ -38,6 +39,9 @@ export function reasonsReference(): string {
   const reasons = Object.entries(REASONS).map(([reason, facts]) =>
     row([code(reason), facts.conditions.join(', '), facts.text]),
   );
+  const events = Object.entries(EVENT_REASONS).map(([reason, facts]) =>
+    row([code(reason), facts.type, facts.text]),
+  );
   return [
     GENERATED,
     '# Conditions and reasons',
@@ -50,6 +54,11 @@ export function reasonsReference(): string {
     '## Reasons',
     '',
     ...table(['Reason', 'Of', 'Meaning'], reasons),
+    '## Events of their own',
+    '',
+    'Events tell of transitions of conditions, with their reasons. These are beside them, all of ApiKeys:',
+    '',
+    ...table(['Reason', 'Type', 'Meaning'], events),
   ].join('\n');
 }
 

@@ -34,8 +34,6 @@ export const UNSUPPORTED: readonly UnsupportedEntry[] = [
     values: ['ApiKey', 'PromptPrefix'],
     instead: 'None',
   },
-  { kind: 'ApiKey', path: 'spec.secret.retain', values: ['true'], instead: 'false' },
-  { kind: 'ApiKey', path: 'spec.rotation' },
   { kind: 'ApiKey', path: 'spec.limits' },
   { kind: 'ApiKey', path: 'spec.budgets' },
 ];

@@ -17,6 +17,7 @@ import { type HeldObject, holdObject, isSameWish, latestForm } from './resources
 import { isRevocation } from './revocation.ts';
 import {
   createSecretIndex,
+  type HeldSecret,
   readPlace,
   readSecret,
   SECRET_SELECTORS,
@@ -78,6 +79,8 @@ export interface Cluster {
   hasSynced(): boolean;
   /** As it was read last, with its status. */
   object(kind: Kind, namespace: string, name: string): RawObject | undefined;
+  /** The Secret with an issued key, as it was read last. */
+  issuedSecret(namespace: string, name: string): HeldSecret | undefined;
   /**
    * Whether the deletion of what is not there was told, or has begun. False: it is there, was never there, or was
    * missing in a later list, which can be the fault of whoever answered it.
@@ -156,6 +159,7 @@ export function openCluster(options: ClusterOptions): Cluster {
       const held = objects[kind].get(`${namespace}/${name}`);
       return held === undefined ? undefined : latestForm(held);
     },
+    issuedSecret: (namespace, name) => secretIndex.issued(`${namespace}/${name}`),
     wasSeenDeleted(kind, id) {
       if (deletions.has(kind, id)) return true;
       return kind !== 'Secret' && objects[kind].get(id)?.wish.metadata.deletionTimestamp !== undefined;
@@ -325,10 +329,15 @@ export function openCluster(options: ClusterOptions): Cluster {
         name,
         resource: secrets,
         labelSelector: SECRET_SELECTORS[view],
-        convert: readSecret,
-        onEvent({ type, key, object }) {
+        convert: (object) => ({
+          record: readSecret(object),
+          resourceVersion: object.metadata.resourceVersion,
+        }),
+        onEvent({ type, key, object: { record, resourceVersion } }) {
           settle(
-            type === 'upserted' ? secretIndex.valued(view, key, object) : secretIndex.unvalued(view, key),
+            type === 'upserted'
+              ? secretIndex.valued(view, key, record, resourceVersion)
+              : secretIndex.unvalued(view, key),
           );
         },
       });

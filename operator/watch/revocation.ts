@@ -19,12 +19,18 @@ export function isRevocation(
     (now.disabled === true && old.disabled !== true) ||
     endsEarlier(old.expiresAt, now.expiresAt) ||
     !isDeepStrictEqual(old.models, now.models) ||
-    losesImport(old.imports, now.imports)
+    losesImport(old.imports, now.imports) ||
+    // A shorter overlap takes the previous key away sooner.
+    !isDeepStrictEqual(overlapOf(old), overlapOf(now))
   );
 }
 
 function specOf({ spec }: RawObject): Readonly<Record<string, unknown>> {
   return isRecord(spec) ? spec : {};
+}
+
+function overlapOf({ rotation }: Readonly<Record<string, unknown>>): unknown {
+  return isRecord(rotation) ? rotation.overlap : undefined;
 }
 
 function endsEarlier(before: unknown, after: unknown): boolean {

@@ -9,11 +9,12 @@
 // view before or after it is seen elsewhere. So only `places` decides whether a Secret exists; the other two
 // bring values. While a value that belongs to us has not come, what was known last stays.
 
-import type { KubeObject } from '../../kube/object.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { isRecord, type KubeObject } from '../../kube/object.ts';
 import { CREDENTIAL_LABEL } from '../compile/checks/secret-use.ts';
 import { ISSUED_SECRET_LABEL } from '../resources/issued-secret.ts';
 import { sameTexts, withoutLastApplied } from './metadata-texts.ts';
-import type { SecretRecord } from './snapshot.ts';
+import type { SecretOwner, SecretRecord } from './snapshot.ts';
 
 /** Whole Secrets are watched with these selectors; they exclude each other. */
 export const SECRET_SELECTORS = {
@@ -33,13 +34,21 @@ export interface SecretPlace {
 
 export type SecretChange = 'none' | 'changed' | 'withdrawn';
 
+/** A Secret, and what a write over it has to name so that it meets this very form of it. */
+export interface HeldSecret {
+  readonly record: SecretRecord;
+  readonly resourceVersion: string | undefined;
+}
+
 export interface SecretIndex {
   /** Identities last while the contents do. */
   readonly records: ReadonlyMap<string, SecretRecord>;
+  /** As it was read last; undefined while it is not known to be there, or its values have not come. */
+  issued(key: string): HeldSecret | undefined;
   placed(key: string, place: SecretPlace): SecretChange;
   /** The Secret is gone. */
   displaced(key: string): SecretChange;
-  valued(view: SecretView, key: string, record: SecretRecord): SecretChange;
+  valued(view: SecretView, key: string, record: SecretRecord, resourceVersion?: string): SecretChange;
   /** The Secret has left the view; whether it is gone, `displaced` says. */
   unvalued(view: SecretView, key: string): SecretChange;
 }
@@ -57,7 +66,10 @@ export function readPlace({ metadata }: KubeObject): SecretPlace {
 
 /** Bytes that are no UTF-8 become U+FFFD, which no check lets pass: such a value is told as invalid, not cut. */
 export function readSecret({ metadata, type, data }: KubeObject): SecretRecord {
-  const { name, namespace = '', labels = {}, annotations = {} } = metadata;
+  const { name, namespace = '', labels = {}, annotations = {}, creationTimestamp } = metadata;
+  // Of the others neither matters, and what they are should not change with it.
+  const isIssued = Object.hasOwn(labels, ISSUED_SECRET_LABEL);
+  const owners = isIssued ? readOwners(metadata.ownerReferences) : [];
   return {
     namespace,
     name,
@@ -65,7 +77,29 @@ export function readSecret({ metadata, type, data }: KubeObject): SecretRecord {
     annotations: withoutLastApplied(annotations),
     type: typeof type === 'string' ? type : 'Opaque',
     data: decodeData(data),
+    ...(owners.length === 0 ? {} : { owners }),
+    ...(creationTimestamp === undefined || !isIssued ? {} : { createdAt: creationTimestamp }),
   };
+}
+
+function readOwners(value: unknown): SecretOwner[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((one: unknown) => {
+    if (!isRecord(one)) return [];
+    const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = one;
+    if (typeof apiVersion !== 'string' || typeof kind !== 'string') return [];
+    if (typeof name !== 'string' || typeof uid !== 'string') return [];
+    return [
+      {
+        apiVersion,
+        kind,
+        name,
+        uid,
+        ...(typeof controller === 'boolean' ? { controller } : {}),
+        ...(typeof blockOwnerDeletion === 'boolean' ? { blockOwnerDeletion } : {}),
+      },
+    ];
+  });
 }
 
 export function createSecretIndex(): SecretIndex {
@@ -75,6 +109,8 @@ export function createSecretIndex(): SecretIndex {
     issued: new Map(),
   };
   const records = new Map<string, SecretRecord>();
+  /** Of those that are issued. It moves where the content does not, which is no change to tell. */
+  const versions = new Map<string, string | undefined>();
 
   function findRecord(key: string): SecretRecord | undefined {
     const place = places.get(key);
@@ -97,6 +133,11 @@ export function createSecretIndex(): SecretIndex {
 
   return {
     records,
+    issued(key) {
+      const record = values.issued.get(key);
+      if (record === undefined || records.get(key) !== record) return undefined;
+      return { record, resourceVersion: versions.get(key) };
+    },
     placed(key, place) {
       places.set(key, place);
       return settle(key);
@@ -105,13 +146,15 @@ export function createSecretIndex(): SecretIndex {
       places.delete(key);
       return settle(key);
     },
-    valued(view, key, record) {
+    valued(view, key, record, resourceVersion) {
+      if (view === 'issued') versions.set(key, resourceVersion);
       const known = values[view].get(key);
       if (known === undefined || !isSameSecret(known, record)) values[view].set(key, record);
       return settle(key);
     },
     unvalued(view, key) {
       values[view].delete(key);
+      if (view === 'issued') versions.delete(key);
       return settle(key);
     },
   };
@@ -135,8 +178,10 @@ function isSameSecret(a: SecretRecord, b: SecretRecord): boolean {
   return (
     a.type === b.type &&
     sameTexts(a.data, b.data) &&
+    a.createdAt === b.createdAt &&
     sameTexts(a.labels, b.labels) &&
-    sameTexts(a.annotations, b.annotations)
+    sameTexts(a.annotations, b.annotations) &&
+    isDeepStrictEqual(a.owners, b.owners)
   );
 }
 

@@ -22,6 +22,20 @@ export interface SecretRecord {
   /** `Opaque` where the manifest names none, as the API server does it. */
   readonly type: string;
   readonly data: Readonly<Record<string, string>>;
+  /** Only of Secrets with issued keys; left out where nobody owns it. */
+  readonly owners?: readonly SecretOwner[];
+  /** Only of Secrets with issued keys; RFC 3339. */
+  readonly createdAt?: string;
+}
+
+/** An entry of `ownerReferences`. */
+export interface SecretOwner {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
 }
 
 /** A namespace and its labels. Keeps its identity while they do not change. */

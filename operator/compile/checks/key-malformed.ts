@@ -8,12 +8,15 @@ const KEY_CHARACTERS_MIN = 20;
 /** The value itself is never part of the message. */
 export function keyMalformed(secret: SecretRecord, dataKey: string, keyPrefix: string): Finding | undefined {
   const value = Object.hasOwn(secret.data, dataKey) ? (secret.data[dataKey] ?? '') : '';
-  const isKey = value.startsWith(keyPrefix) && value.length >= KEY_CHARACTERS_MIN && /^[!-~]+$/.test(value);
-  if (isKey) return undefined;
+  if (isKeyFormed(value, keyPrefix)) return undefined;
   return {
     reason: 'KeyMalformed',
     message:
       `${dataKey} in Secret ${secret.name} is no key of this installation: one begins with "${keyPrefix}", has at least ` +
       `${KEY_CHARACTERS_MIN} characters and no spaces; delete the Secret to get a new key`,
   };
+}
+
+export function isKeyFormed(value: string, keyPrefix: string): boolean {
+  return value.startsWith(keyPrefix) && value.length >= KEY_CHARACTERS_MIN && /^[!-~]+$/.test(value);
 }

@@ -362,6 +362,11 @@ async function playAll(installation: Installation): Promise<void> {
   }
   const first = await routeShard(installation);
 
+  // What the spec asks of the Secret is brought to it.
+  await mergePatch(plane.client, pathOf('apikeys', 'issued'), { spec: { secret: { labels: { app: 'ci' } } } });
+  const dressed = ['secret/issued-key', '-n', 'team-a', '--for=jsonpath={.metadata.labels.app}=ci'];
+  await plane.mustKubectl(['wait', ...dressed, '--timeout=20s']);
+
   // Switched off twice: an event that comes again is counted up.
   for (const disabled of [true, false, true]) {
     await mergePatch(plane.client, pathOf('apikeys', 'issued'), { spec: { disabled } });

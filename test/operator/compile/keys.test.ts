@@ -20,14 +20,18 @@ function issued(fields: Parameters<typeof secret>[0] = {}, spec: object = {}, na
 }
 
 describe('the end of a key', () => {
+  // Gateways end it by their own clocks, which may be behind this one: until then it stays in the table, with its end.
   test.each([
     ['an hour away', 3_600_000, true, 'ExpiringSoon'],
     ['a millisecond away', 1, true, 'ExpiringSoon'],
-    ['now', 0, false, 'Expired'],
-    ['past', -1, false, 'Expired'],
-  ] as const)('%s', (_, offsetMs, works, type) => {
+    ['now', 0, true, 'Expired'],
+    ['past for some', -599_999, true, 'Expired'],
+    ['past on every clock', -600_000, false, 'Expired'],
+  ] as const)('%s', (_, offsetMs, isInTable, type) => {
     const result = compileOnce(snapshot({ apiKeys: [apiKey({ expiresAt: at(offsetMs) })] }));
-    expect(result.table.keys).toHaveLength(works ? 1 : 0);
+    expect(result.table.keys.map(({ notAfterMs }) => notAfterMs)).toEqual(
+      isInTable ? [NOW_MS + offsetMs] : [],
+    );
     expect(condition(result, 'ApiKey', 'team-a/bot', type).status).toBe('True');
   });
 
@@ -52,7 +56,8 @@ describe('the end of a key', () => {
       apiKey({ expiresAt: at(DAY_MS), imports: [{ sha256: B }] }, { name: 'b' }),
     ];
     expect(compileOnce(snapshot({ apiKeys })).staleAtMs).toBe(NOW_MS + DAY_MS);
-    expect(compileOnce(snapshot({ apiKeys }), NOW_MS + DAY_MS).staleAtMs).toBe(NOW_MS + 3 * DAY_MS);
+    expect(compileOnce(snapshot({ apiKeys }), NOW_MS + DAY_MS).staleAtMs).toBe(NOW_MS + DAY_MS + 600_000);
+    expect(compileOnce(snapshot({ apiKeys }), NOW_MS + 2 * DAY_MS).staleAtMs).toBe(NOW_MS + 3 * DAY_MS);
     expect(compileOnce(snapshot({ apiKeys: [apiKey()] })).staleAtMs).toBeUndefined();
   });
 });
@@ -114,7 +119,7 @@ describe('two ApiKeys with one key', () => {
 
   test.each([
     ['disabled', { disabled: true }],
-    ['expired', { expiresAt: at(-1) }],
+    ['expired', { expiresAt: at(-600_000) }],
   ])('a key that its older owner had %s does not come back to life through the younger', (_, spec) => {
     const off = apiKey(spec, { name: 'old', creationTimestamp: '2026-01-01T00:00:00Z' });
     expect(compileOnce(snapshot({ apiKeys: [young, off] })).table.keys).toEqual([]);

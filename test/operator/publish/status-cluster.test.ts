@@ -349,7 +349,15 @@ describe('events', () => {
 
 describe('the key of an ApiKey', () => {
   const issuer = (client: KubeClient) =>
-    createKeyIssuer({ client, keyPrefix: 'psk_', baseUrl: 'https://models.example/v1', randomBytes });
+    createKeyIssuer({
+      client,
+      keyPrefix: 'psk_',
+      baseUrl: 'https://models.example/v1',
+      randomBytes,
+      wallMs: systemClock.wallMs,
+    });
+  /** No watch has brought a Secret. */
+  const unseen = { secret: undefined, needsSecret: true, isOut: () => false };
   const issuable = (namespace: string, spec: object = {}, name = 'bot') =>
     apiKey({ imports: undefined, ...spec }, { namespace, name });
 
@@ -359,15 +367,14 @@ describe('the key of an ApiKey', () => {
     const keys = issuer(client);
     const spec = { secret: { key: 'TOKEN', labels: { app: 'ci' }, annotations: { note: 'mine' } } };
     const object = await create(issuable(namespace, spec));
-    const verdict = keyVerdict(object);
-    const both = await Promise.all([keys.issue(object, verdict), keys.issue(object, verdict)]);
+    const both = await Promise.all([keys.tend(object, unseen), keys.tend(object, unseen)]);
     expect(both.map(({ type }) => type)).toEqual(['created', 'nothing']);
     const first = await readSecret(namespace, 'bot-key');
     expect(first).toMatchObject({
       type: 'Opaque',
       metadata: {
         labels: { app: 'ci', [ISSUED_SECRET_LABEL]: 'bot' },
-        annotations: { note: 'mine' },
+        annotations: { note: 'mine', 'penstock.dev/key-version': '1' },
         ownerReferences: [{ kind: 'ApiKey', name: 'bot', uid: object.metadata.uid, controller: true }],
       },
     });
@@ -377,7 +384,7 @@ describe('the key of an ApiKey', () => {
     expect(text(first, 'baseURL')).toBe('https://models.example/v1');
 
     // The watch has not brought it yet: the server keeps the first.
-    expect(await keys.issue(object, verdict)).toEqual({ type: 'exists' });
+    expect(await keys.tend(object, unseen)).toEqual({ type: 'exists' });
     expect((await readSecret(namespace, 'bot-key')).data).toEqual(first.data);
     expect(writes).toHaveLength(2);
 
@@ -402,7 +409,7 @@ describe('the key of an ApiKey', () => {
     ]);
     const object = await create(issuable(namespace));
     const { client } = counted();
-    expect(await issuer(client).issue(object, keyVerdict(object))).toEqual({ type: 'exists' });
+    expect(await issuer(client).tend(object, unseen)).toEqual({ type: 'exists' });
     const there = await readSecret(namespace, 'bot-key');
     expect(text(there, 'own')).toBe('thing');
     expect(keyVerdict(object, [secretRecord(namespace, there)]).conditions).toContainEqual(
@@ -413,7 +420,6 @@ describe('the key of an ApiKey', () => {
   test('is not made for what is disabled, imported, refused or on its way out', async () => {
     const { client, writes } = counted();
     const keys = issuer(client);
-    const wanting = { ...keyVerdict(issuable('team-a')), needsSecret: true };
     for (const object of [
       issuable('team-a', { disabled: true }),
       apiKey({}, { uid: 'u' }),
@@ -421,10 +427,10 @@ describe('the key of an ApiKey', () => {
       apiKey({ imports: undefined }, { uid: 'u', deletionTimestamp: '2026-06-01T00:00:00Z' }),
       apiKey({ imports: undefined }),
     ]) {
-      expect(await keys.issue(object, wanting)).toEqual({ type: 'nothing' });
+      expect(await keys.tend(object, unseen)).toEqual({ type: 'nothing' });
     }
     const plain = apiKey({ imports: undefined }, { uid: 'u' });
-    expect(await keys.issue(plain, { ...wanting, needsSecret: false })).toEqual({ type: 'nothing' });
+    expect(await keys.tend(plain, { ...unseen, needsSecret: false })).toEqual({ type: 'nothing' });
     expect(writes).toEqual([]);
   });
 
@@ -437,7 +443,7 @@ describe('the key of an ApiKey', () => {
     await plane().mustKubectl(['create', '-f', '-'], { stdin });
     await plane().mustKubectl(['delete', 'namespace', namespace, '--wait=false']);
     const { client } = counted();
-    const result = await issuer(client).issue(object, keyVerdict(object));
+    const result = await issuer(client).tend(object, unseen);
     expect(result).toMatchObject({ type: 'refused', message: expect.stringContaining('being terminated') });
     expect(JSON.stringify(result)).not.toContain('psk_');
   });

@@ -26,6 +26,7 @@ const SELECTOR = 'operator/compile/selector.test.ts';
 const CHECK = 'operator/probe/check.test.ts';
 const CHECKS = 'operator/probe/prober.test.ts';
 const ISSUE = 'local/issue.test.ts';
+const PLAN = 'operator/publish/plan-key.test.ts';
 
 /** Leaf fields that act, and the file below test/ that shows the effect, or a folder of such files. */
 const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
@@ -157,6 +158,10 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.secret.key': GOLDEN,
     'spec.secret.labels{}': ISSUE,
     'spec.secret.annotations{}': ISSUE,
+    'spec.secret.retain': PLAN,
+    'spec.rotation.interval': PLAN,
+    'spec.rotation.overlap': PLAN,
+    'spec.rotation.trigger': PLAN,
     'spec.imports[].sha256': KEYS,
     'spec.imports[].hint': 'fixtures/compile/key-lifecycle.in.yaml',
     'spec.imports[].notAfter': KEYS,
@@ -241,8 +246,6 @@ describe('what does not act is refused by name', () => {
     ['ModelRoute', 'spec.drill', route({ drill: { schedule: '0 3 * * *' } })],
     ['ModelRoute', 'spec.limits', route({ limits })],
     ['ModelRoute', 'spec.failover.affinity', route({ failover: { affinity: 'PromptPrefix' } })],
-    ['ApiKey', 'spec.secret.retain', apiKey({ secret: { retain: true } })],
-    ['ApiKey', 'spec.rotation', apiKey({ rotation: { interval: '48h' } })],
     ['ApiKey', 'spec.limits', apiKey({ limits })],
     ['ApiKey', 'spec.budgets', apiKey({ budgets: [{ period: 'Day', limit: '1' }] })],
   ];

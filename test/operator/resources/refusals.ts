@@ -407,6 +407,12 @@ export const API_KEY_REFUSALS: readonly Refusal[] = [
     'spec.imports[1].sha256',
     'twice',
   ],
+  [
+    'the key would be written where rotation keeps the next one',
+    apiKey({ imports: [], secret: { key: 'nextApiKey' } }),
+    'spec.secret.key',
+    'are taken',
+  ],
   ['an imported key would rotate', apiKey({ rotation: {} }), 'spec', 'rotation is not possible'],
   [
     'the overlap is longer than the interval',

@@ -1,0 +1,145 @@
+// Who sees to the Secrets with keys? Each write is one step, planned anew from what is known then; this remembers only which
+// staged keys are in the table, and what it has just written and the watch has not brought.
+
+import { hash } from 'node:crypto';
+import type { Clock } from '../../kube/clock.ts';
+import type { ApiKeyVerdict, Verdict } from '../compile/verdict.ts';
+import type { Log } from '../log.ts';
+import { createQueue, type QueueOptions, type RunResult, type WorkQueue } from '../loop.ts';
+import type { Exchange } from '../publish/exchange.ts';
+import type { KeyIssuer } from '../publish/issue-key.ts';
+import { allRun, podsState } from '../publish/pods-state.ts';
+import type { Cluster } from '../watch/cluster.ts';
+
+export interface KeyKeeperParts {
+  readonly cluster: Pick<Cluster, 'object' | 'issuedSecret' | 'readyGatewayPods'>;
+  readonly exchange: Pick<Exchange, 'answers'>;
+  readonly issuer: KeyIssuer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly queue: Pick<QueueOptions, 'random' | 'metrics' | 'onError'>;
+  /** How long until `checkAll` comes round again. */
+  readonly checkMs: number;
+  verdictOf(key: string): Verdict | undefined;
+  /** Why the Secret cannot be written is another reason than before, or none. */
+  onFailure(key: string): void;
+}
+
+/** Objects by `Kind/namespace/name`. */
+export interface KeyKeeper {
+  readonly queue: WorkQueue;
+  /** @param isOther whether the verdict is another one than before. */
+  judged(key: string, verdict: ApiKeyVerdict, isOther: boolean): void;
+  /** A table is out, made with these verdicts. */
+  published(judged: ReadonlyMap<string, Verdict>, generation: number): void;
+  podsMoved(): void;
+  /** Time passes, and timers do not reach far. */
+  checkAll(judged: ReadonlyMap<string, Verdict>): void;
+  /** Why the API server will not have the Secret, where the last try failed. */
+  failureOf(key: string): string | undefined;
+  forget(key: string): void;
+}
+
+/** A Secret that the API server refuses: after a while the quota, or whatever it was, may be another. */
+const refusedMs = 60_000;
+/** So late the watch may tell of a Secret with a key that this process wrote. */
+const patienceMs = 10_000;
+/** The watch will have brought by then what somebody else has written into a Secret. */
+const staleMs = 1_000;
+
+export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
+  const { cluster, exchange, issuer, clock, log } = parts;
+  const failures = new Map<string, string>();
+  /** Until when the Secret of an ApiKey is taken to be on its way to us. */
+  const issued = new Map<string, number>();
+  /** Keys that are in the table and not in use yet: since which generation, as far as this term knows. */
+  const staged = new Map<string, { readonly digest: string; readonly since: number }>();
+  const queue: WorkQueue = createQueue({ ...parts.queue, clock, name: 'apikey', workers: 4, run });
+
+  return {
+    queue,
+    judged(key, verdict, isOther) {
+      if (verdict.needsSecret) {
+        // The watch tells of a Secret some moments after it was written.
+        queue.addAfter(key, Math.max(0, (issued.get(key) ?? 0) - clock.now()));
+      } else if (isOther && verdict.secretName !== undefined) {
+        issued.delete(key);
+        queue.add(key);
+      }
+    },
+    published(judged, generation) {
+      // Whoever leads anew knows nothing of gateways yet: only tables of this term count.
+      for (const [key, verdict] of judged) {
+        const digest = verdict.kind === 'ApiKey' && verdict.isInTable ? verdict.next : undefined;
+        if (digest === undefined) {
+          staged.delete(key);
+          continue;
+        }
+        if (staged.get(key)?.digest !== digest) staged.set(key, { digest, since: generation });
+        queue.add(key);
+      }
+    },
+    podsMoved() {
+      for (const key of staged.keys()) queue.add(key);
+    },
+    checkAll(judged) {
+      for (const [key, verdict] of judged) {
+        if (verdict.kind === 'ApiKey' && verdict.nextRotationAt !== undefined) queue.add(key);
+      }
+    },
+    failureOf: (key) => failures.get(key),
+    forget(key) {
+      for (const memory of [failures, issued, staged]) memory.delete(key);
+      queue.forget(key);
+    },
+  };
+
+  async function run(key: string): Promise<RunResult> {
+    const verdict = parts.verdictOf(key);
+    if (verdict?.kind !== 'ApiKey' || verdict.secretName === undefined) return;
+    const { namespace, name, secretName, needsSecret } = verdict;
+    const object = cluster.object('ApiKey', namespace, name);
+    if (object === undefined) return;
+    const result = await issuer.tend(object, {
+      secret: cluster.issuedSecret(namespace, secretName),
+      needsSecret,
+      isOut: (next) => isOut(key, next),
+    });
+    noteFailure(key, result.type === 'refused' ? result.message : undefined);
+    switch (result.type) {
+      case 'created':
+        issued.set(key, clock.now() + patienceMs);
+        log('info', 'key issued', { object: key, secret: secretName });
+        return;
+      case 'changed':
+        log('info', 'Secret with a key changed', { object: key, secret: secretName, step: result.step });
+        return;
+      case 'refused':
+        return { afterMs: refusedMs };
+      case 'stale':
+        return { afterMs: staleMs };
+      case 'exists':
+        return;
+      case 'nothing': {
+        const inMs = result.atMs === undefined ? Number.POSITIVE_INFINITY : result.atMs - clock.wallMs();
+        return inMs > parts.checkMs ? undefined : { afterMs: Math.max(0, inMs) };
+      }
+    }
+  }
+
+  /** Nobody can be refused where no pod is ready. */
+  function isOut(key: string, next: string): boolean {
+    const known = staged.get(key);
+    if (known?.digest !== hash('sha256', next)) return false;
+    // Not as of the last look: a pod that has become ready since has to be heard first.
+    const pods = podsState(cluster.readyGatewayPods(), exchange.answers());
+    return pods.ready === 0 || allRun(pods, known.since);
+  }
+
+  function noteFailure(key: string, failure: string | undefined): void {
+    if (failures.get(key) === failure) return;
+    if (failure === undefined) failures.delete(key);
+    else failures.set(key, failure);
+    parts.onFailure(key);
+  }
+}

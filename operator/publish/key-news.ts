@@ -1,0 +1,49 @@
+// What is there to tell of the keys of an ApiKey? Read from its status as it was and as it is to be, so that nothing has to be
+// remembered, and a crash between a write and its event loses none.
+
+import { EVENT_REASONS, type EventReason } from '../resources/event-reasons.ts';
+import type { EventFact } from './events.ts';
+import type { ObjectStatus } from './object-status.ts';
+
+/** @param after of the same ApiKey, as `before` is. */
+export function keyNews(before: ObjectStatus | undefined, after: ObjectStatus): EventFact[] {
+  const [then, now] = [versionsOf(before), versionsOf(after)];
+  const secretName = 'secretName' in after ? after.secretName : undefined;
+  // Keys that were made elsewhere come and go as their owner says.
+  if (secretName === undefined || then.length === 0 || now.length === 0) return [];
+  const newest = now.reduce((a, b) => (a.id > b.id ? a : b));
+  const newestThen = then.reduce((a, b) => (a.id > b.id ? a : b));
+  const isAnother = newest.fingerprint !== newestThen.fingerprint;
+  const kept = now.find(({ fingerprint }) => fingerprint === newestThen.fingerprint);
+  const hasRetired = then.some(
+    ({ fingerprint, state }) =>
+      state !== 'Active' &&
+      fingerprint !== newestThen.fingerprint &&
+      !now.some((one) => one.fingerprint === fingerprint),
+  );
+  const where = `Secret ${secretName}`;
+  return [
+    ...(isAnother && kept !== undefined
+      ? [
+          tell(
+            'KeyRotated',
+            `a new key is in ${where}; the one before works until ${kept.notAfter ?? 'its end'}`,
+          ),
+        ]
+      : []),
+    ...(isAnother && kept === undefined
+      ? [tell('KeyReplaced', `another key is in ${where}; the one before does not work any more`)]
+      : []),
+    ...(hasRetired
+      ? [tell('KeyRetired', `the key before the present one has ended and is no longer in ${where}`)]
+      : []),
+  ];
+}
+
+function versionsOf(status: ObjectStatus | undefined) {
+  return status !== undefined && 'versions' in status ? (status.versions ?? []) : [];
+}
+
+function tell(reason: EventReason, note: string): EventFact {
+  return { type: EVENT_REASONS[reason].type, reason, action: 'Issue', note };
+}
