@@ -95,6 +95,112 @@ describe('a key in its Secret', () => {
   });
 });
 
+describe('a rotation', () => {
+  const [NEXT, PREVIOUS] = ['n', 'p'].map((letter) => `psk_${letter.repeat(49)}`) as [string, string];
+  const notes = {
+    'penstock.dev/issued-at': at(-DAY_MS),
+    'penstock.dev/key-version': '4',
+    'penstock.dev/rotation-trigger': 'one',
+  };
+  const digests = (result: ReturnType<typeof issued>) =>
+    new Map(result.table.keys.map(({ sha256, notAfterMs }) => [sha256, notAfterMs]));
+
+  test('the next key is in the table before anybody has it, and no version of the ApiKey', () => {
+    const result = issued(
+      { annotations: notes, data: { apiKey: KEY, nextApiKey: NEXT } },
+      { rotation: { interval: '48h' } },
+    );
+    expect([...digests(result).keys()].sort()).toEqual([hash('sha256', KEY), hash('sha256', NEXT)].sort());
+    expect(result.verdicts[0]).toMatchObject({
+      next: hash('sha256', NEXT),
+      keyHint: `psk_…${KEY.slice(-4)}`,
+      versions: [
+        { id: 4, fingerprint: hash('sha256', KEY).slice(0, 16), state: 'Active', createdAt: at(-DAY_MS) },
+      ],
+      observedTrigger: 'one',
+      nextRotationAt: at(DAY_MS),
+    });
+  });
+
+  const overlapping = (spec: object = {}, endMs = DAY_MS) =>
+    issued(
+      {
+        annotations: { ...notes, 'penstock.dev/previous-not-after': at(endMs) },
+        data: { apiKey: KEY, previousApiKey: PREVIOUS },
+      },
+      spec,
+    );
+
+  test('the one before works until its end, which is none of the ApiKey', () => {
+    const result = overlapping();
+    expect(digests(result).get(hash('sha256', PREVIOUS))).toBe(NOW_MS + DAY_MS);
+    expect(digests(result).get(hash('sha256', KEY))).toBeUndefined();
+    expect(result.verdicts[0]).toMatchObject({
+      versions: [
+        { id: 4, state: 'Active' },
+        { id: 3, state: 'Retiring', notAfter: at(DAY_MS) },
+      ],
+    });
+    expect(result.verdicts[0]).not.toHaveProperty('expiresAt');
+    expect(result.verdicts[0]?.conditions.map(({ type }) => type)).toEqual(['Accepted', 'Issued']);
+    expect(result.staleAtMs).toBe(NOW_MS + DAY_MS);
+  });
+
+  test.each([
+    ['ends with the ApiKey', { expiresAt: at(3_600_000) }, NOW_MS + 3_600_000],
+    // It took over a day ago.
+    ['ends with an overlap that was made shorter', { rotation: { overlap: '24h5m' } }, NOW_MS + 300_000],
+    ['does not end later than was said', { rotation: { overlap: '240h' } }, NOW_MS + DAY_MS],
+  ])('the one before %s', (_, spec, endMs) => {
+    expect(digests(overlapping(spec)).get(hash('sha256', PREVIOUS))).toBe(endMs);
+  });
+
+  test('the one before is out at once without overlap, and past its end on every clock', () => {
+    expect([...digests(overlapping({ rotation: { overlap: '0s' } })).keys()]).toEqual([hash('sha256', KEY)]);
+    expect(overlapping({}, -599_999).verdicts[0]).toMatchObject({ versions: [{}, { state: 'Expired' }] });
+    expect(digests(overlapping({}, -599_999)).size).toBe(2);
+    expect(digests(overlapping({}, -600_000)).size).toBe(1);
+  });
+
+  test('a trigger that waits for the end of an overlap says when it is acted on', () => {
+    const { verdicts } = overlapping({ rotation: { trigger: 'two', overlap: '48h' } });
+    expect(verdicts[0]).toMatchObject({ nextRotationAt: at(DAY_MS + 600_000) });
+  });
+
+  test('one key under several names is one key', () => {
+    const data = { apiKey: KEY, nextApiKey: KEY, previousApiKey: KEY };
+    const result = issued({ annotations: { ...notes, 'penstock.dev/previous-not-after': at(DAY_MS) }, data });
+    expect([...digests(result).entries()]).toEqual([[hash('sha256', KEY), undefined]]);
+  });
+});
+
+describe('who owns the Secret', () => {
+  const owner = (uid: string, kind = 'ApiKey') => ({
+    apiVersion: 'penstock.dev/v1alpha1',
+    kind,
+    name: 'bot',
+    uid,
+    controller: true,
+  });
+  const ownedBy = (...owners: ReturnType<typeof owner>[]) => {
+    const object = { ...apiKey({}, { uid: 'u-1' }), spec: {} };
+    const labels = { [ISSUED_SECRET_LABEL]: 'bot' };
+    const secrets = [secret({ name: 'bot-key', labels, data: { apiKey: KEY }, owners })];
+    const result = compileOnce(snapshot({ apiKeys: [object], secrets }));
+    return condition(result, 'ApiKey', 'team-a/bot', 'Issued').reason;
+  };
+
+  test.each([
+    ['this ApiKey', [owner('u-1')], 'SecretCreated'],
+    ['nobody, as with retain', [], 'SecretCreated'],
+    // Its key must not come back to life with the namesake.
+    ['an ApiKey of that name which was deleted', [owner('u-0')], 'SecretPending'],
+    ['something else that controls it', [owner('v', 'Vault')], 'SecretTaken'],
+  ])('%s', (_, owners, reason) => {
+    expect(ownedBy(...owners)).toBe(reason);
+  });
+});
+
 test('a disabled key is out of the table, and an object on its way out too', () => {
   expect(compileOnce(snapshot({ apiKeys: [apiKey({ disabled: true })] })).table.keys).toEqual([]);
   const leaving = apiKey({}, { deletionTimestamp: at(0) });
