@@ -363,7 +363,9 @@ async function playAll(installation: Installation): Promise<void> {
   const first = await routeShard(installation);
 
   // What the spec asks of the Secret is brought to it.
-  await mergePatch(plane.client, pathOf('apikeys', 'issued'), { spec: { secret: { labels: { app: 'ci' } } } });
+  await mergePatch(plane.client, pathOf('apikeys', 'issued'), {
+    spec: { secret: { labels: { app: 'ci' } } },
+  });
   const dressed = ['secret/issued-key', '-n', 'team-a', '--for=jsonpath={.metadata.labels.app}=ci'];
   await plane.mustKubectl(['wait', ...dressed, '--timeout=20s']);
 
