@@ -105,8 +105,13 @@ export function startLeading(parts: LeadingParts): Leading {
     },
     onPublished(published) {
       if (!published.isNew) return;
-      metrics.onPublished(published);
-      log('info', 'table published', { ...published, durationMs: Math.round(published.durationMs) });
+      const revocationMs = takenUpMs === undefined ? undefined : clock.now() - takenUpMs;
+      metrics.onPublished({ ...published, revocationMs });
+      log('info', 'table published', {
+        ...published,
+        durationMs: Math.round(published.durationMs),
+        ...(revocationMs === undefined ? {} : { revocationMs: Math.round(revocationMs) }),
+      });
     },
     onHeld: tellHeld,
   });
@@ -167,7 +172,10 @@ export function startLeading(parts: LeadingParts): Leading {
   /** Not before this time of the clock is everything compared again. */
   let verifyAgainMs = 0;
   let pace: Pace = RESTING;
-  let isUrgent = false;
+  /** When the first change came that takes access away, of those that are in no table yet. */
+  let urgentSinceMs: number | undefined;
+  /** The same, of those that the publish under way takes up. */
+  let takenUpMs: number | undefined;
   const paceAlarm = createAlarm(clock, () => {
     pace = notePublish(pace, clock.now());
     tableQueue.add('publish');
@@ -227,7 +235,7 @@ export function startLeading(parts: LeadingParts): Leading {
     if (isOver) return;
     switch (change.type) {
       case 'resources':
-        isUrgent ||= change.isUrgent;
+        if (change.isUrgent) urgentSinceMs ??= clock.now();
         pace = noteChange(pace, clock.now(), change.isUrgent);
         paceAlarm(dueMs(pace));
         return;
@@ -296,17 +304,17 @@ export function startLeading(parts: LeadingParts): Leading {
   }
 
   async function publish(): Promise<void> {
-    const wasUrgent = isUrgent;
-    isUrgent = false;
+    takenUpMs = urgentSinceMs;
+    urgentSinceMs = undefined;
     try {
-      const run = await bringOut.run(wasUrgent);
+      const run = await bringOut.run(takenUpMs !== undefined);
       staleAlarm(run.staleAtMs === undefined ? undefined : clock.now() + run.staleAtMs - clock.wallMs());
       if (run.type === 'published') return follow(run);
       // What is wrong with an object is true, whether the table can be written or not.
       if (!(run.error instanceof DeposedError)) judge(run.judged, formOf, noneChanged);
       throw run.error;
     } catch (error) {
-      isUrgent ||= wasUrgent;
+      urgentSinceMs = takenUpMs ?? urgentSinceMs;
       metrics.onPublishFailed(error instanceof DeposedError ? 'deposed' : 'api');
       throw error;
     }

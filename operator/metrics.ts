@@ -39,6 +39,8 @@ export interface PublishFacts {
   readonly shardsWritten: number;
   /** Compressed bytes of those shards. */
   readonly bytesWritten: number;
+  /** Since the first change was seen that takes access away; undefined where none did. */
+  readonly revocationMs?: number | undefined;
 }
 
 export interface OperatorMetrics {
@@ -86,6 +88,12 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
     buckets: publishBounds,
     registers,
   });
+  const revoked = new Histogram({
+    name: 'penstock_operator_revocation_duration_seconds',
+    help: 'From seeing that access is taken away to the pointer being written.',
+    buckets: publishBounds,
+    registers,
+  });
   const publishFailures = new Counter({
     name: 'penstock_operator_publish_failures_total',
     help: 'Publishes that did not come to their end, by reason.',
@@ -130,8 +138,9 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
     registry,
     queues: buildQueueMetrics(registry, queueStats),
     calls: buildCallMetrics(registry),
-    onPublished({ durationMs, shardsWritten, bytesWritten }) {
+    onPublished({ durationMs, shardsWritten, bytesWritten, revocationMs }) {
       published.observe(durationMs / 1000);
+      if (revocationMs !== undefined) revoked.observe(revocationMs / 1000);
       shards.inc(shardsWritten);
       bytes.inc(bytesWritten);
     },

@@ -82,6 +82,24 @@ test('a key that is disabled is refused by every gateway; 100 of them, ten at a 
   for (const gateway of gateways) expect(await statusOf(gateway, importedKey('team-a', 'bot-0'))).toBe(200);
 }, 120_000);
 
+test('one key by itself: no other revocation has to be waited for', async () => {
+  const { gateways, operators, plane } = installation();
+  const said = () => operators.flatMap(({ process }) => revocationsMs(process.stdout() + process.stderr()));
+  const before = said().length;
+  const path = '/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys/bot-0';
+  const ready = ['wait', 'apikey/bot-0', '-n', 'team-a', '--for=condition=Ready', '--timeout=20s'];
+  for (let round = 0; round < 10; round++) {
+    await mergePatch(plane.client, path, { spec: { disabled: true } });
+    for (const gateway of gateways) await refused(gateway, importedKey('team-a', 'bot-0'));
+    await mergePatch(plane.client, path, { spec: { disabled: false } });
+    await plane.mustKubectl(ready);
+  }
+  const flushedMs = said().slice(before);
+  console.log(`seen by the operator to the pointer written: ${describeMs(flushedMs)}`);
+  expect(flushedMs).toHaveLength(10);
+  expect(quantile(flushedMs, 0.5)).toBeLessThan(1_000);
+}, 60_000);
+
 test('kubectl delete --all takes effect at once, though it is every key of a namespace', async () => {
   const { apply, gateways, plane } = installation();
   await apply(...names.slice(0, 50).map((name) => importedApiKey('team-b', name)));
@@ -194,6 +212,11 @@ test('a list that has become empty, with no deletion seen, takes nothing away un
 
 async function statusOf(gateway: Installation['gateways'][number], key: string): Promise<number> {
   return (await askGateway(gateway, key, 'penstock/shared')).status;
+}
+
+/** What an operator's log says of each table that took access away. */
+function revocationsMs(log: string): number[] {
+  return [...log.matchAll(/"revocationMs":(\d+)/g)].map(([, ms]) => Number(ms));
 }
 
 function refused(gateway: Installation['gateways'][number], key: string): Promise<void> {
