@@ -12,7 +12,8 @@ export interface Pace {
     readonly urgentMs?: number;
   };
   readonly lastChangeMs?: number;
-  readonly lastPublishMs?: number;
+  /** Of those that took access away. */
+  readonly lastUrgentMs?: number;
 }
 
 /** A change after so long without one is the first of its kind. */
@@ -42,17 +43,17 @@ export function noteChange(pace: Pace, nowMs: number, isUrgent: boolean): Pace {
 }
 
 /** A publish begins now and takes up all that waits; one that fails notes its change again. */
-export function notePublish({ waiting: _, ...pace }: Pace, nowMs: number): Pace {
-  return { ...pace, lastPublishMs: nowMs };
+export function notePublish({ waiting, ...pace }: Pace, nowMs: number): Pace {
+  return waiting?.urgentMs === undefined ? pace : { ...pace, lastUrgentMs: nowMs };
 }
 
 /** The time for the next publish; undefined while nothing waits. */
-export function dueMs({ waiting, lastPublishMs = Number.NEGATIVE_INFINITY }: Pace): number | undefined {
+export function dueMs({ waiting, lastUrgentMs = Number.NEGATIVE_INFINITY }: Pace): number | undefined {
   if (waiting === undefined) return undefined;
   const { firstMs, lastMs, afterQuiet, urgentMs } = waiting;
   const usualMs = afterQuiet
     ? firstMs + FIRST_WAIT_MS
     : Math.min(lastMs + CHURN_WAIT_MS, firstMs + CHURN_WAIT_MS_MAX);
   if (urgentMs === undefined) return usualMs;
-  return Math.min(usualMs, Math.max(urgentMs + URGENT_WAIT_MS, lastPublishMs + URGENT_INTERVAL_MS));
+  return Math.min(usualMs, Math.max(urgentMs + URGENT_WAIT_MS, lastUrgentMs + URGENT_INTERVAL_MS));
 }

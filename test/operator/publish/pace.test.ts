@@ -61,6 +61,10 @@ describe('what takes access away', () => {
     expect(publishes.length).toBeGreaterThanOrEqual(19);
   });
 
+  test('does not wait for what was published just before and took nothing away', () => {
+    expect(play([{ atMs: 0 }, { atMs: 60, isUrgent: true }])).toEqual([50, 110]);
+  });
+
   test('keeps its time when harmless changes follow', () => {
     const publishes = play([{ atMs: 0 }, { atMs: 600, isUrgent: true }, { atMs: 640 }, { atMs: 649 }]);
     expect(publishes).toEqual([50, 650]);
