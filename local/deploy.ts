@@ -2,6 +2,7 @@
 // is wrong is told with file and field, and then the last good table goes on serving.
 
 import type { RoutingTable } from '../gateway/contract/routing-table.ts';
+import { isRecord } from '../kube/object.ts';
 import { READ_CONDITIONS } from '../operator/compile/checks/provider-not-ready.ts';
 import { type CompileResult, createCompiler } from '../operator/compile/compile.ts';
 import type { Condition, Verdict } from '../operator/compile/verdict.ts';
@@ -107,7 +108,7 @@ function remarksOn(
   { verdicts }: CompileResult,
 ): { readonly problems: Remark[]; readonly notes: Remark[] } {
   const problems: Remark[] = [...manifests.problems];
-  const notes: Remark[] = [...manifests.notes];
+  const notes: Remark[] = [...manifests.notes, ...notRotated(manifests)];
   for (const verdict of verdicts) {
     const place = manifests.places.get(objectId(verdict.kind, verdict.namespace, verdict.name));
     notes.push(...remarksOf(verdict, place, (condition) => isNoteworthy(condition, verdict)));
@@ -118,6 +119,18 @@ function remarksOn(
     else if (verdict.kind === 'Provider') notes.push(...found);
   }
   return { problems, notes };
+}
+
+/** A key of a laptop is kept as long as the laptop; a field that does nothing is told. */
+function notRotated({ apiKeys, places }: Manifests): Remark[] {
+  return apiKeys.flatMap(({ metadata: { namespace, name }, spec }) => {
+    if (!isRecord(spec) || spec.rotation === undefined) return [];
+    const subject = objectId('ApiKey', namespace, name);
+    const place = places.get(subject);
+    const text = `${subject}: spec.rotation acts on Kubernetes alone; here the key stays as it is`;
+    const where = place === undefined ? {} : { place: `${place.file}:${place.lineOf('spec.rotation')}` };
+    return [{ id: text, text, ...where }];
+  });
 }
 
 /** What is not served at all has a problem, and a note would say the same once more. */

@@ -7,7 +7,7 @@
 
 import type { ApiKeySpec } from '../resources/api-key.ts';
 import { toMs } from '../resources/duration.ts';
-import { NEXT_KEY, PREVIOUS_KEY, SECRET_NOTES } from '../resources/issued-secret.ts';
+import { NEXT_KEY, PREVIOUS_KEY, SECRET_NOTES } from '../resources/key-secret-names.ts';
 import type { SecretRecord } from '../watch/snapshot.ts';
 import { isKeyFormed } from './checks/key-malformed.ts';
 

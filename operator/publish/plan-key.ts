@@ -12,14 +12,8 @@ import { secretTaken } from '../compile/checks/secret-taken.ts';
 import { dataKeyOf, type KeyState, readKeyState, rotationDueMs } from '../compile/key-state.ts';
 import type { ApiKey } from '../resources/api-key.ts';
 import { toMs } from '../resources/duration.ts';
-import {
-  BASE_URL_KEY,
-  issuedSecretAnnotations,
-  issuedSecretLabels,
-  NEXT_KEY,
-  PREVIOUS_KEY,
-  SECRET_NOTES,
-} from '../resources/issued-secret.ts';
+import { issuedSecretAnnotations, issuedSecretLabels } from '../resources/issued-secret.ts';
+import { BASE_URL_KEY, NEXT_KEY, PREVIOUS_KEY, SECRET_NOTES } from '../resources/key-secret-names.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import type { SecretOwner, SecretRecord } from '../watch/snapshot.ts';
 

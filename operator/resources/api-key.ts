@@ -11,7 +11,7 @@ import {
   programmedSchema,
   timeSchema,
 } from './fields.ts';
-import { NEXT_KEY, PREVIOUS_KEY } from './issued-secret.ts';
+import { NEXT_KEY, PREVIOUS_KEY } from './key-secret-names.ts';
 import { annotationMap, labelMap, listMap, listSet, stringMap } from './lists.ts';
 import type { ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';

@@ -6,27 +6,6 @@ import type { ApiKey } from './api-key.ts';
 /** Marks a Secret as the one that was written for an ApiKey. Its value is `issuedSecretLabelValue`. */
 export const ISSUED_SECRET_LABEL = 'penstock.dev/api-key';
 
-/** Data keys beside the key itself. */
-export const PREVIOUS_KEY = 'previousApiKey';
-/** Here the next key waits until every gateway knows it. For the operator alone; nobody else is to read it. */
-export const NEXT_KEY = 'nextApiKey';
-/** Where the key can be used. */
-export const BASE_URL_KEY = 'baseURL';
-
-/** What must outlive a lost status. No user can ask for these: names that begin with `penstock.dev/` are refused. */
-export const SECRET_NOTES = {
-  /** Since when the present key is the key; RFC 3339. */
-  issuedAt: 'penstock.dev/issued-at',
-  /** Number of the present key; the one before it has the number before. */
-  version: 'penstock.dev/key-version',
-  /** The `spec.rotation.trigger` that was acted on last; absent: none. */
-  trigger: 'penstock.dev/rotation-trigger',
-  /** Until when the previous key works; RFC 3339. */
-  previousNotAfter: 'penstock.dev/previous-not-after',
-  /** Names of the labels and annotations that stand there because the spec asks for them. */
-  fromSpec: 'penstock.dev/from-spec',
-} as const;
-
 const LABEL_VALUE_MAX = 63;
 
 /** The Secret of an ApiKey that has no imports. */

@@ -1,6 +1,7 @@
 // What stands in the Secret that is written for an ApiKey?
 
 import { expect, test } from 'vitest';
+import { createDeployer } from '../../local/deploy.ts';
 import { issueKeys } from '../../local/issue.ts';
 import type { KeyStore } from '../../local/key-store.ts';
 import { noManifests } from '../../local/manifests.ts';
@@ -28,4 +29,19 @@ test('it has the label by which it is known beside those that were asked for; no
   const secret = await issue({ labels: { app: 'ci' } });
   expect(secret?.labels).toEqual({ 'penstock.dev/api-key': expect.stringMatching(/./), app: 'ci' });
   expect(await issue({ labels: { 'penstock.dev/api-key': 'another' } })).toBeUndefined();
+});
+
+test('a rotation is told to do nothing here', async () => {
+  const deployer = createDeployer({
+    keyStore: { keyFor: (_, prefix) => Promise.resolve(`${prefix}${'a'.repeat(49)}`) },
+    wallMs: () => 0,
+    baseUrl: 'http://gateway/v1',
+    offer: () => {},
+  });
+  const rotating = apiKey({ imports: [], rotation: { interval: '48h', overlap: '1h' } });
+  const { notes, problems } = await deployer.deploy({ ...noManifests, apiKeys: [rotating, apiKey()] });
+  expect(problems).toEqual([]);
+  expect(notes.map(({ text }) => text)).toEqual([
+    'ApiKey team-a/bot: spec.rotation acts on Kubernetes alone; here the key stays as it is',
+  ]);
 });
