@@ -5,11 +5,14 @@
 //   previousApiKey   the one before it, while the overlap lasts
 //   nextApiKey       the one after it, until every gateway knows it
 
-import type { ApiKeySpec } from '../resources/api-key.ts';
+import type { ApiKey, ApiKeySpec } from '../resources/api-key.ts';
 import { toMs } from '../resources/duration.ts';
 import { NEXT_KEY, PREVIOUS_KEY, SECRET_NOTES } from '../resources/key-secret-names.ts';
 import type { SecretRecord } from '../watch/snapshot.ts';
-import { isKeyFormed } from './checks/key-malformed.ts';
+import { isKeyFormed, keyMalformed } from './checks/key-malformed.ts';
+import { secretOfNamesake } from './checks/secret-of-namesake.ts';
+import { secretTaken } from './checks/secret-taken.ts';
+import type { Finding } from './verdict.ts';
 
 export interface KeyState {
   readonly present: string;
@@ -32,6 +35,19 @@ export const CLOCK_TOLERANCE_MS = 10 * 60_000;
 /** Whether nobody's clock is before it. */
 export function isLongPast(endMs: number, nowMs: number): boolean {
   return nowMs >= endMs + CLOCK_TOLERANCE_MS;
+}
+
+/** Why this Secret is not to be used for this ApiKey, nor to be written. */
+export function findSecretFault(
+  apiKey: ApiKey,
+  secret: SecretRecord,
+  keyPrefix: string,
+): Finding | undefined {
+  return (
+    secretOfNamesake(apiKey, secret) ??
+    secretTaken(apiKey, secret) ??
+    keyMalformed(secret, dataKeyOf(apiKey.spec), keyPrefix)
+  );
 }
 
 /**

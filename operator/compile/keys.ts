@@ -10,11 +10,9 @@ import type { RawObject, SecretRecord } from '../watch/snapshot.ts';
 import type { DigestClaim } from './checks/digest-conflict.ts';
 import { digestContested, digestRefused } from './checks/digest-conflict.ts';
 import { invalid } from './checks/invalid.ts';
-import { keyMalformed } from './checks/key-malformed.ts';
 import { secretPending } from './checks/secret-pending.ts';
-import { secretTaken } from './checks/secret-taken.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
-import { CLOCK_TOLERANCE_MS, dataKeyOf, isLongPast, readKeyState, rotationDueMs } from './key-state.ts';
+import { CLOCK_TOLERANCE_MS, findSecretFault, isLongPast, readKeyState, rotationDueMs } from './key-state.ts';
 import { compareText, sortedMap } from './order.ts';
 import { type ApiKeyVerdict, type Condition, type Finding, fails, holds, notEvaluated } from './verdict.ts';
 
@@ -196,7 +194,7 @@ function issuedVersions(
     const condition = fails('Issued', secretPending(issuedSecretName(apiKey), spec.disabled));
     return { condition, versions: [], needsSecret: !spec.disabled };
   }
-  const fault = secretTaken(apiKey, secret) ?? keyMalformed(secret, dataKeyOf(spec), keyPrefix);
+  const fault = findSecretFault(apiKey, secret, keyPrefix);
   if (fault !== undefined) return { condition: fails('Issued', fault), versions: [], needsSecret: false };
   const state = readKeyState(spec, secret, keyPrefix, nowMs);
   const { present, previous, next, version, issuedAtMs, trigger } = state;

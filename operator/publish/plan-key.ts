@@ -7,9 +7,13 @@
 //            stage                             promote (in one write)                       retire
 
 import { isDeepStrictEqual } from 'node:util';
-import { keyMalformed } from '../compile/checks/key-malformed.ts';
-import { secretTaken } from '../compile/checks/secret-taken.ts';
-import { dataKeyOf, type KeyState, readKeyState, rotationDueMs } from '../compile/key-state.ts';
+import {
+  dataKeyOf,
+  findSecretFault,
+  type KeyState,
+  readKeyState,
+  rotationDueMs,
+} from '../compile/key-state.ts';
 import type { ApiKey } from '../resources/api-key.ts';
 import { toMs } from '../resources/duration.ts';
 import { issuedSecretAnnotations, issuedSecretLabels } from '../resources/issued-secret.ts';
@@ -68,7 +72,7 @@ export function planKeySecret(facts: KeyFacts): KeyPlan {
   if (secret === undefined) {
     return spec.disabled ? { type: 'nothing' } : { type: 'create', secret: newSecret(facts) };
   }
-  const fault = secretTaken(apiKey, secret) ?? keyMalformed(secret, dataKeyOf(spec), keyPrefix);
+  const fault = findSecretFault(apiKey, secret, keyPrefix);
   if (fault !== undefined) return { type: 'nothing' };
 
   const state = readKeyState(spec, secret, keyPrefix, nowMs);

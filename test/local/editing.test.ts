@@ -474,7 +474,6 @@ describe('time', () => {
     await local.next(/^Live/);
     expect((await local.ask('penstock/small')).status).toBe(200);
     expect(await local.next(/^note/)).toContain(`ApiKey default/quickstart: ended at ${expiresAt}`);
-    expect(await local.next(/^Live/)).toBe('Live: generation 3, 2 models.');
     expect((await local.ask('penstock/small')).status).toBe(401);
   });
 });

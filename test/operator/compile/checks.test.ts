@@ -9,7 +9,10 @@ const FOLDER = join(import.meta.dirname, '../../../operator/compile/checks');
 /** Words that several checks share; no checks themselves. */
 const SHARED = ['secret-use', 'target-use'];
 /** A check that tells one more way to be wrong, under a reason that another check is named after. */
-const UNDER_ANOTHER_NAME: Readonly<Record<string, string>> = { 'header-twice': 'Invalid' };
+const UNDER_ANOTHER_NAME: Readonly<Record<string, string>> = {
+  'header-twice': 'Invalid',
+  'secret-of-namesake': 'SecretPending',
+};
 
 const checks = readdirSync(FOLDER)
   .map((file) => file.replace(/\.ts$/, ''))

@@ -1,0 +1,28 @@
+// Was the Secret written for an ApiKey of the same name that is gone? Its key must not come back to life with this one.
+
+import type { ApiKey } from '../../resources/api-key.ts';
+import { ISSUED_SECRET_LABEL, issuedSecretLabelValue } from '../../resources/issued-secret.ts';
+import { API_GROUP } from '../../resources/metadata.ts';
+import type { SecretRecord } from '../../watch/snapshot.ts';
+import type { Finding } from '../verdict.ts';
+
+export function secretOfNamesake(
+  { metadata: { name, uid } }: Pick<ApiKey, 'metadata'>,
+  { labels, owners = [], name: secretName }: SecretRecord,
+): Finding | undefined {
+  const isNamesakes = owners.some(
+    (owner) =>
+      owner.kind === 'ApiKey' &&
+      owner.apiVersion.startsWith(`${API_GROUP}/`) &&
+      owner.name === name &&
+      uid !== undefined &&
+      owner.uid !== uid,
+  );
+  if (!isNamesakes || labels[ISSUED_SECRET_LABEL] !== issuedSecretLabelValue(name)) return undefined;
+  return {
+    reason: 'SecretPending',
+    message:
+      `Secret ${secretName} is that of an ApiKey of the same name that was deleted; when the cluster has collected it, ` +
+      'a new one is written. Delete it where that does not happen',
+  };
+}
