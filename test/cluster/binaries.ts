@@ -35,25 +35,63 @@ export async function findPrograms(options: FindOptions = {}): Promise<Programs>
   const say = options.say ?? (() => {});
   const signal = options.signal ?? new AbortController().signal;
 
-  const found = new Map<ProgramName, string>(await fromAssets(env));
-  await addCached(found, folder);
-  if (found.size === programNames.length) return complete(found);
+  const found = await fillCache(
+    { names: programNames, questions, folder, sources, found: await fromAssets(env) },
+    { env, say, signal, reasons: env.KUBEBUILDER_ASSETS ? [] : ['KUBEBUILDER_ASSETS is not set'] },
+    (missing, reasons) =>
+      `The tests need a Kubernetes control plane, and there was no way to get ${missing.join(', ')} (${reasons.join('; ')}): install Go 1.26 or newer, or allow downloads from github.com, dl.k8s.io and get.helm.sh, or start Docker, or put the programs into ${folder}, and run again`,
+  );
+  return complete(found);
+}
+
+export interface ProgramSet<Name extends string> {
+  readonly names: readonly Name[];
+  /** What makes each say its version and end well. */
+  readonly questions: Readonly<Record<Name, readonly string[]>>;
+  /** The cache. */
+  readonly folder: string;
+  readonly sources: readonly Source<Name>[];
+  /** Those that are somewhere else already. */
+  readonly found?: readonly (readonly [Name, string])[];
+}
+
+/**
+ * The path of every program of the set: found, in its cache, or brought there now.
+ *
+ * @throws the sentence that `complain` makes of the missing names and of the reasons.
+ */
+export async function fillCache<Name extends string>(
+  set: ProgramSet<Name>,
+  kit: Pick<Kit, 'env' | 'say' | 'signal'> & { readonly reasons?: readonly string[] },
+  complain: (missing: readonly Name[], reasons: readonly string[]) => string,
+): Promise<Map<Name, string>> {
+  const { names, folder, sources } = set;
+  const { env, say, signal } = kit;
+  const found = new Map<Name, string>(set.found);
+  const addCached = async () => {
+    for (const name of names) {
+      const path = join(folder, name);
+      if (!found.has(name) && (await isProgram(path))) found.set(name, path);
+    }
+  };
+  const missing = () => names.filter((name) => !found.has(name));
+  await addCached();
+  if (missing().length === 0) return found;
 
   await mkdir(folder, { recursive: true });
-  const reasons: string[] = env.KUBEBUILDER_ASSETS ? [] : ['KUBEBUILDER_ASSETS is not set'];
+  const reasons = [...(kit.reasons ?? [])];
   await withLock(
     `${folder}.lock`,
     async () => {
-      await addCached(found, folder);
+      await addCached();
       // Of a run that was killed: some gigabytes.
       await removeUnfinished(folder);
       for (const source of sources) {
-        const missing = programNames.filter((name) => !found.has(name));
-        if (missing.length === 0) return;
+        if (missing().length === 0) return;
         signal.throwIfAborted();
         const scratch = await mkdtemp(`${folder}${unfinished}`);
         try {
-          await source.bring(missing, { env, scratch, say, signal, keep: keepIn(folder) });
+          await source.bring(missing(), { env, scratch, say, signal, keep: keepIn(folder, set.questions) });
         } catch (error) {
           signal.throwIfAborted();
           const reason = error instanceof Error ? error.message : String(error);
@@ -62,19 +100,14 @@ export async function findPrograms(options: FindOptions = {}): Promise<Programs>
         } finally {
           await rm(scratch, { recursive: true, force: true });
         }
-        await addCached(found, folder);
+        await addCached();
       }
     },
     { signal, onWait: () => say('another process is preparing the programs; waiting for it') },
   );
   signal.throwIfAborted();
-  const missing = programNames.filter((name) => !found.has(name));
-  if (missing.length > 0) {
-    throw new Error(
-      `The tests need a Kubernetes control plane, and there was no way to get ${missing.join(', ')} (${reasons.join('; ')}): install Go 1.26 or newer, or allow downloads from github.com, dl.k8s.io and get.helm.sh, or start Docker, or put the programs into ${folder}, and run again`,
-    );
-  }
-  return complete(found);
+  if (missing().length > 0) throw new Error(complain(missing(), reasons));
+  return found;
 }
 
 const unfinished = '.unfinished-';
@@ -98,13 +131,6 @@ async function fromAssets(env: NodeJS.ProcessEnv): Promise<[ProgramName, string]
   return entries;
 }
 
-async function addCached(found: Map<ProgramName, string>, folder: string): Promise<void> {
-  for (const name of programNames) {
-    const path = join(folder, name);
-    if (!found.has(name) && (await isProgram(path))) found.set(name, path);
-  }
-}
-
 const questions: Record<ProgramName, readonly string[]> = {
   etcd: ['--version'],
   'kube-apiserver': ['--version'],
@@ -114,10 +140,13 @@ const questions: Record<ProgramName, readonly string[]> = {
 };
 
 /** What has its final name in the cache is whole: asked for its version first, and renamed last. */
-function keepIn(folder: string): Kit['keep'] {
+function keepIn<Name extends string>(
+  folder: string,
+  asked: ProgramSet<Name>['questions'],
+): Kit<Name>['keep'] {
   return async (name, file) => {
     await chmod(file, 0o755);
-    const answer = await run(file, questions[name], { timeoutMs: 60_000 });
+    const answer = await run(file, asked[name], { timeoutMs: 60_000 });
     if (answer.code !== 0)
       throw new Error(`the ${name} it gave does not run here (${answer.lastLine || `code ${answer.code}`})`);
     await rename(file, join(folder, name));

@@ -38,7 +38,8 @@ export function makeDownloadSource(places: DownloadPlaces): Source {
     async bring(missing, kit) {
       const wantsEnvtest = envtestNames.some((name) => missing.includes(name));
       if (wantsEnvtest) await bringEnvtest(places, missing, kit);
-      if (missing.includes('kube-controller-manager')) await bringControllerManager(places, kit);
+      if (missing.includes('kube-controller-manager'))
+        await bringRelease('kube-controller-manager', kubernetesVersion, places.kubernetes, kit);
       if (missing.includes('helm')) await bringHelm(places, kit);
     },
   };
@@ -61,11 +62,29 @@ async function bringEnvtest(
     if (missing.includes(name)) await kit.keep(name, join(kit.scratch, 'controller-tools', 'envtest', name));
 }
 
-async function bringControllerManager(places: DownloadPlaces, kit: Kit): Promise<void> {
+/** Programs that Kubernetes publishes one by one, of any release. */
+export function makeReleaseSource<Name extends string>(
+  version: string,
+  place: string = publicPlaces.kubernetes,
+): Source<Name> {
+  return {
+    name: 'downloading',
+    async bring(missing, kit) {
+      for (const name of missing) await bringRelease(name, version, place, kit);
+    },
+  };
+}
+
+async function bringRelease<Name extends string>(
+  name: Name,
+  version: string,
+  place: string,
+  kit: Kit<Name>,
+): Promise<void> {
   const { os, arch } = hostPlatform();
-  const url = `${places.kubernetes}/v${kubernetesVersion}/bin/${os}/${arch}/kube-controller-manager`;
+  const url = `${place}/v${version}/bin/${os}/${arch}/${name}`;
   const sha256 = await (await get(`${url}.sha256`, kit)).text();
-  await kit.keep('kube-controller-manager', await fetchChecked(url, { sha256 }, kit));
+  await kit.keep(name, await fetchChecked(url, { sha256 }, kit));
 }
 
 async function bringHelm(places: DownloadPlaces, kit: Kit): Promise<void> {
@@ -89,7 +108,7 @@ function newestPatch(versions: readonly string[]): string | undefined {
 async function fetchChecked(
   url: string,
   wanted: { readonly sha256: string } | { readonly sha512: string },
-  kit: Kit,
+  kit: Pick<Kit, 'say' | 'scratch' | 'signal'>,
 ): Promise<string> {
   kit.say(`downloading ${url}`);
   const [algorithm = '', line = ''] = Object.entries(wanted)[0] ?? [];
@@ -116,7 +135,7 @@ async function fetchChecked(
   return file;
 }
 
-async function get(url: string, { signal }: Kit): Promise<Response> {
+async function get(url: string, { signal }: Pick<Kit, 'signal'>): Promise<Response> {
   const answer = await fetch(url, {
     signal: AbortSignal.any([signal, AbortSignal.timeout(15 * 60_000)]),
   }).catch((error: unknown) => {

@@ -1,0 +1,10 @@
+//go:build tools
+
+// Package nodes names the programs of real nodes, so that go.mod and go.sum pin every line of them.
+package nodes
+
+import (
+	_ "k8s.io/kubernetes/cmd/kube-proxy"
+	_ "k8s.io/kubernetes/cmd/kube-scheduler"
+	_ "k8s.io/kubernetes/cmd/kubelet"
+)
