@@ -72,7 +72,7 @@ export async function untilReady(
   }
 }
 
-async function tailOf(logFile: string, lineCount = 25): Promise<string> {
+export async function tailOf(logFile: string, lineCount = 25): Promise<string> {
   const text = await readFile(logFile, 'utf8').catch(() => `(no ${basename(logFile)})`);
   return text.trimEnd().split('\n').slice(-lineCount).join('\n');
 }

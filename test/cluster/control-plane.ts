@@ -8,15 +8,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import type { KubeClient } from '../../kube/client.ts';
 import { openConfiguredClient } from '../../kube/config.ts';
-import { bareEnvironment } from '../support/bare-environment.ts';
 import { type AuditEvent, readAuditLog } from './audit.ts';
 import type { Authority } from './authority.ts';
 import { type Child, startChild, untilReady } from './child.ts';
 import { type Etcd, startEtcd } from './etcd.ts';
 import { freePort } from './free-port.ts';
 import { tokenKubeconfig } from './kubeconfig.ts';
+import { type Kubectl, makeKubectl } from './kubectl.ts';
 import { makePlaneFiles } from './plane-files.ts';
-import { type Ran, run } from './run.ts';
 import { clusterWaitMs, type SharedCluster, sharedCluster } from './shared.ts';
 
 export interface ControlPlaneOptions {
@@ -28,15 +27,7 @@ export interface ControlPlaneOptions {
   readonly hasControllers?: boolean;
 }
 
-export interface KubectlOptions {
-  readonly stdin?: string;
-  /** Path of another kubeconfig; default: the admin's. */
-  readonly kubeconfig?: string;
-  /** Default 60,000. */
-  readonly timeoutMs?: number;
-}
-
-export interface ControlPlane {
+export interface ControlPlane extends Kubectl {
   readonly url: string;
   readonly caFile: string;
   /** Issues client certificates too: the server knows their bearers by CN as user and O as group. */
@@ -55,10 +46,6 @@ export interface ControlPlane {
   readonly etcdPrefix: string;
   /** Process ids of what runs for this plane alone. */
   pids(): number[];
-  /** A failing command is a result, not an exception. */
-  kubectl(args: readonly string[], options?: KubectlOptions): Promise<Ran>;
-  /** Standard output. @throws with what kubectl said where it fails. */
-  mustKubectl(args: readonly string[], options?: KubectlOptions): Promise<string>;
   /** SIGSTOP: connections stay open, and nothing is answered until `thaw`. */
   freeze(): void;
   thaw(): void;
@@ -173,21 +160,6 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     });
   }
 
-  function kubectl(args: readonly string[], given: KubectlOptions = {}): Promise<Ran> {
-    return run(shared.programs.kubectl, args, {
-      env: {
-        ...bareEnvironment(),
-        // It is over before there is anything worth collecting.
-        GOGC: 'off',
-        KUBECONFIG: given.kubeconfig ?? adminKubeconfig,
-        // Its memory of what a server offers is kept by address, and addresses come again.
-        KUBECACHEDIR: join(folder, 'kubectl-cache'),
-      },
-      ...(given.stdin === undefined ? {} : { stdin: given.stdin }),
-      ...(given.timeoutMs === undefined ? {} : { timeoutMs: given.timeoutMs }),
-    });
-  }
-
   async function stop(): Promise<void> {
     await Promise.all([controllers?.kill(), server?.kill()]);
     await etcd?.stop();
@@ -216,13 +188,11 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     etcd,
     etcdPrefix,
     pids: () => [server, controllers, etcd].flatMap((child) => (child === undefined ? [] : [child.pid])),
-    kubectl,
-    async mustKubectl(args, given) {
-      const { code, stdout, stderr } = await kubectl(args, given);
-      if (code !== 0)
-        throw new Error(`kubectl ${args.join(' ')} ended with ${code ?? 'a signal'}: ${stderr}`);
-      return stdout;
-    },
+    ...makeKubectl({
+      program: shared.programs.kubectl,
+      kubeconfig: adminKubeconfig,
+      cacheFolder: join(folder, 'kubectl-cache'),
+    }),
     freeze: () => server?.signal('SIGSTOP'),
     thaw: () => server?.signal('SIGCONT'),
     kill: async () => server?.kill(),

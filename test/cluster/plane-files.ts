@@ -9,6 +9,8 @@ import { type Authority, makeAuthority } from './authority.ts';
 export interface PlaneFiles {
   readonly authority: Authority;
   readonly auditFile: string;
+  /** Of the key that signs ServiceAccount tokens. */
+  readonly accountsKeyFile: string;
   /** Flags of kube-apiserver that name them. */
   readonly serverFlags: readonly string[];
 }
@@ -32,7 +34,18 @@ const auditPolicy = {
   ],
 };
 
-export async function makePlaneFiles(folder: string, adminToken: string): Promise<PlaneFiles> {
+/** Somebody the server knows by a token. */
+export interface PlaneUser {
+  readonly name: string;
+  readonly token: string;
+  readonly group?: string;
+}
+
+export async function makePlaneFiles(
+  folder: string,
+  adminToken: string,
+  more: { readonly addresses?: readonly string[]; readonly users?: readonly PlaneUser[] } = {},
+): Promise<PlaneFiles> {
   const write = async (name: string, content: string) => {
     const path = join(folder, name);
     await writeFile(path, content, { mode: 0o600 });
@@ -42,8 +55,15 @@ export async function makePlaneFiles(folder: string, adminToken: string): Promis
   const server = await authority.issue(
     'server',
     '/CN=kube-apiserver',
-    'IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc',
+    [
+      ...['127.0.0.1', ...(more.addresses ?? [])].map((address) => `IP:${address}`),
+      'DNS:localhost,DNS:kubernetes.default.svc',
+    ].join(','),
   );
+  const users = [{ name: 'admin', token: adminToken, group: 'system:masters' }, ...(more.users ?? [])];
+  const tokens = users
+    .map(({ name, token, group }) => `${token},${name},${name},"${group ?? ''}"\n`)
+    .join('');
   const accounts = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -54,11 +74,12 @@ export async function makePlaneFiles(folder: string, adminToken: string): Promis
   return {
     authority,
     auditFile,
+    accountsKeyFile: accountsKey,
     serverFlags: [
       `--tls-cert-file=${server.certFile}`,
       `--tls-private-key-file=${server.keyFile}`,
       `--client-ca-file=${authority.certFile}`,
-      `--token-auth-file=${await write('tokens.csv', `${adminToken},admin,admin,"system:masters"\n`)}`,
+      `--token-auth-file=${await write('tokens.csv', tokens)}`,
       '--service-account-issuer=https://kubernetes.default.svc',
       `--service-account-key-file=${await write('service-accounts.pub', accounts.publicKey)}`,
       `--service-account-signing-key-file=${accountsKey}`,
