@@ -4,8 +4,14 @@
 
 import { z } from 'zod';
 
-/** The table format this code writes and reads. Raised only by a change an older reader would misread. */
+/** The table format this code writes. Raised only by a change an older reader would misread. */
 export const TABLE_FORMAT = 1;
+
+/**
+ * The newest format this code reads. It runs ahead of `TABLE_FORMAT`: every gateway learns to read an entry before
+ * any table holds one, see `neededFormat`.
+ */
+export const READER_FORMAT = 2;
 
 /** How a client or an upstream speaks. One folder of `gateway/dialects` each. */
 export const dialectNameSchema = z.enum([
@@ -77,6 +83,39 @@ export const credentialSchema = z.object({
 });
 export type Credential = z.infer<typeof credentialSchema>;
 
+/** How the upstream proves who it is, and the gateway to it. Absent: by the public authorities, from TLS 1.2 on. */
+export const upstreamTlsSchema = z.object({
+  /** PEM certificates to trust instead of the public authorities. */
+  ca: z.string().min(1).optional(),
+  /** Presented where the upstream asks for one. */
+  clientCertificate: z
+    .object({
+      /** PEM, the leaf first. */
+      chain: z.string().min(1),
+      /** Credential with the PEM private key. */
+      key: z.string().min(1),
+    })
+    .optional(),
+  /** Name to ask for and to expect, where it is not the host of `baseUrl`. */
+  serverName: z.string().min(1).optional(),
+  minVersion: z.enum(['TLSv1.2', 'TLSv1.3']).optional(),
+  /** Neither certificate nor name is verified: whoever answers is believed. */
+  insecureSkipVerify: z.literal(true).optional(),
+});
+export type UpstreamTls = z.infer<typeof upstreamTlsSchema>;
+
+/** What every connection to the upstream is tunnelled through: HTTP CONNECT, or SOCKS5 that resolves names itself. */
+export const upstreamProxySchema = z.object({
+  protocol: z.enum(['http', 'https', 'socks5']),
+  /** Host name or address literal; IPv6 in brackets. */
+  hostname: z.string().min(1),
+  port: z.int().min(1).max(65_535),
+  /** Credentials; their `hosts` name `hostname:port` of the proxy. */
+  username: z.string().min(1).optional(),
+  password: z.string().min(1).optional(),
+});
+export type UpstreamProxy = z.infer<typeof upstreamProxySchema>;
+
 /** An upstream: where it is, what it speaks, with which credentials. */
 export const providerEntrySchema = z.object({
   id: objectId,
@@ -108,6 +147,10 @@ export const providerEntrySchema = z.object({
   headers: z.array(
     z.object({ name: z.string().min(1), value: z.string().optional(), credential: z.string().optional() }),
   ),
+  /** Needs a reader of format 2: an older one would leave it out, and trust whom it should not. */
+  tls: upstreamTlsSchema.optional(),
+  /** Needs a reader of format 2: an older one would go past the proxy. */
+  proxy: upstreamProxySchema.optional(),
   timeouts: timeoutsSchema,
   /** Passive health: when a pod stops using this provider for a while. */
   breaker: z.object({
@@ -119,6 +162,25 @@ export const providerEntrySchema = z.object({
   }),
 });
 export type ProviderEntry = z.infer<typeof providerEntrySchema>;
+
+/**
+ * The oldest reader format that does what this entry says. A table with such an entry is for gateways that all read
+ * that format; the rest of the table is for every one.
+ */
+export function neededFormat({ tls, proxy }: Pick<ProviderEntry, 'tls' | 'proxy'>): 1 | 2 {
+  return tls === undefined && proxy === undefined ? 1 : 2;
+}
+
+/** Ids of all credentials that an entry refers to. */
+export function credentialsOf({ keys, headers, tls, proxy }: ProviderEntry): string[] {
+  return [
+    ...keys.map(({ credential }) => credential),
+    ...headers.map(({ credential }) => credential),
+    tls?.clientCertificate?.key,
+    proxy?.username,
+    proxy?.password,
+  ].filter((id) => id !== undefined);
+}
 
 /** Request members that decide what is asked, of whom, and how it is answered: no target gives a default for them. */
 export const callersOwnMembers: readonly string[] = [
@@ -273,10 +335,10 @@ export class TableRefusedError extends Error {
  */
 export function parseRoutingTable(data: unknown): RoutingTable {
   const head = z.object({ minReader: z.int() }).safeParse(data);
-  if (head.success && head.data.minReader > TABLE_FORMAT) {
+  if (head.success && head.data.minReader > READER_FORMAT) {
     throw new TableRefusedError(
       'too-new',
-      `the table needs a reader of format ${head.data.minReader}, this gateway reads format ${TABLE_FORMAT}; upgrade the gateway`,
+      `the table needs a reader of format ${head.data.minReader}, this gateway reads format ${READER_FORMAT}; upgrade the gateway`,
     );
   }
   const parsed = routingTableSchema.safeParse(data);

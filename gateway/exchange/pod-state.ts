@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { ExchangeRequest, ExchangeResponse, UpstreamHealth } from '../contract/exchange.ts';
-import { TABLE_FORMAT } from '../contract/routing-table.ts';
+import { READER_FORMAT } from '../contract/routing-table.ts';
 import type { Health } from '../route/health.ts';
 import type { TableState, TableStatus } from '../table/status.ts';
 
@@ -38,7 +38,7 @@ export class PodState {
     const { health } = this;
     const of = this.parts.table.state();
     if (this.said?.of === of && this.said.health === health) return this.said.answer;
-    const content = { ...of, formats: { min: 1, max: TABLE_FORMAT }, health: [...health] };
+    const content = { ...of, formats: { min: 1, max: READER_FORMAT }, health: [...health] };
     const answer = { state: hash('sha256', JSON.stringify(content), 'hex').slice(0, 32), ...content };
     this.said = { of, health, answer };
     return answer;

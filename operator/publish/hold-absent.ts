@@ -4,6 +4,7 @@
 // Of a namespace that cannot be read nothing is known: all of it stays as it was.
 
 import {
+  credentialsOf,
   dialectNameSchema,
   type RouteEntry,
   type TableContent,
@@ -144,12 +145,7 @@ function holdCredentials(
   next: TableContent,
   heldProviders: ReadonlySet<string>,
 ): TableContent['credentials'] {
-  const used = new Set(
-    last.providers
-      .filter(({ id }) => heldProviders.has(id))
-      .flatMap(({ keys, headers }) => [...keys, ...headers])
-      .flatMap(({ credential }) => credential ?? []),
-  );
+  const used = new Set(last.providers.filter(({ id }) => heldProviders.has(id)).flatMap(credentialsOf));
   return merged(next.credentials, last.credentials, ({ id }) => id, used);
 }
 

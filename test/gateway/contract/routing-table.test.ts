@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import {
+  neededFormat,
   parseRoutingTable,
-  TABLE_FORMAT,
+  READER_FORMAT,
   TableRefusedError,
 } from '../../../gateway/contract/routing-table.ts';
 import { tableOf } from '../rig.ts';
@@ -32,14 +33,14 @@ test('members that this version does not know are left out', () => {
 
 describe('a table for a newer reader', () => {
   test('is refused as too new, with the way out', () => {
-    const error = refusal({ ...table, minReader: TABLE_FORMAT + 1 });
+    const error = refusal({ ...table, minReader: READER_FORMAT + 1 });
     expect(error.reason).toBe('too-new');
-    expect(error.message).toContain(`format ${TABLE_FORMAT + 1}`);
+    expect(error.message).toContain(`format ${READER_FORMAT + 1}`);
     expect(error.message).toContain('upgrade the gateway');
   });
 
   test('is too new even where nothing else of it is understood', () => {
-    expect(refusal({ minReader: TABLE_FORMAT + 1, providers: 'elsewhere' }).reason).toBe('too-new');
+    expect(refusal({ minReader: READER_FORMAT + 1, providers: 'elsewhere' }).reason).toBe('too-new');
   });
 });
 
@@ -82,4 +83,10 @@ describe('the first fault is named', () => {
     const credentials = [{ ...table.credentials[0], value: 'sk-secret', hosts: [] }];
     expect(refusal({ ...table, credentials }).message).not.toContain('sk-');
   });
+});
+
+test('an entry with TLS settings or a proxy needs a reader of format 2, any other one of format 1', () => {
+  expect(neededFormat({})).toBe(1);
+  expect(neededFormat({ tls: {} })).toBe(2);
+  expect(neededFormat({ proxy: { protocol: 'http', hostname: 'proxy.example', port: 3128 } })).toBe(2);
 });

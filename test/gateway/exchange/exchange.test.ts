@@ -127,7 +127,7 @@ describe('a poll', () => {
     const rig = await startRig();
     expect(await poll(rig, { waitMs: 30_000, readyPods: 12 })).toEqual({
       state: expect.any(String),
-      formats: { min: 1, max: 1 },
+      formats: { min: 1, max: 2 },
       health: [],
     });
     expect(rig.readyPods).toEqual([12]);

@@ -122,7 +122,7 @@ test('a table in Secrets is served, the exchange tells of it, and the journal of
   expect(status).toBe(200);
   expect(exchangeResponseSchema.parse(json)).toMatchObject({
     table: { epoch: 1, generation: 7, source: 'api' },
-    formats: { min: 1, max: 1 },
+    formats: { min: 1, max: 2 },
     health: [{ provider: 'platform/p0', key: 'main', state: 'working' }],
   });
   expect((await exchange(gateway, 'x'.repeat(43))).status).toBe(401);
