@@ -1,5 +1,8 @@
 // How does one guarded connection come about? Read the host, resolve once, judge everything, connect to a judged address,
 // judge the peer, verify TLS. It has the shape of undici's connector and knows nothing of undici.
+//
+// With a proxy the connection goes there, judged in the same way, and a tunnel leads on. The upstream is judged too,
+// before its name is told to the proxy, and TLS with it goes from end to end through the tunnel.
 
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -7,6 +10,7 @@ import {
   type AddressRules,
   type AllowedAddress,
   type Denied,
+  type HostVerdict,
   judgeAddress,
   judgeAnswers,
   judgeHost,
@@ -17,8 +21,22 @@ import { type Dial, dialByTcp, dialFirst } from './dial.ts';
 import { EgressError, systemCode } from './egress-error.ts';
 import { createResolver, type Resolve, resolveBySystem } from './resolve.ts';
 import { createSecure, type TlsTrust } from './secure.ts';
+import type { ProxyCredentials } from './tunnel/handshake.ts';
+import { startHttpConnect } from './tunnel/http-connect.ts';
+import { openTunnel } from './tunnel/open-tunnel.ts';
+import { startSocks5 } from './tunnel/socks5.ts';
 
 export { EgressError, type EgressErrorCode } from './egress-error.ts';
+
+/** What connections are tunnelled through. */
+export interface ProxyRoute {
+  readonly protocol: 'http' | 'https' | 'socks5';
+  readonly hostname: string;
+  readonly port: number;
+  readonly credentials?: ProxyCredentials;
+  /** Of an https proxy; what the Provider says about TLS is for the upstream alone. Default: the usual roots. */
+  readonly tls?: TlsTrust;
+}
 
 export interface GuardedConnectorOptions {
   readonly rules: AddressRules;
@@ -27,6 +45,7 @@ export interface GuardedConnectorOptions {
   /** One timer over DNS, TCP and TLS. Default 3,000. */
   readonly connectTimeoutMs?: number;
   readonly tls?: TlsTrust;
+  readonly proxy?: ProxyRoute;
   /** All addresses of a name. Default: the system's resolver. */
   readonly resolve?: Resolve;
   /** Opens a TCP connection. Default: node:net. */
@@ -55,10 +74,14 @@ export type GuardedConnector = (target: ConnectTarget, callback: ConnectCallback
 
 const connectTimeoutDefaultMs = 3000;
 
+type ReachableHost = Exclude<HostVerdict, Denied>;
+
 export function createGuardedConnector(options: GuardedConnectorOptions): GuardedConnector {
   const { rules, namespace, connectTimeoutMs = connectTimeoutDefaultMs, dial = dialByTcp } = options;
   const nowMs = options.nowMs ?? (() => performance.now());
+  const { proxy } = options;
   const secure = createSecure(options.tls);
+  const secureProxy = createSecure(proxy?.tls);
   const resolve = createResolver({
     resolve: options.resolve ?? resolveBySystem,
     nowMs,
@@ -72,21 +95,96 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
     if (host.kind === 'denied') throw refuse(endpoint, host);
     const deadline = startDeadline(connectTimeoutMs, nowMs);
     try {
-      const addresses = host.kind === 'name' ? await findAddresses(endpoint, host, deadline) : [host];
       const localAddress = target.localAddress ?? undefined;
-      const { socket, address } = await dialFirst(
-        endpoint,
-        addresses,
-        { port, localAddress },
-        dial,
-        deadline,
-      );
-      checkPeer(endpoint, socket, address);
+      const socket =
+        proxy === undefined
+          ? (await dialJudged(endpoint, host, port, localAddress, deadline)).socket
+          : await dialThrough(proxy, endpoint, host, port, localAddress, deadline);
       if (!isTls) return socket;
       const identity = host.kind === 'name' ? host.name : host.address;
       return await secure(socket, { host: identity, endpoint }, deadline.signal);
     } finally {
       deadline.clear();
+    }
+  }
+
+  async function dialJudged(
+    endpoint: string,
+    host: ReachableHost,
+    port: number,
+    localAddress: string | undefined,
+    deadline: Deadline,
+  ): Promise<{ readonly socket: Socket; readonly address: AllowedAddress }> {
+    const addresses = host.kind === 'name' ? await findAddresses(endpoint, host, deadline) : [host];
+    const dialled = await dialFirst(endpoint, addresses, { port, localAddress }, dial, deadline);
+    checkPeer(endpoint, dialled.socket, dialled.address);
+    return dialled;
+  }
+
+  /** The upstream is judged while the proxy is dialled; neither is told of the other before both are allowed. */
+  async function dialThrough(
+    through: ProxyRoute,
+    upstream: string,
+    host: ReachableHost,
+    port: number,
+    localAddress: string | undefined,
+    deadline: Deadline,
+  ): Promise<Socket> {
+    const { protocol, hostname, credentials } = through;
+    const proxyName = `${hostname}:${through.port}`;
+    const endpoint = `${upstream} through proxy ${proxyName}`;
+    const proxyHost = judgeHost(rules, namespace, hostname);
+    if (proxyHost.kind === 'denied') throw refuse(endpoint, proxyHost);
+    const upstreamVerdict = judgeBehindProxy(upstream, host, deadline);
+    // Looked at below, behind the dialling.
+    upstreamVerdict.catch(() => undefined);
+    const { socket, address } = await dialJudged(
+      endpoint,
+      proxyHost,
+      through.port,
+      localAddress,
+      deadline,
+    ).catch(async (error: unknown) => {
+      // That the upstream is refused is the news that somebody can act on.
+      await upstreamVerdict;
+      throw error;
+    });
+    try {
+      const unresolved = await upstreamVerdict;
+      // A name that cannot be resolved here cannot be judged here. Only a proxy that the platform has opened by its
+      // address is left to judge it: in networks with such a proxy, names of the outside are often known to it alone.
+      if (unresolved !== undefined && address.kind !== 'allowlisted') throw unresolved;
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
+    const identity = proxyHost.kind === 'name' ? proxyHost.name : proxyHost.address;
+    const wire =
+      protocol === 'https'
+        ? await secureProxy(socket, { host: identity, endpoint }, deadline.signal)
+        : socket;
+    const tunnelled = { host: host.kind === 'name' ? host.name : host.address, port };
+    const startHandshake = protocol === 'socks5' ? startSocks5 : startHttpConnect;
+    await openTunnel(wire, startHandshake(tunnelled, credentials), endpoint, deadline.signal);
+    return wire;
+  }
+
+  /** Undefined: judged and allowed. Else the name has no answer here, which may be all right behind a proxy. */
+  async function judgeBehindProxy(
+    endpoint: string,
+    host: ReachableHost,
+    deadline: Deadline,
+  ): Promise<EgressError | undefined> {
+    if (host.kind !== 'name') return undefined;
+    const patience = startDeadline(deadline.remainingMs() / 3, nowMs);
+    try {
+      await findAddresses(endpoint, host, patience);
+      return undefined;
+    } catch (error) {
+      if (error instanceof EgressError && error.code !== 'egress_denied' && !host.isInternal) return error;
+      throw error;
+    } finally {
+      patience.clear();
     }
   }
 
@@ -155,11 +253,7 @@ function readEndpoint(target: ConnectTarget): { endpoint: string; port: number; 
     );
   }
   if (target.httpSocket !== undefined) {
-    throw new EgressError(
-      'connect_failed',
-      endpoint,
-      'a socket opened elsewhere cannot be judged; no proxies.',
-    );
+    throw new EgressError('connect_failed', endpoint, 'a socket opened elsewhere cannot be judged.');
   }
   return { endpoint, port, isTls };
 }

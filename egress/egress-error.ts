@@ -8,7 +8,9 @@ export type EgressErrorCode =
   | 'connect_timeout'
   | 'connect_refused'
   | 'connect_failed'
-  | 'tls_failed';
+  | 'tls_failed'
+  /** A proxy was there and did not open the tunnel. */
+  | 'proxy_failed';
 
 /** The message names the host and the fact; it holds no credential and no byte of a request. */
 export class EgressError extends Error {

@@ -1,17 +1,24 @@
-// Is the other end who its name says? TLS over a connected socket: certificate and name always verified, HTTP/1.1 only,
-// sessions resumed. There is no way to switch verification off and no way back to plain text.
+// Is the other end who its name says? TLS over a connected socket: certificate and name verified, HTTP/1.1 only, sessions
+// resumed. One option with a name of its own switches verification off; nothing else does, no environment, no other
+// setting. There is no way back to plain text.
 
 import { isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { EgressError, systemCode } from './egress-error.ts';
 
-/** What a Provider may say about TLS. Nothing in it can weaken verification. */
+/** What a Provider may say about TLS. */
 export interface TlsTrust {
   /** PEM certificates to trust instead of the usual roots. */
   readonly ca?: string | readonly string[];
   /** PEM client certificate and key, for upstreams that ask for one. */
   readonly cert?: string;
   readonly key?: string;
+  /** Name to ask for and to verify, where it is not that of the host. */
+  readonly serverName?: string;
+  /** Default TLS 1.2. */
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** Neither certificate nor name is verified: whoever answers is believed, and may read all that is sent. */
+  readonly insecureSkipVerify?: true;
 }
 
 /** `host` is the name or address to verify, `endpoint` the text for errors and the key for sessions. */
@@ -25,6 +32,7 @@ export type Secure = (
 const sessionsMax = 256;
 
 export function createSecure(trust: TlsTrust = {}): Secure {
+  // Of this trust alone: a session that began unverified, or under another authority, is never resumed under this one.
   const sessions = new Map<string, Buffer>();
 
   function keepSession(key: string, session: Buffer): void {
@@ -87,14 +95,15 @@ function buildTlsOptions(
   host: string,
   session: Buffer | undefined,
 ): ConnectionOptions {
+  const name = trust.serverName ?? host;
   return {
     socket,
     // Names the certificate must carry; for an IP literal no SNI is sent (RFC 6066 §3), the address itself is checked.
-    host,
-    ...(isIP(host) === 0 ? { servername: host } : {}),
+    host: name,
+    ...(isIP(name) === 0 ? { servername: name } : {}),
     // Said, because the default follows NODE_TLS_REJECT_UNAUTHORIZED.
-    rejectUnauthorized: true,
-    minVersion: 'TLSv1.2',
+    rejectUnauthorized: trust.insecureSkipVerify !== true,
+    minVersion: trust.minVersion ?? 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
     ...(session === undefined ? {} : { session }),
     ...(trust.ca === undefined ? {} : { ca: typeof trust.ca === 'string' ? trust.ca : [...trust.ca] }),
@@ -118,6 +127,9 @@ function describeTlsFailure(cause: Error): string {
     case 'UNABLE_TO_GET_ISSUER_CERT':
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
       return `its TLS certificate is signed by nobody we trust (${code}); add its CA.`;
+    case 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION':
+    case 'ERR_SSL_UNSUPPORTED_PROTOCOL':
+      return `it speaks no TLS version that is accepted here (${code}).`;
     default:
       return `the TLS handshake failed (${code ?? cause.message}).`;
   }

@@ -1,6 +1,9 @@
 // What does a request look things up in? The routing table, cross-checked, indexed and frozen.
 
+import { hash } from 'node:crypto';
+import { buildConnection, type ConnectionMaterial, proxyAuthority } from '../contract/connection.ts';
 import {
+  credentialsOf,
   type KeyEntry,
   type ProviderEntry,
   type RouteEntry,
@@ -37,6 +40,12 @@ export interface ProviderView {
   readonly basePath: string;
   /** Extra request headers, credentials filled in. */
   readonly headers: readonly { readonly name: string; readonly value: Secret }[];
+  /** Tells connections apart: its address, and all that TLS and a proxy are done with. Holds no secret. */
+  readonly connectionPrint: string;
+  /** The same as a connector wants it: with secrets in the clear. */
+  readonly revealConnection: () => ConnectionMaterial;
+  /** Changes with every credential but the keys. Holds no secret. */
+  readonly credentialsPrint: string;
 }
 
 export interface TargetView {
@@ -66,11 +75,14 @@ export function buildTableView(
   keys: ReadonlyMap<string, KeyEntry> = new Map(table.keys.map((key) => [key.sha256, key])),
 ): TableView {
   const credentials = new Map(table.credentials.map((credential) => [credential.id, credential]));
-  const credentialOf = (id: string, provider: ProviderEntry): { secret: Secret; fingerprint: string } => {
+  const credentialOf = (
+    id: string,
+    provider: ProviderEntry,
+    host: string,
+  ): { secret: Secret; fingerprint: string } => {
     const credential = credentials.get(id);
     if (!credential)
       throw refused(`provider ${provider.id} uses the credential ${id}, which is not in the table`);
-    const { host } = new URL(provider.baseUrl); // valid: checked for every provider below
     // The binding is checked where the secret is about to be used too, not only where it was compiled.
     if (!credential.hosts.includes(host)) {
       throw refused(`the credential ${id} may not be sent to ${host} of provider ${provider.id}`);
@@ -86,14 +98,17 @@ export function buildTableView(
     if (!URL.canParse(entry.baseUrl)) {
       throw refused(`provider ${entry.id} has the base URL '${entry.baseUrl}', which is not a URL`);
     }
+    const { host, pathname } = new URL(entry.baseUrl);
     providers.set(entry.id, {
       entry,
       namespace: namespaceOf(entry.id),
-      basePath: new URL(entry.baseUrl).pathname.replace(/\/$/, ''),
+      basePath: pathname.replace(/\/$/, ''),
       headers: entry.headers.map(({ name, value, credential }) => ({
         name,
-        value: credential === undefined ? new Secret(value ?? '') : credentialOf(credential, entry).secret,
+        value:
+          credential === undefined ? new Secret(value ?? '') : credentialOf(credential, entry, host).secret,
       })),
+      ...connectionOf(entry, host),
     });
     const isSilent = doubted.has(doubtOf(entry.id));
     endpoints.set(
@@ -101,7 +116,7 @@ export function buildTableView(
       entry.auth === undefined
         ? [{ healthId: entry.id, key: undefined, weight: 1, priority: 0, isDoubted: isSilent }]
         : entry.keys.map((key) => {
-            const { secret, fingerprint } = credentialOf(key.credential, entry);
+            const { secret, fingerprint } = credentialOf(key.credential, entry, host);
             return {
               healthId: `${entry.id}/${key.name}@${fingerprint}`,
               key: { name: key.name, secret },
@@ -126,6 +141,32 @@ export function buildTableView(
       }),
     }),
   );
+
+  function connectionOf(
+    entry: ProviderEntry,
+    host: string,
+  ): Pick<ProviderView, 'connectionPrint' | 'revealConnection' | 'credentialsPrint'> {
+    const { baseUrl, tls, proxy, headers } = entry;
+    const used = new Map(
+      credentialsOf({ ...entry, keys: [], headers: [] }).map((id) => {
+        const isProxys = id === proxy?.username || id === proxy?.password;
+        return [id, credentialOf(id, entry, isProxys && proxy ? proxyAuthority(proxy) : host)];
+      }),
+    );
+    const versions = [...used.values()].map(({ fingerprint }) => fingerprint);
+    const connectionPrint =
+      tls === undefined && proxy === undefined
+        ? baseUrl
+        : `${baseUrl} ${hash('sha256', JSON.stringify([tls, proxy, versions]), 'base64url')}`;
+    const ofHeaders = headers.flatMap(
+      ({ credential }) => credentials.get(credential ?? '')?.fingerprint ?? [],
+    );
+    return {
+      connectionPrint,
+      revealConnection: () => buildConnection(entry, (id) => used.get(id)?.secret.reveal() ?? ''),
+      credentialsPrint: [connectionPrint, ...ofHeaders].join(' '),
+    };
+  }
 
   const { ownRoutes, sharedRoutes } = indexRoutes(routes);
   return Object.freeze({

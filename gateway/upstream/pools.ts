@@ -1,5 +1,6 @@
-// Which connections does a provider have? One pool per provider: connections are opened on behalf
-// of its namespace, so they are never shared with another's.
+// Which connections does a provider have? One pool per provider, and per all that its connections are made with: they are
+// opened on behalf of its namespace, so they are never shared with another's, and one that was opened under a former
+// certificate, authority or proxy carries no new request.
 
 import { Pool } from 'undici';
 import { parseAddressRules } from '../../egress/address-rules.ts';
@@ -36,9 +37,9 @@ export class UpstreamPools {
   }
 
   poolFor(provider: ProviderView, connectMs: number): Pool {
-    // A request that began under an older table may still ask for the provider's former address:
+    // A request that began under an older table may still ask for the provider's former connections:
     // it must not leave that pool behind for those who know the new one.
-    const key = `${provider.entry.id} ${connectMs} ${provider.entry.baseUrl}`;
+    const key = `${provider.entry.id} ${connectMs} ${provider.connectionPrint}`;
     const open = this.pools.get(key);
     if (open) return open.pool;
     const pool = new Pool(new URL(provider.entry.baseUrl).origin, {
@@ -46,6 +47,7 @@ export class UpstreamPools {
         rules: this.rules,
         namespace: provider.namespace,
         connectTimeoutMs: connectMs,
+        ...provider.revealConnection(),
       }),
       connections: connectionsMax,
       pipelining: 1,
@@ -68,8 +70,8 @@ export class UpstreamPools {
     await Promise.all(open.map(({ pool }) => pool.destroy()));
   }
 
-  private fingerprint({ entry }: ProviderView): string {
-    return `${entry.baseUrl} ${this.rulesText}`;
+  private fingerprint({ connectionPrint }: ProviderView): string {
+    return `${connectionPrint} ${this.rulesText}`;
   }
 }
 

@@ -262,6 +262,62 @@ describe('a verified connection', () => {
   });
 });
 
+describe('what a Provider says about TLS', () => {
+  const otherName = makeCertificate({ name: 'other.example', dnsNames: ['other.example'], issuer: ca });
+
+  test('a server name of its own is asked for and expected, in place of the host', async () => {
+    const server = await serve({ cert: otherName.cert, key: otherName.key }, (socket) =>
+      socket.write('pong'),
+    );
+    const tls = { ca: ca.cert, serverName: 'other.example' };
+    for (const host of ['api.example', '127.0.0.1']) {
+      await ping(await connectSecurely(makeTlsConnector({ tls }), `https://${host}:${server.port}`));
+    }
+    expect(server.handshakes.map(({ servername }) => servername)).toEqual(['other.example', 'other.example']);
+    const forHost = await serve({ cert: good.cert, key: good.key });
+    const error = await failureOf(
+      connectTo(makeTlsConnector({ tls }), `https://api.example:${forHost.port}`),
+    );
+    expect(error).toMatchObject({ code: 'tls_failed', cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' } });
+  });
+
+  test('TLS 1.3 as the oldest version: a server of TLS 1.2 is refused, one of 1.3 is not', async () => {
+    const tls = { ca: ca.cert, minVersion: 'TLSv1.3' } as const;
+    const old = await serve({ cert: good.cert, key: good.key, maxVersion: 'TLSv1.2' });
+    const error = await failureOf(connectTo(makeTlsConnector({ tls }), `https://api.example:${old.port}`));
+    expect([error.code, error.message]).toEqual(['tls_failed', expect.stringContaining('no TLS version')]);
+    const now = await serve({ cert: good.cert, key: good.key });
+    const socket = await connectSecurely(makeTlsConnector({ tls }), `https://api.example:${now.port}`);
+    expect(socket.getProtocol()).toBe('TLSv1.3');
+    socket.destroy();
+  });
+
+  test('without a client certificate, a server that asks for one is not reached', async () => {
+    const mutual = {
+      ca: ca.cert,
+      requestCert: true,
+      rejectUnauthorized: true,
+      maxVersion: 'TLSv1.2',
+    } as const;
+    const server = await serve({ cert: good.cert, key: good.key, ...mutual });
+    const error = await failureOf(connectTo(makeTlsConnector(), `https://api.example:${server.port}`));
+    expect(error.code).toBe('tls_failed');
+  });
+
+  test.each([
+    ['signed by itself', makeCertificate({ name: 'x.example' })],
+    ['for another name', otherName],
+    ['expired', makeCertificate({ name: 'api.example', issuer: ca, notBefore: past(9), notAfter: past(2) })],
+  ])('with verification switched off, a certificate that is %s is taken', async (_what, { cert, key }) => {
+    const server = await serve({ cert, key }, (socket) => socket.write('pong'));
+    const tls = { insecureSkipVerify: true } as const;
+    await ping(await connectSecurely(makeTlsConnector({ tls }), `https://api.example:${server.port}`));
+    // Of that, nothing is left for those who verify.
+    const error = await failureOf(connectTo(makeTlsConnector(), `https://api.example:${server.port}`));
+    expect(error.code).toBe('tls_failed');
+  });
+});
+
 /** One byte there and an answer back: only then is the handshake known to have ended on both sides. */
 async function ping(socket: TLSSocket): Promise<void> {
   socket.write('p');
