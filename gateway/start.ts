@@ -101,7 +101,10 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const health = new Health();
   const held = holder.current();
   if (held) pools.adopt(held);
-  const stopListening = holder.onSwap((view) => pools.adopt(view));
+  const stopListening = holder.onSwap((view) => {
+    pools.adopt(view);
+    health.adopt(view);
+  });
 
   const app = buildServer({
     clock,

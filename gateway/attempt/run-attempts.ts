@@ -7,7 +7,7 @@ import type { LeaveSignal } from '../stream/leaving.ts';
 import { type AttemptEnds, type AttemptResult, runAttempt } from './attempt.ts';
 import type { Limits } from './deadlines.ts';
 import { type AttemptFailure, type Judgement, judgeFailure } from './failure.ts';
-import { type CandidateFacts, type FailedAttempt, nextStep } from './next-step.ts';
+import { type CandidateFacts, type FailedAttempt, type NextStep, nextStep } from './next-step.ts';
 
 /** How one upstream call ended. */
 export type CallOutcome<Answer> =
@@ -29,23 +29,44 @@ export interface CallJob<Answer> {
   /** The timers of an attempt; `isLast` where no other candidate could take over. */
   limits(candidate: number, isLast: boolean): Limits;
   open(candidate: number): AttemptEnds<Answer>;
+  /**
+   * Where the candidate was refused for credentials that have been replaced meanwhile: the position of the same one
+   * with those of now, which then is one of `candidates` too.
+   */
+  renew(candidate: number): number | undefined;
   onStart(candidate: number): void;
-  /** Told of every attempt that was made, in order: for the ledger, metrics and health. */
-  onEnd(candidate: number, result: AttemptResult<Answer>, judgement: Judgement | undefined): void;
+  /**
+   * Told of every attempt that was made, in order: for the ledger, metrics and health. `isRenewed`: it failed for
+   * what has been replaced since, which says nothing about the upstream as it is now.
+   */
+  onEnd(
+    candidate: number,
+    result: AttemptResult<Answer>,
+    judgement: Judgement | undefined,
+    isRenewed: boolean,
+  ): void;
 }
+
+/** Credentials that change more often than this within one request are no rotation. */
+const renewalsMax = 3;
 
 /** Never rejects. */
 export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOutcome<Answer>> {
   const failed: (FailedAttempt & { readonly failure: AttemptFailure })[] = [];
+  let renewed: number | undefined;
+  let renewals = 0;
   for (;;) {
-    const step = nextStep({
-      candidates: job.candidates,
-      isUsable: (candidate) => job.isUsable(candidate),
-      failed,
-      failover: job.failover,
-      remainingMs: job.totalAt - job.clock.now(),
-      random: job.random,
-    });
+    const step: NextStep =
+      renewed === undefined
+        ? nextStep({
+            candidates: job.candidates,
+            isUsable: (candidate) => job.isUsable(candidate),
+            failed,
+            failover: job.failover,
+            remainingMs: job.totalAt - job.clock.now(),
+            random: job.random,
+          })
+        : { type: 'try', candidate: renewed, delayMs: 0 };
     if (step.type === 'give-up') return { type: 'failed', failures: failed.map(({ failure }) => failure) };
     const { candidate } = step;
     if (step.delayMs > 0) {
@@ -66,7 +87,16 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
       result.outcome === 'failed' || result.outcome === 'broken-off'
         ? judgeFailure(result.failure)
         : undefined;
-    job.onEnd(candidate, result, judgement);
+    // No failure of the route's to count or to forbid: the upstream has not been asked yet as it is to be asked now.
+    renewed =
+      result.outcome === 'failed' && isForCredentials(result.failure, judgement) && renewals < renewalsMax
+        ? job.renew(candidate)
+        : undefined;
+    job.onEnd(candidate, result, judgement, renewed !== undefined);
+    if (renewed !== undefined) {
+      renewals += 1;
+      continue;
+    }
     switch (result.outcome) {
       case 'answered':
         return { type: 'answered', answer: result.answer, candidate };
@@ -83,6 +113,11 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
         });
     }
   }
+}
+
+/** Refused for who we are, or no connection came about: both can be for what has been replaced. */
+function isForCredentials(failure: AttemptFailure, judgement: Judgement | undefined): boolean {
+  return failure.kind === 'transport' || judgement?.keyRest === 'rejected';
 }
 
 /** Whether another target could take over if this attempt were silent. */

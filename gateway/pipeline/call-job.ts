@@ -3,10 +3,12 @@
 
 import type { AttemptEnds, AttemptResult } from '../attempt/attempt.ts';
 import { failureCode, type Judgement } from '../attempt/failure.ts';
+import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
 import { buildLedgerRecord } from '../meter/ledger.ts';
 import type { HealthSignal } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
+import { renewCandidate } from '../route/renew.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { type Answer, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 
@@ -24,8 +26,11 @@ export function buildCallJob(
   exchange: RoutedExchange,
   { totalAt, caller, open, onStart }: CallOptions,
 ): CallJob<Answer> {
-  const { clock, health, random, defaults } = parts;
-  const { candidates, route } = exchange.plan;
+  const { clock, health, holder, random, defaults } = parts;
+  const { route } = exchange.plan;
+  // Of this call alone: another one learns for itself what has been replaced.
+  const candidates = [...exchange.plan.candidates];
+  const facts = candidates.map(factsOf);
   const at = (position: number): Candidate => {
     const candidate = candidates[position];
     if (!candidate) throw new RangeError(`there is no candidate ${position}`);
@@ -33,11 +38,7 @@ export function buildCallJob(
   };
   let number = 0;
   return {
-    candidates: candidates.map(({ target, endpoint }) => ({
-      keyId: endpoint.healthId,
-      targetId: target.entry.name,
-      endpointId: target.provider.entry.id,
-    })),
+    candidates: facts,
     failover: route.entry.failover,
     totalAt,
     caller,
@@ -52,14 +53,32 @@ export function buildCallJob(
       progressMs: timeoutFor(exchange, at(position), 'progressMs', defaults),
     }),
     open: (position) => open(at(position)),
+    renew: (position) => {
+      const newest = holder.current();
+      const renewed = newest && renewCandidate(at(position), route.entry.id, newest);
+      if (renewed === undefined || clock.now() >= totalAt || caller.hasLeft) return undefined;
+      facts.push(factsOf(renewed));
+      return candidates.push(renewed) - 1;
+    },
     onStart: (position) => {
       number = onStart(at(position));
       health.onStart(at(position), clock.now());
     },
-    onEnd: (position, result, judgement) => {
-      health.onEnd(at(position), healthSignal(at(position), result, judgement), clock.now());
+    onEnd: (position, result, judgement, isRenewed) => {
+      const signal: HealthSignal = isRenewed
+        ? { type: 'none' }
+        : healthSignal(at(position), result, judgement);
+      health.onEnd(at(position), signal, clock.now());
       meterAttempt(parts, exchange, at(position), number, result);
     },
+  };
+}
+
+function factsOf({ target, endpoint }: Candidate): CandidateFacts {
+  return {
+    keyId: endpoint.healthId,
+    targetId: target.entry.name,
+    endpointId: target.provider.entry.id,
   };
 }
 

@@ -12,6 +12,7 @@ import type { Metrics } from '../meter/metrics.ts';
 import type { Health } from '../route/health.ts';
 import type { Candidate, Plan } from '../route/plan.ts';
 import type { OpenStreams } from '../stream/open-streams.ts';
+import type { TableHolder } from '../table/holder.ts';
 import type { TableView } from '../table/view.ts';
 import type { UpstreamPools } from '../upstream/pools.ts';
 
@@ -25,6 +26,8 @@ export interface PipelineParts {
   readonly journal: Journal;
   readonly metrics: Metrics;
   readonly streams: OpenStreams;
+  /** A request takes its table once, at its start. Only what an upstream refused is looked up in the newest. */
+  readonly holder: Pick<TableHolder, 'current'>;
   readonly defaults: PipelineDefaults;
 }
 

@@ -2,6 +2,7 @@
 // key; never shared between pods: a shared breaker would be a shared failure.
 
 import type { UpstreamHealth } from '../contract/exchange.ts';
+import type { TableView } from '../table/view.ts';
 import {
   type Circuit,
   type CircuitLimits,
@@ -106,6 +107,21 @@ export class Health {
     }
   }
 
+  /** A key that was rejected rests as long as its credential is the same: with another one it begins anew. */
+  adopt({ routes }: Pick<TableView, 'routes'>): void {
+    if (this.rests.size === 0) return;
+    const ids = new Set(
+      routes.flatMap(({ targets }) =>
+        targets.flatMap(({ endpoints }) => endpoints.map(({ healthId }) => healthId)),
+      ),
+    );
+    for (const id of this.rests.keys()) {
+      if (ids.has(id)) continue;
+      this.rests.delete(id);
+      this.changes++;
+    }
+  }
+
   /** Why the candidate's key rests; undefined where it does not. */
   restReason({ endpoint }: Candidate, nowMs: number): RestReason | undefined {
     const rest = this.rests.get(endpoint.healthId);
@@ -182,11 +198,15 @@ export class Health {
 
   private rest({ target, endpoint }: Candidate, untilMs: number, reason: RestReason): void {
     const { healthId, key } = endpoint;
+    const provider = target.provider.entry.id;
     this.changes++;
-    this.rests.set(healthId, { ...keyAtProvider(target.provider.entry.id, key?.name), untilMs, reason });
-    // It works again when it has answered again, not when its time is up.
-    this.answered.delete(healthId);
-    this.answeredBefore.delete(healthId);
+    this.rests.set(healthId, { ...keyAtProvider(provider, key?.name), untilMs, reason });
+    // It works again when it has answered again, not when its time is up; what it answered to with a former
+    // credential is no answer to this one.
+    for (const answers of [this.answered, this.answeredBefore]) {
+      for (const [id, at] of answers)
+        if (at.provider === provider && at.key === key?.name) answers.delete(id);
+    }
   }
 
   /** A trial that ended without a verdict: the next request makes another. */

@@ -144,6 +144,7 @@ test.each([
   ['connect_refused', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
   ['connect_failed', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
   ['tls_failed', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
+  ['proxy_failed', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
   ['reset', ['ConnectFailure', 'endpoint', 'upstream_error', 'same', 'health']],
 ] satisfies [(AttemptFailure & { kind: 'transport' })['code'], Verdict][])(
   'transport: %s',

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { Health, type HealthSignal } from '../../../gateway/route/health.ts';
 import type { Candidate } from '../../../gateway/route/plan.ts';
-import { candidatesOf, nameOf } from './candidates.ts';
+import { candidatesOf, nameOf, routeOf } from './candidates.ts';
 
 const shared = { provider: 'platform/p', keys: { a: 'A', b: 'B' } };
 // Two keys of one provider for one model, and another provider.
@@ -220,5 +220,36 @@ describe('the revision', () => {
     const resting = health.revision(99);
     expect(health.revision(100)).not.toBe(resting);
     expect(usable(health, 100)).toEqual(['t0/a', 't0/b', 't1']);
+  });
+});
+
+describe('another table', () => {
+  const viewOf = (keys: Readonly<Record<string, string>>) =>
+    ({ routes: [routeOf([{ ...shared, keys }, { provider: 'platform/q' }])] }) as const;
+  const rejected: HealthSignal = { type: 'key-rest', forMs: 60_000, reason: 'rejected' };
+
+  test('with the same credential leaves a rejected key where it is', () => {
+    const health = healthAfter(rejected, 1);
+    health.adopt(viewOf({ a: 'A', b: 'other' }));
+    expect(usable(health, 1)).toEqual(['t0/b', 't1']);
+  });
+
+  test('with another credential ends its rest, and nothing is told of it any more', () => {
+    const health = healthAfter(rejected, 1);
+    const before = health.revision(1);
+    health.adopt(viewOf({ a: 'next', b: 'B' }));
+    expect(usable(health, 1)).toEqual(['t0/a', 't0/b', 't1']);
+    expect(health.revision(1)).not.toBe(before);
+    expect(health.report(1, 0)).toEqual([]);
+  });
+
+  test('what a key answered to with a former credential is not told of it once the new one is rejected', () => {
+    const health = healthAfter({ type: 'success' }, 1);
+    const [renewed] = candidatesOf([{ ...shared, keys: { a: 'next', b: 'B' } }]);
+    if (!renewed) throw new Error('there is a candidate');
+    health.onEnd(renewed, rejected, 1);
+    expect(health.report(1, 0)).toEqual([
+      { provider: 'platform/p', key: 'a', state: 'rejected', untilMs: 60_001 },
+    ]);
   });
 });

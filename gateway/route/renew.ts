@@ -1,0 +1,36 @@
+// Has what a candidate was refused with been replaced since? A request keeps the table it began with; only for the
+// credentials of a provider that refuses them does it look at the newest. Pure.
+
+import type { KeyedEndpoint, TableView, TargetView } from '../table/view.ts';
+import type { Candidate } from './plan.ts';
+
+/**
+ * The same target of the same route as the newest table has it, with the key of the same name, or with another where
+ * that one is gone. Undefined where the newest table would send what has been sent already.
+ *
+ * @param routeId `namespace/name`.
+ */
+export function renewCandidate(
+  { target, endpoint, dialect }: Candidate,
+  routeId: string,
+  newest: TableView,
+): Candidate | undefined {
+  const route = newest.routes.find(({ entry }) => entry.id === routeId);
+  const renewed = route?.targets.find(({ entry }) => entry.name === target.entry.name);
+  if (renewed === undefined || renewed.provider.entry.id !== target.provider.entry.id) return undefined;
+  if (!renewed.entry.dialects.includes(dialect)) return undefined;
+  const next = sameKey(renewed, endpoint) ?? firstKey(renewed);
+  if (next === undefined) return undefined;
+  const isSame =
+    next.healthId === endpoint.healthId &&
+    renewed.provider.credentialsPrint === target.provider.credentialsPrint;
+  return isSame ? undefined : { target: renewed, endpoint: next, dialect };
+}
+
+function sameKey({ endpoints }: TargetView, { key }: KeyedEndpoint): KeyedEndpoint | undefined {
+  return endpoints.find((other) => other.weight > 0 && other.key?.name === key?.name);
+}
+
+function firstKey({ endpoints }: TargetView): KeyedEndpoint | undefined {
+  return endpoints.filter(({ weight }) => weight > 0).toSorted((a, b) => a.priority - b.priority)[0];
+}

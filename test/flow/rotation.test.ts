@@ -1,0 +1,302 @@
+// A provider's credentials are replaced while requests are under way, and the old ones end at that very moment: keys,
+// client certificates, authorities and proxy passwords. No caller notices.
+
+import { createHash, X509Certificate } from 'node:crypto';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { ProviderEntry, RoutingTable } from '../../gateway/contract/routing-table.ts';
+import { makeCertificate } from '../egress/certificates.ts';
+import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
+import { startConnectProxy } from '../support/proxy.ts';
+import { startTlsFront } from '../support/tls-front.ts';
+import { type Behaviour, startWall, type Wall } from '../support/wall.ts';
+import { ask, lineOf, textOf, wallText } from './ask.ts';
+
+const closers: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function kept<T extends { close(): Promise<void> }>(starting: Promise<T>): Promise<T> {
+  const one = await starting;
+  closers.push(() => one.close());
+  return one;
+}
+
+const rotations = 20;
+const refusal: Behaviour = { type: 'status', status: 401 };
+const onlyKey =
+  (key: string) =>
+  ({ headers }: { readonly headers: Readonly<Record<string, string | undefined>> }): Behaviour =>
+    headers.authorization === `Bearer ${key}` ? { type: 'answer' } : refusal;
+
+/** Callers that ask again and again; whatever is not the whole answer is a failure. */
+function startLoad(rig: Rig, callers = 8) {
+  const failures: unknown[] = [];
+  let answers = 0;
+  let isOver = false;
+  const asking = Array.from({ length: callers }, async (_, caller) => {
+    while (!isOver) {
+      const seen = await ask(rig, { isStream: caller % 2 === 0 });
+      if (seen.status === 200 && textOf(seen) === wallText) answers += 1;
+      else failures.push([seen.status, seen.json]);
+    }
+  });
+  return {
+    answers: () => answers,
+    failures,
+    /** Until so many more have come. */
+    async more(count: number): Promise<void> {
+      const wanted = answers + count;
+      await vi.waitFor(() => expect(answers + failures.length).toBeGreaterThanOrEqual(wanted), {
+        timeout: 20_000,
+        interval: 2,
+      });
+    },
+    async end(): Promise<void> {
+      isOver = true;
+      await Promise.all(asking);
+    },
+  };
+}
+
+describe('a key', () => {
+  const tableWith = (wall: Wall, key: string, route: Parameters<typeof tableOf>[1] = {}): RoutingTable =>
+    tableOf([{ baseUrl: wall.baseUrl, keys: { main: key } }], route);
+  // Not even one retry is allowed, and none for a key that is refused.
+  const strict = {
+    failover: { ...failoverOf(), maxAttempts: 1, retryOn: [] },
+  };
+
+  test(`replaced ${rotations} times under load, the old one refused at once: nobody gets an error`, async () => {
+    const wall = await kept(startWall(onlyKey('sk-0')));
+    const rig = await startRig(tableWith(wall, 'sk-0', strict));
+    closers.push(() => rig.close());
+    const load = startLoad(rig);
+    for (let number = 1; number <= rotations; number++) {
+      await load.more(8);
+      rig.offer(tableWith(wall, `sk-${number}`, strict));
+      wall.script(onlyKey(`sk-${number}`));
+    }
+    await load.more(8);
+    await load.end();
+    expect(load.failures).toEqual([]);
+    expect(load.answers()).toBeGreaterThan(rotations * 8);
+    // The last ones are all served with the last key.
+    expect(wall.calls.at(-1)?.headers.authorization).toBe(`Bearer sk-${rotations}`);
+  }, 60_000);
+
+  test('refused after it was replaced is tried again with the new one, though the route allows one attempt', async () => {
+    const isReplaced = Promise.withResolvers<void>();
+    const wall = await kept(
+      startWall(({ headers }) =>
+        headers.authorization === 'Bearer sk-old'
+          ? { ...refusal, beforeHeaders: { until: isReplaced.promise } }
+          : { type: 'answer' },
+      ),
+    );
+    const rig = await startRig(tableWith(wall, 'sk-old', strict));
+    closers.push(() => rig.close());
+    const asked = ask(rig);
+    await vi.waitFor(() => expect(wall.calls).toHaveLength(1));
+    rig.offer(tableWith(wall, 'sk-new', strict));
+    isReplaced.resolve();
+    const seen = await asked;
+    expect([seen.status, seen.headers['x-penstock-attempts']]).toEqual([200, '2']);
+    expect(rig.records.map(lineOf)).toEqual(['1 t0 failed status_401 platform', '2 t0 answered tenant']);
+    expect(wall.calls.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer sk-old',
+      'Bearer sk-new',
+    ]);
+  });
+
+  test('is not sent where its provider used to be', async () => {
+    const isReplaced = Promise.withResolvers<void>();
+    const former = await kept(startWall({ ...refusal, beforeHeaders: { until: isReplaced.promise } }));
+    const moved = await kept(startWall(onlyKey('sk-new')));
+    const rig = await startRig(tableWith(former, 'sk-old', strict));
+    closers.push(() => rig.close());
+    const asked = ask(rig);
+    await vi.waitFor(() => expect(former.calls).toHaveLength(1));
+    rig.offer(tableWith(moved, 'sk-new', strict));
+    isReplaced.resolve();
+    expect((await asked).status).toBe(200);
+    expect(former.calls.map(({ headers }) => headers.authorization)).toEqual(['Bearer sk-old']);
+  });
+
+  test('that is refused and was not replaced is refused once, then rests until it is replaced', async () => {
+    const wall = await kept(startWall(onlyKey('sk-new')));
+    const rig = await startRig(tableWith(wall, 'sk-old'));
+    closers.push(() => rig.close());
+    for (const _ of [1, 2, 3]) expect((await ask(rig)).status).toBe(502);
+    expect(wall.calls).toHaveLength(1);
+    // Another table with the same key changes nothing.
+    rig.offer(tableWith(wall, 'sk-old'));
+    expect((await ask(rig)).status).toBe(502);
+    expect(wall.calls).toHaveLength(1);
+    rig.offer(tableWith(wall, 'sk-new'));
+    expect((await ask(rig)).status).toBe(200);
+    expect(wall.calls).toHaveLength(2);
+  });
+
+  test('of a stream that runs is kept to its end', async () => {
+    const mayEnd = Promise.withResolvers<void>();
+    const wall = await kept(
+      startWall([{ type: 'answer', betweenEvents: { until: mayEnd.promise } }, { type: 'answer' }]),
+    );
+    const rig = await startRig(tableWith(wall, 'sk-old'));
+    closers.push(() => rig.close());
+    const running = ask(rig, { isStream: true });
+    await vi.waitFor(() => expect(wall.calls[0]?.eventsWritten).toBeGreaterThan(0));
+    rig.offer(tableWith(wall, 'sk-new'));
+    expect((await ask(rig)).status).toBe(200);
+    mayEnd.resolve();
+    expect(textOf(await running)).toBe(wallText);
+    expect(wall.calls.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer sk-old',
+      'Bearer sk-new',
+    ]);
+  });
+});
+
+describe('what a connection is made with', () => {
+  const authorities = [1, 2].map((number) => makeCertificate({ name: `authority ${number}`, isCa: true }));
+  const [firstCa, secondCa] = authorities;
+  if (firstCa === undefined || secondCa === undefined) throw new Error('there are two authorities');
+  const serverOf = (issuer: typeof firstCa) =>
+    makeCertificate({ name: 'upstream', ipv4: ['127.0.0.1'], issuer });
+  const serialOf = (identity: typeof firstCa) => new X509Certificate(identity.cert).serialNumber;
+
+  function tableTo(
+    port: number,
+    entry: Partial<ProviderEntry>,
+    secrets: Readonly<Record<string, string>> = {},
+  ) {
+    const table = tableOf([{ baseUrl: `https://127.0.0.1:${port}/v1`, providerEntry: entry }], {
+      failover: { ...failoverOf(), maxAttempts: 1, retryOn: [] },
+    });
+    const hosts = [
+      `127.0.0.1:${port}`,
+      ...(entry.proxy ? [`${entry.proxy.hostname}:${entry.proxy.port}`] : []),
+    ];
+    return {
+      ...table,
+      credentials: Object.entries(secrets).map(([id, value]) => ({
+        id,
+        value,
+        fingerprint: createHash('sha256').update(value).digest('hex').slice(0, 16),
+        hosts,
+      })),
+    };
+  }
+
+  test('another authority under load: the server has a new certificate, and nobody gets an error', async () => {
+    const wall = await kept(startWall());
+    const pairs = [firstCa, secondCa].map((ca) => ({ ca, server: serverOf(ca) }));
+    const [first, second] = pairs;
+    if (first === undefined || second === undefined) throw new Error('there are two');
+    const front = await kept(startTlsFront(wall.port, first.server));
+    const rig = await startRig(tableTo(front.port, { tls: { ca: first.ca.cert } }));
+    closers.push(() => rig.close());
+    const load = startLoad(rig, 4);
+    for (let number = 1; number <= 6; number++) {
+      const { ca, server } = number % 2 === 1 ? second : first;
+      await load.more(8);
+      rig.offer(tableTo(front.port, { tls: { ca: ca.cert } }));
+      front.renew(server);
+    }
+    await load.more(8);
+    await load.end();
+    expect(load.failures).toEqual([]);
+    // Each change opened connections of its own.
+    expect(front.clients.length).toBeGreaterThanOrEqual(7);
+  }, 60_000);
+
+  test('another client certificate: new requests show the new one, a running one ends on the old', async () => {
+    const mayEnd = Promise.withResolvers<void>();
+    const wall = await kept(
+      startWall([{ type: 'answer', beforeHeaders: { until: mayEnd.promise } }, { type: 'answer' }]),
+    );
+    const front = await kept(
+      startTlsFront(wall.port, {
+        ...serverOf(firstCa),
+        ca: secondCa.cert,
+        requestCert: true,
+        rejectUnauthorized: true,
+      }),
+    );
+    const clients = ['old', 'new'].map((name) => makeCertificate({ name, issuer: secondCa }));
+    const tableFor = (client: (typeof clients)[number] | undefined) =>
+      tableTo(
+        front.port,
+        {
+          tls: {
+            ca: firstCa.cert,
+            clientCertificate: { chain: client?.cert ?? '', key: 'platform/p0/tls' },
+          },
+        },
+        { 'platform/p0/tls': client?.key ?? '' },
+      );
+    const rig = await startRig(tableFor(clients[0]));
+    closers.push(() => rig.close());
+    const running = ask(rig);
+    await vi.waitFor(() => expect(wall.calls).toHaveLength(1));
+    rig.offer(tableFor(clients[1]));
+    expect((await ask(rig)).status).toBe(200);
+    mayEnd.resolve();
+    expect((await running).status).toBe(200);
+    expect(front.clients).toEqual(clients.map(serialOf));
+
+    // Without one, the server hangs up.
+    rig.offer(tableTo(front.port, { tls: { ca: firstCa.cert } }));
+    expect((await ask(rig)).status).toBe(502);
+    expect(wall.calls).toHaveLength(2);
+  });
+
+  test('another password of the proxy: refused with the old one after it was replaced, the request goes again', async () => {
+    const wall = await kept(startWall());
+    const front = await kept(startTlsFront(wall.port, serverOf(firstCa)));
+    const credentials = { username: 'team', password: 'first-w0rd' };
+    const proxy = await kept(startConnectProxy({ credentials }));
+    const tableFor = (password: string) =>
+      tableTo(
+        front.port,
+        {
+          tls: { ca: firstCa.cert },
+          proxy: {
+            protocol: 'http',
+            hostname: '127.0.0.1',
+            port: proxy.port,
+            username: 'platform/p0/user',
+            password: 'platform/p0/pass',
+          },
+        },
+        { 'platform/p0/user': 'team', 'platform/p0/pass': password },
+      );
+    const rig = await startRig(tableFor('first-w0rd'));
+    closers.push(() => rig.close());
+    const load = startLoad(rig, 4);
+    for (let number = 1; number <= rotations; number++) {
+      await load.more(5);
+      credentials.password = `w0rd-${number}`;
+      rig.offer(tableFor(credentials.password));
+    }
+    await load.more(5);
+    await load.end();
+    expect(load.failures).toEqual([]);
+    expect(new Set(proxy.asked)).toEqual(new Set([`127.0.0.1:${front.port}`]));
+    expect(proxy.signedIn).toContain(`team:w0rd-${rotations}`);
+
+    rig.offer(tableFor('wr0ng-word'));
+    const refused = await ask(rig);
+    expect(refused.status).toBe(502);
+    expect(rig.records.at(-1)?.failure).toBe('proxy_failed');
+    expect(JSON.stringify([refused.json, rig.records, rig.failures])).not.toMatch(/w0rd|wr0ng/);
+  }, 60_000);
+});
+
+function failoverOf() {
+  const [route] = tableOf([{ baseUrl: 'http://127.0.0.1/v1' }]).routes;
+  if (route === undefined) throw new Error('the table has no route');
+  return route.failover;
+}
