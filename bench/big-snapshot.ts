@@ -17,6 +17,7 @@ export function bigSnapshot({ keys, routes }: SnapshotSize): Snapshot {
     ),
     apiKeys: Array.from({ length: keys }, (_, index) => apiKey(index, index)),
     secrets: names.map(secretOf),
+    configMaps: [],
     namespaces: names.map((name) => ({ name, labels: { 'kubernetes.io/metadata.name': name } })),
     platform: {
       servicePrefix: 'penstock',

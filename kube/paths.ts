@@ -8,6 +8,7 @@ export interface Resource {
 }
 
 export const secrets: Resource = { group: '', version: 'v1', plural: 'secrets' };
+export const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps' };
 export const pods: Resource = { group: '', version: 'v1', plural: 'pods' };
 export const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces' };
 export const leases: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };

@@ -1,6 +1,11 @@
 // What have people declared? The objects of the manifests, and what is wrong with the files they stand in.
 
-import type { NamespaceRecord, RawObject, SecretRecord } from '../operator/watch/snapshot.ts';
+import type {
+  ConfigMapRecord,
+  NamespaceRecord,
+  RawObject,
+  SecretRecord,
+} from '../operator/watch/snapshot.ts';
 
 /** Where an object stands. */
 export interface Place {
@@ -23,6 +28,7 @@ export interface Manifests {
   readonly modelRoutes: readonly RawObject[];
   readonly apiKeys: readonly RawObject[];
   readonly secrets: readonly SecretRecord[];
+  readonly configMaps: readonly ConfigMapRecord[];
   readonly namespaces: readonly NamespaceRecord[];
   /** By `Kind namespace/name`; objects that stand in no file have none. */
   readonly places: ReadonlyMap<string, Place>;
@@ -37,6 +43,7 @@ export const noManifests: Manifests = {
   modelRoutes: [],
   apiKeys: [],
   secrets: [],
+  configMaps: [],
   namespaces: [],
   places: new Map(),
   problems: [],
@@ -61,6 +68,11 @@ export function overlayManifests(first: Manifests, second: Manifests): Manifests
     ),
     apiKeys: withoutNames(first.apiKeys, second.apiKeys, nameOfObject),
     secrets: withoutNames(first.secrets, second.secrets, ({ namespace, name }) => `${namespace}/${name}`),
+    configMaps: withoutNames(
+      first.configMaps,
+      second.configMaps,
+      ({ namespace, name }) => `${namespace}/${name}`,
+    ),
     namespaces: withoutNames(first.namespaces, second.namespaces, ({ name }) => name),
     places: new Map([...second.places, ...first.places]),
     problems: [...first.problems, ...second.problems],

@@ -4,7 +4,12 @@
 import { type Document, isNode, LineCounter, type Node, parseAllDocuments } from 'yaml';
 import { API_GROUP, API_VERSION } from '../operator/resources/metadata.ts';
 import { unknownField } from '../operator/resources/problems.ts';
-import type { NamespaceRecord, RawObject, SecretRecord } from '../operator/watch/snapshot.ts';
+import type {
+  ConfigMapRecord,
+  NamespaceRecord,
+  RawObject,
+  SecretRecord,
+} from '../operator/watch/snapshot.ts';
 import { offsetOfField } from './field-line.ts';
 import { type Manifests, objectId, type Place, type Remark } from './manifests.ts';
 import { findDeepLine, nestingMax } from './nesting.ts';
@@ -51,6 +56,7 @@ class Gatherer {
   private readonly modelRoutes: RawObject[] = [];
   private readonly apiKeys: RawObject[] = [];
   private readonly secrets: SecretRecord[] = [];
+  private readonly configMaps: ConfigMapRecord[] = [];
   private readonly namespaces = new Map<string, NamespaceRecord>();
   private readonly places = new Map<string, Place>();
   private readonly problems: Remark[] = [];
@@ -69,6 +75,7 @@ class Gatherer {
       modelRoutes: this.modelRoutes,
       apiKeys: this.apiKeys,
       secrets: this.secrets,
+      configMaps: this.configMaps,
       namespaces: [...this.namespaces.values()],
       places: this.places,
       problems: this.problems,
@@ -152,7 +159,7 @@ class Gatherer {
       return;
     }
     const isOwn = ownKinds.includes(kind) || groupOf(fields.apiVersion) === API_GROUP;
-    if (!isOwn && !(isCore && kind === 'Secret')) {
+    if (!isOwn && !(isCore && (kind === 'Secret' || kind === 'ConfigMap'))) {
       const text = `${kind} of apiVersion '${String(fields.apiVersion)}' is left aside; local mode has no use for it`;
       this.notes.push(remarkOn(found, 'kind', text));
       return;
@@ -166,7 +173,11 @@ class Gatherer {
     }
     this.places.set(id, place);
     if (isOwn) this.own(found, id);
-    else this.secret(found);
+    else if (kind === 'Secret') this.secret(found);
+    else {
+      const { fields } = found;
+      this.configMaps.push({ namespace, name, data: this.textMap(found, 'data', fields.data) });
+    }
   }
 
   private own(found: Found, id: string): void {

@@ -20,6 +20,7 @@ export function buildSnapshot(manifests: Manifests, issued: readonly SecretRecor
     modelRoutes: manifests.modelRoutes,
     apiKeys: manifests.apiKeys,
     secrets: [...manifests.secrets, ...issued],
+    configMaps: manifests.configMaps,
     namespaces: manifests.namespaces,
     platform: localPlatform,
   };

@@ -15,6 +15,7 @@ import { type ModelRoute, parseModelRoute } from '../resources/model-route.ts';
 import type { Parsed } from '../resources/parse.ts';
 import { type Provider, parseProvider } from '../resources/provider.ts';
 import type {
+  ConfigMapRecord,
   NamespaceRecord,
   PlatformSettings,
   RawObject,
@@ -24,11 +25,12 @@ import type {
 import { type Catalog, PRICE_CATALOG } from './catalog.ts';
 import { findDigestConflicts } from './checks/digest-conflict.ts';
 import { findModelConflicts } from './checks/model-conflict.ts';
+import { certificateTurns, configMapOf } from './connection.ts';
 import type { HealthCheck } from './health-check.ts';
 import { type CompiledKey, compileKey, secretNameOf, turningPoints, withConflict } from './keys.ts';
 import { createMemo, createSorter, createStable } from './memo.ts';
 import { compareText } from './order.ts';
-import { type CompiledProvider, compileProvider, secretsOf } from './providers.ts';
+import { type CompiledProvider, compileProvider, type ProviderInput, secretsOf } from './providers.ts';
 import { lookUpPrices, nextPriceMs, quoteAt } from './quotes.ts';
 import { type CompiledRoute, compileRoute, draftRoute, refOf } from './routes.ts';
 import type { ApiKeyVerdict, ProviderVerdict, Verdict } from './verdict.ts';
@@ -39,7 +41,7 @@ export interface CompileResult {
   readonly verdicts: readonly Verdict[];
   /** Of the Providers in the table. */
   readonly healthChecks: readonly HealthCheck[];
-  /** Unix milliseconds at which the same snapshot gives another result: a key expires, or is about to; a price changes. */
+  /** Unix milliseconds at which the same snapshot gives another result: a key or a certificate expires, a price changes. */
   readonly staleAtMs?: number;
   /** How many objects had to be looked at anew; the rest was taken over from the run before. */
   readonly compiled: { readonly providers: number; readonly routes: number; readonly keys: number };
@@ -56,6 +58,7 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
   const parsedProviders = createMemo();
   const parsedRoutes = createMemo();
   const parsedKeys = createMemo();
+  const certificateTimes = createMemo();
   const compiledProviders = createMemo();
   const draftedRoutes = createMemo();
   const lookedUpPrices = createMemo();
@@ -70,12 +73,13 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
   return (snapshot, nowMs) => {
     const { platform, addressRules } = stablePlatform(snapshot.platform);
     const namespaces = stableNamespaces(snapshot.namespaces);
-    const findSecret = indexSecrets(snapshot.secrets);
-    const providers = compileProviders();
+    const findSecret = indexByPlace(snapshot.secrets);
+    const findConfigMap = indexByPlace(snapshot.configMaps);
     let staleAtMs: number | undefined;
     const turnsAt = (timeMs: number): void => {
       if (staleAtMs === undefined || timeMs < staleAtMs) staleAtMs = timeMs;
     };
+    const providers = compileProviders();
     const routes = compileRoutes();
     const keys = compileKeys();
     return {
@@ -108,9 +112,13 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
         const { namespace } = object.metadata;
         const parsed = parsedProviders.get(object, [], () => parseProvider(object));
         const secret = (name: string) => findSecret(namespace, name);
-        const used = parsed.ok ? secretsOf(parsed.value.spec).map(secret) : [];
-        const inputs = [platform, selectorInput(parsed, namespaces), ...used];
-        const input = { object, parsed, secret, namespaces, platform, addressRules };
+        const configMap = (name: string) => findConfigMap(namespace, name);
+        const used = parsed.ok ? usedBy(parsed.value.spec, { secret, configMap }) : [];
+        const turns = certificateTimes.get(object, used, () =>
+          parsed.ok ? certificateTurns(parsed.value.spec, { secret, configMap }) : [],
+        );
+        const inputs = [platform, selectorInput(parsed, namespaces), passed(turns), ...used];
+        const input = { object, parsed, secret, configMap, namespaces, platform, addressRules, nowMs };
         compiled.set(
           placeOf(object.metadata),
           compiledProviders.get(object, inputs, () => compileProvider(input)),
@@ -147,6 +155,16 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
       });
     }
 
+    /** Of the time, only the number of turning points passed makes a difference. */
+    function passed(turns: readonly number[]): number {
+      let count = 0;
+      for (const turn of turns) {
+        if (turn <= nowMs) count += 1;
+        else turnsAt(turn);
+      }
+      return count;
+    }
+
     function compileKeys(): CompiledKey[] {
       const compiled = present(snapshot.apiKeys).map((object) => {
         const { parsed, secretName } = parsedKeys.get(object, [], () => readKey(object));
@@ -155,13 +173,7 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
         const turns = turningKeys.get(object, [secret, platform], () =>
           turningPoints(parsed, secret, platform.keyPrefix),
         );
-        let passed = 0;
-        for (const turn of turns) {
-          if (turn <= nowMs) passed += 1;
-          else turnsAt(turn);
-        }
-        // Of the time, only the number of turning points passed makes a difference.
-        return compiledKeys.get(object, [secret, platform, passed], () =>
+        return compiledKeys.get(object, [secret, platform, passed(turns)], () =>
           compileKey({ object, parsed, secret, keyPrefix: platform.keyPrefix, nowMs }),
         );
       });
@@ -194,13 +206,22 @@ function comparePlace(a: Place, b: Place): number {
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
-function indexSecrets(secrets: readonly SecretRecord[]) {
-  const byNamespace = new Map<string, Map<string, SecretRecord>>();
-  for (const secret of secrets) {
-    const names = byNamespace.get(secret.namespace) ?? new Map<string, SecretRecord>();
-    byNamespace.set(secret.namespace, names.set(secret.name, secret));
+function indexByPlace<T extends Place>(records: readonly T[]) {
+  const byNamespace = new Map<string, Map<string, T>>();
+  for (const record of records) {
+    const names = byNamespace.get(record.namespace) ?? new Map<string, T>();
+    byNamespace.set(record.namespace, names.set(record.name, record));
   }
-  return (namespace: string, name: string): SecretRecord | undefined => byNamespace.get(namespace)?.get(name);
+  return (namespace: string, name: string): T | undefined => byNamespace.get(namespace)?.get(name);
+}
+
+/** Everything beside the object itself that its result hangs on; absent ones too. */
+function usedBy(
+  spec: Provider['spec'],
+  { secret, configMap }: Pick<ProviderInput, 'secret' | 'configMap'>,
+): readonly (SecretRecord | ConfigMapRecord | undefined)[] {
+  const name = configMapOf(spec);
+  return [name === undefined ? undefined : configMap(name), ...secretsOf(spec).map(secret)];
 }
 
 /** The namespaces are an input of those objects alone that select among them. */

@@ -1,4 +1,5 @@
-// May this Secret value go to this host, and what is it? One chain of checks for keys and headers alike.
+// May this Secret value go to this host, and what is it? One chain of checks for keys,
+// headers, client certificates and proxies alike.
 
 import { hash } from 'node:crypto';
 import type { Credential } from '../../gateway/contract/routing-table.ts';
@@ -10,37 +11,47 @@ import { secretNotOptedIn } from './checks/secret-not-opted-in.ts';
 import { secretTypeNotAllowed } from './checks/secret-type-not-allowed.ts';
 import type { SecretUse } from './checks/secret-use.ts';
 import { secretValueInvalid } from './checks/secret-value-invalid.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Destination } from './endpoint.ts';
 import type { Finding } from './verdict.ts';
 
 export type ResolvedCredential =
   | { readonly kind: 'usable'; readonly credential: Credential }
   | { readonly kind: 'refused'; readonly finding: Finding };
 
-/** @param id unique in the table: `namespace/provider/name`. */
+/** What differs from a key that goes into a header. */
+interface CredentialKind {
+  readonly types?: readonly string[];
+  readonly isValid: (value: string) => Finding | undefined;
+}
+
+/**
+ * @param id unique in the table: `namespace/provider/name`.
+ * @param destinations everybody who gets to see it; its Secret must be bound to each.
+ */
 export function resolveCredential(
   id: string,
   use: SecretUse,
   secret: SecretRecord | undefined,
-  endpoint: Endpoint,
+  destinations: readonly Destination[],
+  kind: CredentialKind = { isValid: (value) => secretValueInvalid(use, value) },
 ): ResolvedCredential {
   if (secret === undefined) return { kind: 'refused', finding: secretNotFound(use) };
   // Consent first: of a Secret that is not lent, nothing is told but that.
   const finding =
     secretNotOptedIn(use, secret) ??
-    secretTypeNotAllowed(use, secret) ??
-    hostNotAllowed(use, secret, endpoint) ??
+    secretTypeNotAllowed(use, secret, kind.types) ??
+    destinations.map((destination) => hostNotAllowed(use, secret, destination)).find(Boolean) ??
     keyNotFound(use, secret);
   if (finding !== undefined) return { kind: 'refused', finding };
   // Editors and --from-file leave one line break behind; it is never part of a key.
   const value = (secret.data[use.key] ?? '').replace(/\r?\n$/, '');
-  const invalid = secretValueInvalid(use, value);
+  const invalid = kind.isValid(value);
   if (invalid !== undefined) return { kind: 'refused', finding: invalid };
   const credential = {
     id,
     value,
     fingerprint: hash('sha256', value).slice(0, 16),
-    hosts: [endpoint.authority],
+    hosts: destinations.map(({ tableHost }) => tableHost),
   };
   return { kind: 'usable', credential };
 }

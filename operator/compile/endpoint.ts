@@ -3,28 +3,94 @@
 import type { ProviderSpec } from '../resources/provider.ts';
 import { PROVIDER_TYPES } from '../resources/provider-types.ts';
 
-export interface Endpoint {
-  /** Absolute address without a trailing slash. */
-  readonly baseUrl: string;
+/** Where the value of a Secret would be sent. */
+export interface Destination {
   /** Host name or address literal; IPv6 in brackets. */
   readonly hostname: string;
+  readonly port: number;
+  /** Of the scheme: it may be left out. */
+  readonly defaultPort: number;
   /** `host` or `host:port`; the default port of the scheme is left out. */
   readonly authority: string;
-  readonly scheme: 'http' | 'https';
+  /** By what the value is named in the table. */
+  readonly tableHost: string;
   /** True where the type itself leads here. */
   readonly isBuiltIn: boolean;
+  /** Why the value is seen there, where that is not plain. */
+  readonly seenAs?: string;
 }
+
+export interface Endpoint extends Destination {
+  /** Absolute address without a trailing slash. */
+  readonly baseUrl: string;
+  readonly scheme: 'http' | 'https';
+}
+
+export interface ProxyEndpoint extends Destination {
+  readonly url: string;
+  readonly protocol: 'http' | 'https' | 'socks5';
+}
+
+const DEFAULT_PORTS = { http: 80, https: 443, socks5: 1080 } as const;
 
 /** @throws {TypeError} where the address is no URL: its schema has let something through. */
 export function endpointOf(spec: ProviderSpec): Endpoint {
   const builtIn = PROVIDER_TYPES[spec.type].baseUrl;
   const url = new URL(spec.baseURL ?? builtIn ?? '');
   const path = url.pathname === '/' ? '' : url.pathname;
+  const scheme = url.protocol === 'http:' ? 'http' : 'https';
+  const defaultPort = DEFAULT_PORTS[scheme];
   return {
     baseUrl: `${url.protocol}//${url.host}${path}`,
     hostname: url.hostname,
+    port: url.port === '' ? defaultPort : Number(url.port),
+    defaultPort,
     authority: url.host,
-    scheme: url.protocol === 'http:' ? 'http' : 'https',
+    tableHost: url.host,
+    scheme,
     isBuiltIn: builtIn !== undefined && new URL(builtIn).origin === url.origin,
   };
+}
+
+const PROXY_URL = /^(https?|socks5):\/\/(.+?)(?::([0-9]{1,5}))?$/;
+
+/** Undefined where there is none. @throws {TypeError} where its address is none: its schema has let something through. */
+export function proxyOf({ proxy }: ProviderSpec): ProxyEndpoint | undefined {
+  if (proxy === undefined) return undefined;
+  const [, protocol, host, portText] = PROXY_URL.exec(proxy.url) ?? [];
+  // Read as an http URL, for of socks5 the parser knows nothing and leaves the host as it is written.
+  const { hostname } = new URL(`http://${host}`);
+  if (protocol !== 'http' && protocol !== 'https' && protocol !== 'socks5') {
+    throw new TypeError('spec.proxy.url has no scheme that is known');
+  }
+  const defaultPort = DEFAULT_PORTS[protocol];
+  const port = portText === undefined ? defaultPort : Number(portText);
+  return {
+    url: proxy.url,
+    protocol,
+    hostname,
+    port,
+    defaultPort,
+    authority: port === defaultPort ? hostname : `${hostname}:${port}`,
+    tableHost: `${hostname}:${port}`,
+    isBuiltIn: false,
+  };
+}
+
+/**
+ * Who gets to see what is sent to the Provider: its host; and its proxy too, where nothing but the Provider itself says
+ * who may stand at the other end of the tunnel. Whoever writes a Provider chooses the proxy, and could with an authority
+ * or a name of their own have it answer in the upstream's place.
+ */
+export function readersOf(spec: ProviderSpec, endpoint: Endpoint): readonly Destination[] {
+  const proxy = proxyOf(spec);
+  if (proxy === undefined) return [endpoint];
+  const { caRef, serverName, insecureSkipVerify } = spec.tls ?? {};
+  const ground =
+    endpoint.scheme === 'http'
+      ? 'the proxy, which reads what is sent over plain http'
+      : caRef !== undefined || serverName !== undefined || insecureSkipVerify === true
+        ? 'the proxy, which could answer in place of the upstream under the rules of spec.tls'
+        : undefined;
+  return ground === undefined ? [endpoint] : [endpoint, { ...proxy, seenAs: ground }];
 }

@@ -7,16 +7,25 @@ import type { Api } from '../resources/fields.ts';
 import type { Parsed } from '../resources/parse.ts';
 import type { Provider, ProviderSpec } from '../resources/provider.ts';
 import { PROVIDER_TYPES } from '../resources/provider-types.ts';
-import type { NamespaceRecord, PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';
-import { endpointNotAllowed } from './checks/endpoint-not-allowed.ts';
+import type {
+  ConfigMapRecord,
+  NamespaceRecord,
+  PlatformSettings,
+  RawObject,
+  SecretRecord,
+} from '../watch/snapshot.ts';
+import { certificateNotVerified } from './checks/certificate-not-verified.ts';
+import { endpointNotAllowed, proxyNotAllowed } from './checks/endpoint-not-allowed.ts';
 import { headerTwice } from './checks/header-twice.ts';
 import { invalid } from './checks/invalid.ts';
 import { noUsableKey } from './checks/no-usable-key.ts';
 import { notPermitted } from './checks/not-permitted.ts';
+import { tlsWithoutHttps } from './checks/tls-without-https.ts';
 import { unsupportedProviderValue } from './checks/unsupported-value.ts';
+import { connectionSecretsOf, type ResolvedConnection, resolveConnection } from './connection.ts';
 import { type ResolvedCredential, resolveCredential } from './credentials.ts';
 import { DIALECT_OF, inOrder } from './dialects.ts';
-import { type Endpoint, endpointOf } from './endpoint.ts';
+import { type Destination, type Endpoint, endpointOf, proxyOf, readersOf } from './endpoint.ts';
 import { type HealthCheck, healthCheckOf } from './health-check.ts';
 import { compareText, sortedMap } from './order.ts';
 import { resolveNamespaces, type SharedWith } from './selector.ts';
@@ -38,6 +47,10 @@ export interface ProviderInput {
   readonly namespaces: readonly NamespaceRecord[];
   readonly platform: PlatformSettings;
   readonly addressRules: AddressRules;
+  /** Finds a ConfigMap of the Provider's own namespace. */
+  readonly configMap: (name: string) => ConfigMapRecord | undefined;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
 }
 
 export interface CompiledProvider {
@@ -66,7 +79,7 @@ export type PriceList =
 export function secretsOf(spec: ProviderSpec): string[] {
   const keys = spec.auth.keys?.map((key) => key.secretRef.name) ?? [];
   const headers = spec.headers?.flatMap((header) => header.valueFrom?.secretKeyRef.name ?? []) ?? [];
-  return [...new Set([...keys, ...headers])];
+  return [...new Set([...keys, ...headers, ...connectionSecretsOf(spec)])];
 }
 
 export function compileProvider(input: ProviderInput): CompiledProvider {
@@ -75,7 +88,10 @@ export function compileProvider(input: ProviderInput): CompiledProvider {
   if (!parsed.ok) return notAccepted(object, invalid(parsed.problems));
   const { spec } = parsed.value;
   const fault =
-    unsupportedProviderValue(spec) ?? notPermitted(namespace, spec, platform) ?? headerTwice(spec);
+    unsupportedProviderValue(spec) ??
+    notPermitted(namespace, spec, platform) ??
+    headerTwice(spec) ??
+    tlsWithoutHttps(spec, endpointOf(spec));
   if (fault !== undefined) return notAccepted(object, fault, parsed.value);
   return accepted(input, parsed.value);
 }
@@ -86,13 +102,17 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
   const endpoint = endpointOf(spec);
   const facts = PROVIDER_TYPES[spec.type];
   const apis = inOrder(spec.apis ?? facts.apis ?? []);
-  const keys = resolveKeys(input, provider, endpoint);
-  const headers = resolveHeaders(input, provider, endpoint);
+  const readers = readersOf(spec, endpoint);
+  const keys = resolveKeys(input, provider, readers);
+  const headers = resolveHeaders(input, provider, readers);
+  const connection = resolveConnection(provider, endpoint, input);
 
   const keyFindings = keys.flatMap((key) => (key.resolved?.kind === 'refused' ? [key.resolved.finding] : []));
   const usableKeys = keys.filter((key) => key.resolved?.kind === 'usable');
   const [fatal, ...more] = [
     endpointNotAllowed(namespace, endpoint, input.addressRules),
+    proxyNotAllowed(namespace, proxyOf(spec), input.addressRules),
+    ...connection.findings,
     ...headers.flatMap((header) => (header.resolved?.kind === 'refused' ? [header.resolved.finding] : [])),
     ...(spec.auth.type === 'ApiKey' && usableKeys.length === 0 ? keyFindings : []),
     spec.auth.type === 'ApiKey' && keyFindings.length === 0 ? noUsableKey(usableKeys.length) : undefined,
@@ -103,7 +123,7 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
       ? holds('Accepted', 'Suspended', 'spec.suspended keeps it out of service')
       : holds('Accepted', 'Accepted'),
     fatal === undefined ? holds('ResolvedRefs', 'ResolvedRefs') : fails('ResolvedRefs', joined(fatal, more)),
-    ...(fatal === undefined ? degraded(keyFindings) : []),
+    ...(fatal === undefined ? degraded([certificateNotVerified(spec), ...keyFindings]) : []),
   ];
   const outOfService = spec.suspended ? 'Suspended' : (fatal?.reason ?? '');
   const isInTable = outOfService === '';
@@ -119,11 +139,16 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
       endpoint: endpoint.baseUrl,
       keys: keys.map(keyState),
     },
-    ...(isInTable ? { entry: buildEntry(input, provider, endpoint, apis, usableKeys, headers) } : {}),
+    ...(isInTable
+      ? { entry: buildEntry(input, provider, endpoint, apis, usableKeys, headers, connection) }
+      : {}),
     credentials: isInTable
-      ? [...usableKeys, ...headers].flatMap(({ resolved }) =>
-          resolved?.kind === 'usable' ? [resolved.credential] : [],
-        )
+      ? [
+          ...[...usableKeys, ...headers].flatMap(({ resolved }) =>
+            resolved?.kind === 'usable' ? [resolved.credential] : [],
+          ),
+          ...connection.credentials,
+        ]
       : [],
     ...(healthCheck === undefined ? {} : { healthCheck }),
     sharedWith: resolveNamespaces(spec.allowedNamespaces, namespace, input.namespaces),
@@ -171,7 +196,11 @@ interface ResolvedKey {
   readonly resolved?: ResolvedCredential;
 }
 
-function resolveKeys(input: ProviderInput, provider: Provider, endpoint: Endpoint): ResolvedKey[] {
+function resolveKeys(
+  input: ProviderInput,
+  provider: Provider,
+  readers: readonly Destination[],
+): ResolvedKey[] {
   const { namespace, name } = provider.metadata;
   return (provider.spec.auth.keys ?? []).map((spec) => {
     if (spec.disabled || spec.weight === 0) return { spec };
@@ -183,7 +212,7 @@ function resolveKeys(input: ProviderInput, provider: Provider, endpoint: Endpoin
       key: secretRef.key,
     };
     const id = `${namespace}/${name}/${spec.name}`;
-    return { spec, resolved: resolveCredential(id, use, input.secret(secretRef.name), endpoint) };
+    return { spec, resolved: resolveCredential(id, use, input.secret(secretRef.name), readers) };
   });
 }
 
@@ -193,7 +222,11 @@ interface ResolvedHeader {
   readonly resolved?: ResolvedCredential;
 }
 
-function resolveHeaders(input: ProviderInput, provider: Provider, endpoint: Endpoint): ResolvedHeader[] {
+function resolveHeaders(
+  input: ProviderInput,
+  provider: Provider,
+  readers: readonly Destination[],
+): ResolvedHeader[] {
   const { namespace, name } = provider.metadata;
   return (provider.spec.headers ?? []).map((spec) => {
     if (spec.valueFrom === undefined) return { spec };
@@ -206,13 +239,13 @@ function resolveHeaders(input: ProviderInput, provider: Provider, endpoint: Endp
     };
     // No key can be called so: names of keys have no colon.
     const id = `${namespace}/${name}/header:${spec.name}`;
-    return { spec, resolved: resolveCredential(id, use, input.secret(secretKeyRef.name), endpoint) };
+    return { spec, resolved: resolveCredential(id, use, input.secret(secretKeyRef.name), readers) };
   });
 }
 
-/** Some keys work, some do not. */
-function degraded(findings: readonly Finding[]): Condition[] {
-  const [first, ...rest] = findings;
+/** Some keys work, some do not; or what works should not be left so. */
+function degraded(findings: readonly (Finding | undefined)[]): Condition[] {
+  const [first, ...rest] = findings.filter((finding) => finding !== undefined);
   if (first === undefined) return [];
   const { reason, message } = joined(first, rest);
   return [holds('Degraded', reason, message)];
@@ -241,6 +274,7 @@ function buildEntry(
   apis: readonly Api[],
   keys: readonly ResolvedKey[],
   headers: readonly ResolvedHeader[],
+  { tls, proxy }: ResolvedConnection,
 ): ProviderEntry {
   const facts = PROVIDER_TYPES[spec.type];
   const { timeouts } = spec;
@@ -277,6 +311,8 @@ function buildEntry(
         return name === undefined ? [] : [{ name, value }];
       }),
     ],
+    ...(tls === undefined ? {} : { tls }),
+    ...(proxy === undefined ? {} : { proxy }),
     timeouts: {
       connectMs: toMs(timeouts.connect),
       firstEventMs: toMs(timeouts.firstEvent),

@@ -1,10 +1,11 @@
 // How are the upstreams, by the operator's own checks? Each Provider is asked once an interval, with each of its keys in turn.
 
-import type {
-  Credential,
-  HealthHint,
-  ProviderEntry,
-  TableContent,
+import {
+  type Credential,
+  credentialsOf,
+  type HealthHint,
+  type ProviderEntry,
+  type TableContent,
 } from '../../gateway/contract/routing-table.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { HealthCheck } from '../compile/health-check.ts';
@@ -214,8 +215,6 @@ function identityOf(
   credentials: ReadonlyMap<string, Credential>,
   settings: TableContent['settings'],
 ): string {
-  const used = [...entry.keys, ...entry.headers].flatMap(
-    ({ credential }) => credentials.get(credential ?? '')?.fingerprint ?? [],
-  );
+  const used = credentialsOf(entry).flatMap((id) => credentials.get(id)?.fingerprint ?? []);
   return JSON.stringify([check, entry, used, settings.egressAllow]);
 }

@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { parseAddressRules } from '../../egress/address-rules.ts';
 import { createGuardedConnector } from '../../egress/connect.ts';
 import { EgressError } from '../../egress/egress-error.ts';
+import { buildConnection } from '../../gateway/contract/connection.ts';
 import type { ProviderEntry, TableContent } from '../../gateway/contract/routing-table.ts';
 import type { CheckAnswer, CheckCall, RevealCredential } from './check.ts';
 
@@ -21,12 +22,13 @@ export type SendCheck = (
   signal: AbortSignal,
 ) => Promise<CheckAnswer>;
 
-export const sendCheck: SendCheck = (call, { entry, settings }, timeoutMs, signal) => {
+export const sendCheck: SendCheck = (call, { entry, settings, reveal }, timeoutMs, signal) => {
   const url = new URL(call.url);
   const connect = createGuardedConnector({
     rules: parseAddressRules(settings.egressAllow),
     namespace: entry.id.slice(0, entry.id.indexOf('/')),
     connectTimeoutMs: timeoutMs,
+    ...buildConnection(entry, (id) => reveal(id) ?? ''),
   });
   const late = AbortSignal.timeout(timeoutMs);
   return new Promise((resolve) => {

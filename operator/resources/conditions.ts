@@ -138,7 +138,7 @@ export const REASONS = {
   },
   SecretTypeNotAllowed: {
     conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
-    text: 'A Secret is of a type made for something else, such as a service account token or a TLS key.',
+    text: 'A Secret is of a type made for something else, such as a service account token, or a TLS key in place of an API key.',
   },
   KeyNotFound: {
     conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
@@ -146,15 +146,27 @@ export const REASONS = {
   },
   SecretValueInvalid: {
     conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
-    text: 'The value in a Secret cannot stand in an HTTP header.',
+    text: 'The value in a Secret cannot stand in an HTTP header, or cannot be given to a proxy.',
   },
   HostNotAllowed: {
     conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
-    text: 'A Secret is not bound to the host of the Provider, so its value is not sent there.',
+    text: 'A Secret is not bound to the host of the Provider or of its proxy, so its value is not sent there.',
   },
   EndpointNotAllowed: {
     conditions: ['ResolvedRefs', 'Ready'],
-    text: 'The address of the Provider is one that its namespace may not reach.',
+    text: 'The address of the Provider, or of its proxy, is one that its namespace may not reach.',
+  },
+  CANotFound: {
+    conditions: ['ResolvedRefs', 'Ready'],
+    text: 'The ConfigMap or Secret with the certificate authority, or the key in it, does not exist in the namespace of the Provider.',
+  },
+  InvalidCertificate: {
+    conditions: ['ResolvedRefs', 'Ready'],
+    text: 'A certificate authority or client certificate cannot be read, is expired or not valid yet, or does not belong to its key.',
+  },
+  CertificateNotVerified: {
+    conditions: ['Degraded'],
+    text: 'spec.tls.insecureSkipVerify is true: whoever answers in place of the upstream is believed.',
   },
   NoUsableKey: {
     conditions: ['ResolvedRefs', 'Ready'],

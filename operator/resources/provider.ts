@@ -184,9 +184,15 @@ const tlsSchema = z.strictObject({
     key: dataKeySchema.default('ca.crt').describe('Key in its data: PEM certificates.'),
   })
     .optional()
-    .describe("Certificate authorities to trust instead of the system's."),
+    .describe(
+      "Certificate authorities to trust instead of the system's. A Secret must carry the label " +
+        '`penstock.dev/provider-credential: "true"`.',
+    ),
   clientCertificateRef: refObject({
-    name: objectNameSchema.describe('Name of a Secret of type kubernetes.io/tls in the own namespace.'),
+    name: objectNameSchema.describe(
+      'Name of a Secret of type kubernetes.io/tls in the own namespace, lent to Providers and bound to the host as ' +
+        'the Secret of a key is.',
+    ),
   })
     .optional()
     .describe('Certificate to present to the upstream.'),
@@ -208,10 +214,14 @@ const proxySchema = z.strictObject({
   url: urlField(
     PROXY_URL,
     'must be http://, https:// or socks5:// with a host and nothing behind it',
-  ).describe('Address of the proxy.'),
+  ).describe(
+    'Address of the proxy; default ports 80, 443 and 1080. Every call goes through a tunnel: CONNECT over http and https, ' +
+      'for plain http upstreams too; over socks5 the proxy resolves the name.',
+  ),
   credentialsRef: refObject({
     name: objectNameSchema.describe(
-      'Name of a Secret with the keys username and password, in the own namespace.',
+      'Name of a Secret with the keys username and password, in the own namespace. It must carry the label ' +
+        '`penstock.dev/provider-credential: "true"`, and its annotation `penstock.dev/allowed-hosts` must name the proxy.',
     ),
   })
     .optional()
@@ -339,7 +349,7 @@ export const providerSpecSchema = withRules(
     ])
       .optional()
       .describe('Further request headers.'),
-    tls: tlsSchema.optional().describe('TLS towards the upstream.'),
+    tls: tlsSchema.optional().describe('TLS towards the upstream; for an https baseURL alone.'),
     proxy: proxySchema.optional().describe('Proxy on the way to the upstream.'),
     timeouts: defaulted(baseTimeoutsSchema).describe(
       'Timers of a call. A route and a target can each say otherwise; the nearest one wins.',

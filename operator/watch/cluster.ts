@@ -5,10 +5,11 @@ import { INSTANCE_LABEL, pointerName, SHARD_LABEL } from '../../gateway/contract
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { collectionPath, namespaces, pods, type Resource, secrets } from '../../kube/paths.ts';
+import { collectionPath, configMaps, namespaces, pods, type Resource, secrets } from '../../kube/paths.ts';
 import { type Reflector, type ReflectorEvent, startReflector, type Trouble } from '../../kube/watch.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import type { Kind } from '../resources/resource.ts';
+import { configMapNamedBy, createConfigMapReader } from './config-maps.ts';
 import { createDeletions } from './deletions.ts';
 import { type GatewayPod, readGatewayPod } from './gateway-pods.ts';
 import { sameTexts } from './metadata-texts.ts';
@@ -67,6 +68,7 @@ export type WatchName =
   | 'Pod'
   | 'Secret'
   | 'CredentialSecret'
+  | 'ConfigMap'
   | 'IssuedSecret'
   | 'Pointer'
   | 'Shard';
@@ -131,6 +133,18 @@ export function openCluster(options: ClusterOptions): Cluster {
   };
   const namespaceRecords = new Map<string, NamespaceRecord>();
   const secretIndex = createSecretIndex();
+  const configMapReader = createConfigMapReader({
+    client: options.client,
+    clock,
+    random: options.random,
+    onChange: configMapChanged,
+    onTrouble: (trouble) => options.onTrouble({ watch: 'ConfigMap', ...trouble }),
+  });
+  /**
+   * Providers that name a ConfigMap which is being read, each as it was before: undefined where it is new. To judge one
+   * without its authority would take it out of service for these moments.
+   */
+  const heldBack = new Map<string, RawObject | undefined>();
   const gatewayPods = new Map<string, GatewayPod>();
   let pointer: Pointer | undefined;
   let isTold = false;
@@ -140,10 +154,12 @@ export function openCluster(options: ClusterOptions): Cluster {
   for (const kind of ['Provider', 'ModelRoute', 'ApiKey'] as const) watchObjects(kind);
   watchNamespaces();
   watchSecrets();
+  watchConfigMaps();
   watchPods();
   watchTable();
 
-  const synced = Promise.all(reflectors.map(({ settled }) => settled)).then(() => {
+  const allRead = Promise.all(reflectors.map(({ settled }) => settled)).then(configMapReader.settled);
+  const synced = allRead.then(() => {
     isTold = true;
     tell({ type: 'resources', isUrgent: false });
     for (const type of ['pods', 'pointer'] as const) tell({ type });
@@ -190,6 +206,7 @@ export function openCluster(options: ClusterOptions): Cluster {
     },
     async close() {
       isTold = false;
+      configMapReader.close();
       await Promise.all(reflectors.map(({ reflector }) => reflector.close()));
     },
   };
@@ -257,6 +274,8 @@ export function openCluster(options: ClusterOptions): Cluster {
         const before = held.get(key);
         if (event.type === 'deleted') {
           held.delete(key);
+          heldBack.delete(key);
+          if (kind === 'Provider') configMapReader.want(key, undefined);
           if (event.cause === 'seen') deletions.seen(kind, key);
           resourcesChanged(kind, isRevocation(kind, before?.wish, undefined));
           return;
@@ -267,7 +286,44 @@ export function openCluster(options: ClusterOptions): Cluster {
           object.wish = before.wish;
           return;
         }
+        if (kind === 'Provider' && waitsForConfigMap(key, before?.wish, object.wish)) return;
         resourcesChanged(kind, isRevocation(kind, before?.wish, object.wish));
+      },
+    });
+  }
+
+  function waitsForConfigMap(key: string, before: RawObject | undefined, wish: RawObject): boolean {
+    const named = configMapNamedBy(wish);
+    configMapReader.want(key, named);
+    if (named === undefined || !configMapReader.isPending(named)) {
+      heldBack.delete(key);
+      return false;
+    }
+    if (!heldBack.has(key)) heldBack.set(key, before);
+    return true;
+  }
+
+  function configMapChanged(configMap: string): void {
+    for (const key of heldBack.keys()) {
+      const wish = objects.Provider.get(key)?.wish;
+      const named = wish && configMapNamedBy(wish);
+      if (named !== configMap || configMapReader.isPending(configMap)) continue;
+      heldBack.delete(key);
+      // Whatever it was, it has waited already.
+      resourcesChanged('Provider', true);
+    }
+    resourcesChanged('ConfigMap', true);
+  }
+
+  function watchConfigMaps(): void {
+    startForTenants<string>({
+      name: 'ConfigMap',
+      resource: configMaps,
+      metadataOnly: true,
+      convert: ({ metadata: { resourceVersion = '' } }) => resourceVersion,
+      onEvent({ type, key, object }) {
+        if (type === 'upserted') configMapReader.placed(key, object);
+        else configMapReader.displaced(key);
       },
     });
   }
@@ -399,10 +455,14 @@ export function openCluster(options: ClusterOptions): Cluster {
   function buildLists(): SnapshotLists {
     const wishes = (kind: Kind) => [...objects[kind].values()].map(({ wish }) => wish);
     return {
-      Provider: () => wishes('Provider'),
+      Provider: () =>
+        [...objects.Provider].flatMap(([key, { wish }]) =>
+          heldBack.has(key) ? (heldBack.get(key) ?? []) : wish,
+        ),
       ModelRoute: () => wishes('ModelRoute'),
       ApiKey: () => wishes('ApiKey'),
       Secret: () => [...secretIndex.records.values()],
+      ConfigMap: () => [...configMapReader.records.values()],
       Namespace: () => [...namespaceRecords.values()],
     };
   }
@@ -429,11 +489,12 @@ interface SnapshotLists {
   ModelRoute(): readonly RawObject[];
   ApiKey(): readonly RawObject[];
   Secret(): Snapshot['secrets'];
+  ConfigMap(): Snapshot['configMaps'];
   Namespace(): Snapshot['namespaces'];
 }
 type ListName = keyof SnapshotLists;
 
-/** Of five lists of up to 50,000, only those are built anew in which something changed. */
+/** Of six lists of up to 50,000, only those are built anew in which something changed. */
 function createSnapshotCache(lists: SnapshotLists, platform: PlatformSettings) {
   let snapshot: Snapshot | undefined;
   let last: Partial<Snapshot> = {};
@@ -442,6 +503,7 @@ function createSnapshotCache(lists: SnapshotLists, platform: PlatformSettings) {
     ModelRoute: 'modelRoutes',
     ApiKey: 'apiKeys',
     Secret: 'secrets',
+    ConfigMap: 'configMaps',
     Namespace: 'namespaces',
   } as const satisfies Record<ListName, keyof Snapshot>;
   return {
@@ -451,6 +513,7 @@ function createSnapshotCache(lists: SnapshotLists, platform: PlatformSettings) {
         modelRoutes: last.modelRoutes ?? lists.ModelRoute(),
         apiKeys: last.apiKeys ?? lists.ApiKey(),
         secrets: last.secrets ?? lists.Secret(),
+        configMaps: last.configMaps ?? lists.ConfigMap(),
         namespaces: last.namespaces ?? lists.Namespace(),
         platform,
       };

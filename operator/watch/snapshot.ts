@@ -38,6 +38,13 @@ export interface SecretOwner {
   readonly blockOwnerDeletion?: boolean;
 }
 
+/** A ConfigMap that a Provider names. Keeps its identity while it does not change. */
+export interface ConfigMapRecord {
+  readonly namespace: string;
+  readonly name: string;
+  readonly data: Readonly<Record<string, string>>;
+}
+
 /** A namespace and its labels. Keeps its identity while they do not change. */
 export interface NamespaceRecord {
   readonly name: string;
@@ -62,6 +69,8 @@ export interface Snapshot {
   readonly modelRoutes: readonly RawObject[];
   readonly apiKeys: readonly RawObject[];
   readonly secrets: readonly SecretRecord[];
+  /** Those that a Provider names. */
+  readonly configMaps: readonly ConfigMapRecord[];
   readonly namespaces: readonly NamespaceRecord[];
   readonly platform: PlatformSettings;
 }

@@ -76,6 +76,7 @@ export function snapshot(parts: Partial<Snapshot> = {}): Snapshot {
     modelRoutes: [],
     apiKeys: [],
     secrets: [],
+    configMaps: [],
     namespaces: [],
     platform: PLATFORM,
     ...parts,
@@ -100,6 +101,11 @@ export function snapshotOf(manifests: readonly RawManifest[], platform: Platform
       type: manifest.type ?? 'Opaque',
       data: manifest.stringData ?? {},
     })),
+    configMaps: ofKind('ConfigMap').map((manifest) => ({
+      namespace: manifest.metadata.namespace ?? 'default',
+      name: manifest.metadata.name,
+      data: manifest.data ?? {},
+    })),
     namespaces: [...declared, ...others.map((name) => namespace(name))],
     platform,
   };
@@ -115,6 +121,7 @@ export interface RawManifest {
   };
   readonly type?: string;
   readonly stringData?: Record<string, string>;
+  readonly data?: Record<string, string>;
 }
 
 function namespaced(manifest: RawManifest): RawObject {

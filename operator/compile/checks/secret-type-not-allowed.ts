@@ -6,8 +6,20 @@ import type { SecretUse } from './secret-use.ts';
 
 const ALLOWED_TYPES = ['Opaque', 'penstock.dev/provider-credential'];
 
-export function secretTypeNotAllowed(use: SecretUse, secret: SecretRecord): Finding | undefined {
-  if (ALLOWED_TYPES.includes(secret.type)) return undefined;
+/** @param types that are right for this use; by default those of keys. */
+export function secretTypeNotAllowed(
+  use: SecretUse,
+  secret: SecretRecord,
+  types: readonly string[] = ALLOWED_TYPES,
+): Finding | undefined {
+  if (types.includes(secret.type)) return undefined;
+  if (types !== ALLOWED_TYPES) {
+    const wanted = types.length === 1 ? `the type ${types[0]} is` : `the types ${types.join(', ')} are`;
+    return {
+      reason: 'SecretTypeNotAllowed',
+      message: `${use.field} names Secret ${use.secret} of type ${secret.type}, and only ${wanted} used for that; make one`,
+    };
+  }
   return {
     reason: 'SecretTypeNotAllowed',
     message:

@@ -16,3 +16,15 @@ export function secretValueInvalid(use: SecretUse, value: string): Finding | und
       'cannot stand in a header; write the bare key, for example with kubectl create secret --from-literal',
   };
 }
+
+/** A user name with a colon would end at it (RFC 7617 §2), and SOCKS5 carries 255 bytes (RFC 1929). */
+export function proxyCredentialInvalid(use: SecretUse, value: string): Finding | undefined {
+  const isSplit = use.key === 'username' && value.includes(':');
+  if (FIELD_VALUE.test(value) && !isSplit && value.length <= 255) return undefined;
+  return {
+    reason: 'SecretValueInvalid',
+    message:
+      `${use.field}: the value of ${use.key} in Secret ${use.secret} cannot be given to a proxy; write at most 255 ` +
+      `characters of printable ASCII, without outer spaces${use.key === 'username' ? ' and without a colon' : ''}`,
+  };
+}

@@ -10,8 +10,10 @@ const FOLDER = join(import.meta.dirname, '../../../operator/compile/checks');
 const SHARED = ['secret-use', 'target-use'];
 /** A check that tells one more way to be wrong, under a reason that another check is named after. */
 const UNDER_ANOTHER_NAME: Readonly<Record<string, string>> = {
+  'ca-not-found': 'CANotFound',
   'header-twice': 'Invalid',
   'secret-of-namesake': 'SecretPending',
+  'tls-without-https': 'Invalid',
 };
 
 const checks = readdirSync(FOLDER)

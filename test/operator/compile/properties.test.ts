@@ -225,6 +225,7 @@ test('the same snapshot gives the same bytes, whatever order its lists are in, a
         modelRoutes: shuffled(snap.modelRoutes),
         apiKeys: shuffled(snap.apiKeys),
         secrets: shuffled(snap.secrets),
+        configMaps: shuffled(snap.configMaps),
         namespaces: shuffled(snap.namespaces),
         platform: snap.platform,
       };

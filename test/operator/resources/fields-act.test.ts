@@ -25,6 +25,8 @@ const MODELS = 'gateway/endpoints/models.test.ts';
 const SELECTOR = 'operator/compile/selector.test.ts';
 const CHECK = 'operator/probe/check.test.ts';
 const CHECKS = 'operator/probe/prober.test.ts';
+const CONNECTION = 'operator/compile/connection.test.ts';
+const TLS = 'egress/tls.test.ts';
 const ISSUE = 'local/issue.test.ts';
 const PLAN = 'operator/publish/plan-key.test.ts';
 
@@ -49,6 +51,15 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.headers[].value': GOLDEN,
     'spec.headers[].valueFrom.secretKeyRef.name': GOLDEN,
     'spec.headers[].valueFrom.secretKeyRef.key': GOLDEN,
+    'spec.tls.caRef.kind': CONNECTION,
+    'spec.tls.caRef.name': CONNECTION,
+    'spec.tls.caRef.key': CONNECTION,
+    'spec.tls.clientCertificateRef.name': CONNECTION,
+    'spec.tls.serverName': TLS,
+    'spec.tls.minVersion': TLS,
+    'spec.tls.insecureSkipVerify': TLS,
+    'spec.proxy.url': CONNECTION,
+    'spec.proxy.credentialsRef.name': CONNECTION,
     'spec.timeouts.connect': GOLDEN,
     'spec.timeouts.firstEvent': DEADLINES,
     'spec.timeouts.lastFirstEvent': FAULTS,
@@ -235,8 +246,6 @@ describe('what does not act is refused by name', () => {
       'spec.auth.keys[1].limits',
       provider({ auth: { keys: [key, { ...key, name: 'b', limits }] } }),
     ],
-    ['Provider', 'spec.tls', provider({ tls: { minVersion: 'TLS13' } })],
-    ['Provider', 'spec.proxy', provider({ proxy: { url: 'http://proxy:3128' } })],
     ['Provider', 'spec.limits', provider({ limits })],
     ['ModelRoute', 'spec.unpriced', route({ unpriced: 'Deny' })],
     ['ModelRoute', 'spec.responseModel', route({ responseModel: 'Requested' })],

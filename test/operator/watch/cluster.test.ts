@@ -529,7 +529,7 @@ test('metrics can tell how long each watch has been silent', async () => {
   const idle = cluster.watchIdle();
   expect(idle.map(({ watch }) => watch)).toEqual([
     ...['Provider', 'ModelRoute', 'ApiKey', 'Namespace'],
-    ...['Secret', 'CredentialSecret', 'IssuedSecret', 'Pod', 'Pointer', 'Shard'],
+    ...['Secret', 'CredentialSecret', 'IssuedSecret', 'ConfigMap', 'Pod', 'Pointer', 'Shard'],
   ]);
   for (const { idleMs } of idle) expect(idleMs).toBeLessThan(60_000);
 });

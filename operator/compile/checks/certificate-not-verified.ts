@@ -1,0 +1,14 @@
+// Does the Provider ask for what nobody should leave in place?
+
+import type { ProviderSpec } from '../../resources/provider.ts';
+import type { Finding } from '../verdict.ts';
+
+export function certificateNotVerified({ tls }: ProviderSpec): Finding | undefined {
+  if (tls?.insecureSkipVerify !== true) return undefined;
+  return {
+    reason: 'CertificateNotVerified',
+    message:
+      'spec.tls.insecureSkipVerify is true: whoever answers in place of the upstream is believed, and reads its keys; ' +
+      'name its authority in spec.tls.caRef instead',
+  };
+}

@@ -1,0 +1,13 @@
+// Are there rules for a TLS that never happens?
+
+import type { ProviderSpec } from '../../resources/provider.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { Finding } from '../verdict.ts';
+
+export function tlsWithoutHttps({ tls }: ProviderSpec, { scheme, baseUrl }: Endpoint): Finding | undefined {
+  if (tls === undefined || scheme === 'https') return undefined;
+  return {
+    reason: 'Invalid',
+    message: `spec.tls has no effect on spec.baseURL ${baseUrl}, which is plain http; write https there, or remove spec.tls`,
+  };
+}

@@ -1,0 +1,203 @@
+// What stands in the ConfigMaps that Providers name? Of all others only their place is known: metadata are watched, and
+// the few that are named are read one by one, each time their version moves.
+
+import { type Backoff, backoffMs } from '../../kube/backoff.ts';
+import { isNotFound, type KubeClient, KubeError } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { isRecord, parseObject } from '../../kube/object.ts';
+import { configMaps, objectPath } from '../../kube/paths.ts';
+import type { Trouble } from '../../kube/watch.ts';
+import { sameTexts } from './metadata-texts.ts';
+import type { ConfigMapRecord, RawObject } from './snapshot.ts';
+
+export interface ConfigMapReaderParts {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  random(): number;
+  /** What is known of one that is named is something else, or it is known now that nothing can be. */
+  onChange(key: string): void;
+  onTrouble(trouble: Trouble): void;
+}
+
+/** Keys are `namespace/name`. */
+export interface ConfigMapReader {
+  /** Those that are named. Identities last while the contents do. */
+  readonly records: ReadonlyMap<string, ConfigMapRecord>;
+  placed(key: string, version: string): void;
+  displaced(key: string): void;
+  /** Which one an object names; undefined: none. */
+  want(owner: string, key: string | undefined): void;
+  /** It is there, and has not been read yet. */
+  isPending(key: string): boolean;
+  /** Once nothing is pending. */
+  settled(): Promise<void>;
+  close(): void;
+}
+
+const backoff: Backoff = { firstMs: 200, lastMs: 30_000 };
+const timeoutMs = 10_000;
+
+interface Wanted {
+  readonly owners: Set<string>;
+  /** resourceVersion of what was read last; undefined: nothing. */
+  readVersion: string | undefined;
+  /** The API server says that we may not read it, or that it is gone. */
+  isOutOfReach: boolean;
+  isReading: boolean;
+  failures: number;
+  retryMs: number;
+  cancelRetry: () => void;
+}
+
+export function createConfigMapReader(parts: ConfigMapReaderParts): ConfigMapReader {
+  const { client, clock, random, onChange, onTrouble } = parts;
+  const places = new Map<string, string>();
+  const wanted = new Map<string, Wanted>();
+  const namedBy = new Map<string, string>();
+  const records = new Map<string, ConfigMapRecord>();
+  const ending = new AbortController();
+  let waiting: (() => void)[] = [];
+
+  return {
+    records,
+    placed(key, version) {
+      places.set(key, version);
+      read(key);
+    },
+    displaced(key) {
+      places.delete(key);
+      const want = wanted.get(key);
+      if (want !== undefined) Object.assign(want, { readVersion: undefined, isOutOfReach: false });
+      if (records.delete(key) || want !== undefined) changed(key);
+    },
+    want(owner, key) {
+      const before = namedBy.get(owner);
+      if (before === key) return;
+      if (before !== undefined) letGo(owner, before);
+      if (key === undefined) namedBy.delete(owner);
+      else {
+        namedBy.set(owner, key);
+        const want = wanted.get(key) ?? newWant();
+        want.owners.add(owner);
+        wanted.set(key, want);
+        read(key);
+      }
+    },
+    isPending,
+    async settled() {
+      while ([...wanted.keys()].some(isPending) && !ending.signal.aborted) {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+    },
+    close() {
+      ending.abort();
+      for (const { cancelRetry } of wanted.values()) cancelRetry();
+      wake();
+    },
+  };
+
+  function isPending(key: string): boolean {
+    const want = wanted.get(key);
+    return want !== undefined && places.has(key) && !records.has(key) && !want.isOutOfReach;
+  }
+
+  function letGo(owner: string, key: string): void {
+    const want = wanted.get(key);
+    want?.owners.delete(owner);
+    if (want === undefined || want.owners.size > 0) return;
+    want.cancelRetry();
+    wanted.delete(key);
+    records.delete(key);
+    wake();
+  }
+
+  function read(key: string): void {
+    const want = wanted.get(key);
+    const version = places.get(key);
+    if (want === undefined || version === undefined || want.isReading || want.readVersion === version) return;
+    want.isReading = true;
+    want.cancelRetry();
+    void readOnce(key, want).then(() => {
+      want.isReading = false;
+      if (wanted.get(key) !== want || ending.signal.aborted) return;
+      const isMoved = places.get(key) !== version;
+      if (isMoved) read(key);
+      else if (want.failures > 0) want.cancelRetry = clock.setTimer(want.retryMs, () => read(key));
+    });
+  }
+
+  async function readOnce(key: string, want: Wanted): Promise<void> {
+    const [namespace = '', name = ''] = key.split('/');
+    try {
+      const path = objectPath(configMaps, { namespace, name });
+      const { metadata, data } = parseObject(
+        await client.call({ method: 'GET', path, timeoutMs, signal: ending.signal }),
+      );
+      Object.assign(want, { readVersion: metadata.resourceVersion, isOutOfReach: false, failures: 0 });
+      if (wanted.get(key) === want) keep(key, { namespace, name, data: textsOf(data) });
+    } catch (error) {
+      if (ending.signal.aborted) return;
+      // Its deletion is on its way to the watch; what was known holds until it is there.
+      if (isNotFound(error)) {
+        want.isOutOfReach = true;
+        changed(key);
+        return;
+      }
+      want.retryMs = backoffMs(backoff, want.failures, random());
+      want.failures += 1;
+      const reason = error instanceof KubeError ? error.reason : 'Unreadable';
+      const message = error instanceof Error ? error.message : String(error);
+      onTrouble({ reason, message, retryInMs: want.retryMs });
+      if (reason !== 'Forbidden' || want.isOutOfReach) return;
+      want.isOutOfReach = true;
+      changed(key);
+    }
+  }
+
+  function keep(key: string, record: ConfigMapRecord): void {
+    const known = records.get(key);
+    if (known !== undefined && sameTexts(known.data, record.data)) return;
+    records.set(key, record);
+    changed(key);
+  }
+
+  function changed(key: string): void {
+    wake();
+    onChange(key);
+  }
+
+  function wake(): void {
+    const woken = waiting;
+    waiting = [];
+    for (const resolve of woken) resolve();
+  }
+}
+
+function newWant(): Wanted {
+  return {
+    owners: new Set(),
+    readVersion: undefined,
+    isOutOfReach: false,
+    isReading: false,
+    failures: 0,
+    retryMs: 0,
+    cancelRetry: () => undefined,
+  };
+}
+
+/** `binaryData` holds no PEM. */
+function textsOf(data: unknown): Readonly<Record<string, string>> {
+  if (!isRecord(data)) return {};
+  return Object.fromEntries(
+    Object.entries(data).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
+}
+
+/** The ConfigMap that a Provider names, `namespace/name`; unchecked, as the compile will find it. */
+export function configMapNamedBy({ metadata, spec }: RawObject): string | undefined {
+  const tls = isRecord(spec) ? spec.tls : undefined;
+  const ref = isRecord(tls) ? tls.caRef : undefined;
+  if (!isRecord(ref) || typeof ref.name !== 'string' || ref.name === '') return undefined;
+  return (ref.kind ?? 'ConfigMap') === 'ConfigMap' ? `${metadata.namespace}/${ref.name}` : undefined;
+}
