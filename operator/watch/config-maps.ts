@@ -15,7 +15,7 @@ export interface ConfigMapReaderParts {
   readonly clock: Clock;
   /** From 0 up to 1. */
   random(): number;
-  /** What is known of one that is named is something else, or it is known now that nothing can be. */
+  /** What is known of one is something else, or it is known now that nothing can be. */
   onChange(key: string): void;
   onTrouble(trouble: Trouble): void;
 }
@@ -108,8 +108,8 @@ export function createConfigMapReader(parts: ConfigMapReaderParts): ConfigMapRea
     if (want === undefined || want.owners.size > 0) return;
     want.cancelRetry();
     wanted.delete(key);
-    records.delete(key);
-    wake();
+    if (records.delete(key)) changed(key);
+    else wake();
   }
 
   function read(key: string): void {
@@ -134,8 +134,11 @@ export function createConfigMapReader(parts: ConfigMapReaderParts): ConfigMapRea
       const { metadata, data } = parseObject(
         await client.call({ method: 'GET', path, timeoutMs, signal: ending.signal }),
       );
-      Object.assign(want, { readVersion: metadata.resourceVersion, isOutOfReach: false, failures: 0 });
-      if (wanted.get(key) === want) keep(key, { namespace, name, data: textsOf(data) });
+      want.failures = 0;
+      // It may have been deleted, or let go, while it was on its way; then the watch tells of it anew, if it is back.
+      if (wanted.get(key) !== want || !places.has(key)) return;
+      Object.assign(want, { readVersion: metadata.resourceVersion, isOutOfReach: false });
+      keep(key, { namespace, name, data: textsOf(data) });
     } catch (error) {
       if (ending.signal.aborted) return;
       // Its deletion is on its way to the watch; what was known holds until it is there.

@@ -23,6 +23,10 @@ export function credentialSecret(namespace: string, name: string, url: string, v
   };
 }
 
+export function configMap(namespace: string, name: string, data: Readonly<Record<string, string>>): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name }, data };
+}
+
 /** A Provider at an origin, with the key `main` of the Secret of that name. */
 export function provider(
   namespace: string,

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { mergePatch } from '../../../kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
+import { makeCertificate } from '../../egress/certificates.ts';
 import { askGateway } from './ask.ts';
 import { covers, describeGrant, describeUse, type Grant, grantsTo } from './grants.ts';
 import {
@@ -20,6 +21,7 @@ import {
   useInstallation,
 } from './installation.ts';
 import {
+  configMap,
   credentialSecret,
   importedApiKey,
   importedKey,
@@ -311,6 +313,7 @@ describe('over some namespaces', () => {
 });
 
 const botKey = importedKey('team-a', 'imported');
+const authority = makeCertificate({ name: 'authority', isCa: true });
 
 function askedBy(account: string, events: readonly AuditEvent[]): AuditEvent[] {
   const asked = events.filter(({ user, resource }) => user === userOf(account) && resource !== '');
@@ -350,6 +353,14 @@ function refused(asked: readonly AuditEvent[]): string[] {
 
 async function playAll(installation: Installation): Promise<void> {
   const { apply, awaitCondition, gateways, operators, plane, restartGateway } = installation;
+  await apply(
+    configMap('team-a', 'internal-ca', { 'ca.crt': authority.cert }),
+    credentialSecret('team-a', 'private', 'https://models.example', 'sk-two'),
+    provider('team-a', 'private', 'https://models.example', 'private', {
+      tls: { caRef: { name: 'internal-ca' } },
+    }),
+  );
+  await awaitCondition('provider/private', 'Ready', 'team-a');
   await apply(
     credentialSecret('team-a', 'sim', simulator.url, 'sk-one'),
     provider('team-a', 'sim', simulator.url, 'sim'),

@@ -1,8 +1,8 @@
 // Does the operator see what is in the cluster, and only that, whatever happens between it and the API server?
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { INSTANCE_LABEL, SHARD_LABEL } from '../../../gateway/contract/manifest.ts';
-import type { KubeRequest } from '../../../kube/client.ts';
+import { KubeError, type KubeRequest } from '../../../kube/client.ts';
 import type { ClusterOptions } from '../../../operator/watch/cluster.ts';
 import type { RawObject } from '../../../operator/watch/snapshot.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
@@ -214,6 +214,147 @@ describe('the snapshot', () => {
     expect(find()).toBe(before);
     await patch(`/api/v1/namespaces/${team}`, { metadata: { labels: { tier: 'gold' } } });
     await watched.until(() => find()?.labels.tier === 'gold');
+  });
+});
+
+describe('ConfigMaps', () => {
+  const mapPath = (name: string) => `/api/v1/namespaces/${team}/configmaps/${name}`;
+  const createMap = (name: string, data: Record<string, string>) =>
+    post(`/api/v1/namespaces/${team}/configmaps`, { metadata: { name }, data });
+  const withCa = (name: string, meta = {}) => provider({ tls: { caRef: { name } } }, meta);
+  const ofTeam = ({ cluster }: Watched) => {
+    const { providers, configMaps } = cluster.snapshot();
+    return {
+      providers: providers.filter(({ metadata }) => metadata.namespace === team),
+      configMaps: configMaps.filter(({ namespace }) => namespace === team),
+    };
+  };
+  const dataIn = (watched: Watched, name: string) =>
+    ofTeam(watched).configMaps.find((map) => map.name === name)?.data;
+
+  /** A client that writes down which ConfigMaps were read, and can hold these readings up. */
+  function listening() {
+    const { client } = plane();
+    const read: string[] = [];
+    const watchedAs = new Set<string | undefined>();
+    const gate = { isOpen: Promise.resolve() };
+    const note = ({ path, accept }: KubeRequest): boolean => {
+      if (!path.includes('configmaps')) return false;
+      if (path.endsWith('/configmaps')) watchedAs.add(accept);
+      else read.push(path);
+      return !path.endsWith('/configmaps');
+    };
+    return {
+      read,
+      watchedAs,
+      gate,
+      client: {
+        ...client,
+        async call(request: KubeRequest) {
+          if (note(request)) await gate.isOpen;
+          return client.call(request);
+        },
+        stream(request: KubeRequest) {
+          note(request);
+          return client.stream(request);
+        },
+      },
+    };
+  }
+
+  test.each(['the whole cluster', 'the namespaces'])(
+    'of %s: one that a Provider names is there from the first snapshot on, followed, and let go; no other is read',
+    async (scope) => {
+      await createMap('internal-ca', { 'ca.crt': 'one' });
+      await createMap('other', { 'ca.crt': 'never read' });
+      await create(withCa('internal-ca'));
+      const { client, read, watchedAs } = listening();
+      const tenantNamespaces = scope === 'the namespaces' ? [team] : [];
+      const watched = await watch({ tenantNamespaces }, client);
+      expect(ofTeam(watched)).toMatchObject({
+        providers: [{}],
+        configMaps: [{ name: 'internal-ca', data: { 'ca.crt': 'one' } }],
+      });
+
+      const before = watched.cluster.snapshot();
+      watched.takeChanges();
+      await patch(mapPath('internal-ca'), { data: { 'ca.crt': 'two' } });
+      await watched.until(() => dataIn(watched, 'internal-ca')?.['ca.crt'] === 'two');
+      expect(watched.takeChanges()).toContainEqual({ type: 'resources', isUrgent: true });
+      // What did not change keeps its identity.
+      expect(watched.cluster.snapshot().providers).toBe(before.providers);
+
+      // Labels are none of our business, and a reading that shows no other data is no change.
+      await patch(mapPath('internal-ca'), { metadata: { labels: { touched: 'yes' } } });
+      await remove(mapPath('internal-ca'));
+      await watched.until(() => dataIn(watched, 'internal-ca') === undefined);
+      await createMap('internal-ca', { 'ca.crt': 'three' });
+      await watched.until(() => dataIn(watched, 'internal-ca')?.['ca.crt'] === 'three');
+
+      await patch(pathOf('Provider', 'openai'), { spec: { tls: null } });
+      await watched.until(() => dataIn(watched, 'internal-ca') === undefined);
+      expect(new Set(read)).toEqual(new Set([mapPath('internal-ca')]));
+      expect(watchedAs.size).toBeGreaterThan(0);
+      for (const accept of watchedAs) expect(accept).toContain('PartialObjectMetadata');
+    },
+  );
+
+  test('a Provider that names another one stands as it was until that one is read', async () => {
+    await createMap('first-ca', { 'ca.crt': 'one' });
+    await createMap('second-ca', { 'ca.crt': 'two' });
+    await create(withCa('first-ca'));
+    const { client, gate } = listening();
+    const watched = await watch({}, client);
+    const mayRead = Promise.withResolvers<void>();
+    gate.isOpen = mayRead.promise;
+    await patch(pathOf('Provider', 'openai'), { spec: { tls: { caRef: { name: 'second-ca' } } } });
+    await create(withCa('second-ca', { name: 'newcomer' }));
+    await seenUpToNow(watched);
+    await watched.until(() => watched.cluster.object('Provider', team, 'newcomer') !== undefined);
+    expect(ofTeam(watched)).toMatchObject({
+      providers: [{ metadata: { name: 'openai' }, spec: { tls: { caRef: { name: 'first-ca' } } } }],
+      configMaps: [],
+    });
+    mayRead.resolve();
+    await watched.until(() => dataIn(watched, 'second-ca') !== undefined);
+    expect(ofTeam(watched).providers.map(({ spec }) => spec)).toEqual([
+      expect.objectContaining({
+        tls: expect.objectContaining({ caRef: expect.objectContaining({ name: 'second-ca' }) }),
+      }),
+      expect.objectContaining({
+        tls: expect.objectContaining({ caRef: expect.objectContaining({ name: 'second-ca' }) }),
+      }),
+    ]);
+  });
+
+  test('one that cannot be read is told, and read as soon as it can be; what was read before holds meanwhile', async () => {
+    await createMap('internal-ca', { 'ca.crt': 'one' });
+    await create(withCa('internal-ca'));
+    const { client } = listening();
+    let failure: KubeError | undefined;
+    const failing = {
+      ...client,
+      call(request: KubeRequest) {
+        if (failure !== undefined && request.path === mapPath('internal-ca')) return Promise.reject(failure);
+        return client.call(request);
+      },
+    };
+    const watched = await watch({}, failing);
+    failure = new KubeError(500, 'InternalError', 'GET configmaps: etcd is away');
+    await patch(mapPath('internal-ca'), { data: { 'ca.crt': 'two' } });
+    await vi.waitFor(() =>
+      expect(watched.troubles).toContainEqual(expect.objectContaining({ watch: 'ConfigMap' })),
+    );
+    expect(dataIn(watched, 'internal-ca')).toEqual({ 'ca.crt': 'one' });
+    failure = undefined;
+    await watched.until(() => dataIn(watched, 'internal-ca')?.['ca.crt'] === 'two');
+
+    // Without the right to read it, nobody waits for it for ever.
+    failure = new KubeError(403, 'Forbidden', 'configmaps is forbidden');
+    const second = await watch({}, failing);
+    expect(ofTeam(second)).toMatchObject({ providers: [{}], configMaps: [] });
+    failure = undefined;
+    await second.until(() => dataIn(second, 'internal-ca')?.['ca.crt'] === 'two');
   });
 });
 
