@@ -3,6 +3,7 @@
 import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { makeCertificate } from '../egress/certificates.ts';
 import { copyQuickstart, describeModels, type LocalRig, type RigOptions, startLocalRig } from './rig.ts';
 
 let rig: LocalRig | undefined;
@@ -139,15 +140,46 @@ spec:
 
   test('objects that are not ours are left aside with a note, told once, and hold nothing back', async () => {
     const local = await start();
-    const foreign = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: settings }\ndata: { a: b }\n';
+    const foreign =
+      'apiVersion: v1\nkind: Service\nmetadata: { name: settings }\nspec: { type: ClusterIP }\n';
     await local.write('other.yaml', `${foreign}---\n${route('added')}`);
     expect(await local.next(/./)).toBe(
-      "note     other.yaml:2: ConfigMap default/settings: ConfigMap of apiVersion 'v1' is left aside; " +
+      "note     other.yaml:2: Service default/settings: Service of apiVersion 'v1' is left aside; " +
         'local mode has no use for it',
     );
     expect(await local.next(/./)).toBe('Live: generation 2, 3 models.');
     await local.write('other.yaml', `${foreign}---\n${route('again')}`);
     expect(await local.next(/./)).toBe('Live: generation 3, 3 models.');
+  });
+
+  test('a ConfigMap with the authority of a Provider is read, and one that holds none is told', async () => {
+    const local = await start();
+    const configMap = (text: string) =>
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'ca' },
+        data: { 'ca.crt': text },
+      });
+    const provider = JSON.stringify({
+      apiVersion: 'penstock.dev/v1alpha1',
+      kind: 'Provider',
+      metadata: { name: 'private' },
+      spec: {
+        type: 'OpenAICompatible',
+        baseURL: 'https://models.example/v1',
+        apis: ['ChatCompletions'],
+        auth: { type: 'None' },
+        tls: { caRef: { name: 'ca' } },
+      },
+    });
+    const authority = makeCertificate({ name: 'authority', isCa: true });
+    await local.write('private.yaml', `${provider}\n---\n${configMap('not a certificate')}`);
+    expect(await local.next(/./)).toMatch(
+      /private.yaml:1: .*ca.crt in ConfigMap ca holds no PEM certificate/,
+    );
+    await local.write('private.yaml', `${provider}\n---\n${configMap(authority.cert)}`);
+    expect(await local.next(/Live/)).toMatch(/^Live: generation \d/);
   });
 
   test('a dialect that no target can serve is told in a note, and the rest of the model is served', async () => {

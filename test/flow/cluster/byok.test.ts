@@ -1,0 +1,148 @@
+// The manifests of docs/guides/byok.md, applied as a tenant would, with an address, an authority and passwords that exist:
+// first directly, then through a proxy, and the authority is replaced while somebody is calling.
+
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { makeCertificate } from '../../egress/certificates.ts';
+import { startConnectProxy, type TestProxy } from '../../support/proxy.ts';
+import { startTlsFront, type TlsFront } from '../../support/tls-front.ts';
+import { askGateway } from './ask.ts';
+import { useInstallation } from './installation.ts';
+import { configMap, namespaceOf } from './manifests.ts';
+
+const examples = fileURLToPath(new URL('../../../docs/examples/byok/', import.meta.url));
+const installation = useInstallation({ operators: 1, gateways: 2 });
+const first = makeCertificate({ name: 'first authority', isCa: true });
+const second = makeCertificate({ name: 'second authority', isCa: true });
+const serverOf = (issuer: typeof first) => makeCertificate({ name: 'models', ipv4: ['127.0.0.1'], issuer });
+
+let simulator: Simulator;
+let front: TlsFront;
+let proxy: TestProxy;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  front = await startTlsFront(Number(new URL(simulator.url).port), serverOf(first));
+  proxy = await startConnectProxy({ credentials: { username: 'team-a', password: 'your-password-there' } });
+});
+afterAll(async () => {
+  await proxy.close();
+  await front.close();
+  await simulator.close();
+});
+
+/** An example with what a reader has to fill in. */
+async function example(file: string): Promise<string> {
+  const text = await readFile(`${examples}${file}`, 'utf8');
+  const filled = text
+    .replaceAll('models.example.com', `127.0.0.1:${front.port}`)
+    .replaceAll('proxy.example.com:3128', `127.0.0.1:${proxy.port}`)
+    .replace(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/, () =>
+      first.cert.trim().replaceAll('\n', '\n    '),
+    );
+  expect(filled).not.toContain('example.com');
+  return filled;
+}
+
+async function applyText(text: string): Promise<void> {
+  const { plane } = installation();
+  const said = await plane.kubectl(['apply', '-f', '-'], { stdin: text });
+  expect(said).toMatchObject({ code: 0, stderr: '' });
+}
+
+async function keyOfBot(): Promise<string> {
+  const { plane } = installation();
+  const secret = ['get', 'secret', 'bot-key', '-n', 'team-a', '-o', 'jsonpath={.data.apiKey}'];
+  return Buffer.from(await plane.mustKubectl(secret), 'base64').toString();
+}
+
+test('the first manifest brings a model behind a private authority, served by every gateway', async () => {
+  const { apply, awaitCondition, gateways } = installation();
+  await apply(namespaceOf('team-a'));
+  await applyText(await example('provider.yaml'));
+  for (const ref of ['provider/own-models', 'modelroute/llama', 'apikey/bot']) {
+    await awaitCondition(ref, 'Ready', 'team-a');
+  }
+  const key = await keyOfBot();
+  for (const gateway of gateways) {
+    expect(await askGateway(gateway, key, 'llama')).toMatchObject({ status: 200, model: 'llama-4' });
+  }
+  expect(front.clients.length).toBeGreaterThanOrEqual(gateways.length);
+}, 60_000);
+
+test('an authority that is replaced in its ConfigMap is trusted soon, and nobody gets an error meanwhile', async () => {
+  const { apply, awaitCondition, gateways } = installation();
+  const key = await keyOfBot();
+  const statuses: number[] = [];
+  let isOver = false;
+  const calling = gateways.map(async (gateway) => {
+    while (!isOver) statuses.push((await askGateway(gateway, key, 'llama')).status);
+  });
+  // As it is done without a gap: both are trusted before the server shows the new certificate.
+  await apply(configMap('team-a', 'company-ca', { 'ca.crt': first.cert + second.cert }));
+  const opened = front.clients.length;
+  // A new connection of every gateway says that its table has the new authorities.
+  await connections(opened + gateways.length);
+  front.renew(serverOf(second));
+  await apply(configMap('team-a', 'company-ca', { 'ca.crt': second.cert }));
+  const renewed = front.clients.length;
+  await connections(renewed + gateways.length);
+  isOver = true;
+  await Promise.all(calling);
+  await awaitCondition('provider/own-models', 'Ready', 'team-a');
+  expect(new Set(statuses)).toEqual(new Set([200]));
+
+  // And what is no authority is told, and keeps the Provider out of service.
+  await apply(configMap('team-a', 'company-ca', { 'ca.crt': 'none' }));
+  const { plane } = installation();
+  const reason = 'jsonpath={.status.conditions[?(@.type=="ResolvedRefs")].reason}=InvalidCertificate';
+  await plane.mustKubectl([
+    'wait',
+    'provider/own-models',
+    '-n',
+    'team-a',
+    `--for=${reason}`,
+    '--timeout=20s',
+  ]);
+  await apply(configMap('team-a', 'company-ca', { 'ca.crt': second.cert }));
+  await awaitCondition('provider/own-models', 'Ready', 'team-a');
+}, 90_000);
+
+test('the second manifest leads all calls through the proxy, to which the key had to be bound too', async () => {
+  const { awaitCondition, gateways, plane } = installation();
+  const text = await example('proxy.yaml');
+  const withoutConsent = text.replace(
+    `127.0.0.1:${front.port}, 127.0.0.1:${proxy.port}`,
+    `127.0.0.1:${front.port}`,
+  );
+  expect(withoutConsent).not.toBe(text);
+  await applyText(withoutConsent);
+  const reason = 'jsonpath={.status.conditions[?(@.type=="ResolvedRefs")].reason}=HostNotAllowed';
+  await plane.mustKubectl([
+    'wait',
+    'provider/own-models',
+    '-n',
+    'team-a',
+    `--for=${reason}`,
+    '--timeout=20s',
+  ]);
+  expect(proxy.asked).toEqual([]);
+
+  await applyText(text);
+  await awaitCondition('provider/own-models', 'Ready', 'team-a');
+  const key = await keyOfBot();
+  for (const gateway of gateways) expect((await askGateway(gateway, key, 'llama')).status).toBe(200);
+  expect(new Set(proxy.asked)).toEqual(new Set([`127.0.0.1:${front.port}`]));
+  expect(new Set(proxy.signedIn)).toEqual(new Set(['team-a:your-password-there']));
+  expect(Buffer.concat(proxy.sent).toString('latin1')).not.toContain('sk-your-own-key');
+}, 60_000);
+
+/** Until the server has seen so many. */
+async function connections(count: number): Promise<void> {
+  await vi.waitFor(() => expect(front.clients.length).toBeGreaterThanOrEqual(count), {
+    timeout: 20_000,
+    interval: 20,
+  });
+}
