@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import {
+  credentialsOf,
   neededFormat,
   parseRoutingTable,
   READER_FORMAT,
@@ -89,4 +90,21 @@ test('an entry with TLS settings or a proxy needs a reader of format 2, any othe
   expect(neededFormat({})).toBe(1);
   expect(neededFormat({ tls: {} })).toBe(2);
   expect(neededFormat({ proxy: { protocol: 'http', hostname: 'proxy.example', port: 3128 } })).toBe(2);
+});
+
+test('of an entry all credentials are found, those of its connections too', () => {
+  const [entry] = tableOf([{ baseUrl: 'https://api.upstream.test/v1', keys: { main: 'sk-1' } }]).providers;
+  if (entry === undefined) throw new Error('there is a provider');
+  const whole = {
+    ...entry,
+    headers: [
+      { name: 'x-team', credential: 'header' },
+      { name: 'x-plain', value: 'v' },
+    ],
+    tls: { clientCertificate: { chain: 'PEM', key: 'client' } },
+    proxy: { protocol: 'socks5', hostname: 'proxy.test', port: 1080, username: 'user', password: 'pass' },
+  } as const;
+  expect(credentialsOf({ ...whole, headers: [...whole.headers] })).toEqual([
+    ...['platform/p0/main', 'header', 'client', 'user', 'pass'],
+  ]);
 });

@@ -205,3 +205,63 @@ test('5,000 keys and 500 routes are loaded, and each is found', async () => {
 test.each(['', 'x', '{"format":1', 'null', '[]'])('the text %j is no table', async (text) => {
   await expect(loadTable(text)).rejects.toThrow(TableRefusedError);
 });
+
+describe('what connections to a provider are made with', () => {
+  const proxy = {
+    protocol: 'http',
+    hostname: 'proxy.test',
+    port: 3128,
+    username: 'platform/p0/user',
+    password: 'platform/p0/pass',
+  } as const;
+  const tls = { clientCertificate: { chain: 'PEM', key: 'platform/p0/tls' } };
+  const credential = (id: string, value: string, host: string) => ({
+    id,
+    value,
+    fingerprint: '0123456789abcdef',
+    hosts: [host],
+  });
+  const withConnection = (hosts: { readonly proxy?: string; readonly upstream?: string } = {}) => ({
+    ...tableOf([{ baseUrl, providerEntry: { tls, proxy } }]),
+    credentials: [
+      credential(proxy.username, 'team', hosts.proxy ?? 'proxy.test:3128'),
+      credential(proxy.password, 'pass-w0rd', hosts.proxy ?? 'proxy.test:3128'),
+      credential(tls.clientCertificate.key, 'KEY', hosts.upstream ?? 'api.upstream.test'),
+    ],
+  });
+  const viewOf = (table: RoutingTable) => buildTableView(table).providers.get('platform/p0');
+
+  test('is revealed to whoever connects, and shown to nobody else', () => {
+    const provider = viewOf(withConnection());
+    expect(provider?.revealConnection()).toEqual({
+      tls: { cert: 'PEM', key: 'KEY' },
+      proxy: {
+        protocol: 'http',
+        hostname: 'proxy.test',
+        port: 3128,
+        credentials: { username: 'team', password: 'pass-w0rd' },
+      },
+    });
+    expect(JSON.stringify(provider)).not.toMatch(/pass-w0rd|"KEY"/);
+  });
+
+  test('is refused where a credential is bound to another host, or is not there', () => {
+    for (const hosts of [{ proxy: 'api.upstream.test' }, { upstream: 'proxy.test:3128' }]) {
+      expect(() => viewOf(withConnection(hosts))).toThrow(/may not be sent to/);
+    }
+    expect(() => viewOf({ ...withConnection(), credentials: [] })).toThrow(/not in the table/);
+  });
+
+  test('has another print with every part of it, and none of them is a secret', () => {
+    const table = withConnection();
+    const renewed = table.credentials.map((one) => ({ ...one, fingerprint: 'fedcba9876543210' }));
+    const prints = [
+      table,
+      { ...table, credentials: renewed },
+      tableOf([{ baseUrl }]),
+      tableOf([{ baseUrl, providerEntry: { tls: { minVersion: 'TLSv1.3' } } }]),
+    ].map((one) => viewOf(one)?.connectionPrint);
+    expect(new Set(prints).size).toBe(prints.length);
+    expect(viewOf(withConnection())?.connectionPrint).toBe(prints[0]);
+  });
+});

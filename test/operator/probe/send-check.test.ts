@@ -6,6 +6,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { ProviderEntry } from '../../../gateway/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import { sendCheck } from '../../../operator/probe/send-check.ts';
+import { makeCertificate } from '../../egress/certificates.ts';
+import { startConnectProxy } from '../../support/proxy.ts';
+import { startTlsFront } from '../../support/tls-front.ts';
 import { PLATFORM, provider, secret, snapshot } from '../make.ts';
 
 async function serve(listener: RequestListener): Promise<string> {
@@ -95,5 +98,32 @@ test('a connection that breaks', async () => {
   expect(await ask(base)).toMatchObject({
     type: 'none',
     reason: expect.stringContaining('the connection broke'),
+  });
+});
+
+test('it goes by the rules of the Provider: its authority, and its proxy with the password', async () => {
+  const base = await serve((_, response) => response.writeHead(204).end());
+  const ca = makeCertificate({ name: 'authority', isCa: true });
+  const identity = makeCertificate({ name: 'models', ipv4: ['127.0.0.1'], issuer: ca });
+  const front = await startTlsFront(Number(new URL(base).port), identity);
+  onTestFinished(() => front.close());
+  const proxy = await startConnectProxy({ credentials: { username: 'team', password: 'pass-w0rd' } });
+  onTestFinished(() => proxy.close());
+  const origin = `https://127.0.0.1:${front.port}`;
+  const secrets: Record<string, string> = { user: 'team', pass: 'pass-w0rd' };
+  const entry: ProviderEntry = {
+    ...entryOf(`${origin}/v1`),
+    tls: { ca: ca.cert },
+    proxy: { protocol: 'http', hostname: '127.0.0.1', port: proxy.port, username: 'user', password: 'pass' },
+  };
+  const call = { method: 'GET', url: `${origin}/v1/models`, headers: {} } as const;
+  const route = { entry, settings: settings(['team-a']), reveal: (id: string) => secrets[id] };
+  const signal = new AbortController().signal;
+  expect(await sendCheck(call, route, 10_000, signal)).toEqual({ type: 'status', status: 204 });
+  expect(proxy.asked).toEqual([`127.0.0.1:${front.port}`]);
+  secrets.pass = 'other';
+  expect(await sendCheck(call, route, 10_000, signal)).toMatchObject({
+    type: 'none',
+    reason: expect.stringContaining('the proxy: it wants other credentials'),
   });
 });
