@@ -42,8 +42,8 @@ export interface ProviderView {
   readonly headers: readonly { readonly name: string; readonly value: Secret }[];
   /** Tells connections apart: its address, and all that TLS and a proxy are done with. Holds no secret. */
   readonly connectionPrint: string;
-  /** The same as a connector wants it: with secrets in the clear. */
-  readonly revealConnection: () => ConnectionMaterial;
+  /** What TLS and a proxy take, by the id of the credential. */
+  readonly connectionSecrets: ReadonlyMap<string, Secret>;
   /** Changes with every credential but the keys. Holds no secret. */
   readonly credentialsPrint: string;
 }
@@ -145,7 +145,7 @@ export function buildTableView(
   function connectionOf(
     entry: ProviderEntry,
     host: string,
-  ): Pick<ProviderView, 'connectionPrint' | 'revealConnection' | 'credentialsPrint'> {
+  ): Pick<ProviderView, 'connectionPrint' | 'connectionSecrets' | 'credentialsPrint'> {
     const { baseUrl, tls, proxy, headers } = entry;
     const used = new Map(
       credentialsOf({ ...entry, keys: [], headers: [] }).map((id) => {
@@ -163,7 +163,7 @@ export function buildTableView(
     );
     return {
       connectionPrint,
-      revealConnection: () => buildConnection(entry, (id) => used.get(id)?.secret.reveal() ?? ''),
+      connectionSecrets: new Map([...used].map(([id, { secret }]) => [id, secret])),
       credentialsPrint: [connectionPrint, ...ofHeaders].join(' '),
     };
   }
@@ -193,6 +193,11 @@ export function findRoute(view: TableView, namespace: string, model: string): Ro
 
 function isSharedWith({ entry }: RouteView, namespace: string): boolean {
   return entry.sharedWith === '*' || entry.sharedWith.includes(namespace);
+}
+
+/** What a connector wants to know of a provider: with secrets in the clear. */
+export function revealConnection({ entry, connectionSecrets }: ProviderView): ConnectionMaterial {
+  return buildConnection(entry, (id) => connectionSecrets.get(id)?.reveal() ?? '');
 }
 
 /** The part before the slash of `namespace/name`. */

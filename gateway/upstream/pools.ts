@@ -5,7 +5,7 @@
 import { Pool } from 'undici';
 import { parseAddressRules } from '../../egress/address-rules.ts';
 import { createGuardedConnector } from '../../egress/connect.ts';
-import type { ProviderView, TableView } from '../table/view.ts';
+import { type ProviderView, revealConnection, type TableView } from '../table/view.ts';
 
 /** Idle connections are closed before common servers close them: a request must not meet a dying one. */
 const keepAliveMs = 4_000;
@@ -47,7 +47,7 @@ export class UpstreamPools {
         rules: this.rules,
         namespace: provider.namespace,
         connectTimeoutMs: connectMs,
-        ...provider.revealConnection(),
+        ...revealConnection(provider),
       }),
       connections: connectionsMax,
       pipelining: 1,
