@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { apiKeyResource } from './operator/resources/api-key.ts';
-import { crdTemplate, crdYaml } from './operator/resources/crd.ts';
+import { crdTemplate, crdYaml, optionalCrdTemplate } from './operator/resources/crd.ts';
 import { dialectsReference } from './operator/resources/dialects-reference.ts';
 import { modelRouteResource } from './operator/resources/model-route.ts';
 import { providerResource } from './operator/resources/provider.ts';
@@ -28,6 +28,10 @@ export const GENERATED: readonly Generated[] = [
     { path: `crds/${name}`, content: () => crdYaml(resource, packageJson.version) },
     {
       path: `charts/penstock/templates/crds/${name}`,
+      content: () => optionalCrdTemplate(resource, packageJson.version),
+    },
+    {
+      path: `charts/penstock-crds/templates/${name}`,
       content: () => crdTemplate(resource, packageJson.version),
     },
   ]),

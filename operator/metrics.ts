@@ -30,6 +30,8 @@ export interface OperatorReadings {
   watchIdle(): Iterable<{ readonly watch: string; readonly idleMs: number }>;
   /** For each watch: how often everything was read again. */
   relists(): Iterable<{ readonly watch: string; readonly count: number }>;
+  /** CustomResourceDefinitions that could be read: whether they are of another release. */
+  crdMismatches(): Iterable<{ readonly crd: string; readonly isOther: boolean }>;
 }
 
 export type ReadyStatus = 'True' | 'False' | 'Unknown';
@@ -217,6 +219,16 @@ function addReadings(registry: Registry, readings: OperatorReadings): void {
     registers,
     collect() {
       this.set(readings.unreadableNamespaces());
+    },
+  });
+  new Gauge({
+    name: 'penstock_operator_crd_mismatch',
+    help: '1 for a CustomResourceDefinition that is missing or of another release than the operator.',
+    labelNames: ['crd'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { crd, isOther } of readings.crdMismatches()) this.set({ crd }, isOther ? 1 : 0);
     },
   });
   new Gauge({

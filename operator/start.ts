@@ -6,6 +6,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import { type Election, startElection } from '../kube/lease.ts';
 import { isRecord } from '../kube/object.ts';
+import packageJson from '../package.json' with { type: 'json' };
 import { createCompiler } from './compile/compile.ts';
 import { buildDebugTable } from './debug-table.ts';
 import { buildHealthServer } from './health.ts';
@@ -18,6 +19,7 @@ import type { Kind } from './resources/resource.ts';
 import type { OperatorSettings } from './settings.ts';
 import { throttleClient } from './throttle.ts';
 import { type Cluster, openCluster } from './watch/cluster.ts';
+import { watchCrdBundles } from './watch/crd-bundles.ts';
 
 export interface OperatorParts {
   readonly client: KubeClient;
@@ -63,6 +65,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     unreadableNamespaces: () => cluster.unreadableNamespaces().size,
     watchIdle: () => cluster.watchIdle(),
     relists: () => cluster.relists(),
+    crdMismatches: () => crdBundles.mismatches(),
   });
   const client = throttleClient(parts.client, {
     clock,
@@ -89,6 +92,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
       });
     },
   });
+  const crdBundles = watchCrdBundles({ client, clock, log, version: packageJson.version });
   const health = buildHealthServer({
     registry: metrics.registry,
     isSynced: () => cluster.hasSynced(),
@@ -107,6 +111,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
   try {
     metricsUrl = await listen(health, settings.host, settings.metricsPort);
   } catch (error) {
+    crdBundles.close();
     await cluster.close();
     throw error;
   }
@@ -127,6 +132,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     isLeader,
     async close() {
       isClosed = true;
+      crdBundles.close();
       await leave(closeGraceMs);
       await election?.close();
       await cluster.close();

@@ -72,7 +72,7 @@ export function crdYaml(resource: Resource, bundleVersion: string): string {
 const GENERATED_NOTE = '# Generated from operator/resources by `npm run generate`; do not edit.\n';
 
 /**
- * The same as a template of the chart, behind its switches `crds.install` and `crds.keep`.
+ * The same as a template of a chart, behind its switch `crds.keep`.
  *
  * @throws {TypeError} where a text would be taken for a template.
  */
@@ -81,7 +81,12 @@ export function crdTemplate(resource: Resource, bundleVersion: string): string {
   if (text.includes('{{')) throw new TypeError(`${resource.kind}: "{{" means something else in a template`);
   const annotations = '  annotations:\n';
   const keep = '    {{- if .Values.crds.keep }}\n    helm.sh/resource-policy: keep\n    {{- end }}\n';
-  return `{{- if .Values.crds.install }}\n${text.replace(annotations, annotations + keep)}{{- end }}\n`;
+  return text.replace(annotations, annotations + keep);
+}
+
+/** And behind `crds.install`, where the chart holds more than these. */
+export function optionalCrdTemplate(resource: Resource, bundleVersion: string): string {
+  return `{{- if .Values.crds.install }}\n${crdTemplate(resource, bundleVersion)}{{- end }}\n`;
 }
 
 export function crd(resource: Resource, bundleVersion: string) {

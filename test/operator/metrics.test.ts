@@ -19,6 +19,10 @@ const readings: OperatorReadings = {
   heldAbsences: () => [{ kind: 'ApiKey', count: 30 }],
   unreadableNamespaces: () => 1,
   watchIdle: () => [{ watch: 'ApiKey', idleMs: 1_500 }],
+  crdMismatches: () => [
+    { crd: 'providers.penstock.dev', isOther: true },
+    { crd: 'apikeys.penstock.dev', isOther: false },
+  ],
 };
 
 /** Every metric that there is, with at least one series. */
@@ -80,6 +84,8 @@ test.each([
   'penstock_operator_events_total{result="written"} 1',
   'penstock_operator_health_checks_total{result="fails"} 1',
   'penstock_operator_unreadable_namespaces 1',
+  'penstock_operator_crd_mismatch{crd="providers.penstock.dev"} 1',
+  'penstock_operator_crd_mismatch{crd="apikeys.penstock.dev"} 0',
   'workqueue_adds_total{name="publish"} 1',
   'workqueue_retries_total{name="publish"} 1',
   'workqueue_depth{name="publish"} 0',

@@ -1,0 +1,77 @@
+// Do the CustomResourceDefinitions of the cluster belong to this operator? They are installed apart from it in many places,
+// and an older one prunes fields that this operator acts on without a word.
+
+import { type KubeClient, KubeError } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { readObject } from '../../kube/patch.ts';
+import { objectPath } from '../../kube/paths.ts';
+import type { Log } from '../log.ts';
+import { API_GROUP } from '../resources/metadata.ts';
+
+const crds = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' } as const;
+const names = ['providers', 'modelroutes', 'apikeys'].map((plural) => `${plural}.${API_GROUP}`);
+export const BUNDLE_ANNOTATION = 'penstock.dev/bundle-version';
+
+const againMs = 10 * 60_000;
+
+export interface CrdBundles {
+  /** Of every CustomResourceDefinition that could be read: whether it is of another release, or missing. */
+  mismatches(): Iterable<{ readonly crd: string; readonly isOther: boolean }>;
+  close(): void;
+}
+
+/** Looks now, and every ten minutes: they may be brought up to date while we run. What differs is said once. */
+export function watchCrdBundles(parts: {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Release of this operator. */
+  readonly version: string;
+}): CrdBundles {
+  const { client, clock, log, version } = parts;
+  /** What was found last: a version, or a fixed word; undefined where it could not be read. */
+  const found = new Map<string, string | undefined>();
+  let cancelTimer = (): void => {};
+  let isClosed = false;
+
+  void look();
+  return {
+    *mismatches() {
+      for (const [crd, bundle] of found) if (bundle !== undefined) yield { crd, isOther: bundle !== version };
+    },
+    close() {
+      isClosed = true;
+      cancelTimer();
+    },
+  };
+
+  async function look(): Promise<void> {
+    for (const crd of names) {
+      const bundle = await read(crd);
+      if (isClosed) return;
+      if (bundle !== undefined && bundle !== version && bundle !== found.get(crd)) {
+        log('warn', 'a CustomResourceDefinition is not of this release; apply those that came with it', {
+          crd,
+          found: bundle,
+          expected: version,
+        });
+      }
+      found.set(crd, bundle);
+    }
+    cancelTimer = clock.setTimer(againMs, () => void look());
+  }
+
+  async function read(crd: string): Promise<string | undefined> {
+    try {
+      const { metadata } = await readObject(client, objectPath(crds, { name: crd }));
+      return metadata.annotations?.[BUNDLE_ANNOTATION] ?? 'none';
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return 'missing';
+      if (!isClosed) {
+        const reason = error instanceof Error ? error.message : String(error);
+        log('warn', 'a CustomResourceDefinition could not be compared with this release', { crd, reason });
+      }
+      return undefined;
+    }
+  }
+}
