@@ -38,6 +38,8 @@ COPY --from=bundles \
   /app/dist/gateway.js \
   /app/dist/operator.js \
   /app/dist/simulator.js \
+  /app/dist/apply-demo.js \
+  /app/dist/helm-test.js \
   /app/dist/package.json \
   /app/dist/LICENSE \
   /app/dist/THIRD-PARTY-NOTICES \

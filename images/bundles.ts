@@ -4,7 +4,7 @@
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
-import { processes } from './contents.ts';
+import { bundles } from './contents.ts';
 import { packagesIn, thirdPartyNotices } from './notices.ts';
 import { billOfMaterials } from './sbom.ts';
 
@@ -28,7 +28,7 @@ function bundle(
   project: string,
 ): Promise<{ outputFiles: { path: string; contents: Uint8Array }[]; metafile: Metafile }> {
   return build({
-    entryPoints: Object.fromEntries(processes.map((name) => [name, `${name}/main.ts`])),
+    entryPoints: { ...bundles },
     // Both decide which paths stand in comments and source maps: those below the project, and no others.
     absWorkingDir: project,
     preserveSymlinks: true,

@@ -1,8 +1,17 @@
 // What does the image hold, as whom does it run, and how does it start? The packer reads this table; a test holds the Dockerfile
 // against it. It imports nothing: a stage of the Dockerfile runs it where there are no packages.
 
-/** One image for all: they share what weighs, and the chart names one. Each is `dist/<name>.js`, made from `<name>/main.ts`. */
+/** One image for all: they share what weighs, and the chart names one. */
 export const processes = ['gateway', 'operator', 'simulator'] as const;
+
+/** What the chart runs once: the Job of the demo, and the Pod of `helm test`. */
+const jobs = ['apply-demo', 'helm-test'] as const;
+
+/** Each is `dist/<name>.js`, made from this source. */
+export const bundles: Readonly<Record<string, string>> = Object.fromEntries([
+  ...processes.map((name) => [name, `${name}/main.ts`]),
+  ...jobs.map((name) => [name, `jobs/${name}/main.ts`]),
+]);
 
 /** Those whose start is compiled ahead. They end by themselves when nobody has told them anything; the simulator would serve. */
 export const compiledAhead = ['gateway', 'operator'] as const;
@@ -16,7 +25,7 @@ export const image = {
   folder,
   /** Of the image, each at the same place below `folder`; in the project the build writes them. */
   files: [
-    ...processes.map((name) => `dist/${name}.js`),
+    ...[...processes, ...jobs].map((name) => `dist/${name}.js` as const),
     // Says that they are modules; without it Node reads each twice to find that out.
     'dist/package.json',
     'dist/LICENSE',

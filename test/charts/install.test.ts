@@ -16,7 +16,8 @@ let leftBehind: string[];
 
 beforeAll(async () => {
   server = await askAsAdmin(plane());
-  for (const name of ['team-a', 'team-b', 'team-c']) await plane().mustKubectl(['create', 'namespace', name]);
+  for (const name of ['team-a', 'team-b', 'team-c', 'platform', 'team-going'])
+    await plane().mustKubectl(['create', 'namespace', name]);
   for (const role of ['admin', 'edit', 'view']) {
     const binding = ['rolebinding', role, '-n', 'team-a', `--clusterrole=${role}`, `--user=${role}-of-a`];
     await plane().mustKubectl(['create', ...binding]);
@@ -27,7 +28,11 @@ beforeAll(async () => {
   await mustHelm(plane(), ['uninstall', 'penstock', '-n', RELEASE_NAMESPACE]);
   await plane().mustKubectl(['wait', '--for=delete', 'namespace/penstock-tables', '--timeout=30s']);
   leftBehind = await ours();
-  await install('penstock', RELEASE_NAMESPACE);
+  // From before there were rules.
+  await plane().mustKubectl(['create', '-f', '-'], {
+    stdin: JSON.stringify(route('team-a', 'penstock/old')),
+  });
+  await install('penstock', RELEASE_NAMESPACE, { platformNamespaces: ['platform'] });
   await install('second', 'second-system', {
     crds: { install: false },
     rbac: { scope: 'namespaces', tenantNamespaces: ['team-b'], aggregate: false },
@@ -41,9 +46,30 @@ async function install(release: string, namespace: string, values: Values = {}):
   await mustHelm(plane(), ['install', release, CHART, ...where], values);
 }
 
+const route = (namespace: string, model: string, spec: object = {}, metadata: object = {}) => ({
+  apiVersion: 'penstock.dev/v1alpha1',
+  kind: 'ModelRoute',
+  metadata: { name: 'chat', namespace, ...metadata },
+  spec: { model, targets: [{ name: 'one', providerRef: { name: 'one' }, upstreamModel: 'm' }], ...spec },
+});
+
+const provider = (namespace: string, spec: object = {}) => ({
+  apiVersion: 'penstock.dev/v1alpha1',
+  kind: 'Provider',
+  metadata: { name: 'one', namespace },
+  spec: {
+    type: 'OpenAICompatible',
+    baseURL: 'https://models.example.com/v1',
+    apis: ['ChatCompletions'],
+    auth: { type: 'None' },
+    ...spec,
+  },
+});
+
 async function ours(): Promise<string[]> {
   const kinds =
-    'crd,apikey,namespace,clusterrole,clusterrolebinding,role,rolebinding,deployment,service,serviceaccount';
+    'crd,apikey,namespace,clusterrole,clusterrolebinding,role,rolebinding,deployment,service,serviceaccount,' +
+    'networkpolicy,poddisruptionbudget,validatingadmissionpolicy,validatingadmissionpolicybinding';
   const names = await plane().mustKubectl(['get', kinds, '-A', '-o', 'name']);
   const isOurs = (name: string) => /penstock|apikey/.test(name) && name !== `namespace/${RELEASE_NAMESPACE}`;
   return names.trim().split('\n').filter(isOurs).sort();
@@ -111,6 +137,7 @@ const PARTIES: readonly {
       ['patch', 'penstock.dev/providers/status', 'team-a'],
       ['patch', 'penstock.dev/modelroutes/status', 'team-a'],
       ['list,watch', '/namespaces', ''],
+      ['get', 'apiextensions.k8s.io/customresourcedefinitions', '', 'providers.penstock.dev'],
       ['list,watch', '/secrets', ''],
       ['create', '/secrets', 'team-a'],
       ['create,patch', 'events.k8s.io/events', 'team-a'],
@@ -122,6 +149,8 @@ const PARTIES: readonly {
     ],
     none: [
       ['update', 'penstock.dev/apikeys', 'team-a'],
+      ['get', 'apiextensions.k8s.io/customresourcedefinitions', '', 'others.example.com'],
+      ['list', 'apiextensions.k8s.io/customresourcedefinitions', ''],
       ['patch', 'penstock.dev/providers', 'team-a'],
       ['delete', 'penstock.dev/modelroutes', 'team-a'],
       ['get', 'penstock.dev/apikeys', 'team-a'],
@@ -243,4 +272,125 @@ describe('who holds a role of the cluster in a namespace', () => {
   test.each(['admin-of-a', 'edit-of-a', 'view-of-a'])('%s sees nothing of the table', async (user) => {
     expect(await may(user, ['get', '/secrets', 'penstock-tables'])).toBe(false);
   });
+});
+
+describe('rules that are held at apply', () => {
+  const dryRun = (object: object, ...args: string[]) =>
+    plane().kubectl(['apply', '--server-side', '--dry-run=server', ...args, '-f', '-'], {
+      stdin: JSON.stringify(object),
+    });
+
+  // The API server takes a policy up a moment after it is there, and tells nobody.
+  beforeAll(() =>
+    vi.waitFor(
+      async () => {
+        for (const namespace of ['team-a', 'team-b'])
+          expect((await dryRun(route(namespace, 'penstock/x', {}, { name: 'x' }))).code).toBe(1);
+      },
+      { timeout: 30_000, interval: 200 },
+    ),
+  );
+
+  const shared = { allowedNamespaces: { from: 'All' } };
+  const refusals: readonly (readonly [string, object, string])[] = [
+    [
+      'the service prefix',
+      route('team-c', 'penstock/chat'),
+      'ModelRoute team-c/chat: penstock/chat: ids that begin with "penstock/" are for platform namespaces, and team-c is none; choose another id, such as one that begins with "team-c/"',
+    ],
+    [
+      'the service prefix in an alias, in any case',
+      route('team-c', 'chat', { aliases: ['fine', 'Penstock/Chat'] }),
+      'ModelRoute team-c/chat: Penstock/Chat: ids that begin',
+    ],
+    [
+      'a ModelRoute for other namespaces',
+      route('team-c', 'chat', shared),
+      'ModelRoute team-c/chat: spec.allowedNamespaces.from All may only be used in platform namespaces, and team-c is none; remove it, or ask the platform team',
+    ],
+    [
+      'a public ModelRoute',
+      route('team-c', 'chat', { ...shared, visibility: 'Public' }),
+      'may only be used in platform namespaces, and team-c is none',
+    ],
+    [
+      'a Provider for other namespaces',
+      provider('team-c', { allowedNamespaces: { from: 'Selector', selector: { matchLabels: { a: 'b' } } } }),
+      'Provider team-c/one: spec.allowedNamespaces.from Selector may only be used in platform namespaces',
+    ],
+  ];
+  test.each(refusals)('a tenant is refused %s, with the way out', async (_, object, words) => {
+    const { code, stderr } = await dryRun(object);
+    expect([code, stderr.replace(/\s+/g, ' ')]).toEqual([1, expect.stringContaining(words)]);
+  });
+
+  test('a tenant is refused it in an update too, and may have everything else', async () => {
+    expect(await dryRun(provider('team-c'))).toMatchObject({ code: 0 });
+    const mine = route('team-c', 'penstock-like', {
+      visibility: 'Hidden',
+      allowedNamespaces: { from: 'Same' },
+    });
+    await plane().mustKubectl(['create', '-f', '-'], { stdin: JSON.stringify(mine) });
+    const { code, stderr } = await plane().kubectl([
+      ...['patch', 'modelroute', 'chat', '-n', 'team-c', '--type=merge'],
+      ...['-p', '{"spec":{"allowedNamespaces":{"from":"All"}}}'],
+    ]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('spec.allowedNamespaces.from All')]);
+  });
+
+  test('the platform may do all of it', async () => {
+    const sharing = { ...shared, visibility: 'Public', aliases: ['penstock/other'] };
+    for (const object of [route('platform', 'penstock/chat', sharing), provider('platform', shared)])
+      expect(await dryRun(object)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('the policies carry the name of their release, and one of some namespaces looks at no others', async () => {
+    const names = await plane().mustKubectl(['get', 'validatingadmissionpolicybinding', '-o', 'name']);
+    const prefix = 'validatingadmissionpolicybinding.admissionregistration.k8s.io/';
+    expect(names.trim().split('\n').sort()).toEqual(
+      ['penstock', 'second']
+        .flatMap((release) => [`${release}-deletion-protection`, `${release}-tenants`])
+        .map((name) => prefix + name),
+    );
+    // `platform` is no platform namespace of the second release, which does not serve it.
+    expect(await dryRun(route('platform', 'penstock/chat', shared))).toMatchObject({ code: 0 });
+  });
+
+  test('the status of an object that breaks them is written, and it can be deleted, in the foreground too', async () => {
+    const old = ['modelroute', 'chat', '-n', 'team-a'];
+    await plane().mustKubectl([
+      'patch',
+      ...old,
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      '{"status":{"observedGeneration":1}}',
+    ]);
+    const edited = await plane().kubectl(['label', ...old, 'a=b']);
+    expect(edited).toMatchObject({ code: 1, stderr: expect.stringContaining('penstock/old') });
+    await plane().mustKubectl(['delete', ...old, '--cascade=foreground', '--timeout=60s'], {
+      timeoutMs: 90_000,
+    });
+  }, 100_000);
+
+  test('what is protected from deletion stays, until the annotation goes or its namespace does', async () => {
+    const keep = { annotations: { 'penstock.dev/deletion-protection': 'true' } };
+    for (const namespace of ['team-a', 'team-going']) {
+      const stdin = JSON.stringify(route(namespace, 'kept', {}, { name: 'kept', ...keep }));
+      await plane().mustKubectl(['create', '-f', '-'], { stdin });
+    }
+    const one = ['modelroute', 'kept', '-n', 'team-a'];
+    for (const what of [one, ['modelroutes', '--all', '-n', 'team-a']]) {
+      const { code, stderr } = await plane().kubectl(['delete', ...what]);
+      expect([code, stderr.replace(/\s+/g, ' ')]).toEqual([
+        1,
+        expect.stringContaining(
+          'ModelRoute team-a/kept is protected from deletion by its annotation penstock.dev/deletion-protection; remove that first',
+        ),
+      ]);
+    }
+    await plane().mustKubectl(['annotate', ...one, 'penstock.dev/deletion-protection-']);
+    await plane().mustKubectl(['delete', ...one]);
+    await plane().mustKubectl(['delete', 'namespace', 'team-going', '--timeout=60s'], { timeoutMs: 90_000 });
+  }, 100_000);
 });

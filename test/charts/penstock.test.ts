@@ -1,125 +1,156 @@
 // Does the chart render what Kubernetes takes, refuse what makes no sense, and give its processes what they read?
 
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { BlockList } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isMap, isScalar, parseDocument, parse as parseYaml, type YAMLMap } from 'yaml';
 import { z } from 'zod';
+import { metadataAddresses } from '../../egress/address-ranges.ts';
 import { readSettings as readGatewaySettings } from '../../gateway/settings.ts';
 import { image } from '../../images/contents.ts';
 import { readSettings as readOperatorSettings } from '../../operator/settings.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { useControlPlane } from '../cluster/control-plane.ts';
+import { goTool } from '../support/go-tool.ts';
 import {
   CHART,
+  CRDS_CHART,
   deploymentOf,
   helm,
-  parseRendered,
   RELEASE_NAMESPACE,
   type Rendered,
   render,
   template,
   type Values,
 } from './helm.ts';
+import { demoObjects, podsOf } from './parts.ts';
+import { judgeBySchemas, kubeconform, quickstart, writeSchemas } from './schemas.ts';
+import { DIGEST, ONLY_TENANTS, OPENED, TENANTS, VALUE_SETS } from './value-sets.ts';
 
 const ROOT = join(CHART, '../..');
-const TENANTS = ['team-a', 'team-b'];
-const ONLY_TENANTS = { rbac: { scope: 'namespaces', tenantNamespaces: TENANTS } };
-const DIGEST = `sha256:${'0'.repeat(64)}`;
-
 const PARTS = ['gateway', 'operator'] as const;
 
 const plane = useControlPlane({ hasControllers: false });
 
-beforeAll(async () => {
-  const namespaces = [RELEASE_NAMESPACE, 'penstock-tables', 'own-tables', 'restricted', ...TENANTS, 'team-c'];
-  for (const name of namespaces) await plane().mustKubectl(['create', 'namespace', name]);
-  await plane().mustKubectl([
-    'label',
-    'namespace',
-    'restricted',
-    'pod-security.kubernetes.io/enforce=restricted',
-    'pod-security.kubernetes.io/warn=restricted',
-  ]);
-});
+/** What each set of values renders, by its name. */
+const renderedBy = new Map<string, Rendered[]>();
+/** Every object that any of them renders, once. */
+let everything: Rendered[];
 
-const OPENED = {
-  gateway: { publicUrl: 'https://models.example.com/base/v1', showProvider: false },
-  platformNamespaces: ['platform', 'ml'],
-  servicePrefix: 'acme',
-  keyPrefix: 'acme_',
-  egress: {
-    allow: [
-      { cidr: '10.20.0.0/16', namespaces: ['*'] },
-      { cidr: 'fd00::/8', namespaces: ['ml'] },
-    ],
-  },
-  image: { digest: DIGEST },
-  imagePullSecrets: ['registry'],
+/** Of kinds that other projects bring: taken here as they are, judged by their own schemas in `npm run e2e`. */
+const FOREIGN_KINDS = {
+  'monitoring.coreos.com/v1': ['PodMonitor', 'ServiceMonitor', 'PrometheusRule'],
+  'keda.sh/v1alpha1': ['ScaledObject'],
+  'gateway.networking.k8s.io/v1': ['HTTPRoute'],
 };
 
-const VALUE_SETS: readonly (readonly [string, Values])[] = [
-  ['nothing said', {}],
-  ['namespaces of tenants only', ONLY_TENANTS],
-  ['an address, platform namespaces, opened ranges, and an image by digest', OPENED],
-  [
-    'all left out that others bring',
-    {
-      rbac: { create: false },
-      crds: { install: false },
-      tableNamespace: { create: false, name: 'own-tables' },
-      operator: { replicas: 0, resources: null },
-      gateway: { replicas: 0, resources: null },
-    },
-  ],
-  [
-    'a parent chart, CRDs that go with the release, and other times',
-    {
-      global: { anything: true },
-      rbac: { aggregate: false },
-      crds: { keep: false },
-      gateway: { drain: { acceptSeconds: 0, graceSeconds: 60 } },
-    },
-  ],
-];
+beforeAll(async () => {
+  const names = [
+    RELEASE_NAMESPACE,
+    'penstock-tables',
+    'own-tables',
+    'penstock-demo',
+    'playground',
+    ...TENANTS,
+  ];
+  const restricted = {
+    'pod-security.kubernetes.io/enforce': 'restricted',
+    'pod-security.kubernetes.io/warn': 'restricted',
+  };
+  const namespaces = [...names.map((name) => ({ name })), { name: 'restricted', labels: restricted }];
+  await apply([
+    ...namespaces.map((metadata) => ({ apiVersion: 'v1', kind: 'Namespace', metadata })),
+    ...foreignCrds(),
+  ]);
+  await plane().mustKubectl(['wait', '--for=condition=Established', 'crd', '--all']);
+  for (const [name, values] of VALUE_SETS) renderedBy.set(name, await render(plane(), values));
+  const texts = [...renderedBy.values()].flat().map((object) => JSON.stringify(object));
+  everything = [...new Set(texts)].map((text) => JSON.parse(text));
+}, 120_000);
 
-describe.each(VALUE_SETS)('with %s', (_, values) => {
-  let text: string;
-  let objects: Rendered[];
-  beforeAll(async () => {
-    ({ stdout: text } = await template(plane(), values));
-    objects = parseRendered(text);
+async function apply(objects: readonly object[], ...args: string[]): Promise<string> {
+  const stdin = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+  const applied = await plane().kubectl(['apply', '--server-side', ...args, '-f', '-'], {
+    stdin,
+    timeoutMs: 120_000,
   });
+  expect(applied).toMatchObject({ code: 0, stderr: '' });
+  return applied.stdout;
+}
 
-  test('helm lint --strict finds nothing', async () => {
+function foreignCrds(): object[] {
+  return Object.entries(FOREIGN_KINDS).flatMap(([apiVersion, kinds]) =>
+    kinds.map((kind) => {
+      const [group, version] = apiVersion.split('/');
+      const plural = `${kind.toLowerCase()}s`;
+      const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+      return {
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: {
+          name: `${plural}.${group}`,
+          annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
+        },
+        spec: {
+          group,
+          scope: 'Namespaced',
+          names: { kind, plural },
+          versions: [{ name: version, served: true, storage: true, schema }],
+        },
+      };
+    }),
+  );
+}
+
+test('there are at least 15 sets of values', () => {
+  expect(VALUE_SETS.length).toBeGreaterThanOrEqual(15);
+});
+
+test.each(['nothing said', 'the demo', 'every escape hatch'])(
+  'helm lint --strict finds nothing, with %s',
+  async (name) => {
+    const values = Object.fromEntries(VALUE_SETS)[name] ?? {};
     const { code, stdout } = await helm(plane(), ['lint', '--strict', CHART], values);
     expect([code, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
-  });
+  },
+);
 
-  test('the API server takes every object, without a warning', async () => {
-    const args = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
-    const applied = await plane().kubectl(args, { stdin: text });
-    expect(applied).toMatchObject({ code: 0, stderr: '' });
-    expect(applied.stdout.trim().split('\n')).toHaveLength(objects.length);
-  });
+test('the API server takes every object of every set, without a warning', async () => {
+  const said = await apply(everything, '--dry-run=server', '--validate=strict');
+  expect(said.trim().split('\n')).toHaveLength(everything.length);
+}, 150_000);
 
-  test('the processes can read their environment', () => {
-    const [gateway, operator] = PARTS.map((part) => deploymentOf(objects, `penstock-${part}`).environment);
-    expect(readGatewaySettings(gateway)).toMatchObject({ port: 8080 });
-    expect(readOperatorSettings(operator)).toMatchObject({ instance: 'penstock' });
-  });
+test('kubeconform finds every object as the schemas of the API server and of our kinds ask for', async () => {
+  const program = await goTool(kubeconform);
+  const folder = await writeSchemas(plane());
+  const known = everything.filter(({ kind }) => !Object.values(FOREIGN_KINDS).flat().includes(kind));
+  const objects = [...known, ...demoObjects(everything), ...(await quickstart())];
+  const judged = await judgeBySchemas(program, folder, objects);
+  expect(judged).toEqual({ valid: objects.length, faults: [] });
+  // It can see a fault: one member that is no member.
+  const [deployment] = known.filter(({ kind }) => kind === 'Deployment');
+  const broken = await judgeBySchemas(program, folder, [{ ...deployment, spec: { replica: 2 } }]);
+  expect(broken.valid).toBe(0);
+}, 900_000);
 
-  test('the pods are such as the restricted standard asks for', async () => {
-    const pods = PARTS.map((part) => {
-      const { template: pod } = deploymentOf(objects, `penstock-${part}`);
-      const metadata = { ...pod.metadata, name: part, namespace: 'restricted' };
-      return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata, spec: pod.spec });
-    });
-    const args = ['create', '--dry-run=server', '--validate=strict', '-f', '-'];
-    const created = await plane().kubectl(args, { stdin: pods.join('\n---\n') });
-    expect(created).toMatchObject({ code: 0, stderr: '' });
-    expect(created.stdout.trim().split('\n')).toHaveLength(PARTS.length);
-  });
+test('every pod is such as the restricted standard asks for', async () => {
+  const pods = everything.flatMap(podsOf).map((spec, index) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `pod-${index}`, namespace: 'restricted' },
+    spec,
+  }));
+  expect(pods.length).toBeGreaterThan(15);
+  const said = await apply(pods, '--dry-run=server', '--validate=strict');
+  expect(said.trim().split('\n')).toHaveLength(pods.length);
+});
+
+test.each(VALUE_SETS)('the processes can read their environment, with %s', (name) => {
+  const objects = renderedBy.get(name) ?? [];
+  const [gateway, operator] = PARTS.map((part) => deploymentOf(objects, `penstock-${part}`).environment);
+  expect(readGatewaySettings(gateway)).toMatchObject({ port: 8080 });
+  expect(readOperatorSettings(operator)).toMatchObject({ instance: 'penstock' });
 });
 
 describe('a value is refused, and named:', () => {
@@ -127,6 +158,27 @@ describe('a value is refused, and named:', () => {
     ['a mistyped section', { gatway: {} }, 'gatway'],
     ['a mistyped value', { gateway: { replica: 2 } }, 'replica'],
     ['replicas as text', { gateway: { replicas: '2' } }, '/gateway/replicas'],
+    ['two autoscalers', { gateway: { autoscaling: { type: 'HPA,KEDA' } } }, '/gateway/autoscaling/type'],
+    [
+      'KEDA that has nobody to ask',
+      { gateway: { autoscaling: { type: 'KEDA', targetInFlight: 5 } } },
+      '/gateway/autoscaling/prometheusUrl',
+    ],
+    [
+      'more pods at least than at most',
+      { gateway: { autoscaling: { type: 'HPA', minReplicas: 5, maxReplicas: 3 } } },
+      'gateway.autoscaling.maxReplicas',
+    ],
+    ['a dashboard that is not there', { dashboard: { enabled: true } }, '/dashboard/enabled'],
+    ['an HTTPRoute that hangs on nothing', { gateway: { httpRoute: { enabled: true } } }, 'parentRefs'],
+    ['an Ingress for no host', { gateway: { ingress: { enabled: true } } }, '/gateway/ingress/hosts'],
+    ['a key without a model', { helmTest: { keySecret: { name: 'a' } } }, '/helmTest/model'],
+    ['a metric of a kind that is none', { monitoring: { scrape: 'Annotations' } }, '/monitoring/scrape'],
+    [
+      'the demo beside the release',
+      { demo: { enabled: true, namespace: RELEASE_NAMESPACE } },
+      'demo.namespace',
+    ],
     ['fewer than no replicas', { operator: { replicas: -1 } }, '/operator/replicas'],
     ['the tag latest', { image: { tag: 'latest' } }, '/image/tag'],
     ['a digest that is none', { image: { digest: 'abc' } }, '/image/digest'],
@@ -224,7 +276,9 @@ describe('what is rendered', () => {
   ])('every variable of %s is one that is read', async (name, path) => {
     const source = await readFile(join(ROOT, path), 'utf8');
     const { env } = deploymentOf(await render(plane()), name);
-    expect(Object.keys(env).filter((variable) => !source.includes(`${variable}:`))).toEqual([]);
+    // Node.js itself reads the size of its pool.
+    const ours = Object.keys(env).filter((variable) => variable !== 'UV_THREADPOOL_SIZE');
+    expect(ours.filter((variable) => !source.includes(`${variable}:`))).toEqual([]);
   });
 
   test('a pod may take as long to leave as its process does', async () => {
@@ -271,13 +325,183 @@ describe('what is rendered', () => {
     expect(await image({ tag: 'x', digest: DIGEST })).toBe(`penstock@${DIGEST}`);
   });
 
-  test('both processes are files of the image, seen from its folder', async () => {
-    const objects = await render(plane());
-    for (const part of ['operator', 'gateway'] as const) {
-      const { command } = deploymentOf(objects, `penstock-${part}`).template.spec.containers[0];
-      expect(command).toEqual(['node', `dist/${part}.js`]);
-      expect(image.files).toContain(`dist/${part}.js`);
+  test('every process is a file of the image, seen from its folder, with three quarters of its memory for JavaScript', async () => {
+    const objects = await render(plane(), { demo: { enabled: true } });
+    const commands = objects.flatMap(podsOf).map(({ containers }) => containers[0]?.command);
+    expect(commands).toEqual(
+      expect.arrayContaining([
+        ['node', '--max-old-space-size=576', 'dist/gateway.js'],
+        ['node', '--max-old-space-size=384', 'dist/operator.js'],
+        ['node', '--max-old-space-size=96', 'dist/simulator.js'],
+        ['node', 'dist/apply-demo.js'],
+        ['node', 'dist/helm-test.js'],
+      ]),
+    );
+    for (const command of commands) {
+      expect(image.files).toContain(z.array(z.string()).parse(command).at(-1));
     }
+  });
+
+  test.each([
+    ['1.5Gi', 1152],
+    ['200M', 142],
+    [536870912, 384],
+    ['1048576Ki', 768],
+  ])('of %s of memory, JavaScript may take %i MiB', async (memory, heap) => {
+    const values = { gateway: { resources: { limits: { memory } } } };
+    const { command } = deploymentOf(await render(plane(), values), 'penstock-gateway').template.spec
+      .containers[0];
+    expect(command).toContain(`--max-old-space-size=${heap}`);
+  });
+
+  test.each(['HPA', 'KEDA'])('where %s decides, the Deployment says no number of pods', async (type) => {
+    const objects = await render(plane(), { gateway: { autoscaling: { type } } });
+    const gateway = objects.find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'penstock-gateway',
+    );
+    expect(gateway?.spec).not.toHaveProperty('replicas');
+    const scalers = objects.filter(({ kind }) => ['HorizontalPodAutoscaler', 'ScaledObject'].includes(kind));
+    expect(scalers).toMatchObject([
+      { spec: { scaleTargetRef: { kind: 'Deployment', name: 'penstock-gateway' } } },
+    ]);
+  });
+
+  test('nothing that others must bring first is rendered unasked', async () => {
+    const own = /^(v1|[a-z0-9.]+\.k8s\.io\/.*|apps\/v1|batch\/v1|policy\/v1|autoscaling\/v2)$/;
+    for (const object of await render(plane())) expect(object.apiVersion).toMatch(own);
+  });
+
+  test('no template makes a key, or asks the cluster for something', async () => {
+    const folder = join(CHART, 'templates');
+    for (const file of await readdir(folder, { recursive: true })) {
+      // Those are generated from code, and their texts speak of many things.
+      if (file.startsWith('crds') || !/\.(yaml|tpl|txt)$/.test(file)) continue;
+      const text = await readFile(join(folder, file), 'utf8');
+      expect([file, text.match(/\b(lookup|rand\w+|gen\w+Key|uuidv4|htpasswd)\b(?= )/g)]).toEqual([
+        file,
+        null,
+      ]);
+    }
+  });
+
+  test('every operator and gateway reaches what it must, and is reached by whom it must', async () => {
+    const values = { egress: { allow: [{ cidr: '10.20.0.0/16', namespaces: ['*'] }] } };
+    const policies = (await render(plane(), values)).filter(({ kind }) => kind === 'NetworkPolicy');
+    const of = (part: string) => policies.find(({ metadata }) => metadata.name === `penstock-${part}`)?.spec;
+    const component = (name: string) => ({
+      podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': name }) },
+    });
+    const internal = [{ protocol: 'TCP', port: 'internal' }];
+    const metrics = { ports: [{ protocol: 'TCP', port: 'metrics' }], from: [expect.anything()] };
+    const dns = {
+      ports: [
+        { protocol: 'UDP', port: 53 },
+        { protocol: 'TCP', port: 53 },
+      ],
+    };
+    const world = {
+      ports: [
+        { protocol: 'TCP', port: 443 },
+        { protocol: 'TCP', port: 6443 },
+      ],
+      to: [
+        { ipBlock: { cidr: '0.0.0.0/0', except: expect.arrayContaining(['169.254.0.0/16']) } },
+        { ipBlock: { cidr: '::/0', except: expect.arrayContaining(['fe80::/10']) } },
+      ],
+    };
+    const opened = { to: [{ ipBlock: { cidr: '10.20.0.0/16' } }] };
+    expect(of('gateway')).toMatchObject({
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ ports: [{ port: 'http' }] }, metrics, { ports: internal, from: [component('operator')] }],
+      egress: [dns, world, opened],
+    });
+    expect(of('operator')).toMatchObject({
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [metrics],
+      egress: [dns, world, opened, { ports: internal, to: [component('gateway')] }],
+    });
+  });
+
+  test('no metadata service of a cloud is reachable, whatever the gateway itself would say', async () => {
+    const [policy] = (await render(plane())).filter(({ kind }) => kind === 'NetworkPolicy');
+    const except = new BlockList();
+    for (const [, cidr = ''] of JSON.stringify(policy).matchAll(/"([0-9a-f:.]+\/\d+)"/g)) {
+      const [address = '', bits] = cidr.split('/');
+      if (Number(bits) > 0) except.addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4');
+    }
+    const reachable = metadataAddresses.filter(
+      (address) => !except.check(address, address.includes(':') ? 'ipv6' : 'ipv4'),
+    );
+    expect(reachable).toEqual([]);
+  });
+
+  test('alerts and dashboard speak of metrics that there are', async () => {
+    const monitoring = { rules: { enabled: true }, dashboard: { enabled: true } };
+    const objects = await render(plane(), { monitoring });
+    const rules = JSON.stringify(objects.find(({ kind }) => kind === 'PrometheusRule'));
+    const dashboard = JSON.stringify(objects.find(({ metadata }) => metadata.name === 'penstock-dashboard'));
+    const page = await readFile(join(ROOT, 'docs/metrics.md'), 'utf8');
+    for (const text of [rules, dashboard]) {
+      const used = [...text.matchAll(/([a-z][a-z0-9]*_[a-z0-9_]+)\{/g)].map(([, name = '']) => name);
+      expect(used.length).toBeGreaterThan(8);
+      const unknown = used
+        .map((name) => name.replace(/_bucket$/, ''))
+        .filter((name) => !page.includes(`| \`${name}\` |`) && name !== 'process_start_time_seconds');
+      expect(unknown).toEqual([]);
+    }
+  });
+
+  test('the demo needs no key, and its model is in a namespace that may reach the simulator', async () => {
+    const objects = await render(plane(), { demo: { enabled: true } });
+    const demo = demoObjects(objects);
+    expect(demo.map(({ kind }) => kind)).toEqual(['Provider', 'ModelRoute', 'ApiKey']);
+    expect(demo.every(({ metadata }) => metadata.namespace === 'penstock-demo')).toBe(true);
+    const service = objects.find(
+      ({ kind, metadata }) => kind === 'Service' && metadata.name === 'penstock-simulator',
+    );
+    expect(service).toMatchObject({ spec: { ports: [{ port: 9100 }] } });
+    expect(demo[0]).toMatchObject({
+      spec: { auth: { type: 'None' }, baseURL: 'http://penstock-simulator.penstock-demo.svc:9100/v1' },
+    });
+    const { env } = deploymentOf(objects, 'penstock-operator');
+    const { platform } = readOperatorSettings(env);
+    expect(platform.egressAllow).toContainEqual({ cidr: '10.0.0.0/8', namespaces: ['penstock-demo'] });
+    expect(platform.platformNamespaces).toEqual([]);
+    for (const text of demo.map((object) => JSON.stringify(object))) expect(text).not.toContain('secretRef');
+  });
+
+  test('where only some namespaces are served, that of the demo is one of them', async () => {
+    const objects = await render(plane(), { ...ONLY_TENANTS, demo: { enabled: true } });
+    const { env } = deploymentOf(objects, 'penstock-operator');
+    expect(readOperatorSettings(env).tenantNamespaces).toEqual([...TENANTS, 'penstock-demo']);
+    const bound = objects.filter(
+      ({ metadata }) => metadata.name === 'penstock-operator-tenants' && metadata.namespace,
+    );
+    expect(bound.map(({ metadata }) => metadata.namespace)).toEqual([...TENANTS, 'penstock-demo']);
+  });
+
+  test('the test of the release asks for a completion where it has a key, and has no token of the cluster', async () => {
+    const pod = async (values: Values) => {
+      const found = (await render(plane(), values)).find(({ kind }) => kind === 'Pod');
+      const [spec] = found === undefined ? [] : podsOf(found);
+      expect(found?.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'test' });
+      expect(spec).toMatchObject({ automountServiceAccountToken: false });
+      return { namespace: found?.metadata.namespace, env: spec?.containers[0]?.env };
+    };
+    const url = { name: 'PENSTOCK_BASE_URL', value: `http://penstock-gateway.${RELEASE_NAMESPACE}.svc/v1` };
+    const key = (name: string) => ({
+      name: 'PENSTOCK_KEY',
+      valueFrom: { secretKeyRef: { name, key: 'apiKey' } },
+    });
+    expect(await pod({})).toEqual({ namespace: RELEASE_NAMESPACE, env: [url] });
+    expect(await pod({ demo: { enabled: true } })).toEqual({
+      namespace: 'penstock-demo',
+      env: [url, { name: 'PENSTOCK_MODEL', value: 'demo' }, key('demo-key')],
+    });
+    expect(await pod({ helmTest: { model: 'chat', keySecret: { name: 'smoke' } } })).toEqual({
+      namespace: RELEASE_NAMESPACE,
+      env: [url, { name: 'PENSTOCK_MODEL', value: 'chat' }, key('smoke')],
+    });
   });
 
   test('every object is labelled as ours', async () => {
@@ -307,6 +531,17 @@ describe('what is rendered', () => {
     expect(await crds({ install: false })).toEqual([]);
   });
 
+  test('the chart penstock-crds has the same CRDs, with the same switch', async () => {
+    for (const keep of [true, false]) {
+      const values = { crds: { keep } };
+      const alone = await render(plane(), values, CRDS_CHART);
+      const inside = (await render(plane(), values)).filter(
+        ({ kind }) => kind === 'CustomResourceDefinition',
+      );
+      expect(alone.sort(byName)).toEqual(inside.sort(byName));
+    }
+  });
+
   test('no role has a wildcard', async () => {
     const roles = (await render(plane())).filter(({ kind }) => kind.endsWith('Role'));
     expect(roles.length).toBeGreaterThan(5);
@@ -318,8 +553,8 @@ function byName(a: { metadata: { name: string } }, b: { metadata: { name: string
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
-test('chart and program have one version', async () => {
-  const chart: unknown = parseYaml(await readFile(join(CHART, 'Chart.yaml'), 'utf8'));
+test.each([CHART, CRDS_CHART])('chart and program have one version', async (folder) => {
+  const chart: unknown = parseYaml(await readFile(join(folder, 'Chart.yaml'), 'utf8'));
   expect(chart).toMatchObject({ version: packageJson.version, appVersion: packageJson.version });
 });
 
@@ -336,14 +571,12 @@ describe('values.yaml', () => {
 
   test('and its schema know the same values', async () => {
     const schema: unknown = JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8'));
-    const known = schemaPaths(schema, schema).filter((path) => path !== '/global');
-    expect((await entries()).map(({ path }) => path).sort()).toEqual(
-      known
-        .filter(
-          (path) => path !== '/operator/resources/limits/cpu' && path !== '/gateway/resources/limits/cpu',
-        )
-        .sort(),
-    );
+    // What a value may also have, and has not by default.
+    const more = /^\/(operator|gateway)\/resources\/(requests|limits)\/ephemeral-storage$|\/limits\/cpu$/;
+    const known = schemaPaths(schema, schema).filter((path) => !more.test(path));
+    const open = '/monitoring/dashboard/labels/';
+    const there = (await entries()).map(({ path }) => path).filter((path) => !path.startsWith(open));
+    expect(there.sort()).toEqual(known.sort());
   });
 });
 

@@ -13,7 +13,11 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const renderedSchema = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
 });
 /** One object of a rendered chart. */
 export type RenderedObject = z.infer<typeof renderedSchema>;
@@ -50,10 +54,14 @@ export async function renderChart(plane: ControlPlane, options: ChartOptions): P
     { stdin: JSON.stringify(options.values ?? {}) },
   );
   if (code !== 0) throw new Error(`helm template failed: ${stderr}`);
-  return parseAllDocuments(stdout)
-    .map((document): unknown => document.toJS())
-    .filter((object) => object !== null)
-    .map((object) => renderedSchema.parse(object));
+  return (
+    parseAllDocuments(stdout)
+      .map((document): unknown => document.toJS())
+      .filter((object) => object !== null)
+      .map((object) => renderedSchema.parse(object))
+      // Hooks are Helm's to run: the Pod of `helm test` is no part of an installation.
+      .filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined)
+  );
 }
 
 async function versionOf(plane: ControlPlane): Promise<string> {

@@ -16,14 +16,21 @@
 {{- end -}}
 
 {{- define "penstock.image" -}}
+{{- with .Values.global.imageRegistry }}{{ . }}/{{ end -}}
 {{- with .Values.image -}}
 {{- .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
+{{/* Host and port of the Service, from inside the cluster. */}}
+{{- define "penstock.gatewayHost" -}}
+{{- printf "%s-gateway.%s.svc" (include "penstock.instance" .) .Release.Namespace -}}
+{{- if ne (int .Values.gateway.service.port) 80 }}:{{ .Values.gateway.service.port }}{{ end -}}
+{{- end -}}
+
 {{/* Address that callers use. */}}
 {{- define "penstock.publicUrl" -}}
-{{- .Values.gateway.publicUrl | default (printf "http://%s-gateway.%s.svc/v1" (include "penstock.instance" .) .Release.Namespace) -}}
+{{- .Values.gateway.publicUrl | default (printf "http://%s/v1" (include "penstock.gatewayHost" .)) -}}
 {{- end -}}
 
 {{/* Labels of everything. Takes (dict "root" $ "component" "…"). */}}
@@ -32,6 +39,9 @@
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{/* Labels by which pods are found; they never change. */}}
@@ -44,6 +54,112 @@ app.kubernetes.io/component: {{ .component }}
 {{/* The same as one line of text. */}}
 {{- define "penstock.selector" -}}
 app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.instance" .root }},app.kubernetes.io/component={{ .component }}
+{{- end -}}
+
+{{/* The namespace of the demo. */}}
+{{- define "penstock.demoNamespace" -}}
+{{- .Values.demo.namespace | default (printf "%s-demo" (include "penstock.instance" .)) -}}
+{{- end -}}
+
+{{/* Where `helm test` runs its Pod: beside the demo's key, where there is one. */}}
+{{- define "penstock.testNamespace" -}}
+{{- if .Values.demo.enabled }}{{ include "penstock.demoNamespace" . }}{{ else }}{{ .Release.Namespace }}{{ end -}}
+{{- end -}}
+
+{{/* Namespaces that the operator serves, as JSON; an empty list: all. */}}
+{{- define "penstock.tenantNamespaces" -}}
+{{- $names := .Values.rbac.tenantNamespaces -}}
+{{- if and .Values.demo.enabled (eq .Values.rbac.scope "namespaces") -}}
+{{- $names = append $names (include "penstock.demoNamespace" .) -}}
+{{- end -}}
+{{- toJson (uniq $names) -}}
+{{- end -}}
+
+{{/* Address ranges that are opened, as JSON. */}}
+{{- define "penstock.egressAllow" -}}
+{{- $allow := .Values.egress.allow -}}
+{{- if .Values.demo.enabled -}}
+{{- range .Values.demo.clusterCidrs -}}
+{{- $allow = append $allow (dict "cidr" . "namespaces" (list (include "penstock.demoNamespace" $))) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $allow -}}
+{{- end -}}
+
+{{/* An amount of memory in MiB, such as 768 for 768Mi. */}}
+{{- define "penstock.mebibytes" -}}
+{{- $unit := regexFind "[A-Za-z]+$" (toString .) -}}
+{{- $bytes := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- divf (mulf (trimSuffix $unit (toString .) | float64) (get $bytes $unit)) 1048576 | floor | int -}}
+{{- end -}}
+
+{{/* How a process is started. Takes (dict "values" <its section> "script" "…"). A heap that is told nothing takes a part of
+     the node's memory, and the kernel ends the process at its limit. */}}
+{{- define "penstock.command" -}}
+- node
+{{- with ((.values.resources).limits).memory }}
+- --max-old-space-size={{ div (mul (include "penstock.mebibytes" . | int) 3) 4 }}
+{{- end }}
+{{- range .values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+- {{ .script }}
+{{- end -}}
+
+{{/* Metadata of pods. Takes (dict "root" $ "component" "…" "values" <its section>). */}}
+{{- define "penstock.podMetadata" -}}
+labels:
+  {{- include "penstock.labels" . | nindent 2 }}
+  {{- with .values.podLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .values.podAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "penstock.imagePullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Where pods run: apart from each other, where there is room for it. Takes the same as podMetadata. */}}
+{{- define "penstock.scheduling" -}}
+{{- with .values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+topologySpreadConstraints:
+  {{- range $key := list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - maxSkew: 1
+    topologyKey: {{ $key }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "penstock.selectorLabels" $ | nindent 8 }}
+    matchLabelKeys: [pod-template-hash]
+  {{- end }}
+affinity:
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector:
+            matchLabels:
+              {{- include "penstock.selectorLabels" . | nindent 14 }}
 {{- end -}}
 
 {{/* What every pod must promise under the restricted pod security standard. */}}
@@ -89,4 +205,63 @@ capabilities:
 - name: service-account
   mountPath: /var/run/secrets/kubernetes.io/serviceaccount
   readOnly: true
+{{- end -}}
+
+{{/* Who may read metrics and health; the kubelet always may. */}}
+{{- define "penstock.metricsIngress" -}}
+{{- with .Values.networkPolicy.metricsNamespaces -}}
+- ports:
+    - { protocol: TCP, port: metrics }
+  from:
+    {{- range . }}
+    - namespaceSelector:
+        matchLabels:
+          kubernetes.io/metadata.name: {{ . }}
+    {{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "penstock.dnsEgress" -}}
+- ports:
+    {{- range .Values.networkPolicy.dnsPorts }}
+    - { protocol: UDP, port: {{ . }} }
+    - { protocol: TCP, port: {{ . }} }
+    {{- end }}
+{{- end -}}
+
+{{/* Names, the API server, public upstreams, and what egress.allow opens; never the metadata services of clouds. */}}
+{{- define "penstock.upstreamEgress" -}}
+{{ include "penstock.dnsEgress" . }}
+- ports:
+    {{- range concat .Values.networkPolicy.apiServerPorts .Values.networkPolicy.upstreamPorts | uniq }}
+    - { protocol: TCP, port: {{ . }} }
+    {{- end }}
+  to:
+    - ipBlock:
+        cidr: 0.0.0.0/0
+        except: [169.254.0.0/16, 168.63.129.16/32, 100.100.100.200/32, 192.0.0.192/32]
+    - ipBlock:
+        cidr: ::/0
+        except: ["fe80::/10", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:c1::a9fe:a9fe/128", "fd00:42::42/128"]
+{{- with .Values.egress.allow }}
+- to:
+    {{- range . }}
+    - ipBlock:
+        cidr: {{ .cidr | quote }}
+    {{- end }}
+{{- end }}
+{{- if .Values.demo.enabled }}
+- ports:
+    - { protocol: TCP, port: 9100 }
+  to:
+    - namespaceSelector:
+        matchLabels:
+          kubernetes.io/metadata.name: {{ include "penstock.demoNamespace" . }}
+      podSelector:
+        matchLabels:
+          {{- include "penstock.selectorLabels" (dict "root" . "component" "simulator") | nindent 10 }}
+{{- end }}
+{{- with .Values.networkPolicy.extraEgress }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}

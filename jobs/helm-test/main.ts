@@ -1,0 +1,53 @@
+// Do the gateways of this release answer? Runs once, as the Pod of `helm test`: without a key they must refuse us by the table
+// they serve, with one they must stream a completion to its end.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { readSettings } from './settings.ts';
+
+try {
+  const { baseUrl, completion, patienceMs } = readSettings();
+  await eventually(patienceMs, () => refused(baseUrl));
+  console.log(`${baseUrl} serves a routing table: it refuses a request without a key`);
+  if (completion === undefined) {
+    console.log('no completion was asked for: set helmTest.keySecret and helmTest.model, or demo.enabled');
+  } else {
+    const text = await eventually(patienceMs, () => streamed(baseUrl, completion.key, completion.model));
+    console.log(`model ${completion.model} streamed: ${text}`);
+  }
+} catch (error) {
+  console.error(`the test failed: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}
+
+async function eventually<Value>(patienceMs: number, attempt: () => Promise<Value>): Promise<Value> {
+  const deadlineMs = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > deadlineMs) throw error;
+      await delay(1_000);
+    }
+  }
+}
+
+/** A gateway without a table would say 503. */
+async function refused(baseUrl: string): Promise<void> {
+  const response = await fetch(`${baseUrl}/models`, { signal: AbortSignal.timeout(10_000) });
+  await response.body?.cancel();
+  if (response.status !== 401)
+    throw new Error(`GET ${baseUrl}/models without a key answered ${response.status}; it should be 401`);
+}
+
+async function streamed(baseUrl: string, key: string, model: string): Promise<string> {
+  const response = await fetch(`${baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say hello.' }] }),
+    signal: AbortSignal.timeout(60_000),
+  });
+  const body = await response.text();
+  if (!response.ok) throw new Error(`model ${model} answered ${response.status}: ${body.slice(0, 500)}`);
+  if (!body.includes('data: [DONE]')) throw new Error(`the stream of model ${model} did not come to its end`);
+  return [...body.matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].map(([, piece]) => piece).join('');
+}

@@ -1,0 +1,197 @@
+// With which values is the chart judged? Each set shows what one kind of user would set.
+
+import { RELEASE_NAMESPACE, type Values } from './helm.ts';
+
+export const DIGEST = `sha256:${'0'.repeat(64)}`;
+export const TENANTS = ['team-a', 'team-b'];
+export const ONLY_TENANTS = { rbac: { scope: 'namespaces', tenantNamespaces: TENANTS } };
+
+export const OPENED = {
+  gateway: { publicUrl: 'https://models.example.com/base/v1', showProvider: false },
+  platformNamespaces: ['platform', 'ml'],
+  servicePrefix: 'acme',
+  keyPrefix: 'acme_',
+  egress: {
+    allow: [
+      { cidr: '10.20.0.0/16', namespaces: ['*'] },
+      { cidr: 'fd00::/8', namespaces: ['ml'] },
+    ],
+  },
+  image: { digest: DIGEST },
+  imagePullSecrets: ['registry'],
+};
+
+const HATCHES = {
+  priorityClassName: 'system-cluster-critical',
+  podLabels: { cost: 'ai' },
+  podAnnotations: { 'example.com/seen': 'yes' },
+  nodeSelector: { pool: 'general' },
+  tolerations: [{ key: 'pool', operator: 'Exists', effect: 'NoSchedule' }],
+  extraArgs: ['--heapsnapshot-signal=SIGUSR2'],
+  extraEnv: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/etc/ca/ca.crt' }],
+  extraEnvFrom: [{ configMapRef: { name: 'more', optional: true } }],
+  extraVolumes: [{ name: 'ca', configMap: { name: 'ca' } }],
+  extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/ca', readOnly: true }],
+  extraContainers: [
+    {
+      name: 'beside',
+      image: 'beside:1',
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      },
+    },
+  ],
+};
+
+export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = [
+  ['nothing said', {}],
+  ['namespaces of tenants only', ONLY_TENANTS],
+  ['an address, platform namespaces, opened ranges, and an image by digest', OPENED],
+  [
+    'all left out that others bring',
+    {
+      rbac: { create: false },
+      crds: { install: false },
+      tableNamespace: { create: false, name: 'own-tables' },
+      operator: { replicas: 0, resources: null },
+      gateway: { replicas: 0, resources: null },
+    },
+  ],
+  [
+    'a parent chart, CRDs that go with the release, and other times',
+    {
+      global: { anything: true, imageRegistry: 'registry.example.com' },
+      rbac: { aggregate: false },
+      crds: { keep: false },
+      gateway: { drain: { acceptSeconds: 0, graceSeconds: 60 } },
+    },
+  ],
+  ['the demo', { demo: { enabled: true } }],
+  [
+    'the demo where only some namespaces are served',
+    {
+      ...ONLY_TENANTS,
+      demo: { enabled: true, namespace: 'playground', clusterCidrs: ['10.96.0.0/12', 'fd00::/108'] },
+      networkPolicy: { clients: [{ namespaceSelector: {} }] },
+    },
+  ],
+  [
+    'a HorizontalPodAutoscaler',
+    { gateway: { autoscaling: { type: 'HPA', targetInFlight: 50, maxReplicas: 30 } } },
+  ],
+  [
+    'KEDA',
+    {
+      gateway: {
+        autoscaling: {
+          type: 'KEDA',
+          targetInFlight: 50,
+          prometheusUrl: 'http://prometheus.monitoring.svc:9090',
+        },
+      },
+    },
+  ],
+  ['KEDA by CPU alone', { gateway: { autoscaling: { type: 'KEDA', minReplicas: 3 } } }],
+  [
+    'an HTTPRoute',
+    {
+      gateway: {
+        httpRoute: {
+          enabled: true,
+          parentRefs: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }],
+          hostnames: ['models.example.com'],
+          annotations: { 'example.com/owner': 'ai' },
+        },
+      },
+    },
+  ],
+  [
+    'an Ingress and a load balancer',
+    {
+      gateway: {
+        service: { type: 'LoadBalancer', port: 8443, annotations: { 'example.com/idle': '4000' } },
+        ingress: {
+          enabled: true,
+          className: 'nginx',
+          hosts: ['models.example.com', 'ai.example.com'],
+          tlsSecretName: 'models-tls',
+          annotations: { 'nginx.ingress.kubernetes.io/proxy-buffering': 'off' },
+        },
+      },
+    },
+  ],
+  [
+    'a PodMonitor, alerts and a dashboard',
+    { monitoring: { scrape: 'PodMonitor', rules: { enabled: true }, dashboard: { enabled: true } } },
+  ],
+  [
+    'a ServiceMonitor',
+    {
+      monitoring: {
+        scrape: 'ServiceMonitor',
+        intervalSeconds: 15,
+        labels: { release: 'kube-prometheus-stack' },
+        rules: { enabled: true },
+        dashboard: { enabled: true, labels: { dashboards: 'yes' } },
+      },
+    },
+  ],
+  [
+    'every escape hatch',
+    {
+      commonLabels: { team: 'platform' },
+      operator: HATCHES,
+      gateway: HATCHES,
+      extraObjects: [
+        {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: '{{ .Release.Name }}-map', namespace: RELEASE_NAMESPACE },
+        },
+        `{ apiVersion: v1, kind: ConfigMap, metadata: { name: '{{ include "penstock.instance" . }}-text', namespace: ${RELEASE_NAMESPACE} } }`,
+      ],
+    },
+  ],
+  [
+    'a network of its own ways',
+    {
+      networkPolicy: {
+        clients: [{ namespaceSelector: { matchLabels: { 'example.com/ai': 'yes' } } }],
+        metricsNamespaces: [],
+        dnsPorts: [5353],
+        apiServerPorts: [6443],
+        upstreamPorts: [443, 8443],
+        extraEgress: [{ to: [{ ipBlock: { cidr: '10.0.0.10/32' } }], ports: [{ port: 3128 }] }],
+      },
+    },
+  ],
+  [
+    'nothing that guards',
+    {
+      admissionPolicies: { enabled: false },
+      networkPolicy: { enabled: false },
+      operator: { podDisruptionBudget: { enabled: false } },
+      gateway: { podDisruptionBudget: { enabled: false } },
+    },
+  ],
+  [
+    'small pods, in other units',
+    {
+      operator: { replicas: 1, resources: { requests: { memory: '200M' }, limits: { memory: '200M' } } },
+      gateway: {
+        threadPoolSize: 4,
+        podDisruptionBudget: { maxUnavailable: 1 },
+        resources: {
+          requests: { cpu: 1, memory: '1.5Gi', 'ephemeral-storage': '3Gi' },
+          limits: { memory: '1.5Gi', 'ephemeral-storage': '3Gi' },
+        },
+      },
+    },
+  ],
+  [
+    'a key for the test of the release',
+    { helmTest: { model: 'chat', keySecret: { name: 'smoke', key: 'apiKey' } } },
+  ],
+];
