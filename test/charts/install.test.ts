@@ -1,13 +1,21 @@
 // Is the chart installed, what may each party do then, and what stays when it goes?
 
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { type Asking, askAsAdmin } from '../cluster/crd-cases/post.ts';
+import { serverEnvironment, serviceAccountToken, writeServiceAccountFolder } from '../cluster/identities.ts';
+import { run } from '../cluster/run.ts';
+import { bareEnvironment } from '../support/bare-environment.ts';
 import { CHART, mustHelm, RELEASE_NAMESPACE, type Values } from './helm.ts';
 
 const API_KEY =
   '{apiVersion: penstock.dev/v1alpha1, kind: ApiKey, metadata: {name: bot, namespace: team-a}, spec: {}}';
+
+const applyDemo = fileURLToPath(new URL('../../jobs/apply-demo/main.ts', import.meta.url));
 
 const plane = useControlPlane();
 let server: Asking;
@@ -41,8 +49,8 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => server?.close());
 
-async function install(release: string, namespace: string, values: Values = {}): Promise<void> {
-  const where = ['--namespace', namespace, '--create-namespace'];
+async function install(release: string, namespace: string, values: Values = {}, ...args: string[]) {
+  const where = ['--namespace', namespace, '--create-namespace', ...args];
   await mustHelm(plane(), ['install', release, CHART, ...where], values);
 }
 
@@ -392,5 +400,64 @@ describe('rules that are held at apply', () => {
     await plane().mustKubectl(['annotate', ...one, 'penstock.dev/deletion-protection-']);
     await plane().mustKubectl(['delete', ...one]);
     await plane().mustKubectl(['delete', 'namespace', 'team-going', '--timeout=60s'], { timeoutMs: 90_000 });
+  }, 100_000);
+});
+
+describe('the demo', () => {
+  // No kubelet runs its Job here: its program is run with the rights and the objects of the Job.
+  const namespace = 'third-demo';
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    const values = {
+      crds: { install: false },
+      rbac: { aggregate: false },
+      admissionPolicies: { enabled: false },
+    };
+    await install('third', 'third-system', { ...values, demo: { enabled: true } }, '--no-hooks');
+    const map = ['get', 'configmap', 'third-demo', '-n', namespace, '-o', 'jsonpath={.data.objects\\.json}'];
+    const objectsFile = join(plane().folder, 'demo.json');
+    await writeFile(objectsFile, await plane().mustKubectl(map));
+    const token = await serviceAccountToken(plane(), namespace, 'third-demo');
+    const folder = await writeServiceAccountFolder(plane(), 'third-demo', { token, namespace });
+    env = {
+      ...bareEnvironment(),
+      ...serverEnvironment(plane()),
+      PENSTOCK_SERVICE_ACCOUNT_DIR: folder,
+      PENSTOCK_DEMO_OBJECTS: objectsFile,
+    };
+  }, 60_000);
+
+  const job = () => run(process.execPath, [applyDemo], { env });
+  const uids = () =>
+    plane().mustKubectl([
+      ...['get', 'providers,modelroutes,apikeys', '-n', namespace],
+      ...['-o', 'jsonpath={range .items[*]}{.kind}/{.metadata.name}/{.metadata.uid} {end}'],
+    ]);
+
+  test('is applied by its Job, and an upgrade leaves its key as it is', async () => {
+    expect(await job()).toMatchObject({ code: 0, stderr: '' });
+    const first = await uids();
+    expect(first.match(/\w+\/demo\/\S+/g)).toHaveLength(3);
+    expect(await job()).toMatchObject({ code: 0, stderr: '' });
+    expect(await uids()).toBe(first);
+  });
+
+  test('has no rights beyond that', async () => {
+    const user = account('third-demo', namespace);
+    for (const kind of ['providers', 'modelroutes', 'apikeys']) {
+      for (const verb of ['create', 'patch'])
+        expect(await may(user, [verb, `penstock.dev/${kind}`, namespace])).toBe(true);
+      for (const verb of ['get', 'list', 'delete', 'update'])
+        expect(await may(user, [verb, `penstock.dev/${kind}`, namespace])).toBe(false);
+    }
+    for (const where of [namespace, 'third-tables', 'third-system'])
+      expect(await may(user, ['get', '/secrets', where])).toBe(false);
+  });
+
+  test('goes with its release, namespace and all', async () => {
+    await mustHelm(plane(), ['uninstall', 'third', '-n', 'third-system']);
+    await plane().mustKubectl(['wait', '--for=delete', `namespace/${namespace}`, '--timeout=60s'], {
+      timeoutMs: 90_000,
+    });
   }, 100_000);
 });

@@ -61,7 +61,11 @@ beforeAll(async () => {
   installation = await startInstallation({
     operators: 1,
     gateways: 2,
-    values: { egress: { allow: [{ cidr: '127.0.0.0/8', namespaces: [...owners] }] } },
+    values: {
+      egress: { allow: [{ cidr: '127.0.0.0/8', namespaces: [...owners] }] },
+      // They would refuse at apply what is to be told in conditions here.
+      admissionPolicies: { enabled: false },
+    },
   });
   const { apply, plane } = installation;
   await apply(

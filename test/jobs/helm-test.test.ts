@@ -1,0 +1,54 @@
+// Does the test of a release pass on a gateway that answers, and fail on one that does not?
+
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../simulator/server.ts';
+import { run } from '../cluster/run.ts';
+import { type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
+import { bareEnvironment } from '../support/bare-environment.ts';
+
+const script = fileURLToPath(new URL('../../jobs/helm-test/main.ts', import.meta.url));
+
+let simulator: Simulator;
+let rig: Rig;
+beforeAll(async () => {
+  simulator = await startSimulator();
+  rig = await startRig(tableOf([{ baseUrl: `${simulator.url}/v1` }]));
+});
+afterAll(async () => {
+  await rig.close();
+  await simulator.close();
+});
+
+function testRelease(env: Readonly<Record<string, string>>) {
+  return run(process.execPath, [script], {
+    env: { ...bareEnvironment(), PENSTOCK_PATIENCE_MS: '0', PENSTOCK_BASE_URL: rig.baseUrl, ...env },
+  });
+}
+
+test('without a key it is enough that the public models are listed', async () => {
+  const { code, stdout } = await testRelease({});
+  expect([code, stdout]).toEqual([0, expect.stringContaining('no completion was asked for')]);
+});
+
+test('with a key, a completion is streamed to its end', async () => {
+  const { code, stdout } = await testRelease({ PENSTOCK_KEY: testKey, PENSTOCK_MODEL: 'm' });
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/model m streamed: \S/)]);
+  expect(stdout).not.toContain(testKey);
+});
+
+test.each([
+  ['a key that is none', { PENSTOCK_KEY: 'psk_wrong', PENSTOCK_MODEL: 'm' }, /model m answered 401/],
+  ['a model that is none', { PENSTOCK_KEY: testKey, PENSTOCK_MODEL: 'no' }, /model no answered 404/],
+  [
+    'a stream that breaks off',
+    { PENSTOCK_KEY: testKey, PENSTOCK_MODEL: 'm' },
+    /the stream of model m (broke off|did not come to its end)/,
+  ],
+  ['nobody who listens', { PENSTOCK_BASE_URL: 'http://127.0.0.1:1/v1' }, /the test failed/],
+] as const)('it fails on %s', async (what, env, words) => {
+  if (what === 'a stream that breaks off') simulator.script('*', 'fault=cut-after:3');
+  const { code, stderr } = await testRelease(env);
+  simulator.script('*', null);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
+});

@@ -1,0 +1,69 @@
+// Does the operator notice CustomResourceDefinitions of another release, and only those?
+
+import { expect, test } from 'vitest';
+import { type KubeClient, KubeError } from '../../../kube/client.ts';
+import { watchCrdBundles } from '../../../operator/watch/crd-bundles.ts';
+import { makeClock, settle } from '../clock.ts';
+
+type Answer = string | undefined | number;
+
+function stage(answers: Record<string, Answer>) {
+  const clock = makeClock();
+  const said: string[] = [];
+  const client: KubeClient = {
+    async call({ path }) {
+      const name = path.split('/').at(-1) ?? '';
+      const answer = answers[name.split('.')[0] ?? ''];
+      if (typeof answer === 'number') throw new KubeError(answer, 'Whatever', `GET ${path}: ${answer}`);
+      return {
+        metadata: {
+          name,
+          annotations: answer === undefined ? {} : { 'penstock.dev/bundle-version': answer },
+        },
+      };
+    },
+    stream: () => Promise.reject(new Error('nothing is watched')),
+    close() {},
+  };
+  const log = (_level: string, _message: string, more: Readonly<Record<string, unknown>> = {}) => {
+    said.push(`${String(more.crd).split('.')[0]} ${String(more.found ?? more.reason)}`);
+  };
+  const bundles = watchCrdBundles({ client, clock, log, version: '1.2.0' });
+  return { bundles, clock, said, figures: () => [...bundles.mismatches()].map(({ isOther }) => isOther) };
+}
+
+const mine = { providers: '1.2.0', modelroutes: '1.2.0', apikeys: '1.2.0' };
+
+test('those of its own release are no matter', async () => {
+  const { said, figures } = stage(mine);
+  await settle();
+  expect([said, figures()]).toEqual([[], [false, false, false]]);
+});
+
+test('an older one, one of unknown origin and one that is missing are named, and counted', async () => {
+  const { said, figures } = stage({ providers: '1.1.0', modelroutes: undefined, apikeys: 404 });
+  await settle();
+  expect(said).toEqual(['providers 1.1.0', 'modelroutes none', 'apikeys missing']);
+  expect(figures()).toEqual([true, true, true]);
+});
+
+test('one that may not be read is said to be so, and is in no figure', async () => {
+  const { said, figures } = stage({ ...mine, apikeys: 403 });
+  await settle();
+  expect(said).toEqual([expect.stringMatching(/^apikeys GET .*: 403$/)]);
+  expect(figures()).toEqual([false, false]);
+});
+
+test('what is brought up to date while it runs is seen, and what stays is said once', async () => {
+  const answers: Record<string, Answer> = { ...mine, providers: '1.1.0' };
+  const { bundles, clock, said, figures } = stage(answers);
+  await settle();
+  clock.advance(10 * 60_000);
+  await settle();
+  expect([said, figures()]).toEqual([['providers 1.1.0'], [true, false, false]]);
+  answers.providers = '1.2.0';
+  clock.advance(10 * 60_000);
+  await settle();
+  expect(figures()).toEqual([false, false, false]);
+  bundles.close();
+});
