@@ -27,8 +27,13 @@ export const objectSchema = z.looseObject({
 export type Rendered = z.infer<typeof objectSchema>;
 
 /** A failing command is a result. Values, where the command takes some, go in as JSON, on standard input. */
-export function helm(plane: ControlPlane, args: readonly string[], values?: Values): Promise<Ran> {
-  return run(plane.programs.helm, values === undefined ? args : [...args, '--values', '-'], {
+export function helm(
+  plane: ControlPlane,
+  args: readonly string[],
+  values?: Values,
+  program: string = plane.programs.helm,
+): Promise<Ran> {
+  return run(program, values === undefined ? args : [...args, '--values', '-'], {
     ...(values === undefined ? {} : { stdin: JSON.stringify(values) }),
     env: {
       ...bareEnvironment(),

@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
     include: ['test/e2e/**/*.e2e.ts'],
+    // Prepares etcd and the API server when a file of the run needs them.
+    globalSetup: ['test/cluster/global-setup.ts'],
     testTimeout: 900_000,
     hookTimeout: 900_000,
     // One at a time: each is a whole installation.

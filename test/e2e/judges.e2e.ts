@@ -1,0 +1,140 @@
+// What do the judges of the trade say about the chart? kube-score and checkov, with everything switched on that the chart has;
+// what they find is none, or stands in judges/exemptions.ts with its reason.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { template } from '../charts/helm.ts';
+import { useControlPlane } from '../cluster/control-plane.ts';
+import { run } from '../cluster/run.ts';
+import { goTool } from '../support/go-tool.ts';
+import { pythonWith } from '../support/python.ts';
+import { type Exemption, exemptions } from './judges/exemptions.ts';
+
+const kubeScore = { package: 'github.com/zegl/kube-score/cmd/kube-score', version: 'v1.20.0' };
+const checkovPins = ['checkov==3.3.30'];
+
+const everything = {
+  demo: { enabled: true },
+  gateway: {
+    autoscaling: { type: 'HPA' },
+    ingress: { enabled: true, hosts: ['models.example.com'], tlsSecretName: 'models-tls' },
+  },
+  monitoring: { scrape: 'ServiceMonitor', rules: { enabled: true }, dashboard: { enabled: true } },
+};
+
+interface Finding {
+  readonly check: string;
+  /** `Kind name`. */
+  readonly object: string;
+  readonly words: string;
+}
+
+const plane = useControlPlane({ hasControllers: false });
+let folder: string;
+let manifest: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'penstock-judges-'));
+  manifest = join(folder, 'chart.yaml');
+  const { code, stdout, stderr } = await template(plane(), everything);
+  expect([code, stderr]).toEqual([0, '']);
+  await writeFile(manifest, stdout);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Nothing but what is exempt, and every exemption is needed. */
+function judge(name: Exemption['judge'], findings: readonly Finding[]): void {
+  const mine = exemptions.filter((exemption) => exemption.judge === name);
+  const isMet = (exemption: Exemption, { check, object }: Finding) =>
+    exemption.check === check && (exemption.objects?.includes(object) ?? true);
+  const open = findings.filter((finding) => !mine.some((exemption) => isMet(exemption, finding)));
+  expect(open).toEqual([]);
+  const idle = mine.filter((exemption) => !findings.some((finding) => isMet(exemption, finding)));
+  expect(idle).toEqual([]);
+  const about = new Set(findings.map(({ check }) => check)).size;
+  console.info(`${name}: ${findings.length} findings of ${about} kinds, all of them exempt with a reason`);
+}
+
+const scored = z.array(
+  z.looseObject({
+    type_meta: z.looseObject({ kind: z.string() }),
+    object_meta: z.looseObject({ name: z.string() }),
+    checks: z.array(
+      z.looseObject({
+        check: z.looseObject({ id: z.string() }),
+        grade: z.int(),
+        skipped: z.boolean(),
+        comments: z.array(z.looseObject({ path: z.string(), summary: z.string() })).nullable(),
+      }),
+    ),
+  }),
+);
+
+test('kube-score', async () => {
+  const said = await run(await goTool(kubeScore), [
+    'score',
+    '--output-format',
+    'json',
+    '--kubernetes-version',
+    'v1.34',
+    manifest,
+  ]);
+  const objects = scored.parse(JSON.parse(said.stdout));
+  expect(objects.length).toBeGreaterThan(5);
+  judge(
+    'kube-score',
+    objects.flatMap(({ type_meta: { kind }, object_meta: { name }, checks }) =>
+      checks
+        .filter(({ grade, skipped }) => grade < 10 && !skipped)
+        .map(({ check, comments }) => ({
+          check: check.id,
+          object: `${kind} ${name}`,
+          words: (comments ?? []).map(({ path, summary }) => `${path}: ${summary}`).join('; '),
+        })),
+    ),
+  );
+});
+
+const checked = z.looseObject({
+  results: z.looseObject({
+    failed_checks: z.array(
+      z.looseObject({ check_id: z.string(), check_name: z.string(), resource: z.string() }),
+    ),
+  }),
+  summary: z.looseObject({ passed: z.int(), parsing_errors: z.int() }),
+});
+
+test('checkov', async () => {
+  const python = await pythonWith(checkovPins);
+  const said = await run(
+    python,
+    [
+      '-m',
+      'checkov.main',
+      '--file',
+      manifest,
+      '--framework',
+      'kubernetes',
+      '--output',
+      'json',
+      '--compact',
+      '--quiet',
+      '--skip-download',
+    ],
+    { cwd: folder, timeoutMs: 300_000 },
+  );
+  const { results, summary } = checked.parse(JSON.parse(said.stdout));
+  expect(summary).toMatchObject({ parsing_errors: 0 });
+  expect(summary.passed).toBeGreaterThan(300);
+  judge(
+    'checkov',
+    results.failed_checks.map(({ check_id: check, check_name: words, resource }) => {
+      // Such as Deployment.penstock-system.penstock-operator.
+      const [kind = '', , name = ''] = resource.split('.');
+      return { check, object: `${kind} ${name}`, words };
+    }),
+  );
+});

@@ -1,0 +1,37 @@
+// Which findings of the judges do we let stand, and why? Everything else they find about the chart is a failure, and so is an
+// exemption that nothing is found for any more.
+
+export interface Exemption {
+  readonly judge: 'kube-score' | 'checkov';
+  readonly check: string;
+  /** `Kind name`; without it, every object. */
+  readonly objects?: readonly string[];
+  readonly reason: string;
+}
+
+export const exemptions: readonly Exemption[] = [
+  {
+    judge: 'kube-score',
+    check: 'container-image-pull-policy',
+    reason:
+      'Tags are versions and never move; Always would keep pods from starting while the registry is away.',
+  },
+  {
+    judge: 'kube-score',
+    check: 'container-resources',
+    reason:
+      'A CPU limit stops a process in the middle of a stream although the core is free. Memory is limited, requests are set.',
+  },
+  {
+    judge: 'kube-score',
+    check: 'container-ephemeral-storage-request-and-limit',
+    reason:
+      'What pods write is bounded by the size limits of their volumes. A request leaves pods pending where kubelets do not measure disks; values may set it.',
+  },
+  {
+    judge: 'kube-score',
+    check: 'deployment-replicas',
+    objects: ['Deployment penstock-simulator'],
+    reason: 'The simulator is a demo.',
+  },
+];
