@@ -1,6 +1,7 @@
 // Do the gateways of this release answer? Runs once, as the Pod of `helm test`: they must list their public models, and with
 // a key stream a completion to its end.
 
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readSettings } from './settings.ts';
 
@@ -11,7 +12,7 @@ try {
   if (completion === undefined) {
     console.log('no completion was asked for: set helmTest.keySecret and helmTest.model, or demo.enabled');
   } else {
-    const text = await eventually(patienceMs, () => streamed(baseUrl, completion.key, completion.model));
+    const text = await eventually(patienceMs, () => streamed(baseUrl, completion.keyFile, completion.model));
     console.log(`model ${completion.model} streamed: ${text}`);
   }
 } catch (error) {
@@ -38,7 +39,8 @@ async function listed(baseUrl: string): Promise<void> {
   if (!response.ok) throw new Error(`GET ${baseUrl}/models answered ${response.status}`);
 }
 
-async function streamed(baseUrl: string, key: string, model: string): Promise<string> {
+async function streamed(baseUrl: string, keyFile: string, model: string): Promise<string> {
+  const key = (await readFile(keyFile, 'utf8')).trim();
   const response = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

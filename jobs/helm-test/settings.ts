@@ -4,18 +4,18 @@ export interface HelmTestSettings {
   /** With `/v1`. */
   readonly baseUrl: string;
   /** Without them no completion is asked for. */
-  readonly completion: { readonly key: string; readonly model: string } | undefined;
+  readonly completion: { readonly keyFile: string; readonly model: string } | undefined;
   /** For a fresh pod's network, a table that is being taken, a key that was made a moment ago. */
   readonly patienceMs: number;
 }
 
 /** @throws {Error} naming the variable that is missing. */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): HelmTestSettings {
-  const { PENSTOCK_BASE_URL: baseUrl, PENSTOCK_KEY: key, PENSTOCK_MODEL: model } = environment;
+  const { PENSTOCK_BASE_URL: baseUrl, PENSTOCK_KEY_FILE: keyFile, PENSTOCK_MODEL: model } = environment;
   if (!baseUrl) throw new Error('PENSTOCK_BASE_URL is missing from the environment');
   return {
     baseUrl,
-    completion: key && model ? { key, model } : undefined,
+    completion: keyFile && model ? { keyFile, model } : undefined,
     patienceMs: Number(environment.PENSTOCK_PATIENCE_MS ?? 60_000),
   };
 }

@@ -486,21 +486,27 @@ describe('what is rendered', () => {
       const [spec] = found === undefined ? [] : podsOf(found);
       expect(found?.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'test' });
       expect(spec).toMatchObject({ automountServiceAccountToken: false });
-      return { namespace: found?.metadata.namespace, env: spec?.containers[0]?.env };
+      return { namespace: found?.metadata.namespace, env: spec?.containers[0]?.env, volumes: spec?.volumes };
     };
     const url = { name: 'PENSTOCK_BASE_URL', value: `http://penstock-gateway.${RELEASE_NAMESPACE}.svc/v1` };
-    const key = (name: string) => ({
-      name: 'PENSTOCK_KEY',
-      valueFrom: { secretKeyRef: { name, key: 'apiKey' } },
-    });
+    const asked = (model: string) => [
+      url,
+      { name: 'PENSTOCK_MODEL', value: model },
+      { name: 'PENSTOCK_KEY_FILE', value: '/etc/penstock/key' },
+    ];
+    const key = (secretName: string) => [
+      { name: 'key', secret: { secretName, defaultMode: 0o440, items: [{ key: 'apiKey', path: 'key' }] } },
+    ];
     expect(await pod({})).toEqual({ namespace: RELEASE_NAMESPACE, env: [url] });
     expect(await pod({ demo: { enabled: true } })).toEqual({
       namespace: 'penstock-demo',
-      env: [url, { name: 'PENSTOCK_MODEL', value: 'demo' }, key('demo-key')],
+      env: asked('demo'),
+      volumes: key('demo-key'),
     });
     expect(await pod({ helmTest: { model: 'chat', keySecret: { name: 'smoke' } } })).toEqual({
       namespace: RELEASE_NAMESPACE,
-      env: [url, { name: 'PENSTOCK_MODEL', value: 'chat' }, key('smoke')],
+      env: asked('chat'),
+      volumes: key('smoke'),
     });
   });
 

@@ -1,5 +1,8 @@
 // Does the test of a release pass on a gateway that answers, and fail on one that does not?
 
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
@@ -11,18 +14,30 @@ const script = fileURLToPath(new URL('../../jobs/helm-test/main.ts', import.meta
 
 let simulator: Simulator;
 let rig: Rig;
+let folder: string;
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'penstock-helm-test-'));
   simulator = await startSimulator();
   rig = await startRig(tableOf([{ baseUrl: `${simulator.url}/v1` }]));
 });
 afterAll(async () => {
   await rig.close();
   await simulator.close();
+  await rm(folder, { recursive: true });
 });
 
-function testRelease(env: Readonly<Record<string, string>>) {
+async function testRelease(env: Readonly<Record<string, string>>) {
+  const { KEY, ...rest } = env;
+  const keyFile = join(folder, 'key');
+  if (KEY !== undefined) await writeFile(keyFile, `${KEY}\n`);
   return run(process.execPath, [script], {
-    env: { ...bareEnvironment(), PENSTOCK_PATIENCE_MS: '0', PENSTOCK_BASE_URL: rig.baseUrl, ...env },
+    env: {
+      ...bareEnvironment(),
+      PENSTOCK_PATIENCE_MS: '0',
+      PENSTOCK_BASE_URL: rig.baseUrl,
+      ...rest,
+      ...(KEY === undefined ? {} : { PENSTOCK_KEY_FILE: keyFile }),
+    },
   });
 }
 
@@ -32,17 +47,17 @@ test('without a key it is enough that the public models are listed', async () =>
 });
 
 test('with a key, a completion is streamed to its end', async () => {
-  const { code, stdout } = await testRelease({ PENSTOCK_KEY: testKey, PENSTOCK_MODEL: 'm' });
+  const { code, stdout } = await testRelease({ KEY: testKey, PENSTOCK_MODEL: 'm' });
   expect([code, stdout]).toEqual([0, expect.stringMatching(/model m streamed: \S/)]);
   expect(stdout).not.toContain(testKey);
 });
 
 test.each([
-  ['a key that is none', { PENSTOCK_KEY: 'psk_wrong', PENSTOCK_MODEL: 'm' }, /model m answered 401/],
-  ['a model that is none', { PENSTOCK_KEY: testKey, PENSTOCK_MODEL: 'no' }, /model no answered 404/],
+  ['a key that is none', { KEY: 'psk_wrong', PENSTOCK_MODEL: 'm' }, /model m answered 401/],
+  ['a model that is none', { KEY: testKey, PENSTOCK_MODEL: 'no' }, /model no answered 404/],
   [
     'a stream that breaks off',
-    { PENSTOCK_KEY: testKey, PENSTOCK_MODEL: 'm' },
+    { KEY: testKey, PENSTOCK_MODEL: 'm' },
     /the stream of model m (broke off|did not come to its end)/,
   ],
   ['nobody who listens', { PENSTOCK_BASE_URL: 'http://127.0.0.1:1/v1' }, /the test failed/],

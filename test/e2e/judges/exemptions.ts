@@ -34,4 +34,32 @@ export const exemptions: readonly Exemption[] = [
     objects: ['Deployment penstock-simulator'],
     reason: 'The simulator is a demo.',
   },
+  {
+    judge: 'checkov',
+    check: 'CKV_K8S_11',
+    reason: 'CPU limits should be set: as for container-resources of kube-score.',
+  },
+  {
+    judge: 'checkov',
+    check: 'CKV_K8S_15',
+    reason: 'Image Pull Policy should be Always: as for container-image-pull-policy of kube-score.',
+  },
+  {
+    judge: 'checkov',
+    check: 'CKV_K8S_43',
+    reason:
+      'Image should use digest: the chart cannot know it before the image is built; image.digest takes it.',
+  },
+  {
+    judge: 'checkov',
+    check: 'CKV_K8S_8',
+    objects: ['Pod penstock-test'],
+    reason: 'Liveness Probe: the Pod of helm test runs once, and has a deadline.',
+  },
+  {
+    judge: 'checkov',
+    check: 'CKV_K8S_9',
+    objects: ['Pod penstock-test'],
+    reason: 'Readiness Probe: nobody calls the Pod of helm test.',
+  },
 ];
