@@ -274,7 +274,8 @@ class Run implements OpenRequest {
       head: () => ({
         ...this.headers(),
         'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-cache, no-store',
+        // no-transform: what compresses on its way through gathers too.
+        'cache-control': 'no-cache, no-store, no-transform',
         // Asks intermediaries like nginx not to gather the stream.
         'x-accel-buffering': 'no',
       }),

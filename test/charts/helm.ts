@@ -14,7 +14,7 @@ export const RELEASE_NAMESPACE = 'penstock-system';
 export type Values = Readonly<Record<string, unknown>>;
 
 /** The members of rendered objects that tests look at. */
-export const objectSchema = z.looseObject({
+const objectSchema = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
   metadata: z.looseObject({

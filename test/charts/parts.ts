@@ -1,7 +1,7 @@
 // What is inside rendered objects: the pods they would make, and the objects that the demo applies.
 
 import { z } from 'zod';
-import { objectSchema, type Rendered } from './helm.ts';
+import type { Rendered } from './helm.ts';
 
 const podSpec = z.looseObject({ containers: z.array(z.looseObject({ name: z.string() })) });
 const withTemplate = z.looseObject({ spec: z.looseObject({ template: z.looseObject({ spec: podSpec }) }) });
@@ -18,8 +18,14 @@ export function podsOf(object: Rendered): PodSpec[] {
 
 const demoMap = z.looseObject({ data: z.object({ 'objects.json': z.string() }) });
 
-export function demoObjects(rendered: readonly Rendered[]): Rendered[] {
+const demoObject = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string() }),
+});
+export type DemoObject = z.infer<typeof demoObject>;
+
+export function demoObjects(rendered: readonly Rendered[]): DemoObject[] {
   return rendered
     .filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'penstock-demo')
-    .flatMap((map) => z.array(objectSchema).parse(JSON.parse(demoMap.parse(map).data['objects.json'])));
+    .flatMap((map) => z.array(demoObject).parse(JSON.parse(demoMap.parse(map).data['objects.json'])));
 }

@@ -10,8 +10,11 @@ import { metadataAddresses } from '../../egress/address-ranges.ts';
 import { readSettings as readGatewaySettings } from '../../gateway/settings.ts';
 import { image } from '../../images/contents.ts';
 import { readSettings as readOperatorSettings } from '../../operator/settings.ts';
+import type { PlatformSettings } from '../../operator/watch/snapshot.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { useControlPlane } from '../cluster/control-plane.ts';
+import { compileOnce } from '../operator/compile/support.ts';
+import { snapshotOf } from '../operator/make.ts';
 import { goTool } from '../support/go-tool.ts';
 import {
   CHART,
@@ -470,6 +473,19 @@ describe('what is rendered', () => {
     for (const text of demo.map((object) => JSON.stringify(object))) expect(text).not.toContain('secretRef');
   });
 
+  test('what the demo applies is right by the rules of its own operator, and opened to it alone', async () => {
+    const objects = await render(plane(), { demo: { enabled: true } });
+    const { platform } = readOperatorSettings(deploymentOf(objects, 'penstock-operator').env);
+    const compileDemo = (settings: PlatformSettings) =>
+      compileOnce(snapshotOf(demoObjects(objects), settings)).verdicts.flatMap(({ kind, conditions }) =>
+        conditions.map(({ type, status }) => `${kind} ${type} ${status}`),
+      );
+    const told = compileDemo(platform);
+    for (const kind of ['Provider', 'ModelRoute', 'ApiKey']) expect(told).toContain(`${kind} Accepted True`);
+    expect(told.filter((line) => /(Accepted|ResolvedRefs|Translatable) False/.test(line))).toEqual([]);
+    expect(compileDemo({ ...platform, egressAllow: [] })).toContain('Provider ResolvedRefs False');
+  });
+
   test('where only some namespaces are served, that of the demo is one of them', async () => {
     const objects = await render(plane(), { ...ONLY_TENANTS, demo: { enabled: true } });
     const { env } = deploymentOf(objects, 'penstock-operator');
@@ -563,6 +579,28 @@ test.each([CHART, CRDS_CHART])('chart and program have one version', async (fold
   const chart: unknown = parseYaml(await readFile(join(folder, 'Chart.yaml'), 'utf8'));
   expect(chart).toMatchObject({ version: packageJson.version, appVersion: packageJson.version });
 });
+
+test('what the chart tells Artifact Hub about its kinds and its image is so', async () => {
+  const { annotations } = chartSchema.parse(parseYaml(await readFile(join(CHART, 'Chart.yaml'), 'utf8')));
+  const read = (name: string): unknown => parseYaml(annotations[`artifacthub.io/${name}`] ?? '');
+  const crds = (await render(plane())).filter(({ kind }) => kind === 'CustomResourceDefinition');
+  expect(read('crds')).toEqual(
+    expect.arrayContaining(
+      crds.map(({ metadata, spec }) =>
+        expect.objectContaining({ name: metadata.name, kind: Object(spec).names.kind, version: 'v1alpha1' }),
+      ),
+    ),
+  );
+  expect(read('images')).toEqual([{ name: 'penstock', image: `penstock:${packageJson.version}` }]);
+  const judged = await judgeBySchemas(
+    await goTool(kubeconform),
+    await writeSchemas(plane()),
+    z.array(z.unknown()).length(3).parse(read('crdsExamples')),
+  );
+  expect(judged).toEqual({ valid: 3, faults: [] });
+}, 900_000);
+
+const chartSchema = z.looseObject({ annotations: z.record(z.string(), z.string()) });
 
 describe('values.yaml', () => {
   const entries = async () => {

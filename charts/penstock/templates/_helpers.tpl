@@ -183,7 +183,7 @@ capabilities:
 {{- define "penstock.tokenVolume" -}}
 - name: service-account
   projected:
-    defaultMode: 0440
+    defaultMode: 288 # 0440, in every YAML
     sources:
       - serviceAccountToken:
           expirationSeconds: 3600
