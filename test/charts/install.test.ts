@@ -352,12 +352,32 @@ describe('rules that are held at apply', () => {
       expect(await dryRun(object)).toMatchObject({ code: 0, stderr: '' });
   });
 
+  test('the first steps that the release shows are right, and five', async () => {
+    const notes = await mustHelm(plane(), ['get', 'notes', 'penstock', '-n', RELEASE_NAMESPACE]);
+    const [, first = ''] = notes.split('A first provider');
+    const [steps = ''] = first.split('Where status is');
+    expect(steps.match(/^ {2}kubectl /gm)).toHaveLength(5);
+    const manifest = /<<'YAML'\n(.*)\n {2}YAML\n/s.exec(steps)?.[1]?.replaceAll(/^ {2}/gm, '') ?? '';
+    const args = [
+      'apply',
+      '-n',
+      'team-a',
+      '--server-side',
+      '--dry-run=server',
+      '--validate=strict',
+      '-f',
+      '-',
+    ];
+    const { code, stdout, stderr } = await plane().kubectl(args, { stdin: manifest });
+    expect([code, stderr, stdout.trim().split('\n')]).toEqual([0, '', Array(3).fill(expect.anything())]);
+  });
+
   test('the policies carry the name of their release, and one of some namespaces looks at no others', async () => {
     const names = await plane().mustKubectl(['get', 'validatingadmissionpolicybinding', '-o', 'name']);
     const prefix = 'validatingadmissionpolicybinding.admissionregistration.k8s.io/';
     expect(names.trim().split('\n').sort()).toEqual(
       ['penstock', 'second']
-        .flatMap((release) => [`${release}-deletion-protection`, `${release}-tenants`])
+        .flatMap((release) => [`${release}-deletion-protection`, `${release}-models`, `${release}-sharing`])
         .map((name) => prefix + name),
     );
     // `platform` is no platform namespace of the second release, which does not serve it.
