@@ -361,7 +361,7 @@ describe('rules that are held at apply', () => {
     const args = [
       'apply',
       '-n',
-      'team-a',
+      'team-b',
       '--server-side',
       '--dry-run=server',
       '--validate=strict',
