@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { template } from '../charts/helm.ts';
+import { isRecord } from '../../kube/object.ts';
+import { render, template } from '../charts/helm.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { run } from '../cluster/run.ts';
 import { goTool } from '../support/go-tool.ts';
@@ -138,3 +139,41 @@ test('checkov', async () => {
     }),
   );
 });
+
+// A port of Prometheus' own parser.
+const promqlPins = ['promql-parser==0.12.0'];
+const parseAll = `
+import json, sys, promql_parser
+for text in json.load(sys.stdin):
+    try: promql_parser.parse(text)
+    except ValueError as error: print(text, error)
+`;
+
+test('every expression of alerts and dashboard is PromQL', async () => {
+  const objects = await render(plane(), everything);
+  const rules = objects
+    .filter(({ kind }) => kind === 'PrometheusRule')
+    .flatMap((rule) => textsOf(rule, 'expr'));
+  const board = objects.find(({ metadata }) => metadata.name === 'penstock-dashboard');
+  const { data } = z.looseObject({ data: z.record(z.string(), z.string()) }).parse(board);
+  const panels = Object.values(data).flatMap((text) => textsOf(JSON.parse(text), 'expr'));
+  expect([rules.length > 10, panels.length > 8]).toEqual([true, true]);
+  // Grafana fills these in.
+  const texts = [...rules, ...panels].map((text) =>
+    text.replaceAll('$__rate_interval', '5m').replaceAll('$namespace', 'penstock-system'),
+  );
+  const python = await pythonWith(promqlPins);
+  const parse = async (list: readonly string[]) =>
+    (await run(python, ['-I', '-c', parseAll], { stdin: JSON.stringify(list) })).stdout;
+  expect(await parse(['sum(((']), 'it can see a fault').toContain('unclosed');
+  expect(await parse(texts)).toBe('');
+});
+
+/** Every text under this name, at any depth. */
+function textsOf(value: unknown, name: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((child) => textsOf(child, name));
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([key, child]) =>
+    key === name && typeof child === 'string' ? [child] : textsOf(child, name),
+  );
+}
