@@ -167,7 +167,7 @@ const PARTIES: readonly {
       ['update', '/secrets', 'penstock-tables', 'penstock-k-00-0123456789abcdef'],
       ['delete', '/secrets', 'team-a'],
       ['patch', '/namespaces', '', 'team-a'],
-      ['get', '/configmaps', 'team-a'],
+      ['update', '/configmaps', 'team-a'],
       ['get', '/pods', 'team-a'],
       ['create', '/pods', RELEASE_NAMESPACE],
       ['create', '/pods/exec', RELEASE_NAMESPACE],
