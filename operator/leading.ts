@@ -95,6 +95,7 @@ export function startLeading(parts: LeadingParts): Leading {
     cluster,
     compile: parts.compile,
     namesOf,
+    holdMs: settings.lastKnownGoodMs,
     wallMs: clock.wallMs,
     takeHints: () => upstreams.takeHints(),
     onTakenOver(epoch, found, hints) {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { parseAddressRules } from '../egress/address-rules.ts';
+import { durationMs } from './resources/duration.ts';
 import type { PlatformSettings } from './watch/snapshot.ts';
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -64,6 +65,8 @@ const egressAllow = z
     return parsed.data;
   });
 
+const holdMsMax = 168 * 3_600_000;
+
 const settingsSchema = z.object({
   /** Names all that belongs to this installation of the table. */
   PENSTOCK_INSTANCE: z
@@ -95,6 +98,19 @@ const settingsSchema = z.object({
   PENSTOCK_EGRESS_ALLOW: egressAllow,
   /** Empty: the whole cluster. */
   PENSTOCK_TENANT_NAMESPACES: namespaceList,
+  /** How long the last good form of a Provider or ModelRoute stands in for one that cannot be served. */
+  PENSTOCK_LAST_KNOWN_GOOD: z
+    .string()
+    .default('1h')
+    .transform((text, context) => {
+      const milliseconds = durationMs(text);
+      if (milliseconds !== undefined && milliseconds <= holdMsMax) return milliseconds;
+      context.addIssue({
+        code: 'custom',
+        message: 'must be a duration of at most 168h, such as 1h; 0s holds nothing',
+      });
+      return z.NEVER;
+    }),
   /** Written beside every issued key. */
   PENSTOCK_BASE_URL: z.url({
     protocol: /^https?$/,
@@ -124,6 +140,8 @@ export interface OperatorSettings {
   readonly platform: PlatformSettings;
   /** Empty: the whole cluster. */
   readonly tenantNamespaces: readonly string[];
+  /** 0: nothing is held. */
+  readonly lastKnownGoodMs: number;
   readonly baseUrl: string;
   readonly host: string;
   readonly metricsPort: number;
@@ -154,6 +172,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
       egressAllow: data.PENSTOCK_EGRESS_ALLOW,
     }),
     tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
+    lastKnownGoodMs: data.PENSTOCK_LAST_KNOWN_GOOD,
     baseUrl: data.PENSTOCK_BASE_URL,
     host: data.PENSTOCK_HOST,
     metricsPort: data.PENSTOCK_METRICS_PORT,

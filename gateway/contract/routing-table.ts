@@ -80,6 +80,11 @@ export const credentialSchema = z.object({
   fingerprint: z.string().regex(/^[0-9a-f]{16}$/),
   /** Exact `host` or `host:port` names; the default port of the scheme is left out. */
   hosts: z.array(z.string().min(1)).min(1),
+  /**
+   * Where the value was read: a Secret of the Provider's namespace, and the key in it. For the operator alone, which has
+   * to know whose consent a form hangs on that is used longer than its object asks for it.
+   */
+  from: z.object({ secret: z.string().min(1), key: z.string().min(1) }).optional(),
 });
 export type Credential = z.infer<typeof credentialSchema>;
 

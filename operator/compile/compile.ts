@@ -6,6 +6,7 @@
 //   routes ─────► draftRoute ──► findModelConflicts ──► compileRoute ──► table, verdicts
 //   keys ───────► compileKey ──► findDigestConflicts ──► withConflict ──┘
 //
+// Where the present form of a Provider or ModelRoute cannot be served, its last good one may stand in for it (`hold-rules.ts`).
 // Each box in camel case that takes one object is remembered by its inputs: one changed key costs one key.
 
 import { type AddressRules, parseAddressRules } from '../../egress/address-rules.ts';
@@ -24,15 +25,25 @@ import type {
 } from '../watch/snapshot.ts';
 import { type Catalog, PRICE_CATALOG } from './catalog.ts';
 import { findDigestConflicts } from './checks/digest-conflict.ts';
-import { findModelConflicts } from './checks/model-conflict.ts';
+import { type Claim, type Conflict, findModelConflicts } from './checks/model-conflict.ts';
 import { certificateTurns, configMapOf } from './connection.ts';
 import type { HealthCheck } from './health-check.ts';
+import { type HoldProviderInput, holdProvider } from './hold-provider.ts';
+import { type HeldClaim, holdRoute, settleHeldRoute } from './hold-route.ts';
 import { type CompiledKey, compileKey, secretNameOf, turningPoints, withConflict } from './keys.ts';
+import { type LastGood, mayHold, NOTHING_GOOD } from './last-good.ts';
 import { createMemo, createSorter, createStable } from './memo.ts';
 import { compareText } from './order.ts';
 import { type CompiledProvider, compileProvider, type ProviderInput, secretsOf } from './providers.ts';
 import { lookUpPrices, nextPriceMs, quoteAt } from './quotes.ts';
-import { type CompiledRoute, compileRoute, draftRoute, refOf } from './routes.ts';
+import {
+  type CompiledRoute,
+  compileRoute,
+  draftRoute,
+  type RouteClaim,
+  type RouteDraft,
+  refOf,
+} from './routes.ts';
 import type { ApiKeyVerdict, ProviderVerdict, Verdict } from './verdict.ts';
 
 export interface CompileResult {
@@ -41,7 +52,10 @@ export interface CompileResult {
   readonly verdicts: readonly Verdict[];
   /** Of the Providers in the table. */
   readonly healthChecks: readonly HealthCheck[];
-  /** Unix milliseconds at which the same snapshot gives another result: a key or a certificate expires, a price changes. */
+  /**
+   * Unix milliseconds at which the same snapshot gives another result: a key or a certificate expires, a price changes, a form was
+   * held long enough.
+   */
   readonly staleAtMs?: number;
   /** How many objects had to be looked at anew; the rest was taken over from the run before. */
   readonly compiled: { readonly providers: number; readonly routes: number; readonly keys: number };
@@ -49,9 +63,10 @@ export interface CompileResult {
 
 /**
  * @param nowMs Unix milliseconds.
+ * @param lastGood what the table in use holds; absent: nothing is held.
  * @throws {Error} where `platform.egressAllow` cannot be read; nothing in the objects themselves throws.
  */
-export type Compile = (snapshot: Snapshot, nowMs: number) => CompileResult;
+export type Compile = (snapshot: Snapshot, nowMs: number, lastGood?: LastGood) => CompileResult;
 
 /** A compile with a memory of its last run. */
 export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
@@ -60,6 +75,7 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
   const parsedKeys = createMemo();
   const certificateTimes = createMemo();
   const compiledProviders = createMemo();
+  const heldProviders = createMemo();
   const draftedRoutes = createMemo();
   const lookedUpPrices = createMemo();
   const compiledRoutes = createMemo();
@@ -70,7 +86,7 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
   const stableNamespaces = createStable<NamespaceRecord>();
   const stablePlatform = createStablePlatform();
 
-  return (snapshot, nowMs) => {
+  return (snapshot, nowMs, lastGood = NOTHING_GOOD) => {
     const { platform, addressRules } = stablePlatform(snapshot.platform);
     const namespaces = stableNamespaces(snapshot.namespaces);
     const findSecret = indexByPlace(snapshot.secrets);
@@ -80,8 +96,12 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
       if (staleAtMs === undefined || timeMs < staleAtMs) staleAtMs = timeMs;
     };
     const providers = compileProviders();
+    const routeObjects = present(snapshot.modelRoutes);
     const routes = compileRoutes();
     const keys = compileKeys();
+    for (const { verdict } of [...providers.values(), ...routes]) {
+      if (verdict.held !== undefined) turnsAt(verdict.held.untilMs);
+    }
     return {
       table: {
         settings: settingsOf(platform),
@@ -119,40 +139,78 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
         );
         const inputs = [platform, selectorInput(parsed, namespaces), passed(turns), ...used];
         const input = { object, parsed, secret, configMap, namespaces, platform, addressRules, nowMs };
-        compiled.set(
-          placeOf(object.metadata),
-          compiledProviders.get(object, inputs, () => compileProvider(input)),
-        );
+        const present = compiledProviders.get(object, inputs, () => compileProvider(input));
+        compiled.set(placeOf(object.metadata), held(present, input));
       }
       return compiled;
     }
 
+    function held(present: CompiledProvider, input: HoldProviderInput): CompiledProvider {
+      const { object } = input;
+      const form = mayHold('Provider', object, present.verdict, lastGood, nowMs);
+      const good = form && lastGood.provider(placeOf(object.metadata));
+      if (form === undefined || good === undefined) return present;
+      const { entry, credentials } = good;
+      const used = credentials.map(({ from }) =>
+        from === undefined ? undefined : input.secret(from.secret),
+      );
+      const inputs = [present, platform, namespaces, form.sinceMs, form.untilMs, form.generation, entry];
+      return heldProviders.get(object, [...inputs, ...credentials, ...used], () =>
+        holdProvider(present, good, form, input),
+      );
+    }
+
     function compileRoutes(): CompiledRoute[] {
-      const drafts = present(snapshot.modelRoutes).map((object) => {
+      const drafts = routeObjects.map((object) => {
         const parsed = parsedRoutes.get(object, [], () => parseModelRoute(object));
         return draftedRoutes.get(object, [platform, selectorInput(parsed, namespaces)], () =>
           draftRoute({ object, parsed, namespaces, platform }),
         );
       });
-      const claims = drafts.flatMap((draft) => (draft.kind === 'claim' ? [draft.claim] : []));
-      const conflicts = findModelConflicts(claims);
-      return drafts.map((draft) => {
-        if (draft.kind === 'refused') return { verdict: draft.verdict, attachedTo: [] };
-        const { claim } = draft;
-        const conflict = conflicts.get(claim);
-        const targets = claim.route.spec.targets.map((target) =>
-          providers.get(placeOf(refOf(claim.namespace, target))),
-        );
-        const lists = targets.map((provider) => provider?.priceList.vendor ?? provider?.priceList.why);
-        const prices = lookedUpPrices.get(claim, lists, () => lookUpPrices(claim.route, targets, catalog));
-        const turn = nextPriceMs(prices, nowMs);
-        if (turn !== undefined) turnsAt(turn);
-        const quotes = prices.map((periods) => quoteAt(periods, nowMs));
-        const inputs = [conflict?.winner, conflict?.modelId, platform, ...targets, ...quotes];
-        return compiledRoutes.get(claim, inputs, () =>
-          compileRoute(claim, conflict, targets, quotes, platform),
-        );
+      const claims = drafts.map((draft) => (draft.kind === 'claim' ? draft.claim : undefined));
+      return settleClaims(drafts, claims);
+    }
+
+    /** A form that is held makes another claim than the present one, so that others win or lose by it: until no more are held. */
+    function settleClaims(
+      drafts: readonly RouteDraft[],
+      claims: readonly (RouteClaim | HeldClaim | undefined)[],
+    ): CompiledRoute[] {
+      const conflicts = findModelConflicts(claims.filter((claim) => claim !== undefined));
+      const settled = drafts.map((draft, index) => settleClaim(draft, claims[index], conflicts));
+      const next = claims.map((claim, index) => {
+        const object = routeObjects[index];
+        const present = settled[index];
+        if ((claim !== undefined && 'held' in claim) || object === undefined || present === undefined)
+          return claim;
+        const findProvider = (id: string) => providers.get(id);
+        return holdRoute({ object, present, namespaces, platform, lastGood, nowMs, findProvider }) ?? claim;
       });
+      return next.some((claim, index) => claim !== claims[index]) ? settleClaims(drafts, next) : settled;
+    }
+
+    function settleClaim(
+      draft: RouteDraft,
+      claim: RouteClaim | HeldClaim | undefined,
+      conflicts: ReadonlyMap<Claim, Conflict>,
+    ): CompiledRoute {
+      if (claim !== undefined && 'held' in claim) return settleHeldRoute(claim, conflicts.has(claim));
+      if (draft.kind === 'refused') return { verdict: draft.verdict, attachedTo: [] };
+      const conflict = conflicts.get(draft.claim);
+      const targets = draft.claim.route.spec.targets.map((target) =>
+        providers.get(placeOf(refOf(draft.claim.namespace, target))),
+      );
+      const lists = targets.map((provider) => provider?.priceList.vendor ?? provider?.priceList.why);
+      const prices = lookedUpPrices.get(draft.claim, lists, () =>
+        lookUpPrices(draft.claim.route, targets, catalog),
+      );
+      const turn = nextPriceMs(prices, nowMs);
+      if (turn !== undefined) turnsAt(turn);
+      const quotes = prices.map((periods) => quoteAt(periods, nowMs));
+      const inputs = [conflict?.winner, conflict?.modelId, platform, ...targets, ...quotes];
+      return compiledRoutes.get(draft.claim, inputs, () =>
+        compileRoute(draft.claim, conflict, targets, quotes, platform),
+      );
     }
 
     /** Of the time, only the number of turning points passed makes a difference. */

@@ -9,9 +9,10 @@ import { type CaUse, caNotFound } from './checks/ca-not-found.ts';
 import { invalidAuthority, invalidClientCertificate } from './checks/invalid-certificate.ts';
 import { secretNotOptedIn } from './checks/secret-not-opted-in.ts';
 import { secretTypeNotAllowed } from './checks/secret-type-not-allowed.ts';
+import type { SecretUse } from './checks/secret-use.ts';
 import { proxyCredentialInvalid } from './checks/secret-value-invalid.ts';
-import { type ResolvedCredential, resolveCredential } from './credentials.ts';
-import { type Endpoint, type ProxyEndpoint, proxyOf } from './endpoint.ts';
+import { type CredentialKind, type ResolvedCredential, resolveCredential } from './credentials.ts';
+import { type Destination, type Endpoint, type ProxyEndpoint, proxyOf } from './endpoint.ts';
 import type { Finding } from './verdict.ts';
 
 export interface ConnectionInput {
@@ -31,6 +32,29 @@ export interface ResolvedConnection {
 
 const TLS_SECRET_TYPE = 'kubernetes.io/tls';
 const CA_SECRET_TYPES = ['Opaque', TLS_SECRET_TYPE, 'penstock.dev/provider-credential'];
+
+/** What a key has to look like, its certificate says. */
+const CLIENT_KEY: CredentialKind = { types: [TLS_SECRET_TYPE], isValid: () => undefined };
+
+function ofProxy(use: SecretUse): CredentialKind {
+  return {
+    types: ['Opaque', 'kubernetes.io/basic-auth', 'penstock.dev/provider-credential'],
+    isValid: (value) => proxyCredentialInvalid(use, value),
+  };
+}
+
+/** What is right for a credential of that id, and where it is sent; undefined where it is a key's or a header's. */
+export function connectionCredential(
+  id: string,
+  use: SecretUse,
+  endpoint: Endpoint,
+  proxy: ProxyEndpoint | undefined,
+): { readonly destinations: readonly Destination[]; readonly kind: CredentialKind } | undefined {
+  const [, , own = ''] = id.split('/');
+  if (own === 'tls:key') return { destinations: [endpoint], kind: CLIENT_KEY };
+  if (!own.startsWith('proxy:')) return undefined;
+  return { destinations: proxy === undefined ? [] : [proxy], kind: ofProxy(use) };
+}
 
 /** The ConfigMap that a Provider refers to. */
 export function configMapOf({ tls }: ProviderSpec): string | undefined {
@@ -132,11 +156,8 @@ function resolveClientCertificate(
   const record = secret(ref.name);
   const use = { field, namespace, secret: ref.name, key: 'tls.key' };
   // No key can be called so: names of keys have no colon.
-  const resolved = resolveCredential(`${namespace}/${name}/tls:key`, use, record, [endpoint], {
-    types: [TLS_SECRET_TYPE],
-    // What a key has to look like, its certificate says.
-    isValid: () => undefined,
-  });
+  const id = `${namespace}/${name}/tls:key`;
+  const resolved = resolveCredential(id, use, record, [endpoint], CLIENT_KEY);
   if (resolved.kind === 'refused') return { credentials: [], findings: [resolved.finding] };
   const read = readCertificates(record?.data['tls.crt'] ?? '');
   const { credential } = resolved;
@@ -193,9 +214,7 @@ function resolveProxyCredentials(
   if (ref === undefined) return [];
   return (['username', 'password'] as const).map((key) => {
     const use = { field: 'spec.proxy.credentialsRef', namespace, secret: ref.name, key };
-    return resolveCredential(`${namespace}/${name}/proxy:${key}`, use, secret(ref.name), [endpoint], {
-      types: ['Opaque', 'kubernetes.io/basic-auth', 'penstock.dev/provider-credential'],
-      isValid: (value) => proxyCredentialInvalid(use, value),
-    });
+    const id = `${namespace}/${name}/proxy:${key}`;
+    return resolveCredential(id, use, secret(ref.name), [endpoint], ofProxy(use));
   });
 }

@@ -19,7 +19,7 @@ export type ResolvedCredential =
   | { readonly kind: 'refused'; readonly finding: Finding };
 
 /** What differs from a key that goes into a header. */
-interface CredentialKind {
+export interface CredentialKind {
   readonly types?: readonly string[];
   readonly isValid: (value: string) => Finding | undefined;
 }
@@ -52,6 +52,7 @@ export function resolveCredential(
     value,
     fingerprint: hash('sha256', value).slice(0, 16),
     hosts: destinations.map(({ tableHost }) => tableHost),
+    from: { secret: use.secret, key: use.key },
   };
   return { kind: 'usable', credential };
 }

@@ -34,7 +34,7 @@ export interface ProxyEndpoint extends Destination {
 const DEFAULT_PORTS = { http: 80, https: 443, socks5: 1080 } as const;
 
 /** @throws {TypeError} where the address is no URL: its schema has let something through. */
-export function endpointOf(spec: ProviderSpec): Endpoint {
+export function endpointOf(spec: Pick<ProviderSpec, 'type' | 'baseURL'>): Endpoint {
   const builtIn = PROVIDER_TYPES[spec.type].baseUrl;
   const url = new URL(spec.baseURL ?? builtIn ?? '');
   const path = url.pathname === '/' ? '' : url.pathname;
@@ -52,10 +52,22 @@ export function endpointOf(spec: ProviderSpec): Endpoint {
   };
 }
 
+/** What decides who sees a connection; of `tls`, only whether it is there. */
+interface Connected {
+  readonly proxy?: { readonly url: string } | undefined;
+  readonly tls?:
+    | {
+        readonly caRef?: unknown;
+        readonly serverName?: string | undefined;
+        readonly insecureSkipVerify?: boolean;
+      }
+    | undefined;
+}
+
 const PROXY_URL = /^(https?|socks5):\/\/(.+?)(?::([0-9]{1,5}))?$/;
 
 /** Undefined where there is none. @throws {TypeError} where its address is none: its schema has let something through. */
-export function proxyOf({ proxy }: ProviderSpec): ProxyEndpoint | undefined {
+export function proxyOf({ proxy }: Pick<Connected, 'proxy'>): ProxyEndpoint | undefined {
   if (proxy === undefined) return undefined;
   const [, protocol, host, portText] = PROXY_URL.exec(proxy.url) ?? [];
   // Read as an http URL, for of socks5 the parser knows nothing and leaves the host as it is written.
@@ -82,7 +94,7 @@ export function proxyOf({ proxy }: ProviderSpec): ProxyEndpoint | undefined {
  * who may stand at the other end of the tunnel. Whoever writes a Provider chooses the proxy, and could with an authority
  * or a name of their own have it answer in the upstream's place.
  */
-export function readersOf(spec: ProviderSpec, endpoint: Endpoint): readonly Destination[] {
+export function readersOf(spec: Connected, endpoint: Endpoint): readonly Destination[] {
   const proxy = proxyOf(spec);
   if (proxy === undefined) return [endpoint];
   const { caRef, serverName, insecureSkipVerify } = spec.tls ?? {};

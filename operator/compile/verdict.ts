@@ -22,6 +22,17 @@ interface VerdictBase {
   readonly conditions: readonly Condition[];
   /** True where the table carries this object. */
   readonly isInTable: boolean;
+  /** The table carries it in an earlier form, because the present one cannot be served; the conditions speak of the present one. */
+  readonly held?: HeldForm;
+}
+
+/** All times in Unix milliseconds, at whole seconds, as a status can say them. */
+export interface HeldForm {
+  readonly sinceMs: number;
+  /** Then it leaves service. */
+  readonly untilMs: number;
+  /** metadata.generation of the form that is served, as far as it is known. */
+  readonly generation?: number;
 }
 
 export type KeyState = NonNullable<ProviderStatus['keys']>[number]['state'];

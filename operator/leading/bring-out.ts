@@ -7,6 +7,7 @@ import type { HealthCheck } from '../compile/health-check.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import { createFormIndex, type FormOf, type Forms } from '../publish/forms.ts';
 import { findLostTargets, type HeldCounts, holdAbsent } from '../publish/hold-absent.ts';
+import { createLastForms } from '../publish/last-forms.ts';
 import type { Published, Publisher, PublishOptions } from '../publish/publisher.ts';
 import { leaveOut, UnfitEntryError } from '../publish/unfit-entry.ts';
 import { keyOf, type NamesOf } from '../publish/verdict-names.ts';
@@ -17,6 +18,8 @@ export interface BringOutParts {
   readonly cluster: Cluster;
   readonly compile: Compile;
   readonly namesOf: NamesOf;
+  /** How long the last good form of an object is held. */
+  readonly holdMs: number;
   wallMs(): number;
   /** What the operator's own checks found wrong, for the table that is about to be written. */
   takeHints(): readonly HealthHint[];
@@ -63,6 +66,7 @@ interface InUse {
 export function createBringOut(parts: BringOutParts): BringOut {
   const { publisher, cluster, compile, namesOf } = parts;
   const indexForms = createFormIndex();
+  const lastForms = createLastForms({ holdMs: parts.holdMs, objectOf: cluster.object });
   let inUse: InUse | undefined;
 
   return {
@@ -70,7 +74,12 @@ export function createBringOut(parts: BringOutParts): BringOut {
     async run(isUrgent) {
       inUse ??= await takeOver();
       const snapshot = cluster.snapshot();
-      const { table, verdicts, healthChecks, staleAtMs } = compile(snapshot, parts.wallMs());
+      const { table, verdicts, healthChecks, staleAtMs } = compile(
+        snapshot,
+        parts.wallMs(),
+        lastForms.of(inUse.content),
+      );
+      lastForms.onCompiled(verdicts);
       const acceptsAbsence = publisher.isAbsenceAccepted();
       const unreadable = cluster.unreadableNamespaces();
       const { content, held } = holdAbsent({
@@ -94,6 +103,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
         const { content: published, generation } = out;
         inUse = { content: published };
         const forms = indexForms(published);
+        lastForms.onPublished([...judged.values()], new Map());
         return {
           type: 'published',
           judged,

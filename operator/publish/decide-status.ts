@@ -6,7 +6,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Condition, Verdict } from '../compile/verdict.ts';
-import type { ConditionType, Reason } from '../resources/conditions.ts';
+import { type ConditionType, REASONS, type Reason } from '../resources/conditions.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 import { cutText } from './cut-text.ts';
 import type { ProviderHealth } from './health-of.ts';
@@ -46,6 +46,8 @@ export interface Transition {
   readonly to: Condition['status'];
   readonly reason: Reason;
   readonly message: string;
+  /** Whether that is good news, where type and status do not say so. */
+  readonly isGood?: boolean;
 }
 
 export type StatusDecision =
@@ -74,7 +76,7 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
   const { verdict, nowMs } = facts;
   const present = presentStatus(verdict.kind, facts.object);
   const waitingSinceMs = facts.waitingSinceMs ?? nowMs;
-  const own = ownConditions(facts);
+  const own = keepAccepted(ownConditions(facts), verdict, present);
   const programmed = settleProgrammed({ ...facts, conditions: own, present, waitingSinceMs });
   const health =
     verdict.kind === 'Provider' ? settleHealth(verdict, facts.health, present, nowMs) : undefined;
@@ -82,18 +84,18 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
     verdict.kind === 'ModelRoute' ? settleTargets(verdict, facts.failingTargets, present, nowMs) : undefined;
 
   const judged = [...own, ...(health === undefined ? [] : [health.condition]), programmed.condition];
-  const ready = readyCondition(judged);
+  const ready = readyCondition(judged, verdict);
   const progress = settleProgress(ready, verdict.generation, present, nowMs);
-  const conditions: readonly Condition[] = [
+  const conditions = [
     ...judged,
     ready,
     ...(progress.condition === undefined ? [] : [progress.condition]),
-  ];
+  ].map((condition) => heldBack(condition, verdict));
   const status = {
     ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
     ...details(verdict, health, targets, present),
     ...(programmed.where === undefined ? {} : { programmed: programmed.where }),
-    conditions: conditions.map((condition) => stored(condition, verdict.generation, present, nowMs)),
+    conditions: conditions.map((condition) => stored(condition, verdict, present, nowMs)),
   };
 
   const againMs = earliest(programmed.againMs, health?.againMs, targets?.againMs);
@@ -109,7 +111,7 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
   return {
     type: 'write',
     status,
-    transitions: transitionsOf(conditions, present),
+    transitions: [...transitionsOf(conditions, present), ...endOfHold(conditions, present, verdict)],
     ...(againMs === undefined ? {} : { untilMs: againMs }),
     ...lookAgain,
   };
@@ -125,10 +127,53 @@ function ownConditions({ verdict, issueFailure }: StatusFacts): readonly Conditi
   );
 }
 
+/** A condition as it comes to stand in the status: of another generation than the present one, where it says so. */
+type Said = Condition & { readonly observedGeneration?: number };
+
+const JUDGE_THE_FORM: readonly ConditionType[] = ['Accepted', 'ResolvedRefs', 'Translatable', 'Priced'];
+
+/**
+ * Of an object that serves in its last good form, what was accepted stays told, at the generation that it was told of; what is
+ * wrong with the present form stands in Degraded.
+ */
+function keepAccepted(
+  own: readonly Condition[],
+  { held }: Verdict,
+  present: ObjectStatus | undefined,
+): readonly Said[] {
+  const before = (type: ConditionType) => present?.conditions?.find((one) => one.type === type);
+  const isRefused = own.some(({ type, status }) => type === 'Accepted' && status === 'False');
+  if (held === undefined || !isRefused || before('Accepted')?.status !== 'True') return own;
+  return own.map((condition) => {
+    const said = JUDGE_THE_FORM.includes(condition.type) ? before(condition.type) : undefined;
+    if (said === undefined || !isReason(said.reason)) return condition;
+    const { status, reason, message, observedGeneration } = said;
+    return {
+      type: condition.type,
+      status,
+      reason,
+      message,
+      ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    };
+  });
+}
+
+function isReason(text: string): text is Reason {
+  return Object.hasOwn(REASONS, text);
+}
+
+/** What is said of the form that serves is said of its generation. */
+function heldBack(condition: Said, { held }: Verdict): Said {
+  const isOfServed = condition.type === 'Programmed' || condition.type === 'Ready';
+  if (held?.generation === undefined || !isOfServed) return condition;
+  return { ...condition, observedGeneration: held.generation };
+}
+
 /** The first that fails gives the reason. Healthy is left out: an outage elsewhere is no fault of the object. */
-function readyCondition(conditions: readonly Condition[]): Condition {
+function readyCondition(conditions: readonly Condition[], { held }: Verdict): Condition {
   const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
-  const gates = (['Accepted', 'ResolvedRefs', 'Issued'] as const).map(find);
+  // A form that is held serves, whatever is wrong with the present one.
+  const gates = held === undefined ? (['Accepted', 'ResolvedRefs', 'Issued'] as const).map(find) : [];
   const accepted = find('Accepted');
   const fault =
     gates.find((condition) => condition !== undefined && condition.status !== 'True') ??
@@ -143,8 +188,8 @@ function readyCondition(conditions: readonly Condition[]): Condition {
 }
 
 function stored(
-  condition: Condition & { readonly observedGeneration?: number },
-  generation: number | undefined,
+  condition: Said,
+  { generation, held }: Verdict,
   present: ObjectStatus | undefined,
   nowMs: number,
 ): StoredCondition {
@@ -155,10 +200,17 @@ function stored(
     type,
     status,
     ...(observedGeneration === undefined ? {} : { observedGeneration }),
-    lastTransitionTime: before?.status === status ? before.lastTransitionTime : timeOf(nowMs),
+    lastTransitionTime: transitionTime(),
     reason,
     message: cutText(message, messageCharsMax),
   };
+
+  function transitionTime(): string {
+    // The one time that is read again: a new leader learns from it since when the form is held, also where the object was
+    // degraded for another reason before.
+    if (reason === 'LastKnownGood' && type === 'Degraded' && held !== undefined) return timeOf(held.sinceMs);
+    return before?.status === status ? before.lastTransitionTime : timeOf(nowMs);
+  }
 }
 
 /** The members of a status that belong to its kind alone. */
@@ -256,6 +308,23 @@ function transitionsOf(
     if (before?.status === status && before.reason === reason) return [];
     return [{ type, from: before?.status, to: status, reason, message }];
   });
+}
+
+/** No condition says that it is over; the news is one all the same. */
+function endOfHold(
+  conditions: readonly Condition[],
+  present: ObjectStatus | undefined,
+  { isInTable }: Verdict,
+): readonly Transition[] {
+  const isHold = ({ type, reason }: { readonly type: string; readonly reason: string }) =>
+    type === 'Degraded' && reason === 'LastKnownGood';
+  if (present?.conditions?.some(isHold) !== true || conditions.some(isHold)) return [];
+  const message = isInTable
+    ? 'the present form serves, the last good one is not needed any more'
+    : 'the last good form left service: it was held for as long as it may be, or may not be used any more';
+  return [
+    { type: 'Degraded', from: 'True', to: 'False', reason: 'LastKnownGood', message, isGood: isInTable },
+  ];
 }
 
 function isSame(status: ObjectStatus, present: ObjectStatus | undefined): boolean {

@@ -81,7 +81,7 @@ const SUMMARIES: readonly ConditionType[] = ['Ready', 'Reconciling', 'Stalled'];
 
 /** The transitions worth an event: what went wrong, what came right again, and what is ready for use. */
 export function eventsFor(transitions: readonly Transition[]): EventFact[] {
-  const facts = transitions.flatMap(({ type, from, to, reason, message }): EventFact[] => {
+  const facts = transitions.flatMap(({ type, from, to, reason, message, isGood }): EventFact[] => {
     const fact = {
       reason,
       action: ACTIONS[type] ?? 'Compile',
@@ -89,6 +89,7 @@ export function eventsFor(transitions: readonly Transition[]): EventFact[] {
     };
     // Refused by another condition, which has its own event.
     if (SUMMARIES.includes(type) || to === 'Unknown' || reason === 'NotProgrammed') return [];
+    if (isGood !== undefined) return [{ type: isGood ? 'Normal' : 'Warning', ...fact }];
     if (ABNORMAL.includes(type)) return [{ type: 'Warning', ...fact }];
     if (to === 'False') return [{ type: reason === 'Pending' ? 'Normal' : 'Warning', ...fact }];
     const isNews = from === 'False' || type === 'Programmed' || type === 'Issued' || type === 'Disabled';

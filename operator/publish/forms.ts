@@ -85,6 +85,6 @@ function joined(a: string | undefined, b: string | undefined): string | undefine
 }
 
 /** `namespace/name` of the Provider that a credential belongs to. */
-function providerOf({ id }: Credential): string {
+export function providerOf({ id }: Pick<Credential, 'id'>): string {
   return id.split('/').slice(0, 2).join('/');
 }

@@ -83,7 +83,9 @@ function keptTrue({ verdict, since, present }: ProgrammedFacts): SettledProgramm
   if (before?.status !== 'True' || where === undefined) return undefined;
   // A new leader that has not published yet has nothing to say against the word of the one before.
   const isOfThisForm =
-    since === undefined ? before.observedGeneration === verdict.generation : where.tableGeneration === since;
+    since === undefined
+      ? before.observedGeneration === (verdict.held?.generation ?? verdict.generation)
+      : where.tableGeneration === since;
   if (!isOfThisForm) return undefined;
   const { message } = before;
   return { condition: { type: 'Programmed', status: 'True', reason: 'Programmed', message }, where };

@@ -50,12 +50,12 @@ export const CONDITIONS = {
   Ready: {
     kinds: ALL,
     shown: 'always',
-    text: 'Accepted, with its references resolved (or its key issued), Programmed, and neither suspended, disabled nor expired.',
+    text: 'Accepted, with its references resolved (or its key issued), Programmed, and neither suspended, disabled nor expired. While the last good form is held, it speaks of that one, and observedGeneration is its.',
   },
   Degraded: {
     kinds: ['Provider', 'ModelRoute'],
     shown: 'when-true',
-    text: 'The object works, but not all of it.',
+    text: 'The object works, but not all of it, or not in its present form.',
   },
   Reconciling: {
     kinds: ALL,
@@ -65,7 +65,7 @@ export const CONDITIONS = {
   Stalled: {
     kinds: ALL,
     shown: 'when-true',
-    text: 'Not Ready, and nothing will change until somebody acts. It has the reason of Ready; never together with Reconciling.',
+    text: 'Nothing will change until somebody acts: the object is not Ready, and this has the reason of Ready, or it serves in its last good form. Never together with Reconciling.',
   },
   Conflicted: {
     kinds: ['ModelRoute', 'ApiKey'],
@@ -139,6 +139,10 @@ export const REASONS = {
   SecretTypeNotAllowed: {
     conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
     text: 'A Secret is of a type made for something else, such as a service account token, or a TLS key in place of an API key.',
+  },
+  LastKnownGood: {
+    conditions: ['Degraded', 'Stalled'],
+    text: 'The present form cannot be served, so the last good one serves on for a while; the message says why and until when.',
   },
   KeyNotFound: {
     conditions: ['ResolvedRefs', 'Degraded', 'Ready'],

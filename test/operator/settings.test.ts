@@ -25,6 +25,7 @@ test('what need not be said has a default', () => {
     metricsPort: 9090,
     kubeCallsPerSecond: 50,
     kubeCallsBurst: 100,
+    lastKnownGoodMs: 3_600_000,
     kubeconfig: undefined,
   });
 });

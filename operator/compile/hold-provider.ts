@@ -1,0 +1,154 @@
+// May a form of a Provider that the table holds already be used on? It is judged anew by what others have to allow: the Secrets,
+// the addresses, the platform. What is wrong with the present form of the object is not asked here.
+
+import type { AddressRules } from '../../egress/address-rules.ts';
+import type { Credential, ProviderEntry } from '../../gateway/contract/routing-table.ts';
+import { credentialsOf } from '../../gateway/contract/routing-table.ts';
+import { isRecord } from '../../kube/object.ts';
+import { PROVIDER_TYPES } from '../resources/provider-types.ts';
+import type { NamespaceRecord, PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';
+import { endpointNotAllowed, proxyNotAllowed } from './checks/endpoint-not-allowed.ts';
+import { connectionCredential } from './connection.ts';
+import { resolveCredential } from './credentials.ts';
+import { API_ORDER, DIALECT_OF } from './dialects.ts';
+import { type Endpoint, endpointOf, type ProxyEndpoint, proxyOf, readersOf } from './endpoint.ts';
+import { ruleOfCredential } from './hold-rules.ts';
+import { consentOf, type GoodProvider, withHeld } from './last-good.ts';
+import type { CompiledProvider } from './providers.ts';
+import type { HeldForm } from './verdict.ts';
+
+export interface GrantsInput {
+  /** Finds a Secret of the Provider's own namespace. */
+  readonly secret: (name: string) => SecretRecord | undefined;
+  readonly platform: PlatformSettings;
+  readonly addressRules: AddressRules;
+}
+
+/**
+ * The form with the values that its Secrets have now, without keys whose Secret was taken back; a Secret that is gone or
+ * cannot be read leaves its value as it was. Undefined where the form may not be used any more.
+ */
+export function regrantProvider(good: GoodProvider, input: GrantsInput): GoodProvider | undefined {
+  const { entry } = good;
+  const namespace = namespaceOf(entry.id);
+  const endpoint = endpointOfEntry(entry);
+  if (endpoint === undefined) return undefined;
+  const proxy = proxyOfEntry(entry);
+  const isOutOfReach =
+    endpointNotAllowed(namespace, endpoint, input.addressRules) ??
+    proxyNotAllowed(namespace, proxy, input.addressRules);
+  if (isOutOfReach !== undefined) return undefined;
+
+  const granted = new Map<string, Credential>();
+  for (const credential of good.credentials) {
+    const now = regrantCredential(credential, entry, { endpoint, proxy }, input);
+    if (now !== undefined) granted.set(credential.id, now);
+  }
+  const keys = entry.keys.filter(({ credential }) => granted.has(credential));
+  if (entry.keys.length > 0 && keys.length === 0) return undefined;
+  // A key is one of several; everything else that is sent belongs to every call.
+  const needed = credentialsOf({ ...entry, keys });
+  if (needed.some((id) => !granted.has(id))) return undefined;
+
+  const isPlatform = input.platform.platformNamespaces.includes(namespace);
+  const isSame = keys.length === entry.keys.length && isPlatform === entry.isPlatform;
+  const isUsed = new Set(needed);
+  return {
+    entry: isSame ? entry : { ...entry, keys, isPlatform },
+    credentials: [...granted.values()].filter(({ id }) => isUsed.has(id)),
+  };
+}
+
+function regrantCredential(
+  credential: Credential,
+  { id: providerId, tls }: ProviderEntry,
+  { endpoint, proxy }: { readonly endpoint: Endpoint; readonly proxy: ProxyEndpoint | undefined },
+  { secret }: GrantsInput,
+): Credential | undefined {
+  const { id, from } = credential;
+  // Of a table that does not say where it is from: nobody's consent can be asked.
+  if (from === undefined) return undefined;
+  const use = { field: id, namespace: namespaceOf(providerId), secret: from.secret, key: from.key };
+  const ofConnection = connectionCredential(id, use, endpoint, proxy);
+  const { ca: caRef, serverName, insecureSkipVerify = false } = tls ?? {};
+  const readers = readersOf({ proxy, tls: { caRef, serverName, insecureSkipVerify } }, endpoint);
+  const resolved =
+    ofConnection === undefined
+      ? resolveCredential(id, use, secret(from.secret), readers)
+      : resolveCredential(id, use, secret(from.secret), ofConnection.destinations, ofConnection.kind);
+  if (resolved.kind === 'refused') {
+    return ruleOfCredential(resolved.finding.reason) === 'held' ? credential : undefined;
+  }
+  // The key of a client certificate belongs to the chain that stands in the form.
+  const isPaired = id === tls?.clientCertificate?.key;
+  return isPaired || resolved.credential.value === credential.value ? credential : resolved.credential;
+}
+
+function proxyOfEntry({ proxy }: ProviderEntry): ProxyEndpoint | undefined {
+  if (proxy === undefined) return undefined;
+  const { protocol, hostname, port } = proxy;
+  return proxyOf({ proxy: { url: `${protocol}://${hostname}:${port}` } });
+}
+
+function endpointOfEntry({ type, baseUrl }: ProviderEntry): Endpoint | undefined {
+  const known = Object.keys(PROVIDER_TYPES).find(
+    (name): name is keyof typeof PROVIDER_TYPES => name === type,
+  );
+  return known === undefined ? undefined : endpointOf({ type: known, baseURL: baseUrl });
+}
+
+export interface HoldProviderInput extends GrantsInput {
+  readonly object: RawObject;
+  readonly namespaces: readonly NamespaceRecord[];
+}
+
+/** @param present what became of the form that cannot be served. */
+export function holdProvider(
+  present: CompiledProvider,
+  good: GoodProvider,
+  held: HeldForm,
+  input: HoldProviderInput,
+): CompiledProvider {
+  const { object, namespaces, platform } = input;
+  const switchedOff = keysSwitchedOff(object);
+  const keys = good.entry.keys.filter(({ name }) => !switchedOff.has(name));
+  const wanted = keys.length === good.entry.keys.length ? good : { ...good, entry: { ...good.entry, keys } };
+  const granted =
+    keys.length === 0 && good.entry.keys.length > 0 ? undefined : regrantProvider(wanted, input);
+  if (granted === undefined) return present;
+  const { entry, credentials } = granted;
+  return {
+    ...present,
+    verdict: {
+      ...withHeld(present.verdict, held),
+      endpoint: entry.baseUrl,
+      ...(present.verdict.keys.length > 0 ? {} : { keys: keyStates(granted) }),
+    },
+    entry,
+    credentials,
+    sharedWith: consentOf(object, namespaces, platform),
+    apis: API_ORDER.filter((api) => entry.dialects.includes(DIALECT_OF[api])),
+    outOfService: '',
+  };
+}
+
+/** By an object that says so clearly enough, whatever else is wrong with it. */
+function keysSwitchedOff({ spec }: RawObject): ReadonlySet<unknown> {
+  const auth = isRecord(spec) ? spec.auth : undefined;
+  const keys = isRecord(auth) && Array.isArray(auth.keys) ? auth.keys.filter(isRecord) : [];
+  return new Set(
+    keys.filter(({ disabled, weight }) => disabled === true || weight === 0).map(({ name }) => name),
+  );
+}
+
+function keyStates({ entry, credentials }: GoodProvider): CompiledProvider['verdict']['keys'] {
+  const prints = new Map(credentials.map(({ id, fingerprint }) => [id, fingerprint]));
+  return entry.keys.map(({ name, credential }) => {
+    const fingerprint = prints.get(credential);
+    return { name, state: 'Active', ...(fingerprint === undefined ? {} : { fingerprint }) };
+  });
+}
+
+function namespaceOf(id: string): string {
+  return id.slice(0, id.indexOf('/'));
+}

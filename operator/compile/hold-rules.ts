@@ -1,0 +1,50 @@
+// The present form of an object cannot be served: does the last good one stay for a while, or does it leave at once?
+//
+// Held is what looks like a mistake or a mishap. What somebody may have meant leaves at once: an object that is deleted or
+// suspended, a key that is switched off. Whatever is held is judged anew at every run by what others have to allow (see
+// `hold-provider.ts`, `hold-route.ts`), so a consent that is taken back acts at once, whatever else is wrong.
+
+import type { Reason } from '../resources/conditions.ts';
+
+export type HoldRule = 'held' | 'at-once';
+
+/** By the reason of the condition that keeps the present form out. A reason that is not here: at once. */
+const PRESENT_FORM: Partial<Readonly<Record<Reason, HoldRule>>> = {
+  Invalid: 'held',
+  UnsupportedValue: 'held',
+  // An edit that asks for too much. Where instead the permission went, the form that is held has lost it too.
+  NotPermitted: 'held',
+  ReservedPrefix: 'held',
+  EndpointNotAllowed: 'held',
+  HostNotAllowed: 'held',
+  SecretNotOptedIn: 'held',
+  SecretTypeNotAllowed: 'held',
+  ModelConflict: 'held',
+  NoUsableTarget: 'held',
+  SecretNotFound: 'held',
+  KeyNotFound: 'held',
+  SecretValueInvalid: 'held',
+  CANotFound: 'held',
+  InvalidCertificate: 'held',
+  // Every key was disabled or drained by its owner.
+  NoUsableKey: 'at-once',
+  Suspended: 'at-once',
+};
+
+/** What becomes of a credential of a held form, by what is wrong with its Secret now. A reason that is not here: at once. */
+const CREDENTIAL: Partial<Readonly<Record<Reason, HoldRule>>> = {
+  SecretNotFound: 'held',
+  KeyNotFound: 'held',
+  SecretValueInvalid: 'held',
+  SecretNotOptedIn: 'at-once',
+  SecretTypeNotAllowed: 'at-once',
+  HostNotAllowed: 'at-once',
+};
+
+export function ruleOfForm(reason: Reason): HoldRule {
+  return PRESENT_FORM[reason] ?? 'at-once';
+}
+
+export function ruleOfCredential(reason: Reason): HoldRule {
+  return CREDENTIAL[reason] ?? 'at-once';
+}

@@ -1,0 +1,119 @@
+// What does the compile have to know of the table in use, to hold the last good form of an object?
+
+import type { Credential, ProviderEntry, RouteEntry } from '../../gateway/contract/routing-table.ts';
+import { isRecord } from '../../kube/object.ts';
+import { type AllowedNamespaces, allowedNamespacesField } from '../resources/fields.ts';
+import type { NamespaceRecord, PlatformSettings, RawObject } from '../watch/snapshot.ts';
+import { notPermitted } from './checks/not-permitted.ts';
+import { ruleOfForm } from './hold-rules.ts';
+import { resolveNamespaces, type SharedWith } from './selector.ts';
+import { type Condition, type Finding, type HeldForm, holds, type Verdict } from './verdict.ts';
+
+export interface GoodProvider {
+  readonly entry: ProviderEntry;
+  /** All that belong to it. */
+  readonly credentials: readonly Credential[];
+}
+
+export interface HoldFacts {
+  /** Since when the form in use is not the present one, in Unix milliseconds; undefined where that begins now. */
+  readonly sinceMs?: number;
+  /** metadata.generation of the form in use. */
+  readonly generation?: number;
+}
+
+export interface LastGood {
+  /** How long a form is held, in milliseconds; 0: not at all. */
+  readonly holdMs: number;
+  /** @param id `namespace/name`. */
+  provider(id: string): GoodProvider | undefined;
+  route(id: string): RouteEntry | undefined;
+  /** Undefined: the form in use was not made of this object, but of an earlier one of its name. */
+  facts(kind: 'Provider' | 'ModelRoute', object: RawObject): HoldFacts | undefined;
+}
+
+export const NOTHING_GOOD: LastGood = {
+  holdMs: 0,
+  provider: () => undefined,
+  route: () => undefined,
+  facts: () => undefined,
+};
+
+/**
+ * Until when the last form may be held, though the present one cannot be served; undefined where it may not.
+ *
+ * @param verdict on the present form.
+ */
+export function mayHold(
+  kind: 'Provider' | 'ModelRoute',
+  object: RawObject,
+  verdict: Pick<Verdict, 'isInTable' | 'conditions'>,
+  lastGood: LastGood,
+  nowMs: number,
+): HeldForm | undefined {
+  const fault = faultOf(verdict);
+  if (verdict.isInTable || fault === undefined || isSuspended(object)) return undefined;
+  if (ruleOfForm(fault.reason) === 'at-once') return undefined;
+  const facts = lastGood.facts(kind, object);
+  if (facts === undefined) return undefined;
+  const sinceMs = Math.floor((facts.sinceMs ?? nowMs) / 1_000) * 1_000;
+  const untilMs = sinceMs + lastGood.holdMs;
+  if (lastGood.holdMs === 0 || untilMs <= nowMs) return undefined;
+  return { sinceMs, untilMs, ...(facts.generation === undefined ? {} : { generation: facts.generation }) };
+}
+
+/** What keeps the present form out. */
+function faultOf({ conditions }: Pick<Verdict, 'conditions'>): Finding | undefined {
+  return conditions.find(
+    ({ type, status }) => status === 'False' && (type === 'Accepted' || type === 'ResolvedRefs'),
+  );
+}
+
+/** Whatever else is wrong with the object. */
+function isSuspended({ spec }: RawObject): boolean {
+  return isRecord(spec) && spec.suspended === true;
+}
+
+const STALLED = 'the present form comes into service when the object is edited; see the condition Degraded';
+
+/** The verdict on an object that serves in its last good form. */
+export function withHeld<V extends Pick<Verdict, 'conditions' | 'isInTable' | 'held'>>(
+  verdict: V,
+  held: HeldForm,
+): V {
+  const fault = faultOf(verdict);
+  const until = new Date(held.untilMs).toISOString().replace('.000Z', 'Z');
+  const form = held.generation === undefined ? 'the form before' : `generation ${held.generation}`;
+  const message = `${form} serves until ${until}, because the present form cannot: ${fault?.message ?? ''}`;
+  const others = verdict.conditions.filter(({ type }) => type !== 'Degraded');
+  const isRefused = others.some(({ type, status }) => type === 'Accepted' && status === 'False');
+  const conditions: readonly Condition[] = [
+    ...others.filter(({ type }) => type !== 'Stalled'),
+    holds('Degraded', 'LastKnownGood', message),
+    // Who waits for the present form waits in vain.
+    ...(isRefused ? [holds('Stalled', 'LastKnownGood', STALLED)] : []),
+  ];
+  return { ...verdict, conditions, isInTable: true, held };
+}
+
+const allowedNamespacesSchema = allowedNamespacesField('');
+
+/** Whom the object as it is now allows to use it. Nobody outside its namespace, where that cannot be read or is not permitted. */
+export function consentOf(
+  { metadata, spec }: RawObject,
+  namespaces: readonly NamespaceRecord[],
+  platform: PlatformSettings,
+): SharedWith {
+  const said = isRecord(spec) ? spec.allowedNamespaces : undefined;
+  const parsed = allowedNamespacesSchema.safeParse(said);
+  const allowed: AllowedNamespaces = parsed.success ? parsed.data : { from: 'Same' };
+  if (notPermitted(metadata.namespace, { allowedNamespaces: allowed }, platform) !== undefined) return [];
+  return resolveNamespaces(allowed, metadata.namespace, namespaces);
+}
+
+/** What both allow. */
+export function narrowed(sharedWith: SharedWith, by: SharedWith): SharedWith {
+  if (by === '*') return sharedWith;
+  if (sharedWith === '*') return by;
+  return sharedWith.filter((namespace) => by.includes(namespace));
+}
