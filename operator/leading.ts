@@ -6,12 +6,14 @@
 //
 // One value of this is one term of leadership. Whoever leads next begins with the table that it finds.
 
+import { pointerName } from '../gateway/contract/manifest.ts';
+import { READER_FORMAT } from '../gateway/contract/routing-table.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Compile } from './compile/compile.ts';
 import type { Verdict } from './compile/verdict.ts';
 import { createAlarm } from './leading/alarm.ts';
-import { createBringOut, type TableRun } from './leading/bring-out.ts';
+import { createBringOut, type Pin, type TableRun } from './leading/bring-out.ts';
 import { createKeyKeeper } from './leading/key-keeper.ts';
 import { createPodWatch } from './leading/pod-news.ts';
 import { createTargetWatch } from './leading/target-news.ts';
@@ -22,17 +24,20 @@ import type { OperatorMetrics } from './metrics.ts';
 import { sendCheck } from './probe/send-check.ts';
 import { createCollector } from './publish/collect.ts';
 import { DeposedError } from './publish/deposed.ts';
-import { createEventRecorder } from './publish/events.ts';
+import { createEventRecorder, type EventFact } from './publish/events.ts';
 import { startExchange } from './publish/exchange.ts';
 import type { FormOf } from './publish/forms.ts';
 import type { HeldCounts } from './publish/hold-absent.ts';
 import { createKeyIssuer } from './publish/issue-key.ts';
 import { dueMs, noteChange, notePublish, type Pace, RESTING } from './publish/pace.ts';
 import { allRun, type PodAnswers } from './publish/pods-state.ts';
+import { ACCEPT_ABSENCE_ANNOTATION, PIN_ANNOTATION } from './publish/pointer-holder.ts';
 import { createProgrammedTracker, recordedGeneration } from './publish/programmed.ts';
 import { createStatusPublisher } from './publish/publish-status.ts';
 import { createPublisher, type PublishReport } from './publish/publisher.ts';
 import { createVerdictNames } from './publish/verdict-names.ts';
+import type { Waits } from './publish/waits.ts';
+import type { Reader } from './publish/withhold-newer.ts';
 import type { OperatorSettings } from './settings.ts';
 import type { Cluster, ClusterChange } from './watch/cluster.ts';
 import type { GatewayPod } from './watch/gateway-pods.ts';
@@ -61,6 +66,9 @@ export interface Leading {
   /** Of the table in use; 0 before the first. */
   tableGeneration(): number;
   held(): HeldCounts;
+  /** Objects of a kind that serve in their last good form. */
+  heldForms(kind: Verdict['kind']): number;
+  isPinned(): boolean;
   /** For each ready gateway pod: how many generations it is behind; undefined where it did not say. */
   podLags(): (number | undefined)[];
   /** What each ready gateway pod said last. */
@@ -82,6 +90,7 @@ const noneChanged: ReadonlySet<string> = new Set();
 export function startLeading(parts: LeadingParts): Leading {
   const { cluster, client, clock, random, randomBytes, settings, metrics, log } = parts;
   const namesOf = createVerdictNames();
+  const pointer = `secret ${pointerName(settings.instance)} -n ${settings.tableNamespace}`;
   const publisher = createPublisher({
     client: parts.tableClient,
     clock,
@@ -95,7 +104,10 @@ export function startLeading(parts: LeadingParts): Leading {
     cluster,
     compile: parts.compile,
     namesOf,
+    isServed: (name) => settings.tenantNamespaces.length === 0 || settings.tenantNamespaces.includes(name),
     holdMs: settings.lastKnownGoodMs,
+    readers: () => podWatch.pods().pods,
+    unpinCommand: `kubectl annotate ${pointer} ${PIN_ANNOTATION}-`,
     wallMs: clock.wallMs,
     takeHints: () => upstreams.takeHints(),
     onTakenOver(epoch, found, hints) {
@@ -115,6 +127,7 @@ export function startLeading(parts: LeadingParts): Leading {
       });
     },
     onHeld: tellHeld,
+    onPin: tellPin,
   });
   const collector = createCollector({ ...publisher, clock });
   const events = createEventRecorder({
@@ -162,6 +175,11 @@ export function startLeading(parts: LeadingParts): Leading {
   let held: HeldCounts = { Provider: 0, ModelRoute: 0, ApiKey: 0 };
   /** What was said of it last. */
   let heldWords = describeHeld(held, new Set());
+  let isCounted = false;
+  let pin: Pin | undefined;
+  let waits: Waits = new Map();
+  /** What the pods read, as far as it matters to some entry. */
+  let readersWords = '[]';
   let verdicts: ReadonlyMap<string, Verdict> = new Map();
   /** Those that the table in use was made with; a verdict that is newer is of a form that is not out yet. */
   let published: typeof verdicts = new Map();
@@ -209,6 +227,13 @@ export function startLeading(parts: LeadingParts): Leading {
     onChange,
     tableGeneration: () => generation,
     held: () => held,
+    heldForms(kind) {
+      let count = 0;
+      for (const verdict of verdicts.values())
+        if (verdict.kind === kind && verdict.held !== undefined) count += 1;
+      return count;
+    },
+    isPinned: () => pin !== undefined,
     podLags: () =>
       podWatch
         .pods()
@@ -312,7 +337,7 @@ export function startLeading(parts: LeadingParts): Leading {
       staleAlarm(run.staleAtMs === undefined ? undefined : clock.now() + run.staleAtMs - clock.wallMs());
       if (run.type === 'published') return follow(run);
       // What is wrong with an object is true, whether the table can be written or not.
-      if (!(run.error instanceof DeposedError)) judge(run.judged, formOf, noneChanged);
+      if (!(run.error instanceof DeposedError)) judge(run.judged, formOf, noneChanged, run.waits);
       throw run.error;
     } catch (error) {
       urgentSinceMs = takenUpMs ?? urgentSinceMs;
@@ -322,7 +347,13 @@ export function startLeading(parts: LeadingParts): Leading {
   }
 
   /** The table is out: which objects have another form, or another verdict, than before? */
-  function follow({ judged, forms, found, ...run }: Extract<TableRun, { type: 'published' }>): void {
+  function follow({
+    judged,
+    forms,
+    found,
+    waits: waiting,
+    ...run
+  }: Extract<TableRun, { type: 'published' }>): void {
     generation = run.generation;
     const formIn = (of: FormOf, verdict: Verdict) => of(verdict.kind, namesOf(verdict).id);
     tracker.onPublished({
@@ -338,21 +369,24 @@ export function startLeading(parts: LeadingParts): Leading {
     });
     published = judged;
     upstreams.watch(run.healthChecks, run.content);
-    judge(judged, forms.of, forms.changed);
+    judge(judged, forms.of, forms.changed, waiting);
     keys.published(judged, generation);
     lookAtPods();
   }
 
-  function judge(judged: typeof verdicts, of: FormOf, changed: ReadonlySet<string>): void {
+  function judge(judged: typeof verdicts, of: FormOf, changed: ReadonlySet<string>, waiting: Waits): void {
     const earlier = verdicts;
+    const waited = waits;
     verdicts = judged;
+    waits = waiting;
     formOf = of;
     for (const [key, verdict] of judged) {
       const known = earlier.get(key);
       const isOther = !isSameVerdict(known, verdict);
       if (verdict.kind === 'ApiKey') keys.judged(key, verdict, isOther);
       // Also what could not be published before, though nothing else is new about it.
-      const isNews = isOther || changed.has(key) || unsettled.has(key);
+      const isWaiting = waited.get(key)?.message !== waits.get(key)?.message;
+      const isNews = isOther || changed.has(key) || unsettled.has(key) || isWaiting;
       if (isNews) statusQueue.add(key);
     }
     for (const [key, verdict] of earlier) {
@@ -380,7 +414,8 @@ export function startLeading(parts: LeadingParts): Leading {
     const health = verdict.kind === 'Provider' ? upstreams.healthOf(verdict) : undefined;
     const failingTargets = verdict.kind === 'ModelRoute' ? targets.failingTargets(verdict) : undefined;
     const issueFailure = keys.failureOf(key);
-    const facts = { verdict, object, since, pods, health, failingTargets, issueFailure };
+    const wait = waits.get(key);
+    const facts = { verdict, object, since, wait, pods, health, failingTargets, issueFailure };
     const { did, afterMs } = await statuses.publish(facts, signal);
     if (did === 'wrote')
       log('info', 'status written', { object: key, generation: verdict.generation, since });
@@ -407,6 +442,11 @@ export function startLeading(parts: LeadingParts): Leading {
         // The number is told by a heartbeat; then a publish learns of it.
         for (const task of ['heartbeat', 'publish']) tableQueue.add(task);
       }
+    }
+    const readers = describeReaders(podWatch.pods().pods);
+    if (readers !== readersWords) {
+      readersWords = readers;
+      onChange({ type: 'resources', isUrgent: false });
     }
     if (haveMoved) {
       for (const key of unsettled) statusQueue.add(key);
@@ -438,18 +478,58 @@ export function startLeading(parts: LeadingParts): Leading {
     }
     if (now.Provider + now.ModelRoute + now.ApiKey === 0) {
       log('info', 'no absence is held any more');
+      if (isCounted)
+        tellOfTable('Normal', 'AbsenceOver', 'no objects are missing any more whose entries were held');
+      isCounted = false;
       return;
     }
-    const pointer = `${settings.instance}-current -n ${settings.tableNamespace}`;
+    isCounted = true;
+    const confirmBy = `kubectl annotate ${pointer} ${ACCEPT_ABSENCE_ANNOTATION}=true`;
     log('warn', 'objects are missing whose deletion nobody saw; they go on serving until that is confirmed', {
       ...now,
-      confirmBy: `kubectl annotate secret ${pointer} penstock.dev/accept-absence=true`,
+      confirmBy,
     });
+    const counts = Object.entries(now).flatMap(([kind, count]) => (count === 0 ? [] : [`${count} ${kind}s`]));
+    tellOfTable(
+      'Warning',
+      'AbsenceHeld',
+      `${counts.join(', ')} are missing and nobody saw them deleted; they go on serving until that is confirmed: ${confirmBy}`,
+    );
+  }
+
+  function tellPin(now: Pin | undefined): void {
+    const isSame = JSON.stringify(now) === JSON.stringify(pin);
+    pin = now;
+    if (isSame) return;
+    if (now === undefined) {
+      tellOfTable('Normal', 'Unpinned', 'the table is not pinned any more and follows the objects');
+    } else if (now.type === 'pinned') {
+      tellOfTable(
+        'Warning',
+        'Pinned',
+        `the table is pinned to generation ${now.generation}: its content goes out under a new number and then stays, but for keys that stop working`,
+      );
+    } else {
+      tellOfTable(
+        'Warning',
+        'PinImpossible',
+        `the table cannot be pinned to ${now.wanted}: ${now.message}. The one in use stays, but for keys that stop working, until the annotation is another or taken off`,
+      );
+    }
+  }
+
+  /** Log and event on the pointer. */
+  function tellOfTable(type: EventFact['type'], reason: string, note: string): void {
+    log(type === 'Warning' ? 'warn' : 'info', note, { reason });
+    const { instance, tableNamespace: ofTable } = settings;
+    const subject = { apiVersion: 'v1', kind: 'Secret', namespace: ofTable, name: pointerName(instance) };
+    events.record(subject, { type, reason, action: 'Publish', note });
   }
 
   function onReport({ type, message }: PublishReport): void {
-    log(type === 'absence-accepted' ? 'info' : 'warn', message, { reason: type });
-    if (type === 'absence-accepted') onChange({ type: 'resources', isUrgent: true });
+    const isAsked = type === 'absence-accepted' || type === 'pin-changed';
+    log(isAsked ? 'info' : 'warn', message, { reason: type });
+    if (isAsked) onChange({ type: 'resources', isUrgent: true });
   }
 
   function onError(key: string, error: unknown): void {
@@ -467,6 +547,16 @@ export function startLeading(parts: LeadingParts): Leading {
 /** Verdicts on ApiKeys keep their identity; the few others are compared by what they say. */
 function isSameVerdict(a: Verdict | undefined, b: Verdict): boolean {
   return a === b || (b.kind !== 'ApiKey' && JSON.stringify(a) === JSON.stringify(b));
+}
+
+/** Only pods that keep something out, and whether some were not heard: of two hundred that read everything nothing need be told. */
+function describeReaders(pods: readonly Reader[]): string {
+  const old = pods.filter(({ maxFormat }) => maxFormat !== undefined && maxFormat < READER_FORMAT);
+  const isSilent = pods.some(({ maxFormat }) => maxFormat === undefined);
+  return JSON.stringify([
+    ...old.map(({ name, maxFormat }) => [name, maxFormat]),
+    ...(isSilent ? ['silent'] : []),
+  ]);
 }
 
 function describeHeld(held: HeldCounts, unreadable: ReadonlySet<string>): string {

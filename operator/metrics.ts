@@ -24,6 +24,10 @@ export interface OperatorReadings {
   podLags(): Iterable<number | undefined>;
   /** Objects whose absence after a relist is held back, by kind. */
   heldAbsences(): Iterable<{ readonly kind: Kind; readonly count: number }>;
+  /** Objects that serve in their last good form, by kind. */
+  heldForms(): Iterable<{ readonly kind: Kind; readonly count: number }>;
+  /** Whether an annotation keeps the table where it is. */
+  isPinned(): boolean;
   /** Served namespaces that the API server does not let us read. */
   unreadableNamespaces(): number;
   /** For each watch: since when nothing came, not even a bookmark. */
@@ -211,6 +215,24 @@ function addReadings(registry: Registry, readings: OperatorReadings): void {
     collect() {
       this.reset();
       for (const { kind, count } of readings.heldAbsences()) this.set({ kind }, count);
+    },
+  });
+  new Gauge({
+    name: 'penstock_operator_held_forms',
+    help: 'Objects whose present form cannot be served and that serve in their last good one.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { kind, count } of readings.heldForms()) this.set({ kind }, count);
+    },
+  });
+  new Gauge({
+    name: 'penstock_operator_pinned',
+    help: '1 while an annotation on the pointer keeps the table where it is.',
+    registers,
+    collect() {
+      this.set(readings.isPinned() ? 1 : 0);
     },
   });
   new Gauge({

@@ -46,6 +46,8 @@ const closeGraceMs = 10_000;
 /** A leader that was deposed stands back for a while, so that the other one can settle. */
 const standBackMs = 5_000;
 
+const KINDS_HELD = ['Provider', 'ModelRoute'] as const;
+
 /** Resolves when metrics and health are served; what the cluster holds is read after that. */
 export async function startOperator(parts: OperatorParts): Promise<RunningOperator> {
   const { clock, random, settings, log } = parts;
@@ -62,6 +64,8 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     podLags: () => leading?.podLags() ?? [],
     heldAbsences: () =>
       Object.entries(leading?.held() ?? {}).map(([kind, count]) => ({ kind: kind as Kind, count })),
+    heldForms: () => KINDS_HELD.map((kind) => ({ kind, count: leading?.heldForms(kind) ?? 0 })),
+    isPinned: () => leading?.isPinned() ?? false,
     unreadableNamespaces: () => cluster.unreadableNamespaces().size,
     watchIdle: () => cluster.watchIdle(),
     relists: () => cluster.relists(),

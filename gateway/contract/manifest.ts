@@ -12,7 +12,7 @@ import {
   tableContentSchema,
 } from './routing-table.ts';
 
-/** Format of pointer and shards that this code writes and reads. */
+/** Format in which this code writes pointer and shards, where no entry needs a newer one. It reads up to `READER_FORMAT`. */
 export const MANIFEST_FORMAT = 1;
 
 /** `type` of every Secret that carries a piece of a table. */
@@ -21,6 +21,9 @@ export const TABLE_SECRET_TYPE = 'penstock.dev/table-shard';
 export const INSTANCE_LABEL = 'penstock.dev/instance';
 /** On shards: the kind of what they hold, see `shardKindSchema`. */
 export const SHARD_LABEL = 'penstock.dev/shard';
+
+/** On copies of earlier manifests: their table generation. */
+export const KEPT_MANIFEST_LABEL = 'penstock.dev/kept-manifest';
 
 /** A compressed shard is never larger; it is cut in two before. A Secret holds 1 MiB. */
 export const SHARD_BYTES_MAX = 512 * 1024;
@@ -45,6 +48,11 @@ export const SHARD_DATA = 'shard';
 /** The pointer of an installation. */
 export function pointerName(instance: string): string {
   return `${instance}-current`;
+}
+
+/** The copy of a manifest that stood in the pointer; it has the first two of its values. For going back, see the pin. */
+export function keptManifestName(instance: string, generation: number): string {
+  return `${instance}-m-${generation}`;
 }
 
 export const shardKindSchema = z.enum(['keys', 'routes', 'credentials']);

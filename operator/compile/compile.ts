@@ -30,6 +30,7 @@ import { certificateTurns, configMapOf } from './connection.ts';
 import type { HealthCheck } from './health-check.ts';
 import { type HoldProviderInput, holdProvider } from './hold-provider.ts';
 import { type HeldClaim, holdRoute, settleHeldRoute } from './hold-route.ts';
+import { indexByPlace } from './index-by-place.ts';
 import { type CompiledKey, compileKey, secretNameOf, turningPoints, withConflict } from './keys.ts';
 import { type LastGood, mayHold, NOTHING_GOOD } from './last-good.ts';
 import { createMemo, createSorter, createStable } from './memo.ts';
@@ -262,15 +263,6 @@ function placeOf({ namespace, name }: Place): string {
 
 function comparePlace(a: Place, b: Place): number {
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
-}
-
-function indexByPlace<T extends Place>(records: readonly T[]) {
-  const byNamespace = new Map<string, Map<string, T>>();
-  for (const record of records) {
-    const names = byNamespace.get(record.namespace) ?? new Map<string, T>();
-    byNamespace.set(record.namespace, names.set(record.name, record));
-  }
-  return (namespace: string, name: string): T | undefined => byNamespace.get(namespace)?.get(name);
 }
 
 /** Everything beside the object itself that its result hangs on; absent ones too. */

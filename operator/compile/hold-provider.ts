@@ -4,7 +4,7 @@
 import type { AddressRules } from '../../egress/address-rules.ts';
 import type { Credential, ProviderEntry } from '../../gateway/contract/routing-table.ts';
 import { credentialsOf } from '../../gateway/contract/routing-table.ts';
-import { isRecord } from '../../kube/object.ts';
+import { membersOf } from '../resources/loose.ts';
 import { PROVIDER_TYPES } from '../resources/provider-types.ts';
 import type { NamespaceRecord, PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';
 import { endpointNotAllowed, proxyNotAllowed } from './checks/endpoint-not-allowed.ts';
@@ -134,10 +134,10 @@ export function holdProvider(
 
 /** By an object that says so clearly enough, whatever else is wrong with it. */
 function keysSwitchedOff({ spec }: RawObject): ReadonlySet<unknown> {
-  const auth = isRecord(spec) ? spec.auth : undefined;
-  const keys = isRecord(auth) && Array.isArray(auth.keys) ? auth.keys.filter(isRecord) : [];
+  const { keys } = membersOf(membersOf(spec).auth);
+  const listed = Array.isArray(keys) ? keys.map(membersOf) : [];
   return new Set(
-    keys.filter(({ disabled, weight }) => disabled === true || weight === 0).map(({ name }) => name),
+    listed.filter(({ disabled, weight }) => disabled === true || weight === 0).map(({ name }) => name),
   );
 }
 

@@ -37,12 +37,7 @@ export function holdRoute(input: HoldRouteInput): HeldClaim | undefined {
   const held = mayHold('ModelRoute', object, present.verdict, lastGood, input.nowMs);
   const good = lastGood.route(`${namespace}/${name}`);
   if (held === undefined || good === undefined || isDrained(present.verdict)) return undefined;
-  const ids = [good.model, ...good.aliases];
-  const { visibility } = good;
-  const isForbidden =
-    reservedPrefix(namespace, ids, platform) ??
-    notPermitted(namespace, { allowedNamespaces: { from: 'Same' }, visibility }, platform);
-  if (isForbidden !== undefined) return undefined;
+  if (isForbiddenNow(namespace, good, platform)) return undefined;
 
   const sharedWith = narrowed(good.sharedWith, consentOf(object, input.namespaces, platform));
   const targets = good.targets.filter(({ name: target, provider }) => {
@@ -58,12 +53,25 @@ export function holdRoute(input: HoldRouteInput): HeldClaim | undefined {
     namespace,
     name,
     createdAt: typeof creationTimestamp === 'string' ? creationTimestamp : '',
-    ids,
+    ids: [good.model, ...good.aliases],
     sharedWith,
     entry: isSame ? good : { ...good, sharedWith, targets },
     held,
     present,
   };
+}
+
+/** Whether the platform's settings no longer permit a route what it has. */
+export function isForbiddenNow(
+  namespace: string,
+  { model, aliases, visibility }: RouteEntry,
+  platform: PlatformSettings,
+): boolean {
+  const wish = { allowedNamespaces: { from: 'Same' as const }, visibility };
+  return (
+    (reservedPrefix(namespace, [model, ...aliases], platform) ?? notPermitted(namespace, wish, platform)) !==
+    undefined
+  );
 }
 
 /** Every target was drained by its owner. */

@@ -1,8 +1,8 @@
 // What does the compile have to know of the table in use, to hold the last good form of an object?
 
 import type { Credential, ProviderEntry, RouteEntry } from '../../gateway/contract/routing-table.ts';
-import { isRecord } from '../../kube/object.ts';
 import { type AllowedNamespaces, allowedNamespacesField } from '../resources/fields.ts';
+import { membersOf } from '../resources/loose.ts';
 import type { NamespaceRecord, PlatformSettings, RawObject } from '../watch/snapshot.ts';
 import { notPermitted } from './checks/not-permitted.ts';
 import { ruleOfForm } from './hold-rules.ts';
@@ -71,7 +71,7 @@ function faultOf({ conditions }: Pick<Verdict, 'conditions'>): Finding | undefin
 
 /** Whatever else is wrong with the object. */
 function isSuspended({ spec }: RawObject): boolean {
-  return isRecord(spec) && spec.suspended === true;
+  return membersOf(spec).suspended === true;
 }
 
 const STALLED = 'the present form comes into service when the object is edited; see the condition Degraded';
@@ -104,8 +104,7 @@ export function consentOf(
   namespaces: readonly NamespaceRecord[],
   platform: PlatformSettings,
 ): SharedWith {
-  const said = isRecord(spec) ? spec.allowedNamespaces : undefined;
-  const parsed = allowedNamespacesSchema.safeParse(said);
+  const parsed = allowedNamespacesSchema.safeParse(membersOf(spec).allowedNamespaces);
   const allowed: AllowedNamespaces = parsed.success ? parsed.data : { from: 'Same' };
   if (notPermitted(metadata.namespace, { allowedNamespaces: allowed }, platform) !== undefined) return [];
   return resolveNamespaces(allowed, metadata.namespace, namespaces);

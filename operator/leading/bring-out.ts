@@ -1,5 +1,5 @@
 // How does one run make a table of what the cluster holds, and bring it out? Snapshot, compile, what is held back although it
-// is absent, publish; an object that fits into no table stays out alone.
+// is absent, what a pin or an older gateway keeps from going out, publish; an object that fits into no table stays out alone.
 
 import type { HealthHint, TableContent } from '../../gateway/contract/routing-table.ts';
 import type { Compile } from '../compile/compile.ts';
@@ -8,18 +8,28 @@ import type { Condition, Verdict } from '../compile/verdict.ts';
 import { createFormIndex, type FormOf, type Forms } from '../publish/forms.ts';
 import { findLostTargets, type HeldCounts, holdAbsent } from '../publish/hold-absent.ts';
 import { createLastForms } from '../publish/last-forms.ts';
+import { type Grants, grantsOf, pinContent } from '../publish/pin-content.ts';
 import type { Published, Publisher, PublishOptions } from '../publish/publisher.ts';
 import { leaveOut, UnfitEntryError } from '../publish/unfit-entry.ts';
 import { keyOf, type NamesOf } from '../publish/verdict-names.ts';
+import type { Wait, Waits } from '../publish/waits.ts';
+import { type Reader, withholdNewer } from '../publish/withhold-newer.ts';
 import type { Cluster } from '../watch/cluster.ts';
+import type { Snapshot } from '../watch/snapshot.ts';
 
 export interface BringOutParts {
   readonly publisher: Publisher;
   readonly cluster: Cluster;
   readonly compile: Compile;
   readonly namesOf: NamesOf;
+  /** Whether the operator's settings name this namespace, or all. */
+  isServed(namespace: string): boolean;
   /** How long the last good form of an object is held. */
   readonly holdMs: number;
+  /** The ready gateway pods. */
+  readers(): readonly Reader[];
+  /** How the pin is ended. */
+  readonly unpinCommand: string;
   wallMs(): number;
   /** What the operator's own checks found wrong, for the table that is about to be written. */
   takeHints(): readonly HealthHint[];
@@ -28,13 +38,23 @@ export interface BringOutParts {
   onPublished(published: Published): void;
   /** What is held now, and of which namespaces nothing is known. */
   onHeld(held: HeldCounts, unreadable: ReadonlySet<string>): void;
+  /** What the pin is now; at every run. */
+  onPin(pin: Pin | undefined): void;
 }
+
+/** What an annotation on the pointer wants, and what came of it. */
+export type Pin =
+  | { readonly type: 'pinned'; readonly generation: number }
+  /** There is no such table: the one in use stays. */
+  | { readonly type: 'impossible'; readonly wanted: string; readonly message: string };
 
 export interface RunFacts {
   /** Every verdict, by `Kind/namespace/name`. */
   readonly judged: ReadonlyMap<string, Verdict>;
   /** Unix milliseconds at which the same snapshot gives another table. */
   readonly staleAtMs: number | undefined;
+  /** Objects that the table has in another form, though nothing is wrong with them. */
+  readonly waits: Waits;
 }
 
 export type TableRun =
@@ -63,11 +83,20 @@ interface InUse {
   readonly found?: FormOf;
 }
 
+interface PinnedTable {
+  /** The text of the annotation. */
+  readonly wanted: string;
+  readonly content: TableContent;
+  readonly pin: Pin;
+}
+
 export function createBringOut(parts: BringOutParts): BringOut {
   const { publisher, cluster, compile, namesOf } = parts;
   const indexForms = createFormIndex();
   const lastForms = createLastForms({ holdMs: parts.holdMs, objectOf: cluster.object });
   let inUse: InUse | undefined;
+  /** What came of the last pin that was asked for. */
+  let pinned: PinnedTable | undefined;
 
   return {
     hasTakenOver: () => inUse !== undefined,
@@ -89,13 +118,16 @@ export function createBringOut(parts: BringOutParts): BringOut {
         isReadable: (namespace) => !unreadable.has(namespace),
         wasSeenDeleted: cluster.wasSeenDeleted,
         isTargetLost: findLostTargets(verdicts, snapshot.modelRoutes),
+        isServed: parts.isServed,
         isAccepted: acceptsAbsence,
       });
       parts.onHeld(held, unreadable);
+      const { content: wanted, waits } = await keepBack(content, inUse, snapshot);
       const judged = new Map(verdicts.map((verdict) => [namesOf(verdict).key, verdict]));
+      const facts = { judged, staleAtMs, waits };
       try {
         const { found } = inUse;
-        const out = await publishFitting(content, judged, {
+        const out = await publishFitting(wanted, judged, {
           urgent: isUrgent,
           acceptsAbsence,
           hints: parts.takeHints(),
@@ -103,11 +135,10 @@ export function createBringOut(parts: BringOutParts): BringOut {
         const { content: published, generation } = out;
         inUse = { content: published };
         const forms = indexForms(published);
-        lastForms.onPublished([...judged.values()], new Map());
+        lastForms.onPublished([...judged.values()], waits);
         return {
+          ...facts,
           type: 'published',
-          judged,
-          staleAtMs,
           generation,
           forms,
           found,
@@ -115,10 +146,53 @@ export function createBringOut(parts: BringOutParts): BringOut {
           healthChecks,
         };
       } catch (error) {
-        return { type: 'failed', judged, staleAtMs, error };
+        return { ...facts, type: 'failed', error };
       }
     },
   };
+
+  /** What goes out of that, and what waits. */
+  async function keepBack(content: TableContent, { content: last }: InUse, snapshot: Snapshot) {
+    pinned = await findPinned(last);
+    parts.onPin(pinned?.pin);
+    const kept = pinned === undefined ? undefined : pinContent(pinned.content, content, snapshot);
+    let grants: Grants | undefined;
+    const fitting = withholdNewer({
+      last,
+      next: kept?.content ?? content,
+      readers: parts.readers(),
+      grants: () => {
+        grants ??= grantsOf(snapshot);
+        return grants;
+      },
+    });
+    if (pinned === undefined || kept === undefined) return fitting;
+    const wait = pinWait(pinned.pin);
+    const waits = new Map([...fitting.waits, ...[...kept.differing].map((key) => [key, wait] as const)]);
+    return { content: fitting.content, waits };
+  }
+
+  async function findPinned(last: TableContent | undefined): Promise<PinnedTable | undefined> {
+    const wanted = publisher.pin();
+    if (wanted === undefined) return undefined;
+    if (pinned?.wanted === wanted) return pinned;
+    const impossible = (message: string): PinnedTable | undefined =>
+      last && { wanted, content: last, pin: { type: 'impossible', wanted, message } };
+    if (!/^[0-9]{1,16}$/.test(wanted)) return impossible('it has to be the number of a table generation');
+    const generation = Number(wanted);
+    const found = await publisher.readEarlier(generation);
+    if (found.type === 'not-there') return impossible(found.message);
+    return { wanted, content: found.content, pin: { type: 'pinned', generation } };
+  }
+
+  function pinWait(pin: Pin): Wait {
+    const what =
+      pin.type === 'pinned'
+        ? `the table is pinned to generation ${pin.generation}`
+        : `the table stays as it was, because it cannot be pinned to ${pin.wanted}`;
+    const message = `${what}; what the object says now waits until the pin is taken off: ${parts.unpinCommand}`;
+    return { status: 'Unknown', reason: 'Pinned', message };
+  }
 
   async function takeOver(): Promise<InUse> {
     const { content, version, hints } = await publisher.takeOver();

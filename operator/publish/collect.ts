@@ -1,4 +1,4 @@
-// Which shards may go? Those that no table of late names. By this leader's own clock and memory: a shard that it
+// Which shards and copies of manifests may go? Those that no table of late names, and copies but the last ones. By this leader's own clock and memory: a shard that it
 // has not known unused for ten minutes may be on its way into a gateway.
 
 import type { Clock } from '../../kube/clock.ts';
@@ -9,8 +9,8 @@ export interface CollectDecision {
   readonly lastUsedMs: ReadonlyMap<string, number>;
 }
 
-/** Named by the current manifest or one of that many before it: in use. */
-export const EARLIER_MANIFESTS_KEPT = 3;
+/** Named by the current manifest or one of that many before it: in use. Of those before it there are copies, to go back to. */
+export const EARLIER_MANIFESTS_KEPT = 4;
 const UNUSED_MS_MIN = 10 * 60_000;
 
 export function decideCollection(

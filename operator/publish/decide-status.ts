@@ -16,6 +16,7 @@ import { type SettledHealth, settleHealth } from './settle-health.ts';
 import { settleProgrammed } from './settle-programmed.ts';
 import { settleProgress } from './settle-progress.ts';
 import { type SettledTargets, settleTargets } from './settle-targets.ts';
+import type { Wait } from './waits.ts';
 
 export interface StatusFacts {
   readonly verdict: Verdict;
@@ -23,6 +24,8 @@ export interface StatusFacts {
   readonly object: RawObject;
   /** Table generation in which its present form first appeared; undefined before that one is published. */
   readonly since: number | undefined;
+  /** Why the table carries another form, or none, though nothing is wrong with this one. */
+  readonly wait?: Wait | undefined;
   readonly pods: PodsState;
   /** Of a Provider; undefined while not every pod was heard. */
   readonly health?: ProviderHealth | undefined;
@@ -184,7 +187,8 @@ function readyCondition(conditions: readonly Condition[], { held }: Verdict): Co
   const programmed = find('Programmed');
   if (programmed?.status === 'True')
     return { type: 'Ready', status: 'True', reason: 'Programmed', message: '' };
-  return { ...(programmed ?? { reason: 'Pending', message: '' }), type: 'Ready', status: 'False' };
+  const status = programmed?.status === 'Unknown' ? 'Unknown' : 'False';
+  return { ...(programmed ?? { reason: 'Pending', message: '' }), type: 'Ready', status };
 }
 
 function stored(

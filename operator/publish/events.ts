@@ -22,9 +22,15 @@ export interface EventFact {
   readonly note: string;
 }
 
+/** One of our objects, or where `apiVersion` says so, another. */
+export interface EventSubject extends Omit<ObjectRef, 'kind'> {
+  readonly kind: string;
+  readonly apiVersion?: string;
+}
+
 export interface EventRecorder {
   /** Returns at once. */
-  record(object: ObjectRef, fact: EventFact): void;
+  record(object: EventSubject, fact: EventFact): void;
   stats(): EventStats;
   /** Settled once nothing is in line. */
   idle(): Promise<void>;
@@ -112,7 +118,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   const { client, clock } = options;
   const budgets = new Map<string, TokenBucket>();
   const known = new Map<string, Series>();
-  const line: { readonly object: ObjectRef; readonly fact: EventFact; readonly wallMs: number }[] = [];
+  const line: { readonly object: EventSubject; readonly fact: EventFact; readonly wallMs: number }[] = [];
   const stats = { written: 0, dropped: 0, failed: 0 };
   let working: Promise<void> | undefined;
   let isClosed = false;
@@ -162,7 +168,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     working = undefined;
   }
 
-  async function write(object: ObjectRef, fact: EventFact, wallMs: number): Promise<void> {
+  async function write(object: EventSubject, fact: EventFact, wallMs: number): Promise<void> {
     const key = JSON.stringify([object, fact]);
     const series = known.get(key);
     if (series !== undefined && clock.now() - series.lastMs < seriesMs) {
@@ -175,7 +181,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
 
   /** False where the event is gone: the server drops events after a while. */
-  async function countUp({ namespace }: ObjectRef, series: Series, wallMs: number): Promise<boolean> {
+  async function countUp({ namespace }: EventSubject, series: Series, wallMs: number): Promise<boolean> {
     const path = objectPath(eventResource, { namespace, name: series.name });
     const change = { series: { count: series.count + 1, lastObservedTime: microTime(wallMs) } };
     try {
@@ -189,7 +195,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     return true;
   }
 
-  function budgetOf({ kind, namespace, name, uid }: ObjectRef): TokenBucket {
+  function budgetOf({ kind, namespace, name, uid }: EventSubject): TokenBucket {
     const key = uid ?? `${kind}/${namespace}/${name}`;
     const budget = budgets.get(key) ?? createTokenBucket(clock, perSecond, burst);
     remember(budgets, key, budget);
@@ -207,7 +213,7 @@ function remember<T>(map: Map<string, T>, key: string, value: T): void {
   }
 }
 
-function buildEvent(name: string, object: ObjectRef, fact: EventFact, instance: string, wallMs: number) {
+function buildEvent(name: string, object: EventSubject, fact: EventFact, instance: string, wallMs: number) {
   return {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',

@@ -26,6 +26,8 @@ export interface HoldAbsentInput {
   isPresent(kind: TableObjectKind, id: string): boolean;
   /** Is anything known about this namespace? */
   isReadable(namespace: string): boolean;
+  /** Is it one of those that the operator is told to serve? What it is told to leave leaves the table. */
+  isServed(namespace: string): boolean;
   /** Did an event tell of its deletion? */
   wasSeenDeleted(kind: TableObjectKind, id: string): boolean;
   /**
@@ -110,10 +112,14 @@ function heldIds(
   kind: TableObjectKind,
   last: readonly Entry[],
   next: readonly Entry[],
-  { isPresent, isReadable, wasSeenDeleted, isAccepted }: HoldAbsentInput,
+  { isPresent, isReadable, isServed, wasSeenDeleted, isAccepted }: HoldAbsentInput,
 ): ReadonlySet<string> {
   // What the compile gave again is there. An ApiKey with several digests has several entries.
-  const gone = new Set(differing(last, next).gone.map(({ id }) => id));
+  const gone = new Set(
+    differing(last, next)
+      .gone.map(({ id }) => id)
+      .filter((id) => isServed(namespaceOf(id))),
+  );
   const unknown = [...gone].filter((id) => !isReadable(namespaceOf(id)));
   const absent = [...gone].filter(
     (id) => isReadable(namespaceOf(id)) && !isPresent(kind, id) && !wasSeenDeleted(kind, id),

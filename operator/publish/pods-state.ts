@@ -30,6 +30,8 @@ interface PodState {
   readonly name: string;
   /** The table generation it runs, as far as is known. */
   readonly generation: number | undefined;
+  /** The newest table format that it reads; undefined while it has not said. */
+  readonly maxFormat: number | undefined;
   /** What keeps it from a newer one, in words; empty where nothing is known. */
   readonly trouble: string;
   /** Why it refused a table that is newer than the one it runs. */
@@ -74,7 +76,8 @@ export function progressOf({ pods, ready }: PodsState, generation: number): Prog
 // The generation alone orders tables: the pointer is written by compare-and-swap, so each write counts it up,
 // whichever leader it comes from.
 function stateOf(name: string, answer: PodAnswer | undefined): PodState {
-  if (answer === undefined) return { name, generation: undefined, trouble: 'it was not heard yet' };
+  if (answer === undefined)
+    return { name, generation: undefined, maxFormat: undefined, trouble: 'it was not heard yet' };
   const { response, failure } = answer;
   const reasons = [
     ...(failure === undefined ? [] : [failure]),
@@ -83,6 +86,7 @@ function stateOf(name: string, answer: PodAnswer | undefined): PodState {
   return {
     name,
     generation: response?.table?.generation,
+    maxFormat: response?.formats.max,
     trouble: cutText(reasons.join('; '), troubleCharsMax),
     ...(response?.rejected === undefined
       ? {}

@@ -13,6 +13,12 @@ import type { Pointer, TableStore } from './table-store.ts';
 /** On the pointer, by a human: what is absent after a relist may leave the table, once. See `hold-absent.ts`. */
 export const ACCEPT_ABSENCE_ANNOTATION = 'penstock.dev/accept-absence';
 
+/** On the pointer, by a human: the table generation to go back to, and to stay at while it is there. */
+export const PIN_ANNOTATION = 'penstock.dev/pin';
+
+/** On the pointer, by a human: an operator may begin a table anew over one that a newer operator wrote, once. */
+export const ACCEPT_DOWNGRADE_ANNOTATION = 'penstock.dev/accept-downgrade';
+
 export interface PointerHolderOptions<Table> {
   readonly store: Pick<TableStore, 'readPointer' | 'createPointer' | 'updatePointer'>;
   readonly clock: Pick<Clock, 'wallMs'>;
@@ -29,6 +35,8 @@ export interface PointerHolderOptions<Table> {
   mustStillLead(): void;
   onRecreated(): void;
   onAbsenceAccepted(): void;
+  /** It came, went, or says something else. */
+  onPinChanged(): void;
 }
 
 /** A manifest that stands in the pointer, and the very bytes of it. */
@@ -56,6 +64,8 @@ export interface PointerHolder<Table> {
   /** Reads it. False: it is gone. @throws {DeposedError} where another leader wrote it. */
   look(): Promise<boolean>;
   isAbsenceAccepted(): boolean;
+  /** What the pin annotation says; undefined: there is none. */
+  pin(): string | undefined;
   /** What was accepted is in use; the next write takes the annotation off. */
   endAcceptance(): void;
   /** Also of writes that may not have succeeded: no number stands for two tables. */
@@ -77,6 +87,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
   const unanswered = new Map<string, Standing<Table>>();
   let acceptance: 'none' | 'asked' | 'over' = 'none';
   noteAcceptance();
+  let pin = pinOf(pointer);
 
   return {
     standing: () => standing,
@@ -98,6 +109,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
     },
     look: async () => (await look()) !== undefined,
     isAbsenceAccepted: () => acceptance === 'asked',
+    pin: () => pin,
     endAcceptance() {
       if (acceptance === 'asked') acceptance = 'over';
     },
@@ -130,7 +142,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
         pointer = await put(next.text, endsAcceptance || acceptance === 'over');
         standing = next;
         unanswered.clear();
-        noteAcceptance();
+        noteAnnotations();
         if (isRecreated) options.onRecreated();
         return Buffer.byteLength(next.text);
       } catch (error) {
@@ -146,7 +158,11 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
     const heartbeat = new Date(clock.wallMs()).toISOString();
     const data = { manifestText, heartbeat, exchangeToken: options.exchangeToken };
     if (pointer === undefined) return store.createPointer(data);
-    const { [ACCEPT_ABSENCE_ANNOTATION]: accepted, ...others } = pointer.metadata.annotations ?? {};
+    const {
+      [ACCEPT_ABSENCE_ANNOTATION]: accepted,
+      [ACCEPT_DOWNGRADE_ANNOTATION]: _,
+      ...others
+    } = pointer.metadata.annotations ?? {};
     const isKept = accepted !== undefined && !withoutAcceptance;
     const annotations = isKept ? { ...others, [ACCEPT_ABSENCE_ANNOTATION]: accepted } : others;
     return store.updatePointer({ ...pointer.metadata, annotations }, data);
@@ -169,7 +185,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
     }
     standing = late ?? standing;
     pointer = found;
-    noteAcceptance();
+    noteAnnotations();
     return found;
   }
 
@@ -181,6 +197,13 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
     if (left === undefined || found.manifest.kind === 'unreadable') return false;
     const { epoch, generation } = found.manifest.manifest;
     return epoch === left.epoch && generation === left.generation;
+  }
+
+  function noteAnnotations(): void {
+    noteAcceptance();
+    const before = pin;
+    pin = pinOf(pointer);
+    if (pin !== before) options.onPinChanged();
   }
 
   function noteAcceptance(): void {
@@ -199,6 +222,10 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
       generation: Math.max(wallMs, highest.generation + 1),
     };
   }
+}
+
+function pinOf(pointer: Pointer | undefined): string | undefined {
+  return pointer?.metadata.annotations?.[PIN_ANNOTATION];
 }
 
 function isAbove(a: TableVersion, b: TableVersion): boolean {

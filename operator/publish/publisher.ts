@@ -3,8 +3,18 @@
 // the new one, and at most shards that nobody names.
 
 import type { TableVersion } from '../../gateway/contract/exchange.ts';
-import { MANIFEST_FORMAT, type Manifest, pointerName } from '../../gateway/contract/manifest.ts';
-import { type HealthHint, HINTS_MAX, type TableContent } from '../../gateway/contract/routing-table.ts';
+import {
+  keptManifestName,
+  MANIFEST_FORMAT,
+  type Manifest,
+  pointerName,
+} from '../../gateway/contract/manifest.ts';
+import {
+  type HealthHint,
+  HINTS_MAX,
+  neededFormat,
+  type TableContent,
+} from '../../gateway/contract/routing-table.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { canonicalJson } from './canonical-json.ts';
@@ -12,7 +22,13 @@ import { EARLIER_MANIFESTS_KEPT } from './collect.ts';
 import { DeposedError } from './deposed.ts';
 import { eachOf } from './each-of.ts';
 import { createLane } from './lane.ts';
-import { higher, holdPointer, type PointerHolder } from './pointer-holder.ts';
+import {
+  ACCEPT_DOWNGRADE_ANNOTATION,
+  higher,
+  holdPointer,
+  type PointerHolder,
+  type Standing,
+} from './pointer-holder.ts';
 import { listRevocations, type Revocation, shortened } from './revocations.ts';
 import { createShardCutter, type Shard } from './shards.ts';
 import { openTableStore, type Pointer, SHARD_CALLS_AT_ONCE, type ShardProblem } from './table-store.ts';
@@ -28,7 +44,11 @@ export type PublishReport =
   /** A Secret of its name held something else. */
   | { readonly type: 'shard-replaced'; readonly name: string; readonly message: string }
   /** Compile again with `isAccepted`, and publish that with `acceptsAbsence`. */
-  | { readonly type: 'absence-accepted'; readonly message: string };
+  | { readonly type: 'absence-accepted'; readonly message: string }
+  /** A human has pinned the table, or ended that: publish anew. */
+  | { readonly type: 'pin-changed'; readonly message: string }
+  /** There will be no way back to this generation. */
+  | { readonly type: 'manifest-not-kept'; readonly message: string };
 
 export interface PublisherOptions {
   readonly client: KubeClient;
@@ -36,8 +56,6 @@ export interface PublisherOptions {
   randomBytes(size: number): Buffer;
   readonly instance: string;
   readonly tableNamespace: string;
-  /** The oldest reader that shall understand what is written. Default: the format of this code. */
-  readonly minReader?: number;
   report(report: PublishReport): void;
 }
 
@@ -70,7 +88,11 @@ export interface Published extends TableVersion {
 
 /** Calls take their turn: while one is at work, no other one of the same publisher writes. */
 export interface Publisher {
-  /** Begins a term. Only reads; the next `heartbeat` or `publish` tells the new epoch. */
+  /**
+   * Begins a term. Only reads; the next `heartbeat` or `publish` tells the new epoch.
+   *
+   * @throws {DeposedError} where the table was written by a newer operator, and needs a newer reader.
+   */
   takeOver(): Promise<TakenOver>;
   /**
    * @throws {DeposedError} for good, until the next `takeOver`.
@@ -92,19 +114,28 @@ export interface Publisher {
   outnumber(version: TableVersion): void;
   /** Has a human agreed to what is absent? */
   isAbsenceAccepted(): boolean;
+  /** What the pin annotation of the pointer says; undefined: there is none. */
+  pin(): string | undefined;
+  /** The table of a generation that is in use, or of which there is a copy. Throws as `publish`. */
+  readEarlier(generation: number): Promise<EarlierTable>;
   /** Bearer of the exchange; undefined before the first `takeOver`. */
   exchangeToken(): string | undefined;
   /** Of the current manifest. */
   shardsNamed(): readonly string[];
   /** Of the current manifest and the last ones before it. */
   shardsInUse(): ReadonlySet<string>;
-  /** Every shard of this installation that is in the cluster. */
+  /** Every shard of this installation that is in the cluster, and every copy of a manifest; reads what the last copies name. */
   listShards(): Promise<readonly string[]>;
   /** Deletes those that are not in use, after a look whether this is still the leader. Throws as `publish`. */
   dropShards(names: readonly string[]): Promise<number>;
   /** Leadership is over: no further write is begun until the next `takeOver`. */
   standDown(): void;
 }
+
+export type EarlierTable =
+  | { readonly type: 'read'; readonly content: TableContent }
+  /** With what is wrong, in words. */
+  | { readonly type: 'not-there'; readonly message: string };
 
 /** What a leader knows of the table that stands in the pointer. */
 interface Table {
@@ -123,6 +154,8 @@ interface Term {
   used: readonly (readonly string[])[];
   /** Of the manifest that is on its way into the pointer, or was when its write failed. */
   coming: readonly string[];
+  /** Copies of manifests that are to stay, and the shards that each names; as far as they were read. */
+  kept: ReadonlyMap<number, readonly string[]>;
 }
 
 export function createPublisher(options: PublisherOptions): Publisher {
@@ -143,10 +176,12 @@ export function createPublisher(options: PublisherOptions): Publisher {
     repair: (present) => inTurn(() => asLeader((lead) => repair(lead, present))),
     outnumber: (version) => term?.holder.outnumber(version),
     isAbsenceAccepted: () => term?.holder.isAbsenceAccepted() ?? false,
+    pin: () => term?.holder.pin(),
+    readEarlier: (generation) => inTurn(() => asLeader((lead) => readEarlier(lead, generation))),
     exchangeToken: () => token,
     shardsNamed: () => term?.holder.standing()?.manifest.shards.map(({ name }) => name) ?? [],
-    shardsInUse: () => shardsInUse(term),
-    listShards: () => store.listShards(),
+    shardsInUse: () => inUse(term),
+    listShards: () => inTurn(() => asLeader(listAllPieces)),
     dropShards: (names) => inTurn(() => asLeader((lead) => dropShards(lead, names))),
     standDown: () => end(new DeposedError('not the leader: leadership was given up')),
   };
@@ -155,6 +190,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
     end(new DeposedError('not the leader: taking over has not come to its end'));
     const pointer = await store.readPointer();
     const found = pointer?.manifest;
+    if (found?.kind === 'unreadable' && found.isNewer === true && !acceptsDowngrade(pointer)) {
+      // It would not even know what it takes away.
+      throw new DeposedError(
+        `${place} was written by a newer operator: ${found.problem}. Gateways serve it on; run the newer operator, or let ` +
+          `this one begin the table anew: kubectl annotate secret ${pointerName(instance)} -n ${tableNamespace} ${ACCEPT_DOWNGRADE_ANNOTATION}=true`,
+      );
+    }
     if (found?.kind === 'unreadable') {
       const message = `${place} cannot be read: ${found.problem}; the table is begun anew`;
       report({ type: 'pointer-unreadable', message });
@@ -197,9 +239,12 @@ export function createPublisher(options: PublisherOptions): Publisher {
       onAbsenceAccepted() {
         report({ type: 'absence-accepted', message: `an annotation on ${place} accepts what is absent` });
       },
+      onPinChanged() {
+        report({ type: 'pin-changed', message: `the annotation on ${place} that pins the table is another` });
+      },
     });
     const present = new Set(names.filter((name) => !broken.has(name)));
-    const lead: Term = { holder, present, used: [names], coming: [] };
+    const lead: Term = { holder, present, used: [names], coming: [], kept: new Map() };
     term = lead;
   }
 
@@ -208,7 +253,9 @@ export function createPublisher(options: PublisherOptions): Publisher {
     const { holder } = lead;
     const standing = holder.standing();
     const cut = cutter.cut(content, standing?.manifest.shards);
+    const minReader = Math.max(MANIFEST_FORMAT, ...content.providers.map(neededFormat));
     const said = {
+      minReader,
       settings: content.settings,
       shards: cut.map(({ ref }) => ref),
       hints: (how.hints ?? []).slice(0, HINTS_MAX),
@@ -222,8 +269,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
     const inForce = standing?.table.revocations ?? [];
     const revocations = listRevocations(standing?.table.content, content, inForce, clock.now());
     const head = {
-      format: MANIFEST_FORMAT,
-      minReader: options.minReader ?? MANIFEST_FORMAT,
+      format: minReader,
+      minReader,
       createdAt: new Date(clock.wallMs()).toISOString(),
       revocations: revocations.map(({ digest }) => digest),
     };
@@ -234,9 +281,14 @@ export function createPublisher(options: PublisherOptions): Publisher {
       // Nobody waits for a hundred shards.
       bytesWritten += await revokeAhead(lead, head, revocations);
     }
+    // Beside the shards, so that it costs no time.
+    const keeping =
+      standing !== undefined && isWorthACopy(standing.manifest, said) ? keepCopy(lead, standing) : undefined;
     try {
       bytesWritten += await writeShards(lead, missing);
+      await keeping;
     } catch (error) {
+      await keeping;
       // One object suffices to take access away, also where a shard cannot be written.
       if (!(error instanceof DeposedError)) await revokeAhead(lead, head, revocations);
       throw error;
@@ -255,6 +307,69 @@ export function createPublisher(options: PublisherOptions): Publisher {
     return { epoch, generation, isNew, shardsWritten: missing.length, bytesWritten, durationMs };
   }
 
+  /** Of what stands in the pointer, before something else does. */
+  async function keepCopy(lead: Term, { manifest, text }: Standing<Table>): Promise<void> {
+    const { generation, shards } = manifest;
+    if (lead.kept.has(generation)) return;
+    try {
+      mustLead(lead);
+      await store.keepManifest(generation, text);
+      lead.kept = new Map([...lead.kept, [generation, shards.map(({ name }) => name)]]);
+    } catch (error) {
+      // No table waits for a copy of the one before.
+      if (error instanceof DeposedError) return;
+      const fact = error instanceof Error ? error.message : String(error);
+      report({
+        type: 'manifest-not-kept',
+        message: `no copy of table generation ${generation} could be kept: ${fact}`,
+      });
+    }
+  }
+
+  async function readEarlier(lead: Term, generation: number): Promise<EarlierTable> {
+    const standing = lead.holder.standing();
+    const notThere = (fact: string): EarlierTable => ({
+      type: 'not-there',
+      message: `table generation ${generation} ${fact}`,
+    });
+    if (standing?.manifest.generation === generation && standing.table.content !== undefined) {
+      return { type: 'read', content: standing.table.content };
+    }
+    const found = await store.readKept(generation);
+    if (found === undefined) {
+      const kept = (await store.listKept()).slice(0, EARLIER_MANIFESTS_KEPT);
+      return notThere(`is not kept; ${kept.length === 0 ? 'none is yet' : `kept are ${kept.join(', ')}`}`);
+    }
+    if (found.kind === 'unreadable') return notThere(`cannot be read: ${found.problem}`);
+    const { content, problems } = await store.readShards(found.manifest);
+    const [problem] = problems;
+    if (problem !== undefined) return notThere(`cannot be read: ${problem.message}`);
+    return { type: 'read', content };
+  }
+
+  /** Reads anew which copies there are, and what those that stay name. */
+  async function listAllPieces(lead: Term): Promise<readonly string[]> {
+    const shards = await store.listShards();
+    const generations = await store.listKept();
+    const pinned = Number(lead.holder.pin());
+    const staying = generations.filter((one, index) => index < EARLIER_MANIFESTS_KEPT || one === pinned);
+    const named = await eachOf(staying, SHARD_CALLS_AT_ONCE, async (generation) => {
+      const known = lead.kept.get(generation);
+      if (known !== undefined) return [generation, known] as const;
+      const found = await store.readKept(generation);
+      const refs = found?.kind === 'readable' ? found.manifest.shards : [];
+      return [generation, refs.map(({ name }) => name)] as const;
+    });
+    lead.kept = new Map(named);
+    return [...shards, ...generations.map((generation) => keptManifestName(instance, generation))];
+  }
+
+  function inUse(lead: Term | undefined): ReadonlySet<string> {
+    if (lead === undefined) return new Set();
+    const copies = [...lead.kept.keys()].map((generation) => keptManifestName(instance, generation));
+    return new Set([...shardsInUse(lead), ...[...lead.kept.values()].flat(), ...copies]);
+  }
+
   /** The table in use without the keys that were revoked, unless the pointer says so already. Gives the bytes. */
   async function revokeAhead(
     { holder }: Term,
@@ -265,8 +380,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
     if (standing === undefined) return 0;
     const known = new Set(standing.manifest.revocations);
     if (head.revocations.every((digest) => known.has(digest))) return 0;
-    const { settings, shards, hints } = standing.manifest;
-    return await holder.publish({ ...head, settings, shards, hints }, { ...standing.table, revocations });
+    const { format, minReader, settings, shards, hints } = standing.manifest;
+    return await holder.publish(
+      { ...head, format, minReader, settings, shards, hints },
+      { ...standing.table, revocations },
+    );
   }
 
   async function repair(
@@ -287,8 +405,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
   async function dropShards(lead: Term, names: readonly string[]): Promise<number> {
     // A leader that slept through its end remembers an old table, and would delete shards of the new one.
     await lead.holder.look();
-    const inUse = shardsInUse(lead);
-    const unused = names.filter((name) => !inUse.has(name));
+    const used = inUse(lead);
+    const unused = names.filter((name) => !used.has(name));
     await eachOf(unused, SHARD_CALLS_AT_ONCE, async (name) => {
       mustLead(lead);
       lead.present.delete(name);
@@ -333,14 +451,27 @@ export function createPublisher(options: PublisherOptions): Publisher {
 }
 
 function isSaidBy(
-  { settings, shards, hints = [] }: Manifest,
-  said: Pick<Manifest, 'settings' | 'shards' | 'hints'>,
+  { minReader, settings, shards, hints = [] }: Manifest,
+  said: Pick<Manifest, 'minReader' | 'settings' | 'shards' | 'hints'>,
 ): boolean {
-  return canonicalJson({ settings, shards, hints }) === canonicalJson(said);
+  return canonicalJson({ minReader, settings, shards, hints }) === canonicalJson(said);
 }
 
-function shardsInUse(lead: Term | undefined): ReadonlySet<string> {
-  if (lead === undefined) return new Set();
+/**
+ * Whether there is something to go back to behind that. Keys are never taken back to what they were, see `pin-content.ts`; and
+ * they and the hints change so often that copies of each would push out those that matter.
+ */
+function isWorthACopy(standing: Manifest, said: Pick<Manifest, 'settings' | 'shards'>): boolean {
+  const ofRoutes = ({ settings, shards }: Pick<Manifest, 'settings' | 'shards'>) =>
+    canonicalJson({ settings, shards: shards.filter(({ kind }) => kind !== 'keys') });
+  return ofRoutes(standing) !== ofRoutes(said);
+}
+
+function acceptsDowngrade(pointer: Pointer | undefined): boolean {
+  return pointer?.metadata.annotations?.[ACCEPT_DOWNGRADE_ANNOTATION] === 'true';
+}
+
+function shardsInUse(lead: Term): ReadonlySet<string> {
   // What stands may have come there by a write whose answer was lost.
   const standing = lead.holder.standing()?.manifest.shards.map(({ name }) => name) ?? [];
   return new Set([...lead.used.flat(), ...lead.coming, ...standing]);

@@ -9,12 +9,15 @@
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import { type ObjectStatus, timeOf } from './object-status.ts';
 import { allRun, type PodsState, progressOf } from './pods-state.ts';
+import type { Wait } from './waits.ts';
 
 export interface ProgrammedFacts {
   readonly verdict: Verdict;
   /** All but Programmed, Ready and Healthy. */
   readonly conditions: readonly Condition[];
   readonly since: number | undefined;
+  /** Why the table carries another form, or none, though nothing is wrong with this one. */
+  readonly wait?: Wait | undefined;
   readonly pods: PodsState;
   readonly present: ObjectStatus | undefined;
   readonly nowMs: number;
@@ -35,7 +38,8 @@ const detailMs = 30_000;
 const podsNamedMax = 3;
 
 export function settleProgrammed(facts: ProgrammedFacts): SettledProgrammed {
-  const { since, pods, nowMs } = facts;
+  const { since, pods, nowMs, wait } = facts;
+  if (wait !== undefined) return { condition: { type: 'Programmed', ...wait } };
   const refusal = refusedBy(facts.verdict, facts.conditions);
   if (refusal !== undefined) return notProgrammed(refusal.type);
   const kept = keptTrue(facts);

@@ -8,7 +8,8 @@ import { z } from 'zod';
 import type { TableVersion } from '../../gateway/contract/exchange.ts';
 import {
   INSTANCE_LABEL,
-  MANIFEST_FORMAT,
+  KEPT_MANIFEST_LABEL,
+  keptManifestName,
   type Manifest,
   manifestSchema,
   POINTER_DATA,
@@ -20,7 +21,7 @@ import {
   shardContentSchemas,
   TABLE_SECRET_TYPE,
 } from '../../gateway/contract/manifest.ts';
-import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import { READER_FORMAT, type TableContent } from '../../gateway/contract/routing-table.ts';
 import { isConflict, isNotFound, type KubeClient } from '../../kube/client.ts';
 import { listAll } from '../../kube/list.ts';
 import type { KubeObject, ObjectMeta } from '../../kube/object.ts';
@@ -42,7 +43,13 @@ export interface Pointer {
 export type ReadManifest =
   | { readonly kind: 'readable'; readonly manifest: Manifest }
   /** `version` is there where at least that could be read. */
-  | { readonly kind: 'unreadable'; readonly problem: string; readonly version: TableVersion | undefined };
+  | {
+      readonly kind: 'unreadable';
+      readonly problem: string;
+      readonly version: TableVersion | undefined;
+      /** Nothing is wrong with it, but that a newer operator wrote it. */
+      readonly isNewer?: boolean;
+    };
 
 /** The values of the pointer's Secret. */
 export interface PointerData {
@@ -77,6 +84,12 @@ export interface TableStore {
   readShards(manifest: Manifest): Promise<ReadShards>;
   /** Makes it, or finds that it is there; one that holds something else under this name is replaced. */
   ensureShard(shard: Shard): Promise<'created' | 'present' | 'replaced'>;
+  /** Keeps a copy of a manifest that stands in the pointer. Also where there is one already. */
+  keepManifest(generation: number, manifestText: string): Promise<void>;
+  /** Generations of which there is a copy, newest first. */
+  listKept(): Promise<readonly number[]>;
+  /** Undefined where there is no copy. */
+  readKept(generation: number): Promise<ReadManifest | undefined>;
   /** Names of all shards of this installation; their content does not travel. */
   listShards(): Promise<readonly string[]>;
   /** Also where it was gone already. */
@@ -141,6 +154,28 @@ export function openTableStore({ client, instance, tableNamespace }: TableStoreO
       }
     },
 
+    async keepManifest(generation, manifestText) {
+      try {
+        await createObject(client, collection, buildKept(generation, manifestText));
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+      }
+    },
+
+    async listKept() {
+      const query = { labelSelector: `${INSTANCE_LABEL}=${instance},${KEPT_MANIFEST_LABEL}` };
+      const { items } = await listAll({ client, path: collection, query, metadataOnly: true });
+      return items
+        .map(({ metadata }) => Number(metadata.labels?.[KEPT_MANIFEST_LABEL]))
+        .filter((generation) => Number.isSafeInteger(generation))
+        .sort((a, b) => b - a);
+    },
+
+    async readKept(generation) {
+      const object = await unlessMissing(readObject(client, pathOf(keptManifestName(instance, generation))));
+      return object === undefined ? undefined : parsePointer(object).manifest;
+    },
+
     async listShards() {
       const query = { labelSelector: `${INSTANCE_LABEL}=${instance},${SHARD_LABEL}` };
       const { items } = await listAll({ client, path: collection, query, metadataOnly: true });
@@ -156,6 +191,21 @@ export function openTableStore({ client, instance, tableNamespace }: TableStoreO
     const object = await unlessMissing(readObject(client, pathOf(ref.name)));
     if (object !== undefined) return openShard(ref, object);
     return shardProblem(ref, 'missing', 'is named by the pointer, but there is no such Secret');
+  }
+
+  function buildKept(generation: number, manifestText: string): object {
+    return {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {
+        name: keptManifestName(instance, generation),
+        namespace: tableNamespace,
+        labels: { [INSTANCE_LABEL]: instance, [KEPT_MANIFEST_LABEL]: String(generation) },
+      },
+      type: TABLE_SECRET_TYPE,
+      immutable: true,
+      data: manifestData(manifestText),
+    };
   }
 
   function buildShardSecret(shard: Shard): object {
@@ -183,16 +233,25 @@ async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
+function encode(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+function manifestData(manifestText: string): Record<string, string> {
+  return {
+    [POINTER_DATA.manifest]: encode(manifestText),
+    [POINTER_DATA.manifestSha256]: encode(hash('sha256', manifestText)),
+  };
+}
+
 function buildPointer(metadata: ObjectMeta, { manifestText, heartbeat, exchangeToken }: PointerData): object {
-  const encode = (text: string) => Buffer.from(text).toString('base64');
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata,
     type: TABLE_SECRET_TYPE,
     data: {
-      [POINTER_DATA.manifest]: encode(manifestText),
-      [POINTER_DATA.manifestSha256]: encode(hash('sha256', manifestText)),
+      ...manifestData(manifestText),
       [POINTER_DATA.heartbeat]: encode(heartbeat),
       [POINTER_DATA.exchangeToken]: encode(exchangeToken),
     },
@@ -237,9 +296,9 @@ function parseManifest(text: string | undefined, sha256: string | undefined): Re
     return { kind: 'unreadable', problem: 'its manifest is not what its digest promises', version };
   }
   const minReader = minReaderSchema.safeParse(data).data?.minReader ?? 0;
-  if (minReader > MANIFEST_FORMAT) {
-    const problem = `it needs a reader of format ${minReader}, this operator reads format ${MANIFEST_FORMAT}`;
-    return { kind: 'unreadable', problem, version };
+  if (minReader > READER_FORMAT) {
+    const problem = `it needs a reader of format ${minReader}, this operator reads format ${READER_FORMAT}`;
+    return { kind: 'unreadable', problem, version, isNewer: true };
   }
   const parsed = manifestSchema.safeParse(data);
   if (parsed.success) return { kind: 'readable', manifest: parsed.data };

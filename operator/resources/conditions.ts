@@ -266,6 +266,10 @@ export const REASONS = {
     conditions: ['Programmed', 'Ready'],
     text: 'Some ready gateway pod does not run the present form yet.',
   },
+  Pinned: {
+    conditions: ['Programmed', 'Ready'],
+    text: 'Somebody has pinned the table to an earlier one, in which the object has another form, or none.',
+  },
   NotProgrammed: {
     conditions: ['Programmed', 'Ready'],
     text: 'The object is not part of the table; its other conditions say why.',

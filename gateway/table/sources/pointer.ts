@@ -2,7 +2,8 @@
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { MANIFEST_FORMAT, type Manifest, manifestSchema, POINTER_DATA } from '../../contract/manifest.ts';
+import { type Manifest, manifestSchema, POINTER_DATA } from '../../contract/manifest.ts';
+import { READER_FORMAT } from '../../contract/routing-table.ts';
 import { TableLoadError } from '../load-error.ts';
 
 export interface Pointer {
@@ -48,10 +49,10 @@ export function parseManifest(text: string, sha256: string | undefined): Manifes
     ...(epoch === undefined ? {} : { epoch }),
     ...(generation === undefined ? {} : { generation }),
   };
-  if (minReader > MANIFEST_FORMAT) {
+  if (minReader > READER_FORMAT) {
     throw new TableLoadError(
       'too-new',
-      `the manifest needs a reader of format ${minReader}, this gateway reads format ${MANIFEST_FORMAT}; upgrade the gateway`,
+      `the manifest needs a reader of format ${minReader}, this gateway reads format ${READER_FORMAT}; upgrade the gateway`,
       version,
     );
   }

@@ -25,6 +25,7 @@ function hold(last: TableContent | undefined, next: TableContent, fields: Partia
     next,
     isPresent: (_, id) => present.has(id),
     isReadable: () => true,
+    isServed: () => true,
     wasSeenDeleted: () => false,
     isTargetLost: () => false,
     isAccepted: false,

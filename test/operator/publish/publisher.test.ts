@@ -1,6 +1,7 @@
 // How does a table get into use, on a real API server? Written once, with nothing to write a second time; by one
 // leader of two; whatever other hands do to pointer and shards; and whole again wherever a leader was killed.
 
+import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { type KubeClient, KubeError } from '../../../kube/client.ts';
 import { mergePatch } from '../../../kube/patch.ts';
@@ -9,7 +10,7 @@ import { DeposedError } from '../../../operator/publish/deposed.ts';
 import { ACCEPT_ABSENCE_ANNOTATION } from '../../../operator/publish/pointer-holder.ts';
 import { createShardCutter } from '../../../operator/publish/shards.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
-import { keyEntry, makeContent, numbers, withKeys } from './make-content.ts';
+import { keyEntry, makeContent, numbers, providerEntry, withKeys } from './make-content.ts';
 import {
   breaking,
   counted,
@@ -23,6 +24,11 @@ import {
 const plane = useControlPlane({ hasControllers: false });
 
 const CONTENT = makeContent({ keys: 200, routes: 20, providers: 5 });
+/** With another Provider: there is something to go back from. */
+const rerouted = (number: number) => ({
+  ...CONTENT,
+  providers: [...CONTENT.providers, providerEntry(1_000 + number)].sort((a, b) => (a.id < b.id ? -1 : 1)),
+});
 const changed = (content = CONTENT, number = 1_000) => withKeys(content, [...content.keys, keyEntry(number)]);
 
 async function place() {
@@ -453,25 +459,132 @@ test('after a cluster was put back to an older table, gateways are not locked ou
   expect(await publisher.publish(changed())).toMatchObject({ epoch: epoch + 6, generation: generation + 4 });
 });
 
-test('shards that no table names are deleted, those of the last four stay', async () => {
+test('shards that no table names are deleted; those of the last five stay, with copies of the four before the last', async () => {
   const { client, namespace } = await place();
   const publisher = makePublisher(client, namespace);
   await publisher.takeOver();
-  const named: string[][] = [];
-  for (const round of numbers(6)) {
-    await publisher.publish(changed(CONTENT, 1_000 + round));
-    named.push((await readTable(client, namespace)).manifest.shards.map(({ name }) => name));
+  const tables: { readonly generation: number; readonly shards: readonly string[] }[] = [];
+  for (const round of numbers(7)) {
+    const { generation } = await publisher.publish(rerouted(round));
+    const { manifest } = await readTable(client, namespace);
+    tables.push({ generation, shards: manifest.shards.map(({ name }) => name) });
   }
-  const all = await publisher.listShards();
-  expect(new Set(all)).toEqual(new Set(named.flat()));
-  const inUse = publisher.shardsInUse();
-  expect(inUse).toEqual(new Set(named.slice(-4).flat()));
-  expect(all.length).toBeGreaterThan(inUse.size);
-  expect(await publisher.dropShards(all)).toBe(all.length - inUse.size);
-  expect(new Set(await publisher.listShards())).toEqual(inUse);
+  const copies = tables.slice(0, -1).map(({ generation }) => `penstock-m-${generation}`);
+  const staying = new Set([...tables.slice(-5).flatMap(({ shards }) => shards), ...copies.slice(-4)]);
+  // Also by the next leader, who has seen none of them come.
+  const next = makePublisher(client, namespace);
+  await next.takeOver();
+  for (const leader of [publisher, next]) {
+    const all = await leader.listShards();
+    expect(new Set(all)).toEqual(new Set([...tables.flatMap(({ shards }) => shards), ...copies]));
+    expect(leader.shardsInUse()).toEqual(staying);
+  }
+  const all = await next.listShards();
+  expect(all.length).toBeGreaterThan(staying.size);
+  expect(await next.dropShards(all)).toBe(all.length - staying.size);
+  expect(new Set(await next.listShards())).toEqual(staying);
   // One of the deleted comes into use again.
-  await publisher.publish(changed(CONTENT, 1_000));
-  expect((await readTable(client, namespace)).content).toEqual(changed(CONTENT, 1_000));
+  await next.publish(rerouted(0));
+  expect((await readTable(client, namespace)).content).toEqual(rerouted(0));
+});
+
+describe('a table of before', () => {
+  test('can be read while it is one of the last five, the one in use among them', async () => {
+    const { client, namespace } = await place();
+    const publisher = makePublisher(client, namespace);
+    await publisher.takeOver();
+    const first = await publisher.publish(CONTENT);
+    const second = await publisher.publish(rerouted(0));
+    const next = makePublisher(client, namespace);
+    await next.takeOver();
+    for (const leader of [publisher, next]) {
+      expect(await leader.readEarlier(first.generation)).toEqual({ type: 'read', content: CONTENT });
+      expect(await leader.readEarlier(second.generation)).toEqual({ type: 'read', content: rerouted(0) });
+      expect(await leader.readEarlier(7)).toEqual({
+        type: 'not-there',
+        message: `table generation 7 is not kept; kept are ${first.generation}`,
+      });
+    }
+  });
+
+  test('that has lost a shard is not taken for whole', async () => {
+    const { client, namespace } = await place();
+    const publisher = makePublisher(client, namespace);
+    await publisher.takeOver();
+    const { generation } = await publisher.publish(CONTENT);
+    const { manifest } = await readTable(client, namespace);
+    await publisher.publish(rerouted(0));
+    const { manifest: after } = await readTable(client, namespace);
+    const only = manifest.shards.find(({ name }) => !after.shards.some((one) => one.name === name));
+    await openStore(client, namespace).deleteShard(only?.name ?? '');
+    expect(await publisher.readEarlier(generation)).toMatchObject({
+      type: 'not-there',
+      message: expect.stringContaining(`cannot be read: shard ${only?.name}`),
+    });
+  });
+
+  test('stays while it is pinned, however many come after it', async () => {
+    const { client, namespace } = await place();
+    const publisher = makePublisher(client, namespace);
+    await publisher.takeOver();
+    const { generation } = await publisher.publish(CONTENT);
+    const path = pointerPath(namespace);
+    const pinned = { metadata: { annotations: { 'penstock.dev/pin': String(generation) } } };
+    for (const round of numbers(6)) await publisher.publish(rerouted(round));
+    await mergePatch(client, path, pinned);
+    expect(publisher.pin()).toBeUndefined();
+    await publisher.repair(publisher.shardsInUse());
+    expect(publisher.pin()).toBe(String(generation));
+    expect(publisher.reports.map(({ type }) => type)).toContain('pin-changed');
+    await publisher.dropShards(await publisher.listShards());
+    expect(await publisher.readEarlier(generation)).toEqual({ type: 'read', content: CONTENT });
+    // The annotation is a human's: no write of ours takes it off.
+    await publisher.publish(rerouted(0));
+    expect(publisher.pin()).toBe(String(generation));
+  });
+
+  test('needs no copy for the next one to go out', async () => {
+    const { client, namespace } = await place();
+    const full = new KubeError(403, 'Forbidden', 'exceeded quota');
+    const isCopy = ({ method, body }: { readonly method: string; readonly body?: unknown }) =>
+      method === 'POST' && JSON.stringify(body ?? '').includes('kept-manifest');
+    const publisher = makePublisher(refusing(client, full, isCopy), namespace);
+    await publisher.takeOver();
+    await publisher.publish(CONTENT);
+    await publisher.publish(rerouted(0));
+    expect((await readTable(client, namespace)).content).toEqual(rerouted(0));
+    expect(publisher.reports).toMatchObject([{ type: 'manifest-not-kept' }]);
+  });
+});
+
+describe('a table that a newer operator wrote for newer gateways', () => {
+  const newer = '{"minReader":99,"epoch":7,"generation":9000000000000}';
+
+  test('is left as it is by an older one, until a human agrees', async () => {
+    const { client, namespace } = await place();
+    const first = makePublisher(client, namespace);
+    await first.takeOver();
+    await first.publish(CONTENT);
+    const path = pointerPath(namespace);
+    const encode = (text: string) => Buffer.from(text).toString('base64');
+    const data = { manifest: encode(newer), manifestSha256: encode(hash('sha256', newer)) };
+    await mergePatch(client, path, { data });
+    client.takeWrites();
+    const older = makePublisher(client, namespace);
+    await expect(older.takeOver()).rejects.toThrow(
+      /written by a newer operator: it needs a reader of format 99.*penstock\.dev\/accept-downgrade=true/,
+    );
+    await expect(older.publish(CONTENT)).rejects.toThrow(DeposedError);
+    await expect(older.heartbeat()).rejects.toThrow(DeposedError);
+    expect(client.takeWrites()).toEqual([]);
+
+    const annotations = { 'penstock.dev/accept-downgrade': 'true' };
+    await mergePatch(client, path, { metadata: { annotations } });
+    await older.takeOver();
+    expect((await older.publish(CONTENT)).generation).toBeGreaterThan(9000000000000);
+    const pointer = await openStore(client, namespace).readPointer();
+    expect(pointer?.metadata.annotations ?? {}).not.toHaveProperty(['penstock.dev/accept-downgrade']);
+  });
 });
 
 describe('an API server that refuses for a while', () => {
@@ -569,7 +682,8 @@ describe.each(['before', 'after'] as const)('a connection that breaks %s any of 
         expect(await successor.publish(next)).toMatchObject({ isNew: false, shardsWritten: 0 });
       }
       const shards = createShardCutter('penstock').cut(next).length;
-      expect(brokenAt).toBe(shards + 1);
+      // Behind a copy that cannot be written, the rest goes on: what breaks then is told by the next write.
+      expect(brokenAt).toBe(shards + 2);
     },
   );
 
