@@ -24,6 +24,8 @@ export const SHARD_LABEL = 'penstock.dev/shard';
 
 /** On copies of earlier manifests: their table generation. */
 export const KEPT_MANIFEST_LABEL = 'penstock.dev/kept-manifest';
+/** On copies too: the first generation before it with the same routes, providers and credentials, for which it stands as well. */
+export const KEPT_SINCE_LABEL = 'penstock.dev/kept-since';
 
 /** A compressed shard is never larger; it is cut in two before. A Secret holds 1 MiB. */
 export const SHARD_BYTES_MAX = 512 * 1024;

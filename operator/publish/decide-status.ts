@@ -114,7 +114,7 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
   return {
     type: 'write',
     status,
-    transitions: [...transitionsOf(conditions, present), ...endOfHold(conditions, present, verdict)],
+    transitions: [...endOfHold(conditions, present, verdict), ...transitionsOf(conditions, present)],
     ...(againMs === undefined ? {} : { untilMs: againMs }),
     ...lookAgain,
   };

@@ -31,7 +31,13 @@ import {
 } from './pointer-holder.ts';
 import { listRevocations, type Revocation, shortened } from './revocations.ts';
 import { createShardCutter, type Shard } from './shards.ts';
-import { openTableStore, type Pointer, SHARD_CALLS_AT_ONCE, type ShardProblem } from './table-store.ts';
+import {
+  type KeptManifest,
+  openTableStore,
+  type Pointer,
+  SHARD_CALLS_AT_ONCE,
+  type ShardProblem,
+} from './table-store.ts';
 
 /** What the operator logs and counts. No message holds a secret. */
 export type PublishReport =
@@ -156,6 +162,8 @@ interface Term {
   coming: readonly string[];
   /** Copies of manifests that are to stay, and the shards that each names; as far as they were read. */
   kept: ReadonlyMap<number, readonly string[]>;
+  /** The first generation that has what stands there now but for keys and hints, as far as this term knows. */
+  sameSince: number;
 }
 
 export function createPublisher(options: PublisherOptions): Publisher {
@@ -244,7 +252,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
       },
     });
     const present = new Set(names.filter((name) => !broken.has(name)));
-    const lead: Term = { holder, present, used: [names], coming: [], kept: new Map() };
+    const lead: Term = { holder, present, used: [names], coming: [], kept: new Map(), sameSince: 0 };
+    lead.sameSince = holder.standing()?.manifest.generation ?? 0;
     term = lead;
   }
 
@@ -282,8 +291,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
       bytesWritten += await revokeAhead(lead, head, revocations);
     }
     // Beside the shards, so that it costs no time.
-    const keeping =
-      standing !== undefined && isWorthACopy(standing.manifest, said) ? keepCopy(lead, standing) : undefined;
+    const isOtherwise = standing !== undefined && isWorthACopy(standing.manifest, said);
+    const keeping = isOtherwise ? keepCopy(lead, standing) : undefined;
     try {
       bytesWritten += await writeShards(lead, missing);
       await keeping;
@@ -298,6 +307,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     if (isNew) {
       bytesWritten += await holder.publish({ ...head, ...said }, table, { endsAcceptance });
       lead.used = [...lead.used, lead.coming].slice(-1 - EARLIER_MANIFESTS_KEPT);
+      if (isOtherwise || standing === undefined) lead.sameSince = holder.standing()?.manifest.generation ?? 0;
     } else {
       holder.know(table);
       if (endsAcceptance) holder.endAcceptance();
@@ -313,7 +323,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     if (lead.kept.has(generation)) return;
     try {
       mustLead(lead);
-      await store.keepManifest(generation, text);
+      await store.keepManifest({ generation, since: Math.min(lead.sameSince, generation) }, text);
       lead.kept = new Map([...lead.kept, [generation, shards.map(({ name }) => name)]]);
     } catch (error) {
       // No table waits for a copy of the one before.
@@ -332,12 +342,16 @@ export function createPublisher(options: PublisherOptions): Publisher {
       type: 'not-there',
       message: `table generation ${generation} ${fact}`,
     });
-    if (standing?.manifest.generation === generation && standing.table.content !== undefined) {
+    const isStanding =
+      standing !== undefined && lead.sameSince <= generation && generation <= standing.manifest.generation;
+    if (isStanding && standing.table.content !== undefined) {
       return { type: 'read', content: standing.table.content };
     }
-    const found = await store.readKept(generation);
+    const copies = await store.listKept();
+    const copy = copies.find((one) => one.since <= generation && generation <= one.generation);
+    const found = copy && (await store.readKept(copy.generation));
     if (found === undefined) {
-      const kept = (await store.listKept()).slice(0, EARLIER_MANIFESTS_KEPT);
+      const kept = copies.slice(0, EARLIER_MANIFESTS_KEPT).map(describeKept);
       return notThere(`is not kept; ${kept.length === 0 ? 'none is yet' : `kept are ${kept.join(', ')}`}`);
     }
     if (found.kind === 'unreadable') return notThere(`cannot be read: ${found.problem}`);
@@ -350,10 +364,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
   /** Reads anew which copies there are, and what those that stay name. */
   async function listAllPieces(lead: Term): Promise<readonly string[]> {
     const shards = await store.listShards();
-    const generations = await store.listKept();
+    const copies = await store.listKept();
     const pinned = Number(lead.holder.pin());
-    const staying = generations.filter((one, index) => index < EARLIER_MANIFESTS_KEPT || one === pinned);
-    const named = await eachOf(staying, SHARD_CALLS_AT_ONCE, async (generation) => {
+    const staying = copies.filter(
+      ({ generation, since }, index) =>
+        index < EARLIER_MANIFESTS_KEPT || (since <= pinned && pinned <= generation),
+    );
+    const named = await eachOf(staying, SHARD_CALLS_AT_ONCE, async ({ generation }) => {
       const known = lead.kept.get(generation);
       if (known !== undefined) return [generation, known] as const;
       const found = await store.readKept(generation);
@@ -361,7 +378,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       return [generation, refs.map(({ name }) => name)] as const;
     });
     lead.kept = new Map(named);
-    return [...shards, ...generations.map((generation) => keptManifestName(instance, generation))];
+    return [...shards, ...copies.map(({ generation }) => keptManifestName(instance, generation))];
   }
 
   function inUse(lead: Term | undefined): ReadonlySet<string> {
@@ -465,6 +482,10 @@ function isWorthACopy(standing: Manifest, said: Pick<Manifest, 'settings' | 'sha
   const ofRoutes = ({ settings, shards }: Pick<Manifest, 'settings' | 'shards'>) =>
     canonicalJson({ settings, shards: shards.filter(({ kind }) => kind !== 'keys') });
   return ofRoutes(standing) !== ofRoutes(said);
+}
+
+function describeKept({ generation, since }: KeptManifest): string {
+  return since === generation ? `${generation}` : `${since} to ${generation}`;
 }
 
 function acceptsDowngrade(pointer: Pointer | undefined): boolean {

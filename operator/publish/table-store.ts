@@ -9,6 +9,7 @@ import type { TableVersion } from '../../gateway/contract/exchange.ts';
 import {
   INSTANCE_LABEL,
   KEPT_MANIFEST_LABEL,
+  KEPT_SINCE_LABEL,
   keptManifestName,
   type Manifest,
   manifestSchema,
@@ -71,6 +72,13 @@ export interface ReadShards {
   readonly problems: readonly ShardProblem[];
 }
 
+/** A copy of an earlier manifest. */
+export interface KeptManifest {
+  readonly generation: number;
+  /** It stands for all generations from here on: they differ in keys and hints alone. */
+  readonly since: number;
+}
+
 export interface TableStore {
   readPointer(): Promise<Pointer | undefined>;
   /** @throws {KubeError} 409 where there is one. */
@@ -85,9 +93,9 @@ export interface TableStore {
   /** Makes it, or finds that it is there; one that holds something else under this name is replaced. */
   ensureShard(shard: Shard): Promise<'created' | 'present' | 'replaced'>;
   /** Keeps a copy of a manifest that stands in the pointer. Also where there is one already. */
-  keepManifest(generation: number, manifestText: string): Promise<void>;
-  /** Generations of which there is a copy, newest first. */
-  listKept(): Promise<readonly number[]>;
+  keepManifest(kept: KeptManifest, manifestText: string): Promise<void>;
+  /** The copies that there are, newest first. */
+  listKept(): Promise<readonly KeptManifest[]>;
   /** Undefined where there is no copy. */
   readKept(generation: number): Promise<ReadManifest | undefined>;
   /** Names of all shards of this installation; their content does not travel. */
@@ -154,9 +162,9 @@ export function openTableStore({ client, instance, tableNamespace }: TableStoreO
       }
     },
 
-    async keepManifest(generation, manifestText) {
+    async keepManifest(kept, manifestText) {
       try {
-        await createObject(client, collection, buildKept(generation, manifestText));
+        await createObject(client, collection, buildKept(kept, manifestText));
       } catch (error) {
         if (!isConflict(error)) throw error;
       }
@@ -166,9 +174,12 @@ export function openTableStore({ client, instance, tableNamespace }: TableStoreO
       const query = { labelSelector: `${INSTANCE_LABEL}=${instance},${KEPT_MANIFEST_LABEL}` };
       const { items } = await listAll({ client, path: collection, query, metadataOnly: true });
       return items
-        .map(({ metadata }) => Number(metadata.labels?.[KEPT_MANIFEST_LABEL]))
-        .filter((generation) => Number.isSafeInteger(generation))
-        .sort((a, b) => b - a);
+        .map(({ metadata: { labels = {} } }) => ({
+          generation: Number(labels[KEPT_MANIFEST_LABEL]),
+          since: Number(labels[KEPT_SINCE_LABEL]),
+        }))
+        .filter(({ generation, since }) => Number.isSafeInteger(generation) && Number.isSafeInteger(since))
+        .sort((a, b) => b.generation - a.generation);
     },
 
     async readKept(generation) {
@@ -193,14 +204,18 @@ export function openTableStore({ client, instance, tableNamespace }: TableStoreO
     return shardProblem(ref, 'missing', 'is named by the pointer, but there is no such Secret');
   }
 
-  function buildKept(generation: number, manifestText: string): object {
+  function buildKept({ generation, since }: KeptManifest, manifestText: string): object {
     return {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: {
         name: keptManifestName(instance, generation),
         namespace: tableNamespace,
-        labels: { [INSTANCE_LABEL]: instance, [KEPT_MANIFEST_LABEL]: String(generation) },
+        labels: {
+          [INSTANCE_LABEL]: instance,
+          [KEPT_MANIFEST_LABEL]: String(generation),
+          [KEPT_SINCE_LABEL]: String(since),
+        },
       },
       type: TABLE_SECRET_TYPE,
       immutable: true,

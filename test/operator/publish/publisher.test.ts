@@ -507,6 +507,29 @@ describe('a table of before', () => {
     }
   });
 
+  test('stands for those before it that differ in their keys alone', async () => {
+    const { client, namespace } = await place();
+    const publisher = makePublisher(client, namespace);
+    await publisher.takeOver();
+    const { generation } = await publisher.publish(CONTENT);
+    await publisher.publish(changed());
+    await publisher.publish(changed(changed(), 1_001));
+    const last = await publisher.publish(rerouted(0));
+    await publisher.publish(changed(rerouted(0)));
+    for (const one of [generation, generation + 1, generation + 2]) {
+      const content = changed(changed(), 1_001);
+      expect(await publisher.readEarlier(one)).toEqual({ type: 'read', content });
+    }
+    expect(await publisher.readEarlier(last.generation)).toEqual({
+      type: 'read',
+      content: changed(rerouted(0)),
+    });
+    expect(await publisher.readEarlier(generation - 1)).toEqual({
+      type: 'not-there',
+      message: `table generation ${generation - 1} is not kept; kept are ${generation} to ${generation + 2}`,
+    });
+  });
+
   test('that has lost a shard is not taken for whole', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);

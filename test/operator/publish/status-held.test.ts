@@ -94,8 +94,8 @@ test('when the hour is over it is refused, and a warning tells; when it is put r
   expect(say(over.status, 'Ready')).toMatch(/^False Invalid/);
   expect(said(over.status, 'Degraded')).toBeUndefined();
   expect(eventsFor(over.transitions)).toMatchObject([
-    { type: 'Warning', reason: 'Invalid' },
     { type: 'Warning', reason: 'LastKnownGood', note: expect.stringContaining('left service') },
+    { type: 'Warning', reason: 'Invalid' },
   ]);
 
   const mended: RawObject = { ...held, metadata: { ...good.metadata, generation: 5 }, spec: good.spec };
