@@ -89,9 +89,12 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
   const judged = [...own, ...(health === undefined ? [] : [health.condition]), programmed.condition];
   const ready = readyCondition(judged, verdict);
   const progress = settleProgress(ready, verdict.generation, present, nowMs);
+  const isStalled = ({ type }: Condition) => type === 'Stalled';
+  // Last: who reads the list from top to bottom ends with what fails.
   const conditions = [
-    ...judged,
+    ...judged.filter((condition) => !isStalled(condition)),
     ready,
+    ...judged.filter(isStalled),
     ...(progress.condition === undefined ? [] : [progress.condition]),
   ].map((condition) => heldBack(condition, verdict));
   const status = {
