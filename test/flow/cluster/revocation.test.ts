@@ -15,6 +15,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
+import { eventsOf } from './told.ts';
 
 const installation = useInstallation({ operators: 2, gateways: 3, plane: { hasOwnEtcd: true } });
 let simulator: Simulator;
@@ -181,6 +182,13 @@ test('a list that has become empty, with no deletion seen, takes nothing away un
     operators.map(async ({ metricsUrl }) => (await fetch(`${metricsUrl}/metrics`)).text()),
   );
   expect(metrics.join('')).toMatch(/penstock_operator_held_absences\{kind="ApiKey"\} 60/);
+
+  const atPointer = { kind: 'Secret', namespace: 'penstock-tables', name: 'penstock-current' };
+  const told = await eventsOf(plane, atPointer, 'AbsenceHeld');
+  expect(told.find(({ reason }) => reason === 'AbsenceHeld')).toMatchObject({
+    type: 'Warning',
+    note: expect.stringMatching(/^60 ApiKeys are missing .*penstock\.dev\/accept-absence=true$/),
+  });
 
   // What else is changed moves on meanwhile.
   await apply(importedApiKey('team-c', 'new'));
