@@ -190,6 +190,7 @@ const PARTIES: readonly {
       ['list,watch', '/namespaces', ''],
       ['get,list,watch,create,delete', '/secrets', 'second-tables'],
       ['update', '/secrets', 'second-tables', 'second-current'],
+      ['create,patch', 'events.k8s.io/events', 'second-tables'],
       ['get,update', 'coordination.k8s.io/leases', 'second-system', 'second-operator'],
     ],
     none: [

@@ -30,6 +30,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
+import { eventsOf } from './told.ts';
 
 let simulator: Simulator;
 
@@ -404,6 +405,18 @@ async function playAll(installation: Installation): Promise<void> {
     '--for=jsonpath={.series.count}=2',
     '--timeout=20s',
   ]);
+
+  // What concerns the whole table is told at the pointer, and counted up there too.
+  const pointer = ['secret', 'penstock-current', '-n', tableNamespace];
+  const atPointer = { kind: 'Secret', namespace: tableNamespace, name: 'penstock-current' };
+  const isTold = async (reason: string, times: number) =>
+    (await eventsOf(plane, atPointer, reason)).some((one) => one.reason === reason && one.count === times);
+  for (const times of [1, 2]) {
+    await plane.mustKubectl(['annotate', ...pointer, 'penstock.dev/pin=7']);
+    while (!(await isTold('PinImpossible', times)));
+    await plane.mustKubectl(['annotate', ...pointer, 'penstock.dev/pin-']);
+    while (!(await isTold('Unpinned', times)));
+  }
 
   // A Secret with the name of a shard that is needed again, and something else in it.
   await pointRoute(installation, 'other');

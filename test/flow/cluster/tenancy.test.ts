@@ -417,17 +417,16 @@ test('whoever may edit a Provider cannot have its credential sent elsewhere, not
   const traffic = startTraffic(gateways, keys['team-a'] ?? '', 'edited');
   const path = '/apis/penstock.dev/v1alpha1/namespaces/team-a/providers/edited';
   await mergePatch(plane.client, path, { spec: { baseURL: `${thief.url}/v1` } });
-  await awaitCondition('provider/edited', 'Ready=false', 'team-a');
-  expect(await columnsOf(plane, 'provider/edited', 'team-a')).toContain('HostNotAllowed');
+  await awaitCondition('provider/edited', 'ResolvedRefs=false', 'team-a');
+  expect(await describedBy(plane, 'provider/edited', 'team-a')).toContain('HostNotAllowed');
   // And by way of a header.
   const headers = [{ name: 'x-key', valueFrom: { secretKeyRef: { name: 'edited', key: 'main' } } }];
   await mergePatch(plane.client, path, { spec: { headers, auth: { type: 'None', keys: null } } });
   await awaitCondition('provider/edited', 'Accepted', 'team-a');
-  await awaitCondition('provider/edited', 'Ready=false', 'team-a');
+  await awaitCondition('provider/edited', 'ResolvedRefs=false', 'team-a');
   // Back at the right host, its own Secret is taken back.
-  await awaitCondition('modelroute/edited', 'Ready=false', 'team-a');
   await mergePatch(plane.client, path, { spec: { baseURL: `${wall.url}/v1` } });
-  await awaitCondition('modelroute/edited', 'Ready', 'team-a');
+  await awaitCondition('provider/edited', 'Ready', 'team-a');
   for (const gateway of gateways) {
     expect((await call(gateway, '/v1/chat/completions', 'team-a', 'edited')).status).toBe(200);
     expect(wall.calls.at(-1)?.headers['x-key']).toBe(value);
