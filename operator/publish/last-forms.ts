@@ -62,9 +62,10 @@ export function createLastForms({ holdMs, objectOf }: LastFormsOptions): LastFor
     },
     onPublished(verdicts, waits) {
       for (const { kind, namespace, name, generation, held, isInTable } of verdicts) {
-        const key = keyOf({ kind, namespace, name });
         // What was held too long stays known, so that its time does not begin anew.
-        if (kind === 'ApiKey' || !isInTable || held !== undefined || waits.has(key)) continue;
+        if (kind === 'ApiKey' || !isInTable || held !== undefined) continue;
+        const key = keyOf({ kind, namespace, name });
+        if (waits.has(key)) continue;
         const uid = objectOf(kind, namespace, name)?.metadata.uid;
         known.set(key, { uid, ...(generation === undefined ? {} : { generation }) });
       }
