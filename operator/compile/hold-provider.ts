@@ -14,7 +14,7 @@ import { API_ORDER, DIALECT_OF } from './dialects.ts';
 import { type Endpoint, endpointOf, type ProxyEndpoint, proxyOf, readersOf } from './endpoint.ts';
 import { ruleOfCredential } from './hold-rules.ts';
 import { consentOf, type GoodProvider, withHeld } from './last-good.ts';
-import type { CompiledProvider } from './providers.ts';
+import { type CompiledProvider, priceListOf } from './providers.ts';
 import type { HeldForm } from './verdict.ts';
 
 export interface GrantsInput {
@@ -91,10 +91,11 @@ function proxyOfEntry({ proxy }: ProviderEntry): ProxyEndpoint | undefined {
 }
 
 function endpointOfEntry({ type, baseUrl }: ProviderEntry): Endpoint | undefined {
-  const known = Object.keys(PROVIDER_TYPES).find(
-    (name): name is keyof typeof PROVIDER_TYPES => name === type,
-  );
-  return known === undefined ? undefined : endpointOf({ type: known, baseURL: baseUrl });
+  return isProviderType(type) ? endpointOf({ type, baseURL: baseUrl }) : undefined;
+}
+
+function isProviderType(type: string): type is keyof typeof PROVIDER_TYPES {
+  return Object.hasOwn(PROVIDER_TYPES, type);
 }
 
 export interface HoldProviderInput extends GrantsInput {
@@ -117,8 +118,16 @@ export function holdProvider(
     keys.length === 0 && good.entry.keys.length > 0 ? undefined : regrantProvider(wanted, input);
   if (granted === undefined) return present;
   const { entry, credentials } = granted;
+  const { type } = entry;
+  const endpoint = endpointOfEntry(entry);
+  // Also of an object that cannot be read, the models cost what they cost and belong to whom they did.
+  const facts =
+    isProviderType(type) && endpoint !== undefined
+      ? { ownedBy: PROVIDER_TYPES[type].ownedBy, priceList: priceListOf({ type }, endpoint) }
+      : {};
   return {
     ...present,
+    ...facts,
     verdict: {
       ...withHeld(present.verdict, held),
       endpoint: entry.baseUrl,

@@ -159,7 +159,7 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
   };
 }
 
-function priceListOf({ type }: ProviderSpec, endpoint: Endpoint): PriceList {
+export function priceListOf({ type }: Pick<ProviderSpec, 'type'>, endpoint: Endpoint): PriceList {
   const { priceVendor } = PROVIDER_TYPES[type];
   if (priceVendor === undefined) return { why: `models of a Provider of type ${type} have no list price` };
   if (endpoint.isBuiltIn) return { vendor: priceVendor };
