@@ -72,7 +72,7 @@ const statusSchema = z.object({
   metadata: z.object({ generation: z.number() }),
   status: z
     .object({
-      observedGeneration: z.number(),
+      observedGeneration: z.number().default(0),
       conditions: z.array(
         z.object({
           type: z.string(),
