@@ -6,10 +6,10 @@ import { describe, expect, test } from 'vitest';
 import type { TableContent } from '../../../gateway/contract/routing-table.ts';
 import { type CompileResult, createCompiler } from '../../../operator/compile/compile.ts';
 import type { Verdict } from '../../../operator/compile/verdict.ts';
-import { createLastForms } from '../../../operator/publish/last-forms.ts';
 import type { RawObject, SecretRecord, Snapshot } from '../../../operator/watch/snapshot.ts';
 import { namespace, provider, route, secret, snapshot, target } from '../make.ts';
 import { NOW_MS } from './support.ts';
+import { startTerm } from './term.ts';
 
 const HOUR_MS = 3_600_000;
 const BOUND = { annotations: { 'penstock.dev/allowed-hosts': 'llm.example,10.1.0.1' } };
@@ -30,28 +30,6 @@ const GOOD: Snapshot = snapshot({
 });
 
 type Change = (before: Snapshot) => Partial<Snapshot>;
-
-/** An operator's compile from table to table, as `bring-out` calls it. */
-function startTerm(holdMs = HOUR_MS) {
-  const compile = createCompiler();
-  let objects: readonly RawObject[] = [];
-  const forms = createLastForms({
-    holdMs,
-    objectOf: (kind, ofNamespace, name) =>
-      objects.find(
-        (one) => one.kind === kind && one.metadata.namespace === ofNamespace && one.metadata.name === name,
-      ),
-  });
-  let content: TableContent | undefined;
-  return (now: Snapshot, nowMs = NOW_MS): CompileResult => {
-    objects = [...now.providers, ...now.modelRoutes];
-    const result = compile(now, nowMs, forms.of(content));
-    forms.onCompiled(result.verdicts);
-    forms.onPublished(result.verdicts, new Map());
-    content = result.table;
-    return result;
-  };
-}
 
 function edited(object: RawObject | undefined, spec: object, meta: object = {}): RawObject {
   if (object === undefined) throw new Error('there is no such object');

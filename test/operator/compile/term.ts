@@ -1,0 +1,31 @@
+// How do the tests of what is held run an operator's compile from table to table?
+
+import type { TableContent } from '../../../gateway/contract/routing-table.ts';
+import { type CompileResult, createCompiler } from '../../../operator/compile/compile.ts';
+import { createLastForms } from '../../../operator/publish/last-forms.ts';
+import type { RawObject, Snapshot } from '../../../operator/watch/snapshot.ts';
+import { NOW_MS } from './support.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** As `bring-out` calls it; every table is published at once. */
+export function startTerm(holdMs = HOUR_MS) {
+  const compile = createCompiler();
+  let objects: readonly RawObject[] = [];
+  const forms = createLastForms({
+    holdMs,
+    objectOf: (kind, ofNamespace, name) =>
+      objects.find(
+        (one) => one.kind === kind && one.metadata.namespace === ofNamespace && one.metadata.name === name,
+      ),
+  });
+  let content: TableContent | undefined;
+  return (now: Snapshot, nowMs = NOW_MS): CompileResult => {
+    objects = [...now.providers, ...now.modelRoutes];
+    const result = compile(now, nowMs, forms.of(content));
+    forms.onCompiled(result.verdicts);
+    forms.onPublished(result.verdicts, new Map());
+    content = result.table;
+    return result;
+  };
+}
