@@ -1,14 +1,18 @@
 // What worked goes on working: objects that are edited into something wrong or lose their Secret, a table that somebody takes back
 // to an earlier one; under traffic, across leaders. What was taken back by its owner stops at once.
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { EXCHANGE_PATH } from '../../../gateway/contract/exchange.ts';
 import { mergePatch, readObject } from '../../../kube/patch.ts';
-import { objectPath, secrets } from '../../../kube/paths.ts';
+import { objectPath, pods, secrets } from '../../../kube/paths.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { claimPodIp, createGatewayPod } from '../../cluster/gateway-pods.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
 import { askGateway, askUntil } from './ask.ts';
-import { type Installation, startInstallation, tableNamespace } from './installation.ts';
+import { type Installation, namespace, startInstallation, tableNamespace } from './installation.ts';
 import {
   credentialSecret,
   importedApiKey,
@@ -285,4 +289,83 @@ test('pinned to what is not kept, the table in use stays, and an event names wha
   await pinTo(null);
   await awaitCondition('modelroute/chat', 'Ready', 'team-a');
   for (const gateway of gateways) expect((await askGateway(gateway, key, 'chat')).model).toBe('m-4');
+}, 60_000);
+
+/** A gateway of the version before: ready, on whatever table is in use, and it reads tables of format 1 only. */
+async function startOldGateway() {
+  const { gateways, plane } = installation;
+  const of = { namespace, name: gateways[0]?.name ?? '' };
+  const { labels = {} } = (await readObject(plane.client, objectPath(pods, of))).metadata;
+  const ip = await claimPodIp(plane);
+  const server = createServer((request, response) => {
+    request.setEncoding('utf8').on('data', async (text: string) => {
+      const generation = await generationInUse();
+      const state = `${generation}`;
+      const seen: unknown = JSON.parse(text).seen;
+      const answer = () => {
+        response.setHeader('content-type', 'application/json');
+        const table = { epoch: 1, generation, sinceMs: 0, source: 'api' };
+        response.end(JSON.stringify({ state, table, formats: { min: 1, max: 1 }, health: [] }));
+      };
+      // No more than a few questions a second.
+      if (seen === state) setTimeout(answer, 200).unref();
+      else answer();
+    });
+    if (request.url !== EXCHANGE_PATH) response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, ip, resolve));
+  const { port } = server.address() as AddressInfo;
+  const name = 'penstock-gateway-old';
+  const pod = await createGatewayPod(plane, { namespace, name, labels, internalPort: port, ip });
+  await pod.setReady(true);
+  return {
+    name,
+    async stop() {
+      await pod.remove();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test('what an older gateway cannot read waits alone, in its form before; when that gateway is gone, it goes out', async () => {
+  const { apply, awaitCondition, gateways } = installation;
+  const proxy = '127.0.0.1:9';
+  const lent = credentialSecret('team-a', 'tunnel', simulator.url, 'sk-three');
+  Object.assign(lent, {
+    metadata: {
+      namespace: 'team-a',
+      name: 'tunnel',
+      labels: { 'penstock.dev/provider-credential': 'true' },
+      annotations: { 'penstock.dev/allowed-hosts': `${new URL(simulator.url).host},${proxy}` },
+    },
+  });
+  await apply(
+    lent,
+    provider('team-a', 'tunnel', simulator.url, 'tunnel'),
+    modelRoute('team-a', 'far', ['tunnel']),
+  );
+  await awaitCondition('modelroute/far', 'Ready', 'team-a');
+  const old = await startOldGateway();
+  try {
+    await edit('providers', 'tunnel', { spec: { proxy: { url: `http://${proxy}` } } });
+    const isWaiting = (one: { readonly reason: string } | undefined) => one?.reason === 'Pending';
+    const { found } = await conditionOf('providers', 'tunnel', 'Programmed', isWaiting);
+    expect(found).toMatchObject({
+      status: 'False',
+      message: `gateway pod ${old.name} reads tables up to format 1, and what the object says now needs format 2; upgrade the gateways, the form before serves until then`,
+    });
+    // All else moves.
+    await edit('modelroutes', 'chat', target('m-5'));
+    await awaitCondition('modelroute/chat', 'Programmed', 'team-a');
+    for (const gateway of gateways) {
+      expect((await askGateway(gateway, key, 'chat')).model).toBe('m-5');
+      expect((await askGateway(gateway, key, 'far')).status).toBe(200);
+    }
+  } finally {
+    await old.stop();
+  }
+  await awaitCondition('provider/tunnel', 'Programmed', 'team-a');
+  // Nobody is at that proxy.
+  for (const gateway of gateways) expect((await askGateway(gateway, key, 'far')).status).not.toBe(200);
 }, 60_000);
