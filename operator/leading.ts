@@ -25,7 +25,7 @@ import { sendCheck } from './probe/send-check.ts';
 import { createCollector } from './publish/collect.ts';
 import { DeposedError } from './publish/deposed.ts';
 import { createEventRecorder, type EventFact } from './publish/events.ts';
-import { startExchange } from './publish/exchange.ts';
+import { type AskPod, startExchange } from './publish/exchange.ts';
 import type { FormOf } from './publish/forms.ts';
 import type { HeldCounts } from './publish/hold-absent.ts';
 import { createKeyIssuer } from './publish/issue-key.ts';
@@ -57,6 +57,8 @@ export interface LeadingParts {
   readonly settings: OperatorSettings;
   readonly metrics: OperatorMetrics;
   readonly log: Log;
+  /** Over HTTP where left out. */
+  readonly askPod?: AskPod | undefined;
   /** Another leader writes the table; this term is over. */
   onDeposed(reason: string): void;
 }
@@ -151,6 +153,7 @@ export function startLeading(parts: LeadingParts): Leading {
     random,
     tokenOf: () => publisher.exchangeToken(),
     onChange: onPodNews,
+    ...(parts.askPod === undefined ? {} : { askPod: parts.askPod }),
   });
   const podWatch = createPodWatch(cluster, exchange);
   const upstreams = createUpstreams({

@@ -14,6 +14,7 @@ import { type Leading, startLeading } from './leading.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type ReadyStatus } from './metrics.ts';
 import { onlyWhile } from './only-while.ts';
+import type { AskPod } from './publish/exchange.ts';
 import { CONDITIONS } from './resources/conditions.ts';
 import type { Kind } from './resources/resource.ts';
 import type { OperatorSettings } from './settings.ts';
@@ -32,6 +33,15 @@ export interface OperatorParts {
   randomBytes(size: number): Buffer;
   readonly settings: OperatorSettings;
   readonly log: Log;
+  /** What a process does by itself and a simulation in its own way. */
+  readonly seams?: OperatorSeams;
+}
+
+export interface OperatorSeams {
+  readonly openMetrics?: typeof createMetrics;
+  /** Gives the address under which it answers. */
+  readonly listen?: typeof listen;
+  readonly askPod?: AskPod;
 }
 
 export interface RunningOperator {
@@ -50,13 +60,13 @@ const KINDS_HELD = ['Provider', 'ModelRoute'] as const;
 
 /** Resolves when metrics and health are served; what the cluster holds is read after that. */
 export async function startOperator(parts: OperatorParts): Promise<RunningOperator> {
-  const { clock, random, settings, log } = parts;
+  const { clock, random, settings, log, seams = {} } = parts;
   let leading: Leading | undefined;
   let election: Election | undefined;
   let isClosed = false;
 
   const isLeader = (): boolean => election?.isLeader() ?? false;
-  const metrics = createMetrics({
+  const metrics = (seams.openMetrics ?? createMetrics)({
     isLeader: () => leading !== undefined && isLeader(),
     tableGeneration: () => leading?.tableGeneration() ?? 0,
     objects: () => countObjects(cluster),
@@ -113,7 +123,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
   const compile = createCompiler();
   let metricsUrl: string;
   try {
-    metricsUrl = await listen(health, settings.host, settings.metricsPort);
+    metricsUrl = await (seams.listen ?? listen)(health, settings.host, settings.metricsPort);
   } catch (error) {
     crdBundles.close();
     await cluster.close();
@@ -181,6 +191,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
       settings,
       metrics,
       log,
+      askPod: seams.askPod,
       onDeposed: (reason) => void standBack(reason),
     });
   }

@@ -24,6 +24,16 @@ export interface ExchangeOptions {
   onChange(uid: string): void;
   /** How long a pod may keep us waiting. */
   readonly waitMs?: number;
+  /** Over HTTP where left out. */
+  readonly askPod?: AskPod;
+}
+
+/** The body is that of an exchange. Messages of its errors are fit to be shown to users: no address, no token. */
+export type AskPod = (pod: GatewayPod, token: string, body: string, timeoutMs: number) => PodCall;
+
+export interface PodCall {
+  readonly answer: Promise<ExchangeResponse>;
+  abort(): void;
 }
 
 export interface Exchange {
@@ -48,6 +58,8 @@ export function startExchange(options: ExchangeOptions): Exchange {
   const waitMs = options.waitMs ?? EXCHANGE_WAIT_MS_MAX;
   // Own connections, kept open: a call follows on the heels of the last.
   const agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
+  const askPod: AskPod =
+    options.askPod ?? ((pod, token, body, timeoutMs) => startCall(agent, pod, token, body, clock, timeoutMs));
   const answers = new Map<string, PodAnswer>();
   const polls = new Map<string, { readonly pod: GatewayPod; stop(): void }>();
   let readyPods = 0;
@@ -81,7 +93,7 @@ export function startExchange(options: ExchangeOptions): Exchange {
   function startPoll(pod: GatewayPod): () => void {
     let failures = 0;
     let isStopped = false;
-    let call: Call | undefined;
+    let call: PodCall | undefined;
     let cancelTimer: (() => void) | undefined;
     ask();
     return () => {
@@ -104,7 +116,7 @@ export function startExchange(options: ExchangeOptions): Exchange {
         readyPods,
         ...(seen === undefined ? {} : { seen }),
       };
-      call = startCall(agent, pod, token, JSON.stringify(body), clock, waitMs + lateMs);
+      call = askPod(pod, token, JSON.stringify(body), waitMs + lateMs);
       call.answer.then(
         (response) => {
           call = undefined;
@@ -144,11 +156,6 @@ export function startExchange(options: ExchangeOptions): Exchange {
   }
 }
 
-interface Call {
-  readonly answer: Promise<ExchangeResponse>;
-  abort(): void;
-}
-
 /** Its errors are fit to be shown to users: no address, no token, nothing of a body. */
 function startCall(
   agent: Agent,
@@ -157,7 +164,7 @@ function startCall(
   body: string,
   clock: Clock,
   timeoutMs: number,
-): Call {
+): PodCall {
   const { promise, resolve, reject } = Promise.withResolvers<ExchangeResponse>();
   const headers = {
     authorization: `Bearer ${token}`,

@@ -2,12 +2,12 @@
 // loaded: the shards as they came, and last, by rename, the manifest that names them.
 
 import { hash } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Manifest, SHARD_LETTERS, type ShardRef } from '../../contract/manifest.ts';
 import { TableLoadError } from '../load-error.ts';
 import { parseManifest } from './pointer.ts';
+import { type CopyFiles, systemFiles } from './work.ts';
 
 const manifestFile = 'manifest.json';
 
@@ -16,6 +16,7 @@ const copySchema = z.object({ manifest: z.string(), sha256: z.string() });
 
 export class TableCopy {
   private readonly folder: string;
+  private readonly files: CopyFiles;
   private readonly onFailure: (message: string) => void;
   /** Packed shards that are not in the folder yet. */
   private readonly packed = new Map<string, Buffer>();
@@ -24,26 +25,27 @@ export class TableCopy {
   private writing: Promise<void> | undefined;
 
   /** @param onFailure The copy could not be written; it is tried again with the next table. */
-  constructor(folder: string, onFailure: (message: string) => void) {
+  constructor(folder: string, onFailure: (message: string) => void, files: CopyFiles = systemFiles) {
     this.folder = folder;
+    this.files = files;
     this.onFailure = onFailure;
   }
 
   /** Undefined where there is none. @throws {TableLoadError} where it is damaged. */
   async readManifest(): Promise<Manifest | undefined> {
-    const text = await readFile(join(this.folder, manifestFile), 'utf8').catch((error: unknown) => {
+    const bytes = await this.files.readFile(join(this.folder, manifestFile)).catch((error: unknown) => {
       if (isMissing(error)) return undefined;
       throw error;
     });
-    if (text === undefined) return undefined;
-    const parsed = copySchema.safeParse(parseJson(text));
+    if (bytes === undefined) return undefined;
+    const parsed = copySchema.safeParse(parseJson(bytes.toString('utf8')));
     if (!parsed.success) throw new TableLoadError('corrupt', 'its manifest is damaged');
     return parseManifest(parsed.data.manifest, parsed.data.sha256);
   }
 
   async readShard(ref: ShardRef): Promise<Buffer> {
     try {
-      return await readFile(join(this.folder, fileOf(ref)));
+      return await this.files.readFile(join(this.folder, fileOf(ref)));
     } catch (error) {
       if (!isMissing(error)) throw error;
       throw new TableLoadError('incomplete', `the shard ${ref.name} is not there`);
@@ -85,7 +87,7 @@ export class TableCopy {
   }
 
   private async writeOne(manifest: Manifest): Promise<void> {
-    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    await this.files.mkdir(this.folder, { recursive: true, mode: 0o700 });
     const named = new Set([manifestFile, ...manifest.shards.map(fileOf)]);
     for (const name of this.packed.keys()) if (!named.has(name)) this.packed.delete(name);
     for (const ref of manifest.shards) {
@@ -99,19 +101,19 @@ export class TableCopy {
     }
     const text = JSON.stringify(manifest);
     await this.put(manifestFile, JSON.stringify({ manifest: text, sha256: hash('sha256', text, 'hex') }));
-    for (const name of await readdir(this.folder)) {
+    for (const name of await this.files.readdir(this.folder)) {
       if (named.has(name)) continue;
-      await rm(join(this.folder, name), { recursive: true, force: true });
+      await this.files.rm(join(this.folder, name), { recursive: true, force: true });
       this.written.delete(name);
     }
   }
 
   private async put(name: string, content: string | Buffer): Promise<void> {
     const path = join(this.folder, name);
-    await writeFile(`${path}.next`, content, { mode: 0o600 });
+    await this.files.writeFile(`${path}.next`, content, { mode: 0o600 });
     // A file that was left there by an earlier try keeps its own mode.
-    await chmod(`${path}.next`, 0o600);
-    await rename(`${path}.next`, path);
+    await this.files.chmod(`${path}.next`, 0o600);
+    await this.files.rename(`${path}.next`, path);
   }
 }
 

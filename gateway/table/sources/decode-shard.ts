@@ -2,8 +2,6 @@
 // running streams are served in between.
 
 import { hash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { zstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { SHARD_BYTES_MAX, SHARD_PLAIN_BYTES_MAX, type ShardRef } from '../../contract/manifest.ts';
 import {
@@ -17,6 +15,7 @@ import {
   routeEntrySchema,
 } from '../../contract/routing-table.ts';
 import { TableLoadError } from '../load-error.ts';
+import { systemWork, type Unpack } from './work.ts';
 
 export type ShardContent =
   | { readonly kind: 'keys'; readonly keys: readonly KeyEntry[] }
@@ -30,15 +29,14 @@ export type ShardContent =
 /** Entries checked in one go: about a millisecond. */
 const pieceEntries = 500;
 
-const unpack = promisify(zstdDecompress);
-
 /** @throws {TableLoadError} naming the shard, and never what stands in it. */
 export async function decodeShard(
   ref: ShardRef,
   packed: Buffer,
   breathe: () => Promise<void>,
+  unpack: Unpack = systemWork.unpack,
 ): Promise<ShardContent> {
-  const plain = await unpackShard(ref, packed);
+  const plain = await unpackShard(ref, packed, unpack);
   if (plain.length !== ref.bytes) {
     throw corrupt(ref, `unpacks to ${plain.length} bytes instead of ${ref.bytes}`);
   }
@@ -60,7 +58,7 @@ export function countEntries(content: ShardContent): number {
   }
 }
 
-async function unpackShard(ref: ShardRef, packed: Buffer): Promise<Buffer> {
+async function unpackShard(ref: ShardRef, packed: Buffer, unpack: Unpack): Promise<Buffer> {
   if (packed.length > SHARD_BYTES_MAX) throw corrupt(ref, `is larger than ${SHARD_BYTES_MAX} bytes`);
   try {
     return await unpack(packed, {

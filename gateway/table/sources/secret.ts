@@ -12,7 +12,6 @@ import type { Clock } from '../../clock.ts';
 import type { Manifest } from '../../contract/manifest.ts';
 import type { TableHolder } from '../holder.ts';
 import { asLoadError, TableLoadError } from '../load-error.ts';
-import { nextTurn } from '../next-turn.ts';
 import { withoutKeys } from '../revocations.ts';
 import { compareVersions, describeVersion } from '../version.ts';
 import type { TableView } from '../view.ts';
@@ -22,6 +21,7 @@ import { fetchShard } from './fetch-shard.ts';
 import { type Pointer, parseManifest, readPointer } from './pointer.ts';
 import { ShardShelf } from './shelf.ts';
 import type { SourceReport, TableSource } from './source.ts';
+import { type LoadWork, systemWork } from './work.ts';
 
 export interface SecretSourceOptions {
   readonly client: KubeClient;
@@ -31,6 +31,8 @@ export interface SecretSourceOptions {
   readonly pointer: { readonly namespace: string; readonly name: string };
   /** Folder of the pod's own copy; without it nothing is written. */
   readonly copyFolder?: string | undefined;
+  /** The machine's where left out. */
+  readonly work?: LoadWork;
   readonly holder: TableHolder;
   readonly report: SecretSourceReport;
 }
@@ -70,6 +72,7 @@ interface WholeTable {
 class WatchedPointer implements SecretSource {
   readonly started: Promise<void>;
   private readonly options: SecretSourceOptions;
+  private readonly work: LoadWork;
   private readonly settle: () => void;
   private readonly shelf = new ShardShelf();
   private readonly copy: TableCopy | undefined;
@@ -92,14 +95,15 @@ class WatchedPointer implements SecretSource {
 
   constructor(options: SecretSourceOptions) {
     this.options = options;
+    this.work = options.work ?? systemWork;
     const { clock, client, random, pointer, copyFolder, report } = options;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.started = promise;
     this.settle = resolve;
     if (copyFolder !== undefined) {
-      this.copy = new TableCopy(copyFolder, (message) =>
-        report.noted(`the copy of the table could not be written: ${message}`),
-      );
+      const onFailure = (message: string): void =>
+        report.noted(`the copy of the table could not be written: ${message}`);
+      this.copy = new TableCopy(copyFolder, onFailure, this.work.files);
     }
     this.cancelCopyTimer = clock.setTimer(copyAfterMs, () => this.startFromCopy());
     this.reflector = startReflector<Pointer>({
@@ -285,8 +289,9 @@ class WatchedPointer implements SecretSource {
     if (whole && hasSameContent(manifest, whole.manifest)) {
       return Object.freeze({ ...whole.view, ...versionOf(manifest) });
     }
-    const shards = await this.shelf.collect(manifest, read, nextTurn);
-    return assembleView(manifest, shards, nextTurn);
+    const { breathe, unpack } = this.work;
+    const shards = await this.shelf.collect(manifest, read, breathe, unpack);
+    return assembleView(manifest, shards, breathe);
   }
 
   private async fetch(ref: Manifest['shards'][number]): Promise<Buffer> {

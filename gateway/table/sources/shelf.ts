@@ -4,6 +4,7 @@
 import type { Manifest, ShardRef } from '../../contract/manifest.ts';
 import { TableLoadError } from '../load-error.ts';
 import { countEntries, decodeShard, type ShardContent } from './decode-shard.ts';
+import type { LoadWork } from './work.ts';
 
 /** Shards asked for at the same time. */
 const readsAtOnce = 6;
@@ -21,6 +22,7 @@ export class ShardShelf {
     { shards: refs }: Manifest,
     read: (ref: ShardRef) => Promise<Buffer>,
     breathe: () => Promise<void>,
+    unpack?: LoadWork['unpack'],
   ): Promise<readonly ShardContent[]> {
     const faults: unknown[] = [];
     const held = new Map(this.shards);
@@ -42,7 +44,7 @@ export class ShardShelf {
     // One after the other: several at once would have their pieces follow each other without a breath.
     for (const [ref, bytes] of packed) {
       try {
-        const content = await decodeShard(ref, bytes, breathe);
+        const content = await decodeShard(ref, bytes, breathe, unpack);
         held.set(idOf(ref), content);
         this.shards.set(idOf(ref), content);
       } catch (error) {

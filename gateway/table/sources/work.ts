@@ -1,0 +1,36 @@
+// What does a load leave to the machine? Unpacking, the files of the copy, and a turn for whoever waits. Passed in, so that a
+// simulation decides when each of it is done.
+
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
+import { nextTurn } from '../next-turn.ts';
+
+export interface LoadWork {
+  /** Resolves when everything that is waiting has had its turn. */
+  breathe(): Promise<void>;
+  readonly unpack: Unpack;
+  readonly files: CopyFiles;
+}
+
+/** zstd. Rejects with the code `ERR_BUFFER_TOO_LARGE` where it would be more than that. */
+export type Unpack = (packed: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
+
+/** As in node:fs/promises; a file that is not there is an error with the code `ENOENT`. */
+export interface CopyFiles {
+  readFile(path: string): Promise<Buffer>;
+  writeFile(path: string, content: string | Buffer, options: { readonly mode: number }): Promise<void>;
+  chmod(path: string, mode: number): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  mkdir(path: string, options: { readonly recursive: true; readonly mode: number }): Promise<unknown>;
+  readdir(path: string): Promise<readonly string[]>;
+  rm(path: string, options: { readonly recursive: boolean; readonly force: boolean }): Promise<void>;
+}
+
+export const systemFiles: CopyFiles = { chmod, mkdir, readdir, readFile, rename, rm, writeFile };
+
+export const systemWork: LoadWork = {
+  breathe: nextTurn,
+  unpack: promisify(zstdDecompress),
+  files: systemFiles,
+};
