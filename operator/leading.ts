@@ -87,6 +87,11 @@ const checkMs = 15 * 60_000;
 const verifyEveryMs = 30_000;
 /** Two hundred pods answer within a moment; they are looked at once. */
 const podNewsMs = 10;
+/**
+ * Changes that come while nothing can be written each count as a failure more; the API server must not be waited for long
+ * after it is back.
+ */
+const tableRetryMsMax = 10_000;
 const noneChanged: ReadonlySet<string> = new Set();
 
 export function startLeading(parts: LeadingParts): Leading {
@@ -155,7 +160,7 @@ export function startLeading(parts: LeadingParts): Leading {
     onChange: onPodNews,
     ...(parts.askPod === undefined ? {} : { askPod: parts.askPod }),
   });
-  const podWatch = createPodWatch(cluster, exchange);
+  const podWatch = createPodWatch(cluster, exchange, publisher.epochFloor);
   const upstreams = createUpstreams({
     clock,
     random,
@@ -206,7 +211,13 @@ export function startLeading(parts: LeadingParts): Leading {
   const podsAlarm = createAlarm(clock, lookAtPods);
 
   const common = { clock, random, metrics: metrics.queues, onError };
-  const tableQueue: WorkQueue = createQueue({ ...common, name: 'table', workers: 1, run: runTable });
+  const tableQueue: WorkQueue = createQueue({
+    ...common,
+    name: 'table',
+    workers: 1,
+    backoffMaxMs: tableRetryMsMax,
+    run: runTable,
+  });
   const statusQueue: WorkQueue = createQueue({ ...common, name: 'status', workers: 8, run: runStatus });
   const keys = createKeyKeeper({
     cluster,
@@ -339,6 +350,10 @@ export function startLeading(parts: LeadingParts): Leading {
       const run = await bringOut.run(takenUpMs !== undefined);
       staleAlarm(run.staleAtMs === undefined ? undefined : clock.now() + run.staleAtMs - clock.wallMs());
       if (run.type === 'published') return follow(run);
+      tracker.onAttempted({
+        verdicts: [...run.judged.values()],
+        formOf: (verdict) => run.attempted(verdict.kind, namesOf(verdict).id),
+      });
       // What is wrong with an object is true, whether the table can be written or not.
       if (!(run.error instanceof DeposedError)) judge(run.judged, formOf, noneChanged, run.waits);
       throw run.error;
@@ -432,20 +447,13 @@ export function startLeading(parts: LeadingParts): Leading {
   function lookAtPods(): void {
     if (isOver) return;
     podsAlarm(undefined);
-    const { haveMoved, rejections, running } = podWatch.look();
+    outnumberPods();
+    const { haveMoved, rejections } = podWatch.look();
     for (const rejection of rejections) {
       metrics.onTableRejected();
       log('warn', 'a gateway refused a table', rejection);
     }
     if (rejections.length > 0) verifySoon();
-    if (bringOut.hasTakenOver()) {
-      // A cluster that was put back to an older state: no gateway goes back with it.
-      for (const version of running.filter((one) => one.generation > generation)) {
-        publisher.outnumber(version);
-        // The number is told by a heartbeat; then a publish learns of it.
-        for (const task of ['heartbeat', 'publish']) tableQueue.add(task);
-      }
-    }
     const readers = describeReaders(podWatch.pods().pods);
     if (readers !== readersWords) {
       readersWords = readers;
@@ -458,6 +466,16 @@ export function startLeading(parts: LeadingParts): Leading {
     for (const key of podWatch.changedHealth(verdicts)) statusQueue.add(key);
     for (const key of targets.look(verdicts)) statusQueue.add(key);
     upstreams.onPodNews();
+  }
+
+  /** A cluster that was put back to an older state, or a clock that is behind: no gateway goes back with it. */
+  function outnumberPods(): void {
+    if (!bringOut.hasTakenOver()) return;
+    for (const version of podWatch.running()) {
+      if (!publisher.outnumber(version)) continue;
+      // The number is told by a heartbeat; then a publish learns of it.
+      for (const task of ['heartbeat', 'publish']) tableQueue.add(task);
+    }
   }
 
   /** A shard may have been damaged by hand. Two hundred pods that say so are one reason. */

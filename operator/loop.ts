@@ -17,6 +17,8 @@ export interface QueueOptions {
   /** In metrics. */
   readonly name: string;
   readonly workers: number;
+  /** The longest wait before a key is tried again, default 1000 s. */
+  readonly backoffMaxMs?: number;
   readonly clock: Clock;
   /** 0 to 1. */
   random(): number;
@@ -68,13 +70,13 @@ export interface WorkQueue {
 }
 
 const backoffMinMs = 5;
-const backoffMaxMs = 1_000_000;
+const backoffMaxMsDefault = 1_000_000;
 const retriesPerSecond = 10;
 const retriesBurst = 100;
 const closeGraceMs = 10_000;
 
 export function createQueue(options: QueueOptions): WorkQueue {
-  const { name, clock, metrics } = options;
+  const { name, clock, metrics, backoffMaxMs = backoffMaxMsDefault } = options;
   /** In line, in the order of arrival, with the time of it. */
   const line = new Map<string, number>();
   /** At work, with the time it began. */

@@ -68,7 +68,12 @@ export type TableRun =
       readonly content: TableContent;
       readonly healthChecks: readonly HealthCheck[];
     })
-  | (RunFacts & { readonly type: 'failed'; readonly error: unknown });
+  | (RunFacts & {
+      readonly type: 'failed';
+      readonly error: unknown;
+      /** Of the table that may have got out all the same. */
+      readonly attempted: FormOf;
+    });
 
 export interface BringOut {
   /** One at a time. @throws {KubeError} where the table that is there could not be read. */
@@ -97,6 +102,8 @@ export function createBringOut(parts: BringOutParts): BringOut {
   let inUse: InUse | undefined;
   /** What came of the last pin that was asked for. */
   let pinned: PinnedTable | undefined;
+  /** Changed in tables that did not get out, as far as is known. */
+  let untold: ReadonlySet<string> = new Set();
 
   return {
     hasTakenOver: () => inUse !== undefined,
@@ -125,29 +132,33 @@ export function createBringOut(parts: BringOutParts): BringOut {
       const { content: wanted, waits } = await keepBack(content, inUse, snapshot);
       const judged = new Map(verdicts.map((verdict) => [namesOf(verdict).key, verdict]));
       const facts = { judged, staleAtMs, waits };
-      try {
-        const { found } = inUse;
-        const out = await publishFitting(wanted, judged, {
-          urgent: isUrgent,
-          acceptsAbsence,
-          hints: parts.takeHints(),
-        });
-        const { content: published, generation } = out;
-        inUse = { content: published };
-        const forms = indexForms(published);
-        lastForms.onPublished([...judged.values()], waits);
-        return {
-          ...facts,
-          type: 'published',
-          generation,
-          forms,
-          found,
-          content: published,
-          healthChecks,
-        };
-      } catch (error) {
-        return { ...facts, type: 'failed', error };
+      const { found } = inUse;
+      const out = await publishFitting(wanted, judged, {
+        urgent: isUrgent,
+        acceptsAbsence,
+        hints: parts.takeHints(),
+      });
+      const forms = indexForms(out.content);
+      const changed = untold.size === 0 ? forms.changed : new Set([...untold, ...forms.changed]);
+      if ('error' in out) {
+        untold = changed;
+        const { content: known } = inUse;
+        inUse = { content: known, ...(found === undefined ? {} : { found: whereSame(found, forms.of) }) };
+        return { ...facts, type: 'failed', error: out.error, attempted: forms.of };
       }
+      untold = new Set();
+      inUse = { content: out.content };
+      lastForms.onPublished([...judged.values()], waits);
+      const { content: published, generation } = out;
+      return {
+        ...facts,
+        type: 'published',
+        generation,
+        forms: { ...forms, changed },
+        found,
+        content: published,
+        healthChecks,
+      };
     },
   };
 
@@ -202,12 +213,15 @@ export function createBringOut(parts: BringOutParts): BringOut {
     return { content, found: content === undefined ? () => undefined : indexForms(content).of };
   }
 
-  /** Gives the content that is in use now. Whoever was left out is judged anew. */
+  /** Gives the content that is in use now, or was to be. Whoever was left out is judged anew. */
   async function publishFitting(
     wanted: TableContent,
     judged: Map<string, Verdict>,
     how: PublishOptions,
-  ): Promise<{ readonly content: TableContent; readonly generation: number }> {
+  ): Promise<
+    | { readonly content: TableContent; readonly generation: number }
+    | { readonly content: TableContent; readonly error: unknown }
+  > {
     let content = wanted;
     for (;;) {
       try {
@@ -215,9 +229,9 @@ export function createBringOut(parts: BringOutParts): BringOut {
         parts.onPublished(published);
         return { content, generation: published.generation };
       } catch (error) {
-        if (!(error instanceof UnfitEntryError)) throw error;
+        if (!(error instanceof UnfitEntryError)) return { content, error };
         const smaller = leaveOut(content, error);
-        if (entriesOf(smaller) === entriesOf(content)) throw error;
+        if (entriesOf(smaller) === entriesOf(content)) return { content, error };
         content = smaller;
         const [namespace, name] = placeOf(error.objectId);
         const key = keyOf({ kind: error.objectKind, namespace, name });
@@ -226,6 +240,14 @@ export function createBringOut(parts: BringOutParts): BringOut {
       }
     }
   }
+}
+
+/** What it says where the other says the same. */
+function whereSame(of: FormOf, other: FormOf): FormOf {
+  return (kind, id) => {
+    const form = of(kind, id);
+    return form === other(kind, id) ? form : undefined;
+  };
 }
 
 function entriesOf({ keys, routes, providers }: TableContent): number {

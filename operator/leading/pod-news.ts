@@ -13,14 +13,14 @@ export interface PodNews {
   readonly haveMoved: boolean;
   /** Refused since the last look. */
   readonly rejections: readonly { readonly pod: string; readonly reason: string }[];
-  /** Every table that a pod runs. */
-  readonly running: readonly TableVersion[];
 }
 
 export interface PodWatch {
   /** As of the last look. */
   pods(): PodsState;
   healthOf: HealthOf;
+  /** Every table that a pod runs, as it said last. */
+  running(): readonly TableVersion[];
   look(): PodNews;
   /** Providers whose health is another than at the last call; by `Kind/namespace/name`, as `verdicts` are. */
   changedHealth(verdicts: ReadonlyMap<string, Verdict>): string[];
@@ -28,8 +28,9 @@ export interface PodWatch {
   forget(key: string): void;
 }
 
-export function createPodWatch(cluster: Cluster, exchange: Exchange): PodWatch {
-  let pods = podsState(cluster.readyGatewayPods(), exchange.answers());
+/** @param epochFloor As the publisher gives it, asked at each look. */
+export function createPodWatch(cluster: Cluster, exchange: Exchange, epochFloor: () => number): PodWatch {
+  let pods = podsState(cluster.readyGatewayPods(), exchange.answers(), epochFloor());
   let healthOf: HealthOf = () => undefined;
   /** Of each Provider, in words. */
   const known = new Map<string, string>();
@@ -37,16 +38,16 @@ export function createPodWatch(cluster: Cluster, exchange: Exchange): PodWatch {
   return {
     pods: () => pods,
     healthOf: (verdict) => healthOf(verdict),
+    running: () => [...exchange.answers().values()].flatMap(({ response }) => response?.table ?? []),
     look() {
       const earlier = pods;
       const ready = cluster.readyGatewayPods();
       const answers = exchange.answers();
-      pods = podsState(ready, answers);
+      pods = podsState(ready, answers, epochFloor());
       healthOf = indexHealth(ready, answers);
       return {
         haveMoved: pods.generationOfAll !== earlier.generationOfAll || pods.ready !== earlier.ready,
         rejections: newRejections(earlier, pods),
-        running: [...answers.values()].flatMap(({ response }) => response?.table ?? []),
       };
     },
     changedHealth(verdicts) {

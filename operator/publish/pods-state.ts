@@ -47,10 +47,14 @@ export interface Progress {
 
 const troubleCharsMax = 300;
 
-/** Only pods of the list count: an answer of another one is of no matter. */
-export function podsState(pods: readonly GatewayPod[], answers: PodAnswers): PodsState {
+/**
+ * Only pods of the list count: an answer of another one is of no matter.
+ *
+ * @param epochFloor Tables of a lower epoch are of another history, and count as none.
+ */
+export function podsState(pods: readonly GatewayPod[], answers: PodAnswers, epochFloor = 0): PodsState {
   const states = pods
-    .map(({ uid, name }) => stateOf(name, answers.get(uid)))
+    .map(({ uid, name }) => stateOf(name, answers.get(uid), epochFloor))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   let generationOfAll: number | undefined;
   for (const [index, { generation }] of states.entries()) {
@@ -73,9 +77,9 @@ export function progressOf({ pods, ready }: PodsState, generation: number): Prog
   return { running: ready - lagging.length, ready, lagging: lagging.map(describe) };
 }
 
-// The generation alone orders tables: the pointer is written by compare-and-swap, so each write counts it up,
-// whichever leader it comes from.
-function stateOf(name: string, answer: PodAnswer | undefined): PodState {
+// In one history the generation alone orders tables: the pointer is written by compare-and-swap, so each write counts it
+// up, whichever leader it comes from.
+function stateOf(name: string, answer: PodAnswer | undefined, epochFloor: number): PodState {
   if (answer === undefined)
     return { name, generation: undefined, maxFormat: undefined, trouble: 'it was not heard yet' };
   const { response, failure } = answer;
@@ -85,7 +89,7 @@ function stateOf(name: string, answer: PodAnswer | undefined): PodState {
   ];
   return {
     name,
-    generation: response?.table?.generation,
+    generation: (response?.table?.epoch ?? 0) < epochFloor ? undefined : response?.table?.generation,
     maxFormat: response?.formats.max,
     trouble: cutText(reasons.join('; '), troubleCharsMax),
     ...(response?.rejected === undefined

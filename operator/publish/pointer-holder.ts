@@ -59,8 +59,8 @@ export interface PointerHolder<Table> {
   renew(): Promise<void>;
   /** More is known of the table that stands there. */
   know(table: Table): void;
-  /** A gateway has a table of this number: what is written from now on has a higher one. */
-  outnumber(version: TableVersion): void;
+  /** A gateway has a table of this number: what is written from now on has a higher one. False: it has so already. */
+  outnumber(version: TableVersion): boolean;
   /** Reads it. False: it is gone. @throws {DeposedError} where another leader wrote it. */
   look(): Promise<boolean>;
   isAbsenceAccepted(): boolean;
@@ -68,6 +68,11 @@ export interface PointerHolder<Table> {
   pin(): string | undefined;
   /** What was accepted is in use; the next write takes the annotation off. */
   endAcceptance(): void;
+  /**
+   * Where numbers began anew, because the pointer was gone or a gateway had a higher one: a table of a lower epoch is of
+   * another history, and its generation says nothing. 0 where they go on.
+   */
+  epochFloor(): number;
   /** Also of writes that may not have succeeded: no number stands for two tables. */
   highest(): TableVersion;
 }
@@ -83,6 +88,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
   /** The least numbers for the next write. Without a manifest they are the time, above all that ever was. */
   let least: TableVersion =
     standing === undefined ? fromTime() : { epoch: highest.epoch + 1, generation: highest.generation };
+  let epochFloor = standing === undefined ? least.epoch : 0;
   /** Writes without an answer: each may stand in the pointer. By the hash of the manifest. */
   const unanswered = new Map<string, Standing<Table>>();
   let acceptance: 'none' | 'asked' | 'over' = 'none';
@@ -103,9 +109,12 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
       if (standing !== undefined) standing = { ...standing, table };
     },
     outnumber(version) {
-      if (!isAbove(version, standing?.manifest ?? highest)) return;
+      // A write of our own whose answer was lost, or one that is on its way, is of this history.
+      if (!isAbove(version, standing?.manifest ?? highest) || !isAbove(version, highest)) return false;
       highest = higher(highest, version);
       least = { epoch: highest.epoch + 1, generation: highest.generation };
+      epochFloor = least.epoch;
+      return true;
     },
     look: async () => (await look()) !== undefined,
     isAbsenceAccepted: () => acceptance === 'asked',
@@ -113,6 +122,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
     endAcceptance() {
       if (acceptance === 'asked') acceptance = 'over';
     },
+    epochFloor: () => epochFloor,
     highest: () => highest,
   };
 
@@ -174,6 +184,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
       pointer = undefined;
       // Gateways keep the highest they have seen, and a deleted pointer must not lock them out.
       least = fromTime();
+      epochFloor = least.epoch;
       return undefined;
     }
     const late =

@@ -23,9 +23,17 @@ export interface Published {
   recorded?(verdict: Verdict): number | undefined;
 }
 
+/** A table that was to be published, and of which nobody knows whether it was. */
+export type Attempted = Pick<Published, 'verdicts' | 'formOf'>;
+
 export interface ProgrammedTracker {
   /** To be called after each publish, also where there was nothing to write. Forgets objects without a verdict. */
   onPublished(published: Published): void;
+  /**
+   * It may stand in the cluster, because only the answer was lost or because keys were revoked ahead of it: what has
+   * another form in it counts anew with the next publish, though it were the form of before.
+   */
+  onAttempted(attempted: Attempted): void;
   /**
    * Undefined: no table with this form was published yet. The form is asked for, so that a verdict newer than
    * the last publish is not taken for one that is out already.
@@ -45,13 +53,14 @@ export function createProgrammedTracker(
       for (const verdict of verdicts) {
         const key = keyOf(verdict);
         const known = forms.get(key);
-        if (known !== undefined && mayHaveChanged?.(verdict) === false) {
+        if (known !== undefined && known.since <= generation && mayHaveChanged?.(verdict) === false) {
           next.set(key, known);
           continue;
         }
         const form = formOf(verdict);
         if (known !== undefined) {
-          next.set(key, Object.is(known.form, form) ? known : { form, since: generation });
+          const since = Object.is(known.form, form) ? Math.min(known.since, generation) : generation;
+          next.set(key, known.since === since && Object.is(known.form, form) ? known : { form, since });
           continue;
         }
         // Never later than now: a table made anew counts from another number.
@@ -60,9 +69,19 @@ export function createProgrammedTracker(
       }
       forms = next;
     },
+    onAttempted({ verdicts, formOf }) {
+      for (const verdict of verdicts) {
+        const key = keyOf(verdict);
+        const known = forms.get(key);
+        if (known === undefined) continue;
+        const form = formOf(verdict);
+        if (!Object.is(known.form, form)) forms.set(key, { form, since: Number.POSITIVE_INFINITY });
+      }
+    },
     since(verdict, form) {
       const known = forms.get(keyOf(verdict));
-      return known !== undefined && Object.is(known.form, form) ? known.since : undefined;
+      if (known === undefined || !Object.is(known.form, form)) return undefined;
+      return known.since === Number.POSITIVE_INFINITY ? undefined : known.since;
     },
   };
 }

@@ -115,9 +115,11 @@ export interface Publisher {
   repair(presentShardNames: ReadonlySet<string>): Promise<{ readonly shardsWritten: number }>;
   /**
    * A gateway runs a table of this version, as after a cluster was put back to an older state. Where that is above
-   * the pointer's, the next write goes above it: a gateway never goes back.
+   * the pointer's, the next write goes above it: a gateway never goes back. Gives whether it was.
    */
-  outnumber(version: TableVersion): void;
+  outnumber(version: TableVersion): boolean;
+  /** A table of a lower epoch is of another history: its generation says nothing about what it holds. */
+  epochFloor(): number;
   /** Has a human agreed to what is absent? */
   isAbsenceAccepted(): boolean;
   /** What the pin annotation of the pointer says; undefined: there is none. */
@@ -182,7 +184,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
     publish: (content, how = {}) => inTurn(() => asLeader((lead) => publish(lead, content, how))),
     heartbeat: () => inTurn(() => asLeader(({ holder }) => holder.renew())),
     repair: (present) => inTurn(() => asLeader((lead) => repair(lead, present))),
-    outnumber: (version) => term?.holder.outnumber(version),
+    outnumber: (version) => term?.holder.outnumber(version) ?? false,
+    epochFloor: () => term?.holder.epochFloor() ?? 0,
     isAbsenceAccepted: () => term?.holder.isAbsenceAccepted() ?? false,
     pin: () => term?.holder.pin(),
     readEarlier: (generation) => inTurn(() => asLeader((lead) => readEarlier(lead, generation))),

@@ -156,6 +156,17 @@ describe('failures', () => {
     expect(errors).toHaveLength(20);
   });
 
+  test('a key is tried again no later than its queue allows, however often it failed', async () => {
+    const { add, run, keys, clock } = makeQueue({ backoffMaxMs: 10_000 });
+    await add('a');
+    for (let failure = 0; failure < 15; failure += 1) {
+      await run(failure).fail();
+      clock.advance(10_000);
+      await settle();
+    }
+    expect(keys()).toHaveLength(16);
+  });
+
   test('after a success, the next failure counts as the first', async () => {
     const { add, run, clock, advance } = makeQueue();
     await add('a');

@@ -77,6 +77,24 @@ describe('a form', () => {
     expect(tracker.since(verdict, 'a')).toBe(9);
   });
 
+  test('that comes back after a table without it, of which only the answer was lost, is new again', () => {
+    const tracker = createProgrammedTracker();
+    publish(tracker, 7, new Map([[verdict, 'a']]));
+    tracker.onAttempted({ verdicts: [verdict], formOf: () => undefined });
+    expect(tracker.since(verdict, 'a')).toBeUndefined();
+    expect(tracker.since(verdict, undefined)).toBeUndefined();
+    publish(tracker, 9, new Map([[verdict, 'a']]));
+    expect(tracker.since(verdict, 'a')).toBe(9);
+  });
+
+  test('whose table was published after all is of the generation that is in force then', () => {
+    const tracker = createProgrammedTracker();
+    publish(tracker, 7, new Map([[verdict, 'a']]));
+    tracker.onAttempted({ verdicts: [verdict], formOf: () => 'b' });
+    publish(tracker, 8, new Map([[verdict, 'b']]));
+    expect(tracker.since(verdict, 'b')).toBe(8);
+  });
+
   test('that an earlier leader recorded keeps its generation, unless the table was made anew', () => {
     const forms = new Map<Verdict, unknown>([
       [verdict, 'a'],
@@ -129,6 +147,13 @@ describe('the pods', () => {
       expect(allRun(state, asked)).toBe(!isBehind);
       expect(progressOf(state, asked).lagging.length > 0 || state.ready === 0).toBe(isBehind);
     }
+  });
+
+  test('whose table is of another history run none of this one, whatever its number', () => {
+    const table = { epoch: 5, generation: 90, sinceMs: 0, source: 'api' } as const;
+    const heard = new Map([['uid-a', runs(90, { table })]]);
+    expect(allRun(podsState([pod('a')], heard, 5), 7)).toBe(true);
+    expect(allRun(podsState([pod('a')], heard, 6), 7)).toBe(false);
   });
 
   test('that are not on the list do not count', () => {
