@@ -21,7 +21,7 @@ import { createUpstreams } from './leading/upstreams.ts';
 import type { Log } from './log.ts';
 import { createQueue, type RunResult, type WorkQueue } from './loop.ts';
 import type { OperatorMetrics } from './metrics.ts';
-import { sendCheck } from './probe/send-check.ts';
+import { type SendCheck, sendCheck } from './probe/send-check.ts';
 import { createCollector } from './publish/collect.ts';
 import { DeposedError } from './publish/deposed.ts';
 import { createEventRecorder, type EventFact } from './publish/events.ts';
@@ -59,6 +59,8 @@ export interface LeadingParts {
   readonly log: Log;
   /** Over HTTP where left out. */
   readonly askPod?: AskPod | undefined;
+  /** To upstreams; through the egress guard where left out. */
+  readonly sendCheck?: SendCheck | undefined;
   /** Another leader writes the table; this term is over. */
   onDeposed(reason: string): void;
 }
@@ -164,7 +166,7 @@ export function startLeading(parts: LeadingParts): Leading {
   const upstreams = createUpstreams({
     clock,
     random,
-    send: sendCheck,
+    send: parts.sendCheck ?? sendCheck,
     callsOf: podWatch.healthOf,
     verdictOf: (provider) => verdicts.get(`Provider/${provider}`),
     onChange(provider) {

@@ -14,6 +14,7 @@ import { type Leading, startLeading } from './leading.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type ReadyStatus } from './metrics.ts';
 import { onlyWhile } from './only-while.ts';
+import type { SendCheck } from './probe/send-check.ts';
 import type { AskPod } from './publish/exchange.ts';
 import { CONDITIONS } from './resources/conditions.ts';
 import type { Kind } from './resources/resource.ts';
@@ -42,6 +43,7 @@ export interface OperatorSeams {
   /** Gives the address under which it answers. */
   readonly listen?: typeof listen;
   readonly askPod?: AskPod;
+  readonly sendCheck?: SendCheck;
 }
 
 export interface RunningOperator {
@@ -192,6 +194,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
       metrics,
       log,
       askPod: seams.askPod,
+      sendCheck: seams.sendCheck,
       onDeposed: (reason) => void standBack(reason),
     });
   }
