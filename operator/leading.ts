@@ -223,7 +223,7 @@ export function startLeading(parts: LeadingParts): Leading {
   const statusQueue: WorkQueue = createQueue({ ...common, name: 'status', workers: 8, run: runStatus });
   const keys = createKeyKeeper({
     cluster,
-    exchange,
+    podsNow: podWatch.podsNow,
     issuer,
     clock,
     log,

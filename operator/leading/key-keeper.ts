@@ -6,14 +6,14 @@ import type { Clock } from '../../kube/clock.ts';
 import type { ApiKeyVerdict, Verdict } from '../compile/verdict.ts';
 import type { Log } from '../log.ts';
 import { createQueue, type QueueOptions, type RunResult, type WorkQueue } from '../loop.ts';
-import type { Exchange } from '../publish/exchange.ts';
 import type { KeyIssuer } from '../publish/issue-key.ts';
-import { allRun, podsState } from '../publish/pods-state.ts';
+import { allRun, type PodsState } from '../publish/pods-state.ts';
 import type { Cluster } from '../watch/cluster.ts';
 
 export interface KeyKeeperParts {
-  readonly cluster: Pick<Cluster, 'object' | 'issuedSecret' | 'readyGatewayPods'>;
-  readonly exchange: Pick<Exchange, 'answers'>;
+  readonly cluster: Pick<Cluster, 'object' | 'issuedSecret'>;
+  /** Not as of the last look: a pod that has become ready since has to be heard first. */
+  podsNow(): PodsState;
   readonly issuer: KeyIssuer;
   readonly clock: Clock;
   readonly log: Log;
@@ -48,7 +48,7 @@ const patienceMs = 10_000;
 const staleMs = 1_000;
 
 export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
-  const { cluster, exchange, issuer, clock, log } = parts;
+  const { cluster, issuer, clock, log } = parts;
   const failures = new Map<string, string>();
   /** Until when the Secret of an ApiKey is taken to be on its way to us. */
   const issued = new Map<string, number>();
@@ -131,8 +131,7 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
   function isOut(key: string, next: string): boolean {
     const known = staged.get(key);
     if (known?.digest !== hash('sha256', next)) return false;
-    // Not as of the last look: a pod that has become ready since has to be heard first.
-    const pods = podsState(cluster.readyGatewayPods(), exchange.answers());
+    const pods = parts.podsNow();
     return pods.ready === 0 || allRun(pods, known.since);
   }
 

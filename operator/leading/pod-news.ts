@@ -18,6 +18,8 @@ export interface PodNews {
 export interface PodWatch {
   /** As of the last look. */
   pods(): PodsState;
+  /** As of this moment. */
+  podsNow(): PodsState;
   healthOf: HealthOf;
   /** Every table that a pod runs, as it said last. */
   running(): readonly TableVersion[];
@@ -30,20 +32,22 @@ export interface PodWatch {
 
 /** @param epochFloor As the publisher gives it, asked at each look. */
 export function createPodWatch(cluster: Cluster, exchange: Exchange, epochFloor: () => number): PodWatch {
-  let pods = podsState(cluster.readyGatewayPods(), exchange.answers(), epochFloor());
+  const podsNow = () => podsState(cluster.readyGatewayPods(), exchange.answers(), epochFloor());
+  let pods = podsNow();
   let healthOf: HealthOf = () => undefined;
   /** Of each Provider, in words. */
   const known = new Map<string, string>();
 
   return {
     pods: () => pods,
+    podsNow,
     healthOf: (verdict) => healthOf(verdict),
     running: () => [...exchange.answers().values()].flatMap(({ response }) => response?.table ?? []),
     look() {
       const earlier = pods;
       const ready = cluster.readyGatewayPods();
       const answers = exchange.answers();
-      pods = podsState(ready, answers, epochFloor());
+      pods = podsNow();
       healthOf = indexHealth(ready, answers);
       return {
         haveMoved: pods.generationOfAll !== earlier.generationOfAll || pods.ready !== earlier.ready,
