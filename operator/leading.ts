@@ -205,6 +205,8 @@ export function startLeading(parts: LeadingParts): Leading {
   let urgentSinceMs: number | undefined;
   /** The same, of those that the publish under way takes up. */
   let takenUpMs: number | undefined;
+  /** The last heartbeat could not be written. */
+  let isShut = false;
   const paceAlarm = createAlarm(clock, () => {
     pace = notePublish(pace, clock.now());
     tableQueue.add('publish');
@@ -299,7 +301,7 @@ export function startLeading(parts: LeadingParts): Leading {
   async function runTable(task: string): Promise<RunResult> {
     switch (task) {
       case 'heartbeat':
-        await publisher.heartbeat();
+        await heartbeat();
         return { afterMs: heartbeatMs };
       case 'look':
         if (bringOut.hasTakenOver()) await publisher.repair(publisher.shardsInUse());
@@ -325,6 +327,19 @@ export function startLeading(parts: LeadingParts): Leading {
       default:
         return await publish();
     }
+  }
+
+  /** Once in ten seconds it shows whether the API server takes writes. */
+  async function heartbeat(): Promise<void> {
+    try {
+      await publisher.heartbeat();
+    } catch (error) {
+      isShut = true;
+      throw error;
+    }
+    if (!isShut) return;
+    isShut = false;
+    for (const queue of [statusQueue, keys.queue]) queue.retryNow();
   }
 
   /** What stands now under the names of shards that were deleted is read and compared. */

@@ -61,6 +61,8 @@ export interface WorkQueue {
   addAfter(key: string, delayMs: number): void;
   /** Its next failure counts as the first; and what is waiting to be tried again does so no more. */
   forget(key: string): void;
+  /** What kept keys from succeeding may be over: those that wait to be tried again are, each once, in line. */
+  retryNow(): void;
   stats(): QueueStats;
   /**
    * Takes nothing more, drops what is in line, and waits for the runs under way; after `graceMs` their signal is
@@ -93,7 +95,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
   let onIdle: (() => void) | undefined;
 
   metrics?.opened(name, stats);
-  return { add, addAfter, forget, stats, close };
+  return { add, addAfter, forget, retryNow: retries.fireAll, stats, close };
 
   function add(key: string): void {
     if (isClosed || line.has(key) || again.has(key)) return;
@@ -207,6 +209,7 @@ interface Timers {
   set(key: string, delayMs: number): void;
   clear(key: string): void;
   clearAll(): void;
+  fireAll(): void;
 }
 
 function createTimers(clock: Clock, fire: (key: string) => void): Timers {
@@ -232,6 +235,12 @@ function createTimers(clock: Clock, fire: (key: string) => void): Timers {
     clear,
     clearAll() {
       for (const key of [...timers.keys()]) clear(key);
+    },
+    fireAll() {
+      for (const key of [...timers.keys()]) {
+        clear(key);
+        fire(key);
+      }
     },
   };
 }

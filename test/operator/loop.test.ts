@@ -167,6 +167,20 @@ describe('failures', () => {
     expect(keys()).toHaveLength(16);
   });
 
+  test('keys that wait to be tried again can be tried at once, and what is to be done later stays so', async () => {
+    const { queue, add, run, keys } = makeQueue();
+    queue.addAfter('later', 5_000);
+    await add('a');
+    await run(0).fail();
+    queue.retryNow();
+    await settle();
+    expect(keys()).toEqual(['a', 'a']);
+    await run(1).end();
+    queue.retryNow();
+    await settle();
+    expect(keys()).toEqual(['a', 'a']);
+  });
+
   test('after a success, the next failure counts as the first', async () => {
     const { add, run, clock, advance } = makeQueue();
     await add('a');
