@@ -196,18 +196,10 @@ class WatchedPointer implements SecretSource {
 
   /** What has a pointer to say that names this manifest? */
   private consider(manifest: Manifest): void {
-    const held = this.options.holder.current();
-    const order = held ? compareVersions(manifest, held) : 1;
-    if (order < 0 && held) {
-      throw new TableLoadError(
-        'older',
-        `the table ${describeVersion(manifest)} is older than ${describeVersion(held)}, which is in use`,
-        versionOf(manifest),
-      );
-    }
+    const isSame = this.isInUse(manifest);
     this.announced = manifest;
     const isFresh = this.revokeFresh(manifest);
-    if (order === 0) {
+    if (isSame) {
       this.wanted = undefined;
       this.meetSame(manifest);
       return;
@@ -217,6 +209,20 @@ class WatchedPointer implements SecretSource {
     // Also out of a backoff: this one may be better.
     if (isFresh || this.isBackingOff) this.cutWaitShort?.();
     this.loading ??= this.load();
+  }
+
+  /** @throws {TableLoadError} where the one in use is newer. */
+  private isInUse(manifest: Manifest): boolean {
+    const held = this.options.holder.current();
+    const order = held ? compareVersions(manifest, held) : 1;
+    if (order < 0 && held) {
+      throw new TableLoadError(
+        'older',
+        `the table ${describeVersion(manifest)} is older than ${describeVersion(held)}, which is in use`,
+        versionOf(manifest),
+      );
+    }
+    return order === 0;
   }
 
   /** Keys that stopped working since the table in use was made do so now, whatever becomes of the new one. */
@@ -307,7 +313,8 @@ class WatchedPointer implements SecretSource {
     // A manifest may take keys away from the very shards that it names: where new ones could not be written.
     const usable = withoutKeys(view, new Set(manifest.revocations));
     if (holder.offer(usable).type === 'stale') {
-      if (source === 'api') this.consider(manifest);
+      // A newer pointer may have been told of since, and what it names is still wanted.
+      if (source === 'api' && this.isInUse(manifest)) this.meetSame(manifest);
       return;
     }
     this.whole = { manifest, view };

@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { digestKey } from '../../../gateway/auth/authenticate.ts';
+import { REVOCATION_CHARS } from '../../../gateway/contract/manifest.ts';
 import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { type ClosedPort, closedPort } from '../../support/wall/closed-port.ts';
 import { keyEntry, tableOf } from '../rig.ts';
 import { publish } from './published.ts';
-import { openRig, type SecretRig } from './secret-rig.ts';
+import { openRig, type SecretRig, type SecretRigOptions } from './secret-rig.ts';
 import { makeTableNamespace, type TableNamespace } from './table-namespace.ts';
 
 const plane = useControlPlane({ hasControllers: false });
@@ -37,11 +38,19 @@ afterEach(async () => {
 });
 
 /** With its API server, or with one that nobody reaches. */
-async function open(isAway = false, hasFolder = true): Promise<SecretRig> {
+async function open(
+  isAway = false,
+  hasFolder = true,
+  before?: SecretRigOptions['before'],
+): Promise<SecretRig> {
   const { url, adminToken } = plane();
   const rig = await openRig(
     { url: isAway ? `https://127.0.0.1:${away.port}` : url, adminToken, ca },
-    { pointer: place.pointer, ...(hasFolder ? { copyFolder: folder } : {}) },
+    {
+      pointer: place.pointer,
+      ...(hasFolder ? { copyFolder: folder } : {}),
+      ...(before === undefined ? {} : { before }),
+    },
   );
   rigs.push(rig);
   return rig;
@@ -84,6 +93,25 @@ describe('a copy', () => {
     expect(status.state().table).toMatchObject({ source: 'api' });
     await place.put(second);
     await next(/^taken 2 from api/);
+  });
+
+  test('that is served before its shards have come from the API server does not hide what the pointer names by then', async () => {
+    await leaveCopy();
+    const mayGoOn = Promise.withResolvers<void>();
+    const { holder, next, told } = await open(false, true, () => mayGoOn.promise);
+    await next(/^taken 1 from copy/);
+    const gone = digestKey(keyOf(0));
+    const revocations = [gone.slice(0, REVOCATION_CHARS)];
+    await place.put(publish({ ...table, keys: table.keys.slice(1) }, { generation: 2, revocations }));
+    // So it has heard of it.
+    await expect.poll(() => holder.current()?.keys.has(gone)).toBe(false);
+    mayGoOn.resolve();
+    await next(/^taken 2 from api/);
+    expect(told.filter((event) => event.startsWith('taken'))).toEqual([
+      'taken 1 from copy',
+      'taken 1 from api',
+      'taken 2 from api',
+    ]);
   });
 
   test('holds the table in use and nothing else, for its owner alone', async () => {
