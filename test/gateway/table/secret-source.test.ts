@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { digestKey } from '../../../gateway/auth/authenticate.ts';
-import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { READER_FORMAT, type RoutingTable } from '../../../gateway/contract/routing-table.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { keyEntry, tableOf } from '../rig.ts';
 import { exchangeToken, type Numbers, type Published, pointerData, publish } from './published.ts';
@@ -204,8 +204,8 @@ describe('the table in use stays, and the reason is told, when of the next', () 
     ],
     [
       'the reader must be newer',
-      () => published({ epoch: 6, minReader: 2 }),
-      /^refused too-new: .*reader of format 2.*upgrade the gateway/,
+      () => published({ epoch: 6, minReader: READER_FORMAT + 1 }),
+      /^refused too-new: .*reader of format \d.*upgrade the gateway/,
     ],
     [
       'the pieces do not fit together',

@@ -6,7 +6,11 @@ import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ShardRef } from '../../../gateway/contract/manifest.ts';
-import { parseRoutingTable, type RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import {
+  parseRoutingTable,
+  READER_FORMAT,
+  type RoutingTable,
+} from '../../../gateway/contract/routing-table.ts';
 import { assembleView } from '../../../gateway/table/sources/assemble.ts';
 import { decodeShard } from '../../../gateway/table/sources/decode-shard.ts';
 import { parseManifest, readPointer } from '../../../gateway/table/sources/pointer.ts';
@@ -202,8 +206,9 @@ test('shards that do not fit together are refused', async () => {
 
 describe('a manifest is refused', () => {
   const { manifest } = published;
+  const tooNew = new RegExp(`reader of format ${READER_FORMAT + 1}.*upgrade`);
   test.each<[string, unknown, string, RegExp]>([
-    ['of an age to come', { ...manifest, minReader: 2, shards: 7 }, 'too-new', /reader of format 2.*upgrade/],
+    ['of an age to come', { ...manifest, minReader: READER_FORMAT + 1, shards: 7 }, 'too-new', tooNew],
     ['that is no JSON', '{"format":1,"token":"sk-SECRET', 'invalid', /^the manifest is not valid JSON$/],
     [
       'of which a field is missing',
