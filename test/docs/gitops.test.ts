@@ -1,10 +1,18 @@
-// Does the script that the guide gives to Argo CD say what our statuses mean? It runs in the interpreter that Argo CD uses.
+// Does the script that the guide gives to Argo CD say what our statuses mean, as kstatus does? It runs in the interpreter that
+// Argo CD uses.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import type { Verdict } from '../../operator/compile/verdict.ts';
+import { rootSchema } from '../../operator/resources/crd.ts';
+import { modelRouteResource } from '../../operator/resources/model-route.ts';
+import type { RawObject } from '../../operator/watch/snapshot.ts';
 import { run } from '../cluster/run.ts';
+import { apiKey, provider, secret } from '../operator/make.ts';
+import { fleet, judge, look, runs, withStatus, written } from '../operator/publish/status-support.ts';
 import { goTool } from '../support/go-tool.ts';
+import { type KStatus, kstatusOf } from '../support/kstatus.ts';
 
 let glua = '';
 let script = '';
@@ -15,48 +23,90 @@ beforeAll(async () => {
   glua = await goTool({ package: 'github.com/yuin/gopher-lua/cmd/glua', version: 'v1.1.1' });
 }, 600_000);
 
-const condition = (type: string, status: string, reason = 'Because', message = '') => ({
-  type,
-  status,
-  reason,
-  message,
-});
-const object = (conditions: readonly object[], observedGeneration = 2) => ({
-  metadata: { generation: 2 },
-  status: { observedGeneration, conditions },
-});
+const PROVIDER = provider({}, { generation: 3 });
+const SUSPENDED = provider({ suspended: true }, { generation: 3 });
+const WRONG = provider({ type: 'No' }, { generation: 3 });
+const DISABLED = apiKey({ disabled: true }, { generation: 3 });
+const secrets = [secret()];
 
-test.each([
-  ['never seen', { metadata: { generation: 1 } }, 'Progressing', 'has not seen it'],
-  ['edited since', object([condition('Ready', 'True')], 1), 'Progressing', 'last edit'],
-  ['good', object([condition('Ready', 'True'), condition('Healthy', 'False')]), 'Healthy', ''],
+const read = (object: RawObject, verdict: Verdict, pods = fleet(runs(7), runs(7))) =>
+  withStatus(object, written(look(object, verdict, { pods, waitingSinceMs: 0 })));
+const good = read(PROVIDER, judge('Provider', { providers: [PROVIDER], secrets }));
+
+test.each<readonly [string, unknown, string, KStatus, string]>([
   [
-    'waiting for pods',
-    object([condition('Ready', 'False', 'Pending', 'waiting for 1 of 3')]),
+    'that no operator has seen',
+    { ...PROVIDER, status: rootSchema(modelRouteResource).properties?.status?.default },
     'Progressing',
-    'waiting for 1 of 3',
+    'InProgress',
+    'no operator has looked',
+  ],
+  ['that is good', good, 'Healthy', 'Current', ''],
+  [
+    'that was edited since',
+    { ...good, metadata: { ...good.metadata, generation: 4 } },
+    'Progressing',
+    'InProgress',
+    'last edit',
   ],
   [
-    'wrong, so that only a human helps',
-    object([condition('Ready', 'False', 'Invalid'), condition('Stalled', 'True', 'Invalid', 'edit it')]),
+    'that waits for pods',
+    read(PROVIDER, judge('Provider', { providers: [PROVIDER], secrets }), fleet(runs(7), runs(6))),
+    'Progressing',
+    'InProgress',
+    '1/2 gateway pods; pod b',
+  ],
+  [
+    'that names what may still come',
+    read(PROVIDER, judge('Provider', { providers: [PROVIDER] })),
+    'Progressing',
+    'InProgress',
+    'does not exist',
+  ],
+  [
+    'that is wrong',
+    read(WRONG, judge('Provider', { providers: [WRONG], secrets })),
     'Degraded',
+    'Failed',
+    'spec.type',
+  ],
+  [
+    'that serves in an earlier form, since the present one is wrong',
+    {
+      ...good,
+      status: { observedGeneration: 3, conditions: [condition('Ready'), condition('Stalled', 'edit it')] },
+    },
+    'Degraded',
+    'Failed',
     'edit it',
   ],
   [
-    'suspended',
-    object([condition('Ready', 'False', 'Suspended', 'spec.suspended keeps it out')]),
+    'that is suspended',
+    read(SUSPENDED, judge('Provider', { providers: [SUSPENDED], secrets })),
     'Suspended',
-    'keeps it out',
+    'Failed',
+    'spec.suspended',
   ],
-  ['a disabled key', object([condition('Ready', 'False', 'DisabledBySpec', 'off')]), 'Suspended', 'off'],
-])('an object that is %s', async (_, obj, status, message) => {
+  [
+    'that is disabled',
+    read(DISABLED, judge('ApiKey', { apiKeys: [DISABLED] })),
+    'Suspended',
+    'Failed',
+    'spec.disabled',
+  ],
+])('an object %s', async (_, obj, status, kstatus, message) => {
   const program = `local obj = ${lua(obj)}\nlocal hs = (function()\n${script}\nend)()\nprint(hs.status .. "|" .. hs.message)`;
   const { stdout, stderr } = await run(glua, ['-e', program]);
   expect(stderr).toBe('');
   const [said = '', words = ''] = stdout.trim().split('|');
   expect(said).toBe(status);
   expect(words).toContain(message);
+  expect(kstatusOf(obj)).toBe(kstatus);
 });
+
+function condition(type: string, message = '') {
+  return { type, status: 'True', reason: 'Because', message };
+}
 
 /** A value as a Lua expression. */
 function lua(value: unknown): string {
