@@ -167,11 +167,17 @@ describe('papers', () => {
     expect(text).toMatch(/^\| answer that we have read it \| \d+ working days \|$/m);
   });
 
-  test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...decisionPages()])(
-    'every link of %s to another file leads somewhere',
+  test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages('docs')])(
+    'every link of %s leads to a file, and to a heading in it',
     (path) => {
-      const links = [...read(path).matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(([, link = '']) => link);
-      expect(links.filter((link) => !existsSync(join(root, dirname(path), link)))).toEqual([]);
+      const prose = read(path).replaceAll(/`[^`\n]*`/g, '');
+      const links = [...prose.matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
+      const broken = links.filter(([, link = '', anchor]) => {
+        const target = link === '' ? path : join(dirname(path), link);
+        if (!existsSync(join(root, target))) return true;
+        return anchor !== undefined && !anchorsOf(read(target)).includes(anchor);
+      });
+      expect(broken.map(([link]) => link)).toEqual([]);
     },
   );
 });
@@ -203,7 +209,23 @@ describe('decisions', () => {
 });
 
 function decisionPages(): string[] {
-  return readdirSync(join(root, 'docs/decisions'))
+  return pages('docs/decisions');
+}
+
+/** Every page in a folder and below it. */
+function pages(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
     .sort()
-    .map((name) => `docs/decisions/${name}`);
+    .map((name) => `${folder}/${name}`);
+}
+
+/** What forges make of headings. */
+function anchorsOf(page: string): string[] {
+  return [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 }

@@ -1,0 +1,61 @@
+// Does what the guides name exist? Conditions and reasons, metrics, values of the chart.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { CONDITIONS, REASONS } from '../../operator/resources/conditions.ts';
+
+const root = join(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const guides = readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`);
+
+describe('the guide by condition', () => {
+  /** These say that nothing is wrong; there is nothing to do. */
+  const good = ['Accepted', 'ResolvedRefs', 'SecretCreated', 'Imported', 'Healthy', 'Priced', 'Programmed'];
+  const chapter = read('docs/guides/troubleshooting.md').split('## By condition')[1]?.split('\n## ')[0] ?? '';
+  const [overview = '', ...sections] = chapter.split('\n### ');
+
+  test('has a row for every condition', () => {
+    expect(new Set(namesIn(overview))).toEqual(new Set(Object.keys(CONDITIONS)));
+  });
+
+  test('has a row for every reason that asks for something, and for no other', () => {
+    const told = new Set(sections.flatMap(namesIn));
+    const missing = Object.keys(REASONS).filter((reason) => !told.has(reason) && !good.includes(reason));
+    // The condition of budgets, which do not act yet, stands in the overview.
+    expect(missing).toEqual(['NearExpiry', 'BudgetExhausted']);
+    expect([...told].filter((name) => !Object.hasOwn(REASONS, name))).toEqual([]);
+  });
+});
+
+test('every metric that a guide names is in the list of metrics', () => {
+  const listed = read('docs/metrics.md');
+  const named = guides.flatMap((path) =>
+    [...read(path).matchAll(/`(penstock_\w+)`/g)].map(([, name]) => name),
+  );
+  expect(named.length).toBeGreaterThan(3);
+  expect(named.filter((name) => !listed.includes(`| \`${name}\` |`))).toEqual([]);
+});
+
+test('every value of the chart that a guide names is one', () => {
+  const values: unknown = parse(read('charts/penstock/values.yaml'));
+  const words = guides.flatMap((path) =>
+    [...read(path).matchAll(/(?:`|--set '?)([a-z]\w+(?:\.\w+)+)/g)].map(([, word = '']) => word.split('.')),
+  );
+  const named = words.filter(([first = '']) => member(values, first) !== undefined);
+  expect(named.length).toBeGreaterThan(15);
+  const unknown = named.filter((path) => path.reduce<unknown>(member, values) === undefined);
+  expect(unknown.map((path) => path.join('.'))).toEqual([]);
+});
+
+/** The names in the first column of all tables. */
+function namesIn(text: string): string[] {
+  const cells = [...text.matchAll(/^\| ([^|]*) \|/gm)].map(([, cell = '']) => cell.split('`:')[0] ?? '');
+  return cells.flatMap((cell) => [...cell.matchAll(/(?<=^|, )`([A-Z]\w+)/g)].map(([, name = '']) => name));
+}
+
+function member(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.entries(value).find(([key]) => key === name)?.[1];
+}
