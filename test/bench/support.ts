@@ -1,6 +1,5 @@
 // What do the benchmark's own tests start? The compiled programs, in processes that end with the test.
 
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +9,7 @@ import type { Load } from '../../bench/load.ts';
 import { buildNative, type NativePrograms } from '../../bench/native.ts';
 import { readSettings } from '../../bench/settings.ts';
 import { startUpstream, type Upstream } from '../../bench/upstream.ts';
+import { listenKept } from '../support/listen-kept.ts';
 
 export type Bench = {
   launcher: Launcher;
@@ -50,11 +50,7 @@ export type ScriptedServer = { port: number; close(): Promise<void> };
 export async function startScripted(
   answer: (socket: Socket, request: { head: string; body: string }) => void,
 ): Promise<ScriptedServer> {
-  const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    socket.on('close', () => sockets.delete(socket));
     let text = '';
     socket.setEncoding('latin1').on('data', (part: string) => {
       text += part;
@@ -67,17 +63,6 @@ export async function startScripted(
       answer(socket, { head, body });
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the system gave no port');
-  return {
-    port: address.port,
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
-  };
+  const { port, close } = await listenKept(server);
+  return { port, close };
 }

@@ -1,8 +1,8 @@
 // A real server for connection tests: counts who came and which bytes arrived, and closes with everything it holds.
 
-import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, TLSSocket, type TlsOptions } from 'node:tls';
+import { listenKept } from '../support/listen-kept.ts';
 
 export interface Listening {
   readonly port: number;
@@ -30,27 +30,16 @@ async function listen<S extends Socket>(
   host: string,
   answer: ((socket: S) => void) | undefined,
 ): Promise<Listening> {
-  const sockets = new Set<Socket>();
-  server.listen(0, host);
-  await once(server, 'listening');
-  const address = server.address();
+  const { port, close } = await listenKept(server, host);
   const listening: Listening = {
-    port: typeof address === 'object' && address !== null ? address.port : 0,
+    port,
     connections: 0,
     receivedBytes: 0,
     handshakes: [],
-    close: async () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
-  server.on('connection', (socket: Socket) => {
+  server.on('connection', () => {
     listening.connections += 1;
-    sockets.add(socket);
-    // A client that hangs up in the middle is what many of these tests are about.
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => sockets.delete(socket));
   });
   server.on(ready, (socket: S) => {
     if (socket instanceof TLSSocket) {

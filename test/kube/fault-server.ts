@@ -1,9 +1,8 @@
 // How does a server misbehave? A plain HTTP server on a free port whose every answer the test writes; it plays faults
 // of a connection that a healthy API server does not have, and counts connections.
 
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { listenKept } from '../support/listen-kept.ts';
 
 export type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
@@ -21,7 +20,6 @@ export interface FaultServer {
 /** Answers are used up in their order; the last one stays. */
 export async function startFaultServer(...answers: readonly Answer[]): Promise<FaultServer> {
   const asked: string[] = [];
-  const sockets = new Set<Socket>();
   const waiting = new Set<() => void>();
   let connections = 0;
   const server = createServer((request, response) => {
@@ -31,14 +29,10 @@ export async function startFaultServer(...answers: readonly Answer[]): Promise<F
     request.resume();
     answer?.(response, request);
   });
-  server.on('connection', (socket) => {
+  server.on('connection', () => {
     connections += 1;
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listenKept(server);
   return {
     url: `http://127.0.0.1:${port}`,
     asked,
@@ -54,11 +48,7 @@ export async function startFaultServer(...answers: readonly Answer[]): Promise<F
         wake();
       });
     },
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
 }
 

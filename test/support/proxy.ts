@@ -1,9 +1,9 @@
 // Two small real proxies: HTTP CONNECT (also over TLS) and SOCKS5. They write down whom they were asked for and by whom,
 // and connect where the test says, whatever the name.
 
-import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { listenKept } from './listen-kept.ts';
 
 export interface ProxyOptions {
   readonly credentials?: { readonly username: string; readonly password: string };
@@ -104,10 +104,9 @@ async function start(
   options: ProxyOptions,
   hear: (socket: Socket, bytes: Buffer, note: Note) => Heard,
 ): Promise<TestProxy> {
-  const sockets = new Set<Socket>();
   const note = { asked: [] as string[], signedIn: [] as string[], sent: [] as Buffer[] };
   const serve = (socket: Socket): void => {
-    keep(socket);
+    kept.keep(socket);
     let bytes = Buffer.alloc(0);
     const take = (chunk: Buffer): void => {
       bytes = Buffer.concat([bytes, chunk]);
@@ -130,7 +129,7 @@ async function start(
     }
     const place = note.sent.push(Buffer.alloc(0)) - 1;
     const upstream = connect({ host: '127.0.0.1', port });
-    keep(upstream);
+    kept.keep(upstream);
     upstream.once('connect', () => {
       accept();
       socket.on('data', (chunk: Buffer) => {
@@ -141,24 +140,8 @@ async function start(
     upstream.once('close', () => socket.destroy());
     socket.once('close', () => upstream.destroy());
   };
-  const keep = (socket: Socket): void => {
-    sockets.add(socket);
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => sockets.delete(socket));
-  };
   const server: Server =
     options.tls === undefined ? createServer(serve) : createTlsServer(options.tls, serve);
-  server.on('connection', keep);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  return {
-    port: typeof address === 'object' && address !== null ? address.port : 0,
-    ...note,
-    close: async () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  const kept = await listenKept(server);
+  return { port: kept.port, ...note, close: kept.close };
 }
