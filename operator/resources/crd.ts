@@ -5,6 +5,7 @@
 
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { isLoose } from './loose.ts';
 import { API_GROUP, API_VERSION } from './metadata.ts';
 import { type Resource, rootRules } from './resource.ts';
 import type { CelRule } from './rule.ts';
@@ -175,7 +176,7 @@ const HANDLED = ['$schema', 'properties', 'required', 'additionalProperties', 'i
  *   which Kubernetes has no word for, and dropping it would leave a rule unchecked.
  */
 function clean(node: unknown): CrdSchema {
-  if (!isObject(node) || typeof node.type !== 'string') {
+  if (!isLoose(node) || typeof node.type !== 'string') {
     throw new TypeError(`no structural schema: every level needs one type, here is ${JSON.stringify(node)}`);
   }
   const stray = Object.keys(node).filter(
@@ -188,7 +189,7 @@ function clean(node: unknown): CrdSchema {
   for (const key of KEPT) if (node[key] !== undefined) result[key] = node[key];
   if (node.type === 'integer' && result.format === undefined) result.format = integerFormat(node);
   if (Array.isArray(node.required) && node.required.length > 0) result.required = node.required;
-  if (isObject(node.properties) && Object.keys(node.properties).length > 0) {
+  if (isLoose(node.properties) && Object.keys(node.properties).length > 0) {
     result.properties = Object.fromEntries(
       Object.entries(node.properties).map(([name, child]) => [name, clean(child)]),
     );
@@ -196,7 +197,7 @@ function clean(node: unknown): CrdSchema {
   // `false` (strict objects) excludes `properties` there; pruning and strict field validation do its work.
   // Beside preserve-unknown-fields it says nothing more.
   const open = node['x-kubernetes-preserve-unknown-fields'] === true;
-  if (isObject(node.additionalProperties) && !open) {
+  if (isLoose(node.additionalProperties) && !open) {
     result.additionalProperties = clean(node.additionalProperties);
   }
   if (node.items !== undefined) result.items = clean(node.items);
@@ -206,8 +207,4 @@ function clean(node: unknown): CrdSchema {
 
 function integerFormat(node: Readonly<Record<string, unknown>>): string {
   return typeof node.maximum === 'number' && node.maximum <= 2 ** 31 - 1 ? 'int32' : 'int64';
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

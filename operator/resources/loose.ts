@@ -1,9 +1,12 @@
-// What can be read of an object that is wrong? Its members, one by one, each of which may be anything.
+// What can be read of a value that may be anything? Whether it is an object, and its members, one by one.
 
 export type Loose = Readonly<Record<string, unknown>>;
 
+export function isLoose(value: unknown): value is Loose {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Nothing, where it is no object. */
 export function membersOf(value: unknown): Loose {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? Object.fromEntries(Object.entries(value)) : {};
+  return isLoose(value) ? value : {};
 }
