@@ -3,11 +3,11 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import type { KubeClient } from '../../kube/client.ts';
 import { openConfiguredClient } from '../../kube/config.ts';
+import { makeStatusAsker } from './ask-status.ts';
 import { type AuditEvent, readAuditLog } from './audit.ts';
 import type { Authority } from './authority.ts';
 import { type Child, startChild, untilReady } from './child.ts';
@@ -93,7 +93,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     mode: 0o600,
   });
   const etcd = options.hasOwnEtcd ? await startEtcd(shared.programs.etcd, join(folder, 'etcd')) : undefined;
-  const agent = new Agent({ ca, keepAlive: false });
+  const status = makeStatusAsker({ url, ca, token: adminToken });
   const etcdPrefix = `/${randomUUID()}`;
   const serverFlags = [
     `--etcd-servers=${etcd?.url ?? shared.etcdUrl}`,
@@ -118,7 +118,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     await untilReady('kube-apiserver', server, logFile, async () => {
       // The namespaces of the system are made beside the first answers; tests expect `default`.
       const paths = ['/readyz', '/api/v1/namespaces/default'];
-      for (const path of paths) if ((await statusOf(path)) !== 200) return false;
+      for (const path of paths) if ((await status.ask(path)) !== 200) return false;
       return true;
     });
   }
@@ -147,23 +147,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     );
   }
 
-  function statusOf(path: string): Promise<number | undefined> {
-    return new Promise((resolve) => {
-      const headers = { authorization: `Bearer ${adminToken}` };
-      const asking = request(`${url}${path}`, { agent, headers, timeout: 5_000 }, (answer) => {
-        answer.resume();
-        answer.on('close', () => resolve(answer.statusCode));
-      });
-      asking.on('timeout', () => asking.destroy());
-      asking.on('error', () => resolve(undefined));
-      asking.end();
-    });
-  }
-
   async function stop(): Promise<void> {
     await Promise.all([controllers?.kill(), server?.kill()]);
     await etcd?.stop();
-    agent.destroy();
+    status.close();
     client.close();
     await rm(folder, { recursive: true, force: true });
   }
@@ -208,7 +195,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     async audit() {
       // Events are written as answers end; this one ends after all that the caller has seen.
       const marker = `/api/v1/namespaces/${randomUUID()}`;
-      if ((await statusOf(marker)) === undefined)
+      if ((await status.ask(marker)) === undefined)
         throw new Error('the audit log is complete only when the server answers: thaw or restart it first');
       return readAuditLog(files.auditFile, marker);
     },

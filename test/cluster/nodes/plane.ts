@@ -3,8 +3,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import { Agent, request } from 'node:https';
 import { join } from 'node:path';
+import { makeStatusAsker } from '../ask-status.ts';
 import { type AuditEvent, readAuditLog } from '../audit.ts';
 import type { Authority } from '../authority.ts';
 import { untilReady } from '../child.ts';
@@ -73,20 +73,7 @@ export async function startPlane(
       mode: 0o600,
     });
 
-  const agent = new Agent({ ca, keepAlive: false });
-  function statusOf(path: string): Promise<number | undefined> {
-    return new Promise((resolve) => {
-      const headers = { authorization: `Bearer ${adminToken}` };
-      const asking = request(`${url}${path}`, { agent, headers, timeout: 5_000 }, (answer) => {
-        answer.resume();
-        answer.on('close', () => resolve(answer.statusCode));
-      });
-      asking.on('timeout', () => asking.destroy());
-      asking.on('error', () => resolve(undefined));
-      asking.end();
-    });
-  }
-
+  const status = makeStatusAsker({ url, ca, token: adminToken });
   const logFile = (name: string) => join(folder, `${name}.log`);
   const etcd = makeServer('etcd', () =>
     space.start(
@@ -136,7 +123,7 @@ export async function startPlane(
     await untilReady('kube-apiserver', child, logFile('kube-apiserver'), async () => {
       // Tests expect both namespaces; they are made beside the first answers.
       for (const path of ['/readyz', '/api/v1/namespaces/default', '/api/v1/namespaces/kube-system'])
-        if ((await statusOf(path)) !== 200) return false;
+        if ((await status.ask(path)) !== 200) return false;
       return true;
     });
     return child;
@@ -189,10 +176,10 @@ export async function startPlane(
     async audit() {
       // Events are written as answers end; this one ends after all that the caller has seen.
       const marker = `/api/v1/namespaces/${randomBytes(8).toString('hex')}`;
-      if ((await statusOf(marker)) === undefined)
+      if ((await status.ask(marker)) === undefined)
         throw new Error('the audit log is complete only when the server answers: start it first');
       return readAuditLog(files.auditFile, marker);
     },
-    close: () => agent.destroy(),
+    close: () => status.close(),
   };
 }

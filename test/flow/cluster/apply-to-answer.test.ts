@@ -2,14 +2,14 @@
 
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { manifestSchema } from '../../../gateway/contract/manifest.ts';
 import { mergePatch } from '../../../kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type RunningProcess, startProcess } from '../../support/process.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { describeMs, quantile } from './figures.ts';
-import { type Installation, tableNamespace, useInstallation } from './installation.ts';
+import { type Installation, useInstallation } from './installation.ts';
 import { credentialSecret, issuedApiKey, modelRoute, namespaceOf, provider } from './manifests.ts';
+import { readManifest } from './read-manifest.ts';
 
 const installation = useInstallation({ operators: 2, gateways: 3 });
 let first: Simulator;
@@ -131,17 +131,7 @@ test('an upstream that does not answer the checks of the operator is told, and a
   expect(said).toContain('the check by the operator fails');
   expect(said).not.toContain('sk-ill');
 
-  const pointer = [
-    'get',
-    'secret',
-    'penstock-current',
-    '-n',
-    tableNamespace,
-    '-o',
-    'jsonpath={.data.manifest}',
-  ];
-  const text = Buffer.from(await plane.mustKubectl(pointer), 'base64').toString();
-  const { generation, hints } = manifestSchema.parse(JSON.parse(text));
+  const { generation, hints } = await readManifest(plane);
   expect(hints).toEqual([{ provider: 'platform/ill' }]);
   for (const gateway of gateways) {
     // Another route: the one in question has not been called by anybody.

@@ -16,6 +16,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
+import { readManifest } from './read-manifest.ts';
 import { columnsOf } from './told.ts';
 
 const installation = useInstallation({ operators: 1, gateways: 2 });
@@ -149,19 +150,8 @@ test('while no shard can be written, a key that is disabled stops working all th
 test('a shard that was damaged by hand is mended by the leader that is there, before the next change', async () => {
   const { awaitCondition, gateways, operators, plane, startGateway } = installation();
   await prepare();
-  const pointer = [
-    'get',
-    'secret',
-    'penstock-current',
-    '-n',
-    tableNamespace,
-    '-o',
-    'jsonpath={.data.manifest}',
-  ];
-  const manifest = z
-    .object({ shards: z.array(z.object({ name: z.string(), kind: z.string() })) })
-    .parse(JSON.parse(Buffer.from(await plane.mustKubectl(pointer), 'base64').toString()));
-  const name = manifest.shards.find(({ kind }) => kind === 'routes')?.name ?? '';
+  const { shards } = await readManifest(plane);
+  const name = shards.find(({ kind }) => kind === 'routes')?.name ?? '';
   const shard = z
     .looseObject({ metadata: z.object({ labels: z.record(z.string(), z.string()) }), type: z.string() })
     .parse(JSON.parse(await plane.mustKubectl(['get', 'secret', name, '-n', tableNamespace, '-o', 'json'])));

@@ -30,6 +30,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
+import { readManifest } from './read-manifest.ts';
 import { eventsOf } from './told.ts';
 
 let simulator: Simulator;
@@ -481,25 +482,11 @@ async function pointRoute({ plane }: Installation, upstreamModel: string): Promi
   await mergePatch(plane.client, pathOf('modelroutes', 'small'), { spec: { targets } });
 }
 
-const manifestSchema = z.object({
-  shards: z.array(z.object({ kind: z.string(), name: z.string(), sha256: z.string() })),
-});
-
 /** The one shard with routes. */
 async function routeShard({
   plane,
 }: Installation): Promise<{ readonly name: string; readonly sha256: string }> {
-  const pointer = [
-    'get',
-    'secret',
-    'penstock-current',
-    '-n',
-    tableNamespace,
-    '-o',
-    'jsonpath={.data.manifest}',
-  ];
-  const text = Buffer.from(await plane.mustKubectl(pointer), 'base64').toString();
-  const shards = manifestSchema.parse(JSON.parse(text)).shards.filter(({ kind }) => kind === 'routes');
+  const shards = (await readManifest(plane)).shards.filter(({ kind }) => kind === 'routes');
   expect(shards).toHaveLength(1);
   const [{ name, sha256 } = { name: '', sha256: '' }] = shards;
   return { name, sha256 };

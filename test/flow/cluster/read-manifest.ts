@@ -1,0 +1,11 @@
+// What does the pointer say now? The manifest of the routing table that is in use.
+
+import { type Manifest, manifestSchema } from '../../../gateway/contract/manifest.ts';
+import type { Kubectl } from '../../cluster/kubectl.ts';
+import { tableNamespace } from './installation.ts';
+
+export async function readManifest(plane: Pick<Kubectl, 'mustKubectl'>): Promise<Manifest> {
+  const pointer = ['get', 'secret', 'penstock-current', '-n', tableNamespace];
+  const encoded = await plane.mustKubectl([...pointer, '-o', 'jsonpath={.data.manifest}']);
+  return manifestSchema.parse(JSON.parse(Buffer.from(encoded, 'base64').toString()));
+}
