@@ -3,13 +3,21 @@
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import type { ControlPlane } from '../cluster/control-plane.ts';
+import type { Programs } from '../cluster/programs.ts';
 import { type Ran, run } from '../cluster/run.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
 
 export const CHART = join(import.meta.dirname, '../../charts/penstock');
 export const CRDS_CHART = join(import.meta.dirname, '../../charts/penstock-crds');
 export const RELEASE_NAMESPACE = 'penstock-system';
+
+/** What Helm works on: a control plane alone, or a cluster with nodes. */
+export interface HelmTarget {
+  readonly programs: Pick<Programs, 'helm'>;
+  readonly adminKubeconfig: string;
+  /** Helm keeps its files there. */
+  readonly folder: string;
+}
 
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -28,13 +36,15 @@ export type Rendered = z.infer<typeof objectSchema>;
 
 /** A failing command is a result. Values, where the command takes some, go in as JSON, on standard input. */
 export function helm(
-  plane: ControlPlane,
+  plane: HelmTarget,
   args: readonly string[],
   values?: Values,
   program: string = plane.programs.helm,
 ): Promise<Ran> {
   return run(program, values === undefined ? args : [...args, '--values', '-'], {
     ...(values === undefined ? {} : { stdin: JSON.stringify(values) }),
+    // It has a limit of its own, of 5 minutes, and says what it waited for.
+    timeoutMs: 330_000,
     env: {
       ...bareEnvironment(),
       KUBECONFIG: plane.adminKubeconfig,
@@ -46,11 +56,7 @@ export function helm(
 }
 
 /** @throws with what Helm said where it fails. */
-export async function mustHelm(
-  plane: ControlPlane,
-  args: readonly string[],
-  values?: Values,
-): Promise<string> {
+export async function mustHelm(plane: HelmTarget, args: readonly string[], values?: Values): Promise<string> {
   const { code, stdout, stderr } = await helm(plane, args, values);
   if (code !== 0) throw new Error(`helm ${args.join(' ')} failed: ${stderr}`);
   return stdout;
@@ -66,11 +72,7 @@ export interface RenderOptions {
 const templated = new Map<string, Promise<Ran>>();
 
 /** The same values give the same text, whatever the cluster: asked for again, it is the text from before. */
-export function template(
-  plane: ControlPlane,
-  values: Values = {},
-  options: RenderOptions = {},
-): Promise<Ran> {
+export function template(plane: HelmTarget, values: Values = {}, options: RenderOptions = {}): Promise<Ran> {
   const { release = 'penstock', kubeVersion = '1.36.3', chart = CHART } = options;
   const where = ['--namespace', RELEASE_NAMESPACE, '--kube-version', kubeVersion];
   const key = JSON.stringify([release, kubeVersion, chart, values]);
@@ -81,7 +83,7 @@ export function template(
 
 /** @throws with what Helm said where it renders nothing. */
 export async function render(
-  plane: ControlPlane,
+  plane: HelmTarget,
   values: Values = {},
   chart: string = CHART,
 ): Promise<Rendered[]> {
