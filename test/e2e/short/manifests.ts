@@ -1,19 +1,9 @@
 // What is installed on the cluster of the short pass? A namespace that takes restricted pods only, and in it two pods behind a
-// Service, with an account that may read pods.
+// Service, with an account that may read pods. They run on the image of Penstock, which brings Node.
 
-import type { ImageSpec } from '../../cluster/nodes/oci-archive.ts';
+import { restrictedNamespace } from '../nodes/release.ts';
 
 export const namespace = 'short';
-export const echoImage = 'penstock.test/echo:1';
-
-export function echoImageSpec(files: ImageSpec['files'], script: string): ImageSpec {
-  return {
-    name: echoImage,
-    files: [...files, { path: '/app/echo-server.mjs', content: { file: script } }],
-    entrypoint: ['/usr/local/bin/node', '/app/echo-server.mjs'],
-    user: '65532:65532',
-  };
-}
 
 /** What the restricted level asks of every container. */
 const restricted = {
@@ -24,11 +14,17 @@ const restricted = {
   seccompProfile: { type: 'RuntimeDefault' },
 };
 
-export const manifests: readonly object[] = [
+export const manifestsOn = (image: string, script: string): readonly object[] => [
   {
     apiVersion: 'v1',
     kind: 'Namespace',
-    metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+    metadata: { name: namespace, labels: restrictedNamespace },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'echo', namespace },
+    data: { 'echo-server.mjs': script },
   },
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'echo', namespace } },
   {
@@ -74,7 +70,8 @@ export const manifests: readonly object[] = [
           containers: [
             {
               name: 'echo',
-              image: echoImage,
+              image,
+              command: ['node', '/echo/echo-server.mjs'],
               imagePullPolicy: 'Never',
               ports: [{ containerPort: 8080 }],
               env: [
@@ -86,8 +83,11 @@ export const manifests: readonly object[] = [
               resources: { requests: { cpu: '10m', memory: '32Mi' } },
               readinessProbe: { httpGet: { path: '/ready', port: 8080 }, periodSeconds: 1 },
               securityContext: restricted,
+              volumeMounts: [{ name: 'echo', mountPath: '/echo' }],
             },
           ],
+          volumes: [{ name: 'echo', configMap: { name: 'echo' } }],
+          securityContext: { runAsUser: 65532 },
         },
       },
     },
@@ -95,9 +95,9 @@ export const manifests: readonly object[] = [
 ];
 
 /** One that the namespace must refuse. */
-export const privilegedPod: object = {
+export const privilegedPodOn = (image: string): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name: 'privileged', namespace },
-  spec: { containers: [{ name: 'it', image: echoImage, securityContext: { privileged: true } }] },
-};
+  spec: { containers: [{ name: 'it', image, securityContext: { privileged: true } }] },
+});

@@ -1,31 +1,29 @@
-// Is the cluster of nodes a real one, on which an installation means something? And is nothing left of it afterwards?
+// Is the cluster of nodes a real one, on which an installation means something? Does the chart, installed on it as a platform team
+// would, answer? And is nothing left of it all afterwards?
 
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Machine, NodeCluster } from '../../cluster/nodes/cluster.ts';
-import { nodeFiles } from '../../cluster/nodes/images.ts';
-import { writeOciArchive } from '../../cluster/nodes/oci-archive.ts';
 import { isOwn, openNodes } from '../../cluster/nodes/open.ts';
 import { removeLeftovers, tracesOf } from '../../cluster/nodes/traces.ts';
 import { startProcess } from '../../support/process.ts';
-import { echoImageSpec, manifests, namespace, privilegedPod } from './manifests.ts';
+import { packPenstock } from '../nodes/image.ts';
+import { describeChart } from './chart.ts';
+import { manifestsOn, namespace, privilegedPodOn } from './manifests.ts';
 
 /** What only the owner of the nodes can do has no test elsewhere. */
 const onOwnNodes: (sentence: string, body: () => Promise<void>) => void = (await isOwn()) ? test : () => {};
 
 let cluster: NodeCluster;
+let image: string;
 const say = (line: string) => process.stderr.write(`nodes: ${line}\n`);
 
 beforeAll(async () => {
   const since = stopwatch();
-  const archive = join(tmpdir(), `penstock-echo-${process.pid}.tar`);
-  const packing = (async () => {
-    const script = join(import.meta.dirname, 'echo-server.mjs');
-    await writeOciArchive(archive, echoImageSpec(await nodeFiles(), script));
-  })();
+  const packing = packPenstock();
+  packing.catch(() => {});
   try {
     cluster = await openNodes({ hasMetrics: true, say });
     const { figures } = cluster.machine ?? {};
@@ -33,15 +31,18 @@ beforeAll(async () => {
       say(
         `control plane ready after ${figures.planeReady} ms, nodes after ${figures.nodesReady} ms, names after ${figures.dnsReady} ms`,
       );
-    await packing;
+    const { archive, reference } = await packing;
+    image = reference;
     await cluster.importImage(archive);
-    say(`image of the test on all nodes after ${since()} ms`);
+    say(`image on all nodes after ${since()} ms`);
   } finally {
-    await packing.catch(() => {});
-    await rm(archive, { force: true });
+    await packing.then(({ remove }) => remove());
   }
+  const script = await readFile(join(import.meta.dirname, 'echo-server.mjs'), 'utf8');
   const deployed = stopwatch();
-  await cluster.mustKubectl(['apply', '--server-side', '-f', '-'], { stdin: list(manifests) });
+  await cluster.mustKubectl(['apply', '--server-side', '-f', '-'], {
+    stdin: list(manifestsOn(image, script)),
+  });
   await rolledOut();
   say(`two pods ready ${deployed()} ms after they were asked for`);
 });
@@ -94,7 +95,7 @@ test('a pod asks the API server with the token of its account, and gets what its
 
 test('a pod that asks for more than the restricted level is refused', async () => {
   const { code, stderr } = await cluster.kubectl(['apply', '-f', '-'], {
-    stdin: JSON.stringify(privilegedPod),
+    stdin: JSON.stringify(privilegedPodOn(image)),
   });
   expect(code).not.toBe(0);
   expect(stderr).toMatch(/violates PodSecurity "restricted:latest": privileged/);
@@ -108,6 +109,8 @@ test('a rollout replaces every pod', async () => {
   expect(after).toHaveLength(2);
   expect(after.filter((name) => before.includes(name))).toEqual([]);
 });
+
+describeChart(() => cluster, say);
 
 onOwnNodes('a pod whose process is killed is started again in its place', async () => {
   const { killPod, pidsOfPod } = machine();

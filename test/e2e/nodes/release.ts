@@ -1,0 +1,38 @@
+// How is the chart installed on nodes, as a platform team would, and how do callers of its demo come to an answer?
+
+import { z } from 'zod';
+import { CHART, mustHelm, RELEASE_NAMESPACE, type Values } from '../../charts/helm.ts';
+import type { NodeCluster } from '../../cluster/nodes/cluster.ts';
+
+export const gatewayService = { namespace: RELEASE_NAMESPACE, service: 'penstock-gateway', port: 80 };
+export const demoNamespace = 'penstock-demo';
+
+/** Labels of a namespace whose pods must keep to what the chart promises. */
+export const restrictedNamespace = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+
+/** Settled when Helm says that all of it is there and ready. */
+export async function installChart(cluster: NodeCluster, values: Values): Promise<void> {
+  const namespace = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: RELEASE_NAMESPACE, labels: restrictedNamespace },
+  };
+  await cluster.mustKubectl(['apply', '-f', '-'], { stdin: JSON.stringify(namespace) });
+  await mustHelm(cluster, ['install', 'penstock', CHART, ...inRelease, '--wait', '--timeout', '3m'], values);
+}
+
+export const inRelease = ['-n', RELEASE_NAMESPACE];
+
+/** The key that the demo's ApiKey was given, once all gateways honour it. */
+export async function demoKey(cluster: NodeCluster): Promise<string> {
+  const inDemo = ['-n', demoNamespace];
+  await cluster.mustKubectl(
+    ['wait', 'apikey/demo', ...inDemo, '--for=condition=Programmed', '--timeout=60s'],
+    {
+      timeoutMs: 70_000,
+    },
+  );
+  const secret = await cluster.mustKubectl(['get', 'secret', 'demo-key', ...inDemo, '-o', 'json']);
+  const { data } = z.object({ data: z.object({ apiKey: z.string() }) }).parse(JSON.parse(secret));
+  return Buffer.from(data.apiKey, 'base64').toString();
+}

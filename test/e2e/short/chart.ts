@@ -1,0 +1,98 @@
+// Does `helm install` with the demo lead to streamed answers without any real key, and `helm uninstall` to what was before?
+
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { helm, mustHelm } from '../../charts/helm.ts';
+import type { NodeCluster } from '../../cluster/nodes/cluster.ts';
+import { demoKey, gatewayService, inRelease, installChart } from '../nodes/release.ts';
+
+/** Tests of a cluster that has the image. The last of them takes the chart away again. */
+export function describeChart(given: () => NodeCluster, say: (line: string) => void): void {
+  describe('the chart with its demo', () => {
+    let url: string;
+    let key: string;
+    let startedMs: number;
+    const sinceStart = () => Math.round(performance.now() - startedMs);
+
+    beforeAll(async () => {
+      startedMs = performance.now();
+      await installChart(given(), { demo: { enabled: true } });
+      say(`the chart is installed and ready after ${sinceStart()} ms`);
+      key = await demoKey(given());
+      url = await given().reach(gatewayService);
+      say(`the demo's key is honoured after ${sinceStart()} ms`);
+    });
+
+    test('streams an answer to the openai SDK', async () => {
+      const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
+      const stream = await openai.chat.completions.create({
+        model: 'demo',
+        stream: true,
+        messages: [{ role: 'user', content: 'Say hello.' }],
+      });
+      const pieces: string[] = [];
+      let end: string | null | undefined;
+      for await (const { choices } of stream) {
+        const [choice] = choices;
+        if (choice?.delta.content) {
+          if (pieces.length === 0) say(`first words in the openai SDK ${sinceStart()} ms after helm install`);
+          pieces.push(choice.delta.content);
+        }
+        end = choice?.finish_reason ?? end;
+      }
+      expect(pieces.length).toBeGreaterThan(1);
+      expect(end).toBe('stop');
+      expect(sinceStart()).toBeLessThan(60_000);
+    });
+
+    test('streams an answer to the anthropic SDK', async () => {
+      const anthropic = new Anthropic({ baseURL: url, apiKey: key, maxRetries: 0 });
+      const pieces: string[] = [];
+      const stream = anthropic.messages
+        .stream({ model: 'demo', max_tokens: 100, messages: [{ role: 'user', content: 'Say hello.' }] })
+        .on('text', (piece) => {
+          if (pieces.length === 0)
+            say(`first words in the anthropic SDK ${sinceStart()} ms after helm install`);
+          pieces.push(piece);
+        });
+      expect((await stream.finalMessage()).stop_reason).toBe('end_turn');
+      expect(pieces.length).toBeGreaterThan(1);
+      expect(sinceStart()).toBeLessThan(60_000);
+    });
+
+    test('passes helm test', async () => {
+      const { code, stdout, stderr } = await helm(given(), ['test', 'penstock', ...inRelease]);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(/Phase: +Succeeded/);
+    });
+
+    test('uninstalled, leaves its kinds, a Lease and the namespace that it was put into', async () => {
+      await mustHelm(given(), ['uninstall', 'penstock', ...inRelease, '--wait', '--timeout', '2m']);
+      say(`uninstalled ${sinceStart()} ms after helm install`);
+      // Gateways go on accepting for a while.
+      await given().mustKubectl(['wait', 'pod', '--all', ...inRelease, '--for=delete', '--timeout=60s']);
+      expect(await remains(given())).toEqual([
+        // Of the kinds.
+        'apiservice.apiregistration.k8s.io/v1alpha1.penstock.dev',
+        'customresourcedefinition.apiextensions.k8s.io/apikeys.penstock.dev',
+        'customresourcedefinition.apiextensions.k8s.io/modelroutes.penstock.dev',
+        'customresourcedefinition.apiextensions.k8s.io/providers.penstock.dev',
+        'lease.coordination.k8s.io/penstock-operator',
+        'namespace/penstock-system',
+      ]);
+    });
+  });
+}
+
+/** All that carries our name, of every kind there is. */
+async function remains(cluster: NodeCluster): Promise<string[]> {
+  const kinds = await cluster.mustKubectl(['api-resources', '--verbs=list', '-o', 'name']);
+  // Events tell what was; the metrics of pods that are gone are kept for a while.
+  const asked = kinds
+    .trim()
+    .split('\n')
+    .filter((kind) => !/^(events|componentstatuses|pods\.metrics|nodes\.metrics)/.test(kind));
+  const names = await cluster.mustKubectl(['get', asked.join(','), '-A', '-o', 'name']);
+  return [...new Set(names.split('\n').filter((name) => name.includes('penstock')))].sort();
+}
