@@ -23,6 +23,8 @@ export interface ServerParts extends PipelineParts {
   readonly holder: TableHolder;
   /** While true, answers ask their connections to close: the process is being drained. */
   isDraining(): boolean;
+  /** While true, nothing new is served any more, not even on a connection that is still open. */
+  isOver(): boolean;
   /** A failure of ours, for the log: `requestId` is what the caller was told. */
   onFailure(error: unknown, requestId: string): void;
   /** For tests; the gateway's own where left out. */
@@ -47,7 +49,6 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
   const newRequestId = createRequestIds();
   const clientErrors = watchClientErrors(parts.clock, newRequestId);
-  let isClosing = false;
   const app = Fastify({
     logger: false,
     bodyLimit: requestBytesMax,
@@ -64,14 +65,10 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     frameworkErrors: (error, request, reply) => answer(parts, request, reply, fromFramework(error)),
     routerOptions: { maxParamLength: 600 },
     genReqId: newRequestId,
-    // Said in our words instead, by `checkRequest`.
+    // A connection that an old stream kept open may bring a request behind it, and its caller heard of nothing: it is served.
     return503OnClosing: false,
   });
   app.server.on('request', clientErrors.onRequest);
-  app.addHook('preClose', (done) => {
-    isClosing = true;
-    done();
-  });
   // `generate` asks for the body, once the headers have passed.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   // Nobody sends expectations other than 100-continue; they may be ignored (RFC 9110, section 10.1.1).
@@ -85,7 +82,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   addUpgradeRefusal(app);
   addModels(app, parts);
   app.addHook('onRequest', (request, reply, done) => {
-    const refusal = isClosing ? shuttingDown() : checkRequest(request);
+    if (parts.isDraining()) reply.raw.setHeader('connection', 'close');
+    const refusal = parts.isOver() ? shuttingDown() : checkRequest(request);
     if (refusal) answer(parts, request, reply, refusal);
     else done();
   });
@@ -97,7 +95,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   return app;
 }
 
-/** The connection was kept by an answer under way; the balancer has others. */
+/** The connection was kept by an answer that has just been broken off; the balancer has others. */
 function shuttingDown(): GatewayError {
   return new GatewayError('overloaded', 'The gateway is shutting down; send the request again.', {
     retryAfterSeconds: 1,

@@ -79,6 +79,9 @@ const defaultTimeouts: PipelineDefaults['timeouts'] = {
 /** How long a request that is being sent may take to come, once nothing else is under way: as long as at any time. */
 const senderGraceMs = 30_000;
 
+/** How long a connection whose stream has ended may then stay without a request; each brings one more at most. */
+const idleGraceMs = 5_000;
+
 /** How long the last words may take to be read; a stream that is broken off lets go of its connection after 5 s. */
 const lastWordMs = 6_000;
 
@@ -88,6 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const pools = new UpstreamPools();
   const streams = new OpenStreams();
   let isDraining = false;
+  let isOver = false;
   const tableStatus = options.tableStatus ?? new TableStatus(clock.wallMs);
   const metrics = new Metrics({
     tableGeneration: () => holder.current()?.generation ?? 0,
@@ -123,6 +127,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       showProvider: options.showProvider,
     },
     isDraining: () => isDraining,
+    isOver: () => isOver,
     onFailure: options.onFailure,
   });
   const internal = buildInternalServer({
@@ -171,12 +176,20 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       isDraining = true;
       exchange?.drain();
       await wait(options.drainAcceptMs);
+      app.server.keepAliveTimeout = idleGraceMs;
       const closed = app.close();
-      const over = wait(options.drainGraceMs);
+      const over = wait(options.drainGraceMs).then(() => {
+        isOver = true;
+      });
       await Promise.race([streams.empty(), over]);
       // Who is still sending a request is not among the streams yet. Node asks nobody to hurry once it is closed.
       await Promise.race([closed, over, wait(senderGraceMs)]);
-      await Promise.race([streams.empty(), over]);
+      do {
+        await Promise.race([streams.empty(), over]);
+        // Callers whose streams began before the drain were not told that their connections close.
+        await Promise.race([closed, over, wait(idleGraceMs + 1_000)]);
+      } while (streams.size > 0 && !isOver);
+      isOver = true;
       streams.breakOff(
         new GatewayError('server_shutting_down', 'The gateway is shutting down; send the request again.'),
       );

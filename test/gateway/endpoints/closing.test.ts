@@ -1,5 +1,5 @@
-// A request that arrives on a connection kept open by a running stream, while the gateway is going: told to come back,
-// in the shape of the specification.
+// A request that arrives on a connection kept open by a running stream, while the gateway is going. Its caller could not know:
+// it is served, and is the last on that connection; behind the grace it is told to come back.
 
 import { expect, test } from 'vitest';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
@@ -7,30 +7,69 @@ import { startWall } from '../../support/wall.ts';
 import { startRig, tableOf } from '../rig.ts';
 import { bearer, errorOf, portOf } from './ask.ts';
 
-test('it gets 503 behind the answer under way, and the connection is closed', async () => {
-  const held = Promise.withResolvers<void>();
-  const wall = await startWall({ type: 'stall', after: { contentEvents: 2 }, for: { until: held.promise } });
+/** Two streams that wait in the middle, each until it is told, on a gateway that nobody can connect to any more. */
+async function openWhileGoing() {
+  const wall = await startWall();
   const rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]), { drainGraceMs: 60_000 });
-  const connection = await openRaw({ port: portOf(rig) });
-  const body = { model: 'm', stream: true, messages: [{ role: 'user', content: 'x' }] };
-  await connection.send(writeRequest({ path: '/v1/chat/completions', headers: bearer, body }));
-  const running = await connection.answer();
-  await running.nextEvent();
-
+  const open = async () => {
+    const { promise, resolve: release } = Promise.withResolvers<void>();
+    wall.script({ type: 'stall', after: { contentEvents: 2 }, for: { until: promise } });
+    const connection = await openRaw({ port: portOf(rig) });
+    await connection.send(writeRequest({ path: '/v1/chat/completions', headers: bearer, body: streamed }));
+    const running = await connection.answer();
+    await running.nextEvent();
+    return { connection, running, release };
+  };
+  const [first, second] = [await open(), await open()];
+  wall.script({ type: 'answer' });
   const drained = rig.gateway.drain();
   // The port is closed when nobody can connect any more; from then on the gateway is going.
   await refusal(portOf(rig));
-  await connection.send(writeRequest({ path: '/v1/models', headers: bearer }));
-  held.resolve();
+  first.release();
+  expect((await first.running.finished).events.at(-1)?.data).toBe('[DONE]');
+  return {
+    rig,
+    connection: first.connection,
+    second,
+    async end() {
+      second.release();
+      second.connection.close();
+      await drained;
+      await wall.close();
+    },
+  };
+}
 
-  expect((await running.finished).events.at(-1)?.data).toBe('[DONE]');
+const body = { model: 'm', messages: [{ role: 'user', content: 'x' }] };
+const streamed = { ...body, stream: true };
+
+test('it is served behind the answer under way, and the connection is closed', async () => {
+  const { connection, end } = await openWhileGoing();
+  await connection.send(writeRequest({ path: '/v1/chat/completions', headers: bearer, body: streamed }));
+  const late = await connection.answer();
+  expect([late.status, late.headers.connection]).toEqual([200, 'close']);
+  expect((await late.finished).events.at(-1)?.data).toBe('[DONE]');
+  expect(await connection.closed).toBe('fin');
+  await end();
+});
+
+test('none comes: the connection is closed soon, and nothing waits for it any more', async () => {
+  const { connection, end } = await openWhileGoing();
+  expect(await connection.closed).toBe('fin');
+  await end();
+});
+
+test('it gets 503 when the grace is over', async () => {
+  const { rig, connection, second, end } = await openWhileGoing();
+  rig.gateway.hurry();
+  await second.running.finished;
+  await connection.send(writeRequest({ path: '/v1/models', headers: bearer }));
   const late = await connection.answer();
   expect(late.status).toBe(503);
   expect(late.headers).toMatchObject({ 'retry-after': '1', connection: 'close' });
   expect(errorOf(await late.finished)).toMatchObject({ type: 'server_error', code: 'overloaded' });
   expect(await connection.closed).toBe('fin');
-  await drained;
-  await wall.close();
+  await end();
 });
 
 async function refusal(port: number): Promise<void> {

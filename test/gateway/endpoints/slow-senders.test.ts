@@ -63,6 +63,7 @@ beforeAll(async () => {
       showProvider: false,
     },
     isDraining: () => false,
+    isOver: () => false,
     onFailure: (error) => failures.push(error),
     patience: { headersMs: 100, requestMs: 200, checkEveryMs: 20 },
   });
