@@ -176,6 +176,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       isDraining = true;
       exchange?.drain();
       await wait(options.drainAcceptMs);
+      // Behind the poll of sockets: a request that has arrived already is read before its connection is taken for idle.
+      await new Promise((resolve) => setImmediate(resolve));
       app.server.keepAliveTimeout = idleGraceMs;
       const closed = app.close();
       const over = wait(options.drainGraceMs).then(() => {

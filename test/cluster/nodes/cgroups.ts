@@ -23,6 +23,10 @@ export async function makeCgroups(name: string): Promise<void> {
           await writeFile(join(level, file), await readFile(join(root, file)));
       if (version === 2 && level !== levels.at(-1)) await delegate(level);
     }
+    const [run = ''] = levels;
+    const [file, weight] = version === 1 ? ['cpu.shares', 16 * 1_024] : ['cpu.weight', 16 * 100];
+    // In the trees that have it. All pods of all nodes would weigh as much as one other process of the machine.
+    await writeFile(join(run, file), String(weight), { flag: 'r+' }).catch(() => {});
   }
 }
 

@@ -21,6 +21,11 @@ export async function installChart(cluster: NodeCluster, values: Values): Promis
   await mustHelm(cluster, ['install', 'penstock', CHART, ...inRelease, '--wait', '--timeout', '3m'], values);
 }
 
+/** Requests that many of them fit beside each other on small nodes; the limits are the chart's. */
+export const smallPods = {
+  resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '768Mi' } },
+};
+
 export const inRelease = ['-n', RELEASE_NAMESPACE];
 
 /** The key that the demo's ApiKey was given, once all gateways honour it. */

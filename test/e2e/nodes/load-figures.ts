@@ -1,0 +1,30 @@
+// What is a load told, and what does it tell?
+
+import { z } from 'zod';
+
+export const loadPlanSchema = z.object({
+  /** Of the gateways' Service, without `/v1`. */
+  url: z.string(),
+  key: z.string(),
+  requestsPerSecond: z.number(),
+  /** Open at any time. */
+  streams: z.int(),
+});
+export type LoadPlan = z.infer<typeof loadPlanSchema>;
+
+export const loadFiguresSchema = z.object({
+  requests: z.int(),
+  failed: z.int(),
+  /** Begun; each came to its end or was cut. */
+  streams: z.int(),
+  cut: z.int(),
+  p50Ms: z.number(),
+  p99Ms: z.number(),
+  maxMs: z.number(),
+  /** The longest silence inside a stream. */
+  worstGapMs: z.number(),
+  seconds: z.number(),
+  /** Of what failed, with counts. */
+  reasons: z.array(z.string()),
+});
+export type LoadFigures = z.infer<typeof loadFiguresSchema>;
