@@ -45,6 +45,12 @@ const defaultPatience: SenderPatience = { headersMs: 10_000, requestMs: 30_000, 
 /** Above the idle time of common load balancers, so that they close first. */
 const keepAliveTimeoutMs = 75_000;
 
+/**
+ * What callers are told instead. Those that listen have closed what they do not use before a pod that leaves stops accepting: a
+ * connection that it closed itself may already have been taken for the next request.
+ */
+const keepAliveHint = 'timeout=5';
+
 export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
   const newRequestId = createRequestIds();
@@ -83,6 +89,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   addModels(app, parts);
   app.addHook('onRequest', (request, reply, done) => {
     if (parts.isDraining()) reply.raw.setHeader('connection', 'close');
+    else reply.raw.setHeader('keep-alive', keepAliveHint);
     const refusal = parts.isOver() ? shuttingDown() : checkRequest(request);
     if (refusal) answer(parts, request, reply, refusal);
     else done();
@@ -155,7 +162,8 @@ async function receive(
     checkBodyHeaders(request);
     if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
     const body = parseBody(await readBody(request));
-    if (parts.isDraining()) response.setHeader('connection', 'close');
+    // It may have begun while the body came.
+    if (parts.isDraining()) response.setHeader('connection', 'close').removeHeader('keep-alive');
     const { url = '', rawHeaders } = request;
     await service({ view, caller, body, requestId, request: { url, rawHeaders }, response, arrivedAt });
   } catch (error) {

@@ -109,7 +109,14 @@ export function makeWorld(tell: (atMs: number, what: string) => void): World {
         nowMs = Math.max(nowMs, event.atMs);
         if (owner !== undefined && owner.frozenUntilMs > nowMs) {
           // In the order in which it would have been.
-          events.push({ ...event, atMs: owner.frozenUntilMs, get isOff() { return event.isOff; }, set isOff(_) {} });
+          events.push({
+            ...event,
+            atMs: owner.frozenUntilMs,
+            get isOff() {
+              return event.isOff;
+            },
+            set isOff(_) {},
+          });
           continue;
         }
         steps += 1;
@@ -147,7 +154,8 @@ interface Heap {
 
 function makeHeap(): Heap {
   const items: Event[] = [];
-  const isBefore = (a: Event, b: Event): boolean => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+  const isBefore = (a: Event, b: Event): boolean =>
+    a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
   const at = (index: number): Event => {
     const item = items[index];
     if (item === undefined) throw new RangeError('There is no such event');

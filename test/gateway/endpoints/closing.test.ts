@@ -48,6 +48,7 @@ test('it is served behind the answer under way, and the connection is closed', a
   await connection.send(writeRequest({ path: '/v1/chat/completions', headers: bearer, body: streamed }));
   const late = await connection.answer();
   expect([late.status, late.headers.connection]).toEqual([200, 'close']);
+  expect(late.headers).not.toHaveProperty('keep-alive');
   expect((await late.finished).events.at(-1)?.data).toBe('[DONE]');
   expect(await connection.closed).toBe('fin');
   await end();
@@ -57,6 +58,18 @@ test('none comes: the connection is closed soon, and nothing waits for it any mo
   const { connection, end } = await openWhileGoing();
   expect(await connection.closed).toBe('fin');
   await end();
+});
+
+test('before, each answer tells callers to let go of idle connections, sooner than a pod that leaves would', async () => {
+  const rig = await startRig(tableOf([{ baseUrl: 'http://127.0.0.1:9' }]));
+  const connection = await openRaw({ port: portOf(rig) });
+  for (let request = 0; request < 2; request++) {
+    await connection.send(writeRequest({ path: '/v1/models', headers: bearer }));
+    const { headers, finished } = await connection.answer();
+    await finished;
+    expect(headers).toMatchObject({ connection: 'keep-alive', 'keep-alive': 'timeout=5' });
+  }
+  connection.close();
 });
 
 test('it gets 503 when the grace is over', async () => {
