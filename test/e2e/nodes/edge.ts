@@ -2,7 +2,7 @@
 // tells what to do; beside the control plane, as a load balancer outside of the nodes would be.
 
 import { writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { untilReady } from '../../cluster/child.ts';
 import { planeAddress } from '../../cluster/nodes/network.ts';
 import { goModule } from '../../support/go-module.ts';
@@ -59,9 +59,12 @@ export async function startEdge(cluster: OwnedCluster): Promise<number> {
   const admin = ['--admin-address', join(folder, 'envoy-admin.sock'), '--namespace', namespace];
   const made = await machine.run(contour, ['bootstrap', bootstrap, ...xds, ...admin]);
   if (made.code !== 0) throw new Error(`contour bootstrap failed: ${made.stderr}`);
+  // Its script names the folder that the environment was made in.
+  const where = 'import envoy, os; print(os.path.join(os.path.dirname(envoy.__file__), "_bin", "envoy"))';
+  const { stdout: program } = await machine.run(python, ['-c', where]);
   const envoyLog = join(folder, 'envoy.log');
   const envoy = await machine.start(
-    join(dirname(python), 'envoy'),
+    program.trim(),
     ['-c', bootstrap, '--service-cluster', 'edge', '--service-node', 'edge-1', '--disable-hot-restart'],
     envoyLog,
   );
