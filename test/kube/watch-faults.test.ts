@@ -349,6 +349,23 @@ describe('time', () => {
     expect(starts()).toEqual(['list', 'watch 10', 'watch 15']);
   });
 
+  // The informer of client-node waits longer after each such end, up to 30 s in which it is blind.
+  test('a watch that its server ends in good order begins anew at once, however often and however quiet', async () => {
+    let end = () => {};
+    const quiet = watch('', (response) => {
+      end = () => void response.end();
+    });
+    const { watched, fake, starts } = await startOnFake([first, ...Array<Answer>(5).fill(quiet), resumed]);
+    for (let time = 1; time <= 5; time += 1) {
+      await arrived(() => watched.reflector.stats().watches === time);
+      fake.advance(1_000);
+      end();
+    }
+    await watched.until(isResumed);
+    expect(starts()).toEqual(['list', ...Array(6).fill('watch 10')]);
+    expect(watched.troubles).toEqual([]);
+  });
+
   test('a server that is gone for long is asked ever more rarely, every ten seconds at last', async () => {
     const { watched, server, waits } = await start([first, watch(bookmark(11))]);
     await arrived(() => watched.reflector.stats().bookmarks === 1);
