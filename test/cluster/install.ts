@@ -28,6 +28,8 @@ export interface ChartOptions {
   readonly namespace: string;
   /** As a values file would hold them. */
   readonly values?: unknown;
+  /** Its folder; default: the one of this checkout. */
+  readonly chart?: string | undefined;
 }
 
 /** Applies crds/*.yaml and waits until they are served. */
@@ -47,7 +49,7 @@ export async function renderChart(plane: ControlPlane, options: ChartOptions): P
   const { code, stdout, stderr } = await run(
     plane.programs.helm,
     [
-      ...['template', options.release, join(root, 'charts', 'penstock')],
+      ...['template', options.release, options.chart ?? join(root, 'charts', 'penstock')],
       // As `helm install` would ask the server for it.
       ...[`--namespace=${options.namespace}`, '--values=-', `--kube-version=${await versionOf(plane)}`],
     ],

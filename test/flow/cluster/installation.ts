@@ -23,8 +23,20 @@ import { applyChart, type RenderedObject } from '../../cluster/install.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
 import { type RunningProcess, startProcess } from '../../support/process.ts';
 
-const operatorScript = fileURLToPath(new URL('../../../operator/main.ts', import.meta.url));
-const gatewayScript = fileURLToPath(new URL('../../../gateway/main.ts', import.meta.url));
+/** What is installed: a chart, and the programs that its pods would run. */
+export interface Build {
+  /** Its folder; default: the one of this checkout. */
+  readonly chart?: string;
+  /** Scripts. */
+  readonly operator: string;
+  readonly gateway: string;
+}
+
+/** This checkout, without a build. */
+export const sources: Build = {
+  operator: fileURLToPath(new URL('../../../operator/main.ts', import.meta.url)),
+  gateway: fileURLToPath(new URL('../../../gateway/main.ts', import.meta.url)),
+};
 
 export const release = 'penstock';
 export const namespace = 'penstock-system';
@@ -40,6 +52,8 @@ export interface InstallationOptions {
   readonly plane?: ControlPlaneOptions;
   /** Made before the chart, which may bind roles in them. */
   readonly namespaces?: readonly string[];
+  /** Default: `sources`. */
+  readonly build?: Build;
   /** On top of the rendered environment of every operator. */
   readonly operatorEnv?: Readonly<Record<string, string>>;
 }
@@ -68,6 +82,8 @@ export interface Installation {
   readonly rendered: readonly RenderedObject[];
   readonly operators: readonly OperatorProcess[];
   readonly gateways: readonly GatewayProcess[];
+  /** Applies the chart of another build. What runs goes on; what is started from now on is of that one. */
+  changeTo(build: Build): Promise<void>;
   /** One more replica; settled when it runs. Its environment may be changed. */
   startOperator(env?: Readonly<Record<string, string>>): Promise<OperatorProcess>;
   /** One more pod; settled when its process listens. It is told ready when `/readyz` says so. */
@@ -112,28 +128,33 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   const plane = await startControlPlane({ hasControllers: false, ...options.plane });
   parts.defer(() => plane.stop());
   for (const name of options.namespaces ?? []) await plane.mustKubectl(['create', 'namespace', name]);
-  const rendered = await applyChart(plane, {
-    release,
-    namespace,
-    values: {
+  const install = async (build: Build) => {
+    const values = {
       platformNamespaces: ['platform', 'default'],
       egress: { allow: [{ cidr: '127.0.0.0/8', namespaces: ['*'] }] },
       ...options.values,
-    },
-  });
+    };
+    const rendered = await applyChart(plane, { release, namespace, values, chart: build.chart });
+    return {
+      rendered,
+      operator: { script: build.operator, spec: deploymentOf(rendered, 'operator') },
+      gateway: { script: build.gateway, spec: deploymentOf(rendered, 'gateway') },
+    };
+  };
+  let installed = await install(options.build ?? sources);
+  const { rendered } = installed;
   const operators: OperatorProcess[] = [];
   const gateways: GatewayProcess[] = [];
-  const operatorSpec = deploymentOf(rendered, 'operator');
-  const gatewaySpec = deploymentOf(rendered, 'gateway');
   let counter = 0;
 
   const startOperator = async (env: Readonly<Record<string, string>> = {}): Promise<OperatorProcess> => {
     const name = `${release}-operator-${counter++}`;
-    const token = await serviceAccountToken(plane, namespace, operatorSpec.serviceAccount);
-    const process = await startProcess(operatorScript, {
+    const { script, spec } = installed.operator;
+    const token = await serviceAccountToken(plane, namespace, spec.serviceAccount);
+    const process = await startProcess(script, {
       cwd: plane.folder,
       env: {
-        ...environmentOf(operatorSpec, { 'metadata.name': name, 'status.podIP': '127.0.0.1' }),
+        ...environmentOf(spec, { 'metadata.name': name, 'status.podIP': '127.0.0.1' }),
         PENSTOCK_HOST: '127.0.0.1',
         PENSTOCK_METRICS_PORT: '0',
         KUBECONFIG: await writeKubeconfig(plane, name, token),
@@ -151,16 +172,17 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   };
 
   const runGateway = async (
+    { script, spec }: typeof installed.gateway,
     name: string,
     ip: string,
     port: number,
     folder: string,
     accountFolder: string,
   ) => {
-    const process = await startProcess(gatewayScript, {
+    const process = await startProcess(script, {
       cwd: folder,
       env: {
-        ...environmentOf(gatewaySpec, { 'metadata.name': name, 'status.podIP': ip }),
+        ...environmentOf(spec, { 'metadata.name': name, 'status.podIP': ip }),
         ...serverEnvironment(plane),
         PENSTOCK_HOST: ip,
         PENSTOCK_PORT: '0',
@@ -194,17 +216,22 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     await mkdir(join(folder, 'table'));
     const port = await freePort();
     const ip = await claimPodIp(plane);
-    const labels = gatewaySpec.podLabels;
-    const token = await serviceAccountToken(plane, namespace, gatewaySpec.serviceAccount);
+    const program = installed.gateway;
+    const labels = program.spec.podLabels;
+    const token = await serviceAccountToken(plane, namespace, program.spec.serviceAccount);
     const accountFolder = await writeServiceAccountFolder(plane, name, { token, namespace });
     const pod = await createGatewayPod(plane, { namespace, name, labels, internalPort: port, ip });
-    const gateway = { name, pod, folder, ...(await runGateway(name, ip, port, folder, accountFolder)) };
-    volumes.set(gateway, { port, accountFolder });
+    const running = await runGateway(program, name, ip, port, folder, accountFolder);
+    const gateway = { name, pod, folder, ...running };
+    volumes.set(gateway, { program, port, accountFolder });
     gateways.push(gateway);
     tellReady(gateway);
     return gateway;
   };
-  const volumes = new Map<GatewayProcess, { readonly port: number; readonly accountFolder: string }>();
+  const volumes = new Map<
+    GatewayProcess,
+    { readonly program: typeof installed.gateway; readonly port: number; readonly accountFolder: string }
+  >();
 
   await Promise.all([
     ...Array.from({ length: options.operators ?? 2 }, () => startOperator()),
@@ -216,13 +243,17 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     rendered,
     operators,
     gateways,
+    async changeTo(build) {
+      installed = await install(build);
+    },
     startOperator,
     startGateway,
     async restartGateway(gateway) {
       const volume = volumes.get(gateway);
       if (volume === undefined) throw new Error(`${gateway.name} is no gateway of this installation`);
       const { name, pod, folder } = gateway;
-      Object.assign(gateway, await runGateway(name, pod.ip, volume.port, folder, volume.accountFolder));
+      const { program, port, accountFolder } = volume;
+      Object.assign(gateway, await runGateway(program, name, pod.ip, port, folder, accountFolder));
       tellReady(gateway);
     },
     async apply(...objects) {
