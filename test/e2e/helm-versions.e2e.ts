@@ -1,9 +1,12 @@
 // Do both Helms of the day install and upgrade the chart, and take over from each other? Helm 4 applies on the server, where a
-// field that somebody else owns is a conflict.
+// field that somebody else owns is a conflict. And do both give its accounts the rights that test/flow/cluster/rights.test.ts
+// holds to be needed, and no others?
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CHART, CRDS_CHART, helm, type Values } from '../charts/helm.ts';
+import { expectRights } from '../cluster/can-i.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
+import { accountRights, aggregatedRights } from '../flow/cluster/accounts.ts';
 import { goTool } from '../support/go-tool.ts';
 
 const plane = useControlPlane();
@@ -72,6 +75,31 @@ describe.each(CASES)('installed with %s and upgraded with %s', (first, second) =
       ...['-A', '-l', `app.kubernetes.io/instance=${release}`, '-o', 'name'],
     ]);
     expect(left).toBe('');
+  });
+});
+
+describe.each(['Helm 3', 'Helm 4'])('installed with %s', (which) => {
+  const tenants = ['platform', 'team-a'];
+  const where = ['-n', 'penstock-system'];
+  const common = { crds: { install: false }, demo: { enabled: true } };
+
+  beforeAll(async () => {
+    for (const name of tenants) await plane().kubectl(['create', 'namespace', name]);
+  });
+
+  test.each([
+    ['cluster', common],
+    ['namespaces', { ...common, rbac: { scope: 'namespaces', tenantNamespaces: tenants } }],
+  ])('over the %s, each account may what is committed, and no more', async (scope, values) => {
+    // Its Job, which is a hook, needs nodes.
+    const flags = ['--create-namespace', '--no-hooks'];
+    await must(which, ['install', 'penstock', CHART, ...where, ...flags], values);
+    try {
+      await expectRights(plane(), scope, accountRights);
+      if (scope === 'cluster') await expectRights(plane(), 'tenants', await aggregatedRights(plane()));
+    } finally {
+      await must(which, ['uninstall', 'penstock', ...where, '--wait']);
+    }
   });
 });
 

@@ -54,11 +54,22 @@ export function grantsTo(
     const before = bound.get(role) ?? [];
     bound.set(role, place === undefined || before === '*' ? '*' : [...before, place]);
   }
+  return [...bound].flatMap(([role, namespaces]) => grantsOf(rendered, role, namespaces));
+}
+
+/** Of the whole chart, sorted: `ClusterRole penstock-view`. */
+export function roleNames(rendered: readonly RenderedObject[]): string[] {
+  return rendered.filter(isRole).map(nameOf).sort();
+}
+
+/** What a role gives where it is bound. */
+export function grantsOf(
+  rendered: readonly RenderedObject[],
+  role: string,
+  namespaces: readonly string[] | '*',
+): Grant[] {
   return rendered.flatMap((object) => {
-    if (object.kind !== 'ClusterRole' && object.kind !== 'Role') return [];
-    const role = roleName(object.kind, object.metadata.name, object.metadata.namespace);
-    const namespaces = bound.get(role);
-    if (namespaces === undefined) return [];
+    if (!isRole(object) || nameOf(object) !== role) return [];
     return roleSchema.parse(object).rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
       apiGroups.flatMap((group) =>
         resources.flatMap((path) => {
@@ -78,10 +89,25 @@ export function grantsTo(
   });
 }
 
+function isRole({ kind }: RenderedObject): boolean {
+  return kind === 'ClusterRole' || kind === 'Role';
+}
+
+function nameOf({ kind, metadata }: RenderedObject): string {
+  return roleName(kind, metadata.name, metadata.namespace);
+}
+
 function roleName(kind: string, name: string, namespace: string | undefined): string {
   return kind === 'Role' ? `Role ${namespace}/${name}` : `ClusterRole ${name}`;
 }
 
+/** Was it needed for this request? More than one may be: a server-side apply that made its object is a create and a patch. */
+export function isUsedBy(grant: Grant, event: AuditEvent): boolean {
+  const isMade = event.verb === 'patch' && event.status === 201;
+  return covers(grant, event) || (isMade && covers(grant, { ...event, verb: 'create' }));
+}
+
+/** Does it allow what this request asks for by its verb? */
 export function covers(grant: Grant, event: AuditEvent): boolean {
   const { namespaces, names } = grant;
   return (

@@ -1,18 +1,51 @@
 // Are the rights in the chart exactly those that its processes need? A whole life of an installation is played, and what was
 // asked of the API server is held against what the roles grant: nothing was refused, and nothing is granted that nobody used.
 //
-// A right that is missing shows as a 403 in the audit log, one that is too many as a grant without a request. That the
-// first hurts is shown on the running installation: a rule is taken away, what hangs on it stops with a word that says so,
+// A right that is missing shows as a 403 in the audit log, one that is too many as a grant without a request. Where the
+// operator serves some namespaces, each request is allowed by one rule alone: any rule that is taken away is a 403 there. That
+// this hurts is shown on the running installation: a rule is taken away, what hangs on it stops with a word that says so,
 // and goes on when the rule is back.
 
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { mergePatch } from '../../../kube/patch.ts';
+import type { KubeClient } from '../../../kube/client.ts';
+import { listAll } from '../../../kube/list.ts';
+import { createObject, deleteObject, mergePatch, readObject, replaceObject } from '../../../kube/patch.ts';
+import { collectionPath, objectPath, type Resource } from '../../../kube/paths.ts';
+import { openServiceAccountClient } from '../../../kube/service-account.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { demoObjects } from '../../charts/parts.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
+import { expectRights } from '../../cluster/can-i.ts';
+import {
+  serverEnvironment,
+  serviceAccountToken,
+  writeServiceAccountFolder,
+} from '../../cluster/identities.ts';
 import { makeCertificate } from '../../egress/certificates.ts';
+import { startProcess } from '../../support/process.ts';
+import {
+  accountRights,
+  accounts,
+  aggregatedRights,
+  demoNamespace,
+  type ServiceAccount,
+  userOf,
+} from './accounts.ts';
 import { askGateway } from './ask.ts';
-import { covers, describeGrant, describeUse, type Grant, grantsTo } from './grants.ts';
+import {
+  covers,
+  describeGrant,
+  describeUse,
+  type Grant,
+  grantsOf,
+  grantsTo,
+  isUsedBy,
+  roleNames,
+} from './grants.ts';
 import {
   type Installation,
   namespace,
@@ -40,22 +73,73 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.close());
 
-const accounts = ['penstock-operator', 'penstock-gateway'] as const;
-const userOf = (account: string) => `system:serviceaccount:${namespace}:${account}`;
+const applyDemo = fileURLToPath(new URL('../../../jobs/apply-demo/main.ts', import.meta.url));
+const demo = { enabled: true };
+
+/** What a tenant's people are bound to; nobody is by the chart itself. */
+const tenantRoles = ['penstock-edit', 'penstock-view'] as const;
 
 describe('over the whole cluster', () => {
-  const plane = { hasControllers: true };
-  const installation = useInstallation({ operators: 2, gateways: 2, namespaces: ['team-a'], plane });
+  const installation = useInstallation({
+    operators: 2,
+    gateways: 2,
+    namespaces: ['team-a'],
+    plane: { hasControllers: true },
+    values: { demo },
+  });
 
   test('nothing is refused, and every right is used', async () => {
     const events = await lived(installation());
     for (const account of accounts) {
       const asked = askedBy(account, events);
-      const grants = grantsTo(installation().rendered, { namespace, name: account });
+      const grants = grantsTo(installation().rendered, account);
       expect(grants.length).toBeGreaterThan(0);
       expect(unused(grants, asked)).toEqual([]);
     }
   }, 60_000);
+
+  test('no rule belongs to nobody: each is of an account, or of what tenants are bound to', () => {
+    const { rendered } = installation();
+    const held = new Set([
+      ...accounts.flatMap((account) => grantsTo(rendered, account).map(({ role }) => role)),
+      ...tenantRoles.map((name) => `ClusterRole ${name}`),
+    ]);
+    expect(roleNames(rendered)).toEqual([...held].sort());
+  });
+
+  test.each(tenantRoles)(
+    'every right of %s is used by who is bound to it alone, and no other',
+    async (role) => {
+      const { plane, rendered } = installation();
+      await lived(installation());
+      const account = { namespace: 'team-a', name: `bound-to-${role}` };
+      await plane.mustKubectl(['create', 'serviceaccount', account.name, '-n', 'team-a']);
+      await plane.mustKubectl([
+        ...['create', 'rolebinding', account.name, '-n', 'team-a', `--clusterrole=${role}`],
+        `--serviceaccount=team-a:${account.name}`,
+      ]);
+      const client = openServiceAccountClient({
+        folder: await accountFolder(installation(), account),
+        host: '127.0.0.1',
+        port: Number(new URL(plane.url).port),
+      });
+      try {
+        if (role === 'penstock-edit') await changeAll(client);
+        await lookAtAll(client);
+      } finally {
+        client.close();
+      }
+      const asked = askedBy(account, await plane.audit());
+      expect(refused(asked)).toEqual([]);
+      expect(unused(grantsOf(rendered, `ClusterRole ${role}`, ['team-a']), asked)).toEqual([]);
+    },
+  );
+
+  test('kubectl auth can-i --list of each account says what is committed', async () => {
+    const { plane } = installation();
+    await expectRights(plane, 'cluster', accountRights);
+    await expectRights(plane, 'tenants', await aggregatedRights(plane));
+  });
 
   describe('a rule that is taken away', () => {
     beforeEach(async () => void (await lived(installation())), 60_000);
@@ -151,7 +235,7 @@ describe('over the whole cluster', () => {
   test('a gateway reads the shards of the table by name, and no list of Secrets anywhere', async () => {
     const { plane } = installation();
     await lived(installation());
-    const gateway = `--as=${userOf('penstock-gateway')}`;
+    const gateway = `--as=${userOf({ namespace, name: 'penstock-gateway' })}`;
     const listed = ['get', 'secrets', gateway];
     for (const place of [['-n', tableNamespace], ['-n', 'team-a'], ['-n', namespace], ['--all-namespaces']]) {
       const said = await plane.kubectl([...listed, ...place]);
@@ -234,20 +318,24 @@ describe('over some namespaces', () => {
     operators: 2,
     gateways: 2,
     namespaces: tenants,
-    values: { rbac: { scope: 'namespaces', tenantNamespaces: tenants } },
+    values: { demo, rbac: { scope: 'namespaces', tenantNamespaces: tenants } },
   });
 
   test('nothing is refused, every right is used, and none could be done without', async () => {
     const events = await lived(installation());
     for (const account of accounts) {
       const asked = askedBy(account, events);
-      const grants = grantsTo(installation().rendered, { namespace, name: account });
+      const grants = grantsTo(installation().rendered, account);
       expect(unused(grants, asked)).toEqual([]);
       // Here no role lies over another one: each request is allowed by one rule alone.
       const doubly = asked.filter((event) => grants.filter((grant) => covers(grant, event)).length > 1);
       expect(doubly.map(describeUse)).toEqual([]);
     }
   }, 60_000);
+
+  test('kubectl auth can-i --list of each account says what is committed', async () => {
+    await expectRights(installation().plane, 'namespaces', accountRights);
+  });
 
   test('a namespace that is not listed is left alone, and nobody asks for it', async () => {
     const { apply, awaitCondition, gateways, plane } = installation();
@@ -317,14 +405,14 @@ describe('over some namespaces', () => {
 const botKey = importedKey('team-a', 'imported');
 const authority = makeCertificate({ name: 'authority', isCa: true });
 
-function askedBy(account: string, events: readonly AuditEvent[]): AuditEvent[] {
+function askedBy(account: ServiceAccount, events: readonly AuditEvent[]): AuditEvent[] {
   const asked = events.filter(({ user, resource }) => user === userOf(account) && resource !== '');
   expect(asked.length).toBeGreaterThan(0);
   return asked;
 }
 
 function unused(grants: readonly Grant[], asked: readonly AuditEvent[]): string[] {
-  return grants.filter((grant) => !asked.some((event) => covers(grant, event))).map(describeGrant);
+  return grants.filter((grant) => !asked.some((event) => isUsedBy(grant, event))).map(describeGrant);
 }
 
 const lives = new WeakMap<Installation, Promise<AuditEvent[]>>();
@@ -355,6 +443,7 @@ function refused(asked: readonly AuditEvent[]): string[] {
 
 async function playAll(installation: Installation): Promise<void> {
   const { apply, awaitCondition, gateways, operators, plane, restartGateway } = installation;
+  await runDemoJob(installation);
   await apply(
     configMap('team-a', 'internal-ca', { 'ca.crt': authority.cert }),
     credentialSecret('team-a', 'private', 'https://models.example', 'sk-two'),
@@ -461,6 +550,64 @@ async function playAll(installation: Installation): Promise<void> {
 
   for (const each of gateways) expect((await askGateway(each, botKey, 'small')).status).toBe(200);
   await plane.mustKubectl(['delete', 'apikey', 'issued', '-n', 'team-a']);
+}
+
+/** What the Job of the demo would do in its Pod. */
+async function runDemoJob(installation: Installation): Promise<void> {
+  const { plane, rendered } = installation;
+  const objectsFile = join(plane.folder, 'demo-objects.json');
+  await writeFile(objectsFile, JSON.stringify(demoObjects(rendered)));
+  const job = await startProcess(applyDemo, {
+    env: {
+      ...serverEnvironment(plane),
+      PENSTOCK_DEMO_OBJECTS: objectsFile,
+      PENSTOCK_SERVICE_ACCOUNT_DIR: await accountFolder(installation, {
+        namespace: demoNamespace,
+        name: 'penstock-demo',
+      }),
+    },
+  });
+  expect((await job.exit).code).toBe(0);
+}
+
+/** As it is mounted into a Pod of that account. */
+async function accountFolder({ plane }: Installation, account: ServiceAccount): Promise<string> {
+  const token = await serviceAccountToken(plane, account.namespace, account.name);
+  return writeServiceAccountFolder(plane, account.name, { token, namespace: account.namespace });
+}
+
+const ofOurGroup = { group: 'penstock.dev', version: 'v1alpha1' };
+const kinds: readonly (Resource & { make(name: string): object })[] = [
+  {
+    ...ofOurGroup,
+    plural: 'providers',
+    make: (name) => provider('team-a', name, 'https://models.example', 'private'),
+  },
+  { ...ofOurGroup, plural: 'modelroutes', make: (name) => modelRoute('team-a', name, ['sim']) },
+  { ...ofOurGroup, plural: 'apikeys', make: (name) => importedApiKey('team-a', name) },
+];
+
+async function lookAtAll(client: KubeClient): Promise<void> {
+  for (const kind of kinds) {
+    const path = collectionPath(kind, 'team-a');
+    const { items } = await listAll({ client, path });
+    await readObject(client, objectPath(kind, { namespace: 'team-a', name: items[0]?.metadata.name ?? '' }));
+    const watching = await client.stream({ method: 'GET', path, query: { watch: true } });
+    watching.close();
+  }
+}
+
+/** One of each kind made, replaced, patched and deleted; and one more, deleted with all that have its label. */
+async function changeAll(client: KubeClient): Promise<void> {
+  for (const { make, ...kind } of kinds) {
+    const path = collectionPath(kind, 'team-a');
+    const one = objectPath(kind, { namespace: 'team-a', name: 'of-tenant' });
+    for (const name of ['of-tenant', 'of-tenant-too']) await createObject(client, path, make(name));
+    await mergePatch(client, one, { metadata: { labels: { 'made-by': 'tenant' } } });
+    await replaceObject(client, one, await readObject(client, one));
+    await client.call({ method: 'DELETE', path, query: { labelSelector: 'made-by=tenant' } });
+    await deleteObject(client, objectPath(kind, { namespace: 'team-a', name: 'of-tenant-too' }));
+  }
 }
 
 /** The first that leads, or led. */
