@@ -1,7 +1,7 @@
 // Which check shall the operator make of a Provider by itself, if any?
 
 import { toMs } from '../resources/duration.ts';
-import type { Provider } from '../resources/provider.ts';
+import { checkWhereNoneIsNamed, type Provider } from '../resources/provider.ts';
 
 /** What is asked. */
 export type CheckRequest =
@@ -23,7 +23,7 @@ export interface HealthCheck {
 }
 
 export function healthCheckOf({ metadata, spec }: Provider): HealthCheck | undefined {
-  const { active } = spec.healthCheck;
+  const { active = checkWhereNoneIsNamed } = spec.healthCheck;
   const request = requestOf(active);
   if (request === undefined) return undefined;
   return {
@@ -36,11 +36,7 @@ export function healthCheckOf({ metadata, spec }: Provider): HealthCheck | undef
   };
 }
 
-function requestOf({
-  type,
-  path,
-  model,
-}: Provider['spec']['healthCheck']['active']): CheckRequest | undefined {
+function requestOf({ type, path, model }: typeof checkWhereNoneIsNamed): CheckRequest | undefined {
   switch (type) {
     case 'ListModels':
       return { type };

@@ -307,8 +307,15 @@ const passiveCheckSchema = withRules(
   ],
 );
 
+/** No default of the kind: an operator that knows no checks refuses the field, and would find it in every object. */
+export const checkWhereNoneIsNamed = activeCheckSchema.parse({});
+
 const healthCheckSchema = z.strictObject({
-  active: defaulted(activeCheckSchema).describe("Checks made by the operator, with the Provider's own keys."),
+  active: activeCheckSchema
+    .optional()
+    .describe(
+      "Checks made by the operator, with the Provider's own keys. Left out: ListModels, with the defaults that stand there.",
+    ),
   passive: defaulted(passiveCheckSchema).describe(
     'What every gateway pod concludes from the calls it makes.',
   ),

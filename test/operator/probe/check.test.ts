@@ -1,10 +1,14 @@
 // What does a check send, and what does its answer say?
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import type { ProviderEntry } from '../../../gateway/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import type { CheckRequest } from '../../../operator/compile/health-check.ts';
 import { buildCheck, judgeCheck } from '../../../operator/probe/check.ts';
+import { root } from '../../architecture/project.ts';
 import { provider, secret, snapshot } from '../make.ts';
 
 function compiled(spec: object) {
@@ -27,6 +31,18 @@ function callOf(spec: object, active?: object) {
 }
 
 describe('what is asked', () => {
+  // An operator from before there were checks refuses the field: it must stand in no object that does not name it.
+  test('a list of the models where the object says nothing, and the kind fills nothing in', () => {
+    const silent = provider();
+    expect(silent).not.toHaveProperty('spec.healthCheck');
+    const { healthChecks } = createCompiler()(snapshot({ providers: [silent], secrets: [secret()] }), 0);
+    expect(healthChecks).toMatchObject([{ request: { type: 'ListModels' }, intervalMs: 60_000 }]);
+    const kind: unknown = parse(readFileSync(join(root, 'crds/provider.yaml'), 'utf8'));
+    const member = 'spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.healthCheck';
+    expect(kind).toHaveProperty(`${member}.default`, { passive: expect.anything() });
+    expect(kind).not.toHaveProperty(`${member}.properties.active.default`);
+  });
+
   test('a list of the models with the own key, unless something else is wanted', () => {
     const { method, url, headers, body } = callOf({});
     expect({ method, url, body }).toEqual({
