@@ -1,6 +1,7 @@
 // What becomes of a key over its life? Rotated while it is used: nobody is refused within the overlap, neither who holds the
 // old key nor who reads the Secret in the very moment, whenever the operator dies. Deleted: replaced. Kept: taken up again.
 
+import { zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { mergePatch, readObject } from '../../../kube/patch.ts';
@@ -9,8 +10,17 @@ import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type ApiProxy, type Passing, startApiProxy } from '../../cluster/api-proxy.ts';
 import { serviceAccountToken } from '../../cluster/identities.ts';
 import { askGateway, askUntil } from './ask.ts';
-import { namespace, type OperatorProcess, useInstallation } from './installation.ts';
-import { credentialSecret, issuedApiKey, modelRoute, provider } from './manifests.ts';
+import { namespace, type OperatorProcess, tableNamespace, useInstallation } from './installation.ts';
+import {
+  credentialSecret,
+  importedApiKey,
+  importedKey,
+  issuedApiKey,
+  modelRoute,
+  namespaceOf,
+  provider,
+} from './manifests.ts';
+import { readManifest } from './read-manifest.ts';
 import { eventsOf } from './told.ts';
 
 const installation = useInstallation({
@@ -327,3 +337,67 @@ test('retain: the Secret stays when the ApiKey goes, its key dead; an ApiKey of 
   expect(await issue('gone')).not.toBe(gone);
   expect(await works(gone)).toEqual([401, 401]);
 }, 90_000);
+
+test('a namespace that is deleted leaves nothing behind: no object, no key that works, no credential in the table', async () => {
+  const { apply, awaitCondition, gateways, plane } = installation();
+  const name = 'team-going';
+  const credential = 'sk-of-a-team-that-goes';
+  await apply(
+    namespaceOf(name),
+    credentialSecret(name, 'sim', simulator.url, credential),
+    provider(name, 'sim', simulator.url, 'sim'),
+    modelRoute(name, 'm', ['sim']),
+    issuedApiKey(name, 'bot'),
+    importedApiKey(name, 'imported'),
+  );
+  for (const ref of ['modelroute/m', 'apikey/bot', 'apikey/imported'])
+    await awaitCondition(ref, 'Ready', name);
+  const { data } = secretSchema.parse(
+    await readObject(plane.client, objectPath(secrets, { namespace: name, name: 'bot-key' })),
+  );
+  const keys = [data.apiKey ?? '', importedKey(name, 'imported')];
+  for (const key of keys) expect(await works(key)).toEqual([200, 200]);
+  expect(await tableText()).toContain(credential);
+
+  const startedMs = performance.now();
+  const deleting = plane.mustKubectl(['delete', 'namespace', name, '--timeout=40s']);
+  for (const key of keys) await refusedEverywhere(key);
+  const refusedMs = performance.now() - startedMs;
+  // Nobody holds it up: there are no finalizers of ours.
+  await deleting;
+  const goneMs = performance.now() - startedMs;
+  await vi.waitFor(async () => expect(await tableText()).not.toContain(name), {
+    timeout: 20_000,
+    interval: 100,
+  });
+  expect(await tableText()).not.toContain(credential);
+  const left = ['get', 'all,secrets,configmaps,events.events.k8s.io,rolebindings', '-n', name, '-o', 'name'];
+  expect(await plane.mustKubectl(left)).toBe('');
+  // Made again, it begins with nothing of what was there.
+  await apply(namespaceOf(name), modelRoute(name, 'm', ['sim']), issuedApiKey(name, 'bot'));
+  await awaitCondition('apikey/bot', 'Ready', name);
+  await awaitCondition('modelroute/m', 'ResolvedRefs=false', name);
+  for (const key of keys) expect(await works(key)).toEqual([401, 401]);
+  console.log(
+    `a namespace deleted: its keys were refused by ${gateways.length} gateways after ${Math.round(refusedMs)} ms, ` +
+      `all of it was gone after ${Math.round(goneMs)} ms`,
+  );
+}, 120_000);
+
+/** Everything that the table in use holds, as text: the pointer, and the shards that it names. */
+async function tableText(): Promise<string> {
+  const { plane } = installation();
+  const get = async (name: string) =>
+    secretDataSchema.parse(
+      await readObject(plane.client, objectPath(secrets, { namespace: tableNamespace, name })),
+    ).data;
+  const manifest = await readManifest(plane);
+  const texts = await Promise.all(
+    manifest.shards.map(async ({ name }) =>
+      zstdDecompressSync(Buffer.from((await get(name)).shard ?? '', 'base64')).toString(),
+    ),
+  );
+  return [JSON.stringify(manifest), ...texts].join('\n');
+}
+
+const secretDataSchema = z.object({ data: z.record(z.string(), z.string()) });
