@@ -39,7 +39,7 @@ export interface Process {
 }
 
 interface Event {
-  readonly atMs: number;
+  atMs: number;
   readonly order: number;
   readonly owner: OwnedProcess | undefined;
   readonly run: () => void;
@@ -108,15 +108,9 @@ export function makeWorld(tell: (atMs: number, what: string) => void): World {
         if (event.isOff || owner?.isAlive === false) continue;
         nowMs = Math.max(nowMs, event.atMs);
         if (owner !== undefined && owner.frozenUntilMs > nowMs) {
-          // In the order in which it would have been.
-          events.push({
-            ...event,
-            atMs: owner.frozenUntilMs,
-            get isOff() {
-              return event.isOff;
-            },
-            set isOff(_) {},
-          });
+          // All of them at one time: their order stays.
+          event.atMs = owner.frozenUntilMs;
+          events.push(event);
           continue;
         }
         steps += 1;
