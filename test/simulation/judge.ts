@@ -21,16 +21,18 @@ import { compareVersions } from '../../gateway/table/version.ts';
 import type { TableView } from '../../gateway/table/view.ts';
 import { isRecord, type KubeObject } from '../../kube/object.ts';
 import { createCompiler } from '../../operator/compile/compile.ts';
+import type { LastGood } from '../../operator/compile/last-good.ts';
 import { EARLIER_MANIFESTS_KEPT } from '../../operator/publish/collect.ts';
 import type { Kind } from '../../operator/resources/resource.ts';
 import { holdObject } from '../../operator/watch/resources.ts';
 import { readPlace, readSecret } from '../../operator/watch/secrets.ts';
 import type { RawObject, SecretRecord, Snapshot } from '../../operator/watch/snapshot.ts';
-import type { ApiServer, SeenWrite } from './api-client.ts';
+import { type ApiServer, objectPathOf, type SeenWrite } from './api-client.ts';
 import type { Stored } from './api-store.ts';
 import type { GatewayLife, Gateways } from './gateways.ts';
 import {
   CUSTOM,
+  HOLD_MS,
   isShardPath,
   LEASE_PATH,
   PLATFORM,
@@ -268,6 +270,8 @@ export function makeJudge(world: World, server: ApiServer): Judge {
       return;
     const now = programmedOf(status);
     if (now?.status !== 'True') return;
+    // It says itself that another form serves.
+    if (isHeld(status)) return;
     const earlier = store.findAt(stored.path, stored.version - 1)?.value.status;
     const where = isRecord(status.programmed) ? status.programmed.tableGeneration : undefined;
     const was = isRecord(earlier) ? programmedOf(earlier) : undefined;
@@ -344,20 +348,30 @@ export function makeJudge(world: World, server: ApiServer): Judge {
   /** The table that all gateways should run; made anew only where something has changed. */
   function wantedTable(): TableContent {
     if (wanted?.version !== wishesVersion) {
-      const { table } = compile(snapshotOf(store.list), world.wallMs());
+      const { table } = compile(snapshotOf(store.list), world.wallMs(), lastGood());
       wanted = { version: wishesVersion, table: tableContentSchema.parse(table) };
     }
     return wanted.table;
   }
 
-  /** Objects that are said to serve in an earlier form; which one, the compile that judges cannot know. */
-  function heldIds(): ReadonlySet<string> {
-    const ids = new Set<string>();
-    for (const { value, namespace, name } of objects()) {
-      const degraded = isRecord(value.status) ? conditionOf(value.status, 'Degraded') : undefined;
-      if (degraded?.status === 'True' && degraded.reason === 'LastKnownGood') ids.add(`${namespace}/${name}`);
-    }
-    return ids;
+  /** What is said to serve in its last good form may do so, and nothing else. */
+  function lastGood(): LastGood {
+    const last = recent.at(-1)?.manifest;
+    const content = last && contentOfTable(last);
+    return {
+      holdMs: HOLD_MS,
+      provider(id) {
+        const entry = content?.providers.find((one) => one.id === id);
+        const credentials = content?.credentials.filter((one) => one.id.startsWith(`${id}/`)) ?? [];
+        return entry && { entry, credentials };
+      },
+      route: (id) => content?.routes.find((one) => one.id === id),
+      facts(kind, { metadata: { namespace, name } }) {
+        const resource = `${CUSTOM}/${kind === 'Provider' ? 'providers' : 'modelroutes'}`;
+        const status = store.find(objectPathOf(resource, namespace, name))?.value.status;
+        return isRecord(status) && isHeld(status) ? {} : undefined;
+      },
+    };
   }
 
   function objects(): Stored[] {
@@ -403,7 +417,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
       }
       for (const life of gateways?.lives() ?? []) {
         const view = life.holder.current();
-        const difference = view && differenceOf(view, wantedTable(), new Set(), heldIds());
+        const difference = view && differenceOf(view, wantedTable(), new Set());
         if (difference !== undefined) return `${life.pod} does not run what the objects say: ${difference}`;
       }
       return undefined;
@@ -456,7 +470,6 @@ function differenceOf(
   view: TableView,
   table: Omit<TableContent, 'settings'>,
   mayLack: ReadonlySet<string>,
-  mayDiffer: ReadonlySet<string> = new Set(),
 ): string | undefined {
   const digests = new Set(table.keys.map(({ sha256 }) => sha256));
   for (const digest of view.keys.keys())
@@ -465,11 +478,13 @@ function differenceOf(
     if (view.keys.has(digest) || mayLack.has(digest.slice(0, REVOCATION_CHARS))) continue;
     return `the key ${digest.slice(0, 16)} is missing`;
   }
-  const counts = ({ id }: { readonly id: string }): boolean => !mayDiffer.has(id);
-  const routes = differing(table.routes.filter(counts), view.routes.map(({ entry }) => entry).filter(counts));
+  const routes = differing(
+    table.routes,
+    view.routes.map(({ entry }) => entry),
+  );
   const providers = differing(
-    table.providers.filter(counts),
-    [...view.providers.values()].map(({ entry }) => entry).filter(counts),
+    table.providers,
+    [...view.providers.values()].map(({ entry }) => entry),
   );
   return routes ?? providers;
 }
@@ -584,6 +599,11 @@ function holderOf({ spec }: KubeObject): string | undefined {
 
 function programmedOf(status: Readonly<Record<string, unknown>>) {
   return conditionOf(status, 'Programmed');
+}
+
+function isHeld(status: Readonly<Record<string, unknown>>): boolean {
+  const degraded = conditionOf(status, 'Degraded');
+  return degraded?.status === 'True' && degraded.reason === 'LastKnownGood';
 }
 
 function conditionOf(status: Readonly<Record<string, unknown>>, type: string) {

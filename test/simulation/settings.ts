@@ -30,10 +30,10 @@ const settings = readSettings({
   PENSTOCK_PLATFORM_NAMESPACES: 'platform',
   PENSTOCK_HOST: '127.0.0.1',
   PENSTOCK_METRICS_PORT: '0',
-  PENSTOCK_LAST_KNOWN_GOOD: process.env.HOLD ?? '0s',
 });
 
 export const PLATFORM = settings.platform;
+export const HOLD_MS = settings.lastKnownGoodMs;
 
 export function settingsOf(podName: string): OperatorSettings {
   return { ...settings, podName };
