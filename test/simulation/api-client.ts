@@ -14,6 +14,7 @@ import {
   type Stored,
 } from './api-store.ts';
 import type { Random } from './random.ts';
+import { POINTER_PATH } from './settings.ts';
 import type { Process, World } from './world.ts';
 
 /** How bad it is just now. Shares are from 0 to 1. */
@@ -60,6 +61,8 @@ export const calm: Weather = {
 export interface Habits {
   /** Writes at which it dies, of all of them. */
   dies(): 'before' | 'after' | undefined;
+  /** How long it stands still with a write of the table on its way, which comes as late; undefined: it does not. */
+  stumbles(): number | undefined;
   /** Told when that has happened. */
   onDeath(what: string): void;
 }
@@ -259,6 +262,7 @@ export function makeApiServer(world: World, store: ApiStore, random: Random): Ap
           die(`before ${request.method} ${request.path}`);
           return promise;
         }
+        const stumbleMs = isWrite && request.path === POINTER_PATH ? habits?.stumbles() : undefined;
         const { signal, timeoutMs = 30_000 } = request;
         if (isClosed) return Promise.reject(refuse(request, 0, 'Closed'));
         if (signal?.aborted === true) return Promise.reject(refuse(request, 0, 'Aborted'));
@@ -280,7 +284,11 @@ export function makeApiServer(world: World, store: ApiStore, random: Random): Ap
         open.add(onClose);
         const back = (end: () => void): void =>
           void process.after(between(weather.latencyMs), () => finish(end));
-        const there = between(weather.latencyMs);
+        const there = between(weather.latencyMs) + (stumbleMs ?? 0);
+        if (stumbleMs !== undefined) {
+          trouble(`${process.name} stands still for ${stumbleMs} ms over a write of the table`);
+          process.freeze(stumbleMs);
+        }
         if (weather.isDown) {
           // Refused at once, or never answered.
           troubledMs = world.nowMs();

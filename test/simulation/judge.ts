@@ -87,6 +87,8 @@ export function makeJudge(world: World, server: ApiServer): Judge {
   const announced = new Set<string>();
   /** Operators that lost a compare-and-swap to another, and have not been elected since. */
   const deposed = new Set<string>();
+  /** The table that the write under way has taken the place of. */
+  let overwritten: typeof lastTable | undefined;
   const compile = createCompiler();
   const judgedBy = new WeakMap<GatewayLife, TableView>();
   const judgedOf = new WeakMap<GatewayLife, string>();
@@ -124,6 +126,11 @@ export function makeJudge(world: World, server: ApiServer): Judge {
     }
     if (path === LEASE_PATH && result.ok && holderOf(result.stored.value) === process)
       deposed.delete(process);
+    if (path === POINTER_PATH && result.ok) {
+      if (overwritten !== undefined && overwritten.by !== process && overwritten.version > seenBy(write.body))
+        fail('I4', `${process} writes over a table of ${overwritten.by} that it has not seen`);
+      overwritten = undefined;
+    }
     const isTable =
       path === POINTER_PATH ||
       isShardPath(path) ||
@@ -153,6 +160,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
     const wasOurs = isOurs;
     isOurs = true;
     if (text === last?.text && wasOurs) return;
+    overwritten = wasOurs ? lastTable : undefined;
     lastTable = { by, version };
     const parsed = manifestSchema.safeParse(parseJson(text));
     if (!parsed.success) {
@@ -409,8 +417,10 @@ export function makeJudge(world: World, server: ApiServer): Judge {
       }
       if ((gateways?.lives().length ?? 0) < store.list(PODS).length) return 'a gateway is away';
       for (const { value, path } of objects()) {
-        const programmed = isRecord(value.status) ? programmedOf(value.status) : undefined;
-        if (programmed?.observedGeneration !== value.metadata.generation)
+        const status = isRecord(value.status) ? value.status : {};
+        const programmed = programmedOf(status);
+        const told = isHeld(status) ? status : programmed;
+        if (told?.observedGeneration !== value.metadata.generation)
           return `${path} has no status of its form`;
         if (programmed?.status !== 'True' && programmed?.reason !== 'NotProgrammed')
           return `${path} is pending`;

@@ -25,6 +25,8 @@ export interface OperatorsOptions {
 
 export interface Operators {
   freeze(index: number, ms: number): void;
+  /** At the next write of the table that one of them begins. */
+  stumble(ms: number): void;
   kill(index: number): void;
   /** Those that run now. */
   processes(): readonly Process[];
@@ -46,6 +48,7 @@ export function startOperators(options: OperatorsOptions): Operators {
   const { world, server, random, count } = options;
   const running: (Process | undefined)[] = Array.from({ length: count }, () => undefined);
   let lives = 0;
+  let stumbleMs: number | undefined;
   for (let index = 0; index < count; index += 1) start(index);
 
   return {
@@ -54,6 +57,9 @@ export function startOperators(options: OperatorsOptions): Operators {
       if (process === undefined) return;
       world.note(`${process.name} is frozen for ${ms} ms`);
       process.freeze(ms);
+    },
+    stumble(ms) {
+      stumbleMs = ms;
     },
     kill(index) {
       const process = running[index];
@@ -78,6 +84,11 @@ export function startOperators(options: OperatorsOptions): Operators {
     const draws = random.fork();
     const client = server.connect(process, {
       dies: () => (random.chance(options.deaths()) ? random.pick(['before', 'after']) : undefined),
+      stumbles() {
+        const ms = stumbleMs;
+        stumbleMs = undefined;
+        return ms;
+      },
       onDeath: () => startLater(index),
     });
     world.note(`${process.name} starts`);

@@ -105,6 +105,7 @@ export async function simulate(seed: number, tell: Tell, fault: Fault = {}): Pro
         [0.4, people.act],
         [0.12, people.meddle],
         [0.08, () => operators.freeze(random.between(0, 1), random.pick([2_000, 12_000, 20_000, 40_000]))],
+        [0.06, () => operators.stumble(random.between(16_000, 28_000))],
         [0.06, () => operators.kill(random.between(0, 1))],
         [0.1, () => gateways.restart(random.between(0, 2), random.chance(0.3))],
         [0.05, () => gateways.freeze(random.between(0, 2), random.between(1_000, 15_000))],
