@@ -25,8 +25,8 @@ export interface OperatorsOptions {
 
 export interface Operators {
   freeze(index: number, ms: number): void;
-  /** At the next write of the table that one of them begins. */
-  stumble(ms: number): void;
+  /** At the next write of the table that one of them begins; undefined: at none. */
+  stumble(ms: number | undefined): void;
   kill(index: number): void;
   /** Those that run now. */
   processes(): readonly Process[];

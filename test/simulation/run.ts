@@ -81,6 +81,7 @@ export async function simulate(seed: number, tell: Tell, fault: Fault = {}): Pro
     server.correctLies();
     people.clearNewerPointer();
     deaths = 0;
+    operators.stumble(undefined);
     const fromMs = world.nowMs();
     for (;;) {
       const why = judge.whyNotConverged() ?? (server.hasStalled() ? 'a watch is half open' : undefined);
