@@ -31,6 +31,7 @@ import type { HealthCheck } from './health-check.ts';
 import { type HoldProviderInput, holdProvider } from './hold-provider.ts';
 import { type HeldClaim, holdRoute, settleHeldRoute } from './hold-route.ts';
 import { indexByPlace } from './index-by-place.ts';
+import { createKeyMemo, type KeyReader } from './key-memo.ts';
 import { type CompiledKey, compileKey, secretNameOf, turningPoints, withConflict } from './keys.ts';
 import { type LastGood, mayHold, NOTHING_GOOD } from './last-good.ts';
 import { createMemo, createSorter, createStable } from './memo.ts';
@@ -73,15 +74,13 @@ export type Compile = (snapshot: Snapshot, nowMs: number, lastGood?: LastGood) =
 export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
   const parsedProviders = createMemo();
   const parsedRoutes = createMemo();
-  const parsedKeys = createMemo();
   const certificateTimes = createMemo();
   const compiledProviders = createMemo();
   const heldProviders = createMemo();
   const draftedRoutes = createMemo();
   const lookedUpPrices = createMemo();
   const compiledRoutes = createMemo();
-  const turningKeys = createMemo();
-  const compiledKeys = createMemo();
+  const compiledKeys = createKeyMemo();
   const sortKeys = createSorter<KeyEntry>((a, b) => compareText(a.sha256, b.sha256));
   const sortVerdicts = createSorter<ApiKeyVerdict>(comparePlace);
   const stableNamespaces = createStable<NamespaceRecord>();
@@ -225,26 +224,22 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
     }
 
     function compileKeys(): CompiledKey[] {
-      const compiled = present(snapshot.apiKeys).map((object) => {
-        const { parsed, secretName } = parsedKeys.get(object, [], () => readKey(object));
-        const secret =
-          secretName === undefined ? undefined : findSecret(object.metadata.namespace, secretName);
-        const turns = turningKeys.get(object, [secret, platform], () =>
-          turningPoints(parsed, secret, platform.keyPrefix),
-        );
-        return compiledKeys.get(object, [secret, platform, passed(turns)], () =>
-          compileKey({ object, parsed, secret, keyPrefix: platform.keyPrefix, nowMs }),
-        );
-      });
+      const input = { read: readKey, findSecret, platform, passed };
+      const compiled = present(snapshot.apiKeys).map((object) => compiledKeys.compile(object, input));
       const { refused, contested } = findDigestConflicts(compiled);
       return compiled.map((key) => withConflict(key, refused.get(key), contested.has(key)));
     }
-  };
-}
 
-function readKey(object: RawObject) {
-  const parsed = parseApiKey(object);
-  return { parsed, secretName: secretNameOf(parsed) };
+    function readKey(object: RawObject): KeyReader {
+      const parsed = parseApiKey(object);
+      const { keyPrefix } = platform;
+      return {
+        secretName: secretNameOf(parsed),
+        turns: (secret) => turningPoints(parsed, secret, keyPrefix),
+        compile: (secret) => compileKey({ object, parsed, secret, keyPrefix, nowMs }),
+      };
+    }
+  };
 }
 
 /** An object on its way out is out: nothing of ours holds a deletion up, and access ends at once. */

@@ -98,9 +98,18 @@ export interface Finding {
   readonly message: string;
 }
 
+/** Without a message the same value each time: most ApiKeys say nothing else, and there are many. */
 export function holds(type: ConditionType, reason: Reason, message = ''): Condition {
-  return { type, status: 'True', reason, message };
+  if (message !== '') return { type, status: 'True', reason, message };
+  const name = `${type} ${reason}`;
+  const known = plainlyTrue.get(name);
+  if (known !== undefined) return known;
+  const condition = Object.freeze({ type, status: 'True', reason, message } as const);
+  plainlyTrue.set(name, condition);
+  return condition;
 }
+
+const plainlyTrue = new Map<string, Condition>();
 
 export function fails(type: ConditionType, finding: Finding): Condition {
   return { type, status: 'False', ...finding };

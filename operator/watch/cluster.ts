@@ -26,6 +26,7 @@ import {
   type SecretView,
 } from './secrets.ts';
 import type { NamespaceRecord, PlatformSettings, RawObject, Snapshot } from './snapshot.ts';
+import { createStatusPool } from './status-pool.ts';
 
 export interface ClusterOptions {
   readonly client: KubeClient;
@@ -133,6 +134,7 @@ export function openCluster(options: ClusterOptions): Cluster {
   };
   const namespaceRecords = new Map<string, NamespaceRecord>();
   const secretIndex = createSecretIndex();
+  const statusPool = createStatusPool();
   const configMapReader = createConfigMapReader({
     client: options.client,
     clock,
@@ -268,7 +270,7 @@ export function openCluster(options: ClusterOptions): Cluster {
     startForTenants<HeldObject>({
       name: kind,
       resource: { group: API_GROUP, version: API_VERSION, plural: PLURALS[kind] },
-      convert: (object) => holdObject(kind, object),
+      convert: (object) => holdObject(kind, { ...object, status: statusPool.share(object.status) }),
       onEvent(event) {
         const { key, object } = event;
         const before = held.get(key);

@@ -56,6 +56,8 @@ export interface InstallationOptions {
   readonly build?: Build;
   /** On top of the rendered environment of every operator. */
   readonly operatorEnv?: Readonly<Record<string, string>>;
+  /** On top of the rendered environment of every gateway. */
+  readonly gatewayEnv?: Readonly<Record<string, string>>;
 }
 
 export interface OperatorProcess {
@@ -192,6 +194,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         PENSTOCK_JOURNAL_DIR: join(folder, 'journal'),
         PENSTOCK_DRAIN_ACCEPT_MS: '0',
         PENSTOCK_SERVICE_ACCOUNT_DIR: accountFolder,
+        ...options.gatewayEnv,
       },
     });
     parts.defer(async () => void (await process.stop()));

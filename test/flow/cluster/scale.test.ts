@@ -2,14 +2,14 @@
 // afterwards? The figures are printed; the bounds are against faults, not against slow machines.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
 import { systemClock } from '../../../kube/clock.ts';
-import { createObject, mergePatch } from '../../../kube/patch.ts';
+import { mergePatch } from '../../../kube/patch.ts';
 import { collectionPath, secrets } from '../../../kube/paths.ts';
 import { startReflector } from '../../../kube/watch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
 import { askGateway } from './ask.ts';
+import { apiKeyPath, createAll, publishesOf } from './bulk.ts';
 import { startCensus } from './census.ts';
 import { describeMs, quantile } from './figures.ts';
 import {
@@ -60,7 +60,7 @@ test('5,000 ApiKeys and 500 routes that an operator meets are one table, and all
     ...providers.map((name) => provider('platform', name, simulator.url, 'shared')),
   );
   const creatingMs = performance.now();
-  await createAll('modelroutes', [
+  await createAll(plane, 'modelroutes', [
     ...routes.map((name, index) =>
       modelRoute(
         'platform',
@@ -73,7 +73,7 @@ test('5,000 ApiKeys and 500 routes that an operator meets are one table, and all
       ),
     ),
   ]);
-  await createAll('apikeys', [
+  await createAll(plane, 'apikeys', [
     ...imported.map((name, index) => importedApiKey(teamOf(index), name)),
     ...issued.map((name, index) => issuedApiKey(teamOf(index), name)),
   ]);
@@ -122,7 +122,7 @@ test('one changed key is one shard and the pointer, and no caller waits for the 
     const startedMs = performance.now();
     const tookMs: number[] = [];
     const swapped = gateways.map((gateway) => askUntil(gateway, generation + 1, tookMs));
-    await mergePatch(plane.client, pathOf('team-1', 'imported-1'), {
+    await mergePatch(plane.client, apiKeyPath('team-1', 'imported-1'), {
       spec: { models: { allow: [`penstock/m-${count}`] } },
     });
     await Promise.all(swapped);
@@ -184,31 +184,6 @@ test('a second look at everything, also by a new leader, writes nothing but leas
   );
 }, 120_000);
 
-const lanes = 16;
-
-async function createAll(plural: string, objects: readonly object[]): Promise<void> {
-  const { plane } = installation();
-  const waiting = [...objects];
-  await Promise.all(
-    Array.from({ length: lanes }, async () => {
-      for (let object = waiting.shift(); object !== undefined; object = waiting.shift()) {
-        const inNamespace = metadataSchema.parse(object).metadata.namespace;
-        await createObject(
-          plane.client,
-          `/apis/penstock.dev/v1alpha1/namespaces/${inNamespace}/${plural}`,
-          object,
-        );
-      }
-    }),
-  );
-}
-
-const metadataSchema = z.object({ metadata: z.object({ namespace: z.string() }) });
-
-function pathOf(inNamespace: string, name: string): string {
-  return `/apis/penstock.dev/v1alpha1/namespaces/${inNamespace}/apikeys/${name}`;
-}
-
 async function countProgrammed({ plane }: Installation): Promise<number> {
   const condition = '{.status.conditions[?(@.type=="Programmed")].status}';
   const told = await plane.mustKubectl([
@@ -223,21 +198,6 @@ async function leaderOf(operators: readonly OperatorProcess[]): Promise<Operator
     if ((await readMetrics(operator.metricsUrl))('leader_election_master_status') === 1) return operator;
   }
   throw new Error('no operator leads');
-}
-
-const publishSchema = z.object({
-  message: z.literal('table published'),
-  durationMs: z.number(),
-  shardsWritten: z.number(),
-  bytesWritten: z.number(),
-});
-
-function publishesOf({ process }: OperatorProcess): z.infer<typeof publishSchema>[] {
-  return process
-    .stdout()
-    .split('\n')
-    .filter((line) => line.includes('table published'))
-    .map((line) => publishSchema.parse(JSON.parse(line)));
 }
 
 async function describeMemory({ name, metricsUrl }: OperatorProcess): Promise<string> {
