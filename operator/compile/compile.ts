@@ -4,7 +4,7 @@
 //
 //   providers ──► compileProvider ─────────────────────────┐
 //   routes ─────► draftRoute ──► findModelConflicts ──► compileRoute ──► table, verdicts
-//   keys ───────► compileKey ──► findDigestConflicts ──► withConflict ──┘
+//   keys ───────► compileKey ──► findConflicts ──► withConflict ──┘
 //
 // Where the present form of a Provider or ModelRoute cannot be served, its last good one may stand in for it (`hold-rules.ts`).
 // Each box in camel case that takes one object is remembered by its inputs: one changed key costs one key.
@@ -24,7 +24,7 @@ import type {
   Snapshot,
 } from '../watch/snapshot.ts';
 import { type Catalog, PRICE_CATALOG } from './catalog.ts';
-import { findDigestConflicts } from './checks/digest-conflict.ts';
+import { createDigestConflicts } from './checks/digest-conflict.ts';
 import { type Claim, type Conflict, findModelConflicts } from './checks/model-conflict.ts';
 import { certificateTurns, configMapOf } from './connection.ts';
 import type { HealthCheck } from './health-check.ts';
@@ -81,6 +81,7 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
   const lookedUpPrices = createMemo();
   const compiledRoutes = createMemo();
   const compiledKeys = createKeyMemo();
+  const findConflicts = createDigestConflicts<CompiledKey>();
   const sortKeys = createSorter<KeyEntry>((a, b) => compareText(a.sha256, b.sha256));
   const sortVerdicts = createSorter<ApiKeyVerdict>(comparePlace);
   const stableNamespaces = createStable<NamespaceRecord>();
@@ -225,8 +226,9 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
 
     function compileKeys(): CompiledKey[] {
       const input = { read: readKey, findSecret, platform, passed };
-      const compiled = present(snapshot.apiKeys).map((object) => compiledKeys.compile(object, input));
-      const { refused, contested } = findDigestConflicts(compiled);
+      const compiled = compiledKeys.compile(present(snapshot.apiKeys), input);
+      const { refused, contested } = findConflicts(compiled);
+      if (contested.size === 0) return compiled;
       return compiled.map((key) => withConflict(key, refused.get(key), contested.has(key)));
     }
 

@@ -7,7 +7,7 @@ import type { CompiledKey } from './keys.ts';
 /** What one ApiKey tells, each in its own time. */
 export interface KeyReader {
   /** The Secret to look up; none with imports. */
-  secretName: string | undefined;
+  readonly secretName: string | undefined;
   /** When the result changes by itself, given this Secret. */
   turns(secret: SecretRecord | undefined): readonly number[];
   compile(secret: SecretRecord | undefined): CompiledKey;
@@ -23,7 +23,8 @@ export interface KeyMemoInput {
 }
 
 export interface KeyMemo {
-  compile(object: RawObject, input: KeyMemoInput): CompiledKey;
+  /** One result for each, in their order. */
+  compile(objects: readonly RawObject[], input: KeyMemoInput): CompiledKey[];
   /** How many were computed since this was last asked. */
   takeCount(): number;
 }
@@ -43,25 +44,20 @@ const noTurns: readonly number[] = [];
 export function createKeyMemo(): KeyMemo {
   // Keyed by identity: it forgets with the object.
   const slots = new WeakMap<RawObject, Slot>();
+  // Of the last run, by place: a list in which one object changed needs no search for the others.
+  let lastObjects: readonly RawObject[] = [];
+  let lastSlots: readonly Slot[] = [];
   let computed = 0;
+
   return {
-    compile(object, { read, findSecret, platform, passed }) {
-      const slot = slots.get(object);
-      let reader: KeyReader | undefined;
-      const look = (): KeyReader => {
-        reader ??= read(object);
-        return reader;
-      };
-      const secretName = slot === undefined ? look().secretName : slot.secretName;
-      const secret = secretName === undefined ? undefined : findSecret(object.metadata.namespace, secretName);
-      const known = slot?.secret === secret && slot?.platform === platform ? slot : undefined;
-      const turns = known?.turns ?? stored(look().turns(secret));
-      const count = passed(turns);
-      if (known?.passed === count) return known.result;
-      const result = look().compile(secret);
-      computed += 1;
-      slots.set(object, { secretName, secret, platform, turns, passed: count, result });
-      return result;
+    compile(objects, input) {
+      const found = objects.map((object, index) => {
+        const slot = lastObjects[index] === object ? lastSlots[index] : slots.get(object);
+        return isUpToDate(object, slot, input) ? slot : compute(object, slot, input);
+      });
+      lastObjects = objects;
+      lastSlots = found;
+      return found.map(({ result }) => result);
     },
     takeCount() {
       const count = computed;
@@ -69,6 +65,42 @@ export function createKeyMemo(): KeyMemo {
       return count;
     },
   };
+
+  function compute(object: RawObject, before: Slot | undefined, input: KeyMemoInput): Slot {
+    const { platform, read, passed } = input;
+    const { secretName, turns: findTurns, compile } = read(object);
+    const secret = secretOf(object, secretName, input);
+    const isSameTime = before !== undefined && before.secret === secret && before.platform === platform;
+    const turns = isSameTime ? before.turns : stored(findTurns(secret));
+    const slot = {
+      secretName,
+      secret,
+      platform,
+      turns,
+      passed: passed(turns),
+      result: compile(secret),
+    };
+    computed += 1;
+    slots.set(object, slot);
+    return slot;
+  }
+}
+
+function isUpToDate(object: RawObject, slot: Slot | undefined, input: KeyMemoInput): slot is Slot {
+  return (
+    slot !== undefined &&
+    slot.secret === secretOf(object, slot.secretName, input) &&
+    slot.platform === input.platform &&
+    (slot.turns.length === 0 || slot.passed === input.passed(slot.turns))
+  );
+}
+
+function secretOf(
+  { metadata }: RawObject,
+  name: string | undefined,
+  { findSecret }: KeyMemoInput,
+): SecretRecord | undefined {
+  return name === undefined ? undefined : findSecret(metadata.namespace, name);
 }
 
 function stored(turns: readonly number[]): readonly number[] {

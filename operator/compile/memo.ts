@@ -1,5 +1,7 @@
 // Which results can be taken over from the last run? Those whose inputs are the same values.
 
+import { differing } from './differing.ts';
+
 export interface Memo {
   /**
    * The last result for `subject`, if all inputs are identical to then; else computes it. One memo serves
@@ -41,23 +43,56 @@ export function createStable<T>(): (next: readonly T[]) => readonly T[] {
 }
 
 /**
- * Sorts by an order in which no two items are equal, beginning with the order of the last run: where little
- * changed, that is nearly sorted, and the sort of the engine (TimSort) takes linear time.
+ * Sorts by an order in which no two items are equal, beginning with the result of the last run: the few that came are put where
+ * they belong. Each item is a value of its own.
  */
 export function createSorter<T extends object>(
   compare: (a: T, b: T) => number,
 ): (items: readonly T[]) => T[] {
-  let last: T[] = [];
-  let known = new Set<T>();
+  let lastItems: readonly T[] = [];
+  let last: readonly T[] = [];
   return (items) => {
-    const present = new Set(items);
-    const kept = last.filter((item) => present.has(item));
-    const added = items.filter((item) => !known.has(item));
-    last = [...kept, ...added].sort(compare);
-    known = present;
+    const { gone, added } = differing(lastItems, items);
+    lastItems = items;
+    const left = new Set(gone);
+    const kept = left.size === 0 ? last : last.filter((item) => !left.has(item));
+    last = merge(kept, added.toSorted(compare), compare);
     // A copy: the caller may do with it what it likes.
     return [...last];
   };
+}
+
+/** Both in order; of the second there are few, mostly. */
+function merge<T>(many: readonly T[], few: readonly T[], compare: (a: T, b: T) => number): readonly T[] {
+  if (few.length === 0) return many;
+  if (many.length === 0) return few;
+  const merged: T[] = [];
+  let from = 0;
+  for (const item of few) {
+    const to = placeFor(item, many, from, compare);
+    for (; from < to; from += 1) {
+      const next = many[from];
+      if (next !== undefined) merged.push(next);
+    }
+    merged.push(item);
+  }
+  for (; from < many.length; from += 1) {
+    const next = many[from];
+    if (next !== undefined) merged.push(next);
+  }
+  return merged;
+}
+
+/** The index of the first that comes after it, by halving. */
+function placeFor<T>(item: T, sorted: readonly T[], from: number, compare: (a: T, b: T) => number): number {
+  let to = sorted.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    const other = sorted[middle];
+    if (other !== undefined && compare(other, item) < 0) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {

@@ -2,9 +2,9 @@
 
 import { hash } from 'node:crypto';
 import type { Credential, TableContent } from '../../gateway/contract/routing-table.ts';
+import { differing } from '../compile/differing.ts';
 import type { Kind } from '../resources/resource.ts';
 import { canonicalJson } from './canonical-json.ts';
-import { differing } from './differing.ts';
 
 /** Undefined where the table holds nothing for it. @param id `namespace/name`. */
 export type FormOf = (kind: Kind, id: string) => string | undefined;

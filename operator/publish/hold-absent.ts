@@ -12,10 +12,10 @@ import {
 } from '../../gateway/contract/routing-table.ts';
 import { isRecord } from '../../kube/object.ts';
 import { findModelConflicts } from '../compile/checks/model-conflict.ts';
+import { differing } from '../compile/differing.ts';
 import { compareText } from '../compile/order.ts';
 import type { ModelRouteVerdict, Verdict } from '../compile/verdict.ts';
 import type { RawObject } from '../watch/snapshot.ts';
-import { differing } from './differing.ts';
 import { type TableObjectKind, withProviders } from './unfit-entry.ts';
 
 export interface HoldAbsentInput {

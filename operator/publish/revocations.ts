@@ -3,7 +3,7 @@
 
 import { REVOCATION_CHARS, REVOCATIONS_MAX } from '../../gateway/contract/manifest.ts';
 import type { TableContent } from '../../gateway/contract/routing-table.ts';
-import { differing } from './differing.ts';
+import { differing } from '../compile/differing.ts';
 
 export interface Revocation {
   /** The first 16 hex digits. */

@@ -1,5 +1,6 @@
 // Do two ApiKeys stand for one key? It goes on working for the older one; the newer one gets nothing by it.
 
+import { differing } from '../differing.ts';
 import { type Aged, compareAge } from '../order.ts';
 import type { Finding } from '../verdict.ts';
 
@@ -15,24 +16,47 @@ export interface DigestConflicts<C> {
   readonly contested: ReadonlySet<C>;
 }
 
-export function findDigestConflicts<C extends DigestClaim>(claims: readonly C[]): DigestConflicts<C> {
+/** With a memory: claims that are the same values as in the call before are not looked at again. */
+export function createDigestConflicts<C extends DigestClaim>(): (claims: readonly C[]) => DigestConflicts<C> {
+  let last: readonly C[] = [];
+  /** One of those who claim it, for each digest. */
   const owners = new Map<string, C>();
-  const shared = new Map<string, C[]>();
-  for (const claim of claims) {
-    for (const digest of claim.digests) {
-      const other = owners.get(digest);
-      if (other === undefined) owners.set(digest, claim);
-      else shared.set(digest, [...(shared.get(digest) ?? [other]), claim]);
+  /** All who claim it, where they are several. */
+  const shared = new Map<string, readonly C[]>();
+
+  return (claims) => {
+    const { gone, added } = differing(last, claims);
+    last = claims;
+    for (const claim of gone) for (const digest of claim.digests) drop(digest, claim);
+    for (const claim of added) for (const digest of claim.digests) take(digest, claim);
+    return settle();
+  };
+
+  function take(digest: string, claim: C): void {
+    const other = owners.get(digest);
+    if (other === undefined) owners.set(digest, claim);
+    else shared.set(digest, [...(shared.get(digest) ?? [other]), claim]);
+  }
+
+  function drop(digest: string, claim: C): void {
+    const left = (shared.get(digest) ?? []).filter((one) => one !== claim);
+    const [first] = left;
+    if (first === undefined) owners.delete(digest);
+    else owners.set(digest, first);
+    if (left.length > 1) shared.set(digest, left);
+    else shared.delete(digest);
+  }
+
+  function settle(): DigestConflicts<C> {
+    const refused = new Map<C, string[]>();
+    const contested = new Set<C>();
+    for (const [digest, claimants] of shared) {
+      const [oldest, ...rest] = claimants.toSorted(compareAge);
+      if (oldest !== undefined) contested.add(oldest);
+      for (const claim of rest) refused.set(claim, [...(refused.get(claim) ?? []), digest].sort());
     }
+    return { refused, contested };
   }
-  const refused = new Map<C, string[]>();
-  const contested = new Set<C>();
-  for (const [digest, claimants] of shared) {
-    const [oldest, ...rest] = [...claimants].sort(compareAge);
-    if (oldest !== undefined) contested.add(oldest);
-    for (const claim of rest) refused.set(claim, [...(refused.get(claim) ?? []), digest].sort());
-  }
-  return { refused, contested };
 }
 
 /** Whose the other ApiKey is stays open: it may be another tenant's. */

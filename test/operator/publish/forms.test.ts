@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { differing } from '../../../operator/publish/differing.ts';
+import { differing } from '../../../operator/compile/differing.ts';
 import { createFormIndex } from '../../../operator/publish/forms.ts';
 import { makeContent } from './make-content.ts';
 
