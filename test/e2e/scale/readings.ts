@@ -1,0 +1,57 @@
+// What does a process under test say of itself, and what does the kernel say of it?
+
+import { readFile } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { RunningProcess } from '../../support/process.ts';
+
+/** The probe, and the heap limit that the chart gives a container of so much memory. */
+export function probedNode(containerMib: number): Readonly<Record<string, string>> {
+  const probe = fileURLToPath(new URL('probe.ts', import.meta.url));
+  return { NODE_OPTIONS: `--import=${probe} --max-old-space-size=${Math.floor((containerMib * 3) / 4)}` };
+}
+
+const probeSchema = z.object({
+  probe: z.object({
+    lagP99Ms: z.number(),
+    lagMaxMs: z.number(),
+    gcMaxMs: z.number(),
+    heapMib: z.number(),
+    externalMib: z.number(),
+  }),
+});
+export type Probe = z.infer<typeof probeSchema>['probe'];
+
+/** What was since the last call for this process, or since its start. */
+export async function readProbe(process: RunningProcess): Promise<Probe> {
+  const said = () =>
+    process
+      .stdout()
+      .split('\n')
+      .filter((line) => line.startsWith('{"message":"probe"'));
+  const before = said().length;
+  process.signal('SIGWINCH');
+  for (;;) {
+    const line = said()[before];
+    if (line !== undefined) return probeSchema.parse(JSON.parse(line)).probe;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+export interface Resident {
+  readonly nowMib: number;
+  readonly peakMib: number;
+}
+
+export async function readResident({ pid }: RunningProcess): Promise<Resident> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const mib = (name: string) =>
+    Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024);
+  return { nowMib: mib('VmRSS'), peakMib: mib('VmHWM') };
+}
+
+/** Processes that wanted a core, over the last minute: a figure without it says little. */
+export function load(): number {
+  return Math.round((loadavg()[0] ?? 0) * 10) / 10;
+}
