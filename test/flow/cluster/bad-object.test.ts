@@ -195,13 +195,13 @@ const cases: readonly Case[] = [
   {
     what: 'a Provider with a field that does not act yet',
     kind: 'Provider',
-    name: 'proxied',
+    name: 'limited',
     object: () =>
-      provider('team-a', 'proxied', simulator.url, 'sim', { proxy: { url: 'http://proxy.test:3128' } }),
+      provider('team-a', 'limited', simulator.url, 'sim', { limits: { requestsPerMinute: 60 } }),
     condition: 'Accepted',
     reason: 'UnsupportedValue',
-    words: /spec\.proxy does not act yet in this version; remove it/,
-    repair: patched({ spec: { proxy: null } }),
+    words: /spec\.limits does not act yet in this version; remove it/,
+    repair: patched({ spec: { limits: null } }),
   },
   {
     what: 'an ApiKey with a field that does not act yet',
