@@ -346,7 +346,11 @@ export function startLeading(parts: LeadingParts): Leading {
   async function repair(): Promise<void> {
     const named = publisher.shardsNamed();
     const inDoubt = named.filter((name) => doubted.has(name));
-    doubted.clear();
+    const inUse = publisher.shardsInUse();
+    for (const name of doubted) {
+      // One that is on its way into the table is looked at when it is there.
+      if (!inUse.has(name) || inDoubt.includes(name)) doubted.delete(name);
+    }
     if (!bringOut.hasTakenOver() || inDoubt.length === 0) return;
     log('warn', 'shards were deleted; they are written again', { shards: inDoubt });
     try {
@@ -403,6 +407,7 @@ export function startLeading(parts: LeadingParts): Leading {
       },
     });
     published = judged;
+    if (doubted.size > 0) tableQueue.add('repair');
     upstreams.watch(run.healthChecks, run.content);
     judge(judged, forms.of, forms.changed, waiting);
     keys.published(judged, generation);

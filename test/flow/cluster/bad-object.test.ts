@@ -196,8 +196,7 @@ const cases: readonly Case[] = [
     what: 'a Provider with a field that does not act yet',
     kind: 'Provider',
     name: 'limited',
-    object: () =>
-      provider('team-a', 'limited', simulator.url, 'sim', { limits: { requestsPerMinute: 60 } }),
+    object: () => provider('team-a', 'limited', simulator.url, 'sim', { limits: { requestsPerMinute: 60 } }),
     condition: 'Accepted',
     reason: 'UnsupportedValue',
     words: /spec\.limits does not act yet in this version; remove it/,
