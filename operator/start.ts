@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import { type Election, startElection } from '../kube/lease.ts';
-import { isRecord } from '../kube/object.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { createCompiler } from './compile/compile.ts';
 import { buildDebugTable } from './debug-table.ts';
@@ -16,6 +15,7 @@ import { createMetrics, type ReadyStatus } from './metrics.ts';
 import { onlyWhile } from './only-while.ts';
 import type { SendCheck } from './probe/send-check.ts';
 import type { AskPod } from './publish/exchange.ts';
+import { conditionsOf } from './publish/object-status.ts';
 import { CONDITIONS } from './resources/conditions.ts';
 import type { Kind } from './resources/resource.ts';
 import type { OperatorSettings } from './settings.ts';
@@ -261,19 +261,6 @@ function* statusesByKind(cluster: Cluster): Iterable<[Kind, Iterable<unknown>]> 
 function readyOf(status: unknown): ReadyStatus {
   const ready = conditionsOf(status).find(({ type }) => type === 'Ready')?.status;
   return ready === 'True' || ready === 'False' ? ready : 'Unknown';
-}
-
-function conditionsOf(status: unknown): readonly { readonly type: string; readonly status: string }[] {
-  if (!isRecord(status) || !Array.isArray(status.conditions)) return [];
-  return status.conditions.filter(isCondition);
-}
-
-function isCondition(value: unknown): value is { readonly type: string; readonly status: string } {
-  return isRecord(value) && typeof value.type === 'string' && isStatus(value.status);
-}
-
-function isStatus(value: unknown): boolean {
-  return value === 'True' || value === 'False' || value === 'Unknown';
 }
 
 function listen(server: Server, host: string, port: number): Promise<string> {

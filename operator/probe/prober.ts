@@ -1,5 +1,6 @@
 // How are the upstreams, by the operator's own checks? Each Provider is asked once an interval, with each of its keys in turn.
 
+import { type AddressRules, parseAddressRules } from '../../egress/address-rules.ts';
 import {
   type Credential,
   credentialsOf,
@@ -9,6 +10,7 @@ import {
 } from '../../gateway/contract/routing-table.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { HealthCheck } from '../compile/health-check.ts';
+import { createMemo } from '../compile/memo.ts';
 import { buildCheck, type CheckOutcome, judgeCheck } from './check.ts';
 import type { CheckRoute, SendCheck } from './send-check.ts';
 import { type CheckRecord, settleCheck, UNCHECKED } from './settle-check.ts';
@@ -52,8 +54,6 @@ const spread = 0.1;
 const atOnceMax = 16;
 
 interface Watched {
-  readonly check: HealthCheck;
-  readonly route: CheckRoute;
   /** Changes where what was found no longer holds. */
   readonly identity: string;
   readonly stop: () => void;
@@ -62,6 +62,7 @@ interface Watched {
 export function createProber({ clock, random, send, onChange, onChecked }: ProberParts): Prober {
   const watched = new Map<string, Watched>();
   const known = new Map<string, CheckFindings>();
+  const identities = createMemo();
   const waiting: (() => void)[] = [];
   let running = 0;
   let isClosed = false;
@@ -84,16 +85,24 @@ export function createProber({ clock, random, send, onChange, onChecked }: Probe
         known.delete(provider);
         onChange(provider);
       }
+      const { egressAllow } = table.settings;
+      const reach = JSON.stringify(egressAllow);
+      let rules: AddressRules | undefined;
       for (const [provider, check] of wanted) {
         const entry = entries.get(provider);
         if (entry === undefined) continue;
-        const identity = identityOf(check, entry, credentials, table.settings);
+        const used = credentialsOf(entry).flatMap((id) => credentials.get(id) ?? []);
+        const identity = identities.get(entry, [check, reach, ...used], () =>
+          identityOf(check, entry, used, reach),
+        );
         const before = watched.get(provider);
         if (before?.identity === identity) continue;
         before?.stop();
         if (before !== undefined && known.delete(provider)) onChange(provider);
-        const reveal = (id: string): string | undefined => credentials.get(id)?.value;
-        watched.set(provider, start(check, { entry, settings: table.settings, reveal }, identity));
+        // Only its own: what it is checked with outlives this table.
+        const values = new Map(used.map(({ id, value }) => [id, value]));
+        rules ??= parseAddressRules(egressAllow);
+        watched.set(provider, start(check, { entry, rules, reveal: (id) => values.get(id) }, identity));
       }
     },
     recall(hints) {
@@ -129,8 +138,6 @@ export function createProber({ clock, random, send, onChange, onChecked }: Probe
     const ending = new AbortController();
     let cancel = clock.setTimer(random() * Math.min(firstWithinMs, check.intervalMs), run);
     return {
-      check,
-      route,
       identity,
       stop() {
         ending.abort();
@@ -212,9 +219,8 @@ function words(findings: CheckFindings | undefined): string {
 function identityOf(
   check: HealthCheck,
   entry: ProviderEntry,
-  credentials: ReadonlyMap<string, Credential>,
-  settings: TableContent['settings'],
+  used: readonly Credential[],
+  reach: string,
 ): string {
-  const used = credentialsOf(entry).flatMap((id) => credentials.get(id)?.fingerprint ?? []);
-  return JSON.stringify([check, entry, used, settings.egressAllow]);
+  return JSON.stringify([check, entry, used.map(({ fingerprint }) => fingerprint), reach]);
 }

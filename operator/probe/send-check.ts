@@ -1,16 +1,17 @@
 // How does a check reach the upstream? By one call on a connection of its own, through the same guard as every call of a gateway.
 
 import { request } from 'node:http';
-import { parseAddressRules } from '../../egress/address-rules.ts';
+import type { AddressRules } from '../../egress/address-rules.ts';
 import { createGuardedConnector } from '../../egress/connect.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { buildConnection } from '../../gateway/contract/connection.ts';
-import type { ProviderEntry, TableContent } from '../../gateway/contract/routing-table.ts';
+import type { ProviderEntry } from '../../gateway/contract/routing-table.ts';
 import type { CheckAnswer, CheckCall, RevealCredential } from './check.ts';
 
 export interface CheckRoute {
   readonly entry: ProviderEntry;
-  readonly settings: TableContent['settings'];
+  /** What its namespace may reach. */
+  readonly rules: AddressRules;
   readonly reveal: RevealCredential;
 }
 
@@ -22,10 +23,10 @@ export type SendCheck = (
   signal: AbortSignal,
 ) => Promise<CheckAnswer>;
 
-export const sendCheck: SendCheck = (call, { entry, settings, reveal }, timeoutMs, signal) => {
+export const sendCheck: SendCheck = (call, { entry, rules, reveal }, timeoutMs, signal) => {
   const url = new URL(call.url);
   const connect = createGuardedConnector({
-    rules: parseAddressRules(settings.egressAllow),
+    rules,
     namespace: entry.id.slice(0, entry.id.indexOf('/')),
     connectTimeoutMs: timeoutMs,
     ...buildConnection(entry, (id) => reveal(id) ?? ''),

@@ -1,5 +1,6 @@
 // What stands in the status of an object now, as far as it is ours?
 
+import { isRecord } from '../../kube/object.ts';
 import type { Verdict } from '../compile/verdict.ts';
 import { type ApiKeyStatus, apiKeyStatusSchema } from '../resources/api-key.ts';
 import { type ModelRouteStatus, modelRouteStatusSchema } from '../resources/model-route.ts';
@@ -27,6 +28,20 @@ export function presentStatus(kind: Verdict['kind'], { status }: RawObject): Obj
       return own;
     }
   }
+}
+
+/** Type and status of the conditions in a status of which nothing is known; what is none is left out. */
+export function conditionsOf(status: unknown): readonly { readonly type: string; readonly status: string }[] {
+  if (!isRecord(status) || !Array.isArray(status.conditions)) return [];
+  return status.conditions.filter(isCondition);
+}
+
+function isCondition(value: unknown): value is { readonly type: string; readonly status: string } {
+  return isRecord(value) && typeof value.type === 'string' && isStatus(value.status);
+}
+
+function isStatus(value: unknown): boolean {
+  return value === 'True' || value === 'False' || value === 'Unknown';
 }
 
 /** RFC 3339 in whole seconds, as the API server writes its own times. */

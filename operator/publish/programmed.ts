@@ -3,6 +3,7 @@
 import { isRecord } from '../../kube/object.ts';
 import type { Verdict } from '../compile/verdict.ts';
 import type { RawObject } from '../watch/snapshot.ts';
+import { conditionsOf } from './object-status.ts';
 import { keyOf as keyOfObject } from './verdict-names.ts';
 
 export interface Published {
@@ -92,10 +93,7 @@ export function createProgrammedTracker(
  */
 export function recordedGeneration({ metadata, status }: RawObject): number | undefined {
   if (!isRecord(status) || status.observedGeneration !== metadata.generation) return undefined;
-  const conditions = Array.isArray(status.conditions) ? status.conditions : [];
-  const isProgrammed = conditions.some(
-    (one) => isRecord(one) && one.type === 'Programmed' && one.status === 'True',
-  );
+  const isProgrammed = conditionsOf(status).some((one) => one.type === 'Programmed' && one.status === 'True');
   const generation = isRecord(status.programmed) ? status.programmed.tableGeneration : undefined;
   return isProgrammed && typeof generation === 'number' ? generation : undefined;
 }

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../kube/object.ts';
+import { membersOf } from '../resources/loose.ts';
 import type { Kind } from '../resources/resource.ts';
 import type { RawObject } from './snapshot.ts';
 
@@ -13,7 +14,7 @@ export function isRevocation(
 ): boolean {
   if (before === undefined) return false;
   if (after === undefined || after.metadata.deletionTimestamp !== undefined) return true;
-  const [old, now] = [specOf(before), specOf(after)];
+  const [old, now] = [membersOf(before.spec), membersOf(after.spec)];
   if (kind !== 'ApiKey') return !isDeepStrictEqual(old.allowedNamespaces, now.allowedNamespaces);
   return (
     (now.disabled === true && old.disabled !== true) ||
@@ -21,16 +22,8 @@ export function isRevocation(
     !isDeepStrictEqual(old.models, now.models) ||
     losesImport(old.imports, now.imports) ||
     // A shorter overlap takes the previous key away sooner.
-    !isDeepStrictEqual(overlapOf(old), overlapOf(now))
+    !isDeepStrictEqual(membersOf(old.rotation).overlap, membersOf(now.rotation).overlap)
   );
-}
-
-function specOf({ spec }: RawObject): Readonly<Record<string, unknown>> {
-  return isRecord(spec) ? spec : {};
-}
-
-function overlapOf({ rotation }: Readonly<Record<string, unknown>>): unknown {
-  return isRecord(rotation) ? rotation.overlap : undefined;
 }
 
 function endsEarlier(before: unknown, after: unknown): boolean {

@@ -10,6 +10,7 @@ import type { TableView } from '../../gateway/table/view.ts';
 import { type KubeClient, KubeError, type KubeRequest } from '../../kube/client.ts';
 import { isRecord } from '../../kube/object.ts';
 import { ACCEPT_ABSENCE_ANNOTATION } from '../../operator/publish/pointer-holder.ts';
+import { withPieces } from './pieces.ts';
 import type { Fault } from './run.ts';
 import { isShardPath, POINTER_PATH, TABLE_NAMESPACE } from './settings.ts';
 
@@ -180,23 +181,7 @@ export const faults: readonly NamedFault[] = [
         );
       return {
         ...client,
-        async stream(request) {
-          const stream = await client.stream(request);
-          const pieces = stream.body[Symbol.asyncIterator]();
-          return {
-            ...stream,
-            body: {
-              [Symbol.asyncIterator]: () => ({
-                async next() {
-                  const piece = await pieces.next();
-                  return piece.done === true
-                    ? piece
-                    : { ...piece, value: Buffer.from(pretend(piece.value.toString())) };
-                },
-              }),
-            },
-          };
-        },
+        stream: withPieces(client, (piece) => Buffer.from(pretend(piece.toString()))),
       };
     },
   },

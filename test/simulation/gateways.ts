@@ -14,6 +14,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { AskPod } from '../../operator/publish/exchange.ts';
 import type { ApiServer } from './api-client.ts';
 import { objectPathOf } from './api-client.ts';
+import { withPieces } from './pieces.ts';
 import type { Random } from './random.ts';
 import { GATEWAY_LABELS, PODS, POINTER, SYSTEM_NAMESPACE } from './settings.ts';
 import type { Process, World } from './world.ts';
@@ -254,22 +255,10 @@ function noticing(client: KubeClient, life: GatewayLife): KubeClient {
       if (request.path.endsWith('/secrets')) hear(JSON.stringify(answer));
       return answer;
     },
-    async stream(request) {
-      const stream = await client.stream(request);
-      const pieces = stream.body[Symbol.asyncIterator]();
-      return {
-        ...stream,
-        body: {
-          [Symbol.asyncIterator]: () => ({
-            async next() {
-              const piece = await pieces.next();
-              if (piece.done !== true) hear(piece.value.toString());
-              return piece;
-            },
-          }),
-        },
-      };
-    },
+    stream: withPieces(client, (piece) => {
+      hear(piece.toString());
+      return piece;
+    }),
   };
 }
 

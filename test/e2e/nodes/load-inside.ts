@@ -2,6 +2,7 @@
 // kept connections as the SDKs keep them, and without a second try. On SIGTERM nothing new begins, what runs comes to its end,
 // and the last line of the output says how it went.
 
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, setGlobalDispatcher } from 'undici';
 import { type LoadFigures, loadPlanSchema } from './load-figures.ts';
@@ -20,17 +21,11 @@ const running = new Set<Promise<void>>();
 let openStreams = 0;
 let wasFull = false;
 
-process.on('SIGTERM', () => {
-  isEnding = true;
-});
-
 const pacer = setInterval(sendDue, 5);
 const startedMs = performance.now();
 for (let index = 0; index < streams; index++) track(keepStreaming(index));
-for (;;) {
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  if (isEnding) break;
-}
+await once(process, 'SIGTERM');
+isEnding = true;
 clearInterval(pacer);
 await Promise.all(running);
 const sorted = tookMs.sort((a, b) => a - b);

@@ -58,6 +58,14 @@ async function keyOfBot(): Promise<string> {
   return Buffer.from(await plane.mustKubectl(secret), 'base64').toString();
 }
 
+/** The Provider of the example is out of service, because of this. */
+async function untilUnresolved(reason: string): Promise<void> {
+  const { plane } = installation();
+  const says = `jsonpath={.status.conditions[?(@.type=="ResolvedRefs")].reason}=${reason}`;
+  const wanted = [`--for=${says}`, '--timeout=20s'];
+  await plane.mustKubectl(['wait', 'provider/own-models', '-n', 'team-a', ...wanted]);
+}
+
 test('the first manifest brings a model behind a private authority, served by every gateway', async () => {
   const { apply, awaitCondition, gateways } = installation();
   await apply(namespaceOf('team-a'));
@@ -96,22 +104,13 @@ test('an authority that is replaced in its ConfigMap is trusted soon, and nobody
 
   // And what is no authority is told, and keeps the Provider out of service.
   await apply(configMap('team-a', 'company-ca', { 'ca.crt': 'none' }));
-  const { plane } = installation();
-  const reason = 'jsonpath={.status.conditions[?(@.type=="ResolvedRefs")].reason}=InvalidCertificate';
-  await plane.mustKubectl([
-    'wait',
-    'provider/own-models',
-    '-n',
-    'team-a',
-    `--for=${reason}`,
-    '--timeout=20s',
-  ]);
+  await untilUnresolved('InvalidCertificate');
   await apply(configMap('team-a', 'company-ca', { 'ca.crt': second.cert }));
   await awaitCondition('provider/own-models', 'Ready', 'team-a');
 }, 90_000);
 
 test('the second manifest leads all calls through the proxy, to which the key had to be bound too', async () => {
-  const { awaitCondition, gateways, plane } = installation();
+  const { awaitCondition, gateways } = installation();
   const text = await example('proxy.yaml');
   const withoutConsent = text.replace(
     `127.0.0.1:${front.port}, 127.0.0.1:${proxy.port}`,
@@ -119,15 +118,7 @@ test('the second manifest leads all calls through the proxy, to which the key ha
   );
   expect(withoutConsent).not.toBe(text);
   await applyText(withoutConsent);
-  const reason = 'jsonpath={.status.conditions[?(@.type=="ResolvedRefs")].reason}=HostNotAllowed';
-  await plane.mustKubectl([
-    'wait',
-    'provider/own-models',
-    '-n',
-    'team-a',
-    `--for=${reason}`,
-    '--timeout=20s',
-  ]);
+  await untilUnresolved('HostNotAllowed');
   expect(proxy.asked).toEqual([]);
 
   await applyText(text);

@@ -2,7 +2,7 @@
 // pointer? Gateways serve one whole table or the other, never a piece of each, and what is lost comes back by itself.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import type { Manifest } from '../../../gateway/contract/manifest.ts';
 import { mergePatch } from '../../../kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type ApiProxy, type Passing, startApiProxy } from '../../cluster/api-proxy.ts';
@@ -24,6 +24,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
+import { decodeManifest, readManifest } from './read-manifest.ts';
 import { startTraffic } from './traffic.ts';
 
 const installation = useInstallation({ operators: 0, gateways: 3 });
@@ -221,8 +222,7 @@ test('the lease deleted, the pointer deleted, a shard deleted: made anew by them
   await awaitCondition('provider/turning', 'Programmed', 'platform');
   expect(await isServedBy(east)).toBe(true);
 
-  const said = ['get', 'secret', 'penstock-current', '-n', tableNamespace, '-o', 'jsonpath={.data.manifest}'];
-  const { shards } = readManifest(await plane.mustKubectl(said));
+  const { shards } = await readManifest(plane);
   await plane.mustKubectl([
     'delete',
     'secret',
@@ -232,7 +232,7 @@ test('the lease deleted, the pointer deleted, a shard deleted: made anew by them
     'penstock.dev/shard',
     '--wait=false',
   ]);
-  for (const name of shards) {
+  for (const { name } of shards) {
     await plane.mustKubectl([
       'wait',
       '--for=create',
@@ -253,14 +253,8 @@ test('the lease deleted, the pointer deleted, a shard deleted: made anew by them
   expect(bad).toEqual([]);
 }, 180_000);
 
-interface Version {
-  readonly epoch: number;
-  readonly generation: number;
-  readonly shards: readonly string[];
-}
-
 /** Everything that the pointer ever said, in the order of the API server. */
-async function watchPointer({ plane }: Installation): Promise<{ stop(): Promise<Version[]> }> {
+async function watchPointer({ plane }: Installation): Promise<{ stop(): Promise<Manifest[]> }> {
   const kubectl = await startProcess('get', {
     command: plane.programs.kubectl,
     args: [
@@ -277,19 +271,7 @@ async function watchPointer({ plane }: Installation): Promise<{ stop(): Promise<
         .stdout()
         .split('\n')
         .filter((line) => line.startsWith('manifest '))
-        .map((line) => readManifest(line.slice('manifest '.length)));
+        .map((line) => decodeManifest(line.slice('manifest '.length)));
     },
   };
-}
-
-const manifestSchema = z.object({
-  epoch: z.number(),
-  generation: z.number(),
-  shards: z.array(z.object({ name: z.string() })),
-});
-
-function readManifest(base64: string): Version {
-  const text = Buffer.from(base64, 'base64').toString();
-  const { epoch, generation, shards } = manifestSchema.parse(JSON.parse(text));
-  return { epoch, generation, shards: shards.map(({ name }) => name) };
 }

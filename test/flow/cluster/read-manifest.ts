@@ -7,5 +7,10 @@ import { tableNamespace } from './installation.ts';
 export async function readManifest(plane: Pick<Kubectl, 'mustKubectl'>): Promise<Manifest> {
   const pointer = ['get', 'secret', 'penstock-current', '-n', tableNamespace];
   const encoded = await plane.mustKubectl([...pointer, '-o', 'jsonpath={.data.manifest}']);
-  return manifestSchema.parse(JSON.parse(Buffer.from(encoded, 'base64').toString()));
+  return decodeManifest(encoded);
+}
+
+/** As it stands in the data of the Secret. */
+export function decodeManifest(base64: string): Manifest {
+  return manifestSchema.parse(JSON.parse(Buffer.from(base64, 'base64').toString()));
 }

@@ -3,6 +3,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { parseAddressRules } from '../../../egress/address-rules.ts';
 import type { ProviderEntry } from '../../../gateway/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import { sendCheck } from '../../../operator/probe/send-check.ts';
@@ -37,11 +38,7 @@ function entryOf(baseURL: string): ProviderEntry {
   return entry;
 }
 
-const settings = (namespaces: string[]) => ({
-  servicePrefix: 'penstock',
-  keyPrefix: 'psk_',
-  egressAllow: [{ cidr: '127.0.0.0/8', namespaces }],
-});
+const rulesFor = (namespaces: string[]) => parseAddressRules([{ cidr: '127.0.0.0/8', namespaces }]);
 
 function ask(
   base: string,
@@ -50,7 +47,7 @@ function ask(
   const call = { method: 'GET', url: `${base}/v1/models`, headers: { authorization: 'Bearer x' } } as const;
   return sendCheck(
     call,
-    { entry: entryOf(`${base}/v1`), settings: settings(namespaces), reveal: () => undefined },
+    { entry: entryOf(`${base}/v1`), rules: rulesFor(namespaces), reveal: () => undefined },
     timeoutMs,
     signal,
   );
@@ -117,7 +114,7 @@ test('it goes by the rules of the Provider: its authority, and its proxy with th
     proxy: { protocol: 'http', hostname: '127.0.0.1', port: proxy.port, username: 'user', password: 'pass' },
   };
   const call = { method: 'GET', url: `${origin}/v1/models`, headers: {} } as const;
-  const route = { entry, settings: settings(['team-a']), reveal: (id: string) => secrets[id] };
+  const route = { entry, rules: rulesFor(['team-a']), reveal: (id: string) => secrets[id] };
   const signal = new AbortController().signal;
   expect(await sendCheck(call, route, 10_000, signal)).toEqual({ type: 'status', status: 204 });
   expect(proxy.asked).toEqual([`127.0.0.1:${front.port}`]);
