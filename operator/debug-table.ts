@@ -2,7 +2,7 @@
 // terminal. It holds names, numbers and reasons, and no secret.
 
 import type { ExchangeResponse, UpstreamHealth } from '../gateway/contract/exchange.ts';
-import type { PodAnswers } from './publish/pods-state.ts';
+import type { PodAnswers } from './pods/pods-state.ts';
 import type { GatewayPod } from './watch/gateway-pods.ts';
 
 export interface DebugFacts {

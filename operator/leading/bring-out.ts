@@ -5,15 +5,15 @@ import type { HealthHint, TableContent } from '../../gateway/contract/routing-ta
 import type { Compile } from '../compile/compile.ts';
 import type { HealthCheck } from '../compile/health-check.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
-import { createFormIndex, type FormOf, type Forms } from '../publish/forms.ts';
-import { findLostTargets, type HeldCounts, holdAbsent } from '../publish/hold-absent.ts';
-import { createLastForms } from '../publish/last-forms.ts';
-import { type Grants, grantsOf, pinContent } from '../publish/pin-content.ts';
+import { keyOf, type NamesOf } from '../compile/verdict-names.ts';
+import { createFormIndex, type FormOf, type Forms } from '../hold/forms.ts';
+import { findLostTargets, type HeldCounts, holdAbsent } from '../hold/hold-absent.ts';
+import { createLastForms } from '../hold/last-forms.ts';
+import { type Grants, grantsOf, pinContent } from '../hold/pin-content.ts';
+import type { Wait, Waits } from '../hold/waits.ts';
+import { type Reader, withholdNewer } from '../hold/withhold-newer.ts';
 import type { Published, Publisher, PublishOptions } from '../publish/publisher.ts';
 import { leaveOut, UnfitEntryError } from '../publish/unfit-entry.ts';
-import { keyOf, type NamesOf } from '../publish/verdict-names.ts';
-import type { Wait, Waits } from '../publish/waits.ts';
-import { type Reader, withholdNewer } from '../publish/withhold-newer.ts';
 import type { Cluster } from '../watch/cluster.ts';
 import type { Snapshot } from '../watch/snapshot.ts';
 

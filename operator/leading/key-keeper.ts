@@ -4,10 +4,10 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../kube/clock.ts';
 import type { ApiKeyVerdict, Verdict } from '../compile/verdict.ts';
+import type { KeyIssuer } from '../keys/issue-key.ts';
 import type { Log } from '../log.ts';
 import { createQueue, type QueueOptions, type RunResult, type WorkQueue } from '../loop.ts';
-import type { KeyIssuer } from '../publish/issue-key.ts';
-import { allRun, type PodsState } from '../publish/pods-state.ts';
+import { allRun, type PodsState } from '../pods/pods-state.ts';
 import type { Cluster } from '../watch/cluster.ts';
 
 export interface KeyKeeperParts {

@@ -3,9 +3,9 @@
 
 import type { TableVersion } from '../../gateway/contract/exchange.ts';
 import type { Verdict } from '../compile/verdict.ts';
-import type { Exchange } from '../publish/exchange.ts';
-import { type HealthOf, indexHealth, type ProviderHealth } from '../publish/health-of.ts';
-import { type PodsState, podsState } from '../publish/pods-state.ts';
+import type { Exchange } from '../pods/exchange.ts';
+import { type PodsState, podsState } from '../pods/pods-state.ts';
+import { type HealthOf, indexHealth, type ProviderHealth } from '../status/health-of.ts';
 import type { Cluster } from '../watch/cluster.ts';
 
 export interface PodNews {

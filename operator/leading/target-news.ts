@@ -1,7 +1,7 @@
 // At which targets of which routes does no gateway get an answer, and where has that changed since the last look?
 
 import type { ModelRouteVerdict, Verdict } from '../compile/verdict.ts';
-import type { HealthOf, ProviderHealth } from '../publish/health-of.ts';
+import type { HealthOf, ProviderHealth } from '../status/health-of.ts';
 
 export interface TargetWatch {
   /** Names of those targets, as of the last look; undefined while not every pod was heard. */

@@ -5,8 +5,8 @@ import type { HealthHint, TableContent } from '../../gateway/contract/routing-ta
 import type { HealthCheck } from '../compile/health-check.ts';
 import type { ProviderVerdict, Verdict } from '../compile/verdict.ts';
 import { createProber, type ProberParts } from '../probe/prober.ts';
-import type { HealthOf, ProviderHealth } from '../publish/health-of.ts';
-import { withChecks } from '../publish/with-checks.ts';
+import type { HealthOf, ProviderHealth } from '../status/health-of.ts';
+import { withChecks } from '../status/with-checks.ts';
 
 export interface UpstreamsParts extends Pick<ProberParts, 'clock' | 'random' | 'send' | 'onChecked'> {
   /** From calls alone. */

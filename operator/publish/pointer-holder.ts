@@ -6,7 +6,7 @@ import type { TableVersion } from '../../gateway/contract/exchange.ts';
 import type { Manifest } from '../../gateway/contract/manifest.ts';
 import { isConflict, isNotFound, KubeError } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson } from '../canonical-json.ts';
 import { DeposedError } from './deposed.ts';
 import type { Pointer, TableStore } from './table-store.ts';
 

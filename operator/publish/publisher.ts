@@ -17,7 +17,7 @@ import {
 } from '../../gateway/contract/routing-table.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson } from '../canonical-json.ts';
 import { EARLIER_MANIFESTS_KEPT } from './collect.ts';
 import { DeposedError } from './deposed.ts';
 import { eachOf } from './each-of.ts';

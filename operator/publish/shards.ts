@@ -13,8 +13,8 @@ import {
   shardName,
 } from '../../gateway/contract/manifest.ts';
 import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import { canonicalJson } from '../canonical-json.ts';
 import { compareText } from '../compile/order.ts';
-import { canonicalJson } from './canonical-json.ts';
 import { chooseShardCount, DOUBLED_COUNT_MAX } from './shard-count.ts';
 import { LISTS, type TableList, UnfitEntryError } from './unfit-entry.ts';
 

@@ -10,7 +10,7 @@ import { modelRouteResource } from '../../operator/resources/model-route.ts';
 import type { RawObject } from '../../operator/watch/snapshot.ts';
 import { run } from '../cluster/run.ts';
 import { apiKey, provider, secret } from '../operator/make.ts';
-import { fleet, judge, look, runs, withStatus, written } from '../operator/publish/status-support.ts';
+import { fleet, judge, look, runs, withStatus, written } from '../operator/status/status-support.ts';
 import { goTool } from '../support/go-tool.ts';
 import { type KStatus, kstatusOf } from '../support/kstatus.ts';
 

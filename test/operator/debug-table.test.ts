@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { buildDebugTable, renderDebugTable } from '../../operator/debug-table.ts';
-import type { PodAnswer } from '../../operator/publish/pods-state.ts';
-import { heard, NOW_MS, runs } from './publish/status-support.ts';
+import type { PodAnswer } from '../../operator/pods/pods-state.ts';
+import { heard, NOW_MS, runs } from './status/status-support.ts';
 
 const [pods, answers] = heard([
   runs(483),

@@ -11,7 +11,7 @@ import type { CopyFiles, LoadWork } from '../../gateway/table/sources/work.ts';
 import { TableStatus } from '../../gateway/table/status.ts';
 import type { TableView } from '../../gateway/table/view.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import type { AskPod } from '../../operator/publish/exchange.ts';
+import type { AskPod } from '../../operator/pods/exchange.ts';
 import type { ApiServer } from './api-client.ts';
 import { objectPathOf } from './api-client.ts';
 import { withPieces } from './pieces.ts';

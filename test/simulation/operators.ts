@@ -4,7 +4,7 @@
 import { Registry } from 'prom-client';
 import type { KubeClient } from '../../kube/client.ts';
 import type { OperatorMetrics } from '../../operator/metrics.ts';
-import type { AskPod } from '../../operator/publish/exchange.ts';
+import type { AskPod } from '../../operator/pods/exchange.ts';
 import { startOperator } from '../../operator/start.ts';
 import type { ApiServer } from './api-client.ts';
 import type { Random } from './random.ts';

@@ -3,7 +3,7 @@
 
 import type { TableHolder } from '../../gateway/table/holder.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import type { AskPod } from '../../operator/publish/exchange.ts';
+import type { AskPod } from '../../operator/pods/exchange.ts';
 import { calm, makeApiServer, type Weather } from './api-client.ts';
 import { makeApiStore } from './api-store.ts';
 import { startGateways } from './gateways.ts';

@@ -2,7 +2,7 @@
 
 import type { TableContent } from '../../../gateway/contract/routing-table.ts';
 import { type CompileResult, createCompiler } from '../../../operator/compile/compile.ts';
-import { createLastForms } from '../../../operator/publish/last-forms.ts';
+import { createLastForms } from '../../../operator/hold/last-forms.ts';
 import type { RawObject, Snapshot } from '../../../operator/watch/snapshot.ts';
 import { NOW_MS } from './support.ts';
 

@@ -3,10 +3,10 @@
 import { expect, test } from 'vitest';
 import type { TableContent } from '../../../gateway/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
+import { createVerdictNames } from '../../../operator/compile/verdict-names.ts';
+import type { Reader } from '../../../operator/hold/withhold-newer.ts';
 import { type BringOutParts, createBringOut, type Pin } from '../../../operator/leading/bring-out.ts';
 import type { EarlierTable, Publisher } from '../../../operator/publish/publisher.ts';
-import { createVerdictNames } from '../../../operator/publish/verdict-names.ts';
-import type { Reader } from '../../../operator/publish/withhold-newer.ts';
 import type { Cluster } from '../../../operator/watch/cluster.ts';
 import type { Snapshot } from '../../../operator/watch/snapshot.ts';
 import { apiKey, provider, route, secret, snapshot } from '../make.ts';

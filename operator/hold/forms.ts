@@ -1,0 +1,90 @@
+// What does the table hold for one object? A fingerprint of its entries, by which two tables are compared.
+
+import { hash } from 'node:crypto';
+import type { Credential, TableContent } from '../../gateway/contract/routing-table.ts';
+import { canonicalJson } from '../canonical-json.ts';
+import { differing } from '../compile/differing.ts';
+import type { Kind } from '../resources/resource.ts';
+
+/** Undefined where the table holds nothing for it. @param id `namespace/name`. */
+export type FormOf = (kind: Kind, id: string) => string | undefined;
+
+export interface Forms {
+  readonly of: FormOf;
+  /** Objects with another form than in the call before, at the first call all; each as `Kind/namespace/name`. */
+  readonly changed: ReadonlySet<string>;
+}
+
+/** With a memory: entries that are the same values as in the last table are not read again. */
+export function createFormIndex(): (content: TableContent) => Forms {
+  const indexProviders = createPrintIndex<TableContent['providers'][number]>(({ id }) => id);
+  const indexCredentials = createPrintIndex<Credential>(providerOf);
+  const indexRoutes = createPrintIndex<TableContent['routes'][number]>(({ id }) => id);
+  const indexKeys = createPrintIndex<TableContent['keys'][number]>(({ id }) => id);
+
+  return ({ providers, credentials, routes, keys }) => {
+    const ofProviders = indexProviders(providers);
+    const ofCredentials = indexCredentials(credentials);
+    const ofRoutes = indexRoutes(routes);
+    const ofKeys = indexKeys(keys);
+    const named = (kind: Kind, { changed }: Index) => [...changed].map((id) => `${kind}/${id}`);
+    return {
+      changed: new Set([
+        ...named('Provider', ofProviders),
+        ...named('Provider', ofCredentials),
+        ...named('ModelRoute', ofRoutes),
+        ...named('ApiKey', ofKeys),
+      ]),
+      of(kind, id) {
+        switch (kind) {
+          case 'Provider':
+            return joined(ofProviders.prints.get(id), ofCredentials.prints.get(id));
+          case 'ModelRoute':
+            return ofRoutes.prints.get(id);
+          case 'ApiKey':
+            return ofKeys.prints.get(id);
+        }
+      },
+    };
+  };
+}
+
+interface Index {
+  /** Of all entries of an object, by its id. */
+  readonly prints: ReadonlyMap<string, string>;
+  /** Ids of the objects of which some entry is another than in the call before. */
+  readonly changed: ReadonlySet<string>;
+}
+
+function createPrintIndex<T extends object>(ownerOf: (entry: T) => string): (entries: readonly T[]) => Index {
+  let last: readonly T[] = [];
+  let prints: Index['prints'] = new Map();
+  return (entries) => {
+    const { gone, added } = differing(last, entries);
+    last = entries;
+    const changed = new Set([...gone, ...added].map(ownerOf));
+    if (changed.size === 0) return { prints, changed };
+    // Who holds the map of the table before goes on reading what was true of that.
+    const next = new Map(prints);
+    for (const owner of changed) next.delete(owner);
+    for (const entry of entries) {
+      const owner = ownerOf(entry);
+      if (changed.has(owner)) next.set(owner, joined(next.get(owner), printOf(entry)) ?? '');
+    }
+    prints = next;
+    return { prints, changed };
+  };
+}
+
+function printOf(entry: object): string {
+  return hash('sha256', canonicalJson(entry), 'base64url');
+}
+
+function joined(a: string | undefined, b: string | undefined): string | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : `${a} ${b}`;
+}
+
+/** `namespace/name` of the Provider that a credential belongs to. */
+export function providerOf({ id }: Pick<Credential, 'id'>): string {
+  return id.split('/').slice(0, 2).join('/');
+}

@@ -1,0 +1,213 @@
+// What of the last table stays although its objects are gone? A list that comes back empty by some fault must
+// not take everybody's service away, so a mass of objects that nobody saw deleted is held until a human agrees.
+// Deletions that were seen act at once, however many, and so does everything said by an object that is there.
+// Of a namespace that cannot be read nothing is known: all of it stays as it was.
+
+import {
+  credentialsOf,
+  dialectNameSchema,
+  type RouteEntry,
+  type TableContent,
+  type TargetEntry,
+} from '../../gateway/contract/routing-table.ts';
+import { isRecord } from '../../kube/object.ts';
+import { findModelConflicts } from '../compile/checks/model-conflict.ts';
+import { differing } from '../compile/differing.ts';
+import { compareText } from '../compile/order.ts';
+import type { ModelRouteVerdict, Verdict } from '../compile/verdict.ts';
+import { type TableObjectKind, withProviders } from '../publish/unfit-entry.ts';
+import type { RawObject } from '../watch/snapshot.ts';
+
+export interface HoldAbsentInput {
+  /** What is in use; without the keys that its manifest calls revoked, as `takeOver` gives it. */
+  readonly last: TableContent | undefined;
+  readonly next: TableContent;
+  /** Is the object in the cluster? @param id `namespace/name`. */
+  isPresent(kind: TableObjectKind, id: string): boolean;
+  /** Is anything known about this namespace? */
+  isReadable(namespace: string): boolean;
+  /** Is it one of those that the operator is told to serve? What it is told to leave leaves the table. */
+  isServed(namespace: string): boolean;
+  /** Did an event tell of its deletion? */
+  wasSeenDeleted(kind: TableObjectKind, id: string): boolean;
+  /**
+   * Does this route, as it is now, name the target, and is nothing wrong with either but that the target's
+   * Provider is not found? See `findLostTargets`.
+   */
+  isTargetLost(routeId: string, targetName: string): boolean;
+  /** A human has agreed to the absence. */
+  readonly isAccepted: boolean;
+}
+
+/** How many objects of a kind are in the table although they are absent. */
+export type HeldCounts = Readonly<Record<TableObjectKind, number>>;
+
+export interface HeldContent {
+  readonly content: TableContent;
+  readonly held: HeldCounts;
+}
+
+/** Fewer than that are believed; so is half of a kind or less. */
+const HELD_MIN = 20;
+
+export function holdAbsent(input: HoldAbsentInput): HeldContent {
+  const { last, next } = input;
+  if (last === undefined) return { content: next, held: { Provider: 0, ModelRoute: 0, ApiKey: 0 } };
+  const heldProviders = heldIds('Provider', last.providers, next.providers, input);
+  const heldRoutes = heldIds('ModelRoute', last.routes, next.routes, input);
+  const heldKeys = heldIds('ApiKey', last.keys, next.keys, input);
+  const held = { Provider: heldProviders.size, ModelRoute: heldRoutes.size, ApiKey: heldKeys.size };
+  if (heldProviders.size + heldRoutes.size + heldKeys.size === 0) return { content: next, held };
+
+  const providers = merged(next.providers, last.providers, ({ id }) => id, heldProviders);
+  const content = {
+    settings: next.settings,
+    providers,
+    credentials: holdCredentials(last, next, heldProviders),
+    routes: holdRoutes(input, heldRoutes, heldProviders, new Set(providers.map(({ id }) => id))),
+    keys: merged(next.keys, last.keys, ({ sha256 }) => sha256, heldKeys),
+  };
+  return { content, held };
+}
+
+/**
+ * The targets whose Provider is not found, of routes that nothing else keeps out of service.
+ *
+ * @param modelRoutes as they were compiled: of a suspended route without targets the verdict tells only the latter.
+ */
+export function findLostTargets(
+  verdicts: readonly Verdict[],
+  modelRoutes: readonly RawObject[],
+): HoldAbsentInput['isTargetLost'] {
+  const suspended = new Set(
+    modelRoutes
+      .filter(({ spec }) => isRecord(spec) && spec.suspended === true)
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+  );
+  const lost = new Set(
+    verdicts
+      .filter((verdict) => verdict.kind === 'ModelRoute')
+      .filter(wantsTargetsOnly)
+      .filter(({ namespace, name }) => !suspended.has(`${namespace}/${name}`))
+      .flatMap(({ namespace, name, targets }) =>
+        targets
+          .filter(({ state }) => state === 'RefNotFound')
+          .map((target) => `${namespace}/${name}/${target.name}`),
+      ),
+  );
+  return (routeId, targetName) => lost.has(`${routeId}/${targetName}`);
+}
+
+function wantsTargetsOnly({ conditions }: ModelRouteVerdict): boolean {
+  const reason = conditions.find(({ type }) => type === 'Accepted')?.reason;
+  return reason === 'Accepted' || reason === 'NoUsableTarget';
+}
+
+interface Entry {
+  readonly id: string;
+}
+
+/** The ids of the objects to hold: all of what cannot be read, and of what is missing, where it is enough. */
+function heldIds(
+  kind: TableObjectKind,
+  last: readonly Entry[],
+  next: readonly Entry[],
+  { isPresent, isReadable, isServed, wasSeenDeleted, isAccepted }: HoldAbsentInput,
+): ReadonlySet<string> {
+  // What the compile gave again is there. An ApiKey with several digests has several entries.
+  const gone = new Set(
+    differing(last, next)
+      .gone.map(({ id }) => id)
+      .filter((id) => isServed(namespaceOf(id))),
+  );
+  const unknown = [...gone].filter((id) => !isReadable(namespaceOf(id)));
+  const absent = [...gone].filter(
+    (id) => isReadable(namespaceOf(id)) && !isPresent(kind, id) && !wasSeenDeleted(kind, id),
+  );
+  if (absent.length < HELD_MIN || isAccepted) return new Set(unknown);
+  const all = new Set(last.map(({ id }) => id));
+  return new Set(absent.length > all.size / 2 ? [...unknown, ...absent] : unknown);
+}
+
+function namespaceOf(id: string): string {
+  return id.slice(0, id.indexOf('/'));
+}
+
+/** What is there goes before what is held under the same name. */
+function merged<T extends { readonly id: string }>(
+  next: readonly T[],
+  last: readonly T[],
+  nameOf: (entry: T) => string,
+  heldIds: ReadonlySet<string>,
+): T[] {
+  if (heldIds.size === 0) return [...next];
+  const taken = new Set(next.map(nameOf));
+  const held = last.filter((entry) => heldIds.has(entry.id) && !taken.has(nameOf(entry)));
+  return [...next, ...held].sort((a, b) => compareText(nameOf(a), nameOf(b)));
+}
+
+function holdCredentials(
+  last: TableContent,
+  next: TableContent,
+  heldProviders: ReadonlySet<string>,
+): TableContent['credentials'] {
+  const used = new Set(last.providers.filter(({ id }) => heldProviders.has(id)).flatMap(credentialsOf));
+  return merged(next.credentials, last.credentials, ({ id }) => id, used);
+}
+
+function holdRoutes(
+  { last, next, isPresent, isTargetLost }: HoldAbsentInput,
+  heldRoutes: ReadonlySet<string>,
+  heldProviders: ReadonlySet<string>,
+  providerIds: ReadonlySet<string>,
+): RouteEntry[] {
+  const compiled = new Map(next.routes.map((route) => [route.id, route]));
+  const routes = new Map(compiled);
+  for (const earlier of last?.routes ?? []) {
+    if (heldRoutes.has(earlier.id)) {
+      routes.set(earlier.id, earlier);
+    } else if (isPresent('ModelRoute', earlier.id)) {
+      // The compile does not see a held provider, so the routes that are there lost their targets at it.
+      const lost = earlier.targets.filter(
+        ({ name, provider }) => heldProviders.has(provider) && isTargetLost(earlier.id, name),
+      );
+      if (lost.length > 0) routes.set(earlier.id, withTargets(earlier, routes.get(earlier.id), lost));
+    }
+  }
+  const usable = withProviders([...routes.values()], providerIds);
+  return withoutConflicts(usable, compiled).sort((a, b) => compareText(a.id, b.id));
+}
+
+function withTargets(
+  earlier: RouteEntry,
+  now: RouteEntry | undefined,
+  lost: readonly TargetEntry[],
+): RouteEntry {
+  if (now === undefined) return { ...earlier, targets: [...lost] };
+  const isServed = new Set([...now.endpoints, ...earlier.endpoints]);
+  return {
+    ...now,
+    targets: [...now.targets, ...lost],
+    endpoints: dialectNameSchema.options.filter((dialect) => isServed.has(dialect)),
+  };
+}
+
+/** A model id that an object in the cluster claims now is no longer that of a held route. */
+function withoutConflicts(
+  routes: readonly RouteEntry[],
+  compiled: ReadonlyMap<string, RouteEntry>,
+): RouteEntry[] {
+  const claims = routes.map((route) => {
+    const [namespace = '', name = ''] = route.id.split('/');
+    return {
+      route,
+      namespace,
+      name,
+      createdAt: compiled.has(route.id) ? '' : 'held',
+      ids: [route.model, ...route.aliases],
+      sharedWith: route.sharedWith,
+    };
+  });
+  const lost = findModelConflicts(claims);
+  return claims.filter((claim) => !lost.has(claim)).map(({ route }) => route);
+}

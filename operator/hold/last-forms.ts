@@ -1,0 +1,128 @@
+// What does the compile have to know of the table in use, so that it can hold the last good form of an object? The entries, and
+// for each object since when it is held. A new leader finds both in the cluster: the table, and the status of the object.
+
+import { z } from 'zod';
+import type { Credential, TableContent } from '../../gateway/contract/routing-table.ts';
+import type { HoldFacts, LastGood } from '../compile/last-good.ts';
+import type { Verdict } from '../compile/verdict.ts';
+import { keyOf } from '../compile/verdict-names.ts';
+import type { RawObject } from '../watch/snapshot.ts';
+import { providerOf } from './forms.ts';
+
+export interface LastFormsOptions {
+  /** How long a form is held; 0: not at all. */
+  readonly holdMs: number;
+  /** As it was read last, with its status. */
+  objectOf(kind: 'Provider' | 'ModelRoute', namespace: string, name: string): RawObject | undefined;
+}
+
+export interface LastForms {
+  /** For the next compile. @param content of the table in use. */
+  of(content: TableContent | undefined): LastGood;
+  /** To be called after every compile. */
+  onCompiled(verdicts: readonly Verdict[]): void;
+  /** These verdicts are those of the table in use, but for objects that wait. @param waits by `Kind/namespace/name`. */
+  onPublished(verdicts: readonly Verdict[], waits: ReadonlyMap<string, unknown>): void;
+}
+
+interface Known extends HoldFacts {
+  readonly uid: unknown;
+}
+
+export function createLastForms({ holdMs, objectOf }: LastFormsOptions): LastForms {
+  const known = new Map<string, Known>();
+
+  return {
+    of(content) {
+      const forms = content === undefined ? undefined : indexOf(content);
+      return {
+        holdMs: forms === undefined ? 0 : holdMs,
+        provider: (id) => forms?.().providers.get(id),
+        route: (id) => forms?.().routes.get(id),
+        facts(kind, object) {
+          const { namespace, name, uid } = object.metadata;
+          const facts = known.get(keyOf({ kind, namespace, name }));
+          if (facts === undefined) return storedFacts(objectOf(kind, namespace, name));
+          return facts.uid === uid ? facts : undefined;
+        },
+      };
+    },
+    onCompiled(verdicts) {
+      const keys = new Set<string>();
+      for (const { kind, namespace, name, held } of verdicts) {
+        if (kind === 'ApiKey') continue;
+        const key = keyOf({ kind, namespace, name });
+        keys.add(key);
+        if (held === undefined) continue;
+        const { sinceMs, generation } = held;
+        const uid = objectOf(kind, namespace, name)?.metadata.uid;
+        known.set(key, { uid, sinceMs, ...(generation === undefined ? {} : { generation }) });
+      }
+      for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
+    },
+    onPublished(verdicts, waits) {
+      for (const { kind, namespace, name, generation, held, isInTable } of verdicts) {
+        // What was held too long stays known, so that its time does not begin anew.
+        if (kind === 'ApiKey' || !isInTable || held !== undefined) continue;
+        const key = keyOf({ kind, namespace, name });
+        if (waits.has(key)) continue;
+        const uid = objectOf(kind, namespace, name)?.metadata.uid;
+        known.set(key, { uid, ...(generation === undefined ? {} : { generation }) });
+      }
+    },
+  };
+}
+
+/** Looked up only for objects that are wrong, which mostly there are none of. */
+function indexOf({ providers, credentials, routes }: TableContent) {
+  let built: ReturnType<typeof build> | undefined;
+  return () => {
+    built ??= build();
+    return built;
+  };
+
+  function build() {
+    const owned = new Map<string, Credential[]>();
+    for (const credential of credentials) {
+      const owner = providerOf(credential);
+      owned.set(owner, [...(owned.get(owner) ?? []), credential]);
+    }
+    return {
+      providers: new Map(
+        providers.map((entry) => [entry.id, { entry, credentials: owned.get(entry.id) ?? [] }]),
+      ),
+      routes: new Map(routes.map((entry) => [entry.id, entry])),
+    };
+  }
+}
+
+const statusSchema = z.object({
+  observedGeneration: z.int(),
+  conditions: z.array(
+    z.object({
+      type: z.string(),
+      status: z.string(),
+      reason: z.string(),
+      observedGeneration: z.int().optional(),
+      lastTransitionTime: z.string(),
+    }),
+  ),
+});
+
+/** What an earlier leader has written. An object that was made anew under an old name has no status. */
+function storedFacts(object: RawObject | undefined): HoldFacts | undefined {
+  const parsed = statusSchema.safeParse(object?.status);
+  if (!parsed.success) return undefined;
+  const { conditions } = parsed.data;
+  const degraded = conditions.find(
+    ({ type, status, reason }) => type === 'Degraded' && status === 'True' && reason === 'LastKnownGood',
+  );
+  const sinceMs = Date.parse(degraded?.lastTransitionTime ?? '');
+  const generation = conditions.find(
+    ({ type, status }) => type === 'Programmed' && status === 'True',
+  )?.observedGeneration;
+  return {
+    ...(Number.isNaN(sinceMs) ? {} : { sinceMs }),
+    ...(generation === undefined ? {} : { generation }),
+  };
+}

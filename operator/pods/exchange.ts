@@ -1,0 +1,243 @@
+// What does every ready gateway pod say? One long-poll per pod, for as long as the pod is ready: it answers when it has
+// something new to say, and is asked again at once.
+
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import {
+  EXCHANGE_PATH,
+  EXCHANGE_WAIT_MS_MAX,
+  type ExchangeRequest,
+  type ExchangeResponse,
+  exchangeResponseSchema,
+} from '../../gateway/contract/exchange.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { cutText } from '../cut-text.ts';
+import type { GatewayPod } from '../watch/gateway-pods.ts';
+import type { PodAnswer, PodAnswers } from './pods-state.ts';
+
+export interface ExchangeOptions {
+  readonly clock: Clock;
+  /** 0 to 1. */
+  random(): number;
+  /** The bearer; asked anew for each call. Undefined: there is none yet. */
+  tokenOf(): string | undefined;
+  /** A pod said something new, or fell silent, or came back. */
+  onChange(uid: string): void;
+  /** How long a pod may keep us waiting. */
+  readonly waitMs?: number;
+  /** Over HTTP where left out. */
+  readonly askPod?: AskPod;
+}
+
+/** The body is that of an exchange. Messages of its errors are fit to be shown to users: no address, no token. */
+export type AskPod = (pod: GatewayPod, token: string, body: string, timeoutMs: number) => PodCall;
+
+export interface PodCall {
+  readonly answer: Promise<ExchangeResponse>;
+  abort(): void;
+}
+
+export interface Exchange {
+  /** The pods that are ready now; one that is not among them is forgotten at once. */
+  setPods(pods: readonly GatewayPod[]): void;
+  answers(): PodAnswers;
+  /** Ends every call. */
+  close(): void;
+}
+
+const backoffMinMs = 200;
+const backoffMaxMs = 5_000;
+/** Between two calls to one pod: what changes without end is not told without end. */
+const callGapMs = 100;
+/** Beyond what the pod was allowed to wait. */
+const lateMs = 10_000;
+/** An answer holds some 150 bytes for each upstream and key in use. */
+const answerBytesMax = 8 * 1024 * 1024;
+
+export function startExchange(options: ExchangeOptions): Exchange {
+  const { clock } = options;
+  const waitMs = options.waitMs ?? EXCHANGE_WAIT_MS_MAX;
+  // Own connections, kept open: a call follows on the heels of the last.
+  const agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
+  const askPod: AskPod =
+    options.askPod ?? ((pod, token, body, timeoutMs) => startCall(agent, pod, token, body, clock, timeoutMs));
+  const answers = new Map<string, PodAnswer>();
+  const polls = new Map<string, { readonly pod: GatewayPod; stop(): void }>();
+  let readyPods = 0;
+  let isClosed = false;
+
+  return {
+    setPods(pods) {
+      if (isClosed) return;
+      readyPods = pods.length;
+      const wanted = new Map(pods.map((pod) => [pod.uid, pod]));
+      for (const [uid, { pod, stop }] of polls) {
+        const now = wanted.get(uid);
+        if (now !== undefined && now.ip === pod.ip && now.port === pod.port) continue;
+        stop();
+        polls.delete(uid);
+        answers.delete(uid);
+      }
+      for (const [uid, pod] of wanted) {
+        if (!polls.has(uid)) polls.set(uid, { pod, stop: startPoll(pod) });
+      }
+    },
+    answers: () => answers,
+    close() {
+      isClosed = true;
+      for (const { stop } of polls.values()) stop();
+      polls.clear();
+      agent.destroy();
+    },
+  };
+
+  function startPoll(pod: GatewayPod): () => void {
+    let failures = 0;
+    let isStopped = false;
+    let call: PodCall | undefined;
+    let cancelTimer: (() => void) | undefined;
+    ask();
+    return () => {
+      isStopped = true;
+      cancelTimer?.();
+      call?.abort();
+    };
+
+    function ask(): void {
+      cancelTimer = undefined;
+      const token = options.tokenOf();
+      if (token === undefined) {
+        onFailure('the operator has no exchange token yet');
+        return;
+      }
+      const startedAtMs = clock.now();
+      const seen = answers.get(pod.uid)?.response?.state;
+      const body: ExchangeRequest = {
+        waitMs,
+        readyPods,
+        ...(seen === undefined ? {} : { seen }),
+      };
+      call = askPod(pod, token, JSON.stringify(body), waitMs + lateMs);
+      call.answer.then(
+        (response) => {
+          call = undefined;
+          if (!isStopped) onResponse(response, startedAtMs);
+        },
+        (error: unknown) => {
+          call = undefined;
+          if (!isStopped) onFailure(error instanceof Error ? error.message : 'it could not be asked');
+        },
+      );
+    }
+
+    function onResponse(response: ExchangeResponse, startedAtMs: number): void {
+      failures = 0;
+      const before = answers.get(pod.uid);
+      answers.set(pod.uid, { response, atMs: clock.wallMs() });
+      // Before anybody hears of the change: what they do may end this poll.
+      cancelTimer = clock.setTimer(Math.max(0, callGapMs - (clock.now() - startedAtMs)), ask);
+      if (before?.response?.state !== response.state || before.failure !== undefined)
+        options.onChange(pod.uid);
+    }
+
+    function onFailure(failure: string): void {
+      const backoffMs = Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(failures, 10));
+      failures += 1;
+      const before = answers.get(pod.uid);
+      const response = before?.response;
+      answers.set(pod.uid, {
+        failure,
+        atMs: clock.wallMs(),
+        ...(response === undefined ? {} : { response }),
+      });
+      // At least half of it, so that many pods do not come back together.
+      cancelTimer = clock.setTimer(backoffMs * (0.5 + options.random() / 2), ask);
+      if (before?.failure !== failure) options.onChange(pod.uid);
+    }
+  }
+}
+
+/** Its errors are fit to be shown to users: no address, no token, nothing of a body. */
+function startCall(
+  agent: Agent,
+  pod: GatewayPod,
+  token: string,
+  body: string,
+  clock: Clock,
+  timeoutMs: number,
+): PodCall {
+  const { promise, resolve, reject } = Promise.withResolvers<ExchangeResponse>();
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  };
+  const outgoing = request({
+    agent,
+    host: pod.ip,
+    port: pod.port,
+    method: 'POST',
+    path: EXCHANGE_PATH,
+    headers,
+  });
+  const cancelTimer = clock.setTimer(timeoutMs, () => fail(`it did not answer within ${timeoutMs / 1000} s`));
+  outgoing.on('error', (error) => fail(`it does not answer (${codeOf(error)})`));
+  outgoing.on('response', (incoming) => {
+    readAnswer(incoming).then(
+      (response) => {
+        cancelTimer();
+        resolve(response);
+      },
+      (error: unknown) =>
+        fail(error instanceof ExchangeFault ? error.message : `it broke off (${codeOf(error)})`),
+    );
+  });
+  outgoing.end(body);
+  return { answer: promise, abort: () => fail('the call was ended') };
+
+  function fail(message: string): void {
+    cancelTimer();
+    reject(new ExchangeFault(message));
+    destroy(outgoing);
+  }
+}
+
+class ExchangeFault extends Error {}
+
+function destroy(outgoing: ClientRequest): void {
+  // What it still has to say about its end is of no interest.
+  outgoing.on('error', () => {});
+  outgoing.destroy();
+}
+
+async function readAnswer(incoming: IncomingMessage): Promise<ExchangeResponse> {
+  const { statusCode } = incoming;
+  if (statusCode === 401) throw new ExchangeFault('it does not take the exchange token');
+  if (statusCode !== 200) throw new ExchangeFault(`it answers the exchange with status ${statusCode}`);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of incoming) {
+    bytes += chunk.length;
+    if (bytes > answerBytesMax) throw new ExchangeFault(`its answer is longer than ${answerBytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  const parsed = exchangeResponseSchema.safeParse(parseJson(Buffer.concat(chunks).toString()));
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new ExchangeFault(
+    cutText(`its answer is not understood: ${issue?.path.join('.')}: ${issue?.message}`, 200),
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ExchangeFault('its answer is no JSON');
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : 'no reason given';
+}

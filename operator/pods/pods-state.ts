@@ -1,0 +1,104 @@
+// Which table do the gateway pods run? What they answered, as one picture: how many run a generation, who lags, and why.
+
+import type { ExchangeResponse } from '../../gateway/contract/exchange.ts';
+import { cutText } from '../cut-text.ts';
+import type { GatewayPod } from '../watch/gateway-pods.ts';
+
+/** What is known from one pod. Neither response nor failure: it was not heard yet, and has no entry. */
+export interface PodAnswer {
+  /** The last one that was understood. */
+  readonly response?: ExchangeResponse;
+  /** Why the last call gave none; absent after one that did. */
+  readonly failure?: string;
+  /** Unix milliseconds of the last answer or failure. */
+  readonly atMs: number;
+}
+
+/** By uid of the pod. */
+export type PodAnswers = ReadonlyMap<string, PodAnswer>;
+
+export interface PodsState {
+  /** Pods that are ready. */
+  readonly ready: number;
+  /** The generation that every ready pod runs at least; undefined without pods, or where one runs no table. */
+  readonly generationOfAll: number | undefined;
+  /** Each ready pod, by name. */
+  readonly pods: readonly PodState[];
+}
+
+interface PodState {
+  readonly name: string;
+  /** The table generation it runs, as far as is known. */
+  readonly generation: number | undefined;
+  /** The newest table format that it reads; undefined while it has not said. */
+  readonly maxFormat: number | undefined;
+  /** What keeps it from a newer one, in words; empty where nothing is known. */
+  readonly trouble: string;
+  /** Why it refused a table that is newer than the one it runs. */
+  readonly rejected?: string;
+}
+
+export interface Progress {
+  readonly running: number;
+  readonly ready: number;
+  /** Pods that do not run it yet, each with the reason: "pod x runs table generation 481: …". */
+  readonly lagging: readonly string[];
+}
+
+const troubleCharsMax = 300;
+
+/**
+ * Only pods of the list count: an answer of another one is of no matter.
+ *
+ * @param epochFloor Tables of a lower epoch are of another history, and count as none.
+ */
+export function podsState(pods: readonly GatewayPod[], answers: PodAnswers, epochFloor = 0): PodsState {
+  const states = pods
+    .map(({ uid, name }) => stateOf(name, answers.get(uid), epochFloor))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  let generationOfAll: number | undefined;
+  for (const [index, { generation }] of states.entries()) {
+    if (generation === undefined) {
+      generationOfAll = undefined;
+      break;
+    }
+    generationOfAll = index === 0 ? generation : Math.min(generationOfAll ?? generation, generation);
+  }
+  return { ready: states.length, generationOfAll, pods: states };
+}
+
+/** True where there is a pod and every one runs at least this generation. */
+export function allRun({ generationOfAll }: PodsState, generation: number): boolean {
+  return generationOfAll !== undefined && generationOfAll >= generation;
+}
+
+export function progressOf({ pods, ready }: PodsState, generation: number): Progress {
+  const lagging = pods.filter((pod) => pod.generation === undefined || pod.generation < generation);
+  return { running: ready - lagging.length, ready, lagging: lagging.map(describe) };
+}
+
+// In one history the generation alone orders tables: the pointer is written by compare-and-swap, so each write counts it
+// up, whichever leader it comes from.
+function stateOf(name: string, answer: PodAnswer | undefined, epochFloor: number): PodState {
+  if (answer === undefined)
+    return { name, generation: undefined, maxFormat: undefined, trouble: 'it was not heard yet' };
+  const { response, failure } = answer;
+  const reasons = [
+    ...(failure === undefined ? [] : [failure]),
+    ...(response?.rejected === undefined ? [] : [response.rejected.reason]),
+  ];
+  return {
+    name,
+    generation: (response?.table?.epoch ?? 0) < epochFloor ? undefined : response?.table?.generation,
+    maxFormat: response?.formats.max,
+    trouble: cutText(reasons.join('; '), troubleCharsMax),
+    ...(response?.rejected === undefined
+      ? {}
+      : { rejected: cutText(response.rejected.reason, troubleCharsMax) }),
+  };
+}
+
+function describe({ name, generation, trouble }: PodState): string {
+  const runs = generation === undefined ? 'runs no table' : `runs table generation ${generation}`;
+  return `pod ${name} ${runs}${trouble === '' ? '' : `: ${trouble}`}`;
+}

@@ -1,0 +1,356 @@
+// What is to be written into the status of one object now? Nothing, nothing yet, or this. Pure: the verdict, the
+// present status and the state of the gateway pods come in.
+//
+// Few writes are the point: a state that resolves within 5 s is never written, and what merely counts pods
+// or tells the time is no reason to write.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Condition, Verdict } from '../compile/verdict.ts';
+import { cutText } from '../cut-text.ts';
+import type { Wait } from '../hold/waits.ts';
+import type { PodsState } from '../pods/pods-state.ts';
+import { type ConditionType, REASONS, type Reason } from '../resources/conditions.ts';
+import type { RawObject } from '../watch/snapshot.ts';
+import type { ProviderHealth } from './health-of.ts';
+import { type ObjectStatus, presentStatus, type StoredCondition, timeOf } from './object-status.ts';
+import { type SettledHealth, settleHealth } from './settle-health.ts';
+import { settleProgrammed } from './settle-programmed.ts';
+import { settleProgress } from './settle-progress.ts';
+import { type SettledTargets, settleTargets } from './settle-targets.ts';
+
+export interface StatusFacts {
+  readonly verdict: Verdict;
+  /** The object as it was read, with its present status. */
+  readonly object: RawObject;
+  /** Table generation in which its present form first appeared; undefined before that one is published. */
+  readonly since: number | undefined;
+  /** Why the table carries another form, or none, though nothing is wrong with this one. */
+  readonly wait?: Wait | undefined;
+  readonly pods: PodsState;
+  /** Of a Provider; undefined while not every pod was heard. */
+  readonly health?: ProviderHealth | undefined;
+  /** Of a ModelRoute: names of targets at which no pod gets an answer; undefined while not every pod was heard. */
+  readonly failingTargets?: ReadonlySet<string> | undefined;
+  /** Why the Secret with the key could not be written, where the last try failed. */
+  readonly issueFailure?: string | undefined;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+  /**
+   * When the first `wait` (or write with `untilMs`) on this value of `since` was given, of those that came one after
+   * the other; undefined where the last decision was none of them.
+   */
+  readonly waitingSinceMs: number | undefined;
+}
+
+export interface Transition {
+  readonly type: ConditionType;
+  /** Undefined where the condition was not there. */
+  readonly from: Condition['status'] | undefined;
+  readonly to: Condition['status'];
+  readonly reason: Reason;
+  readonly message: string;
+  /** Whether that is good news, where type and status do not say so. */
+  readonly isGood?: boolean;
+}
+
+export type StatusDecision =
+  | {
+      readonly type: 'same';
+      /** Decide again then, though nothing else happens; no wait is under way for it. */
+      readonly lookAgainMs?: number;
+    }
+  /** Decide again then, or as soon as a fact changes. */
+  | { readonly type: 'wait'; readonly untilMs: number }
+  | {
+      readonly type: 'write';
+      readonly status: ObjectStatus;
+      /** Conditions whose status or reason is another than before. */
+      readonly transitions: readonly Transition[];
+      /** Decide again then, though nothing else happens. */
+      readonly untilMs?: number;
+      readonly lookAgainMs?: number;
+    };
+
+const transientMs = 5_000;
+const messageCharsMax = 32_768;
+const detailCharsMax = 1_024;
+
+export function decideStatus(facts: StatusFacts): StatusDecision {
+  const { verdict, nowMs } = facts;
+  const present = presentStatus(verdict.kind, facts.object);
+  const waitingSinceMs = facts.waitingSinceMs ?? nowMs;
+  const own = keepAccepted(ownConditions(facts), verdict, present);
+  const programmed = settleProgrammed({ ...facts, conditions: own, present, waitingSinceMs });
+  const health =
+    verdict.kind === 'Provider' ? settleHealth(verdict, facts.health, present, nowMs) : undefined;
+  const targets =
+    verdict.kind === 'ModelRoute' ? settleTargets(verdict, facts.failingTargets, present, nowMs) : undefined;
+
+  const judged = [...own, ...(health === undefined ? [] : [health.condition]), programmed.condition];
+  const ready = readyCondition(judged, verdict);
+  const progress = settleProgress(ready, verdict.generation, present, nowMs);
+  const isStalled = ({ type }: Condition) => type === 'Stalled';
+  // Last: who reads the list from top to bottom ends with what fails.
+  const conditions = [
+    ...judged.filter((condition) => !isStalled(condition)),
+    ready,
+    ...judged.filter(isStalled),
+    ...(progress.condition === undefined ? [] : [progress.condition]),
+  ].map((condition) => heldBack(condition, verdict));
+  const status = {
+    ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
+    ...details(verdict, health, targets, present),
+    ...(programmed.where === undefined ? {} : { programmed: programmed.where }),
+    conditions: conditions.map((condition) => stored(condition, verdict, present, nowMs)),
+  };
+
+  const againMs = earliest(programmed.againMs, health?.againMs, targets?.againMs);
+  const lookAgain = progress.againMs === undefined ? {} : { lookAgainMs: progress.againMs };
+  if (isSame(status, present)) {
+    return againMs === undefined
+      ? { type: 'same', ...lookAgain }
+      : { type: 'wait', untilMs: earliest(againMs, progress.againMs) ?? againMs };
+  }
+  const holdMs = programmed.holdUntilMs ?? holdTransient(facts, status, present, waitingSinceMs);
+  if (holdMs !== undefined && nowMs < holdMs)
+    return { type: 'wait', untilMs: earliest(holdMs, againMs) ?? holdMs };
+  return {
+    type: 'write',
+    status,
+    transitions: [...endOfHold(conditions, present, verdict), ...transitionsOf(conditions, present)],
+    ...(againMs === undefined ? {} : { untilMs: againMs }),
+    ...lookAgain,
+  };
+}
+
+/** The verdict's conditions, with what the operator alone knows: that it could not write the Secret. */
+function ownConditions({ verdict, issueFailure }: StatusFacts): readonly Condition[] {
+  if (issueFailure === undefined) return verdict.conditions;
+  return verdict.conditions.map((condition) =>
+    condition.type === 'Issued' && ['SecretPending', 'SecretCreated'].includes(condition.reason)
+      ? { ...condition, message: `the Secret with the key could not be written: ${issueFailure}` }
+      : condition,
+  );
+}
+
+/** A condition as it comes to stand in the status: of another generation than the present one, where it says so. */
+type Said = Condition & { readonly observedGeneration?: number };
+
+const JUDGE_THE_FORM: readonly ConditionType[] = ['Accepted', 'ResolvedRefs', 'Translatable', 'Priced'];
+
+/**
+ * Of an object that serves in its last good form, what was accepted stays told, at the generation that it was told of; what is
+ * wrong with the present form stands in Degraded.
+ */
+function keepAccepted(
+  own: readonly Condition[],
+  { held }: Verdict,
+  present: ObjectStatus | undefined,
+): readonly Said[] {
+  const before = (type: ConditionType) => present?.conditions?.find((one) => one.type === type);
+  const isRefused = own.some(({ type, status }) => type === 'Accepted' && status === 'False');
+  if (held === undefined || !isRefused || before('Accepted')?.status !== 'True') return own;
+  return own.map((condition) => {
+    const said = JUDGE_THE_FORM.includes(condition.type) ? before(condition.type) : undefined;
+    if (said === undefined || !isReason(said.reason)) return condition;
+    const { status, reason, message, observedGeneration } = said;
+    return {
+      type: condition.type,
+      status,
+      reason,
+      message,
+      ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    };
+  });
+}
+
+function isReason(text: string): text is Reason {
+  return Object.hasOwn(REASONS, text);
+}
+
+/** What is said of the form that serves is said of its generation. */
+function heldBack(condition: Said, { held }: Verdict): Said {
+  const isOfServed = condition.type === 'Programmed' || condition.type === 'Ready';
+  if (held?.generation === undefined || !isOfServed) return condition;
+  return { ...condition, observedGeneration: held.generation };
+}
+
+/** The first that fails gives the reason. Healthy is left out: an outage elsewhere is no fault of the object. */
+function readyCondition(conditions: readonly Condition[], { held }: Verdict): Condition {
+  const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
+  // A form that is held serves, whatever is wrong with the present one.
+  const gates = held === undefined ? (['Accepted', 'ResolvedRefs', 'Issued'] as const).map(find) : [];
+  const accepted = find('Accepted');
+  const fault =
+    gates.find((condition) => condition !== undefined && condition.status !== 'True') ??
+    find('Disabled') ??
+    find('Expired') ??
+    (accepted?.reason === 'Suspended' ? accepted : undefined);
+  if (fault !== undefined) return { ...fault, type: 'Ready', status: 'False' };
+  const programmed = find('Programmed');
+  if (programmed?.status === 'True')
+    return { type: 'Ready', status: 'True', reason: 'Programmed', message: '' };
+  const status = programmed?.status === 'Unknown' ? 'Unknown' : 'False';
+  return { ...(programmed ?? { reason: 'Pending', message: '' }), type: 'Ready', status };
+}
+
+function stored(
+  condition: Said,
+  { generation, held }: Verdict,
+  present: ObjectStatus | undefined,
+  nowMs: number,
+): StoredCondition {
+  const { type, status, reason, message } = condition;
+  const before = present?.conditions?.find((one) => one.type === type);
+  const observedGeneration = condition.observedGeneration ?? generation;
+  return {
+    type,
+    status,
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    lastTransitionTime: transitionTime(),
+    reason,
+    message: cutText(message, messageCharsMax),
+  };
+
+  function transitionTime(): string {
+    // The one time that is read again: a new leader learns from it since when the form is held, also where the object was
+    // degraded for another reason before.
+    if (reason === 'LastKnownGood' && type === 'Degraded' && held !== undefined) return timeOf(held.sinceMs);
+    return before?.status === status ? before.lastTransitionTime : timeOf(nowMs);
+  }
+}
+
+/** The members of a status that belong to its kind alone. */
+function details(
+  verdict: Verdict,
+  health: SettledHealth | undefined,
+  targets: SettledTargets | undefined,
+  present: ObjectStatus | undefined,
+) {
+  switch (verdict.kind) {
+    case 'Provider':
+      return {
+        ...(verdict.endpoint === undefined ? {} : { endpoint: verdict.endpoint }),
+        attachedRoutes: verdict.attachedRoutes,
+        keys: (health?.keys ?? []).map(({ message, ...key }) => ({ ...key, ...withMessage(message) })),
+        ...(health?.health === undefined ? {} : { health: health.health }),
+      };
+    case 'ModelRoute':
+      return {
+        ...(targets === undefined || targets.readyTargets === ''
+          ? {}
+          : { readyTargets: targets.readyTargets }),
+        targets: (targets?.targets ?? []).map(({ message, ...target }) => ({
+          ...target,
+          ...withMessage(message),
+        })),
+        ...(verdict.conflictsWith === undefined ? {} : { conflictsWith: { ...verdict.conflictsWith } }),
+      };
+    case 'ApiKey': {
+      const { secretName, keyHint, expiresAt, observedTrigger, nextRotationAt } = verdict;
+      return {
+        ...(secretName === undefined ? {} : { secretName }),
+        ...(keyHint === undefined ? {} : { keyHint }),
+        versions: verdict.needsSecret ? lost(present) : numbered(verdict.versions, present),
+        ...(observedTrigger === undefined ? {} : { observedTrigger }),
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+        ...(nextRotationAt === undefined ? {} : { nextRotationAt }),
+      };
+    }
+  }
+}
+
+function withMessage(message: string | undefined): { message?: string } {
+  return message === undefined ? {} : { message: cutText(message, detailCharsMax) };
+}
+
+type Version = Extract<Verdict, { kind: 'ApiKey' }>['versions'][number];
+
+/** A version keeps the number it once got; a new one counts on. */
+function numbered(versions: readonly Version[], present: ObjectStatus | undefined) {
+  const known = knownVersions(present);
+  let last = Math.max(0, ...known.map(({ id }) => id));
+  return versions.map((version) => {
+    const before = known.find(({ fingerprint }) => fingerprint === version.fingerprint);
+    if (version.id === undefined && before === undefined) last += 1;
+    return { ...version, id: version.id ?? before?.id ?? last };
+  });
+}
+
+/** The keys of a Secret that is gone: their numbers are not given again. */
+function lost(present: ObjectStatus | undefined) {
+  return knownVersions(present).map((version) => ({ ...version, state: 'Expired' as const }));
+}
+
+function knownVersions(present: ObjectStatus | undefined) {
+  return present !== undefined && 'versions' in present ? (present.versions ?? []) : [];
+}
+
+/** A state that passes by itself within moments is not worth a write of its own. */
+function holdTransient(
+  { verdict, issueFailure }: StatusFacts,
+  status: ObjectStatus,
+  present: ObjectStatus | undefined,
+  waitingSinceMs: number,
+): number | undefined {
+  if (verdict.kind === 'ApiKey' && verdict.needsSecret && issueFailure === undefined) {
+    return waitingSinceMs + transientMs;
+  }
+  // While many routes come or go, their number would be written with each of them.
+  if (verdict.kind === 'Provider' && present !== undefined && 'attachedRoutes' in present) {
+    const { attachedRoutes } = present;
+    if (attachedRoutes !== undefined && isSame({ ...status, attachedRoutes }, present)) {
+      return waitingSinceMs + transientMs;
+    }
+  }
+  return undefined;
+}
+
+function transitionsOf(
+  conditions: readonly Condition[],
+  present: ObjectStatus | undefined,
+): readonly Transition[] {
+  return conditions.flatMap(({ type, status, reason, message }) => {
+    const before = present?.conditions?.find((one) => one.type === type);
+    if (before?.status === status && before.reason === reason) return [];
+    return [{ type, from: before?.status, to: status, reason, message }];
+  });
+}
+
+/** No condition says that it is over; the news is one all the same. */
+function endOfHold(
+  conditions: readonly Condition[],
+  present: ObjectStatus | undefined,
+  { isInTable }: Verdict,
+): readonly Transition[] {
+  const isHold = ({ type, reason }: { readonly type: string; readonly reason: string }) =>
+    type === 'Degraded' && reason === 'LastKnownGood';
+  if (present?.conditions?.some(isHold) !== true || conditions.some(isHold)) return [];
+  const message = isInTable
+    ? 'the present form serves, the last good one is not needed any more'
+    : 'the last good form left service: it was held for as long as it may be, or may not be used any more';
+  return [
+    { type: 'Degraded', from: 'True', to: 'False', reason: 'LastKnownGood', message, isGood: isInTable },
+  ];
+}
+
+function isSame(status: ObjectStatus, present: ObjectStatus | undefined): boolean {
+  return present !== undefined && isDeepStrictEqual(inOrder(status), inOrder(present));
+}
+
+/** Lists that are maps by nature come back from the server in any order; an empty one may come back or not. */
+function inOrder(status: ObjectStatus): Record<string, unknown> {
+  const ordered = Object.entries(status).flatMap(([name, value]) => {
+    if (!Array.isArray(value)) return [[name, value]];
+    if (value.length === 0) return [];
+    const idOf = (item: { type?: string; name?: string; id?: number }) =>
+      item.type ?? item.name ?? `${item.id}`;
+    return [[name, new Map(value.map((item) => [idOf(item), item]))]];
+  });
+  return Object.fromEntries(ordered);
+}
+
+function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}

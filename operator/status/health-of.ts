@@ -1,0 +1,131 @@
+// Does an upstream answer? What the gateway pods learnt from their calls, as one word per Provider and per key.
+
+import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
+import type { KeyState, ProviderVerdict } from '../compile/verdict.ts';
+import type { PodAnswers } from '../pods/pods-state.ts';
+import type { GatewayPod } from '../watch/gateway-pods.ts';
+
+export interface ProviderHealth {
+  readonly reason: 'Healthy' | 'PartiallyHealthy' | 'Unhealthy' | 'AuthenticationFailed' | 'NoTraffic';
+  /** Pods that find it working, of those that sent calls to it lately. */
+  readonly healthyPods: number;
+  readonly totalPods: number;
+  /** Models that no pod which sent calls to the Provider lately can reach; `*` stands for all of them. */
+  readonly failing: '*' | ReadonlySet<string>;
+  /** Keys that no pod can use now, though nothing is wrong with their Secrets. */
+  readonly keys: ReadonlyMap<string, KeyTrouble>;
+  /** Keys with which some pod was answered lately. */
+  readonly answeredKeys: ReadonlySet<string>;
+  /** Where the reason's own sentence does not say it all. */
+  readonly message?: string;
+}
+
+export interface KeyTrouble {
+  readonly state: Extract<KeyState, 'RateLimited' | 'Exhausted' | 'Invalid'>;
+  readonly message: string;
+}
+
+/** Undefined: not every ready pod was heard yet, so that nothing can be said. */
+export type HealthOf = (verdict: ProviderVerdict) => ProviderHealth | undefined;
+
+/** Sorts the answers of all pods by Provider, once for many questions. */
+export function indexHealth(pods: readonly GatewayPod[], answers: PodAnswers): HealthOf {
+  const heard = pods.map(({ uid }) => answers.get(uid));
+  if (heard.length === 0 || heard.includes(undefined)) return () => undefined;
+  const byProvider = new Map<string, UpstreamHealth[][]>();
+  for (const answer of heard) {
+    // What a pod said before it fell silent may be long over.
+    if (answer?.response === undefined || answer.failure !== undefined) continue;
+    for (const [provider, entries] of Map.groupBy(answer.response.health, (entry) => entry.provider)) {
+      const views = byProvider.get(provider) ?? [];
+      views.push(entries);
+      byProvider.set(provider, views);
+    }
+  }
+  return (verdict) => healthOf(verdict, byProvider.get(`${verdict.namespace}/${verdict.name}`) ?? []);
+}
+
+/** `partly`: it answers, but not for every model. */
+type PodView = 'working' | 'partly' | 'failing' | 'refused';
+
+/** @param views what each pod that has something to say says. */
+function healthOf(verdict: ProviderVerdict, views: readonly (readonly UpstreamHealth[])[]): ProviderHealth {
+  const usedKeys = verdict.keys.filter(({ state }) => state === 'Active').map(({ name }) => name);
+  const words = views.map((entries) => viewOf(entries, usedKeys));
+  const working = words.filter((word) => word === 'working').length;
+  const keys = new Map<string, KeyTrouble>();
+  for (const name of usedKeys) {
+    const trouble = keyTrouble(views.flatMap((entries) => entries.filter(({ key }) => key === name)));
+    if (trouble !== undefined) keys.set(name, trouble);
+  }
+  const answeredKeys = new Set(
+    views.flatMap((entries) => entries.flatMap(({ key, state }) => (state === 'working' ? (key ?? []) : []))),
+  );
+  return {
+    reason: reasonOf(words, working),
+    healthyPods: working,
+    totalPods: words.length,
+    failing: failingOf(views, usedKeys),
+    keys,
+    answeredKeys,
+  };
+}
+
+/** A pod that speaks of a Provider and not of a model there has nothing to say against that model. */
+function failingOf(
+  views: readonly (readonly UpstreamHealth[])[],
+  usedKeys: readonly string[],
+): ProviderHealth['failing'] {
+  const [first, ...rest] = views.map((entries) => failingFor(entries, usedKeys)).filter((one) => one !== '*');
+  if (first === undefined) return views.length === 0 ? new Set() : '*';
+  return rest.reduce((common, models) => common.intersection(models), first);
+}
+
+function failingFor(
+  entries: readonly UpstreamHealth[],
+  usedKeys: readonly string[],
+): '*' | ReadonlySet<string> {
+  if (areAllRefused(entries, usedKeys)) return '*';
+  const open = entries.filter(({ state, key }) => state === 'open' && key === undefined);
+  if (open.some(({ upstreamModel }) => upstreamModel === undefined)) return '*';
+  return new Set(open.flatMap(({ upstreamModel }) => upstreamModel ?? []));
+}
+
+function areAllRefused(entries: readonly UpstreamHealth[], usedKeys: readonly string[]): boolean {
+  const isRefused = (name: string) => entries.some(({ key, state }) => key === name && state === 'rejected');
+  return usedKeys.length > 0 && usedKeys.every(isRefused);
+}
+
+function viewOf(entries: readonly UpstreamHealth[], usedKeys: readonly string[]): PodView {
+  if (areAllRefused(entries, usedKeys)) return 'refused';
+  const open = entries.filter(({ state }) => state === 'open');
+  if (open.length === 0) return 'working';
+  if (open.some(({ key, upstreamModel }) => key === undefined && upstreamModel === undefined))
+    return 'failing';
+  return entries.some(({ state }) => state === 'working') ? 'partly' : 'failing';
+}
+
+function reasonOf(words: readonly PodView[], working: number): ProviderHealth['reason'] {
+  if (words.length === 0) return 'NoTraffic';
+  if (working === words.length) return 'Healthy';
+  if (working > 0 || words.includes('partly')) return 'PartiallyHealthy';
+  return words.every((word) => word === 'refused') ? 'AuthenticationFailed' : 'Unhealthy';
+}
+
+/** A key has trouble where every pod that used it says so: then it is the key's, not the pod's. */
+function keyTrouble(entries: readonly UpstreamHealth[]): KeyTrouble | undefined {
+  const states = new Set(entries.map(({ state }) => state));
+  if (states.size === 0 || states.has('working') || states.has('open')) return undefined;
+  if (states.has('rejected')) {
+    const message = 'the upstream refuses this key; put a valid one into its Secret';
+    return { state: 'Invalid', message };
+  }
+  if (states.has('out-of-money')) {
+    const message = 'the account of this key is out of money; top it up, or take another key';
+    return { state: 'Exhausted', message };
+  }
+  return {
+    state: 'RateLimited',
+    message: 'rests after a rate limit of the upstream; it comes back by itself',
+  };
+}

@@ -1,0 +1,99 @@
+// In which table generation did the present form of each object first appear?
+
+import { isRecord } from '../../kube/object.ts';
+import type { Verdict } from '../compile/verdict.ts';
+import { keyOf as keyOfObject } from '../compile/verdict-names.ts';
+import type { RawObject } from '../watch/snapshot.ts';
+import { conditionsOf } from './object-status.ts';
+
+export interface Published {
+  /** The table generation in force, which says what these verdicts say; newly written or not. */
+  readonly generation: number;
+  readonly verdicts: readonly Verdict[];
+  /**
+   * Stands for what the table holds for an object, compared by `Object.is`: the identity or a fingerprint of its
+   * entries; undefined where it has none.
+   */
+  formOf(verdict: Verdict): unknown;
+  /** False where it is known that the form is that of the call before; then `formOf` need not be asked. */
+  mayHaveChanged?(verdict: Verdict): boolean;
+  /**
+   * Asked once about each object that the tracker has not met: the generation of its present form as an
+   * earlier leader recorded it, see `recordedGeneration`. Undefined where the stored table held another form.
+   */
+  recorded?(verdict: Verdict): number | undefined;
+}
+
+/** A table that was to be published, and of which nobody knows whether it was. */
+export type Attempted = Pick<Published, 'verdicts' | 'formOf'>;
+
+export interface ProgrammedTracker {
+  /** To be called after each publish, also where there was nothing to write. Forgets objects without a verdict. */
+  onPublished(published: Published): void;
+  /**
+   * It may stand in the cluster, because only the answer was lost or because keys were revoked ahead of it: what has
+   * another form in it counts anew with the next publish, though it were the form of before.
+   */
+  onAttempted(attempted: Attempted): void;
+  /**
+   * Undefined: no table with this form was published yet. The form is asked for, so that a verdict newer than
+   * the last publish is not taken for one that is out already.
+   */
+  since(verdict: Verdict, form: unknown): number | undefined;
+}
+
+/** @param keyOf gives the same text for every verdict on an object, and for none on another. */
+export function createProgrammedTracker(
+  keyOf: (verdict: Verdict) => string = keyOfObject,
+): ProgrammedTracker {
+  let forms = new Map<string, { readonly form: unknown; readonly since: number }>();
+
+  return {
+    onPublished({ generation, verdicts, formOf, mayHaveChanged, recorded }) {
+      const next: typeof forms = new Map();
+      for (const verdict of verdicts) {
+        const key = keyOf(verdict);
+        const known = forms.get(key);
+        if (known !== undefined && known.since <= generation && mayHaveChanged?.(verdict) === false) {
+          next.set(key, known);
+          continue;
+        }
+        const form = formOf(verdict);
+        if (known !== undefined) {
+          const since = Object.is(known.form, form) ? Math.min(known.since, generation) : generation;
+          next.set(key, known.since === since && Object.is(known.form, form) ? known : { form, since });
+          continue;
+        }
+        // Never later than now: a table made anew counts from another number.
+        const since = Math.min(recorded?.(verdict) ?? generation, generation);
+        next.set(key, { form, since });
+      }
+      forms = next;
+    },
+    onAttempted({ verdicts, formOf }) {
+      for (const verdict of verdicts) {
+        const key = keyOf(verdict);
+        const known = forms.get(key);
+        if (known === undefined) continue;
+        const form = formOf(verdict);
+        if (!Object.is(known.form, form)) forms.set(key, { form, since: Number.POSITIVE_INFINITY });
+      }
+    },
+    since(verdict, form) {
+      const known = forms.get(keyOf(verdict));
+      if (known === undefined || !Object.is(known.form, form)) return undefined;
+      return known.since === Number.POSITIVE_INFINITY ? undefined : known.since;
+    },
+  };
+}
+
+/**
+ * The generation that the object's own status names, where it speaks about the present spec and says that
+ * every pod ran it. Only to be trusted where the stored table holds the same entries as the new one.
+ */
+export function recordedGeneration({ metadata, status }: RawObject): number | undefined {
+  if (!isRecord(status) || status.observedGeneration !== metadata.generation) return undefined;
+  const isProgrammed = conditionsOf(status).some((one) => one.type === 'Programmed' && one.status === 'True');
+  const generation = isRecord(status.programmed) ? status.programmed.tableGeneration : undefined;
+  return isProgrammed && typeof generation === 'number' ? generation : undefined;
+}

@@ -1,0 +1,141 @@
+// Who remembers, from one look at an object to the next, what its status needs? When a wait began, and what was
+// written but has not come back through the watch yet.
+
+import type { KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { keyOf } from '../compile/verdict-names.ts';
+import { decideStatus, type StatusFacts } from './decide-status.ts';
+import { type EventRecorder, eventsFor } from './events.ts';
+import { keyNews } from './key-news.ts';
+import { type ObjectRef, refOf } from './object-ref.ts';
+import { type ObjectStatus, presentStatus } from './object-status.ts';
+import { writeStatus } from './write-status.ts';
+
+export interface StatusPublisherOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly events: EventRecorder;
+}
+
+export interface StatusResult {
+  readonly did: 'nothing' | 'wrote' | 'gone';
+  /** Look again after so long, though no fact changes. */
+  readonly afterMs?: number;
+}
+
+export interface StatusPublisher {
+  /**
+   * Decides, writes and tells. To be called for one object by one caller at a time.
+   *
+   * @throws {KubeError} where the write failed, or the object changed meanwhile (409); the next call decides anew.
+   */
+  publish(facts: Omit<StatusFacts, 'nowMs' | 'waitingSinceMs'>, signal?: AbortSignal): Promise<StatusResult>;
+  /** The object is gone. */
+  forget(object: ObjectRef): void;
+}
+
+/** A wait is one form's: where another form follows, its time begins anew. */
+interface Wait {
+  readonly form: number | undefined;
+  readonly sinceMs: number;
+}
+
+interface Written {
+  /** resourceVersion of the object as it was before, and is after the write. */
+  readonly over: string | undefined;
+  readonly resourceVersion: string | undefined;
+  readonly status: ObjectStatus;
+  readonly atMs: number;
+}
+
+/** A watch that is later than this costs a write that is refused, no more. */
+const writtenKeptMs = 60_000;
+/** Not at each call: a walk along a map from which thousands were taken steps over the gap of each. */
+const sweepMs = 1_000;
+
+export function createStatusPublisher({ client, clock, events }: StatusPublisherOptions): StatusPublisher {
+  const waits = new Map<string, Wait>();
+  /** In the order in which they were written. */
+  const writes = new Map<string, Written>();
+  let sweepAtMs = 0;
+
+  return {
+    async publish(facts, signal) {
+      const ref = refOf(facts.verdict.kind, facts.object);
+      const key = keyOf(ref);
+      const nowMs = clock.wallMs();
+      const over = versionOf(facts.object);
+      const written = takeWritten(key, over);
+      // Until the watch brings what was written, the object at hand is older than our own word.
+      const object = written === undefined ? facts.object : { ...facts.object, status: written.status };
+      const wait = takeWait(key, facts.since, nowMs);
+      const decision = decideStatus({ ...facts, object, nowMs, waitingSinceMs: wait.sinceMs });
+      if (decision.type === 'same') return { did: 'nothing', ...after(nowMs, decision.lookAgainMs) };
+      if (decision.type === 'wait') {
+        waits.set(key, wait);
+        return { did: 'nothing', afterMs: Math.max(0, decision.untilMs - nowMs) };
+      }
+
+      const { status, transitions, untilMs, lookAgainMs } = decision;
+      // Before the write: one that fails is tried again, and its wait goes on.
+      if (untilMs !== undefined) waits.set(key, wait);
+      const resourceVersion = written?.resourceVersion ?? over;
+      const end = await writeStatus({
+        client,
+        object: ref,
+        resourceVersion,
+        status,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      if (end.type === 'gone') {
+        forget(key);
+        return { did: 'gone' };
+      }
+      for (const fact of eventsFor(transitions)) events.record(ref, fact);
+      if (facts.verdict.kind === 'ApiKey') {
+        for (const fact of keyNews(presentStatus('ApiKey', object), status)) events.record(ref, fact);
+      }
+      writes.delete(key);
+      writes.set(key, { over, resourceVersion: end.resourceVersion, status, atMs: clock.now() });
+      return { did: 'wrote', ...after(nowMs, untilMs, lookAgainMs) };
+    },
+    forget: (object) => forget(keyOf(object)),
+  };
+
+  function takeWritten(key: string, version: string | undefined): Written | undefined {
+    const nowMs = clock.now();
+    if (nowMs >= sweepAtMs) {
+      sweepAtMs = nowMs + sweepMs;
+      for (const [oldest, { atMs }] of writes) {
+        if (nowMs - atMs < writtenKeptMs) break;
+        writes.delete(oldest);
+      }
+    }
+    const written = writes.get(key);
+    if (written === undefined || written.over === version) return written;
+    writes.delete(key);
+    return undefined;
+  }
+
+  /** The wait under way, or one that begins now; it is kept only where it goes on. */
+  function takeWait(key: string, form: number | undefined, nowMs: number): Wait {
+    const wait = waits.get(key);
+    waits.delete(key);
+    return wait !== undefined && wait.form === form ? wait : { form, sinceMs: nowMs };
+  }
+
+  function forget(key: string): void {
+    waits.delete(key);
+    writes.delete(key);
+  }
+}
+
+/** Until the first of these times. */
+function after(nowMs: number, ...times: readonly (number | undefined)[]): { readonly afterMs?: number } {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? {} : { afterMs: Math.max(0, Math.min(...known) - nowMs) };
+}
+
+function versionOf({ metadata }: StatusFacts['object']): string | undefined {
+  return typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
+}

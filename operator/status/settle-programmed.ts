@@ -1,0 +1,153 @@
+// Is the object programmed, and is it time to say so? True is said once for a table generation and then stands, however
+// many pods come and go; that it is pending is said only after it has been so for a while.
+//
+//            published, some pod lags                5 s            30 s
+//   (any) ──────────────────────────► nothing said ─────► Pending ─────► Pending, naming the pods
+//                                          │                 │               │
+//                                          └───── every pod runs it ─────────┴──► Programmed, for good
+
+import type { Condition, Verdict } from '../compile/verdict.ts';
+import type { Wait } from '../hold/waits.ts';
+import { allRun, type PodsState, progressOf } from '../pods/pods-state.ts';
+import { type ObjectStatus, timeOf } from './object-status.ts';
+
+export interface ProgrammedFacts {
+  readonly verdict: Verdict;
+  /** All but Programmed, Ready and Healthy. */
+  readonly conditions: readonly Condition[];
+  readonly since: number | undefined;
+  /** Why the table carries another form, or none, though nothing is wrong with this one. */
+  readonly wait?: Wait | undefined;
+  readonly pods: PodsState;
+  readonly present: ObjectStatus | undefined;
+  readonly nowMs: number;
+  readonly waitingSinceMs: number;
+}
+
+export interface SettledProgrammed {
+  readonly condition: Condition;
+  readonly where?: NonNullable<ObjectStatus['programmed']>;
+  /** Nothing at all is to be written before: all of it together is one write then. */
+  readonly holdUntilMs?: number;
+  /** It will say something else then. */
+  readonly againMs?: number;
+}
+
+const quietMs = 5_000;
+const detailMs = 30_000;
+const podsNamedMax = 3;
+
+export function settleProgrammed(facts: ProgrammedFacts): SettledProgrammed {
+  const { since, pods, nowMs, wait } = facts;
+  if (wait !== undefined) return { condition: { type: 'Programmed', ...wait } };
+  const refusal = refusedBy(facts.verdict, facts.conditions);
+  if (refusal !== undefined) return notProgrammed(refusal.type);
+  const kept = keptTrue(facts);
+  if (kept !== undefined) return kept;
+  if (since !== undefined && allRun(pods, since)) {
+    const count = `${pods.ready}/${pods.ready}`;
+    const what = facts.verdict.isInTable ? 'on' : 'out of service on';
+    return {
+      condition: {
+        type: 'Programmed',
+        status: 'True',
+        reason: 'Programmed',
+        message: `${what} ${count} gateway pods at table generation ${since}`,
+      },
+      where: { tableGeneration: since, pods: count, observedAt: timeOf(nowMs) },
+    };
+  }
+  return pending(facts);
+}
+
+/**
+ * The condition that keeps it out. An object that is right and is kept out by its own wish (suspended, disabled, past
+ * its end) is programmed once every pod runs a table without it.
+ */
+function refusedBy(verdict: Verdict, conditions: readonly Condition[]): Condition | undefined {
+  if (verdict.isInTable) return undefined;
+  const find = (...types: readonly string[]) => conditions.find(({ type }) => types.includes(type));
+  const fault = conditions.find(
+    ({ type, status }) => status !== 'True' && ['Accepted', 'ResolvedRefs', 'Issued'].includes(type),
+  );
+  if (fault !== undefined) return fault;
+  const isByWish = find('Accepted')?.reason === 'Suspended' || find('Disabled', 'Expired') !== undefined;
+  return isByWish ? undefined : (find('Conflicted') ?? find('Accepted'));
+}
+
+function notProgrammed(because: string): SettledProgrammed {
+  const message = `not part of the table; see the condition ${because}`;
+  return { condition: { type: 'Programmed', status: 'False', reason: 'NotProgrammed', message } };
+}
+
+/** What was once true of this form stays true: pods that come later read the present table before they are ready. */
+function keptTrue({ verdict, since, present }: ProgrammedFacts): SettledProgrammed | undefined {
+  const before = present?.conditions?.find(({ type }) => type === 'Programmed');
+  const where = present?.programmed;
+  if (before?.status !== 'True' || where === undefined) return undefined;
+  // A new leader that has not published yet has nothing to say against the word of the one before.
+  const isOfThisForm =
+    since === undefined
+      ? before.observedGeneration === (verdict.held?.generation ?? verdict.generation)
+      : where.tableGeneration === since;
+  if (!isOfThisForm) return undefined;
+  const { message } = before;
+  return { condition: { type: 'Programmed', status: 'True', reason: 'Programmed', message }, where };
+}
+
+function pending(facts: ProgrammedFacts): SettledProgrammed {
+  const { nowMs, waitingSinceMs } = facts;
+  const detailAtMs = waitingSinceMs + detailMs;
+  const said = saidPending(facts);
+  if (said === undefined) {
+    if (nowMs < waitingSinceMs + quietMs) {
+      return { ...sayPending(facts, false), holdUntilMs: waitingSinceMs + quietMs };
+    }
+    return nowMs < detailAtMs
+      ? { ...sayPending(facts, false), againMs: detailAtMs }
+      : sayPending(facts, true);
+  }
+  const next = sayPending(facts, true);
+  if (next.condition.message === said.condition.message) return said;
+  // Pods come and go, and each changes the words: one write in 30 s at most.
+  return nowMs < detailAtMs ? { ...said, againMs: detailAtMs } : next;
+}
+
+/** What the status says already about this form waiting. */
+function saidPending({ since, present }: ProgrammedFacts): SettledProgrammed | undefined {
+  const before = present?.conditions?.find(({ type }) => type === 'Programmed');
+  const where = present?.programmed;
+  if (before?.status !== 'False' || before.reason !== 'Pending' || where?.tableGeneration !== since)
+    return undefined;
+  const { message } = before;
+  return {
+    condition: { type: 'Programmed', status: 'False', reason: 'Pending', message },
+    ...(where === undefined ? {} : { where }),
+  };
+}
+
+function sayPending({ since, pods, nowMs }: ProgrammedFacts, hasDetail: boolean): SettledProgrammed {
+  const { running, ready, lagging } =
+    since === undefined ? { running: 0, ready: pods.ready, lagging: [] } : progressOf(pods, since);
+  const count = `${running}/${ready}`;
+  return {
+    condition: { type: 'Programmed', status: 'False', reason: 'Pending', message: text() },
+    where: {
+      ...(since === undefined ? {} : { tableGeneration: since }),
+      pods: count,
+      observedAt: timeOf(nowMs),
+    },
+  };
+
+  function text(): string {
+    if (since === undefined) return 'no table with the present form is published yet';
+    if (ready === 0) return 'no gateway pod is ready';
+    if (!hasDetail) return `waiting for ${ready - running} of ${ready} gateway pods`;
+    const more = lagging.length - podsNamedMax;
+    return [
+      `${count} gateway pods`,
+      ...lagging.slice(0, podsNamedMax),
+      ...(more > 0 ? [`and ${more} more`] : []),
+    ].join('; ');
+  }
+}

@@ -1,0 +1,43 @@
+// Which objects have another form than in the table before?
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { differing } from '../../../operator/compile/differing.ts';
+import { createFormIndex } from '../../../operator/hold/forms.ts';
+import { makeContent } from '../publish/make-content.ts';
+
+test('differing gives what one list alone holds, by identity, wherever in the lists it is', () => {
+  const pool = Array.from({ length: 12 }, (_, index) => ({ index }));
+  const list = fc.shuffledSubarray(pool);
+  fc.assert(
+    fc.property(list, list, (last, next) => {
+      const { gone, added } = differing(last, next);
+      expect(gone.map(({ index }) => index)).toEqual(onlyIn(last, next));
+      expect(added.map(({ index }) => index)).toEqual(onlyIn(next, last));
+    }),
+  );
+
+  function onlyIn(these: readonly { index: number }[], others: readonly object[]): number[] {
+    return these.filter((one) => !others.includes(one)).map(({ index }) => index);
+  }
+});
+
+test('the forms that changed are told, and an index of the table before goes on saying what was true of that', () => {
+  const index = createFormIndex();
+  const content = makeContent({ keys: 3, routes: 2 });
+  const [, second] = content.keys;
+  if (second === undefined) throw new Error('there are three keys');
+  const before = index(content);
+  expect(before.changed.size).toBeGreaterThanOrEqual(5);
+
+  expect(index({ ...content, keys: [...content.keys] }).changed).toEqual(new Set());
+  const changed = { ...second, models: { allow: ['a'], deny: [] } };
+  const after = index({ ...content, keys: content.keys.map((key) => (key === second ? changed : key)) });
+  expect(after.changed).toEqual(new Set([`ApiKey/${second.id}`]));
+  expect(after.of('ApiKey', second.id)).not.toBe(before.of('ApiKey', second.id));
+
+  const gone = index({ ...content, keys: content.keys.filter((key) => key !== second) });
+  expect(gone.changed).toEqual(new Set([`ApiKey/${second.id}`]));
+  expect(gone.of('ApiKey', second.id)).toBeUndefined();
+  expect(index(content).of('ApiKey', second.id)).toBe(before.of('ApiKey', second.id));
+});

@@ -1,0 +1,123 @@
+// Pinned to a table of before: what of it goes out, what does not come back with it, and whose present form waits?
+
+import { describe, expect, test } from 'vitest';
+import type { TableContent } from '../../../gateway/contract/routing-table.ts';
+import { createCompiler } from '../../../operator/compile/compile.ts';
+import { pinContent } from '../../../operator/hold/pin-content.ts';
+import type { Snapshot } from '../../../operator/watch/snapshot.ts';
+import { apiKey, namespace, provider, route, secret, snapshot, target } from '../make.ts';
+
+const NOW_MS = Date.parse('2026-06-01T00:00:00Z');
+const digest = (digit: string) => digit.repeat(64);
+const keyOf = (digit: string, spec: object = {}) =>
+  apiKey({ imports: [{ sha256: digest(digit) }], ...spec }, { name: `key-${digit}` });
+
+const THEN: Snapshot = snapshot({
+  providers: [
+    provider({}),
+    provider({ allowedNamespaces: { from: 'All' } }, { namespace: 'platform', name: 'shared' }),
+  ],
+  modelRoutes: [
+    route({}),
+    route({ model: 'penstock/x', allowedNamespaces: { from: 'All' } }, { namespace: 'platform', name: 'x' }),
+    route(
+      {
+        model: 'far',
+        targets: [target({ providerRef: { name: 'shared', namespace: 'platform' } })],
+      },
+      { name: 'far' },
+    ),
+  ].map((one) =>
+    one.metadata.name === 'x'
+      ? { ...one, spec: { ...(one.spec as object), targets: [target({ providerRef: { name: 'shared' } })] } }
+      : one,
+  ),
+  apiKeys: [keyOf('a'), keyOf('b')],
+  secrets: [secret(), secret({ namespace: 'platform' })],
+  namespaces: ['team-a', 'team-b', 'platform'].map((name) => namespace(name)),
+});
+
+const tableOf = (one: Snapshot): TableContent => createCompiler()(one, NOW_MS).table;
+const then = tableOf(THEN);
+
+/** What goes out, where the cluster is as it was but for this. */
+function pinned(changes: Partial<Snapshot>) {
+  const now = { ...THEN, ...changes };
+  return pinContent(then, tableOf(now), now);
+}
+
+test('where nothing has changed, nothing is another', () => {
+  expect(then.routes).toHaveLength(3);
+  expect(pinned({})).toEqual({ content: then, differing: new Set() });
+});
+
+test('routes and Providers are as they were: edited, deleted and new ones alike', () => {
+  const { content, differing } = pinned({
+    providers: [provider({ suspended: true }), ...THEN.providers.slice(1)],
+    modelRoutes: [
+      route({ model: 'other' }),
+      route({ model: 'new' }, { name: 'new' }),
+      ...THEN.modelRoutes.slice(2),
+    ],
+  });
+  expect(content).toEqual(then);
+  expect(differing).toEqual(
+    new Set(['Provider/team-a/openai', 'ModelRoute/team-a/chat', 'ModelRoute/platform/x']),
+  );
+});
+
+describe('does not come back:', () => {
+  test('a key that was disabled, deleted or expired since; and one that came since is not there yet', () => {
+    const { content, differing } = pinned({ apiKeys: [keyOf('a', { disabled: true }), keyOf('c')] });
+    expect(content.keys).toEqual([]);
+    expect(differing).toEqual(new Set(['ApiKey/team-a/key-c']));
+  });
+
+  test('what a key may no longer do', () => {
+    const narrow = { expiresAt: '2026-07-01T00:00:00Z', models: { allow: ['chat'] } };
+    const { content } = pinned({ apiKeys: [keyOf('a', narrow), keyOf('b')] });
+    expect(content.keys.find(({ sha256 }) => sha256 === digest('a'))).toMatchObject({
+      notAfterMs: Date.parse(narrow.expiresAt),
+      models: { allow: ['chat'], deny: [] },
+    });
+  });
+
+  test('the value of a Secret that has another one now', () => {
+    const { content } = pinned({
+      providers: [provider({ displayName: 'Another' }), ...THEN.providers.slice(1)],
+      secrets: [secret({ data: { key: 'sk-rotated' } }), ...THEN.secrets.slice(1)],
+    });
+    expect(content.credentials.map(({ value }) => value)).toContain('sk-rotated');
+    expect(content.providers).toEqual(then.providers);
+  });
+
+  test('a Provider whose Secret is no longer lent, and with it the route to it', () => {
+    const { content } = pinned({ secrets: [secret({ labels: {} }), ...THEN.secrets.slice(1)] });
+    expect(content.providers.map(({ id }) => id)).toEqual(['platform/shared']);
+    expect(content.credentials.map(({ id }) => id)).toEqual(['platform/shared/main']);
+    expect(content.routes.map(({ id }) => id)).toEqual(['platform/x', 'team-a/far']);
+  });
+
+  test('a target at a Provider that no longer allows it, and what a route no longer allows', () => {
+    const same = { allowedNamespaces: { from: 'Same' } };
+    const edited = (one: Snapshot['providers'][number] | undefined) =>
+      one === undefined ? [] : [{ ...one, spec: { ...(one.spec as object), ...same } }];
+    const { content } = pinned({
+      providers: [...THEN.providers.slice(0, 1), ...edited(THEN.providers[1])],
+      modelRoutes: [
+        ...THEN.modelRoutes.slice(0, 1),
+        ...edited(THEN.modelRoutes[1]),
+        ...THEN.modelRoutes.slice(2),
+      ],
+    });
+    expect(content.routes.map(({ id, sharedWith }) => [id, sharedWith])).toEqual([
+      ['platform/x', []],
+      ['team-a/chat', []],
+    ]);
+  });
+
+  test('what only platform namespaces may have, in one that is none any more', () => {
+    const { content } = pinned({ platform: { ...THEN.platform, platformNamespaces: [] } });
+    expect(content.routes.map(({ id }) => id)).toEqual(['team-a/chat']);
+  });
+});

@@ -1,0 +1,120 @@
+// What goes over the wire when a key is issued or rotated, and what becomes of each answer?
+
+import { expect, test } from 'vitest';
+import { type KubeClient, KubeError, type KubeRequest } from '../../../kube/client.ts';
+import { createKeyIssuer, type IssueFacts } from '../../../operator/keys/issue-key.ts';
+import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
+import { isWellFormedKey } from '../../../operator/resources/key-material.ts';
+import type { HeldSecret } from '../../../operator/watch/secrets.ts';
+import { apiKey, secret } from '../make.ts';
+
+const NOW_MS = Date.parse('2026-06-01T00:00:00Z');
+const A = `psk_${'a'.repeat(49)}`;
+const B = `psk_${'b'.repeat(49)}`;
+
+const held: HeldSecret = {
+  resourceVersion: '77',
+  record: secret({
+    name: 'bot-key',
+    labels: { [ISSUED_SECRET_LABEL]: 'bot' },
+    annotations: { 'penstock.dev/issued-at': '2026-05-01T00:00:00Z', 'penstock.dev/key-version': '1' },
+    data: { apiKey: A, nextApiKey: B },
+  }),
+};
+
+/** @param answer what the API server does; default: it takes everything. */
+function issuing(answer: () => void = () => {}) {
+  const requests: KubeRequest[] = [];
+  const client: KubeClient = {
+    call(request) {
+      requests.push(request);
+      answer();
+      return Promise.resolve({ metadata: { name: 'bot-key' } });
+    },
+    stream: () => Promise.reject(new Error('nothing is watched here')),
+    close: () => Promise.resolve(),
+  };
+  const options = { client, keyPrefix: 'psk_', wallMs: () => NOW_MS };
+  const issuer = createKeyIssuer({ ...options, randomBytes: (size) => new Uint8Array(size).fill(7) });
+  const object = apiKey(
+    { imports: undefined, rotation: { trigger: 'now', overlap: '1h' } },
+    { uid: 'u-1', generation: 1 },
+  );
+  const facts = { secret: held, needsSecret: false, isOut: () => true };
+  return {
+    requests,
+    tend: (more: Partial<IssueFacts> = {}) => issuer.tend(object, { ...facts, ...more }),
+  };
+}
+
+const encoded = (text: string) => Buffer.from(text).toString('base64');
+
+test('a new key goes into a new Secret, encoded, with its owner', async () => {
+  const { tend, requests } = issuing();
+  expect(await tend({ secret: undefined, needsSecret: true })).toEqual({ type: 'created' });
+  const [{ method, path, body, query } = { method: 'GET', path: '' }] = requests;
+  expect([method, path, query]).toEqual([
+    'POST',
+    '/api/v1/namespaces/team-a/secrets',
+    { fieldManager: 'penstock-secret' },
+  ]);
+  expect(body).toMatchObject({
+    type: 'Opaque',
+    metadata: { name: 'bot-key', ownerReferences: [{ uid: 'u-1', controller: true }] },
+  });
+  const { data } = body as { data: { apiKey: string } };
+  expect(isWellFormedKey('psk_', Buffer.from(data.apiKey, 'base64').toString())).toBe(true);
+});
+
+test('a rotation is one write over the very form that was read, and names nothing but its own', async () => {
+  const { tend, requests } = issuing();
+  expect(await tend()).toEqual({ type: 'changed', step: 'promote' });
+  expect(requests).toHaveLength(1);
+  expect(requests[0]).toMatchObject({
+    method: 'PATCH',
+    path: '/api/v1/namespaces/team-a/secrets/bot-key',
+    contentType: 'application/merge-patch+json',
+  });
+  expect(requests[0]?.body).toEqual({
+    metadata: {
+      resourceVersion: '77',
+      labels: {},
+      annotations: {
+        'penstock.dev/issued-at': '2026-06-01T00:00:00.000Z',
+        'penstock.dev/key-version': '2',
+        'penstock.dev/rotation-trigger': 'now',
+        'penstock.dev/previous-not-after': '2026-06-01T01:00:00.000Z',
+      },
+      ownerReferences: [expect.objectContaining({ uid: 'u-1' })],
+    },
+    data: { apiKey: encoded(B), previousApiKey: encoded(A), nextApiKey: null },
+  });
+});
+
+test('without knowing which form it is written over, nothing is written', async () => {
+  const { tend, requests } = issuing();
+  expect(await tend({ secret: { ...held, resourceVersion: undefined } })).toEqual({ type: 'stale' });
+  // The Secret is there, but its values have not come.
+  expect(await tend({ secret: undefined })).toEqual({ type: 'nothing' });
+  expect(requests).toEqual([]);
+});
+
+test.each([
+  [409, 'AlreadyExists', 'exists'],
+  [409, 'Conflict', 'stale'],
+  [404, 'NotFound', 'stale'],
+  [403, 'Forbidden', 'refused'],
+  [422, 'Invalid', 'refused'],
+])('%i %s: %s', async (status, reason, type) => {
+  const { tend } = issuing(() => {
+    throw new KubeError(status, reason, 'no');
+  });
+  expect(await tend()).toMatchObject({ type });
+});
+
+test('where the same call may succeed soon, it is thrown', async () => {
+  const { tend } = issuing(() => {
+    throw new KubeError(503, 'ServiceUnavailable', 'later');
+  });
+  await expect(tend()).rejects.toThrow('later');
+});

@@ -1,0 +1,74 @@
+// Which transitions are told as events, and how?
+
+import { describe, expect, test } from 'vitest';
+import type { Condition } from '../../../operator/compile/verdict.ts';
+import { cutBytes, cutText } from '../../../operator/cut-text.ts';
+import type { ConditionType, Reason } from '../../../operator/resources/conditions.ts';
+import type { Transition } from '../../../operator/status/decide-status.ts';
+import { eventsFor } from '../../../operator/status/events.ts';
+
+type Status = Condition['status'];
+
+test.each<[ConditionType, Status | undefined, Status, Reason, 'Normal' | 'Warning' | undefined]>([
+  ['Accepted', undefined, 'True', 'Accepted', undefined],
+  ['Accepted', undefined, 'False', 'Invalid', 'Warning'],
+  ['Accepted', 'False', 'False', 'ReservedPrefix', 'Warning'],
+  ['Accepted', 'False', 'True', 'Accepted', 'Normal'],
+  ['Accepted', 'True', 'True', 'Suspended', undefined],
+  ['ResolvedRefs', 'True', 'False', 'SecretNotFound', 'Warning'],
+  ['ResolvedRefs', 'True', 'Unknown', 'NotEvaluated', undefined],
+  ['Issued', undefined, 'True', 'SecretCreated', 'Normal'],
+  ['Issued', undefined, 'False', 'SecretTaken', 'Warning'],
+  ['Programmed', undefined, 'True', 'Programmed', 'Normal'],
+  ['Programmed', 'True', 'False', 'Pending', 'Normal'],
+  ['Programmed', 'True', 'False', 'NotProgrammed', undefined],
+  ['Healthy', 'True', 'False', 'Unhealthy', 'Warning'],
+  ['Healthy', 'False', 'False', 'AuthenticationFailed', 'Warning'],
+  ['Healthy', 'False', 'True', 'Healthy', 'Normal'],
+  ['Healthy', 'Unknown', 'True', 'Healthy', undefined],
+  ['Healthy', 'False', 'Unknown', 'NoTraffic', undefined],
+  ['Ready', 'True', 'False', 'Invalid', undefined],
+  ['Stalled', undefined, 'True', 'Invalid', undefined],
+  ['Reconciling', undefined, 'True', 'Pending', undefined],
+  ['Degraded', undefined, 'True', 'SecretNotFound', 'Warning'],
+  ['Conflicted', undefined, 'True', 'DigestConflict', 'Warning'],
+  ['Disabled', undefined, 'True', 'DisabledBySpec', 'Normal'],
+  ['Expired', undefined, 'True', 'PastExpiry', 'Warning'],
+])('%s from %s to %s because of %s is told as %s', (type, from, to, reason, told) => {
+  const transition: Transition = { type, from, to, reason, message: 'the thing and the way out' };
+  const events = eventsFor([transition]);
+  expect(events.map((event) => event.type)).toEqual(told === undefined ? [] : [told]);
+  for (const event of events) expect(event).toMatchObject({ reason, note: 'the thing and the way out' });
+});
+
+test('an event without a message says what its reason means', () => {
+  const [event] = eventsFor([
+    { type: 'Issued', from: undefined, to: 'True', reason: 'Imported', message: '' },
+  ]);
+  expect(event).toMatchObject({
+    action: 'Issue',
+    note: 'The keys were made elsewhere and are known by their hash.',
+  });
+});
+
+describe('a long text', () => {
+  test.each([
+    ['abc', 3, 'abc'],
+    ['abcd', 3, 'ab…'],
+    ['a😀b', 3, 'a…'],
+    ['😀😀', 4, '😀😀'],
+  ])('%s is brought down to %i characters', (text, max, cut) => {
+    expect(cutText(text, max)).toBe(cut);
+  });
+
+  test.each([
+    ['abc', 3, 'abc'],
+    ['abcdef', 5, 'ab…'],
+    ['€€', 6, '€€'],
+    ['€€€', 8, '€…'],
+    ['😀😀😀', 9, '😀…'],
+  ])('%s is brought down to %i bytes', (text, max, cut) => {
+    expect(cutBytes(text, max)).toBe(cut);
+    expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(max);
+  });
+});

@@ -1,0 +1,502 @@
+// Do statuses, events and issued keys stand up to a real API server?
+
+import { randomBytes } from 'node:crypto';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { KubeClient, KubeRequest } from '../../../kube/client.ts';
+import { systemClock } from '../../../kube/clock.ts';
+import { objectPath } from '../../../kube/paths.ts';
+import { createCompiler } from '../../../operator/compile/compile.ts';
+import type { Verdict } from '../../../operator/compile/verdict.ts';
+import { createKeyIssuer } from '../../../operator/keys/issue-key.ts';
+import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
+import { isWellFormedKey } from '../../../operator/resources/key-material.ts';
+import { createEventRecorder, type EventFact } from '../../../operator/status/events.ts';
+import { refOf, resourceOf } from '../../../operator/status/object-ref.ts';
+import { createStatusPublisher } from '../../../operator/status/publish-status.ts';
+import type { RawObject, SecretRecord } from '../../../operator/watch/snapshot.ts';
+import { useControlPlane } from '../../cluster/control-plane.ts';
+import { installCrds } from '../../cluster/install.ts';
+import { makeFakeClock } from '../../support/fake-clock.ts';
+import { kstatusOf } from '../../support/kstatus.ts';
+import { apiKey, provider, route, secret, snapshot } from '../make.ts';
+import { fleet, look, NOW_MS, runs, written } from './status-support.ts';
+
+const plane = useControlPlane();
+
+beforeAll(async () => {
+  await installCrds(plane());
+});
+
+/** A namespace of its own for each test. */
+async function inNamespace(name: string): Promise<string> {
+  await plane().mustKubectl(['create', 'namespace', name]);
+  return name;
+}
+
+async function create(object: RawObject): Promise<RawObject> {
+  await plane().mustKubectl(['create', '-f', '-'], { stdin: JSON.stringify(object) });
+  return read(object);
+}
+
+async function read({ kind, metadata }: RawObject): Promise<RawObject> {
+  const { namespace, name } = metadata;
+  const text = await plane().mustKubectl([
+    'get',
+    `${kind}.penstock.dev`,
+    name,
+    '-n',
+    namespace,
+    '-o',
+    'json',
+  ]);
+  return JSON.parse(text);
+}
+
+/** The client of the admin, with what was written over it. */
+function counted(): { client: KubeClient; writes: KubeRequest[] } {
+  const writes: KubeRequest[] = [];
+  const { client } = plane();
+  return {
+    writes,
+    client: {
+      ...client,
+      call(request) {
+        if (request.method !== 'GET') writes.push(request);
+        return client.call(request);
+      },
+    },
+  };
+}
+
+function publisher() {
+  const { client, writes } = counted();
+  const events = createEventRecorder({
+    client,
+    clock: systemClock,
+    random: Math.random,
+    instance: 'operator-0',
+  });
+  return { client, writes, events, statuses: createStatusPublisher({ client, clock: systemClock, events }) };
+}
+
+function judge(object: RawObject, secretRecords: readonly SecretRecord[] = []): Verdict {
+  const of = (kind: string) => (object.kind === kind ? [object] : []);
+  const { verdicts } = createCompiler()(
+    snapshot({
+      providers: of('Provider'),
+      modelRoutes: of('ModelRoute'),
+      apiKeys: of('ApiKey'),
+      secrets: secretRecords,
+    }),
+    Date.now(),
+  );
+  const [verdict] = verdicts;
+  if (verdict === undefined) throw new Error('no verdict');
+  return verdict;
+}
+
+const facts = (object: RawObject, verdict = judge(object)) => ({
+  object,
+  verdict,
+  since: 7,
+  pods: fleet(runs(7), runs(7)),
+});
+
+describe('a status', () => {
+  test('is read back as it was written, and a second look writes nothing', async () => {
+    const namespace = await inNamespace('status-round');
+    const { statuses, events, writes } = publisher();
+    const objects = [
+      provider({}, { namespace, name: 'lent' }),
+      provider({}, { namespace, name: 'unlent' }),
+      route({}, { namespace }),
+      apiKey({ expiresAt: '2027-01-01T00:00:00Z' }, { namespace, name: 'good' }),
+      apiKey({ budgets: [{ period: 'Day', limit: '1' }] }, { namespace, name: 'bad' }),
+    ];
+    const readings: string[] = [];
+    for (const manifest of objects) {
+      const lent = manifest.metadata.name === 'lent' ? [secret({ namespace })] : [];
+      const object = await create(manifest);
+      const verdict = judge(object, lent);
+      expect(kstatusOf(object)).toBe('InProgress');
+      expect(await statuses.publish(facts(object, verdict))).toMatchObject({ did: 'wrote' });
+      // Before the watch has brought it.
+      expect(await statuses.publish(facts(object, verdict))).toMatchObject({ did: 'nothing' });
+      const back = await read(object);
+      readings.push(`${back.metadata.name} ${kstatusOf(back)}`);
+      expect(back.status).toEqual(
+        JSON.parse(JSON.stringify(written(look(object, verdict, { nowMs: timeIn(back) })))),
+      );
+      // After it, and by a new leader.
+      expect(await statuses.publish(facts(back, verdict))).toMatchObject({ did: 'nothing' });
+      expect(await publisher().statuses.publish({ ...facts(back, verdict), since: undefined })).toMatchObject(
+        { did: 'nothing' },
+      );
+    }
+    await events.close();
+    expect(readings).toEqual([
+      'lent Current',
+      'unlent InProgress',
+      'chat InProgress',
+      'good Current',
+      'bad Failed',
+    ]);
+    expect(writes.filter(({ method }) => method === 'PATCH')).toHaveLength(objects.length);
+  });
+
+  test('ends a kubectl wait for the present generation, no sooner', async () => {
+    const namespace = await inNamespace('status-wait');
+    const { statuses, events } = publisher();
+    const object = await create(apiKey({}, { namespace }));
+    const args = ['--for=condition=Programmed', 'apikey.penstock.dev/bot', '-n', namespace];
+    const early = await plane().kubectl(['wait', ...args, '--timeout=0s']);
+    expect(early.code).not.toBe(0);
+    const waiting = plane().kubectl(['wait', ...args, '--timeout=20s']);
+    expect(await statuses.publish({ ...facts(object), pods: fleet(runs(7), runs(6)) })).toMatchObject({
+      did: 'nothing',
+    });
+    await statuses.publish(facts(object));
+    expect((await waiting).code).toBe(0);
+
+    await plane().mustKubectl([
+      'patch',
+      'apikey.penstock.dev/bot',
+      '-n',
+      namespace,
+      '--type=merge',
+      '-p',
+      '{"spec":{"disabled":true}}',
+    ]);
+    const edited = await read(object);
+    expect(edited.metadata.generation).toBe(2);
+    // kubectl takes a condition of an older generation for none.
+    const stale = await plane().kubectl(['wait', ...args, '--timeout=1s']);
+    expect(stale.code).not.toBe(0);
+    await statuses.publish({ ...facts(edited), since: 8, pods: fleet(runs(8)) });
+    expect((await plane().kubectl(['wait', ...args, '--timeout=20s'])).code).toBe(0);
+    const table = await plane().mustKubectl(['get', 'akey', '-n', namespace, '-o', 'wide']);
+    expect(table).toMatch(/False .*DisabledBySpec/);
+    await events.close();
+  });
+
+  test('leaves the usage to its own manager, and takes back what it no longer says', async () => {
+    const namespace = await inNamespace('status-usage');
+    const { statuses, events, client } = publisher();
+    const object = await create(apiKey({ disabled: true }, { namespace }));
+    await statuses.publish(facts(object));
+    const usage = { spend: '41.237', lastUsedAt: '2026-06-01T00:00:00Z' };
+    await client.call({
+      method: 'PATCH',
+      path: objectPath(resourceOf('ApiKey'), { namespace, name: 'bot' }, 'status'),
+      contentType: 'application/apply-patch+yaml',
+      query: { fieldManager: 'penstock-usage' },
+      body: {
+        apiVersion: 'penstock.dev/v1alpha1',
+        kind: 'ApiKey',
+        metadata: { name: 'bot', namespace },
+        status: { usage },
+      },
+    });
+    await plane().mustKubectl([
+      'patch',
+      'apikey.penstock.dev/bot',
+      '-n',
+      namespace,
+      '--type=merge',
+      '-p',
+      '{"spec":{"disabled":false}}',
+    ]);
+    const before = await read(object);
+    await statuses.publish({ ...facts(before), since: 8, pods: fleet(runs(8)) });
+    const after = await read(object);
+    expect(after.status).toMatchObject({ usage, observedGeneration: 2 });
+    expect(conditionTypes(before)).toContain('Disabled');
+    expect(conditionTypes(after)).toEqual(['Accepted', 'Issued', 'Programmed', 'Ready']);
+    await events.close();
+  });
+
+  test('of an object that is gone goes nowhere; that of its namesake is not touched', async () => {
+    const namespace = await inNamespace('status-gone');
+    const { statuses, events } = publisher();
+    const manifest = apiKey({}, { namespace });
+    const object = await create(manifest);
+    await plane().mustKubectl(['delete', 'akey', 'bot', '-n', namespace]);
+    expect(await statuses.publish(facts(object))).toEqual({ did: 'gone' });
+    await create(manifest);
+    await expect(publisher().statuses.publish(facts(object))).rejects.toMatchObject({ status: 409 });
+    expect(conditionTypes(await read(manifest))).toEqual(['Ready']);
+    expect(kstatusOf(await read(manifest))).toBe('InProgress');
+    await events.close();
+  });
+});
+
+test('a status is written again before the watch has brought the first', async () => {
+  const namespace = await inNamespace('status-twice');
+  const { statuses, events } = publisher();
+  const object = await create(apiKey({}, { namespace }));
+  await statuses.publish(facts(object));
+  expect(await statuses.publish({ ...facts(object), since: 8, pods: fleet(runs(8)) })).toEqual({
+    did: 'wrote',
+  });
+  expect((await read(object)).status).toMatchObject({ programmed: { tableGeneration: 8 } });
+  await events.close();
+});
+
+test('while a pod lags, a status waits 5 s, tells it, and tells more after 30 s; another form begins anew', async () => {
+  const namespace = await inNamespace('status-lag');
+  const fake = makeFakeClock(NOW_MS);
+  const clock = { ...fake, wallMs: () => fake.now() };
+  const { client, events } = publisher();
+  const statuses = createStatusPublisher({ client, clock, events });
+  const object = await create(apiKey({}, { namespace }));
+  const lagging = { ...facts(object), pods: fleet(runs(7), runs(6)) };
+  expect(await statuses.publish(lagging)).toEqual({ did: 'nothing', afterMs: 5_000 });
+  fake.advance(3_000);
+  expect(await statuses.publish(lagging)).toEqual({ did: 'nothing', afterMs: 2_000 });
+  const other = { ...lagging, since: 8 };
+  expect(await statuses.publish(other)).toEqual({ did: 'nothing', afterMs: 5_000 });
+  fake.advance(5_000);
+  expect(await statuses.publish(other)).toEqual({ did: 'wrote', afterMs: 25_000 });
+  fake.advance(10_000);
+  expect(await statuses.publish(other)).toEqual({ did: 'nothing', afterMs: 15_000 });
+  fake.advance(15_000);
+  // At 10 min from its first word on it is no longer on its way.
+  expect(await statuses.publish(other)).toEqual({ did: 'wrote', afterMs: 575_000 });
+  const told = await plane().mustKubectl(['get', 'akey', 'bot', '-n', namespace, '-o', 'wide']);
+  expect(told).toMatch(/False .*0\/2 +Pending/);
+  expect(JSON.stringify((await read(object)).status)).toContain('pod b runs table generation 6');
+  fake.advance(60_000);
+  const back = await read(object);
+  expect(await statuses.publish({ ...other, object: back })).toEqual({ did: 'nothing', afterMs: 515_000 });
+  expect(kstatusOf(back)).toBe('InProgress');
+  fake.advance(515_000);
+  expect(await statuses.publish({ ...other, object: back })).toMatchObject({ did: 'wrote' });
+  expect(kstatusOf(await read(object))).toBe('Failed');
+  statuses.forget(refOf('ApiKey', object));
+  await events.close();
+});
+
+describe('events', () => {
+  test('of a transition are seen in kubectl describe and kubectl events', async () => {
+    const namespace = await inNamespace('events-seen');
+    const { statuses, events } = publisher();
+    const object = await create(provider({}, { namespace }));
+    await statuses.publish(facts(object));
+    await events.idle();
+    const described = await plane().mustKubectl(['describe', 'mprov', 'openai', '-n', namespace]);
+    expect(described).toMatch(/Warning\s+SecretNotFound\s+\S+\s+penstock.dev\/operator/);
+    expect(described).not.toContain('NotProgrammed  ');
+    const listed = await plane().mustKubectl([
+      'events',
+      '-n',
+      namespace,
+      '--for',
+      'provider.penstock.dev/openai',
+    ]);
+    expect(listed).toContain('SecretNotFound');
+    await events.close();
+  });
+
+  test('that repeat are counted as one series, and only what differs is another', async () => {
+    const namespace = await inNamespace('events-series');
+    const { events } = publisher();
+    const ref = refOf('ApiKey', await create(apiKey({}, { namespace })));
+    const fact: EventFact = {
+      type: 'Warning',
+      reason: 'DigestConflict',
+      action: 'Compile',
+      note: 'two of one',
+    };
+    for (let count = 0; count < 3; count++) events.record(ref, fact);
+    events.record(ref, { ...fact, note: `${'€'.repeat(1_000)}` });
+    await events.idle();
+    const { items } = await list(namespace);
+    const counts = items.map(({ note, series }) => [note.slice(0, 10), series?.count]);
+    expect(counts).toHaveLength(2);
+    expect(Object.fromEntries(counts)).toEqual({ 'two of one': 3, '€€€€€€€€€€': undefined });
+    expect(items.every(({ note }) => Buffer.byteLength(note) <= 1_024)).toBe(true);
+    await events.close();
+  });
+
+  test('beyond 25 at once for one object are dropped; another object has its own budget', async () => {
+    const namespace = await inNamespace('events-budget');
+    const { events } = publisher();
+    const object = await create(apiKey({}, { namespace }));
+    const ref = refOf('ApiKey', object);
+    const fact = (note: string): EventFact => ({
+      type: 'Normal',
+      reason: 'Programmed',
+      action: 'Publish',
+      note,
+    });
+    for (let count = 0; count < 40; count++) events.record(ref, fact(`number ${count}`));
+    events.record({ ...ref, name: 'other', uid: 'u-2' }, fact('of another'));
+    await events.idle();
+    expect(events.stats()).toEqual({ written: 26, dropped: 15, failed: 0 });
+    expect((await list(namespace)).items).toHaveLength(26);
+    await events.close();
+  });
+
+  test('that cannot be written disturb nothing', async () => {
+    const { events } = publisher();
+    const ref = { kind: 'ApiKey', namespace: 'no-such-namespace', name: 'bot' } as const;
+    events.record(ref, { type: 'Normal', reason: 'Programmed', action: 'Publish', note: 'x' });
+    await events.idle();
+    expect(events.stats()).toEqual({ written: 0, dropped: 0, failed: 1 });
+    await events.close();
+  });
+});
+
+describe('the key of an ApiKey', () => {
+  const issuer = (client: KubeClient) =>
+    createKeyIssuer({
+      client,
+      keyPrefix: 'psk_',
+      baseUrl: 'https://models.example/v1',
+      randomBytes,
+      wallMs: systemClock.wallMs,
+    });
+  /** No watch has brought a Secret. */
+  const unseen = { secret: undefined, needsSecret: true, isOut: () => false };
+  const issuable = (namespace: string, spec: object = {}, name = 'bot') =>
+    apiKey({ imports: undefined, ...spec }, { namespace, name });
+
+  test('is written into a Secret of its own, once, and goes with it', async () => {
+    const namespace = await inNamespace('issue-once');
+    const { client, writes } = counted();
+    const keys = issuer(client);
+    const spec = { secret: { key: 'TOKEN', labels: { app: 'ci' }, annotations: { note: 'mine' } } };
+    const object = await create(issuable(namespace, spec));
+    const both = await Promise.all([keys.tend(object, unseen), keys.tend(object, unseen)]);
+    expect(both.map(({ type }) => type)).toEqual(['created', 'nothing']);
+    const first = await readSecret(namespace, 'bot-key');
+    expect(first).toMatchObject({
+      type: 'Opaque',
+      metadata: {
+        labels: { app: 'ci', [ISSUED_SECRET_LABEL]: 'bot' },
+        annotations: { note: 'mine', 'penstock.dev/key-version': '1' },
+        ownerReferences: [{ kind: 'ApiKey', name: 'bot', uid: object.metadata.uid, controller: true }],
+      },
+    });
+    expect(first.metadata.ownerReferences?.[0]).not.toHaveProperty('blockOwnerDeletion');
+    expect(Object.keys(first.data)).toEqual(['TOKEN', 'baseURL']);
+    expect(isWellFormedKey('psk_', text(first, 'TOKEN'))).toBe(true);
+    expect(text(first, 'baseURL')).toBe('https://models.example/v1');
+
+    // The watch has not brought it yet: the server keeps the first.
+    expect(await keys.tend(object, unseen)).toEqual({ type: 'exists' });
+    expect((await readSecret(namespace, 'bot-key')).data).toEqual(first.data);
+    expect(writes).toHaveLength(2);
+
+    const record = secretRecord(namespace, first);
+    const compiled = keyVerdict(object, [record]);
+    expect(compiled).toMatchObject({ needsSecret: false, isInTable: true });
+
+    await plane().mustKubectl(['delete', 'akey', 'bot', '-n', namespace]);
+    await plane().mustKubectl(['wait', '--for=delete', 'secret/bot-key', '-n', namespace, '--timeout=20s']);
+  });
+
+  test('never takes the place of a Secret that was there', async () => {
+    const namespace = await inNamespace('issue-taken');
+    await plane().mustKubectl([
+      'create',
+      'secret',
+      'generic',
+      'bot-key',
+      '-n',
+      namespace,
+      '--from-literal=own=thing',
+    ]);
+    const object = await create(issuable(namespace));
+    const { client } = counted();
+    expect(await issuer(client).tend(object, unseen)).toEqual({ type: 'exists' });
+    const there = await readSecret(namespace, 'bot-key');
+    expect(text(there, 'own')).toBe('thing');
+    expect(keyVerdict(object, [secretRecord(namespace, there)]).conditions).toContainEqual(
+      expect.objectContaining({ type: 'Issued', reason: 'SecretTaken' }),
+    );
+  });
+
+  test('is not made for what is disabled, imported, refused or on its way out', async () => {
+    const { client, writes } = counted();
+    const keys = issuer(client);
+    for (const object of [
+      issuable('team-a', { disabled: true }),
+      apiKey({}, { uid: 'u' }),
+      issuable('team-a', { limits: 7 }),
+      apiKey({ imports: undefined }, { uid: 'u', deletionTimestamp: '2026-06-01T00:00:00Z' }),
+      apiKey({ imports: undefined }),
+    ]) {
+      expect(await keys.tend(object, unseen)).toEqual({ type: 'nothing' });
+    }
+    const plain = apiKey({ imports: undefined }, { uid: 'u' });
+    expect(await keys.tend(plain, { ...unseen, needsSecret: false })).toEqual({ type: 'nothing' });
+    expect(writes).toEqual([]);
+  });
+
+  test('that the server refuses is told in words, without the key', async () => {
+    const namespace = await inNamespace('issue-refused');
+    const object = await create(issuable(namespace));
+    // A namespace on its way out takes nothing new.
+    const anchor = { metadata: { namespace, name: 'anchor', finalizers: ['example.dev/anchor'] } };
+    const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', ...anchor });
+    await plane().mustKubectl(['create', '-f', '-'], { stdin });
+    await plane().mustKubectl(['delete', 'namespace', namespace, '--wait=false']);
+    const { client } = counted();
+    const result = await issuer(client).tend(object, unseen);
+    expect(result).toMatchObject({ type: 'refused', message: expect.stringContaining('being terminated') });
+    expect(JSON.stringify(result)).not.toContain('psk_');
+  });
+});
+
+function keyVerdict(object: RawObject, secretRecords: readonly SecretRecord[] = []) {
+  const verdict = judge(object, secretRecords);
+  if (verdict.kind !== 'ApiKey') throw new Error('not an ApiKey');
+  return verdict;
+}
+
+interface StoredSecret {
+  readonly type: string;
+  readonly metadata: {
+    readonly labels?: Record<string, string>;
+    readonly ownerReferences?: readonly object[];
+  };
+  readonly data: Readonly<Record<string, string>>;
+}
+
+async function readSecret(namespace: string, name: string): Promise<StoredSecret> {
+  return JSON.parse(await plane().mustKubectl(['get', 'secret', name, '-n', namespace, '-o', 'json']));
+}
+
+function text({ data }: StoredSecret, key: string): string {
+  return Buffer.from(data[key] ?? '', 'base64').toString();
+}
+
+function secretRecord(namespace: string, stored: StoredSecret): SecretRecord {
+  return secret({
+    namespace,
+    name: 'bot-key',
+    labels: stored.metadata.labels ?? {},
+    data: Object.fromEntries(Object.keys(stored.data).map((key) => [key, text(stored, key)])),
+  });
+}
+
+interface EventList {
+  readonly items: readonly { readonly note: string; readonly series?: { readonly count: number } }[];
+}
+
+async function list(namespace: string): Promise<EventList> {
+  const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
+  return JSON.parse(await plane().mustKubectl(['get', '--raw', path]));
+}
+
+function conditionTypes(object: RawObject): string[] {
+  const { conditions } = object.status as { conditions: readonly { type: string }[] };
+  return conditions.map(({ type }) => type);
+}
+
+/** The time at which the status of a new object was written. */
+function timeIn(object: RawObject): number {
+  const { conditions } = object.status as { conditions: readonly { lastTransitionTime: string }[] };
+  return Date.parse(conditions[0]?.lastTransitionTime ?? '');
+}

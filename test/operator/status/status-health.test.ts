@@ -1,0 +1,213 @@
+// What does the status of a Provider say of its upstream, and how often?
+
+import { describe, expect, test } from 'vitest';
+import type { UpstreamHealth } from '../../../gateway/contract/exchange.ts';
+import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
+import { indexHealth } from '../../../operator/status/health-of.ts';
+import type { RawObject } from '../../../operator/watch/snapshot.ts';
+import { provider, secret } from '../make.ts';
+import { heard, judge, look, NOW_MS, reports, say, withStatus, written } from './status-support.ts';
+
+const twoKeys = {
+  auth: {
+    keys: ['main', 'spare'].map((name) => ({ name, secretRef: { name: 'openai', key: name } })),
+  },
+};
+const PROVIDER = provider(twoKeys, { generation: 3 });
+const lent = (data: Record<string, string>) => ({ providers: [PROVIDER], secrets: [secret({ data })] });
+const VERDICT = judge('Provider', lent({ main: 'sk-a', spare: 'sk-b' }));
+
+const about = (state: UpstreamHealth['state'], more: Partial<UpstreamHealth> = {}): UpstreamHealth => ({
+  provider: 'team-a/openai',
+  state,
+  ...more,
+});
+const key = (name: string, state: UpstreamHealth['state']) => about(state, { key: name });
+const working = reports(about('working'));
+const open = reports(about('open'));
+const silent: PodAnswer = { failure: 'it does not answer', atMs: 0 };
+
+const healthOf = (...answers: (PodAnswer | undefined)[]) => indexHealth(...heard(answers))(VERDICT);
+const at = (seconds: number) => NOW_MS + seconds * 1000;
+
+describe('an upstream', () => {
+  test.each<[string, PodAnswer[], string | undefined, number, number]>([
+    ['that every pod finds working', [working, working], 'Healthy', 2, 2],
+    ['that the only pod that used it finds working', [working, reports()], 'Healthy', 1, 1],
+    ['that one of two finds failing', [working, open], 'PartiallyHealthy', 1, 2],
+    ['that all find failing', [open, open], 'Unhealthy', 0, 2],
+    ['that nobody used', [reports(), reports()], 'NoTraffic', 0, 0],
+    ['of which a pod spoke that is silent now', [{ ...open, ...silent }, working], 'Healthy', 1, 1],
+    [
+      'that refuses every key',
+      [reports(key('main', 'rejected'), key('spare', 'rejected'))],
+      'AuthenticationFailed',
+      0,
+      1,
+    ],
+    ['that refuses one key of two', [reports(key('main', 'rejected'), about('working'))], 'Healthy', 1, 1],
+    [
+      'that refuses every key to one pod and fails another',
+      [reports(key('main', 'rejected'), key('spare', 'rejected')), open],
+      'Unhealthy',
+      0,
+      2,
+    ],
+    [
+      'of which a model fails and another is answered',
+      [reports(about('open', { upstreamModel: 'm' }), key('main', 'working'))],
+      'PartiallyHealthy',
+      0,
+      1,
+    ],
+    [
+      'of which every model in use fails',
+      [reports(about('open', { upstreamModel: 'm' }))],
+      'Unhealthy',
+      0,
+      1,
+    ],
+    [
+      'of which another is spoken',
+      [reports(about('open', { provider: 'team-b/openai' }))],
+      'NoTraffic',
+      0,
+      0,
+    ],
+  ])('%s', (_, answers, reason, healthyPods, totalPods) => {
+    expect(healthOf(...answers)).toMatchObject({ reason, healthyPods, totalPods });
+  });
+
+  test('is not judged before every ready pod was heard', () => {
+    expect(healthOf(working, undefined)).toBeUndefined();
+    expect(healthOf()).toBeUndefined();
+    expect(healthOf(working, silent)).toBeDefined();
+  });
+});
+
+describe('a key', () => {
+  test.each<[string, PodAnswer[], string | undefined]>([
+    ['refused by all', [reports(key('main', 'rejected')), reports(key('main', 'rejected'))], 'Invalid'],
+    [
+      'refused to one, working for another',
+      [reports(key('main', 'rejected')), reports(key('main', 'working'))],
+      undefined,
+    ],
+    ['resting in all pods that used it', [reports(key('main', 'rate-limited')), reports()], 'RateLimited'],
+    [
+      'out of money',
+      [reports(key('main', 'out-of-money')), reports(key('main', 'rate-limited'))],
+      'Exhausted',
+    ],
+    ['of which nobody speaks', [reports(key('spare', 'rejected'))], undefined],
+  ])('%s', (_, answers, state) => {
+    expect(healthOf(...answers)?.keys.get('main')?.state).toBe(state);
+  });
+
+  test('that its Secret spoils is shown as its Secret has it', () => {
+    const verdict = judge('Provider', lent({ main: 'sk-a' }));
+    const health = indexHealth(...heard([reports(key('spare', 'rate-limited'))]))(verdict);
+    expect(written(look(PROVIDER, verdict, { health }))).toMatchObject({
+      keys: [
+        { name: 'main', state: 'Active' },
+        { name: 'spare', state: 'Missing' },
+      ],
+    });
+  });
+});
+
+describe('in the status', () => {
+  const stored = (...answers: PodAnswer[]): RawObject =>
+    withStatus(PROVIDER, written(look(PROVIDER, VERDICT, { health: healthOf(...answers) })));
+
+  test.each<[string, PodAnswer[], string]>([
+    ['working', [working], 'True Healthy'],
+    ['failing', [open], 'False Unhealthy: '],
+    ['half', [open, working], 'False PartiallyHealthy: '],
+    [
+      'refusing',
+      [reports(key('main', 'rejected'), key('spare', 'rejected'))],
+      'False AuthenticationFailed: ',
+    ],
+    ['unused', [reports()], 'Unknown NoTraffic: '],
+  ])('%s is told, and Ready does not mind', (_, answers, text) => {
+    const status = written(look(PROVIDER, VERDICT, { health: healthOf(...answers) }));
+    expect(say(status, 'Healthy')).toContain(text);
+    expect(say(status, 'Ready')).toBe('True Programmed');
+  });
+
+  test('another number of pods is no reason to write', () => {
+    expect(look(stored(working), VERDICT, { health: healthOf(working, working), nowMs: at(900) })).toEqual({
+      type: 'same',
+    });
+    expect(look(stored(open), VERDICT, { health: healthOf(open, open), nowMs: at(900) })).toEqual({
+      type: 'same',
+    });
+  });
+
+  test('a turn for the worse is told, but not more often than every 10 s', () => {
+    const before = stored(working);
+    const health = healthOf(open);
+    expect(look(before, VERDICT, { health, nowMs: at(4) })).toEqual({ type: 'wait', untilMs: at(10) });
+    const status = written(look(before, VERDICT, { health, nowMs: at(10) }));
+    expect(status).toMatchObject({
+      health: { healthyPods: 0, totalPods: 1, lastTransitionTime: '2026-06-01T00:00:10Z' },
+    });
+  });
+
+  test('what one waits to tell does not keep other news', () => {
+    const decision = look(
+      stored(working),
+      { ...VERDICT, generation: 4 },
+      { health: healthOf(working), nowMs: at(4) },
+    );
+    expect(written(decision).observedGeneration).toBe(4);
+  });
+
+  test('an upstream that worked and is quiet now stays healthy; one that failed does not stay failing', () => {
+    expect(look(stored(working), VERDICT, { health: healthOf(reports()), nowMs: at(900) })).toEqual({
+      type: 'same',
+    });
+    const status = written(look(stored(open), VERDICT, { health: healthOf(reports()), nowMs: at(900) }));
+    expect(say(status, 'Healthy')).toContain('Unknown NoTraffic');
+  });
+
+  test('a new spec is a new upstream, of which nothing is known', () => {
+    const edited = { ...VERDICT, generation: 4 };
+    const status = written(look(stored(working), edited, { health: healthOf(reports()), nowMs: at(900) }));
+    expect(say(status, 'Healthy')).toContain('Unknown NoTraffic');
+  });
+
+  test('a Provider out of service has no health', () => {
+    const verdict = judge('Provider', { providers: [PROVIDER] });
+    const status = written(look(stored(working), verdict, { health: healthOf(working), nowMs: at(900) }));
+    expect(say(status, 'Healthy')).toContain('Unknown NoTraffic');
+  });
+
+  test('while the pods were not heard, what was said stands', () => {
+    const limited = stored(reports(key('main', 'rate-limited'), about('working')));
+    for (const before of [limited, stored(open)]) {
+      expect(look(before, VERDICT, { health: undefined, nowMs: at(900) })).toEqual({ type: 'same' });
+    }
+  });
+
+  test('a key that rests and comes back is written at most once a minute', () => {
+    const before = stored(working);
+    const health = healthOf(reports(key('main', 'rate-limited')));
+    expect(look(before, VERDICT, { health, nowMs: at(20) })).toEqual({ type: 'wait', untilMs: at(60) });
+    const status = written(look(before, VERDICT, { health, nowMs: at(60) }));
+    expect(status).toMatchObject({
+      keys: [
+        { name: 'main', state: 'RateLimited', lastTransitionTime: '2026-06-01T00:01:00Z' },
+        { name: 'spare', state: 'Active', lastTransitionTime: '2026-06-01T00:00:00Z' },
+      ],
+    });
+  });
+
+  test('a new value in its Secret is news at once', () => {
+    const before = stored(reports(key('main', 'rejected')));
+    const verdict = judge('Provider', lent({ main: 'sk-new', spare: 'sk-b' }));
+    const status = written(look(before, verdict, { health: healthOf(reports()), nowMs: at(1) }));
+    expect(status).toMatchObject({ keys: [{ name: 'main', state: 'Active' }, { name: 'spare' }] });
+  });
+});

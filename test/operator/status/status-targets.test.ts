@@ -1,0 +1,152 @@
+// What does the status of a ModelRoute say of its targets, out of what the gateway pods report, and how often?
+
+import { describe, expect, test } from 'vitest';
+import type { UpstreamHealth } from '../../../gateway/contract/exchange.ts';
+import type { ModelRouteVerdict, Verdict } from '../../../operator/compile/verdict.ts';
+import { createTargetWatch } from '../../../operator/leading/target-news.ts';
+import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
+import { type HealthOf, indexHealth } from '../../../operator/status/health-of.ts';
+import { provider, route, secret, target } from '../make.ts';
+import { heard, judge, look, NOW_MS, reports, say, withStatus, written } from './status-support.ts';
+
+const ROUTE = route(
+  { targets: [target({ upstreamModel: 'm' }), target({ name: 'spare', upstreamModel: 'n', priority: 1 })] },
+  { generation: 2 },
+);
+const WORLD = { providers: [provider()], secrets: [secret()], modelRoutes: [ROUTE] };
+const VERDICT = judge('ModelRoute', WORLD);
+const VERDICTS = new Map<string, Verdict>([
+  ['Provider/team-a/openai', judge('Provider', WORLD)],
+  ['ModelRoute/team-a/chat', VERDICT],
+]);
+const at = (seconds: number) => NOW_MS + seconds * 1000;
+const about = (state: UpstreamHealth['state'], more: Partial<UpstreamHealth> = {}): UpstreamHealth => ({
+  provider: 'team-a/openai',
+  state,
+  ...more,
+});
+const m = { upstreamModel: 'm' };
+const silent: PodAnswer = { failure: 'it does not answer', atMs: 0 };
+
+function targetWatch(answers: readonly (PodAnswer | undefined)[]) {
+  let healthOf: HealthOf = () => undefined;
+  const watch = createTargetWatch((verdict) => healthOf(verdict));
+  const changed = (next: readonly (PodAnswer | undefined)[]) => {
+    healthOf = indexHealth(...heard(next));
+    return watch.look(VERDICTS);
+  };
+  changed(answers);
+  return { watch, changed };
+}
+
+const failingOf = (...answers: (PodAnswer | undefined)[]) => {
+  const names = targetWatch(answers).watch.failingTargets(VERDICT);
+  return names === undefined ? undefined : [...names];
+};
+
+describe('calls to a target fail', () => {
+  test.each<[string, (PodAnswer | undefined)[], string[] | undefined]>([
+    [
+      'where every pod finds its model failing',
+      [reports(about('open', m)), reports(about('open', m))],
+      ['main'],
+    ],
+    ['where the only pod that used it does', [reports(about('open', m)), reports()], ['main']],
+    ['at every target of an address that fails', [reports(about('open'))], ['main', 'spare']],
+    [
+      'at every target of a Provider that refuses every key',
+      [reports(about('rejected', { key: 'main' }))],
+      ['main', 'spare'],
+    ],
+    [
+      'where one pod cannot reach the address and another not the model',
+      [reports(about('open')), reports(about('open', m), about('working'))],
+      ['main'],
+    ],
+    ['nowhere, where another pod is answered', [reports(about('open', m)), reports(about('working'))], []],
+    ['nowhere, where a key rests', [reports(about('rate-limited', { key: 'main' }))], []],
+    ['nowhere, where only a silent pod said so', [{ ...reports(about('open')), ...silent }, reports()], []],
+    ['nowhere, where another Provider is meant', [reports(about('open', { provider: 'team-b/openai' }))], []],
+    ['one does not know where, before every pod was heard', [reports(about('open')), undefined], undefined],
+  ])('%s', (_, answers, expected) => {
+    expect(failingOf(...answers)).toEqual(expected);
+  });
+
+  test('and those routes alone are looked at whose targets changed', () => {
+    const { changed } = targetWatch([reports(about('working'))]);
+    const open = about('open', m);
+    expect(changed([reports(about('working'))])).toEqual([]);
+    expect(changed([reports(open, about('working'))])).toEqual(['ModelRoute/team-a/chat']);
+    expect(changed([reports(open, about('working'), about('open', { upstreamModel: 'x' }))])).toEqual([]);
+    expect(changed([reports(open), undefined])).toEqual([]);
+    expect(changed([reports(about('working'))])).toEqual(['ModelRoute/team-a/chat']);
+  });
+});
+
+describe('in the status', () => {
+  const fails = new Set(['main']);
+  const none = new Set<string>();
+  const stored = (failingTargets: ReadonlySet<string>) =>
+    withStatus(ROUTE, written(look(ROUTE, VERDICT, { failingTargets })));
+
+  test('a target that fails is Unhealthy, not counted, and Ready does not mind', () => {
+    const status = written(look(ROUTE, VERDICT, { failingTargets: fails }));
+    expect(status).toMatchObject({
+      readyTargets: '1/2',
+      targets: [
+        {
+          name: 'main',
+          state: 'Unhealthy',
+          message: 'calls to it fail; see the condition Healthy of Provider team-a/openai',
+        },
+        { name: 'spare', state: 'Ready' },
+      ],
+    });
+    expect(say(status, 'Ready')).toBe('True Programmed');
+  });
+
+  test('the first word is told at once, the next not before a minute', () => {
+    const working = stored(none);
+    const failing = withStatus(
+      working,
+      written(look(working, VERDICT, { failingTargets: fails, nowMs: at(1) })),
+    );
+    expect(look(failing, VERDICT, { failingTargets: none, nowMs: at(30) })).toEqual({
+      type: 'wait',
+      untilMs: at(61),
+    });
+    const back = written(look(failing, VERDICT, { failingTargets: none, nowMs: at(61) }));
+    expect(back).toMatchObject({ readyTargets: '2/2', targets: [{ state: 'Ready' }, { state: 'Ready' }] });
+  });
+
+  test('a second look writes nothing', () => {
+    for (const failing of [fails, none]) {
+      expect(look(stored(failing), VERDICT, { failingTargets: failing, nowMs: at(900) })).toEqual({
+        type: 'same',
+      });
+    }
+  });
+
+  test('while the pods were not heard, what was said stands', () => {
+    expect(look(stored(fails), VERDICT, { failingTargets: undefined, nowMs: at(900) })).toEqual({
+      type: 'same',
+    });
+  });
+
+  test('what the compile says of a target is told at once', () => {
+    const verdict = judge('ModelRoute', { modelRoutes: [ROUTE] });
+    const status = written(look(stored(fails), verdict, { failingTargets: none, nowMs: at(2) }));
+    expect(status).toMatchObject({ targets: [{ state: 'RefNotFound' }, { state: 'RefNotFound' }] });
+  });
+
+  test('of a Provider of somebody else the owner is to be asked', () => {
+    const foreign: ModelRouteVerdict = {
+      ...VERDICT,
+      targets: [{ name: 'main', state: 'Ready', upstream: { provider: 'platform/shared', model: 'm' } }],
+    };
+    const status = written(look(ROUTE, foreign, { failingTargets: fails }));
+    expect(status).toMatchObject({
+      targets: [{ message: 'calls to it fail; ask the owner of Provider platform/shared' }],
+    });
+  });
+});

@@ -1,0 +1,64 @@
+// How is an upstream, by calls and by checks together?
+
+import { expect, test } from 'vitest';
+import type { CheckFindings } from '../../../operator/probe/prober.ts';
+import type { ProviderHealth } from '../../../operator/status/health-of.ts';
+import { withChecks } from '../../../operator/status/with-checks.ts';
+
+const calls = (reason: ProviderHealth['reason'], more: Partial<ProviderHealth> = {}): ProviderHealth => ({
+  reason,
+  healthyPods: 0,
+  totalPods: 0,
+  failing: new Set(),
+  keys: new Map(),
+  answeredKeys: new Set(),
+  ...more,
+});
+const checks = (state: CheckFindings['endpoint']['state'], ...refused: string[]): CheckFindings => ({
+  endpoint: { state, against: 0, message: state === 'unhealthy' ? 'GET it was answered with 500' : '' },
+  refusedKeys: new Map(refused.map((name) => [name, 'GET it was answered with 401'])),
+});
+
+test.each([
+  [undefined, checks('healthy'), 'Healthy'],
+  [undefined, checks('unknown'), 'NoTraffic'],
+  [undefined, checks('unhealthy'), 'Unhealthy'],
+  [undefined, checks('healthy', 'a', 'b'), 'AuthenticationFailed'],
+  [undefined, checks('healthy', 'a'), 'Healthy'],
+  [calls('NoTraffic'), checks('healthy'), 'Healthy'],
+  [calls('NoTraffic'), checks('unhealthy'), 'Unhealthy'],
+  [calls('Healthy'), checks('unhealthy'), 'PartiallyHealthy'],
+  [calls('Healthy'), checks('healthy', 'a', 'b'), 'Healthy'],
+  [calls('Unhealthy'), checks('healthy'), 'Unhealthy'],
+  [calls('PartiallyHealthy'), checks('unhealthy'), 'PartiallyHealthy'],
+] as const)('calls %j, checks %j: %s', (called, checked, reason) => {
+  expect(withChecks(called, checked, ['a', 'b'])?.reason).toBe(reason);
+});
+
+test('without a check it is what the calls say', () => {
+  const known = calls('Healthy');
+  expect(withChecks(known, undefined, [])).toBe(known);
+  expect(withChecks(undefined, undefined, [])).toBeUndefined();
+});
+
+test('what fails is told in a sentence', () => {
+  expect(withChecks(undefined, checks('unhealthy'), [])?.message).toBe(
+    'the check by the operator fails: GET it was answered with 500',
+  );
+});
+
+test('a key that is refused to the check is invalid, unless calls with it are answered', () => {
+  const found = withChecks(calls('Healthy', { answeredKeys: new Set(['b']) }), checks('healthy', 'a', 'b'), [
+    'a',
+    'b',
+  ]);
+  expect([...(found?.keys ?? [])].map(([name, { state }]) => [name, state])).toEqual([['a', 'Invalid']]);
+});
+
+test('a check that finds the provider down, or every key refused, says so of every target; calls that are answered weigh more', () => {
+  expect(withChecks(undefined, checks('unhealthy'), ['main'])?.failing).toBe('*');
+  expect(withChecks(calls('NoTraffic'), checks('healthy', 'main'), ['main'])?.failing).toBe('*');
+  for (const known of [calls('Healthy'), calls('PartiallyHealthy', { failing: new Set(['m']) })]) {
+    expect(withChecks(known, checks('unhealthy'), ['main'])?.failing).toBe(known.failing);
+  }
+});
