@@ -50,7 +50,7 @@ export const CONDITIONS = {
   Ready: {
     kinds: ALL,
     shown: 'always',
-    text: 'Accepted, with its references resolved (or its key issued), Programmed, and neither suspended, disabled nor expired. While the last good form is held, it speaks of that one, and observedGeneration is its.',
+    text: 'Accepted, with its references resolved (or its key issued), Programmed, and not expired: the object is as its owner wishes. One that is suspended or disabled is Ready with that reason once every gateway pod has it out of service. While the last good form is held, it speaks of that one, and observedGeneration is its.',
   },
   Degraded: {
     kinds: ['Provider', 'ModelRoute'],

@@ -11,6 +11,7 @@ import type { Wait } from '../hold/waits.ts';
 import type { PodsState } from '../pods/pods-state.ts';
 import { type ConditionType, REASONS, type Reason } from '../resources/conditions.ts';
 import type { RawObject } from '../watch/snapshot.ts';
+import { faultOf, wishOf } from './by-wish.ts';
 import type { ProviderHealth } from './health-of.ts';
 import { type ObjectStatus, presentStatus, type StoredCondition, timeOf } from './object-status.ts';
 import { type SettledHealth, settleHealth } from './settle-health.ts';
@@ -175,21 +176,20 @@ function heldBack(condition: Said, { held }: Verdict): Said {
   return { ...condition, observedGeneration: held.generation };
 }
 
-/** The first that fails gives the reason. Healthy is left out: an outage elsewhere is no fault of the object. */
+/**
+ * The first that fails gives the reason. Healthy is left out: an outage elsewhere is no fault of the object. Nor is it one to be
+ * out of service by its owner's own wish: once every pod has it so, the object is as it should be, and Ready says why it serves nothing.
+ */
 function readyCondition(conditions: readonly Condition[], { held }: Verdict): Condition {
   const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
   // A form that is held serves, whatever is wrong with the present one.
-  const gates = held === undefined ? (['Accepted', 'ResolvedRefs', 'Issued'] as const).map(find) : [];
-  const accepted = find('Accepted');
-  const fault =
-    gates.find((condition) => condition !== undefined && condition.status !== 'True') ??
-    find('Disabled') ??
-    find('Expired') ??
-    (accepted?.reason === 'Suspended' ? accepted : undefined);
+  const own = held === undefined ? faultOf(conditions) : undefined;
+  const wish = wishOf(conditions);
+  const fault = own ?? (wish === undefined ? find('Expired') : undefined);
   if (fault !== undefined) return { ...fault, type: 'Ready', status: 'False' };
   const programmed = find('Programmed');
   if (programmed?.status === 'True')
-    return { type: 'Ready', status: 'True', reason: 'Programmed', message: '' };
+    return { ...(wish ?? { reason: 'Programmed', message: '' }), type: 'Ready', status: 'True' };
   const status = programmed?.status === 'Unknown' ? 'Unknown' : 'False';
   return { ...(programmed ?? { reason: 'Pending', message: '' }), type: 'Ready', status };
 }

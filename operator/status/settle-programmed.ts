@@ -9,6 +9,7 @@
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import type { Wait } from '../hold/waits.ts';
 import { allRun, type PodsState, progressOf } from '../pods/pods-state.ts';
+import { faultOf, wishOf } from './by-wish.ts';
 import { type ObjectStatus, timeOf } from './object-status.ts';
 
 export interface ProgrammedFacts {
@@ -66,12 +67,10 @@ export function settleProgrammed(facts: ProgrammedFacts): SettledProgrammed {
  */
 function refusedBy(verdict: Verdict, conditions: readonly Condition[]): Condition | undefined {
   if (verdict.isInTable) return undefined;
-  const find = (...types: readonly string[]) => conditions.find(({ type }) => types.includes(type));
-  const fault = conditions.find(
-    ({ type, status }) => status !== 'True' && ['Accepted', 'ResolvedRefs', 'Issued'].includes(type),
-  );
+  const find = (wanted: string) => conditions.find(({ type }) => type === wanted);
+  const fault = faultOf(conditions);
   if (fault !== undefined) return fault;
-  const isByWish = find('Accepted')?.reason === 'Suspended' || find('Disabled', 'Expired') !== undefined;
+  const isByWish = wishOf(conditions) !== undefined || find('Expired') !== undefined;
   return isByWish ? undefined : (find('Conflicted') ?? find('Accepted'));
 }
 

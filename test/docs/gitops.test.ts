@@ -84,14 +84,14 @@ test.each<readonly [string, unknown, string, KStatus, string]>([
     'that is suspended',
     read(SUSPENDED, judge('Provider', { providers: [SUSPENDED], secrets })),
     'Suspended',
-    'Failed',
+    'Current',
     'spec.suspended',
   ],
   [
     'that is disabled',
     read(DISABLED, judge('ApiKey', { apiKeys: [DISABLED] })),
     'Suspended',
-    'Failed',
+    'Current',
     'spec.disabled',
   ],
 ])('an object %s', async (_, obj, status, kstatus, message) => {

@@ -118,14 +118,43 @@ describe('an object', () => {
     expect(readings(PROVIDER, WITHOUT_SECRET)).toEqual(['0 s InProgress', '60 s Failed']);
   });
 
+  test('that is not accepted has failed at once: only a human can change that', () => {
+    const wrong = judge('Provider', { providers: [provider({ type: 'No' }, { generation: 3 })] });
+    expect(readings(PROVIDER, wrong)).toEqual(['0 s Failed']);
+  });
+
+  const SUSPENDED = judge('Provider', {
+    ...PARTS,
+    providers: [provider({ suspended: true }, { generation: 3 })],
+  });
   test.each([
-    ['that is not accepted', judge('Provider', { providers: [provider({ type: 'No' }, { generation: 3 })] })],
+    ['Provider that is suspended', PROVIDER, SUSPENDED],
     [
-      'that is suspended',
-      judge('Provider', { ...PARTS, providers: [provider({ suspended: true }, { generation: 3 })] }),
+      'ModelRoute that is suspended',
+      route({}, { generation: 3 }),
+      judge('ModelRoute', { ...PARTS, modelRoutes: [route({ suspended: true }, { generation: 3 })] }),
     ],
-  ])('%s has failed at once: only a human can change that', (_, verdict) => {
-    expect(readings(PROVIDER, verdict)).toEqual(['0 s Failed']);
+    [
+      'ApiKey that is disabled',
+      apiKey({}, { generation: 3 }),
+      judge('ApiKey', { apiKeys: [apiKey({ disabled: true }, { generation: 3 })] }),
+    ],
+    [
+      'ApiKey that was disabled before there was a key',
+      apiKey({ imports: undefined }, { generation: 3 }),
+      judge('ApiKey', { apiKeys: [apiKey({ imports: undefined, disabled: true }, { generation: 3 })] }),
+    ],
+  ])('%s is current, as its owner wished, once every pod has it out of service', (_, object, verdict) => {
+    expect(readings(object, verdict)).toEqual(['0 s Current']);
+    const pods = fleet(runs(7), runs(6));
+    expect(readings(object, verdict, { pods }).slice(0, 1)).toEqual(['5 s InProgress']);
+  });
+
+  test('that is suspended and names what is not there has failed: it could not serve when it is taken up again', () => {
+    const verdict = judge('Provider', {
+      providers: [provider({ suspended: true }, { generation: 3 })],
+    });
+    expect(readings(PROVIDER, verdict)).toEqual(['0 s InProgress', '60 s Failed']);
   });
 
   test('that has failed is looked at by another leader, and nothing is written', () => {

@@ -175,7 +175,7 @@ describe('a status', () => {
     await statuses.publish({ ...facts(edited), since: 8, pods: fleet(runs(8)) });
     expect((await plane().kubectl(['wait', ...args, '--timeout=20s'])).code).toBe(0);
     const table = await plane().mustKubectl(['get', 'akey', '-n', namespace, '-o', 'wide']);
-    expect(table).toMatch(/False .*DisabledBySpec/);
+    expect(table).toMatch(/True .*DisabledBySpec/);
     await events.close();
   });
 
