@@ -25,7 +25,7 @@ import type {
 } from '../watch/snapshot.ts';
 import { type Catalog, PRICE_CATALOG } from './catalog.ts';
 import { createDigestConflicts } from './checks/digest-conflict.ts';
-import { type Claim, type Conflict, findModelConflicts } from './checks/model-conflict.ts';
+import { type Claim, type Conflict, findModelConflicts, type Served } from './checks/model-conflict.ts';
 import { certificateTurns, configMapOf } from './connection.ts';
 import type { HealthCheck } from './health-check.ts';
 import { type HoldProviderInput, holdProvider } from './hold-provider.ts';
@@ -169,15 +169,32 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
         );
       });
       const claims = drafts.map((draft) => (draft.kind === 'claim' ? draft.claim : undefined));
-      return settleClaims(drafts, claims);
+      // Who leaves service keeps no id against others any more: begun anew without them, until no more leave.
+      const leaving = new Set<string>();
+      for (;;) {
+        const { settled, conflicts } = settleClaims(drafts, claims, leaving);
+        const left = claims.flatMap((claim, index) => {
+          const stays = settled[index]?.entry !== undefined;
+          return claim === undefined || stays || servedBy(claim) === undefined ? [] : [claim];
+        });
+        const more = left.filter((claim) => !leaving.has(placeOf(claim)));
+        if (more.length === 0) return settled;
+        // Who lost to one of the others may win without it.
+        const byThemselves = more.filter((claim) => !conflicts.has(claim));
+        for (const claim of byThemselves.length > 0 ? byThemselves : more) leaving.add(placeOf(claim));
+      }
     }
 
     /** A form that is held makes another claim than the present one, so that others win or lose by it: until no more are held. */
     function settleClaims(
       drafts: readonly RouteDraft[],
       claims: readonly (RouteClaim | HeldClaim | undefined)[],
-    ): CompiledRoute[] {
-      const conflicts = findModelConflicts(claims.filter((claim) => claim !== undefined));
+      leaving: ReadonlySet<string>,
+    ): { readonly settled: CompiledRoute[]; readonly conflicts: ReadonlyMap<Claim, Conflict> } {
+      const conflicts = findModelConflicts(
+        claims.filter((claim) => claim !== undefined),
+        (claim) => (leaving.has(placeOf(claim)) ? undefined : servedBy(claim)),
+      );
       const settled = drafts.map((draft, index) => settleClaim(draft, claims[index], conflicts));
       const next = claims.map((claim, index) => {
         const object = routeObjects[index];
@@ -187,7 +204,15 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
         const findProvider = (id: string) => providers.get(id);
         return holdRoute({ object, present, namespaces, platform, lastGood, nowMs, findProvider }) ?? claim;
       });
-      return next.some((claim, index) => claim !== claims[index]) ? settleClaims(drafts, next) : settled;
+      return next.some((claim, index) => claim !== claims[index])
+        ? settleClaims(drafts, next, leaving)
+        : { settled, conflicts };
+    }
+
+    /** What the table in use has of a route; an object that was made anew under an old name goes on with what is served. */
+    function servedBy({ namespace, name }: Claim): Served | undefined {
+      const entry = lastGood.route(`${namespace}/${name}`);
+      return entry && { ids: [entry.model, ...entry.aliases], sharedWith: entry.sharedWith };
     }
 
     function settleClaim(
@@ -208,7 +233,11 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
       const turn = nextPriceMs(prices, nowMs);
       if (turn !== undefined) turnsAt(turn);
       const quotes = prices.map((periods) => quoteAt(periods, nowMs));
-      const inputs = [conflict?.winner, conflict?.modelId, platform, ...targets, ...quotes];
+      const inputs = [
+        ...[conflict?.winner, conflict?.modelId, conflict?.by, platform],
+        ...targets,
+        ...quotes,
+      ];
       return compiledRoutes.get(draft.claim, inputs, () =>
         compileRoute(draft.claim, conflict, targets, quotes, platform),
       );

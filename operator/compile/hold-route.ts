@@ -1,4 +1,4 @@
-// May a form of a ModelRoute that the table holds already be used on? It claims its ids like any other, by the age of its object,
+// May a form of a ModelRoute that the table holds already be used on? It keeps its ids against those that come to ask for them,
 // and it is judged anew by what others have to allow: the platform, the Providers, and its owner's own consent as it is now.
 
 import type { RouteEntry } from '../../gateway/contract/routing-table.ts';
@@ -7,9 +7,10 @@ import type { Claim } from './checks/model-conflict.ts';
 import { notPermitted } from './checks/not-permitted.ts';
 import { refNotPermitted } from './checks/ref-not-permitted.ts';
 import { reservedPrefix } from './checks/reserved-prefix.ts';
-import { consentOf, type LastGood, mayHold, narrowed, withHeld } from './last-good.ts';
+import { consentOf, type LastGood, mayHold, withHeld } from './last-good.ts';
 import type { CompiledProvider } from './providers.ts';
 import type { CompiledRoute } from './routes.ts';
+import { narrowed } from './selector.ts';
 import type { HeldForm, ModelRouteVerdict } from './verdict.ts';
 
 /** The claim of a form that is held, instead of the claim of its object's present form. */
@@ -79,7 +80,7 @@ function isDrained({ targets }: ModelRouteVerdict): boolean {
   return targets.length > 0 && targets.every(({ state }) => state === 'Drained');
 }
 
-/** @param hasConflict an older route holds one of its ids now. */
+/** @param hasConflict another route holds one of its ids now. */
 export function settleHeldRoute({ entry, held, present }: HeldClaim, hasConflict: boolean): CompiledRoute {
   if (hasConflict) return present;
   const { verdict } = present;

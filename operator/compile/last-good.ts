@@ -109,10 +109,3 @@ export function consentOf(
   if (notPermitted(metadata.namespace, { allowedNamespaces: allowed }, platform) !== undefined) return [];
   return resolveNamespaces(allowed, metadata.namespace, namespaces);
 }
-
-/** What both allow. */
-export function narrowed(sharedWith: SharedWith, by: SharedWith): SharedWith {
-  if (by === '*') return sharedWith;
-  if (sharedWith === '*') return by;
-  return sharedWith.filter((namespace) => by.includes(namespace));
-}

@@ -29,6 +29,13 @@ export function isShared(sharedWith: SharedWith, namespace: string): boolean {
   return sharedWith === '*' || sharedWith.includes(namespace);
 }
 
+/** What both allow. */
+export function narrowed(sharedWith: SharedWith, by: SharedWith): SharedWith {
+  if (by === '*') return sharedWith;
+  if (sharedWith === '*') return by;
+  return sharedWith.filter((namespace) => by.includes(namespace));
+}
+
 /** Label selector semantics of Kubernetes: all requirements hold; NotIn also holds where the label is absent. */
 function matches(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
   return (

@@ -117,7 +117,7 @@ export const REASONS = {
   },
   ModelConflict: {
     conditions: ['Accepted', 'Conflicted', 'Ready'],
-    text: 'An older ModelRoute holds the same model id for some of the same callers.',
+    text: 'Another ModelRoute holds the same model id for some of the same callers: it served it before this one asked for it, or nobody served it and it is older.',
   },
   NoUsableTarget: {
     conditions: ['Accepted', 'Ready'],

@@ -315,8 +315,8 @@ export const modelRouteStatusSchema = z.object({
     .describe('State of every target.'),
   conflictsWith: z
     .object({
-      namespace: z.string().max(63).describe('Namespace of the older ModelRoute.'),
-      name: z.string().max(253).describe('Name of the older ModelRoute.'),
+      namespace: z.string().max(63).describe('Namespace of the ModelRoute that holds the id.'),
+      name: z.string().max(253).describe('Name of the ModelRoute that holds the id.'),
     })
     .optional()
     .describe('The ModelRoute that holds the id, where this one lost it.'),

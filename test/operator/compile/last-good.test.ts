@@ -324,20 +324,23 @@ describe('while it is held', () => {
     expect(verdictOn('Provider', anew).held).toMatchObject({ sinceMs: NOW_MS + 180_000 });
   });
 
-  test('an older route takes its id, a younger one does not', () => {
+  test('no other route takes its id while it serves, be it older or younger; then the oldest has it', () => {
     const claiming =
       (creationTimestamp: string): Change =>
       ({ modelRoutes }) => ({
         modelRoutes: [...modelRoutes, route({}, { name: 'late', uid: 'l', creationTimestamp })],
       });
-    for (const [time, winner] of [
-      ['2026-01-15T00:00:00Z', 'team-a/late'],
-      ['2026-03-01T00:00:00Z', 'team-a/chat'],
-    ] as const) {
+    for (const time of ['2026-01-15T00:00:00Z', '2026-03-01T00:00:00Z']) {
       const run = startTerm();
       run(GOOD);
-      const { table } = run(apply(wrong, claiming(time)));
-      expect(table.routes.filter(({ model }) => model === 'chat').map(({ id }) => id)).toEqual([winner]);
+      const brokenRoute = apply(GOOD, editRoute(BAD), claiming(time));
+      const served = (nowMs: number) =>
+        run(brokenRoute, nowMs)
+          .table.routes.filter(({ model }) => model === 'chat')
+          .map(({ id }) => id);
+      expect(served(NOW_MS)).toEqual(['team-a/chat']);
+      expect(served(NOW_MS + HOUR_MS - 1)).toEqual(['team-a/chat']);
+      expect(served(NOW_MS + HOUR_MS)).toEqual(['team-a/late']);
     }
   });
 

@@ -8,8 +8,12 @@ import { NOW_MS } from './support.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** As `bring-out` calls it; every table is published at once. */
-export function startTerm(holdMs = HOUR_MS) {
+/**
+ * As `bring-out` calls it; every table is published at once.
+ *
+ * @param found the table that another leader has left.
+ */
+export function startTerm(holdMs = HOUR_MS, found?: TableContent) {
   const compile = createCompiler();
   let objects: readonly RawObject[] = [];
   const forms = createLastForms({
@@ -19,7 +23,7 @@ export function startTerm(holdMs = HOUR_MS) {
         (one) => one.kind === kind && one.metadata.namespace === ofNamespace && one.metadata.name === name,
       ),
   });
-  let content: TableContent | undefined;
+  let content = found;
   return (now: Snapshot, nowMs = NOW_MS): CompileResult => {
     objects = [...now.providers, ...now.modelRoutes];
     const result = compile(now, nowMs, forms.of(content));
