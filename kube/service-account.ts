@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { KubeClient } from './client.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Authenticator, type Credentials, openConnection } from './connection.ts';
+import { isRecord } from './object.ts';
 
 export interface ServiceAccountOptions {
   /** Holds `ca.crt` and `token`. */
@@ -47,6 +48,26 @@ function makeFileAuthenticator(folder: string, clock: Clock): Authenticator {
       isStale = true;
     },
   };
+}
+
+/** Whose token it is, by what the token itself says. @throws where it is no token of a ServiceAccount. */
+export async function readAccount(folder: string): Promise<{ readonly name: string; readonly uid: string }> {
+  const file = join(folder, 'token');
+  const claims = parseClaims(await readFile(file, 'utf8'));
+  const kubernetes = isRecord(claims) ? claims['kubernetes.io'] : undefined;
+  const account = isRecord(kubernetes) ? kubernetes.serviceaccount : undefined;
+  if (!isRecord(account) || typeof account.name !== 'string' || typeof account.uid !== 'string')
+    throw new Error(`${file} is not the token of a ServiceAccount`);
+  return { name: account.name, uid: account.uid };
+}
+
+/** Nothing of a token may be in an error, as that of JSON would be. */
+function parseClaims(token: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  } catch {
+    return undefined;
+  }
 }
 
 async function readFiles(folder: string): Promise<Credentials> {

@@ -23,11 +23,7 @@ const patienceMs = 60_000;
 
 try {
   const settings = readSettings();
-  const client = openServiceAccountClient({
-    folder: settings.serviceAccountFolder,
-    host: settings.apiHost,
-    port: settings.apiPort,
-  });
+  const client = openServiceAccountClient(settings.apiServer);
   const deadlineMs = performance.now() + patienceMs;
   for (const object of objectsSchema.parse(JSON.parse(await readFile(settings.objectsFile, 'utf8')))) {
     const { namespace, name } = object.metadata;

@@ -3,20 +3,29 @@
 
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readSettings } from './settings.ts';
+import { isRecord } from '../../kube/object.ts';
+import { readObject } from '../../kube/patch.ts';
+import { objectPath, secrets } from '../../kube/paths.ts';
+import { openServiceAccountClient } from '../../kube/service-account.ts';
+import { belongToAccount } from './belong.ts';
+import { type HelmTestSettings, type KeyPlace, type Place, readSettings } from './settings.ts';
 
 try {
-  const { baseUrl, completion, patienceMs } = readSettings();
+  const settings = readSettings();
+  const { baseUrl, completion, patienceMs } = settings;
+  if (settings.pod !== undefined) await belong(settings, settings.pod);
   await eventually(patienceMs, () => listed(baseUrl));
   console.log(`${baseUrl} serves a routing table: it lists its public models`);
   if (completion === undefined) {
     console.log('no completion was asked for: set helmTest.keySecret and helmTest.model, or demo.enabled');
   } else {
-    const text = await eventually(patienceMs, () => streamed(baseUrl, completion.keyFile, completion.model));
+    const text = await eventually(patienceMs, async () =>
+      streamed(baseUrl, await keyAt(completion.key, settings), completion.model),
+    );
     console.log(`model ${completion.model} streamed: ${text}`);
   }
 } catch (error) {
-  console.error(`the test failed: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`the test failed: ${messageOf(error)}`);
   process.exitCode = 1;
 }
 
@@ -32,6 +41,36 @@ async function eventually<Value>(patienceMs: number, attempt: () => Promise<Valu
   }
 }
 
+/** Where that is refused, the test goes on: what it finds out does not hang on it. */
+async function belong({ apiServer, patienceMs }: HelmTestSettings, pod: Place): Promise<void> {
+  const client = openServiceAccountClient(apiServer());
+  try {
+    await eventually(patienceMs, () => belongToAccount(client, pod, apiServer().folder));
+  } catch (error) {
+    console.error(`this Pod will be left by helm uninstall: ${messageOf(error)}`);
+  } finally {
+    client.close();
+  }
+}
+
+async function keyAt(place: KeyPlace, { apiServer }: HelmTestSettings): Promise<string> {
+  if (place.type === 'file') return (await readFile(place.path, 'utf8')).trim();
+  const client = openServiceAccountClient(apiServer());
+  try {
+    const { data } = await readObject(client, objectPath(secrets, place.secret));
+    const encoded = isRecord(data) ? data.apiKey : undefined;
+    const { namespace, name } = place.secret;
+    if (typeof encoded !== 'string') throw new Error(`Secret ${namespace}/${name} holds no apiKey`);
+    return Buffer.from(encoded, 'base64').toString();
+  } finally {
+    client.close();
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** A gateway without a table would say 503. */
 async function listed(baseUrl: string): Promise<void> {
   const response = await fetch(`${baseUrl}/models`, { signal: AbortSignal.timeout(10_000) });
@@ -39,8 +78,7 @@ async function listed(baseUrl: string): Promise<void> {
   if (!response.ok) throw new Error(`GET ${baseUrl}/models answered ${response.status}`);
 }
 
-async function streamed(baseUrl: string, keyFile: string, model: string): Promise<string> {
-  const key = (await readFile(keyFile, 'utf8')).trim();
+async function streamed(baseUrl: string, key: string, model: string): Promise<string> {
   const response = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

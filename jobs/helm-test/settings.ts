@@ -1,21 +1,54 @@
 // What does the environment say to the Pod of `helm test`?
 
+import { must, readApiServer } from '../api-server.ts';
+
+/** Of an object of the cluster. */
+export interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export type KeyPlace =
+  | { readonly type: 'file'; readonly path: string }
+  /** As the operator issues them. */
+  | { readonly type: 'secret'; readonly secret: Place };
+
 export interface HelmTestSettings {
   /** With `/v1`. */
   readonly baseUrl: string;
   /** Without them no completion is asked for. */
-  readonly completion: { readonly keyFile: string; readonly model: string } | undefined;
+  readonly completion: { readonly key: KeyPlace; readonly model: string } | undefined;
   /** For a fresh pod's network, a table that is being taken, a key that was made a moment ago. */
   readonly patienceMs: number;
+  /** This Pod; absent where it runs outside of a cluster. */
+  readonly pod: Place | undefined;
+  /** @throws {Error} naming the variable that is missing. */
+  apiServer(): ReturnType<typeof readApiServer>;
 }
 
-/** @throws {Error} naming the variable that is missing. */
+/** @throws {Error} naming the variable that is missing or wrong. */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): HelmTestSettings {
-  const { PENSTOCK_BASE_URL: baseUrl, PENSTOCK_KEY_FILE: keyFile, PENSTOCK_MODEL: model } = environment;
-  if (!baseUrl) throw new Error('PENSTOCK_BASE_URL is missing from the environment');
+  const model = environment.PENSTOCK_MODEL;
+  const key = keyPlaceOf(environment);
   return {
-    baseUrl,
-    completion: keyFile && model ? { keyFile, model } : undefined,
+    baseUrl: must(environment, 'PENSTOCK_BASE_URL'),
+    completion: key && model ? { key, model } : undefined,
     patienceMs: Number(environment.PENSTOCK_PATIENCE_MS ?? 60_000),
+    pod: placeOf(environment, 'PENSTOCK_POD'),
+    apiServer: () => readApiServer(environment),
   };
+}
+
+function keyPlaceOf(environment: NodeJS.ProcessEnv): KeyPlace | undefined {
+  if (environment.PENSTOCK_KEY_FILE) return { type: 'file', path: environment.PENSTOCK_KEY_FILE };
+  const secret = placeOf(environment, 'PENSTOCK_KEY_SECRET');
+  return secret && { type: 'secret', secret };
+}
+
+function placeOf(environment: NodeJS.ProcessEnv, variable: string): Place | undefined {
+  const text = environment[variable];
+  if (!text) return undefined;
+  const [namespace, name] = text.split('/');
+  if (!namespace || !name) throw new Error(`${variable} must be <namespace>/<name>, not ${text}`);
+  return { namespace, name };
 }

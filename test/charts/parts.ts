@@ -3,7 +3,10 @@
 import { z } from 'zod';
 import type { Rendered } from './helm.ts';
 
-const podSpec = z.looseObject({ containers: z.array(z.looseObject({ name: z.string() })) });
+const podSpec = z.looseObject({
+  containers: z.array(z.looseObject({ name: z.string(), env: z.array(z.looseObject({})).optional() })),
+  volumes: z.array(z.looseObject({ secret: z.unknown().optional() })).optional(),
+});
 const withTemplate = z.looseObject({ spec: z.looseObject({ template: z.looseObject({ spec: podSpec }) }) });
 const pod = z.looseObject({ spec: podSpec });
 

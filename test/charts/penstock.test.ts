@@ -496,34 +496,51 @@ describe('what is rendered', () => {
     expect(bound.map(({ metadata }) => metadata.namespace)).toEqual([...TENANTS, 'penstock-demo']);
   });
 
-  test('the test of the release asks for a completion where it has a key, and has no token of the cluster', async () => {
+  test('the test of the release runs beside it, with its account, and asks for a completion where it has a key', async () => {
     const pod = async (values: Values) => {
       const found = (await render(plane(), values)).find(({ kind }) => kind === 'Pod');
       const [spec] = found === undefined ? [] : podsOf(found);
-      expect(found?.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'test' });
-      expect(spec).toMatchObject({ automountServiceAccountToken: false });
-      return { namespace: found?.metadata.namespace, env: spec?.containers[0]?.env, volumes: spec?.volumes };
+      // `helm test --logs` looks for it after the test, and nowhere but in the namespace of the release.
+      expect(found?.metadata).toMatchObject({
+        namespace: RELEASE_NAMESPACE,
+        annotations: { 'helm.sh/hook': 'test', 'helm.sh/hook-delete-policy': 'before-hook-creation' },
+      });
+      expect(spec).toMatchObject({ serviceAccountName: 'penstock-test' });
+      const [first, second, ...env] = spec?.containers[0]?.env ?? [];
+      expect([first, second]).toEqual([
+        { name: 'PENSTOCK_BASE_URL', value: `http://penstock-gateway.${RELEASE_NAMESPACE}.svc/v1` },
+        { name: 'PENSTOCK_POD', value: `${RELEASE_NAMESPACE}/penstock-test` },
+      ]);
+      return { env, secrets: spec?.volumes?.filter(({ secret }) => secret !== undefined) };
     };
-    const url = { name: 'PENSTOCK_BASE_URL', value: `http://penstock-gateway.${RELEASE_NAMESPACE}.svc/v1` };
-    const asked = (model: string) => [
-      url,
-      { name: 'PENSTOCK_MODEL', value: model },
-      { name: 'PENSTOCK_KEY_FILE', value: '/etc/penstock/key' },
-    ];
-    const key = (secretName: string) => [
-      { name: 'key', secret: { secretName, defaultMode: 0o440, items: [{ key: 'apiKey', path: 'key' }] } },
-    ];
-    expect(await pod({})).toEqual({ namespace: RELEASE_NAMESPACE, env: [url] });
+    const model = (value: string) => ({ name: 'PENSTOCK_MODEL', value });
+    expect(await pod({})).toEqual({ env: [], secrets: [] });
     expect(await pod({ demo: { enabled: true } })).toEqual({
-      namespace: 'penstock-demo',
-      env: asked('demo'),
-      volumes: key('demo-key'),
+      env: [{ name: 'PENSTOCK_KEY_SECRET', value: 'penstock-demo/demo-key' }, model('demo')],
+      secrets: [],
     });
+    const items = [{ key: 'apiKey', path: 'key' }];
     expect(await pod({ helmTest: { model: 'chat', keySecret: { name: 'smoke' } } })).toEqual({
-      namespace: RELEASE_NAMESPACE,
-      env: asked('chat'),
-      volumes: key('smoke'),
+      env: [{ name: 'PENSTOCK_KEY_FILE', value: '/etc/penstock/key' }, model('chat')],
+      secrets: [{ name: 'key', secret: { secretName: 'smoke', defaultMode: 0o440, items } }],
     });
+  });
+
+  test('pods of a rollout keep apart from each other, and not from those that they replace', async () => {
+    const objects = await render(plane());
+    for (const name of ['penstock-operator', 'penstock-gateway']) {
+      const { affinity, topologySpreadConstraints } = deploymentOf(objects, name).template.spec;
+      const matchLabelKeys = ['pod-template-hash'];
+      expect(topologySpreadConstraints).toEqual([
+        expect.objectContaining({ topologyKey: 'topology.kubernetes.io/zone', matchLabelKeys }),
+        expect.objectContaining({ topologyKey: 'kubernetes.io/hostname', matchLabelKeys }),
+      ]);
+      expect(affinity).toMatchObject({
+        podAntiAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm: { matchLabelKeys } }],
+        },
+      });
+    }
   });
 
   test('every object is labelled as ours', async () => {

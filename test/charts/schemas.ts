@@ -27,7 +27,7 @@ const SERVER_GROUPS = [
     'networking.k8s.io/v1',
     'rbac.authorization.k8s.io/v1',
   ],
-  ...['admissionregistration.k8s.io/v1', 'apiextensions.k8s.io/v1'],
+  ...['admissionregistration.k8s.io/v1', 'apiextensions.k8s.io/v1', 'coordination.k8s.io/v1'],
 ].map((path) => (path === 'api/v1' ? path : `apis/${path}`));
 
 const openApi = z.looseObject({

@@ -94,12 +94,20 @@ describe.each(['Helm 3', 'Helm 4'])('installed with %s', (which) => {
     // Its Job, which is a hook, needs nodes.
     const flags = ['--create-namespace', '--no-hooks'];
     await must(which, ['install', 'penstock', CHART, ...where, ...flags], values);
+    const lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'penstock-operator' },
+    };
+    await plane().mustKubectl(['create', ...where, '-f', '-'], { stdin: JSON.stringify(lease) });
     try {
       await expectRights(plane(), scope, accountRights);
       if (scope === 'cluster') await expectRights(plane(), 'tenants', await aggregatedRights(plane()));
     } finally {
       await must(which, ['uninstall', 'penstock', ...where, '--wait']);
     }
+    // Made by an operator, and unknown to Helm.
+    expect(await plane().mustKubectl(['get', 'leases', ...where, '-o', 'name'])).toBe('');
   });
 });
 

@@ -61,11 +61,6 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- .Values.demo.namespace | default (printf "%s-demo" (include "penstock.instance" .)) -}}
 {{- end -}}
 
-{{/* Where `helm test` runs its Pod: beside the demo's key, where there is one. */}}
-{{- define "penstock.testNamespace" -}}
-{{- if .Values.demo.enabled }}{{ include "penstock.demoNamespace" . }}{{ else }}{{ .Release.Namespace }}{{ end -}}
-{{- end -}}
-
 {{/* Namespaces that the operator serves, as JSON; an empty list: all. */}}
 {{- define "penstock.tenantNamespaces" -}}
 {{- $names := .Values.rbac.tenantNamespaces -}}
@@ -160,6 +155,8 @@ affinity:
           labelSelector:
             matchLabels:
               {{- include "penstock.selectorLabels" . | nindent 14 }}
+          # Away from each other, not from the old ones that a rollout takes away: after one, all could be on one node.
+          matchLabelKeys: [pod-template-hash]
 {{- end -}}
 
 {{/* What every pod must promise under the restricted pod security standard. */}}

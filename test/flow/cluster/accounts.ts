@@ -16,6 +16,7 @@ export interface ServiceAccount {
 export const accounts: readonly ServiceAccount[] = [
   { namespace, name: 'penstock-operator' },
   { namespace, name: 'penstock-gateway' },
+  { namespace, name: 'penstock-test' },
   { namespace: demoNamespace, name: 'penstock-demo' },
 ];
 
@@ -23,13 +24,10 @@ export const userOf = (account: ServiceAccount) =>
   `system:serviceaccount:${account.namespace}:${account.name}`;
 
 /** In namespaces of our own, in one of a tenant, and in one that is none of our business. */
-export const accountRights: readonly Account[] = [
-  // As the last one `helm test` runs, without a token.
-  ...[...accounts, { namespace: demoNamespace, name: 'default' }].map((account) => ({
-    user: userOf(account),
-    namespaces: [namespace, tableNamespace, demoNamespace, 'team-a', 'kube-system'],
-  })),
-];
+export const accountRights: readonly Account[] = accounts.map((account) => ({
+  user: userOf(account),
+  namespaces: [namespace, tableNamespace, demoNamespace, 'team-a', 'kube-system'],
+}));
 
 /** Users are bound to the roles that every cluster has; of their rights, those to our kinds. Needs a plane with controllers. */
 export async function aggregatedRights(plane: ControlPlane): Promise<Account[]> {

@@ -74,6 +74,7 @@ beforeAll(async () => {
 afterAll(() => simulator.close());
 
 const applyDemo = fileURLToPath(new URL('../../../jobs/apply-demo/main.ts', import.meta.url));
+const helmTest = fileURLToPath(new URL('../../../jobs/helm-test/main.ts', import.meta.url));
 const demo = { enabled: true };
 
 /** What a tenant's people are bound to; nobody is by the chart itself. */
@@ -444,6 +445,7 @@ function refused(asked: readonly AuditEvent[]): string[] {
 async function playAll(installation: Installation): Promise<void> {
   const { apply, awaitCondition, gateways, operators, plane, restartGateway } = installation;
   await runDemoJob(installation);
+  await runHelmTest(installation);
   await apply(
     configMap('team-a', 'internal-ca', { 'ca.crt': authority.cert }),
     credentialSecret('team-a', 'private', 'https://models.example', 'sk-two'),
@@ -568,6 +570,39 @@ async function runDemoJob(installation: Installation): Promise<void> {
     },
   });
   expect((await job.exit).code).toBe(0);
+}
+
+/** What the Pod of `helm test` would do, with a model whose provider no name leads to here. */
+async function runHelmTest(installation: Installation): Promise<void> {
+  const { apply, awaitCondition, gateways, plane } = installation;
+  const account = { namespace, name: 'penstock-test' };
+  const containers = [{ name: 'test', image: 'none' }];
+  await apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...account },
+    spec: { serviceAccountName: account.name, containers },
+  });
+  for (const kind of ['modelroute', 'apikey']) await awaitCondition(`${kind}/demo`, 'Ready', demoNamespace);
+  const [gateway] = gateways;
+  const pod = await startProcess(helmTest, {
+    env: {
+      ...serverEnvironment(plane),
+      PENSTOCK_SERVICE_ACCOUNT_DIR: await accountFolder(installation, account),
+      PENSTOCK_BASE_URL: `${gateway?.url}/v1`,
+      PENSTOCK_POD: `${namespace}/penstock-test`,
+      PENSTOCK_KEY_SECRET: `${demoNamespace}/demo-key`,
+      PENSTOCK_MODEL: 'demo',
+      PENSTOCK_PATIENCE_MS: '0',
+    },
+  });
+  // Past the key.
+  await pod.line(/model demo answered 5\d\d/);
+  await pod.exit;
+  const owner = ['-o', 'jsonpath={.metadata.ownerReferences[*].kind}/{.metadata.ownerReferences[*].name}'];
+  expect(await plane.mustKubectl(['get', 'pod', 'penstock-test', '-n', namespace, ...owner])).toBe(
+    'ServiceAccount/penstock-test',
+  );
 }
 
 /** As it is mounted into a Pod of that account. */
