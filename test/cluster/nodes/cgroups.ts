@@ -45,7 +45,10 @@ export async function pidsInCgroups(name: string, part = ''): Promise<number[]> 
   return pids;
 }
 
-/** What is in them must have been ended; processes that are still on their way out are waited for. */
+/**
+ * What is in them must have been ended; processes that are still on their way out are waited for, by trying again: version 1 tells
+ * nobody but a program of the machine's own when a cgroup is empty.
+ */
 export async function removeCgroups(name: string): Promise<void> {
   for (const { root } of await trees())
     for (const folder of (await foldersBelow(join(root, name))).reverse()) await removeWhenEmpty(folder);

@@ -121,7 +121,8 @@ export async function openSpace(options: SpaceOptions): Promise<Space> {
     entering,
     async end() {
       await holder.kill();
-      // The first process inside is the last to go: what is gone with it holds no mount and no cgroup.
+      // The first process inside is the last to go: what is gone with it holds no mount and no cgroup. The kernel tells its parent
+      // alone of its end, and that was the holder; hence the asking.
       while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
     },
   };

@@ -29,7 +29,10 @@ export async function marksOf(runName: string, spacePids: readonly number[]): Pr
   return { namespaces: new Set(found.flat().filter((name) => !own.has(name))), seenAt: await ticksNow() };
 }
 
-/** All have been told to; those that only watched over others notice it a moment later. At most 10 s. */
+/**
+ * All have been told to; those that only watched over others notice it a moment later. At most 10 s. They are children of others:
+ * the kernel tells us nothing of their end, so they are looked for until none is there.
+ */
 export async function untilProcessesEnded(runName: string, marks: Marks): Promise<void> {
   const deadline = performance.now() + 10_000;
   while ((await processesOf(runName, marks)).length > 0 && performance.now() < deadline)
