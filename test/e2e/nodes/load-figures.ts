@@ -15,6 +15,8 @@ export type LoadPlan = z.infer<typeof loadPlanSchema>;
 export const loadFiguresSchema = z.object({
   requests: z.int(),
   failed: z.int(),
+  /** Since 1970; 0 where none failed. */
+  lastFailedBeganMs: z.number(),
   /** Begun; each came to its end or was cut. */
   streams: z.int(),
   cut: z.int(),

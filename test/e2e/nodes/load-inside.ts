@@ -15,7 +15,7 @@ setGlobalDispatcher(new Agent({ bodyTimeout: 0, headersTimeout: 0 }));
 
 let isEnding = false;
 const failures = new Map<string, number>();
-const figures = { requests: 0, failed: 0, streams: 0, cut: 0, worstGapMs: 0 };
+const figures = { requests: 0, failed: 0, lastFailedBeganMs: 0, streams: 0, cut: 0, worstGapMs: 0 };
 const tookMs: number[] = [];
 const running = new Set<Promise<void>>();
 let openStreams = 0;
@@ -58,6 +58,7 @@ function track(work: Promise<void>): void {
 
 async function sendOne(): Promise<void> {
   const beganMs = performance.now();
+  const beganWallMs = Date.now();
   try {
     const response = await ask('quick', false, AbortSignal.timeout(30_000));
     const body = await response.text();
@@ -65,6 +66,7 @@ async function sendOne(): Promise<void> {
     tookMs.push(performance.now() - beganMs);
   } catch (error) {
     figures.failed++;
+    figures.lastFailedBeganMs = Math.max(figures.lastFailedBeganMs, beganWallMs);
     note('request', error);
   }
 }

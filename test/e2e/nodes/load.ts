@@ -16,8 +16,14 @@ const providerPort = 9_100;
 /** To be merged into the chart's values: gateways may reach the provider. */
 export const loadEgress = { allow: [{ cidr: `${planeAddress}/32`, namespaces: [team] }] };
 
-/** Arguments of `nice`: neither callers nor provider must be what is slow. */
-const foremost = ['-n', '-10'];
+/**
+ * Arguments of `nice`, before a command: neither callers nor provider must be what is slow. Where the kernel shares the cores out
+ * to sessions first, it takes one of its own that comes before others.
+ */
+const foremost = [
+  ...['-n', '-10', 'setsid', 'sh', '-c'],
+  ...['{ echo -10 >/proc/self/autogroup; } 2>/dev/null; exec "$@"', 'sh'],
+];
 
 export type OwnedCluster = NodeCluster & { readonly machine: Machine };
 

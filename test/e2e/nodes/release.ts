@@ -41,3 +41,16 @@ export async function demoKey(cluster: NodeCluster): Promise<string> {
   const { data } = z.object({ data: z.object({ apiKey: z.string() }) }).parse(JSON.parse(secret));
   return Buffer.from(data.apiKey, 'base64').toString();
 }
+
+/** `what` of the release, or of the namespace that is named. `state`: as `kubectl wait --for` takes it. */
+export async function awaitState(
+  cluster: NodeCluster,
+  what: string,
+  state: string,
+  seconds: number,
+  where: readonly string[] = inRelease,
+): Promise<void> {
+  await cluster.mustKubectl(['wait', what, ...where, `--for=${state}`, `--timeout=${seconds}s`], {
+    timeoutMs: (seconds + 10) * 1_000,
+  });
+}
