@@ -52,6 +52,20 @@ test('with a key, a completion is streamed to its end', async () => {
   expect(stdout).not.toContain(testKey);
 });
 
+test('that its Pod cannot be hung on its account fails no test, and tells nothing of the token', async () => {
+  await writeFile(join(folder, 'token'), 'not.a-token.of-an-account');
+  const { code, stderr } = await testRelease({
+    PENSTOCK_POD: 'penstock-system/penstock-test',
+    PENSTOCK_SERVICE_ACCOUNT_DIR: folder,
+    KUBERNETES_SERVICE_HOST: '127.0.0.1',
+    KUBERNETES_SERVICE_PORT: '1',
+  });
+  expect([code, stderr.trim()]).toEqual([
+    0,
+    `this Pod will be left by helm uninstall: ${join(folder, 'token')} is not the token of a ServiceAccount`,
+  ]);
+});
+
 test.each([
   ['a key that is none', { KEY: 'psk_wrong', PENSTOCK_MODEL: 'm' }, /model m answered 401/],
   ['a model that is none', { KEY: testKey, PENSTOCK_MODEL: 'no' }, /model no answered 404/],
@@ -59,6 +73,11 @@ test.each([
     'a stream that breaks off',
     { KEY: testKey, PENSTOCK_MODEL: 'm' },
     /the stream of model m (broke off|did not come to its end)/,
+  ],
+  [
+    'a place that is none',
+    { PENSTOCK_POD: 'penstock-test' },
+    /PENSTOCK_POD must be <namespace>\/<name>, not penstock-test/,
   ],
   ['nobody who listens', { PENSTOCK_BASE_URL: 'http://127.0.0.1:1/v1' }, /the test failed/],
 ] as const)('it fails on %s', async (what, env, words) => {
