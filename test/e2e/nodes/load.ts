@@ -27,7 +27,11 @@ const foremost = [
 
 export type OwnedCluster = NodeCluster & { readonly machine: Machine };
 
-/** The models `quick`, that answers at once, and `slow`, whose streams take 20 s. @returns the team's key. */
+/**
+ * The models `quick`, that answers at once, `slow`, whose streams take 20 s, and `thoughtful`, which says nothing for 28 s.
+ *
+ * @returns the team's key.
+ */
 export async function openTeam(cluster: OwnedCluster): Promise<string> {
   const log = join(cluster.folder, 'provider.log');
   const script = join(import.meta.dirname, '../../../simulator/main.ts');
@@ -116,6 +120,7 @@ const teamObjects: readonly object[] = [
   },
   route('quick', 'demo+tokens=3'),
   route('slow', 'demo+pace=400+tokens=50'),
+  route('thoughtful', 'demo+first=28000+tokens=3'),
   {
     apiVersion: 'penstock.dev/v1alpha1',
     kind: 'ApiKey',
