@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { ableUpstreams } from '../conformance/every-upstream.ts';
-import { codex } from './clients/fetch-client.ts';
+import { codex } from './clients/packages.ts';
 import { fixturesOf, runErrand } from './clients/run-errand.ts';
 
 const fixtures = '../fixtures/clients/codex';

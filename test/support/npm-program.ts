@@ -1,4 +1,4 @@
-// Where is the binary of a client? Its packages are fetched from the npm registry once, into a cache outside the
+// Where is this native program, of those that come as npm packages? Fetched from the registry once, into a cache outside the
 // checkout: they are hundreds of megabytes.
 
 import { execFile } from 'node:child_process';
@@ -6,34 +6,29 @@ import { access, glob, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { withLock } from '../../support/lock.ts';
+import { withLock } from './lock.ts';
 
 const run = promisify(execFile);
 
-export interface ClientPackage {
+export interface NpmProgram {
+  /** Of the package. */
   readonly name: string;
+  /** Exact. */
   readonly version: string;
-  /** Of the native binary, below `node_modules`; may hold wildcards. */
+  /** Of the program, below `node_modules`; may hold wildcards. */
   readonly binary: string;
 }
 
-const platform = `${process.platform}-${process.arch}`;
+/** As npm calls this machine, in the names of packages. */
+export const npmPlatform = `${process.platform}-${process.arch}`;
 
-export const codex: ClientPackage = {
-  name: '@openai/codex',
-  version: '0.169.0',
-  binary: `@openai/codex-${platform}/vendor/*/bin/codex`,
-};
-
-export const claudeCode: ClientPackage = {
-  name: '@anthropic-ai/claude-code',
-  version: '2.1.330',
-  binary: `@anthropic-ai/claude-code-${platform}/claude`,
-};
-
-/** The path of the client's binary. Throws one sentence where it can neither be found nor fetched. */
-export async function fetchClient({ name, version, binary }: ClientPackage): Promise<string> {
-  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'penstock', 'clients');
+/**
+ * The path of the program, in `$XDG_CACHE_HOME/penstock/npm` (else below `~/.cache`).
+ *
+ * @throws one sentence where it can neither be found nor fetched.
+ */
+export async function npmProgram({ name, version, binary }: NpmProgram): Promise<string> {
+  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'penstock', 'npm');
   const folder = join(cache, `${name.split('/').at(-1)}-${version}`);
   await mkdir(cache, { recursive: true });
   await withLock(`${folder}.lock`, async () => {
@@ -44,10 +39,10 @@ export async function fetchClient({ name, version, binary }: ClientPackage): Pro
     if (!isThere) await install(`${name}@${version}`, cache, folder);
   });
   for await (const path of glob(join('node_modules', binary), { cwd: folder })) return join(folder, path);
-  throw new Error(`${name} ${version} has no binary for ${platform}: nothing fits ${binary} in ${folder}`);
+  throw new Error(`${name} ${version} has no binary for ${npmPlatform}: nothing fits ${binary} in ${folder}`);
 }
 
-/** Under another name and renamed: what has the final name is complete. The binaries need no install scripts. */
+/** Under another name and renamed: what has the final name is complete. The programs need no install scripts. */
 async function install(pinned: string, cache: string, folder: string): Promise<void> {
   const temporary = await mkdtemp(join(cache, 'fetching-'));
   const quiet = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund'];
