@@ -3,12 +3,24 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { helm, mustHelm } from '../../charts/helm.ts';
+import { helm, mustHelm, RELEASE_NAMESPACE, type Values } from '../../charts/helm.ts';
 import type { NodeCluster } from '../../cluster/nodes/cluster.ts';
-import { demoKey, gatewayService, inRelease, installChart } from '../nodes/release.ts';
+import { demoKey, demoNamespace, gatewayService, inRelease, installChart } from '../nodes/release.ts';
+
+export interface ChartImage {
+  /** As Node says it of itself. */
+  readonly nodeVersion: string;
+  readonly values: Values;
+}
+
+const usualImage: ChartImage = { nodeVersion: process.version, values: {} };
 
 /** Tests of a cluster that has the image. The last of them takes the chart away again. */
-export function describeChart(given: () => NodeCluster, say: (line: string) => void): void {
+export function describeChart(
+  given: () => NodeCluster,
+  say: (line: string) => void,
+  image: ChartImage = usualImage,
+): void {
   describe('the chart with its demo', () => {
     let url: string;
     let key: string;
@@ -17,11 +29,20 @@ export function describeChart(given: () => NodeCluster, say: (line: string) => v
 
     beforeAll(async () => {
       startedMs = performance.now();
-      await installChart(given(), { demo: { enabled: true } });
+      await installChart(given(), { ...image.values, demo: { enabled: true } });
       say(`the chart is installed and ready after ${sinceStart()} ms`);
       key = await demoKey(given());
       url = await given().reach(gatewayService);
       say(`the demo's key is honoured after ${sinceStart()} ms`);
+    });
+
+    test.each([
+      [RELEASE_NAMESPACE, 'penstock-operator'],
+      [RELEASE_NAMESPACE, 'penstock-gateway'],
+      [demoNamespace, 'penstock-simulator'],
+    ])(`in %s, %s runs on Node ${image.nodeVersion}`, async (namespace, deployment) => {
+      const ask = ['exec', `deployment/${deployment}`, '-n', namespace, '--', 'node', '--version'];
+      expect((await given().mustKubectl(ask)).trim()).toBe(image.nodeVersion);
     });
 
     test('streams an answer to the openai SDK', async () => {
