@@ -13,6 +13,7 @@ import { readSettings as readOperatorSettings } from '../../operator/settings.ts
 import type { PlatformSettings } from '../../operator/watch/snapshot.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { useControlPlane } from '../cluster/control-plane.ts';
+import { oldestKubernetes } from '../cluster/nodes/programs.ts';
 import { compileOnce } from '../operator/compile/support.ts';
 import { snapshotOf } from '../operator/make.ts';
 import { goTool } from '../support/go-tool.ts';
@@ -596,6 +597,14 @@ test.each([CHART, CRDS_CHART])('chart and program have one version', async (fold
   const chart: unknown = parseYaml(await readFile(join(folder, 'Chart.yaml'), 'utf8'));
   expect(chart).toMatchObject({ version: packageJson.version, appVersion: packageJson.version });
 });
+
+test.each([CHART, CRDS_CHART])(
+  'the chart takes no Kubernetes older than what it was seen on',
+  async (folder) => {
+    const chart: unknown = parseYaml(await readFile(join(folder, 'Chart.yaml'), 'utf8'));
+    expect(chart).toMatchObject({ kubeVersion: `>=${oldestKubernetes}.0-0` });
+  },
+);
 
 test('what the chart tells Artifact Hub about its kinds and its image is so', async () => {
   const { annotations } = chartSchema.parse(parseYaml(await readFile(join(CHART, 'Chart.yaml'), 'utf8')));

@@ -28,6 +28,9 @@ const releases = {
 } as const;
 export type KubernetesMinor = keyof typeof releases;
 
+/** The chart is installed on nodes of it in `npm run e2e`; it takes none that is older. */
+export const oldestKubernetes = '1.34' satisfies KubernetesMinor;
+
 const packages = {
   'kube-apiserver': { path: 'k8s.io/kubernetes/cmd/kube-apiserver', usually: 'about 5 minutes' },
   'kube-controller-manager': {
