@@ -94,6 +94,7 @@ test('every process but the gateways is killed once: no request fails and no str
     say(`${server.name} was killed and serves again after ${since()} s`);
   }
   for (const pod of await podNames('operator')) await killPod(RELEASE_NAMESPACE, pod);
+  for (const pod of await dnsPods()) await killPod('kube-system', pod);
   await settled();
   await changeArrives('after-kills');
   const figures = await load.stop();
@@ -101,20 +102,21 @@ test('every process but the gateways is killed once: no request fails and no str
   expect(figures).toMatchObject({ failed: 0, cut: 0, reasons: [] });
 });
 
-test('a gateway that is killed takes what it was doing with it, and nothing else', async () => {
-  const [pod = ''] = await podNames('gateway');
-  const load = await startLoad(cluster, 'gateway-killed', { key });
-  const since = stopwatch();
-  await cluster.machine.killPod(RELEASE_NAMESPACE, pod);
-  await awaitState(cluster, `pod/${pod}`, 'jsonpath={.status.containerStatuses[0].restartCount}=1', 60);
-  await settled();
-  say(`${pod} was killed and is ready again after ${since()} s`);
-  const figures = await load.stop();
-  tell('one gateway of three killed', figures);
-  // It had a third of the streams, or some more.
-  expect(figures.cut).toBeLessThan(70);
-  expect(figures.failed).toBeLessThan(figures.requests / 20);
-  const quiet = await startLoad(cluster, 'gateway-back', { key, streams: 10 });
+test('each gateway that is killed takes what it was doing with it, and nothing else', async () => {
+  for (const pod of await podNames('gateway')) {
+    const load = await startLoad(cluster, `killed-${pod}`, { key });
+    const since = stopwatch();
+    await cluster.machine.killPod(RELEASE_NAMESPACE, pod);
+    await awaitState(cluster, `pod/${pod}`, 'jsonpath={.status.containerStatuses[0].restartCount}=1', 60);
+    await settled();
+    say(`${pod} was killed and is ready again after ${since()} s`);
+    const figures = await load.stop();
+    tell('one gateway of three killed', figures);
+    // It had a third of the streams, or some more.
+    expect(figures.cut).toBeLessThan(70);
+    expect(figures.failed).toBeLessThan(figures.requests / 20);
+  }
+  const quiet = await startLoad(cluster, 'gateways-back', { key, streams: 10 });
   expect(await quiet.stop()).toMatchObject({ failed: 0, cut: 0, reasons: [] });
 });
 
@@ -157,10 +159,18 @@ function podNames(component: string): Promise<string[]> {
   return fieldOfPods(component, '.metadata.name');
 }
 
-/** Of those that run and stay. */
-async function fieldOfPods(component: string, field: string): Promise<string[]> {
+function dnsPods(): Promise<string[]> {
+  return fieldsOf(['-n', 'kube-system', '-l', 'k8s-app=coredns'], '.metadata.name');
+}
+
+function fieldOfPods(component: string, field: string): Promise<string[]> {
+  return fieldsOf([...inRelease, '-l', `app.kubernetes.io/component=${component}`], field);
+}
+
+/** Of those pods that run and stay. */
+async function fieldsOf(which: readonly string[], field: string): Promise<string[]> {
   const values = await cluster.mustKubectl([
-    ...['get', 'pods', ...inRelease, '-l', `app.kubernetes.io/component=${component}`],
+    ...['get', 'pods', ...which],
     ...['--field-selector=status.phase=Running', '-o'],
     `go-template={{range .items}}{{if not .metadata.deletionTimestamp}}{{${field}}} {{end}}{{end}}`,
   ]);
