@@ -32,6 +32,8 @@ export interface ReflectorOptions<T> {
   convert(object: KubeObject): T;
   /** After the store has changed. Where it throws, trouble is reported, and the event comes again after a relist. */
   onEvent(event: ReflectorEvent<T>): void;
+  /** A watch is open, or is none any more. In between the store may be behind, and nobody can tell by how much. */
+  onOpen?(isOpen: boolean): void;
   /** For logs and metrics; holds no secret. */
   onTrouble?(trouble: Trouble): void;
   /** No byte for so long: the connection is taken for dead. Default 70 s; a bookmark comes each minute. */
@@ -145,7 +147,8 @@ export function startReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
     const { least, most } = watchSeconds;
     const idleMs = options.idleMs ?? 70_000;
     const timeoutSeconds = least + Math.floor(options.random() * (most - least));
-    await readWatch({
+    let isOpen = false;
+    const reading = readWatch({
       client,
       clock,
       idleMs,
@@ -162,6 +165,8 @@ export function startReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
         openedAtMs = clock.now();
         activityMs = openedAtMs;
         counts.watches += 1;
+        isOpen = true;
+        options.onOpen?.(true);
       },
       onEvents(events) {
         activityMs = clock.now();
@@ -169,6 +174,9 @@ export function startReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
         throwFailure();
         if (events.length > 0) noteSuccess();
       },
+    });
+    await reading.finally(() => {
+      if (isOpen) options.onOpen?.(false);
     });
     return clock.now() - openedAtMs;
   }

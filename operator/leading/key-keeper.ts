@@ -132,7 +132,7 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
     const known = staged.get(key);
     if (known?.digest !== hash('sha256', next)) return false;
     const pods = parts.podsNow();
-    return pods.ready === 0 || allRun(pods, known.since);
+    return pods.areKnown && (pods.ready === 0 || allRun(pods, known.since));
   }
 
   function noteFailure(key: string, failure: string | undefined): void {

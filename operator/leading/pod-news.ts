@@ -9,7 +9,7 @@ import { type HealthOf, indexHealth, type ProviderHealth } from '../status/healt
 import type { Cluster } from '../watch/cluster.ts';
 
 export interface PodNews {
-  /** Another generation runs on all pods, or there are more or fewer of them. */
+  /** Another generation runs on all pods, or there are more or fewer of them, or it is not known any more which there are. */
   readonly haveMoved: boolean;
   /** Refused since the last look. */
   readonly rejections: readonly { readonly pod: string; readonly reason: string }[];
@@ -32,7 +32,8 @@ export interface PodWatch {
 
 /** @param epochFloor As the publisher gives it, asked at each look. */
 export function createPodWatch(cluster: Cluster, exchange: Exchange, epochFloor: () => number): PodWatch {
-  const podsNow = () => podsState(cluster.readyGatewayPods(), exchange.answers(), epochFloor());
+  const podsNow = () =>
+    podsState(cluster.readyGatewayPods(), exchange.answers(), epochFloor(), cluster.areGatewayPodsKnown());
   let pods = podsNow();
   let healthOf: HealthOf = () => undefined;
   /** Of each Provider, in words. */
@@ -50,7 +51,10 @@ export function createPodWatch(cluster: Cluster, exchange: Exchange, epochFloor:
       pods = podsNow();
       healthOf = indexHealth(ready, answers);
       return {
-        haveMoved: pods.generationOfAll !== earlier.generationOfAll || pods.ready !== earlier.ready,
+        haveMoved:
+          pods.generationOfAll !== earlier.generationOfAll ||
+          pods.ready !== earlier.ready ||
+          pods.areKnown !== earlier.areKnown,
         rejections: newRejections(earlier, pods),
       };
     },

@@ -20,7 +20,12 @@ export type PodAnswers = ReadonlyMap<string, PodAnswer>;
 export interface PodsState {
   /** Pods that are ready. */
   readonly ready: number;
-  /** The generation that every ready pod runs at least; undefined without pods, or where one runs no table. */
+  /** False: there may be others by now, which nobody has told of. */
+  readonly areKnown: boolean;
+  /**
+   * The generation that every ready pod runs at least; undefined without pods, where one runs no table, and while it is not known
+   * which ones are ready.
+   */
   readonly generationOfAll: number | undefined;
   /** Each ready pod, by name. */
   readonly pods: readonly PodState[];
@@ -51,8 +56,14 @@ const troubleCharsMax = 300;
  * Only pods of the list count: an answer of another one is of no matter.
  *
  * @param epochFloor Tables of a lower epoch are of another history, and count as none.
+ * @param areKnown False where the list may be behind.
  */
-export function podsState(pods: readonly GatewayPod[], answers: PodAnswers, epochFloor = 0): PodsState {
+export function podsState(
+  pods: readonly GatewayPod[],
+  answers: PodAnswers,
+  epochFloor = 0,
+  areKnown = true,
+): PodsState {
   const states = pods
     .map(({ uid, name }) => stateOf(name, answers.get(uid), epochFloor))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -64,10 +75,15 @@ export function podsState(pods: readonly GatewayPod[], answers: PodAnswers, epoc
     }
     generationOfAll = index === 0 ? generation : Math.min(generationOfAll ?? generation, generation);
   }
-  return { ready: states.length, generationOfAll, pods: states };
+  return {
+    ready: states.length,
+    areKnown,
+    generationOfAll: areKnown ? generationOfAll : undefined,
+    pods: states,
+  };
 }
 
-/** True where there is a pod and every one runs at least this generation. */
+/** True where there is a pod, they are known, and every one runs at least this generation. */
 export function allRun({ generationOfAll }: PodsState, generation: number): boolean {
   return generationOfAll !== undefined && generationOfAll >= generation;
 }

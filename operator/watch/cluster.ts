@@ -50,7 +50,7 @@ export interface ClusterOptions {
 export type ClusterChange =
   /** The snapshot is another one. Urgent where somebody lost something. */
   | { readonly type: 'resources'; readonly isUrgent: boolean }
-  /** The ready gateway pods are others. */
+  /** The ready gateway pods are others, or it is another matter whether they are known. */
   | { readonly type: 'pods' }
   /** The pointer came, went, or holds something else; a heartbeat alone is not told. */
   | { readonly type: 'pointer' }
@@ -98,6 +98,8 @@ export interface Cluster {
   unreadableNamespaces(): ReadonlySet<string>;
   /** By name. */
   readyGatewayPods(): readonly GatewayPod[];
+  /** False while their watch is not open: there may be others by now. */
+  areGatewayPodsKnown(): boolean;
   pointer(): Pointer | undefined;
   /** For metrics: how long nothing has come, at worst, on the watches of one name. */
   watchIdle(): { readonly watch: WatchName; readonly idleMs: number }[];
@@ -121,6 +123,7 @@ interface Watched<T> {
   readonly metadataOnly?: boolean;
   convert(object: KubeObject): T;
   onEvent(event: Exclude<ReflectorEvent<T>, { type: 'listed' }>): void;
+  onOpen?(isOpen: boolean): void;
 }
 
 export function openCluster(options: ClusterOptions): Cluster {
@@ -148,6 +151,7 @@ export function openCluster(options: ClusterOptions): Cluster {
    */
   const heldBack = new Map<string, RawObject | undefined>();
   const gatewayPods = new Map<string, GatewayPod>();
+  let areGatewayPodsKnown = false;
   let pointer: Pointer | undefined;
   let isTold = false;
 
@@ -190,6 +194,7 @@ export function openCluster(options: ClusterOptions): Cluster {
       ),
     readyGatewayPods: () =>
       [...gatewayPods.values()].sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))),
+    areGatewayPodsKnown: () => areGatewayPodsKnown,
     pointer: () => pointer,
     watchIdle() {
       const idle = new Map<WatchName, number>();
@@ -219,7 +224,7 @@ export function openCluster(options: ClusterOptions): Cluster {
 
   /** A tenant can take its namespace away from the operator; that is no reason to keep all others waiting. */
   function start<T>(watched: Watched<T>, namespace: string | undefined, isTenants = false): void {
-    const { name, resource, labelSelector, fieldSelector, metadataOnly, convert, onEvent } = watched;
+    const { name, resource, labelSelector, fieldSelector, metadataOnly, convert, onEvent, onOpen } = watched;
     const { promise: settled, resolve: settle, reject } = Promise.withResolvers<void>();
     let isForbidden = false;
     const reflector = startReflector<T>({
@@ -230,6 +235,7 @@ export function openCluster(options: ClusterOptions): Cluster {
       query: { labelSelector, fieldSelector },
       ...(metadataOnly === undefined ? {} : { metadataOnly }),
       convert,
+      ...(onOpen === undefined ? {} : { onOpen }),
       onEvent(event) {
         if (event.type !== 'listed') {
           onEvent(event);
@@ -415,6 +421,10 @@ export function openCluster(options: ClusterOptions): Cluster {
           if (isSamePod(before, after)) return;
           if (after === undefined) gatewayPods.delete(key);
           else gatewayPods.set(key, after);
+          tell({ type: 'pods' });
+        },
+        onOpen(isOpen) {
+          areGatewayPodsKnown = isOpen;
           tell({ type: 'pods' });
         },
       },

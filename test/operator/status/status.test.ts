@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Condition } from '../../../operator/compile/verdict.ts';
+import { podsState } from '../../../operator/pods/pods-state.ts';
 import { apiKeyStatusSchema } from '../../../operator/resources/api-key.ts';
 import { CONDITIONS, REASONS, type Reason } from '../../../operator/resources/conditions.ts';
 import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
@@ -13,6 +14,7 @@ import type { RawObject, Snapshot } from '../../../operator/watch/snapshot.ts';
 import { apiKey, provider, route, secret } from '../make.ts';
 import {
   fleet,
+  heard,
   judge,
   type Look,
   look,
@@ -174,6 +176,11 @@ describe('Programmed', () => {
 
   test.each<[string, Look, string]>([
     ['no pod is ready', { pods: fleet() }, 'no gateway pod is ready'],
+    [
+      'all run it, as far as is known, but nobody tells of pods that are new',
+      { pods: podsState(...heard([runs(7), runs(7)]), 0, false) },
+      'the gateway pods cannot be watched now, so nobody knows which ones are ready',
+    ],
     ['one of two lags', { pods: lagging() }, 'waiting for 1 of 2 gateway pods'],
     ['nothing is published', { since: undefined }, 'no table with the present form is published yet'],
   ])('pending says why: %s', (_, facts, message) => {

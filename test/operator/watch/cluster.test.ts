@@ -613,6 +613,15 @@ describe('gateways and their table', () => {
     for (const pod of [first, second, stranger]) await pod.remove();
   });
 
+  test('whether the pods are known is told: while their watch is broken there may be others', async () => {
+    const connection = breakable(plane().client);
+    const watched = await watch({}, connection);
+    connection.cut();
+    await watched.until(() => !watched.cluster.areGatewayPodsKnown());
+    connection.mend();
+    await watched.until(watched.cluster.areGatewayPodsKnown);
+  });
+
   test('the pointer is told when it changes, but not for a heartbeat', async () => {
     const watched = await watch();
     const path = secretPath('penstock-current', TABLE_NAMESPACE);

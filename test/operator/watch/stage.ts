@@ -61,7 +61,19 @@ export async function watchCluster(
     onTrouble: (trouble) => troubles.push(trouble),
     ...options,
   });
+  const until = (holds: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (!holds()) return;
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
   await cluster.synced;
+  // That their watch is open is told as well, at a moment that no test knows.
+  await until(cluster.areGatewayPodsKnown);
   return {
     cluster,
     troubles,
@@ -70,17 +82,7 @@ export async function watchCluster(
       changes = [];
       return taken;
     },
-    until(holds) {
-      return new Promise((resolve) => {
-        const look = (): void => {
-          if (!holds()) return;
-          waiting.delete(look);
-          resolve();
-        };
-        waiting.add(look);
-        look();
-      });
-    },
+    until,
     close: () => cluster.close(),
   };
 }
