@@ -176,6 +176,32 @@ describe('a watch goes on where it was', () => {
     expect(waits).toEqual([9_100, 60_200]);
   });
 
+  test('and it is told when one is open and when none is: not while it is refused, listed or waited for', async () => {
+    const told: unknown[] = [];
+    const noting =
+      (answer: Answer, what: string): Answer =>
+      (response, request) => {
+        told.push(what);
+        answer(response, request);
+      };
+    const { watched } = await start(
+      [
+        noting(first, 'list'),
+        noting(
+          watch(news('z', 20), (response) => response.socket?.resetAndDestroy()),
+          'cut',
+        ),
+        noting(refusal(410, 'Expired'), 'refused'),
+        noting(list(20, { x: 5, z: 20 }), 'list'),
+        noting(resumed, 'resumed'),
+      ],
+      { onOpen: (isOpen) => told.push(isOpen) },
+    );
+    await watched.until(isResumed);
+    await watched.reflector.close();
+    expect(told).toEqual(['list', 'cut', true, false, 'refused', 'list', 'resumed', true, false]);
+  });
+
   test('from a bookmark, where nothing else has come', async () => {
     const { watched, starts } = await start([
       first,
@@ -251,6 +277,31 @@ describe('everything is listed anew, and what was known stays meanwhile', () => 
     expect(starts().slice(0, 7)).toEqual(['list', ...Array(5).fill('watch 10'), 'list']);
   });
 
+  test('after a list that broke off between two pages, which takes nothing away', async () => {
+    const page = (next: string, name: string, version: number): Answer =>
+      json({ metadata: { resourceVersion: '40', continue: next }, items: [object(name, version)] });
+    const { watched, starts } = await start([
+      list(10, { x: 5, z: 6 }),
+      watch(line('ERROR', expired)),
+      page('next', 'x', 5),
+      (response) => response.end('{"items": ['),
+      page('again', 'x', 5),
+      page('', 'y', 30),
+      silence,
+    ]);
+    await watched.until(({ reflector }) => reflector.stats().lists === 2);
+    expect(starts().slice(0, 6)).toEqual(['list', 'watch 10', 'list', 'list', 'list', 'list']);
+    // That z is gone is known when a list has come to its end, and not before.
+    expect(watched.told).toEqual([
+      'upserted a/x 5',
+      'upserted a/z 6',
+      'listed',
+      'upserted a/y 30',
+      'deleted a/z absent-after-relist',
+      'listed',
+    ]);
+  });
+
   test('after its handler threw, which gets the event again', async () => {
     let isBroken = true;
     const { watched } = await start([first, watch(news('y', 30)), list(40, { x: 5, y: 30 }), silence], {
@@ -276,6 +327,15 @@ describe('everything is listed anew, and what was known stays meanwhile', () => 
 });
 
 describe('a list', () => {
+  test('that is refused with 429 is not asked for again before its time', async () => {
+    const busy = refusal(429, 'TooManyRequests', { 'retry-after': '9' });
+    const expired = watch(line('ERROR', { kind: 'Status', code: 410, reason: 'Expired' }));
+    const { watched, starts, waits } = await start([busy, first, expired, busy, list(20, { x: 5 }), resumed]);
+    await watched.until(isResumed);
+    expect(starts()).toEqual(['list', 'list', 'watch 10', 'list', 'list', 'watch 20']);
+    expect(waits).toEqual([9_400, 400, 9_400]);
+  });
+
   test('that fails in any way is tried again until it succeeds', async () => {
     const failures: Answer[] = [
       reset,
