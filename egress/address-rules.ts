@@ -80,11 +80,7 @@ type AllowedBlock = Block & { readonly namespaces: ReadonlySet<string> };
  * @throws Error with one sentence that names the entry, for a value that cannot be read or could never act.
  */
 export function parseAddressRules(allow: unknown, clusterCidrs: readonly string[] = []): AddressRules {
-  const metadata = metadataAddresses.map((address) => {
-    const cidr = address.includes(':') ? `${address}/128` : `${address}/32`;
-    return buildBlock({ cidr, reason: 'metadata', noun: 'a cloud metadata address' }, 'metadata');
-  });
-  const unopenable = unopenableRanges.map((range) => buildBlock(range, 'unopenable'));
+  const { metadata, unopenable, denied, publicIpv6 } = fixedBlocks();
   if (!Array.isArray(allow))
     throw new Error('egress.allow is not a list; write [{ cidr, namespaces }], or [].');
   const cluster = clusterCidrs.map((cidr, index) =>
@@ -97,8 +93,8 @@ export function parseAddressRules(allow: unknown, clusterCidrs: readonly string[
     allow: allow.map((entry: unknown, index) => parseAllowEntry(entry, index, [...metadata, ...unopenable])),
     metadata,
     unopenable,
-    denied: [...cluster, ...deniedRanges.map((range) => buildBlock(range, 'denied'))],
-    publicIpv6: buildBlock({ cidr: publicIpv6Cidr, reason: 'reserved', noun: 'public' }, 'public'),
+    denied: [...cluster, ...denied],
+    publicIpv6,
   };
 }
 
@@ -223,6 +219,22 @@ function parseAllowEntry(entry: unknown, index: number, neverOpened: readonly Bl
     );
   }
   return { ...block, namespaces: new Set(names) };
+}
+
+let fixed: Pick<AddressRules, 'metadata' | 'unopenable' | 'denied' | 'publicIpv6'> | undefined;
+
+/** The same in all rules, and made once: each of them is a native object. */
+function fixedBlocks(): NonNullable<typeof fixed> {
+  fixed ??= {
+    metadata: metadataAddresses.map((address) => {
+      const cidr = address.includes(':') ? `${address}/128` : `${address}/32`;
+      return buildBlock({ cidr, reason: 'metadata', noun: 'a cloud metadata address' }, 'metadata');
+    }),
+    unopenable: unopenableRanges.map((range) => buildBlock(range, 'unopenable')),
+    denied: deniedRanges.map((range) => buildBlock(range, 'denied')),
+    publicIpv6: buildBlock({ cidr: publicIpv6Cidr, reason: 'reserved', noun: 'public' }, 'public'),
+  };
+  return fixed;
 }
 
 // RFC 1123 label, as Kubernetes names its namespaces.
