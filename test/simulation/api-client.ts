@@ -6,8 +6,8 @@ import { isRecord } from '../../kube/object.ts';
 import {
   type ApiStore,
   type Change,
-  matchesFields,
-  matchesLabels,
+  fieldMatcher,
+  labelMatcher,
   parsePath,
   pathOf,
   type Result,
@@ -502,11 +502,10 @@ function matcherOf(
   namespace: string | undefined,
 ): (stored: Stored) => boolean {
   const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-  const [labels, fields] = [text(query.labelSelector), text(query.fieldSelector)];
+  const hasLabels = labelMatcher(text(query.labelSelector));
+  const hasFields = fieldMatcher(text(query.fieldSelector));
   return (stored) =>
-    (namespace === undefined || stored.namespace === namespace) &&
-    matchesLabels(labels, stored) &&
-    matchesFields(fields, stored);
+    (namespace === undefined || stored.namespace === namespace) && hasLabels(stored) && hasFields(stored);
 }
 
 /** Of an object that is a part of the cluster, not of a process. */

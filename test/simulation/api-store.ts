@@ -47,7 +47,7 @@ export interface ApiStore {
   version(): number;
   find(path: string): Stored | undefined;
   /** In the order of their paths. */
-  list(resource: string, namespace?: string): Stored[];
+  list(resource: string, namespace?: string): readonly Stored[];
   /** As it was some writes ago; undefined where it was not there. */
   findAt(path: string, version: number): Stored | undefined;
   create(by: string, target: Target, body: unknown): Result;
@@ -90,6 +90,11 @@ export function pathOf({ resource, namespace, name }: Target): string {
 
 export function makeApiStore(wallMs: () => number): ApiStore {
   const objects = new Map<string, Stored>();
+  /** The same, and in the order of the paths once somebody has asked for it. */
+  const byResource = new Map<string, Map<string, Stored>>();
+  const inOrder = new Map<string, readonly Stored[]>();
+  /** Of each path, in the order of the writes. */
+  const pasts = new Map<string, Change[]>();
   const history: Change[] = [];
   const listeners: ((change: Change) => void)[] = [];
   let version = 1_000;
@@ -100,6 +105,8 @@ export function makeApiStore(wallMs: () => number): ApiStore {
     version += 1;
     const after = makeStored(target, version, value, before?.createdMs ?? wallMs());
     objects.set(after.path, after);
+    const siblings = byResource.get(after.resource) ?? new Map<string, Stored>();
+    byResource.set(after.resource, siblings.set(after.path, after));
     record(by, after.path, before, after);
     return after;
   }
@@ -108,6 +115,10 @@ export function makeApiStore(wallMs: () => number): ApiStore {
     const resource = before?.resource ?? after?.resource ?? '';
     const change = { version, resource, path, before, after, by };
     history.push(change);
+    const past = pasts.get(path) ?? [];
+    pasts.set(path, past);
+    past.push(change);
+    inOrder.delete(resource);
     for (const listener of listeners) listener(change);
   }
 
@@ -142,19 +153,14 @@ export function makeApiStore(wallMs: () => number): ApiStore {
   return {
     version: () => version,
     find: (path) => objects.get(path),
-    list: (resource, namespace) =>
-      [...objects.values()]
-        .filter(
-          (one) => one.resource === resource && (namespace === undefined || one.namespace === namespace),
-        )
-        .sort((a, b) => (a.path < b.path ? -1 : 1)),
-    findAt(path, at) {
-      for (let index = history.length - 1; index >= 0; index -= 1) {
-        const change = history[index];
-        if (change?.path === path && change.version <= at) return change.after;
-      }
-      return undefined;
+    list(resource, namespace) {
+      const all =
+        inOrder.get(resource) ??
+        [...(byResource.get(resource)?.values() ?? [])].sort((a, b) => (a.path < b.path ? -1 : 1));
+      inOrder.set(resource, all);
+      return namespace === undefined ? all : all.filter((one) => one.namespace === namespace);
     },
+    findAt: (path, at) => pasts.get(path)?.findLast((change) => change.version <= at)?.after,
     create(by, target, body) {
       const given = asObject(body);
       const named = { ...target, name: given.metadata.name };
@@ -197,6 +203,7 @@ export function makeApiStore(wallMs: () => number): ApiStore {
       if (resourceVersion !== undefined && resourceVersion !== String(before.version)) return conflict;
       version += 1;
       objects.delete(path);
+      byResource.get(before.resource)?.delete(path);
       record(by, path, before, undefined);
       return { ok: true, stored: before };
     },
@@ -267,20 +274,24 @@ function asObject(value: unknown): KubeObject {
 }
 
 /** `a=b`, `a!=b`, `a`, with commas between them. */
-export function matchesLabels(selector: string | undefined, { value }: Stored): boolean {
-  if (selector === undefined || selector === '') return true;
-  const labels = value.metadata.labels ?? {};
-  return selector.split(',').every((term) => {
+export function labelMatcher(selector: string | undefined): (stored: Stored) => boolean {
+  if (selector === undefined || selector === '') return () => true;
+  const terms = selector.split(',').map((term) => {
     const [, name = '', sign, wanted] = /^([^!=]+)(!=|=)?(.*)$/.exec(term) ?? [];
-    if (sign === undefined) return Object.hasOwn(labels, name);
-    return (labels[name] === wanted) === (sign === '=');
+    return { name, sign, wanted };
   });
+  return ({ value }) => {
+    const labels = value.metadata.labels ?? {};
+    return terms.every(({ name, sign, wanted }) =>
+      sign === undefined ? Object.hasOwn(labels, name) : (labels[name] === wanted) === (sign === '='),
+    );
+  };
 }
 
 /** `metadata.name=x`. */
-export function matchesFields(selector: string | undefined, { name }: Stored): boolean {
-  if (selector === undefined || selector === '') return true;
+export function fieldMatcher(selector: string | undefined): (stored: Stored) => boolean {
+  if (selector === undefined || selector === '') return () => true;
   const [, wanted] = /^metadata\.name=(.+)$/.exec(selector) ?? [];
   if (wanted === undefined) throw new RangeError(`The field selector ${selector} is not understood`);
-  return name === wanted;
+  return ({ name }) => name === wanted;
 }

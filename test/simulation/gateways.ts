@@ -23,7 +23,8 @@ import type { Process, World } from './world.ts';
 export interface GatewayLife {
   readonly pod: string;
   readonly process: Process;
-  readonly holder: TableHolder;
+  /** The table that requests see, as it was told at each swap. */
+  view: TableView | undefined;
   readonly status: TableStatus;
   readonly startedMs: number;
   /** The pointer as the watch told of it last: base64 of the manifest. */
@@ -67,11 +68,13 @@ export function startGateways(options: GatewaysOptions): Gateways {
   const { world, server, random, count } = options;
   const running: (Gateway | undefined)[] = Array.from({ length: count }, () => undefined);
   const toldMs = new Map<string, number>();
+  let lives: readonly GatewayLife[] = [];
   let pods = 0;
+  const unpack = makeUnpack();
   for (let index = 0; index < count; index += 1) start(index, makePod());
 
   return {
-    lives: () => running.flatMap((gateway) => (gateway === undefined ? [] : [gateway.life])),
+    lives: () => lives,
     restart(index, isReplaced) {
       const gateway = running[index];
       if (gateway === undefined) return;
@@ -79,7 +82,7 @@ export function startGateways(options: GatewaysOptions): Gateways {
       world.note(`${pod.name} dies${isReplaced ? ' and is replaced' : ''}`);
       life.process.kill();
       gateway.end();
-      running[index] = undefined;
+      setRunning(index, undefined);
       if (isReplaced) server.store.remove('kubelet', pathOfPod(pod.name), undefined);
       else tellLater(pod, false, random.between(0, 1_500));
       world.after(random.between(200, 4_000), () => start(index, isReplaced ? makePod() : pod));
@@ -169,7 +172,12 @@ export function startGateways(options: GatewaysOptions): Gateways {
   function start(index: number, pod: Pod): void {
     const skewMs = random.chance(0.1) ? random.between(-600_000, 600_000) : 0;
     const process = world.startProcess(pod.name, skewMs);
-    running[index] = startGateway(process, pod);
+    setRunning(index, startGateway(process, pod));
+  }
+
+  function setRunning(index: number, gateway: Gateway | undefined): void {
+    running[index] = gateway;
+    lives = running.flatMap((one) => one?.life ?? []);
   }
 
   function startGateway(process: Process, pod: Pod): Gateway {
@@ -179,7 +187,7 @@ export function startGateways(options: GatewaysOptions): Gateways {
     const life: GatewayLife = {
       pod: pod.name,
       process,
-      holder,
+      view: undefined,
       status,
       startedMs: world.nowMs(),
       heard: undefined,
@@ -189,6 +197,7 @@ export function startGateways(options: GatewaysOptions): Gateways {
     world.note(`${pod.name} starts`);
     let isToldReady = false;
     holder.onSwap((view) => {
+      life.view = view;
       options.onSwap(life, view);
       if (isToldReady) return;
       isToldReady = true;
@@ -202,7 +211,7 @@ export function startGateways(options: GatewaysOptions): Gateways {
       pointer: POINTER,
       copyFolder: '/copy',
       holder,
-      work: makeWork(process, pod.disk),
+      work: { breathe: async () => {}, unpack, files: makeFiles(process, pod.disk) },
       report: {
         taken(generation, taken) {
           status.taken(taken);
@@ -262,14 +271,25 @@ function noticing(client: KubeClient, life: GatewayLife): KubeClient {
   };
 }
 
-/** Everything at once; and a disk that takes nothing more from a process that is dead. */
-function makeWork(process: Process, disk: Map<string, Buffer>): LoadWork {
+/** Everything at once; and the same only once, for all of them. */
+function makeUnpack(): LoadWork['unpack'] {
+  const unpacked = new Map<string, Buffer>();
+  return async (packed, { maxOutputLength }) => {
+    const text = packed.toString('latin1');
+    const plain = unpacked.get(text) ?? zstdDecompressSync(packed, { maxOutputLength });
+    unpacked.set(text, plain);
+    return plain;
+  };
+}
+
+/** A disk that takes nothing more from a process that is dead. */
+function makeFiles(process: Process, disk: Map<string, Buffer>): CopyFiles {
   const missing = (): Error => Object.assign(new Error('no such file'), { code: 'ENOENT' });
   const alive = async (): Promise<void> => {
     // A file takes its time, in which a process can die.
     await new Promise<void>((resolve) => void process.after(1, resolve));
   };
-  const files: CopyFiles = {
+  return {
     async readFile(path) {
       await alive();
       const content = disk.get(path);
@@ -296,10 +316,5 @@ function makeWork(process: Process, disk: Map<string, Buffer>): LoadWork {
     async rm(path) {
       disk.delete(path);
     },
-  };
-  return {
-    breathe: async () => {},
-    unpack: async (packed, { maxOutputLength }) => zstdDecompressSync(packed, { maxOutputLength }),
-    files,
   };
 }

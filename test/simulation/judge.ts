@@ -13,9 +13,10 @@ import {
   shardContentSchemas,
 } from '../../gateway/contract/manifest.ts';
 import {
+  providerEntrySchema,
   READER_FORMAT,
+  routeEntrySchema,
   type TableContent,
-  tableContentSchema,
 } from '../../gateway/contract/routing-table.ts';
 import { compareVersions } from '../../gateway/table/version.ts';
 import type { TableView } from '../../gateway/table/view.ts';
@@ -291,7 +292,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
     if (was?.status === 'True' && wasWhere === where) return;
     for (const life of gateways.lives()) {
       if (!gateways.isReady(life.pod) || isFresh(life)) continue;
-      const view = life.holder.current();
+      const view = life.view;
       const why =
         view === undefined ? 'it runs no table' : whyNotHonoured(stored, isRecord(spec) ? spec : {}, view);
       if (why !== undefined)
@@ -308,7 +309,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
     world.after(revocationLookMs, checkRevoked);
     if (gateways === undefined || revocationMs === undefined) return;
     for (const life of gateways.lives()) {
-      const view = life.holder.current();
+      const view = life.view;
       if (view === undefined || life.process.isFrozen()) continue;
       for (const [digest, sinceMs] of revoked) {
         const fromMs = Math.max(sinceMs, revocationFromMs, server.troubledMs());
@@ -323,8 +324,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
   /** What a pointer says of keys holds at once, whatever becomes of its table. */
   function checkHeard(): void {
     for (const life of gateways?.lives() ?? []) {
-      const { heard, holder, pod, status } = life;
-      const view = holder.current();
+      const { heard, view, pod, status } = life;
       if (
         heard === undefined ||
         view === undefined ||
@@ -357,7 +357,14 @@ export function makeJudge(world: World, server: ApiServer): Judge {
   function wantedTable(): TableContent {
     if (wanted?.version !== wishesVersion) {
       const { table } = compile(snapshotOf(store.list), world.wallMs(), lastGood());
-      wanted = { version: wishesVersion, table: tableContentSchema.parse(table) };
+      wanted = {
+        version: wishesVersion,
+        table: {
+          ...table,
+          providers: table.providers.map(readProvider),
+          routes: table.routes.map(readRoute),
+        },
+      };
     }
     return wanted.table;
   }
@@ -387,7 +394,6 @@ export function makeJudge(world: World, server: ApiServer): Judge {
   }
 
   world.onStep(checkHeard);
-  world.after(revocationLookMs, checkRevoked);
 
   return {
     onSwap,
@@ -398,6 +404,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
     expectRevocationsWithin(ms) {
       revocationMs = ms;
       revocationFromMs = world.nowMs();
+      checkRevoked();
     },
     isReconciling: () =>
       objects().some(
@@ -409,7 +416,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
     whyNotConverged() {
       const last = recent.at(-1)?.manifest;
       for (const life of gateways?.lives() ?? []) {
-        const view = life.holder.current();
+        const view = life.view;
         if (view === undefined) return `${life.pod} runs no table`;
         if (last === undefined || compareVersions(view, last) !== 0)
           return `${life.pod} is behind the pointer`;
@@ -426,7 +433,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
           return `${path} is pending`;
       }
       for (const life of gateways?.lives() ?? []) {
-        const view = life.holder.current();
+        const view = life.view;
         const difference = view && differenceOf(view, wantedTable(), new Set());
         if (difference !== undefined) return `${life.pod} does not run what the objects say: ${difference}`;
       }
@@ -503,10 +510,30 @@ function differing(
   wanted: readonly { readonly id: string }[],
   found: readonly { readonly id: string }[],
 ): string | undefined {
-  const texts = new Map(found.map((entry) => [entry.id, JSON.stringify(entry)]));
-  for (const entry of wanted)
-    if (texts.get(entry.id) !== JSON.stringify(entry)) return `${entry.id} is another`;
+  const texts = new Map(found.map((entry) => [entry.id, textOf(entry)]));
+  for (const entry of wanted) if (texts.get(entry.id) !== textOf(entry)) return `${entry.id} is another`;
   return wanted.length === found.length ? undefined : `there are ${found.length} instead of ${wanted.length}`;
+}
+
+const texts = new WeakMap<object, string>();
+
+function textOf(entry: object): string {
+  const text = texts.get(entry) ?? JSON.stringify(entry);
+  texts.set(entry, text);
+  return text;
+}
+
+const readProvider = makeReader(providerEntrySchema);
+const readRoute = makeReader(routeEntrySchema);
+
+/** Gives an entry as a gateway reads it. A compile gives the same entry again where nothing has changed. */
+function makeReader<T extends object>(schema: { parse(entry: unknown): T }): (entry: T) => T {
+  const known = new WeakMap<T, T>();
+  return (entry) => {
+    const read = known.get(entry) ?? schema.parse(entry);
+    known.set(entry, read);
+    return read;
+  };
 }
 
 function isWish(path: string, resource: string): boolean {
@@ -517,7 +544,7 @@ function isWish(path: string, resource: string): boolean {
   );
 }
 
-function snapshotOf(list: (resource: string) => Stored[]): Snapshot {
+function snapshotOf(list: (resource: string) => readonly Stored[]): Snapshot {
   const raw = (kind: Kind, plural: string) =>
     list(`${CUSTOM}/${plural}`).map((stored) => wishOf(kind, stored));
   return {
@@ -555,7 +582,14 @@ interface ShardFacts {
   content(): Partial<Omit<TableContent, 'settings'>>;
 }
 
-function contentOf({ value }: Stored): ShardFacts | undefined {
+const shardFacts = new WeakMap<Stored, ShardFacts | undefined>();
+
+function contentOf(stored: Stored): ShardFacts | undefined {
+  if (!shardFacts.has(stored)) shardFacts.set(stored, readShard(stored));
+  return shardFacts.get(stored);
+}
+
+function readShard({ value }: Stored): ShardFacts | undefined {
   const packed = isRecord(value.data) ? value.data[SHARD_DATA] : undefined;
   if (typeof packed !== 'string') return undefined;
   let plain: Buffer;

@@ -100,8 +100,9 @@ export function startOperators(options: OperatorsOptions): Operators {
         random: draws.next,
         randomBytes: draws.bytes,
         settings: settingsOf(process.name),
-        log: (level, message, more) =>
-          world.note(`${process.name} ${level}: ${message} ${JSON.stringify(more ?? {})}`),
+        log(level, message, more) {
+          if (world.isTold) world.note(`${process.name} ${level}: ${message} ${JSON.stringify(more ?? {})}`);
+        },
         seams: {
           openMetrics: () => quietMetrics,
           listen: async () => 'nowhere',

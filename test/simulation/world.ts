@@ -19,6 +19,8 @@ export interface World {
   /** After each event that could have moved a process. */
   onStep(look: () => void): void;
   note(what: string): void;
+  /** Whether anybody reads the notes; where it costs something to make one. */
+  readonly isTold: boolean;
   /** A promise was broken: the run ends here. */
   fail(what: string): void;
   failure(): string | undefined;
@@ -51,7 +53,7 @@ interface OwnedProcess {
   frozenUntilMs: number;
 }
 
-export function makeWorld(tell: (atMs: number, what: string) => void): World {
+export function makeWorld(tell?: (atMs: number, what: string) => void): World {
   const events = makeHeap();
   const looks: (() => void)[] = [];
   let nowMs = 0;
@@ -67,7 +69,7 @@ export function makeWorld(tell: (atMs: number, what: string) => void): World {
     return event;
   }
 
-  const note = (what: string): void => tell(nowMs, what);
+  const note = (what: string): void => tell?.(nowMs, what);
 
   return {
     nowMs: () => nowMs,
@@ -123,6 +125,7 @@ export function makeWorld(tell: (atMs: number, what: string) => void): World {
     },
     onStep: (look) => void looks.push(look),
     note,
+    isTold: tell !== undefined,
     fail(what) {
       if (failure !== undefined) return;
       failure = what;

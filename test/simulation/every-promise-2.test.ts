@@ -1,0 +1,5 @@
+// Does every promise hold? The second share of the runs.
+
+import { testShareOfRuns } from './every-promise.ts';
+
+testShareOfRuns(1);
