@@ -13,6 +13,9 @@ export interface Passing {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
+  readonly query: URLSearchParams;
+  /** Who asks: a number for each token. */
+  readonly caller: number;
 }
 
 export interface ApiProxyOptions {
@@ -20,14 +23,30 @@ export interface ApiProxyOptions {
   before?(passing: Passing): void | Promise<void>;
   /** The server has answered; whoever asks does not know it yet. */
   after?(passing: Passing, status: number): void | Promise<void>;
+  /** True: 410 is said in place of the server, which is not asked. */
+  isExpired?(passing: Passing): boolean;
+  /** Lists come in pages of so many objects at most, as a server may have it. */
+  readonly pageMax?: number;
 }
 
 export interface ApiProxy {
   readonly url: string;
+  /** Every open watch ends as it does where history is gone: 410 is its last event. Gives how many there were. */
+  expireWatches(): number;
   /** A kubeconfig that leads through the proxy. */
   kubeconfig(name: string, token: string): Promise<string>;
   close(): Promise<void>;
 }
+
+const expired = {
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: 'too old resource version',
+  reason: 'Expired',
+  code: 410,
+};
 
 export async function startApiProxy(plane: ControlPlane, options: ApiProxyOptions): Promise<ApiProxy> {
   const port = await freePort();
@@ -35,6 +54,8 @@ export async function startApiProxy(plane: ControlPlane, options: ApiProxyOption
   const files = await plane.authority.issue(`proxy-${port}`, '/CN=api-proxy', 'IP:127.0.0.1');
   const ca = await readFile(plane.caFile, 'utf8');
   const agent = new Agent({ ca, keepAlive: true });
+  const callers = new Map<string, number>();
+  const watches = new Set<() => void>();
   const server = createServer(
     { cert: await readFile(files.certFile), key: await readFile(files.keyFile) },
     (incoming, outgoing) => {
@@ -43,16 +64,29 @@ export async function startApiProxy(plane: ControlPlane, options: ApiProxyOption
   );
 
   async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const { method = 'GET', url: target = '/', headers } = incoming;
-    const passing = { method, path: target.split('?')[0] ?? '' };
+    const { method = 'GET', headers } = incoming;
+    const target = new URL(incoming.url ?? '/', plane.url);
+    const { pathname: path, searchParams: query } = target;
+    const { authorization = '' } = headers;
+    const caller = callers.get(authorization) ?? callers.size;
+    callers.set(authorization, caller);
+    const passing = { method, path, query, caller };
     await options.before?.(passing);
     if (outgoing.destroyed) return;
-    const asking = request(`${plane.url}${target}`, { agent, method, headers }, (answer) => {
+    if (options.isExpired?.(passing) === true) {
+      incoming.resume();
+      outgoing.writeHead(410, { 'content-type': 'application/json' }).end(JSON.stringify(expired));
+      return;
+    }
+    const { pageMax } = options;
+    if (pageMax !== undefined && Number(query.get('limit')) > pageMax) query.set('limit', String(pageMax));
+    const asking = request(target, { agent, method, headers }, (answer) => {
       const status = answer.statusCode ?? 0;
       Promise.resolve(options.after?.(passing, status)).then(
         () => {
           outgoing.writeHead(status, answer.headers);
-          answer.pipe(outgoing);
+          if (query.get('watch') === 'true' && status === 200) passWatch(answer, outgoing);
+          else answer.pipe(outgoing);
         },
         () => outgoing.destroy(),
       );
@@ -62,12 +96,41 @@ export async function startApiProxy(plane: ControlPlane, options: ApiProxyOption
     incoming.pipe(asking);
   }
 
+  function passWatch(answer: IncomingMessage, outgoing: ServerResponse): void {
+    const lastWord = Buffer.from(`${JSON.stringify({ type: 'ERROR', object: expired })}\n`);
+    let isWithinLine = false;
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+      watches.delete(end);
+      if (isWithinLine) return;
+      answer.destroy();
+      outgoing.end(lastWord);
+    };
+    watches.add(end);
+    outgoing.on('close', () => watches.delete(end));
+    outgoing.on('drain', () => answer.resume());
+    answer.on('data', (piece: Buffer) => {
+      if (!outgoing.write(piece)) answer.pause();
+      isWithinLine = piece.at(-1) !== 0x0a;
+      // The event under way comes first.
+      if (isOver) end();
+    });
+    answer.on('end', () => outgoing.end());
+    answer.on('error', () => outgoing.destroy());
+  }
+
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve);
   });
   return {
     url,
+    expireWatches() {
+      const open = [...watches];
+      for (const end of open) end();
+      return open.length;
+    },
     async kubeconfig(name, token) {
       const path = join(plane.folder, `${name}-through-${port}.kubeconfig`);
       await writeFile(path, tokenKubeconfig({ url, ca, token }), { mode: 0o600 });

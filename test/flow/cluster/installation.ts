@@ -90,8 +90,8 @@ export interface Installation {
   startOperator(env?: Readonly<Record<string, string>>): Promise<OperatorProcess>;
   /** One more pod; settled when its process listens. It is told ready when `/readyz` says so. */
   startGateway(): Promise<GatewayProcess>;
-  /** The container again, in the same pod; the process before must have ended. */
-  restartGateway(gateway: GatewayProcess): Promise<void>;
+  /** The container again, in the same pod; the process before must have ended. Its environment may be changed. */
+  restartGateway(gateway: GatewayProcess, env?: Readonly<Record<string, string>>): Promise<void>;
   /** `kubectl apply` of objects. @throws with what kubectl said. */
   apply(...objects: readonly object[]): Promise<void>;
   /** `kubectl wait --for=condition=…`. @param ref such as `modelroute/small`. */
@@ -180,6 +180,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     port: number,
     folder: string,
     accountFolder: string,
+    env: Readonly<Record<string, string>> = {},
   ) => {
     const process = await startProcess(script, {
       cwd: folder,
@@ -195,6 +196,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         PENSTOCK_DRAIN_ACCEPT_MS: '0',
         PENSTOCK_SERVICE_ACCOUNT_DIR: accountFolder,
         ...options.gatewayEnv,
+        ...env,
       },
     });
     parts.defer(async () => void (await process.stop()));
@@ -251,12 +253,12 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     },
     startOperator,
     startGateway,
-    async restartGateway(gateway) {
+    async restartGateway(gateway, env) {
       const volume = volumes.get(gateway);
       if (volume === undefined) throw new Error(`${gateway.name} is no gateway of this installation`);
       const { name, pod, folder } = gateway;
       const { program, port, accountFolder } = volume;
-      Object.assign(gateway, await runGateway(program, name, pod.ip, port, folder, accountFolder));
+      Object.assign(gateway, await runGateway(program, name, pod.ip, port, folder, accountFolder, env));
       tellReady(gateway);
     },
     async apply(...objects) {

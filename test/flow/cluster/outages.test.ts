@@ -3,8 +3,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mergePatch } from '../../../kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { startApiProxy } from '../../cluster/api-proxy.ts';
+import { serviceAccountToken } from '../../cluster/identities.ts';
 import { askGateway } from './ask.ts';
-import { type Installation, useInstallation } from './installation.ts';
+import { type Installation, namespace, useInstallation } from './installation.ts';
 import {
   credentialSecret,
   importedApiKey,
@@ -26,6 +28,9 @@ afterAll(() => simulator.close());
 
 /** Longer than the lease, the renewal, and the idle limit of every watch but the longest. */
 const frozenMs = 60_000;
+const stormMs = 4_000;
+/** Sooner than any watch is made again. */
+const stormEveryMs = 200;
 
 test('operators and gateways are up, and a route is served', async () => {
   await installation().apply(
@@ -127,6 +132,111 @@ test('no operator runs: gateways serve, one more starts and serves, and what cha
   expect(bad).toEqual([]);
   await process.stop();
 }, 120_000);
+
+// Case 10: whoever relists at once, all together and for ever, brings down the server that has just said that it forgot.
+test('a storm of 410 over every watch and every list: requests are answered, nobody hammers the server, and all changes arrive', async () => {
+  const { apply, gateways, operators, plane, restartGateway, startOperator } = installation();
+  const refused: string[] = [];
+  const lists = new Map<string, number>();
+  let requests = 0;
+  let isStorm = false;
+  let expirations = 0;
+  let turns = 0;
+  const proxy = await startApiProxy(plane, {
+    // The few objects of a test fill several pages.
+    pageMax: 2,
+    isExpired({ method, query }) {
+      if (!isStorm || method !== 'GET') return false;
+      // Every other watch, and every other page but the first of a list.
+      const isExpired = (query.has('watch') || query.has('continue')) && turns++ % 2 === 0;
+      if (isExpired) expirations += 1;
+      return isExpired;
+    },
+    after({ method, path, query, caller }, status) {
+      requests += 1;
+      if (status === 403 || status === 429 || status >= 500) refused.push(`${status} ${method} ${path}`);
+      if (!isStorm || method !== 'GET' || !query.has('limit') || query.has('continue')) return;
+      const what = `${caller} ${path}?${query.get('labelSelector')}&${query.get('fieldSelector')}`;
+      lists.set(what, (lists.get(what) ?? 0) + 1);
+    },
+  });
+  try {
+    const { hostname, port } = new URL(proxy.url);
+    await Promise.all(
+      gateways.map(async (gateway) => {
+        await gateway.process.stop();
+        await restartGateway(gateway, { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port });
+        await gateway.process.answering(`${gateway.metricsUrl}/readyz`);
+      }),
+    );
+    const before = operators.length;
+    for (const name of ['storm-one', 'storm-two']) {
+      const token = await serviceAccountToken(plane, namespace, 'penstock-operator');
+      await startOperator({ KUBECONFIG: await proxy.kubeconfig(name, token) });
+    }
+    await expectServed('before-the-storm');
+
+    const traffic = startTraffic(gateways, key, 'm');
+    const startedMs = performance.now();
+    const quiet = requests;
+    isStorm = true;
+    const stopExpiring = every(stormEveryMs, () => {
+      expirations += proxy.expireWatches();
+    });
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      await changeTo(`storm-${name}`);
+      await apply(importedApiKey('platform', `storm-${name}`));
+      if (name !== 'a')
+        await plane.mustKubectl(['delete', 'apikey', 'storm-a', '--ignore-not-found', '-n', 'platform']);
+    }
+    // Time is what makes a storm: whoever waits longer after each 410 is to get to its longer waits.
+    const leftMs = Math.max(0, stormMs - (performance.now() - startedMs));
+    await new Promise((resolve) => setTimeout(resolve, leftMs));
+    stopExpiring();
+    isStorm = false;
+    const lastedMs = performance.now() - startedMs;
+    const asked = requests - quiet;
+
+    const calmMs = performance.now();
+    await expectServed('after-the-storm');
+    for (const name of ['b', 'c', 'd', 'e']) {
+      await installation().awaitCondition(`apikey/storm-${name}`, 'Programmed', 'platform', '60s');
+    }
+    const caughtUpMs = performance.now() - calmMs;
+    for (const gateway of gateways) {
+      const said = async (name: string) =>
+        (await askGateway(gateway, importedKey('platform', `storm-${name}`), 'm')).status;
+      expect(await Promise.all(['a', 'b', 'e'].map(said))).toEqual([401, 200, 200]);
+    }
+    const { asked: answered, bad } = await traffic.stop();
+    const most = Math.max(...lists.values());
+    console.log(
+      `410 for ${(lastedMs / 1_000).toFixed(1)} s: said ${expirations} times to ${lists.size} watches; ${bad.length} of ${answered} ` +
+        `requests failed; ${asked} calls of the API server, no watch was listed more than ${most} times, ${refused.length} calls ` +
+        `were refused; a change made at its end was Programmed everywhere after ${Math.round(caughtUpMs)} ms`,
+    );
+    expect(bad).toEqual([]);
+    expect(refused).toEqual([]);
+    // Each gateway has its own watch, each operator a dozen.
+    expect(lists.size).toBeGreaterThan(gateways.length + 2 * 10);
+    expect(expirations).toBeGreaterThan(lists.size);
+    // No list follows on another sooner than half of the first wait.
+    expect(most).toBeLessThanOrEqual(Math.ceil(lastedMs / 400) + 1);
+    expect(caughtUpMs).toBeLessThan(35_000);
+    for (const { process } of operators.slice(before)) {
+      expect(process.stdout()).not.toContain('"ending"');
+      await process.stop();
+    }
+  } finally {
+    await proxy.close();
+  }
+}, 120_000);
+
+/** Gives a function that ends it. */
+function every(ms: number, run: () => void): () => void {
+  const timer = setInterval(run, ms);
+  return () => clearInterval(timer);
+}
 
 /** Changes the route to another upstream model, waits until it is said to be everywhere, and sees that it is. */
 async function expectServed(upstreamModel: string): Promise<void> {
