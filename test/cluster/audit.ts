@@ -42,28 +42,27 @@ export interface AuditEvent {
 
 /** All events up to the one whose URI is the marker, which is not among them. */
 export async function readAuditLog(file: string, marker: string): Promise<AuditEvent[]> {
-  const events = (await textWith(file, marker))
-    .split('\n')
-    .slice(0, -1)
-    .map((line): AuditEvent => {
-      const event = eventSchema.parse(JSON.parse(line));
-      return {
-        user: event.user.username,
-        userAgent: event.userAgent,
-        verb: event.verb,
-        uri: event.requestURI,
-        group: event.objectRef?.apiGroup ?? '',
-        resource: event.objectRef?.resource ?? '',
-        subresource: event.objectRef?.subresource ?? '',
-        namespace: event.objectRef?.namespace ?? '',
-        name: event.objectRef?.name ?? '',
-        status: event.responseStatus?.code ?? 0,
-        isWatchStart: event.stage === 'ResponseStarted',
-        receivedAtMs: Date.parse(event.requestReceivedTimestamp),
-      };
-    });
+  const events = (await textWith(file, marker)).split('\n').slice(0, -1).map(parseAuditLine);
   // Markers of this call and of earlier ones.
   return events.filter(({ uri }) => !markerPattern.test(uri));
+}
+
+export function parseAuditLine(line: string): AuditEvent {
+  const event = eventSchema.parse(JSON.parse(line));
+  return {
+    user: event.user.username,
+    userAgent: event.userAgent,
+    verb: event.verb,
+    uri: event.requestURI,
+    group: event.objectRef?.apiGroup ?? '',
+    resource: event.objectRef?.resource ?? '',
+    subresource: event.objectRef?.subresource ?? '',
+    namespace: event.objectRef?.namespace ?? '',
+    name: event.objectRef?.name ?? '',
+    status: event.responseStatus?.code ?? 0,
+    isWatchStart: event.stage === 'ResponseStarted',
+    receivedAtMs: Date.parse(event.requestReceivedTimestamp),
+  };
 }
 
 const markerPattern = /^\/api\/v1\/namespaces\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -58,6 +58,8 @@ export interface ControlPlane extends Kubectl {
    * belongs to such objects at once. Does nothing on a plane without them.
    */
   restartControllers(): Promise<void>;
+  /** Path of the audit log, for whoever follows it as it is written. */
+  readonly auditFile: string;
   /** All that was asked of this server, and by whom. Waits for what has been answered to be written. */
   audit(): Promise<AuditEvent[]>;
   stop(): Promise<void>;
@@ -167,6 +169,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     url,
     client,
     caFile: files.authority.certFile,
+    auditFile: files.auditFile,
     authority: files.authority,
     adminKubeconfig,
     adminToken,

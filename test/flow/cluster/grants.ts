@@ -15,6 +15,8 @@ export interface Grant {
   readonly subresource: string;
   /** Empty: every object. */
   readonly names: readonly string[];
+  /** Which of the role's rules. */
+  readonly rule: number;
   /** Where it is bound; `*`: in the whole cluster. */
   readonly namespaces: readonly string[] | '*';
 }
@@ -70,7 +72,7 @@ export function grantsOf(
 ): Grant[] {
   return rendered.flatMap((object) => {
     if (!isRole(object) || nameOf(object) !== role) return [];
-    return roleSchema.parse(object).rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
+    return roleSchema.parse(object).rules.flatMap(({ apiGroups, resources, resourceNames, verbs }, rule) =>
       apiGroups.flatMap((group) =>
         resources.flatMap((path) => {
           const [resource = '', subresource = ''] = path.split('/');
@@ -81,6 +83,7 @@ export function grantsOf(
             resource,
             subresource,
             names: resourceNames,
+            rule,
             namespaces,
           }));
         }),
@@ -89,11 +92,27 @@ export function grantsOf(
   });
 }
 
-function isRole({ kind }: RenderedObject): boolean {
+/** That role but for the verbs on resources (`apikeys/status`) that are to go. */
+export function roleWithout(
+  role: RenderedObject,
+  goes: (resource: string, verb: string, ruleIndex: number) => boolean,
+): RenderedObject {
+  const rules = roleSchema.parse(role).rules.flatMap(({ resourceNames, ...rule }, index) =>
+    rule.resources.map((resource) => ({
+      ...rule,
+      ...(resourceNames.length === 0 ? {} : { resourceNames }),
+      resources: [resource],
+      verbs: rule.verbs.filter((verb) => !goes(resource, verb, index)),
+    })),
+  );
+  return { ...role, rules: rules.filter(({ verbs }) => verbs.length > 0) };
+}
+
+export function isRole({ kind }: RenderedObject): boolean {
   return kind === 'ClusterRole' || kind === 'Role';
 }
 
-function nameOf({ kind, metadata }: RenderedObject): string {
+export function nameOf({ kind, metadata }: RenderedObject): string {
   return roleName(kind, metadata.name, metadata.namespace);
 }
 

@@ -6,27 +6,12 @@
 // this hurts is shown on the running installation: a rule is taken away, what hangs on it stops with a word that says so,
 // and goes on when the rule is back.
 
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { z } from 'zod';
-import type { KubeClient } from '../../../kube/client.ts';
-import { listAll } from '../../../kube/list.ts';
-import { createObject, deleteObject, mergePatch, readObject, replaceObject } from '../../../kube/patch.ts';
-import { collectionPath, objectPath, type Resource } from '../../../kube/paths.ts';
-import { openServiceAccountClient } from '../../../kube/service-account.ts';
+import { mergePatch } from '../../../kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
-import { demoObjects } from '../../charts/parts.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
 import { expectRights } from '../../cluster/can-i.ts';
-import {
-  serverEnvironment,
-  serviceAccountToken,
-  writeServiceAccountFolder,
-} from '../../cluster/identities.ts';
 import { makeCertificate } from '../../egress/certificates.ts';
-import { startProcess } from '../../support/process.ts';
 import {
   accountRights,
   accounts,
@@ -36,6 +21,7 @@ import {
   userOf,
 } from './accounts.ts';
 import { askGateway } from './ask.ts';
+import { changeAll, clientOf, lookAtAll, startDemoJob, startHelmTest } from './errands.ts';
 import {
   covers,
   describeGrant,
@@ -45,6 +31,7 @@ import {
   grantsTo,
   isUsedBy,
   roleNames,
+  roleWithout,
 } from './grants.ts';
 import {
   type Installation,
@@ -73,8 +60,6 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.close());
 
-const applyDemo = fileURLToPath(new URL('../../../jobs/apply-demo/main.ts', import.meta.url));
-const helmTest = fileURLToPath(new URL('../../../jobs/helm-test/main.ts', import.meta.url));
 const demo = { enabled: true };
 
 /** What a tenant's people are bound to; nobody is by the chart itself. */
@@ -119,11 +104,7 @@ describe('over the whole cluster', () => {
         ...['create', 'rolebinding', account.name, '-n', 'team-a', `--clusterrole=${role}`],
         `--serviceaccount=team-a:${account.name}`,
       ]);
-      const client = openServiceAccountClient({
-        folder: await accountFolder(installation(), account),
-        host: '127.0.0.1',
-        port: Number(new URL(plane.url).port),
-      });
+      const client = await clientOf(installation(), account);
       try {
         if (role === 'penstock-edit') await changeAll(client);
         await lookAtAll(client);
@@ -292,19 +273,8 @@ describe('over the whole cluster', () => {
     const role = rendered.find(
       (object) => object.kind === kind && object.metadata.name === name && isIn(object),
     );
-    const { rules } = z
-      .object({
-        rules: z.array(z.looseObject({ resources: z.array(z.string()), verbs: z.array(z.string()) })),
-      })
-      .parse(role);
-    const fewer = rules.flatMap((rule) =>
-      rule.resources.map((one) => ({
-        ...rule,
-        resources: [one],
-        verbs: rule.verbs.filter((each) => each !== verb || one !== resource),
-      })),
-    );
-    await apply({ ...role, rules: fewer.filter(({ verbs }) => verbs.length > 0) });
+    if (role === undefined) throw new Error(`the chart has no ${kind} ${name}`);
+    await apply(roleWithout(role, (one, asked) => one === resource && asked === verb));
     try {
       await during();
     } finally {
@@ -444,8 +414,8 @@ function refused(asked: readonly AuditEvent[]): string[] {
 
 async function playAll(installation: Installation): Promise<void> {
   const { apply, awaitCondition, gateways, operators, plane, restartGateway } = installation;
-  await runDemoJob(installation);
-  await runHelmTest(installation);
+  expect((await (await startDemoJob(installation)).exit).code).toBe(0);
+  await passHelmTest(installation);
   await apply(
     configMap('team-a', 'internal-ca', { 'ca.crt': authority.cert }),
     credentialSecret('team-a', 'private', 'https://models.example', 'sk-two'),
@@ -554,95 +524,17 @@ async function playAll(installation: Installation): Promise<void> {
   await plane.mustKubectl(['delete', 'apikey', 'issued', '-n', 'team-a']);
 }
 
-/** What the Job of the demo would do in its Pod. */
-async function runDemoJob(installation: Installation): Promise<void> {
-  const { plane, rendered } = installation;
-  const objectsFile = join(plane.folder, 'demo-objects.json');
-  await writeFile(objectsFile, JSON.stringify(demoObjects(rendered)));
-  const job = await startProcess(applyDemo, {
-    env: {
-      ...serverEnvironment(plane),
-      PENSTOCK_DEMO_OBJECTS: objectsFile,
-      PENSTOCK_SERVICE_ACCOUNT_DIR: await accountFolder(installation, {
-        namespace: demoNamespace,
-        name: 'penstock-demo',
-      }),
-    },
-  });
-  expect((await job.exit).code).toBe(0);
-}
-
-/** What the Pod of `helm test` would do, with a model whose provider no name leads to here. */
-async function runHelmTest(installation: Installation): Promise<void> {
-  const { apply, awaitCondition, gateways, plane } = installation;
-  const account = { namespace, name: 'penstock-test' };
-  const containers = [{ name: 'test', image: 'none' }];
-  await apply({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { ...account },
-    spec: { serviceAccountName: account.name, containers },
-  });
+/** Past the key; and the Pod hangs on its account. */
+async function passHelmTest(installation: Installation): Promise<void> {
+  const { awaitCondition, plane } = installation;
   for (const kind of ['modelroute', 'apikey']) await awaitCondition(`${kind}/demo`, 'Ready', demoNamespace);
-  const [gateway] = gateways;
-  const pod = await startProcess(helmTest, {
-    env: {
-      ...serverEnvironment(plane),
-      PENSTOCK_SERVICE_ACCOUNT_DIR: await accountFolder(installation, account),
-      PENSTOCK_BASE_URL: `${gateway?.url}/v1`,
-      PENSTOCK_POD: `${namespace}/penstock-test`,
-      PENSTOCK_KEY_SECRET: `${demoNamespace}/demo-key`,
-      PENSTOCK_MODEL: 'demo',
-      PENSTOCK_PATIENCE_MS: '0',
-    },
-  });
-  // Past the key.
+  const pod = await startHelmTest(installation);
   await pod.line(/model demo answered 5\d\d/);
   await pod.exit;
   const owner = ['-o', 'jsonpath={.metadata.ownerReferences[*].kind}/{.metadata.ownerReferences[*].name}'];
   expect(await plane.mustKubectl(['get', 'pod', 'penstock-test', '-n', namespace, ...owner])).toBe(
     'ServiceAccount/penstock-test',
   );
-}
-
-/** As it is mounted into a Pod of that account. */
-async function accountFolder({ plane }: Installation, account: ServiceAccount): Promise<string> {
-  const token = await serviceAccountToken(plane, account.namespace, account.name);
-  return writeServiceAccountFolder(plane, account.name, { token, namespace: account.namespace });
-}
-
-const ofOurGroup = { group: 'penstock.dev', version: 'v1alpha1' };
-const kinds: readonly (Resource & { make(name: string): object })[] = [
-  {
-    ...ofOurGroup,
-    plural: 'providers',
-    make: (name) => provider('team-a', name, 'https://models.example', 'private'),
-  },
-  { ...ofOurGroup, plural: 'modelroutes', make: (name) => modelRoute('team-a', name, ['sim']) },
-  { ...ofOurGroup, plural: 'apikeys', make: (name) => importedApiKey('team-a', name) },
-];
-
-async function lookAtAll(client: KubeClient): Promise<void> {
-  for (const kind of kinds) {
-    const path = collectionPath(kind, 'team-a');
-    const { items } = await listAll({ client, path });
-    await readObject(client, objectPath(kind, { namespace: 'team-a', name: items[0]?.metadata.name ?? '' }));
-    const watching = await client.stream({ method: 'GET', path, query: { watch: true } });
-    watching.close();
-  }
-}
-
-/** One of each kind made, replaced, patched and deleted; and one more, deleted with all that have its label. */
-async function changeAll(client: KubeClient): Promise<void> {
-  for (const { make, ...kind } of kinds) {
-    const path = collectionPath(kind, 'team-a');
-    const one = objectPath(kind, { namespace: 'team-a', name: 'of-tenant' });
-    for (const name of ['of-tenant', 'of-tenant-too']) await createObject(client, path, make(name));
-    await mergePatch(client, one, { metadata: { labels: { 'made-by': 'tenant' } } });
-    await replaceObject(client, one, await readObject(client, one));
-    await client.call({ method: 'DELETE', path, query: { labelSelector: 'made-by=tenant' } });
-    await deleteObject(client, objectPath(kind, { namespace: 'team-a', name: 'of-tenant-too' }));
-  }
 }
 
 /** The first that leads, or led. */

@@ -38,16 +38,23 @@ export async function eventsOf(
   object: { readonly kind: string; readonly namespace: string; readonly name: string },
   reason: string,
 ): Promise<ToldEvent[]> {
-  const fieldSelector = `regarding.kind=${object.kind},regarding.name=${object.name}`;
-  const path = collectionPath(eventResource, object.namespace);
   for (;;) {
-    const { items } = await listAll({ client: plane.client, path, query: { fieldSelector } });
-    const events = items.map((item): ToldEvent => {
-      const { series, ...event } = eventSchema.parse(item);
-      return { ...event, count: series?.count ?? 1 };
-    });
+    const events = await eventsNow(plane, object);
     if (events.some((event) => event.reason === reason)) {
       return events.sort((a, b) => (a.reason < b.reason ? -1 : Number(a.reason > b.reason)));
     }
   }
+}
+
+export async function eventsNow(
+  plane: ControlPlane,
+  object: { readonly kind: string; readonly namespace: string; readonly name: string },
+): Promise<ToldEvent[]> {
+  const fieldSelector = `regarding.kind=${object.kind},regarding.name=${object.name}`;
+  const path = collectionPath(eventResource, object.namespace);
+  const { items } = await listAll({ client: plane.client, path, query: { fieldSelector } });
+  return items.map((item): ToldEvent => {
+    const { series, ...event } = eventSchema.parse(item);
+    return { ...event, count: series?.count ?? 1 };
+  });
 }

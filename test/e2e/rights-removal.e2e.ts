@@ -1,0 +1,280 @@
+// Can any rule of the chart's roles be done without? Each is taken away in turn, and somebody misses it: the API server refuses
+// what it was for, which every test that reads the audit log sees.
+//
+// Where the operator serves some namespaces, no role lies over another one, so every single verb on every resource is taken away;
+// over the whole cluster, where they do, every rule. Only whom the rule is for plays its part, as shortly as shows it.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildDist } from '../../images/bundles.ts';
+import { type Simulator, startSimulator } from '../../simulator/server.ts';
+import type { AuditEvent } from '../cluster/audit.ts';
+import { makeCertificate } from '../egress/certificates.ts';
+import { accounts, demoNamespace, type ServiceAccount, userOf } from '../flow/cluster/accounts.ts';
+import { changeAll, clientOf, lookAtAll, startDemoJob, startHelmTest } from '../flow/cluster/errands.ts';
+import {
+  covers,
+  describeGrant,
+  type Grant,
+  grantsOf,
+  grantsTo,
+  isRole,
+  isUsedBy,
+  nameOf,
+  roleWithout,
+} from '../flow/cluster/grants.ts';
+import { type Installation, startInstallation } from '../flow/cluster/installation.ts';
+import type { RunningProcess } from '../support/process.ts';
+import { live, settle, tidy, until, withoutLease } from './rights/life.ts';
+import { type AuditTail, followAudit } from './rights/refusals.ts';
+
+const tenants = ['platform', 'team-a'];
+const tenantRoles = ['penstock-edit', 'penstock-view'] as const;
+/** So long one of them may take to be missed. */
+const patienceMs = 90_000;
+
+/** So late after an answer a line of the audit log may be written. */
+const writtenMs = 2_000;
+
+let folder: string;
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  folder = await mkdtemp(join(tmpdir(), 'penstock-rights-'));
+  await buildDist(fileURLToPath(new URL('../..', import.meta.url)), folder);
+});
+afterAll(async () => {
+  await simulator.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test.each([
+  [
+    'some namespaces',
+    'verb',
+    { demo: { enabled: true }, rbac: { scope: 'namespaces', tenantNamespaces: tenants } },
+  ],
+  ['the whole cluster', 'rule', { demo: { enabled: true } }],
+] as const)(
+  'over %s, every %s of the chart is missed by somebody',
+  async (_, what, values) => {
+    await using parts = new AsyncDisposableStack();
+    const installation = await startInstallation({
+      operators: 0,
+      gateways: 1,
+      namespaces: tenants,
+      build: { operator: join(folder, 'operator.js'), gateway: join(folder, 'gateway.js') },
+      values,
+    });
+    parts.defer(() => installation.stop());
+    const { plane, rendered } = installation;
+    await settle(installation, simulator.url, makeCertificate({ name: 'authority', isCa: true }).cert);
+    for (const role of tenantRoles) {
+      const { name } = accountOf(role);
+      await plane.mustKubectl(['create', 'serviceaccount', name, '-n', 'team-a']);
+      await plane.mustKubectl([
+        ...['create', 'rolebinding', name, '-n', 'team-a', `--clusterrole=${role}`],
+        `--serviceaccount=team-a:${name}`,
+      ]);
+    }
+    const tail = await followAudit(plane.auditFile);
+    parts.defer(() => tail.close());
+    const parties = partiesOf(installation);
+    let round = 0;
+
+    // With all rights, nothing is refused, and each part uses every right that it is to miss.
+    for (const { account, grants, play } of parties) {
+      await tail.read();
+      await play(++round, AbortSignal.timeout(patienceMs));
+      const asked = (await tail.read()).filter(({ user }) => user === userOf(account));
+      expect(asked.filter(({ status }) => status === 403).map(({ uri }) => uri)).toEqual([]);
+      const isUsed = (grant: Grant) => asked.some((event) => isUsedBy(grant, event));
+      if (what === 'verb') expect(grants.filter((grant) => !isUsed(grant)).map(describeGrant)).toEqual([]);
+    }
+
+    const startedMs = performance.now();
+    const removals = parties.flatMap((party) =>
+      groupedBy(party.grants, what).map((taken) => ({ party, taken })),
+    );
+    const notMissed: string[] = [];
+    for (const { party, taken } of removals) {
+      const [{ role: roleName }] = taken;
+      const role = rendered.find((object) => isRole(object) && nameOf(object) === roleName);
+      if (role === undefined) throw new Error(`the chart has no ${roleName}`);
+      const fewer = roleWithout(role, (resource, verb, rule) =>
+        taken.some((one) => one.rule === rule && one.verb === verb && pathOf(one) === resource),
+      );
+      await applied(installation, fewer);
+      await untilMay(installation, party, taken, false);
+      await tail.read();
+      const missed = await isMissed(party, taken, ++round, tail);
+      console.log(`${missed ? 'missed' : 'NOT MISSED'}: ${taken.map(describeGrant).join(', ')}`);
+      if (!missed) notMissed.push(taken.map(describeGrant).join(', '));
+      await applied(installation, role);
+      await untilMay(installation, party, taken, true);
+    }
+    const seconds = Math.round((performance.now() - startedMs) / 1_000);
+    console.log(
+      `${removals.length} removals (each one ${what}): ${removals.length - notMissed.length} were missed; ${seconds} s`,
+    );
+    expect(notMissed).toEqual([]);
+  },
+  1_800_000,
+);
+
+/** A machine at work lets a connection of kubectl die now and then. */
+function applied({ apply }: Installation, role: object): Promise<void> {
+  return until(() => apply(role), AbortSignal.timeout(patienceMs));
+}
+
+type Grants = readonly [Grant, ...Grant[]];
+
+/** Somebody with rights, and what makes them use them all. */
+interface Party {
+  readonly account: ServiceAccount;
+  readonly grants: readonly Grant[];
+  play(round: number, signal: AbortSignal): Promise<void>;
+}
+
+function partiesOf(installation: Installation): Party[] {
+  const { plane, rendered, startGateway, startOperator } = installation;
+  const playOf: Record<string, Party['play']> = {
+    async 'penstock-operator'(round, signal) {
+      await withoutLease(installation);
+      const { process } = await startOperator();
+      try {
+        await live(installation, round, signal);
+      } finally {
+        process.signal('SIGKILL');
+        await process.exit;
+        await tidy(installation, round);
+      }
+    },
+    async 'penstock-gateway'(_, signal) {
+      const { metricsUrl, process, pod } = await startGateway();
+      try {
+        await until(async () => (await fetch(`${metricsUrl}/readyz`)).ok, signal);
+      } finally {
+        await process.stop();
+        await pod.remove();
+      }
+    },
+    async 'penstock-demo'(_, signal) {
+      const kinds = 'providers,modelroutes,apikeys';
+      await plane.mustKubectl(['delete', kinds, '--all', '-n', demoNamespace]);
+      await untilExit(await startDemoJob(installation), signal);
+    },
+    async 'penstock-test'(_, signal) {
+      await untilExit(await startHelmTest(installation), signal);
+    },
+  };
+  return [
+    ...accounts.map((account): Party => {
+      const play = playOf[account.name];
+      if (play === undefined) throw new Error(`nobody plays ${account.name}`);
+      return { account, grants: grantsTo(rendered, account), play };
+    }),
+    ...tenantRoles.map((role): Party => {
+      const account = accountOf(role);
+      return {
+        account,
+        grants: grantsOf(rendered, `ClusterRole ${role}`, ['team-a']),
+        async play() {
+          const left = ['provider', 'modelroute', 'apikey'].flatMap((kind) =>
+            ['of-tenant', 'of-tenant-too'].map((name) => `${kind}.penstock.dev/${name}`),
+          );
+          await plane.mustKubectl(['delete', ...left, '-n', 'team-a', '--ignore-not-found']);
+          const client = await clientOf(installation, account);
+          try {
+            if (role === 'penstock-edit') await changeAll(client);
+            await lookAtAll(client);
+          } finally {
+            client.close();
+          }
+        },
+      };
+    }),
+  ];
+}
+
+async function untilExit(job: RunningProcess, signal: AbortSignal): Promise<void> {
+  const abort = () => job.signal('SIGKILL');
+  signal.addEventListener('abort', abort, { once: true });
+  await job.exit;
+  signal.removeEventListener('abort', abort);
+}
+
+function accountOf(role: string): ServiceAccount {
+  return { namespace: 'team-a', name: `bound-to-${role}` };
+}
+
+function groupedBy(grants: readonly Grant[], what: 'verb' | 'rule'): Grants[] {
+  const keyOf = ({ role, rule, verb, resource, subresource }: Grant) =>
+    JSON.stringify(what === 'rule' ? [role, rule] : [role, rule, verb, resource, subresource]);
+  return Object.values(Object.groupBy(grants, keyOf)).flatMap((group) => {
+    const [first, ...rest] = group ?? [];
+    return first === undefined ? [] : [[first, ...rest] as const];
+  });
+}
+
+function pathOf({ resource, subresource }: Grant): string {
+  return subresource === '' ? resource : `${resource}/${subresource}`;
+}
+
+/** Plays until somebody is refused for want of it, or the play is over. */
+async function isMissed(party: Party, taken: Grants, round: number, tail: AuditTail): Promise<boolean> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(patienceMs)]);
+  let isOver = false;
+  const playing = party
+    .play(round, signal)
+    // It may well fail: somebody is missing a right.
+    .catch(() => {})
+    .finally(() => {
+      isOver = true;
+    });
+  const user = userOf(party.account);
+  let isRefused = false;
+  let overMs: number | undefined;
+  do {
+    if (isOver || signal.aborted) overMs ??= performance.now();
+    const refused = (await tail.read()).filter((event) => event.user === user && event.status === 403);
+    isRefused = refused.some((event) => taken.some((grant) => wasFor(grant, event)));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  } while (!isRefused && (overMs === undefined || performance.now() < overMs + writtenMs));
+  stop.abort();
+  await playing;
+  return isRefused;
+}
+
+/** A server-side apply of what is not there is refused as a patch, though it is the right to create that lacks. */
+function wasFor(grant: Grant, event: AuditEvent): boolean {
+  return covers(grant, event) || (event.verb === 'patch' && covers(grant, { ...event, verb: 'create' }));
+}
+
+/** The API server hears of roles by a watch of its own. Where another role gives the same, one of those taken is enough. */
+async function untilMay(
+  { plane }: Installation,
+  { account }: Party,
+  taken: Grants,
+  wanted: boolean,
+): Promise<void> {
+  const answers = async () => {
+    for (const { verb, group, resource, subresource, names, namespaces } of taken) {
+      const [name] = names;
+      const answer = await plane.kubectl([
+        ...['auth', 'can-i', verb, `${resource}${group === '' ? '' : `.${group}`}${name ? `/${name}` : ''}`],
+        ...(subresource === '' ? [] : [`--subresource=${subresource}`]),
+        `--as=${userOf(account)}`,
+        ...(namespaces === '*' ? ['--all-namespaces'] : [`--namespace=${namespaces[0]}`]),
+      ]);
+      if (answer.stdout.trim().startsWith('yes') === wanted) return true;
+    }
+    return false;
+  };
+  await until(answers, AbortSignal.timeout(patienceMs));
+}
