@@ -8,7 +8,7 @@ import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type ApiProxy, type Passing, startApiProxy } from '../../cluster/api-proxy.ts';
 import { serviceAccountToken } from '../../cluster/identities.ts';
 import { startProcess } from '../../support/process.ts';
-import { askGateway } from './ask.ts';
+import { askGateway, askUntil } from './ask.ts';
 import {
   type Installation,
   namespace,
@@ -41,6 +41,9 @@ afterAll(async () => {
   await east.close();
   await west.close();
 });
+
+/** How long each write of the table takes, with a slow etcd. */
+const slowMs = 1_000;
 
 let turns = 0;
 
@@ -189,6 +192,64 @@ test('two that hold one lease: of two pointer writes one wins, numbers only go u
   }
   await one.process.stop();
   await other.process.stop();
+}, 180_000);
+
+// As with a slow etcd. What is written one after the other may not pile up: what changed meanwhile goes out together.
+test('every write takes a second: one at a time moves the pointer, no request fails, and a key that is switched off does not wait in line', async () => {
+  const { apply, awaitCondition, gateways, plane, startOperator } = installation();
+  const isPointer = ({ method, path }: Passing) => method === 'PUT' && path.endsWith('/penstock-current');
+  let underWay = 0;
+  let mostAtOnce = 0;
+  let pointerWrites = 0;
+  const proxy = await startApiProxy(plane, {
+    async before(passing) {
+      if (!isTableWrite(passing)) return;
+      if (isPointer(passing)) {
+        pointerWrites += 1;
+        mostAtOnce = Math.max(mostAtOnce, ++underWay);
+      }
+      // The slow write itself.
+      await new Promise((resolve) => setTimeout(resolve, slowMs));
+    },
+    after(passing) {
+      if (isPointer(passing)) underWay -= 1;
+    },
+  });
+  const token = await serviceAccountToken(plane, namespace, 'penstock-operator');
+  const operator = await startOperator({ KUBECONFIG: await proxy.kubeconfig('slow', token) });
+  try {
+    await operator.process.line(/"leading"/);
+    await apply(importedApiKey('platform', 'leaver'));
+    await awaitCondition('apikey/leaver', 'Programmed', 'platform', '40s');
+    const traffic = startTraffic(gateways, key, 'm');
+    const writesBefore = pointerWrites;
+    const startedMs = performance.now();
+    for (let turn = 0; turn < 10; turn++) await turnTo(turn % 2 === 0 ? 'east' : 'west');
+    const leaver = '/apis/penstock.dev/v1alpha1/namespaces/platform/apikeys/leaver';
+    await mergePatch(plane.client, leaver, { spec: { disabled: true } });
+    const revokedMs = performance.now();
+    for (const gateway of gateways) {
+      await askUntil(gateway, importedKey('platform', 'leaver'), 'm', ({ status }) => status === 401);
+    }
+    const refusedMs = performance.now() - revokedMs;
+    await awaitCondition('provider/turning', 'Programmed', 'platform', '40s');
+    const arrivedMs = performance.now() - startedMs;
+    expect(await isServedBy(west)).toBe(true);
+    const { asked, bad } = await traffic.stop();
+    const writes = pointerWrites - writesBefore;
+    console.log(
+      `every write takes ${slowMs} ms: eleven changes were ${writes} writes of the pointer and everywhere after ` +
+        `${Math.round(arrivedMs)} ms; a key was refused ${Math.round(refusedMs)} ms after it was switched off; ` +
+        `${bad.length} of ${asked} requests failed`,
+    );
+    expect(bad).toEqual([]);
+    expect(mostAtOnce).toBe(1);
+    expect(writes).toBeLessThan(11);
+    expect(refusedMs).toBeLessThan(20_000);
+  } finally {
+    await operator.process.stop(20_000);
+    await proxy.close();
+  }
 }, 180_000);
 
 test('the lease deleted, the pointer deleted, a shard deleted: made anew by themselves, and no gateway is locked out', async () => {
