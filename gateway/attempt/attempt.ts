@@ -77,6 +77,8 @@ export interface AttemptOptions {
   readonly totalAt: number;
   readonly clock: Clock;
   readonly caller: LeaveSignal;
+  /** Told once, with the first content of a stream. */
+  onContent(): void;
 }
 
 /** Runs one attempt to its end. Never throws, never rejects. */
@@ -227,6 +229,7 @@ class Attempt<Answer> implements Receiver {
       if (this.firstContentAt === undefined) {
         this.firstContentAt = this.options.clock.now();
         this.rearmTimer();
+        this.options.onContent();
       }
       // The estimate grows with content only: pings and comments are no progress.
       if (facts.outputEstimate > this.outputSeen) this.lastContentAt = this.lastByteAt;

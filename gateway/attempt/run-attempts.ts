@@ -35,6 +35,8 @@ export interface CallJob<Answer> {
    */
   renew(candidate: number): number | undefined;
   onStart(candidate: number): void;
+  /** With the first content of a stream. */
+  onContent(candidate: number): void;
   /**
    * Told of every attempt that was made, in order: for the ledger, metrics and health. `isRenewed`: it failed for
    * what has been replaced since, which says nothing about the upstream as it is now.
@@ -82,6 +84,7 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
       totalAt: job.totalAt,
       clock: job.clock,
       caller: job.caller,
+      onContent: () => job.onContent(candidate),
     });
     const judgement =
       result.outcome === 'failed' || result.outcome === 'broken-off'

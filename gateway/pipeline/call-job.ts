@@ -64,6 +64,7 @@ export function buildCallJob(
       number = onStart(at(position));
       health.onStart(at(position), clock.now());
     },
+    onContent: (position) => health.onContent(at(position), clock.now()),
     onEnd: (position, result, judgement, isRenewed) => {
       const signal: HealthSignal = isRenewed
         ? { type: 'none' }

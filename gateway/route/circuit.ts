@@ -1,8 +1,10 @@
 // Is this upstream worth a request now? A circuit breaker as a pure state machine:
 //
-//   closed --n failures in a row, or half of many--> open --time is up--> half-open --success--> closed
+//   closed --n failures in a row, or half of many--> open --time is up--> half-open --content, success--> closed
 //                                                     ^                       |
 //                                                     +--------failure--------+   (open for twice as long)
+//
+// A stream that brings content lets others through, long before it ends; how often it has opened is forgotten with an end.
 
 export interface CircuitLimits {
   /** 0: the circuit never opens. */
@@ -19,6 +21,8 @@ export interface Circuit {
   readonly openUntilMs: number;
   /** When the one trial of a half-open circuit began; a trial that never reports is given up. */
   readonly trialSinceMs: number | undefined;
+  /** It has opened, and brings content again: all may try, and it takes as many failures as before to open it once more. */
+  readonly isAnswering: boolean;
   /** Calls of the last half minute, from the first failure on. */
   readonly recent: Recent;
 }
@@ -41,6 +45,7 @@ export const closedCircuit: Circuit = {
   openings: 0,
   openUntilMs: 0,
   trialSinceMs: undefined,
+  isAnswering: false,
   recent: { now: noCalls, before: noCalls, sinceMs: 0 },
 };
 
@@ -51,13 +56,19 @@ const share = { ofFailures: 0.5, callsMin: 20, windowMs: 30_000 } as const;
 
 /** One request at a time is let through when the open time is up. */
 export function mayTry(circuit: Circuit, nowMs: number): boolean {
-  if (circuit.openings === 0) return true;
+  if (isLetThrough(circuit)) return true;
   if (nowMs < circuit.openUntilMs) return false;
   return circuit.trialSinceMs === undefined || nowMs - circuit.trialSinceMs > trialPatienceMs;
 }
 
 export function onTried(circuit: Circuit, nowMs: number): Circuit {
-  return circuit.openings === 0 ? circuit : { ...circuit, trialSinceMs: nowMs };
+  return isLetThrough(circuit) ? circuit : { ...circuit, trialSinceMs: nowMs };
+}
+
+/** A stream has brought its first content. */
+export function onContent(circuit: Circuit, nowMs: number): Circuit {
+  if (isLetThrough(circuit) || nowMs < circuit.openUntilMs) return circuit;
+  return { ...closedCircuit, openings: circuit.openings, isAnswering: true };
 }
 
 /** Undefined: there is nothing left to remember. */
@@ -71,7 +82,8 @@ export function onSuccess(circuit: Circuit, nowMs: number): Circuit | undefined 
 export function onFailure(circuit: Circuit, limits: CircuitLimits, nowMs: number): Circuit {
   const failures = circuit.failures + 1;
   const recent = count(circuit.recent, 1, nowMs);
-  const isOpening = circuit.openings > 0 || failures >= limits.consecutiveFailures || isMostlyFailing(recent);
+  const isOpening =
+    !isLetThrough(circuit) || failures >= limits.consecutiveFailures || isMostlyFailing(recent);
   if (limits.consecutiveFailures === 0 || !isOpening) {
     return { ...circuit, failures, recent, trialSinceMs: undefined };
   }
@@ -83,8 +95,13 @@ export function onFailure(circuit: Circuit, limits: CircuitLimits, nowMs: number
     openings: circuit.openings + 1,
     openUntilMs: nowMs + openForMs,
     trialSinceMs: undefined,
+    isAnswering: false,
     recent,
   };
+}
+
+function isLetThrough({ openings, isAnswering }: Circuit): boolean {
+  return openings === 0 || isAnswering;
 }
 
 function isMostlyFailing({ now, before }: Recent): boolean {

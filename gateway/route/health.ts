@@ -8,6 +8,7 @@ import {
   type CircuitLimits,
   closedCircuit,
   mayTry,
+  onContent,
   onFailure,
   onSuccess,
   onTried,
@@ -75,6 +76,18 @@ export class Health {
     for (const id of circuitIds(candidate)) {
       const circuit = this.circuits.get(id);
       if (circuit) this.circuits.set(id, onTried(circuit, nowMs));
+    }
+  }
+
+  /** Called with the first content of a stream: others need not wait for its end to try. */
+  onContent(candidate: Candidate, nowMs: number): void {
+    if (this.circuits.size === 0) return;
+    for (const id of circuitIds(candidate)) {
+      const circuit = this.circuits.get(id);
+      const next = circuit && onContent(circuit, nowMs);
+      if (next === undefined || next === circuit) continue;
+      this.circuits.set(id, next);
+      this.changes++;
     }
   }
 
@@ -165,7 +178,7 @@ export class Health {
     const until = (untilMs: number): { untilMs: number } => ({
       untilMs: Math.max(0, Math.round(untilMs + unixOffsetMs)),
     });
-    const open = [...this.circuits].filter(([, { openings }]) => openings > 0);
+    const open = [...this.circuits].filter(([, { openings, isAnswering }]) => openings > 0 && !isAnswering);
     const resting = [...this.rests].filter(([, { untilMs }]) => nowMs < untilMs);
     const silent = new Set([...open, ...resting].map(([id]) => id));
     const working = new Map([...this.answeredBefore, ...this.answered]);

@@ -8,7 +8,7 @@ import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 import { makeRandom } from '../support/wall/split.ts';
 import { type Behaviour, type Call, type Script, startWall, type Wall } from '../support/wall.ts';
-import { ask, errorOf, lineOf } from './ask.ts';
+import { ask, askOpen, errorOf, lineOf } from './ask.ts';
 
 const closers: (() => Promise<void>)[] = [];
 
@@ -221,6 +221,29 @@ describe('the breaker', () => {
     expect((await probe).status).toBe(200);
     await statusesOf(rig, 1);
     expect(dead.calls).toHaveLength(7);
+  });
+
+  test('waits for the first words of a probe, not for the end of its stream', async () => {
+    const end = Promise.withResolvers<void>();
+    const wall = await wallThat(status(503));
+    const { rig, clock } = await rigOf([{ baseUrl: wall.baseUrl }], {});
+    await statusesOf(rig, 5);
+    wall.script({
+      type: 'stall',
+      after: { contentEvents: 1 },
+      for: { until: end.promise },
+      followedBy: 'go-on',
+    });
+    clock.advance(5_000);
+    const { connection, answer } = await askOpen(rig, { isStream: true });
+    const probe = await answer;
+    // The first words are handed out when they have come.
+    await probe.nextEvent();
+    wall.script({ type: 'answer' });
+    expect(await statusesOf(rig, 4)).toEqual([200, 200, 200, 200]);
+    end.resolve();
+    expect((await probe.finished).events.at(-1)?.data).toBe('[DONE]');
+    connection.close();
   });
 
   test('does not open for the mistakes of callers', async () => {

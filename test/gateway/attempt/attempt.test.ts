@@ -17,6 +17,7 @@ function startAttempt(kind: 'stream' | 'plain') {
   const clock = { ...makeFakeClock(), wallMs: () => Date.parse('2026-01-01T00:00:00Z') };
   const caller = new Leaving();
   const log: string[] = [];
+  const contents: number[] = [];
   const written: string[] = [];
   const drains: (() => void)[] = [];
   let receiver: Receiver | undefined;
@@ -61,12 +62,19 @@ function startAttempt(kind: 'stream' | 'plain') {
               },
             },
     },
-    { limits: kind === 'plain' ? { ...limits, firstEventMs: null } : limits, totalAt: 60_000, clock, caller },
+    {
+      limits: kind === 'plain' ? { ...limits, firstEventMs: null } : limits,
+      totalAt: 60_000,
+      clock,
+      caller,
+      onContent: () => contents.push(clock.now()),
+    },
   );
   if (!receiver) throw new Error('nothing was sent');
   const upstream = receiver;
   return {
     clock,
+    contents,
     caller,
     log,
     written,
@@ -100,9 +108,11 @@ test('a role does not commit, content does, and both go out together', async () 
   attempt.head(200, sse);
   attempt.body(role);
   expect(attempt.written).toEqual([]);
+  expect(attempt.contents).toHaveLength(0);
   attempt.body(word);
   expect(attempt.written).toEqual([role + word]);
-  attempt.body(finish + usage + done);
+  attempt.body(word + finish + usage + done);
+  expect(attempt.contents, 'told once').toHaveLength(1);
   attempt.upstream.onEnd();
   expect(await attempt.result).toMatchObject({ outcome: 'answered', usage: { input: 3, output: 1 } });
   expect(attempt.log).toEqual([]);

@@ -6,6 +6,7 @@ import {
   type CircuitLimits,
   closedCircuit,
   mayTry,
+  onContent,
   onFailure,
   onSuccess,
   onTried,
@@ -41,6 +42,25 @@ test('each failed trial doubles the time, up to 25 seconds', () => {
 
 test('requests that were under way when it opened do not open it for longer', () => {
   expect(failed(20, 100).openUntilMs).toBe(failed(5, 100).openUntilMs);
+});
+
+describe('a trial that brings content', () => {
+  const answering = onContent(onTried(failed(5, 0), 5_000), 5_100);
+
+  test('lets all through before it ends, and it takes five failures again to open', () => {
+    expect(mayTry(onTried(answering, 5_200), 5_200)).toBe(true);
+    expect(mayTry(failed(4, 5_300, answering), 5_300)).toBe(true);
+    expect(mayTry(failed(5, 5_300, answering), 5_300)).toBe(false);
+  });
+
+  test('does not make it forget that it has opened: only a success does', () => {
+    expect(failed(5, 5_300, answering).openUntilMs).toBe(15_300);
+    expect(onSuccess(answering, 5_300)).toBeUndefined();
+  });
+});
+
+test('content that comes while it is open, of a request from before, opens no way', () => {
+  expect(mayTry(onContent(failed(5, 0), 100), 100)).toBe(false);
 });
 
 test('a trial that never reports is given up after a minute', () => {

@@ -104,6 +104,15 @@ describe('a trial of a half-open breaker', () => {
     return health;
   };
 
+  test('lets others through with its first content, and is reported', () => {
+    const health = opened();
+    const revision = health.revision(5_010);
+    health.onContent(keyA, 5_010);
+    expect(health.isUsable(keyB, 5_020)).toBe(true);
+    expect(health.report(5_020, 0).filter(({ state }) => state === 'open')).toEqual([]);
+    expect(health.revision(5_020)).not.toBe(revision);
+  });
+
   test('keeps others out while it is under way', () => {
     expect(opened().isUsable(keyA, 5_001)).toBe(false);
   });
