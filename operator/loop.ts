@@ -8,6 +8,7 @@
 
 import type { Clock } from '../kube/clock.ts';
 import { createTokenBucket } from './token-bucket.ts';
+import { letOthers } from './turn.ts';
 
 /** Nothing: done until it is added again. Or: look again after so long. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a run that has nothing to say is an async function without return.
@@ -76,11 +77,18 @@ const backoffMaxMsDefault = 1_000_000;
 const retriesPerSecond = 10;
 const retriesBurst = 100;
 const closeGraceMs = 10_000;
+/** Most runs wait for nothing but promises: of fifty thousand in line none would let a timer or a socket in. */
+const runsPerTurn = 50;
 
 export function createQueue(options: QueueOptions): WorkQueue {
   const { name, clock, metrics, backoffMaxMs = backoffMaxMsDefault } = options;
   /** In line, in the order of arrival, with the time of it. */
   const line = new Map<string, number>();
+  /** Stands at the head of it: a walk that began anew would step over the gap of each key that was taken. */
+  let head = line.entries();
+  /** Begun since the line was empty, or since others had their turn. */
+  let runsInARow = 0;
+  let othersTurn: Promise<void> | undefined;
   /** At work, with the time it began. */
   const running = new Map<string, number>();
   /** At work, and added again meanwhile. */
@@ -120,18 +128,36 @@ export function createQueue(options: QueueOptions): WorkQueue {
   }
 
   function startRuns(): void {
-    // Not left to the loop: the keys that were taken out before leave holes at the head of the line.
-    if (running.size >= options.workers) return;
-    for (const [key, addedAtMs] of line) {
-      if (running.size >= options.workers) return;
-      line.delete(key);
+    while (running.size < options.workers) {
+      const next = takeNext();
+      if (next === undefined) return;
+      const [key, addedAtMs] = next;
       // This run is the retry.
       retries.clear(key);
       const startedAtMs = clock.now();
       running.set(key, startedAtMs);
       metrics?.started(name, startedAtMs - addedAtMs);
+      if (runsInARow >= runsPerTurn) {
+        runsInARow = 0;
+        othersTurn = letOthers(clock).then(() => {
+          othersTurn = undefined;
+        });
+      }
       void runKey(key, startedAtMs);
     }
+  }
+
+  function takeNext(): [key: string, addedAtMs: number] | undefined {
+    let next = head.next();
+    if (next.done === true) {
+      // One that has come to the end does not see what is added later.
+      head = line.entries();
+      next = head.next();
+    }
+    if (next.done === true) return undefined;
+    line.delete(next.value[0]);
+    runsInARow = line.size === 0 ? 0 : runsInARow + 1;
+    return next.value;
   }
 
   async function runKey(key: string, startedAtMs: number): Promise<void> {
@@ -139,6 +165,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
     try {
       // Never within the call that added the key: who adds need not be ready for what the run does.
       await Promise.resolve();
+      await othersTurn;
       const result = await options.run(key, stop.signal);
       forget(key);
       if (result !== undefined) {

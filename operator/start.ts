@@ -7,6 +7,7 @@ import type { Clock } from '../kube/clock.ts';
 import { type Election, startElection } from '../kube/lease.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { createCompiler } from './compile/compile.ts';
+import { warmUp } from './compile/warm-up.ts';
 import { buildDebugTable } from './debug-table.ts';
 import { buildHealthServer } from './health.ts';
 import { type Leading, startLeading } from './leading.ts';
@@ -20,6 +21,7 @@ import type { Kind } from './resources/resource.ts';
 import type { OperatorSettings } from './settings.ts';
 import { conditionsOf } from './status/object-status.ts';
 import { throttleClient } from './throttle.ts';
+import { letOthers } from './turn.ts';
 import { type Cluster, openCluster } from './watch/cluster.ts';
 import { watchCrdBundles } from './watch/crd-bundles.ts';
 
@@ -132,9 +134,10 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     throw error;
   }
   cluster.synced.then(
-    () => {
+    async () => {
       log('info', 'everything was read once');
       // The first look at everything takes longest; done now, it does not hold up whoever takes over.
+      await warmUp(compile, cluster.snapshot(), clock.wallMs(), () => letOthers(clock));
       compile(cluster.snapshot(), clock.wallMs());
       stand();
     },
@@ -244,18 +247,7 @@ function* countConditions(cluster: Cluster) {
 }
 
 function* statusesByKind(cluster: Cluster): Iterable<[Kind, Iterable<unknown>]> {
-  const { providers, modelRoutes, apiKeys } = cluster.snapshot();
-  const kinds = [
-    ['Provider', providers],
-    ['ModelRoute', modelRoutes],
-    ['ApiKey', apiKeys],
-  ] as const;
-  for (const [kind, objects] of kinds) {
-    yield [
-      kind,
-      objects.map(({ metadata }) => cluster.object(kind, metadata.namespace, metadata.name)?.status),
-    ];
-  }
+  for (const kind of ['Provider', 'ModelRoute', 'ApiKey'] as const) yield [kind, cluster.statuses(kind)];
 }
 
 function readyOf(status: unknown): ReadyStatus {

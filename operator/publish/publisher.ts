@@ -18,6 +18,7 @@ import {
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { canonicalJson } from '../canonical-json.ts';
+import { letOthers } from '../turn.ts';
 import { EARLIER_MANIFESTS_KEPT } from './collect.ts';
 import { DeposedError } from './deposed.ts';
 import { eachOf } from './each-of.ts';
@@ -58,7 +59,7 @@ export type PublishReport =
 
 export interface PublisherOptions {
   readonly client: KubeClient;
-  readonly clock: Pick<Clock, 'now' | 'wallMs'>;
+  readonly clock: Clock;
   randomBytes(size: number): Buffer;
   readonly instance: string;
   readonly tableNamespace: string;
@@ -264,7 +265,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     const startedMs = clock.now();
     const { holder } = lead;
     const standing = holder.standing();
-    const cut = cutter.cut(content, standing?.manifest.shards);
+    const cut = await cutter.cutInPieces(content, standing?.manifest.shards, () => letOthers(clock));
     const minReader = Math.max(MANIFEST_FORMAT, ...content.providers.map(neededFormat));
     const said = {
       minReader,

@@ -33,7 +33,16 @@ export interface ShardCutter {
    * @throws {UnfitEntryError} naming an object that no shard can hold, or that no gateway would take.
    */
   cut(content: TableContent, earlier?: readonly ShardRef[]): readonly Shard[];
+  /** The same, in pieces: of a table that is cut for the first time there may be hundreds of shards to make. */
+  cutInPieces(
+    content: TableContent,
+    earlier: readonly ShardRef[] | undefined,
+    breathe: () => Promise<void>,
+  ): Promise<readonly Shard[]>;
 }
+
+/** Shards made between two breaths; a change or a few never take one. */
+const SHARDS_AT_ONCE = 12;
 
 /** Enough for the largest number of shards. */
 const PLACE_BITS = 12;
@@ -53,20 +62,43 @@ export function createShardCutter(instance: string): ShardCutter {
   const places = new WeakMap<object, number>();
 
   return {
-    cut: (content, earlier = []) =>
-      shardKindSchema.options.flatMap((kind) => {
-        const entries = LISTS[kind].reduce((sum, list) => sum + content[list].length, 0);
-        const shards = cutKind(kind, content, chooseShardCount(kind, entries, earlier));
-        remembered.set(kind, shards);
-        return [...shards.values()].map(({ shard }) => shard);
-      }),
+    cut(content, earlier) {
+      const steps = cutSteps(content, earlier);
+      for (;;) {
+        const step = steps.next();
+        if (step.done === true) return step.value;
+      }
+    },
+    async cutInPieces(content, earlier, breathe) {
+      const steps = cutSteps(content, earlier);
+      for (let made = 1; ; made += 1) {
+        const step = steps.next();
+        if (step.done === true) return step.value;
+        if (made % SHARDS_AT_ONCE === 0) await breathe();
+      }
+    },
   };
 
-  function cutKind(
+  /** Pauses after each shard that had to be made. */
+  function* cutSteps(
+    content: TableContent,
+    earlier: readonly ShardRef[] = [],
+  ): Generator<void, readonly Shard[]> {
+    const cut: Shard[] = [];
+    for (const kind of shardKindSchema.options) {
+      const entries = LISTS[kind].reduce((sum, list) => sum + content[list].length, 0);
+      const shards = yield* cutKind(kind, content, chooseShardCount(kind, entries, earlier));
+      remembered.set(kind, shards);
+      for (const { shard } of shards.values()) cut.push(shard);
+    }
+    return cut;
+  }
+
+  function* cutKind(
     kind: ShardKind,
     content: TableContent,
     count: number,
-  ): ReadonlyMap<number, RememberedShard> {
+  ): Generator<void, ReadonlyMap<number, RememberedShard>> {
     const last = remembered.get(kind);
     const shards = new Map<number, RememberedShard>();
     for (const [index, bucket] of fillBuckets(kind, content, count)) {
@@ -78,9 +110,10 @@ export function createShardCutter(instance: string): ShardCutter {
       const shard = buildShard(instance, kind, index, bucket);
       if (isTooLarge(shard)) {
         refuseLargest(bucket, count);
-        return cutKind(kind, content, count * 2);
+        return yield* cutKind(kind, content, count * 2);
       }
       shards.set(index, { bucket, shard });
+      yield;
     }
     return shards;
   }

@@ -82,6 +82,8 @@ export interface Cluster {
   hasSynced(): boolean;
   /** As it was read last, with its status. */
   object(kind: Kind, namespace: string, name: string): RawObject | undefined;
+  /** For metrics: of every object of the kind, as it was read last. */
+  statuses(kind: Kind): Iterable<unknown>;
   /** The Secret with an issued key, as it was read last. */
   issuedSecret(namespace: string, name: string): HeldSecret | undefined;
   /**
@@ -181,6 +183,7 @@ export function openCluster(options: ClusterOptions): Cluster {
       const held = objects[kind].get(`${namespace}/${name}`);
       return held === undefined ? undefined : latestForm(held);
     },
+    statuses: (kind) => objects[kind].values().map(({ status }) => status),
     issuedSecret: (namespace, name) => secretIndex.issued(`${namespace}/${name}`),
     wasSeenDeleted(kind, id) {
       if (deletions.has(kind, id)) return true;

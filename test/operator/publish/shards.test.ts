@@ -307,3 +307,19 @@ function errorOf(run: () => unknown): UnfitEntryError {
   }
   throw new Error('nothing was thrown');
 }
+
+test('cut in pieces, a table is the same, and others have their turn between them', async () => {
+  const content = makeContent({ keys: 900, routes: 300, providers: 20 });
+  let breaths = 0;
+  const breathe = async () => {
+    breaths += 1;
+  };
+  const cutter = createShardCutter('penstock');
+  const pieces = await cutter.cutInPieces(content, undefined, breathe);
+  expect(refsOf(pieces)).toEqual(refsOf(cutOnce(content)));
+  expect(breaths).toBe(Math.floor(pieces.length / 12));
+  // What is known need not be made again.
+  breaths = 0;
+  await cutter.cutInPieces(content, refsOf(pieces), breathe);
+  expect(breaths).toBe(0);
+});

@@ -23,7 +23,7 @@ export interface TestPublisher extends Publisher {
 export function makePublisher(
   client: KubeClient,
   tableNamespace: string,
-  clock: Pick<Clock, 'now' | 'wallMs'> = systemClock,
+  clock: Clock = systemClock,
 ): TestPublisher {
   const reports: PublishReport[] = [];
   const publisher = createPublisher({

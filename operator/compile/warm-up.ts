@@ -1,0 +1,30 @@
+// How is everything looked at for the first time without keeping anybody waiting? In pieces: the compile remembers each object, and
+// a look at all of them takes over what the pieces found.
+
+import type { Snapshot } from '../watch/snapshot.ts';
+import type { Compile } from './compile.ts';
+
+/** So few that one piece takes some tens of milliseconds. */
+const KEYS_AT_ONCE = 1_000;
+const ROUTES_AT_ONCE = 100;
+
+/** @param breathe lets others have their turn. */
+export async function warmUp(
+  compile: Compile,
+  snapshot: Snapshot,
+  nowMs: number,
+  breathe: () => Promise<void>,
+): Promise<void> {
+  for (const modelRoutes of piecesOf(snapshot.modelRoutes, ROUTES_AT_ONCE)) {
+    compile({ ...snapshot, modelRoutes, apiKeys: [] }, nowMs);
+    await breathe();
+  }
+  for (const apiKeys of piecesOf(snapshot.apiKeys, KEYS_AT_ONCE)) {
+    compile({ ...snapshot, providers: [], modelRoutes: [], apiKeys }, nowMs);
+    await breathe();
+  }
+}
+
+function* piecesOf<T>(items: readonly T[], size: number): Iterable<readonly T[]> {
+  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
+}
