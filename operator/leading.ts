@@ -178,7 +178,7 @@ export function startLeading(parts: LeadingParts): Leading {
     onChecked: metrics.onHealthCheck,
   });
   const targets = createTargetWatch(upstreams.healthOf);
-  const tracker = createProgrammedTracker((verdict) => namesOf(verdict).key);
+  const tracker = createProgrammedTracker();
 
   let isOver = false;
   let generation = 0;
@@ -372,7 +372,7 @@ export function startLeading(parts: LeadingParts): Leading {
       staleAlarm(run.staleAtMs === undefined ? undefined : clock.now() + run.staleAtMs - clock.wallMs());
       if (run.type === 'published') return follow(run);
       tracker.onAttempted({
-        verdicts: [...run.judged.values()],
+        verdicts: run.judged,
         formOf: (verdict) => run.attempted(verdict.kind, namesOf(verdict).id),
       });
       // What is wrong with an object is true, whether the table can be written or not.
@@ -397,9 +397,9 @@ export function startLeading(parts: LeadingParts): Leading {
     const formIn = (of: FormOf, verdict: Verdict) => of(verdict.kind, namesOf(verdict).id);
     tracker.onPublished({
       generation,
-      verdicts: [...judged.values()],
+      verdicts: judged,
       formOf: (verdict) => formIn(forms.of, verdict),
-      mayHaveChanged: (verdict) => forms.changed.has(namesOf(verdict).key),
+      changed: forms.changed,
       recorded(verdict) {
         const object = cluster.object(verdict.kind, verdict.namespace, verdict.name);
         const isSame = found !== undefined && formIn(found, verdict) === formIn(forms.of, verdict);
@@ -448,7 +448,7 @@ export function startLeading(parts: LeadingParts): Leading {
     if (object.metadata.generation !== verdict.generation) return;
     const pods = podWatch.pods();
     const isOut = isSameVerdict(published.get(key), verdict);
-    const since = isOut ? tracker.since(verdict, formOf(verdict.kind, namesOf(verdict).id)) : undefined;
+    const since = isOut ? tracker.since(key, formOf(verdict.kind, namesOf(verdict).id)) : undefined;
     if (since === undefined || !allRun(pods, since)) unsettled.add(key);
     else unsettled.delete(key);
     const health = verdict.kind === 'Provider' ? upstreams.healthOf(verdict) : undefined;

@@ -66,22 +66,33 @@ function createPrintIndex<T extends object>(ownerOf: (entry: T) => string): (ent
     if (changed.size === 0) return { prints, changed };
     // Who holds the map of the table before goes on reading what was true of that.
     const next = new Map(prints);
-    for (const owner of changed) next.delete(owner);
-    for (const entry of entries) {
-      const owner = ownerOf(entry);
-      if (changed.has(owner)) next.set(owner, joined(next.get(owner), printOf(entry)) ?? '');
-    }
+    for (const entry of gone)
+      setPrint(next, ownerOf(entry), without(next.get(ownerOf(entry)), printOf(entry)));
+    for (const entry of added)
+      setPrint(next, ownerOf(entry), joined(next.get(ownerOf(entry)), printOf(entry)));
     prints = next;
     return { prints, changed };
   };
+}
+
+function setPrint(prints: Map<string, string>, owner: string, print: string | undefined): void {
+  if (print === undefined) prints.delete(owner);
+  else prints.set(owner, print);
 }
 
 function printOf(entry: object): string {
   return hash('sha256', canonicalJson(entry), 'base64url');
 }
 
+/** In one order, whichever of them came first. */
 function joined(a: string | undefined, b: string | undefined): string | undefined {
-  return a === undefined || b === undefined ? (a ?? b) : `${a} ${b}`;
+  return a === undefined || b === undefined ? (a ?? b) : [...a.split(' '), ...b.split(' ')].sort().join(' ');
+}
+
+function without(prints: string | undefined, print: string): string | undefined {
+  const left = prints?.split(' ') ?? [];
+  left.splice(left.indexOf(print), 1);
+  return left.length === 0 ? undefined : left.join(' ');
 }
 
 /** `namespace/name` of the Provider that a credential belongs to. */

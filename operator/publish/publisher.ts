@@ -30,7 +30,7 @@ import {
   type PointerHolder,
   type Standing,
 } from './pointer-holder.ts';
-import { listRevocations, type Revocation, shortened } from './revocations.ts';
+import { listRevocations, type Revocation, shortened, works } from './revocations.ts';
 import { createShardCutter, type Shard } from './shards.ts';
 import {
   type KeptManifest,
@@ -503,9 +503,7 @@ function shardsInUse(lead: Term): ReadonlySet<string> {
 }
 
 function hasRevoked(content: TableContent, revocations: readonly string[]): boolean {
-  if (revocations.length === 0) return false;
-  const revoked = new Set(revocations);
-  return content.keys.some(({ sha256 }) => revoked.has(shortened(sha256)));
+  return revocations.some((digest) => works(digest, content));
 }
 
 /** A gateway refuses these whatever its shards say. */

@@ -37,7 +37,7 @@ export function listRevocations(
 }
 
 /** Does a key of the table begin with it? */
-function works(digest: string, { keys }: Pick<TableContent, 'keys'>): boolean {
+export function works(digest: string, { keys }: Pick<TableContent, 'keys'>): boolean {
   let [from, to] = [0, keys.length];
   while (from < to) {
     const middle = (from + to) >>> 1;

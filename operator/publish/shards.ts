@@ -14,6 +14,7 @@ import {
 } from '../../gateway/contract/manifest.ts';
 import type { TableContent } from '../../gateway/contract/routing-table.ts';
 import { canonicalJson } from '../canonical-json.ts';
+import { differing } from '../compile/differing.ts';
 import { compareText } from '../compile/order.ts';
 import { chooseShardCount, DOUBLED_COUNT_MAX } from './shard-count.ts';
 import { LISTS, type TableList, UnfitEntryError } from './unfit-entry.ts';
@@ -48,8 +49,8 @@ const SHARDS_AT_ONCE = 12;
 const PLACE_BITS = 12;
 
 type Entry = TableContent[TableList][number];
-/** Entries of one shard, by the name of their list, in order. */
-type Bucket = Map<TableList, Entry[]>;
+/** Entries of one shard, by the name of their list. */
+type Bucket = Map<TableList, readonly Entry[]>;
 
 interface RememberedShard {
   readonly bucket: Bucket;
@@ -60,6 +61,11 @@ export function createShardCutter(instance: string): ShardCutter {
   const remembered = new Map<ShardKind, ReadonlyMap<number, RememberedShard>>();
   // Of a key the digest is its own place; of the rest it is hashed once.
   const places = new WeakMap<object, number>();
+  /** Of the last cut. */
+  const divided = new Map<
+    TableList,
+    { readonly entries: readonly Entry[]; readonly parts: readonly (readonly Entry[])[] }
+  >();
 
   return {
     cut(content, earlier) {
@@ -120,18 +126,33 @@ export function createShardCutter(instance: string): ShardCutter {
 
   /** In the order of their index. */
   function fillBuckets(kind: ShardKind, content: TableContent, count: number): readonly [number, Bucket][] {
-    const shift = PLACE_BITS - Math.log2(count);
     const byIndex = new Map<number, Bucket>();
     for (const list of LISTS[kind]) {
-      const parts = Array.from({ length: count }, (): Entry[] => []);
-      for (const entry of content[list]) parts[placeOf(entry) >>> shift]?.push(entry);
-      for (const [index, entries] of parts.entries()) {
+      for (const [index, entries] of divide(list, content[list], count).entries()) {
         if (entries.length === 0) continue;
         const bucket: Bucket = byIndex.get(index) ?? new Map(LISTS[kind].map((name) => [name, []]));
         byIndex.set(index, bucket.set(list, entries));
       }
     }
     return [...byIndex].sort(([a], [b]) => a - b);
+  }
+
+  /** By index. Where few are others than in the last cut, the rest is taken over from that. */
+  function divide(list: TableList, entries: readonly Entry[], count: number): readonly (readonly Entry[])[] {
+    const shift = PLACE_BITS - Math.log2(count);
+    const last = divided.get(list);
+    const isKnown = last !== undefined && last.parts.length === count;
+    const { gone, added } = isKnown ? differing(last.entries, entries) : { gone: [], added: entries };
+    const parts: (readonly Entry[])[] = isKnown ? [...last.parts] : Array.from({ length: count }, () => []);
+    for (const [index, left] of Map.groupBy(gone, (entry) => placeOf(entry) >>> shift)) {
+      const out = new Set(left);
+      parts[index] = parts[index]?.filter((entry) => !out.has(entry)) ?? [];
+    }
+    for (const [index, come] of Map.groupBy(added, (entry) => placeOf(entry) >>> shift)) {
+      parts[index] = [...(parts[index] ?? []), ...come];
+    }
+    divided.set(list, { entries, parts });
+    return parts;
   }
 
   /** The first bits of what decides where an entry lies. */
@@ -145,7 +166,7 @@ export function createShardCutter(instance: string): ShardCutter {
   }
 }
 
-/** Without a string in between: this is asked of every key at every change. */
+/** Without a string in between: this is asked of every key of the first cut. */
 function firstBits(digest: string): number {
   let bits = 0;
   for (let digit = 0; digit < PLACE_BITS / 4; digit += 1) {
@@ -159,6 +180,7 @@ function firstBits(digest: string): number {
 function isSameBucket(a: Bucket, b: Bucket): boolean {
   return [...a].every(([list, entries]) => {
     const others = b.get(list);
+    if (others === entries) return true;
     return others?.length === entries.length && entries.every((entry, index) => entry === others[index]);
   });
 }

@@ -2,21 +2,21 @@
 
 import { isRecord } from '../../kube/object.ts';
 import type { Verdict } from '../compile/verdict.ts';
-import { keyOf as keyOfObject } from '../compile/verdict-names.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 import { conditionsOf } from './object-status.ts';
 
 export interface Published {
   /** The table generation in force, which says what these verdicts say; newly written or not. */
   readonly generation: number;
-  readonly verdicts: readonly Verdict[];
+  /** By `Kind/namespace/name`. */
+  readonly verdicts: ReadonlyMap<string, Verdict>;
   /**
    * Stands for what the table holds for an object, compared by `Object.is`: the identity or a fingerprint of its
    * entries; undefined where it has none.
    */
   formOf(verdict: Verdict): unknown;
-  /** False where it is known that the form is that of the call before; then `formOf` need not be asked. */
-  mayHaveChanged?(verdict: Verdict): boolean;
+  /** The only ones whose form may be another than in the call before; absent: all of them. */
+  readonly changed?: ReadonlySet<string>;
   /**
    * Asked once about each object that the tracker has not met: the generation of its present form as an
    * earlier leader recorded it, see `recordedGeneration`. Undefined where the stored table held another form.
@@ -39,48 +39,40 @@ export interface ProgrammedTracker {
    * Undefined: no table with this form was published yet. The form is asked for, so that a verdict newer than
    * the last publish is not taken for one that is out already.
    */
-  since(verdict: Verdict, form: unknown): number | undefined;
+  since(key: string, form: unknown): number | undefined;
 }
 
-/** @param keyOf gives the same text for every verdict on an object, and for none on another. */
-export function createProgrammedTracker(
-  keyOf: (verdict: Verdict) => string = keyOfObject,
-): ProgrammedTracker {
-  let forms = new Map<string, { readonly form: unknown; readonly since: number }>();
+export function createProgrammedTracker(): ProgrammedTracker {
+  const forms = new Map<string, { readonly form: unknown; readonly since: number }>();
 
   return {
-    onPublished({ generation, verdicts, formOf, mayHaveChanged, recorded }) {
-      const next: typeof forms = new Map();
-      for (const verdict of verdicts) {
-        const key = keyOf(verdict);
+    onPublished({ generation, verdicts, formOf, changed, recorded }) {
+      for (const [key, verdict] of verdicts) {
         const known = forms.get(key);
-        if (known !== undefined && known.since <= generation && mayHaveChanged?.(verdict) === false) {
-          next.set(key, known);
-          continue;
-        }
+        if (known !== undefined && known.since <= generation && changed?.has(key) === false) continue;
         const form = formOf(verdict);
         if (known !== undefined) {
           const since = Object.is(known.form, form) ? Math.min(known.since, generation) : generation;
-          next.set(key, known.since === since && Object.is(known.form, form) ? known : { form, since });
+          forms.set(key, { form, since });
           continue;
         }
         // Never later than now: a table made anew counts from another number.
         const since = Math.min(recorded?.(verdict) ?? generation, generation);
-        next.set(key, { form, since });
+        forms.set(key, { form, since });
       }
-      forms = next;
+      if (forms.size === verdicts.size) return;
+      for (const key of forms.keys()) if (!verdicts.has(key)) forms.delete(key);
     },
     onAttempted({ verdicts, formOf }) {
-      for (const verdict of verdicts) {
-        const key = keyOf(verdict);
+      for (const [key, verdict] of verdicts) {
         const known = forms.get(key);
         if (known === undefined) continue;
         const form = formOf(verdict);
         if (!Object.is(known.form, form)) forms.set(key, { form, since: Number.POSITIVE_INFINITY });
       }
     },
-    since(verdict, form) {
-      const known = forms.get(keyOf(verdict));
+    since(key, form) {
+      const known = forms.get(key);
       if (known === undefined || !Object.is(known.form, form)) return undefined;
       return known.since === Number.POSITIVE_INFINITY ? undefined : known.since;
     },

@@ -373,6 +373,8 @@ export function openCluster(options: ClusterOptions): Cluster {
     startForTenants({
       name: 'Secret',
       resource: secrets,
+      // Our own table is nothing to look at: each shard that is written would be a reason to compile everything.
+      labelSelector: `${INSTANCE_LABEL}!=${options.instance}`,
       metadataOnly: true,
       convert: readPlace,
       onEvent(event) {

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Verdict } from '../../../operator/compile/verdict.ts';
+import { keyOf } from '../../../operator/compile/verdict-names.ts';
 import { allRun, podsState, progressOf } from '../../../operator/pods/pods-state.ts';
 import {
   createProgrammedTracker,
@@ -22,7 +23,7 @@ function publish(
 ): void {
   tracker.onPublished({
     generation,
-    verdicts: [...forms.keys()],
+    verdicts: new Map([...forms.keys()].map((one) => [keyOf(one), one])),
     formOf: (one) => forms.get(one),
     ...(recorded === undefined ? {} : { recorded }),
   });
@@ -40,8 +41,8 @@ describe('a form', () => {
         [other, 'x'],
       ]),
     );
-    expect(tracker.since(verdict, 'a')).toBe(7);
-    expect(tracker.since(other, 'x')).toBe(8);
+    expect(tracker.since(keyOf(verdict), 'a')).toBe(7);
+    expect(tracker.since(keyOf(other), 'x')).toBe(8);
     publish(
       tracker,
       9,
@@ -50,23 +51,23 @@ describe('a form', () => {
         [other, 'x'],
       ]),
     );
-    expect(tracker.since(verdict, 'b')).toBe(9);
-    expect(tracker.since(other, 'x')).toBe(8);
+    expect(tracker.since(keyOf(verdict), 'b')).toBe(9);
+    expect(tracker.since(keyOf(other), 'x')).toBe(8);
   });
 
   test('that is newer than the last publish is not out yet', () => {
     const tracker = createProgrammedTracker();
-    expect(tracker.since(verdict, 'a')).toBeUndefined();
+    expect(tracker.since(keyOf(verdict), 'a')).toBeUndefined();
     publish(tracker, 7, new Map([[verdict, 'a']]));
-    expect(tracker.since(verdict, 'b')).toBeUndefined();
-    expect(tracker.since(verdict, undefined)).toBeUndefined();
+    expect(tracker.since(keyOf(verdict), 'b')).toBeUndefined();
+    expect(tracker.since(keyOf(verdict), undefined)).toBeUndefined();
   });
 
   test('of absence counts as one: a key that is switched off is off from a generation on', () => {
     const tracker = createProgrammedTracker();
     publish(tracker, 7, new Map([[verdict, 'a']]));
     publish(tracker, 8, new Map([[verdict, undefined]]));
-    expect(tracker.since(verdict, undefined)).toBe(8);
+    expect(tracker.since(keyOf(verdict), undefined)).toBe(8);
   });
 
   test('that comes back is new again, and so is an object that was gone', () => {
@@ -74,25 +75,25 @@ describe('a form', () => {
     publish(tracker, 7, new Map([[verdict, 'a']]));
     publish(tracker, 8, new Map());
     publish(tracker, 9, new Map([[verdict, 'a']]));
-    expect(tracker.since(verdict, 'a')).toBe(9);
+    expect(tracker.since(keyOf(verdict), 'a')).toBe(9);
   });
 
   test('that comes back after a table without it, of which only the answer was lost, is new again', () => {
     const tracker = createProgrammedTracker();
     publish(tracker, 7, new Map([[verdict, 'a']]));
-    tracker.onAttempted({ verdicts: [verdict], formOf: () => undefined });
-    expect(tracker.since(verdict, 'a')).toBeUndefined();
-    expect(tracker.since(verdict, undefined)).toBeUndefined();
+    tracker.onAttempted({ verdicts: new Map([[keyOf(verdict), verdict]]), formOf: () => undefined });
+    expect(tracker.since(keyOf(verdict), 'a')).toBeUndefined();
+    expect(tracker.since(keyOf(verdict), undefined)).toBeUndefined();
     publish(tracker, 9, new Map([[verdict, 'a']]));
-    expect(tracker.since(verdict, 'a')).toBe(9);
+    expect(tracker.since(keyOf(verdict), 'a')).toBe(9);
   });
 
   test('whose table was published after all is of the generation that is in force then', () => {
     const tracker = createProgrammedTracker();
     publish(tracker, 7, new Map([[verdict, 'a']]));
-    tracker.onAttempted({ verdicts: [verdict], formOf: () => 'b' });
+    tracker.onAttempted({ verdicts: new Map([[keyOf(verdict), verdict]]), formOf: () => 'b' });
     publish(tracker, 8, new Map([[verdict, 'b']]));
-    expect(tracker.since(verdict, 'b')).toBe(8);
+    expect(tracker.since(keyOf(verdict), 'b')).toBe(8);
   });
 
   test('that an earlier leader recorded keeps its generation, unless the table was made anew', () => {
@@ -102,13 +103,13 @@ describe('a form', () => {
     ]);
     const tracker = createProgrammedTracker();
     publish(tracker, 9, forms, (one) => (one === verdict ? 4 : undefined));
-    expect([tracker.since(verdict, 'a'), tracker.since(other, 'x')]).toEqual([4, 9]);
+    expect([tracker.since(keyOf(verdict), 'a'), tracker.since(keyOf(other), 'x')]).toEqual([4, 9]);
     // Asked about new objects alone.
     publish(tracker, 10, new Map([[verdict, 'b']]), () => 2);
-    expect(tracker.since(verdict, 'b')).toBe(10);
+    expect(tracker.since(keyOf(verdict), 'b')).toBe(10);
     const anew = createProgrammedTracker();
     publish(anew, 3, forms, () => 400);
-    expect(anew.since(verdict, 'a')).toBe(3);
+    expect(anew.since(keyOf(verdict), 'a')).toBe(3);
   });
 });
 
