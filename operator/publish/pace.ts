@@ -21,7 +21,8 @@ const QUIET_MS = 1_000;
 const FIRST_WAIT_MS = 50;
 const CHURN_WAIT_MS = 250;
 const CHURN_WAIT_MS_MAX = 1_000;
-const URGENT_WAIT_MS = 50;
+/** In 100 ms the pointer has to say so, and compile and writes need the most of them. */
+const URGENT_WAIT_MS = 10;
 /** Not more often than twice a second, however many keys are taken away one by one. */
 const URGENT_INTERVAL_MS = 500;
 

@@ -48,8 +48,8 @@ interface Written {
   readonly atMs: number;
 }
 
-/** A watch that is later than this costs a write that is refused, no more. */
-const writtenKeptMs = 60_000;
+/** A watch that is later than this costs a write that is refused, no more; after an import each second more is a thousand statuses. */
+const writtenKeptMs = 10_000;
 /** Not at each call: a walk along a map from which thousands were taken steps over the gap of each. */
 const sweepMs = 1_000;
 
