@@ -17,6 +17,15 @@ test('differing gives what one list alone holds, by identity, wherever in the li
     }),
   );
 
+  const many = Array.from({ length: 60 }, (_, index) => ({ index }));
+  fc.assert(
+    fc.property(fc.subarray(many), fc.subarray(many), (last, next) => {
+      const { gone, added } = differing(last, next);
+      expect(gone).toEqual(onlyIn(last, next).map((index) => many[index]));
+      expect(added).toEqual(onlyIn(next, last).map((index) => many[index]));
+    }),
+  );
+
   function onlyIn(these: readonly { index: number }[], others: readonly object[]): number[] {
     return these.filter((one) => !others.includes(one)).map(({ index }) => index);
   }
@@ -40,4 +49,16 @@ test('the forms that changed are told, and an index of the table before goes on 
   expect(gone.changed).toEqual(new Set([`ApiKey/${second.id}`]));
   expect(gone.of('ApiKey', second.id)).toBeUndefined();
   expect(index(content).of('ApiKey', second.id)).toBe(before.of('ApiKey', second.id));
+});
+
+test('an object with several entries has the form of those that are left, whatever it had before', () => {
+  const { keys, ...rest } = makeContent({ keys: 4 });
+  const [first, second, third] = keys.map((key) => ({ ...key, id: 'team-a/ci' }));
+  if (first === undefined || second === undefined || third === undefined)
+    throw new Error('there are four keys');
+  const index = createFormIndex();
+  for (const entries of [[first], [first, second, third], [second, third], [third], [], [first, third]]) {
+    const known = index({ ...rest, keys: entries }).of('ApiKey', 'team-a/ci');
+    expect(known).toBe(createFormIndex()({ ...rest, keys: entries }).of('ApiKey', 'team-a/ci'));
+  }
 });
