@@ -39,6 +39,7 @@ import type { OperatorSettings } from './settings.ts';
 import { createEventRecorder, type EventFact } from './status/events.ts';
 import { createProgrammedTracker, recordedGeneration } from './status/programmed.ts';
 import { createStatusPublisher } from './status/publish-status.ts';
+import { letOthers } from './turn.ts';
 import type { Cluster, ClusterChange } from './watch/cluster.ts';
 import type { GatewayPod } from './watch/gateway-pods.ts';
 
@@ -118,6 +119,7 @@ export function startLeading(parts: LeadingParts): Leading {
     readers: () => podWatch.pods().pods,
     unpinCommand: `kubectl annotate ${pointer} ${PIN_ANNOTATION}-`,
     wallMs: clock.wallMs,
+    breathe: () => letOthers(clock),
     takeHints: () => upstreams.takeHints(),
     onTakenOver(epoch, found, hints) {
       generation = found;

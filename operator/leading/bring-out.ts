@@ -31,6 +31,8 @@ export interface BringOutParts {
   /** How the pin is ended. */
   readonly unpinCommand: string;
   wallMs(): number;
+  /** Lets others have their turn: at the first run everything is new. */
+  breathe(): Promise<void>;
   /** What the operator's own checks found wrong, for the table that is about to be written. */
   takeHints(): readonly HealthHint[];
   /** The table that was found; its generation is 0 where there is none. */
@@ -109,6 +111,9 @@ export function createBringOut(parts: BringOutParts): BringOut {
     hasTakenOver: () => inUse !== undefined,
     async run(isUrgent) {
       inUse ??= await takeOver();
+      const { found } = inUse;
+      const isFirst = found !== undefined;
+      if (isFirst) await parts.breathe();
       const snapshot = cluster.snapshot();
       const { table, verdicts, healthChecks, staleAtMs } = compile(
         snapshot,
@@ -132,13 +137,14 @@ export function createBringOut(parts: BringOutParts): BringOut {
       const { content: wanted, waits } = await keepBack(content, inUse, snapshot);
       const judged = new Map(verdicts.map((verdict) => [namesOf(verdict).key, verdict]));
       const facts = { judged, staleAtMs, waits };
-      const { found } = inUse;
       const out = await publishFitting(wanted, judged, {
         urgent: isUrgent,
         acceptsAbsence,
         hints: parts.takeHints(),
       });
+      if (isFirst) await parts.breathe();
       const forms = indexForms(out.content);
+      if (isFirst) await parts.breathe();
       const changed = untold.size === 0 ? forms.changed : new Set([...untold, ...forms.changed]);
       if ('error' in out) {
         untold = changed;

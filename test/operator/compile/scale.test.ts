@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { createCompiler } from '../../../operator/compile/compile.ts';
+import { warmUp } from '../../../operator/compile/warm-up.ts';
 import { apiKey, namespace, provider, route, secret, snapshot } from '../make.ts';
 import { NOW_MS } from './support.ts';
 
@@ -10,8 +11,8 @@ const sha = (index: number) => index.toString(16).padStart(64, '0');
 const keyAt = (index: number, sha256 = sha(index)) =>
   apiKey({ imports: [{ sha256 }] }, { name: `key-${index}`, namespace: NAMESPACES[index % 100] ?? '' });
 
-test('5,000 keys and 500 routes: everything at first, then one key for one changed key', () => {
-  const before = snapshot({
+const large = () =>
+  snapshot({
     secrets: NAMESPACES.map((name) => secret({ namespace: name })),
     providers: NAMESPACES.map((name) => provider({}, { namespace: name })),
     modelRoutes: Array.from({ length: 500 }, (_, index) =>
@@ -20,6 +21,23 @@ test('5,000 keys and 500 routes: everything at first, then one key for one chang
     apiKeys: Array.from({ length: 5000 }, (_, index) => keyAt(index)),
     namespaces: NAMESPACES.map((name) => namespace(name)),
   });
+
+test('looked at in pieces first, everything is known, and others had their turn after each piece', async () => {
+  const everything = large();
+  const compile = createCompiler();
+  let breaths = 0;
+  await warmUp(compile, everything, NOW_MS, async () => {
+    breaths += 1;
+  });
+  expect(breaths).toBe(5 + 5);
+  const { compiled, ...result } = compile(everything, NOW_MS);
+  expect(compiled).toEqual({ providers: 0, routes: 0, keys: 0 });
+  const { compiled: _, ...cold } = createCompiler()(everything, NOW_MS);
+  expect(result).toEqual(cold);
+});
+
+test('5,000 keys and 500 routes: everything at first, then one key for one changed key', () => {
+  const before = large();
   const compile = createCompiler();
   const first = compile(before, NOW_MS);
   expect(first.compiled).toEqual({ providers: 100, routes: 500, keys: 5000 });

@@ -76,6 +76,7 @@ function startLeader() {
     readers: () => state.readers,
     unpinCommand: 'kubectl annotate …',
     wallMs: () => NOW_MS,
+    breathe: async () => undefined,
     takeHints: () => [],
     onTakenOver() {},
     onPublished() {},
