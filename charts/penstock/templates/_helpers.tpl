@@ -88,12 +88,16 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- divf (mulf (trimSuffix $unit (toString .) | float64) (get $bytes $unit)) 1048576 | floor | int -}}
 {{- end -}}
 
-{{/* How a process is started. Takes (dict "values" <its section> "script" "…"). A heap that is told nothing takes a part of
-     the node's memory, and the kernel ends the process at its limit. */}}
+{{/* How a process is started. Takes (dict "values" <its section> "script" "…"), and "youngMib" where young objects shall take
+     less than the 64 MiB that they may. A heap that is told nothing takes a part of the node's memory, and the kernel ends the
+     process at its limit. */}}
 {{- define "penstock.command" -}}
 - node
 {{- with ((.values.resources).limits).memory }}
 - --max-old-space-size={{ div (mul (include "penstock.mebibytes" . | int) 3) 4 }}
+{{- end }}
+{{- with .youngMib }}
+- --max-semi-space-size={{ div . 2 }}
 {{- end }}
 {{- range .values.extraArgs }}
 - {{ . | quote }}
