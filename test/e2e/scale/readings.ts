@@ -6,16 +6,17 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { RunningProcess } from '../../support/process.ts';
 
-/** The probe, and the heap limit that the chart gives a container of so much memory. */
-export function probedNode(containerMib: number): Readonly<Record<string, string>> {
+/** @param flags as the chart gives them to the process, see its tests. */
+export function probedNode(...flags: readonly string[]): Readonly<Record<string, string>> {
   const probe = fileURLToPath(new URL('probe.ts', import.meta.url));
-  return { NODE_OPTIONS: `--import=${probe} --max-old-space-size=${Math.floor((containerMib * 3) / 4)}` };
+  return { NODE_OPTIONS: [`--import=${probe}`, ...flags].join(' ') };
 }
 
 const probeSchema = z.object({
   probe: z.object({
     lagP99Ms: z.number(),
     lagMaxMs: z.number(),
+    turnMaxMs: z.number(),
     gcMaxMs: z.number(),
     heapMib: z.number(),
     externalMib: z.number(),
