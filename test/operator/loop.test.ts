@@ -98,6 +98,21 @@ describe('the line', () => {
     expect(keys()).toEqual(['a', 'b', 'c']);
   });
 
+  test('of many keys whose runs wait for nothing, others have their turn after each fifty', async () => {
+    const runs: string[] = [];
+    const { clock, queue } = makeQueue({ workers: 8, run: async (key) => void runs.push(key) });
+    for (let index = 0; index < 120; index += 1) queue.add(`${index}`);
+    for (const least of [50, 100]) {
+      for (let turn = 0; turn < 100; turn += 1) await settle();
+      expect(runs.length).toBeGreaterThanOrEqual(least);
+      expect(runs.length).toBeLessThan(least + 10);
+      clock.advance(0);
+    }
+    for (let turn = 0; turn < 100; turn += 1) await settle();
+    expect(runs).toEqual(Array.from({ length: 120 }, (_, index) => `${index}`));
+    expect(queue.stats().depth).toBe(0);
+  });
+
   test('a run does not begin within the call that adds its key', () => {
     const { queue, keys } = makeQueue();
     queue.add('a');

@@ -651,6 +651,19 @@ describe('gateways and their table', () => {
     expect(told()).toBe(1);
   });
 
+  test('what the operator writes into it is no change of the resources', async () => {
+    const watched = await watch();
+    watched.takeChanges();
+    const labels = { [INSTANCE_LABEL]: 'penstock', [SHARD_LABEL]: 'keys' };
+    await createSecret('penstock-k-01-a', { namespace: TABLE_NAMESPACE, labels });
+    await remove(secretPath('penstock-k-01-a', TABLE_NAMESPACE));
+    await createSecret('of-a-user', {});
+    const seen = () => watched.cluster.snapshot().secrets.map(({ name }) => name);
+    await watched.until(() => seen().includes('of-a-user'));
+    expect(seen()).not.toContain('penstock-k-01-a');
+    expect(watched.takeChanges().filter(({ type }) => type === 'resources').length).toBe(1);
+  });
+
   test('shards that are deleted by hand are seen', async () => {
     const shard = (instance: string) => ({ [INSTANCE_LABEL]: instance, [SHARD_LABEL]: 'keys' });
     const place = { namespace: TABLE_NAMESPACE };
