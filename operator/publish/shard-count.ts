@@ -9,7 +9,7 @@ const COUNT_MAX = 256;
 export const DOUBLED_COUNT_MAX = 1024;
 
 const BOUNDS: Readonly<Record<ShardKind, { readonly entriesPerShard: number; readonly countMin: number }>> = {
-  keys: { entriesPerShard: 400, countMin: 8 },
+  keys: { entriesPerShard: 800, countMin: 8 },
   routes: { entriesPerShard: 128, countMin: 1 },
   credentials: { entriesPerShard: 128, countMin: 1 },
 };

@@ -191,9 +191,9 @@ describe('the number of shards', () => {
 
   test.each([
     [0, 8],
-    [3_200, 8],
-    [3_201, 16],
-    [50_000, 128],
+    [6_400, 8],
+    [6_401, 16],
+    [50_000, 64],
     [1_000_000, 256],
   ])('%i keys lie in %i', (keys, count) => {
     expect(chooseShardCount('keys', keys, [])).toBe(count);
@@ -210,11 +210,11 @@ describe('the number of shards', () => {
   });
 
   test('it grows at once and shrinks only below half of what made it grow', () => {
-    expect(chooseShardCount('keys', 3_201, refs(8))).toBe(16);
-    expect(chooseShardCount('keys', 3_200, refs(16))).toBe(16);
-    expect(chooseShardCount('keys', 6_401, refs(16))).toBe(32);
-    expect(chooseShardCount('keys', 3_201, refs(32))).toBe(32);
-    expect(chooseShardCount('keys', 3_200, refs(32))).toBe(8);
+    expect(chooseShardCount('keys', 6_401, refs(8))).toBe(16);
+    expect(chooseShardCount('keys', 6_400, refs(16))).toBe(16);
+    expect(chooseShardCount('keys', 12_801, refs(16))).toBe(32);
+    expect(chooseShardCount('keys', 6_401, refs(32))).toBe(32);
+    expect(chooseShardCount('keys', 6_400, refs(32))).toBe(8);
   });
 
   test('it does not shrink to where shards would be too large', () => {
@@ -225,7 +225,7 @@ describe('the number of shards', () => {
 
   test('keys made and deleted at a boundary do not rewrite the table', () => {
     const cutter = createShardCutter('penstock');
-    const content = makeContent({ keys: 3_300 });
+    const content = makeContent({ keys: 6_500 });
     const many = cutter.cut(content);
     const few = cutter.cut(withKeys(content, content.keys.slice(150)), refsOf(many));
     expect(few).toHaveLength(many.length);
