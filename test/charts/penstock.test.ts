@@ -329,13 +329,13 @@ describe('what is rendered', () => {
     expect(await image({ tag: 'x', digest: DIGEST })).toBe(`penstock@${DIGEST}`);
   });
 
-  test('every process is a file of the image, seen from its folder, with three quarters of its memory for JavaScript', async () => {
+  test('every process is a file of the image, seen from its folder, with a part of its memory for JavaScript', async () => {
     const objects = await render(plane(), { demo: { enabled: true } });
     const commands = objects.flatMap(podsOf).map(({ containers }) => containers[0]?.command);
     expect(commands).toEqual(
       expect.arrayContaining([
         ['node', '--max-old-space-size=576', 'dist/gateway.js'],
-        ['node', '--max-old-space-size=384', '--max-semi-space-size=8', 'dist/operator.js'],
+        ['node', '--max-old-space-size=286', '--max-semi-space-size=8', 'dist/operator.js'],
         ['node', '--max-old-space-size=96', 'dist/simulator.js'],
         ['node', 'dist/apply-demo.js'],
         ['node', 'dist/helm-test.js'],

@@ -88,13 +88,13 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- divf (mulf (trimSuffix $unit (toString .) | float64) (get $bytes $unit)) 1048576 | floor | int -}}
 {{- end -}}
 
-{{/* How a process is started. Takes (dict "values" <its section> "script" "…"), and "youngMib" where young objects shall take
-     less than the 64 MiB that they may. A heap that is told nothing takes a part of the node's memory, and the kernel ends the
-     process at its limit. */}}
+{{/* How a process is started. Takes (dict "values" <its section> "script" "…"), and where it is not three quarters, "heapPercent"
+     of the memory for objects that are kept; "youngMib" for those that are not. A heap that is told nothing takes a part of the
+     node's memory, and the kernel ends the process at its limit. */}}
 {{- define "penstock.command" -}}
 - node
 {{- with ((.values.resources).limits).memory }}
-- --max-old-space-size={{ div (mul (include "penstock.mebibytes" . | int) 3) 4 }}
+- --max-old-space-size={{ div (mul (include "penstock.mebibytes" . | int) (default 75 $.heapPercent)) 100 }}
 {{- end }}
 {{- with .youngMib }}
 - --max-semi-space-size={{ div . 2 }}

@@ -41,6 +41,8 @@ const publishSchema = z.object({
   durationMs: z.number(),
   shardsWritten: z.number(),
   bytesWritten: z.number(),
+  /** From seeing that access is taken away to the pointer being written. */
+  revocationMs: z.number().optional(),
 });
 
 /** In order, since the process began. */
