@@ -16,13 +16,39 @@ export interface Forms {
 }
 
 /** With a memory: entries that are the same values as in the last table are not read again. */
-export function createFormIndex(): (content: TableContent) => Forms {
-  const indexProviders = createPrintIndex<TableContent['providers'][number]>(({ id }) => id);
-  const indexCredentials = createPrintIndex<Credential>(providerOf);
-  const indexRoutes = createPrintIndex<TableContent['routes'][number]>(({ id }) => id);
-  const indexKeys = createPrintIndex<TableContent['keys'][number]>(({ id }) => id);
+export interface FormIndex {
+  index(content: TableContent): Forms;
+  /** Reads the keys in pieces, so that an index of a table that is new as a whole does not have to. */
+  prepare(content: TableContent, breathe: () => Promise<void>): Promise<void>;
+}
 
-  return ({ providers, credentials, routes, keys }) => {
+/** Some ten milliseconds. */
+const KEYS_AT_ONCE = 1_000;
+
+export function createFormIndex(): FormIndex {
+  const known = new WeakMap<object, string>();
+  const indexProviders = createPrintIndex<TableContent['providers'][number]>(({ id }) => id, printOf);
+  const indexCredentials = createPrintIndex<Credential>(providerOf, printOf);
+  const indexRoutes = createPrintIndex<TableContent['routes'][number]>(({ id }) => id, printOf);
+  const indexKeys = createPrintIndex<TableContent['keys'][number]>(({ id }) => id, printOf);
+
+  return {
+    index,
+    async prepare({ keys }, breathe) {
+      for (const [index, entry] of keys.entries()) {
+        printOf(entry);
+        if (index % KEYS_AT_ONCE === KEYS_AT_ONCE - 1) await breathe();
+      }
+    },
+  };
+
+  function printOf(entry: object): string {
+    const print = known.get(entry) ?? hash('sha256', canonicalJson(entry), 'base64url');
+    known.set(entry, print);
+    return print;
+  }
+
+  function index({ providers, credentials, routes, keys }: TableContent): Forms {
     const ofProviders = indexProviders(providers);
     const ofCredentials = indexCredentials(credentials);
     const ofRoutes = indexRoutes(routes);
@@ -46,7 +72,7 @@ export function createFormIndex(): (content: TableContent) => Forms {
         }
       },
     };
-  };
+  }
 }
 
 interface Index {
@@ -56,7 +82,10 @@ interface Index {
   readonly changed: ReadonlySet<string>;
 }
 
-function createPrintIndex<T extends object>(ownerOf: (entry: T) => string): (entries: readonly T[]) => Index {
+function createPrintIndex<T extends object>(
+  ownerOf: (entry: T) => string,
+  printOf: (entry: T) => string,
+): (entries: readonly T[]) => Index {
   let last: readonly T[] = [];
   let prints: Index['prints'] = new Map();
   return (entries) => {
@@ -78,10 +107,6 @@ function createPrintIndex<T extends object>(ownerOf: (entry: T) => string): (ent
 function setPrint(prints: Map<string, string>, owner: string, print: string | undefined): void {
   if (print === undefined) prints.delete(owner);
   else prints.set(owner, print);
-}
-
-function printOf(entry: object): string {
-  return hash('sha256', canonicalJson(entry), 'base64url');
 }
 
 /** In one order, whichever of them came first. */

@@ -99,7 +99,7 @@ interface PinnedTable {
 
 export function createBringOut(parts: BringOutParts): BringOut {
   const { publisher, cluster, compile, namesOf } = parts;
-  const indexForms = createFormIndex();
+  const forms = createFormIndex();
   const lastForms = createLastForms({ holdMs: parts.holdMs, objectOf: cluster.object });
   let inUse: InUse | undefined;
   /** What came of the last pin that was asked for. */
@@ -137,20 +137,21 @@ export function createBringOut(parts: BringOutParts): BringOut {
       const { content: wanted, waits } = await keepBack(content, inUse, snapshot);
       const judged = new Map(verdicts.map((verdict) => [namesOf(verdict).key, verdict]));
       const facts = { judged, staleAtMs, waits };
+      if (isFirst) await parts.breathe();
       const out = await publishFitting(wanted, judged, {
         urgent: isUrgent,
         acceptsAbsence,
         hints: parts.takeHints(),
       });
+      if (isFirst) await forms.prepare(out.content, parts.breathe);
+      const now = forms.index(out.content);
       if (isFirst) await parts.breathe();
-      const forms = indexForms(out.content);
-      if (isFirst) await parts.breathe();
-      const changed = untold.size === 0 ? forms.changed : new Set([...untold, ...forms.changed]);
+      const changed = untold.size === 0 ? now.changed : new Set([...untold, ...now.changed]);
       if ('error' in out) {
         untold = changed;
         const { content: known } = inUse;
-        inUse = { content: known, ...(found === undefined ? {} : { found: whereSame(found, forms.of) }) };
-        return { ...facts, type: 'failed', error: out.error, attempted: forms.of };
+        inUse = { content: known, ...(found === undefined ? {} : { found: whereSame(found, now.of) }) };
+        return { ...facts, type: 'failed', error: out.error, attempted: now.of };
       }
       untold = new Set();
       inUse = { content: out.content };
@@ -160,7 +161,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
         ...facts,
         type: 'published',
         generation,
-        forms: { ...forms, changed },
+        forms: { ...now, changed },
         found,
         content: published,
         healthChecks,
@@ -216,7 +217,9 @@ export function createBringOut(parts: BringOutParts): BringOut {
     parts.onTakenOver(version?.epoch, version?.generation ?? 0, hints);
     // Tells the new epoch, which fences the leader before; where there is no table yet, there is nobody to fence.
     await publisher.heartbeat();
-    return { content, found: content === undefined ? () => undefined : indexForms(content).of };
+    if (content === undefined) return { content, found: () => undefined };
+    await forms.prepare(content, parts.breathe);
+    return { content, found: forms.index(content).of };
   }
 
   /** Gives the content that is in use now, or was to be. Whoever was left out is judged anew. */

@@ -46,5 +46,5 @@ function isStatus(value: unknown): boolean {
 
 /** RFC 3339 in whole seconds, as the API server writes its own times. */
 export function timeOf(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+  return `${new Date(wallMs).toISOString().slice(0, -'.000Z'.length)}Z`;
 }

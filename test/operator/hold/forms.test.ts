@@ -32,7 +32,7 @@ test('differing gives what one list alone holds, by identity, wherever in the li
 });
 
 test('the forms that changed are told, and an index of the table before goes on saying what was true of that', () => {
-  const index = createFormIndex();
+  const { index } = createFormIndex();
   const content = makeContent({ keys: 3, routes: 2 });
   const [, second] = content.keys;
   if (second === undefined) throw new Error('there are three keys');
@@ -56,9 +56,25 @@ test('an object with several entries has the form of those that are left, whatev
   const [first, second, third] = keys.map((key) => ({ ...key, id: 'team-a/ci' }));
   if (first === undefined || second === undefined || third === undefined)
     throw new Error('there are four keys');
-  const index = createFormIndex();
+  const { index } = createFormIndex();
   for (const entries of [[first], [first, second, third], [second, third], [third], [], [first, third]]) {
     const known = index({ ...rest, keys: entries }).of('ApiKey', 'team-a/ci');
-    expect(known).toBe(createFormIndex()({ ...rest, keys: entries }).of('ApiKey', 'team-a/ci'));
+    expect(known).toBe(
+      createFormIndex()
+        .index({ ...rest, keys: entries })
+        .of('ApiKey', 'team-a/ci'),
+    );
   }
+});
+
+test('read in pieces before, a table has the same forms, and others had their turn', async () => {
+  const content = makeContent({ keys: 2_500 });
+  const forms = createFormIndex();
+  let breaths = 0;
+  await forms.prepare(content, async () => {
+    breaths += 1;
+  });
+  expect(breaths).toBe(2);
+  const [prepared, cold] = [forms.index(content), createFormIndex().index(content)];
+  for (const { id } of content.keys) expect(prepared.of('ApiKey', id)).toBe(cold.of('ApiKey', id));
 });
