@@ -8,7 +8,7 @@
 
 import { pointerName } from '../gateway/contract/manifest.ts';
 import { READER_FORMAT } from '../gateway/contract/routing-table.ts';
-import type { KubeClient } from '../kube/client.ts';
+import { isConflict, type KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Compile } from './compile/compile.ts';
 import type { Verdict } from './compile/verdict.ts';
@@ -95,6 +95,8 @@ const podNewsMs = 10;
  * after it is back.
  */
 const tableRetryMsMax = 10_000;
+/** Until a watch that is behind is asked again what it knows of an object. */
+const behindMs = 2_000;
 const noneChanged: ReadonlySet<string> = new Set();
 
 export function startLeading(parts: LeadingParts): Leading {
@@ -458,7 +460,11 @@ export function startLeading(parts: LeadingParts): Leading {
     const issueFailure = keys.failureOf(key);
     const wait = waits.get(key);
     const facts = { verdict, object, since, wait, pods, health, failingTargets, issueFailure };
-    const { did, afterMs } = await statuses.publish(facts, signal);
+    const { did, afterMs } = await statuses.publish(facts, signal).catch((error: unknown) => {
+      // The watch is behind. When it brings the object, nobody tells: what we say of it is no wish.
+      if (isConflict(error)) return { did: 'nothing', afterMs: behindMs } as const;
+      throw error;
+    });
     if (did === 'wrote')
       log('info', 'status written', { object: key, generation: verdict.generation, since });
     return afterMs === undefined ? undefined : { afterMs };

@@ -4,6 +4,7 @@
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { keyOf } from '../compile/verdict-names.ts';
+import { createStatusPool } from '../watch/status-pool.ts';
 import { decideStatus, type StatusFacts } from './decide-status.ts';
 import { type EventRecorder, eventsFor } from './events.ts';
 import { keyNews } from './key-news.ts';
@@ -48,8 +49,8 @@ interface Written {
   readonly atMs: number;
 }
 
-/** A watch that is later than this costs a write that is refused, no more; after an import each second more is a thousand statuses. */
-const writtenKeptMs = 10_000;
+/** A watch that is later than this costs a write that is refused, no more. */
+const writtenKeptMs = 60_000;
 /** Not at each call: a walk along a map from which thousands were taken steps over the gap of each. */
 const sweepMs = 1_000;
 
@@ -57,6 +58,8 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
   const waits = new Map<string, Wait>();
   /** In the order in which they were written. */
   const writes = new Map<string, Written>();
+  /** After an import there are thousands of them, and what they say is much the same. */
+  const pool = createStatusPool();
   let sweepAtMs = 0;
 
   return {
@@ -95,6 +98,7 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
       if (facts.verdict.kind === 'ApiKey') {
         for (const fact of keyNews(presentStatus('ApiKey', object), status)) events.record(ref, fact);
       }
+      pool.share(status);
       writes.delete(key);
       writes.set(key, { over, resourceVersion: end.resourceVersion, status, atMs: clock.now() });
       return { did: 'wrote', ...after(nowMs, untilMs, lookAgainMs) };
