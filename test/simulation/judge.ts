@@ -71,6 +71,8 @@ export function makeJudge(world: World, server: ApiServer): Judge {
   const published = new Map<string, Manifest>();
   /** The last manifests, newest last. */
   let recent: { readonly text: string; readonly manifest: Manifest }[] = [];
+  /** Epochs of leaders who found no table of an operator. */
+  const begunAnew = new Set<number>();
   /** Whether what stands in the pointer was written by an operator. */
   let isOurs = false;
   /** Who wrote the table that stands, and when. */
@@ -178,6 +180,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
       fail('I3', `the number ${number} stands for two tables`);
     }
     published.set(number, manifest);
+    if (!wasOurs && manifest.epoch !== last?.manifest.epoch) begunAnew.add(manifest.epoch);
     for (const digest of manifest.revocations) announced.add(digest);
     const isOtherTable = JSON.stringify(last?.manifest.shards) !== JSON.stringify(manifest.shards);
     for (const ref of isOtherTable ? manifest.shards : []) {
@@ -254,8 +257,9 @@ export function makeJudge(world: World, server: ApiServer): Judge {
     if (before !== undefined) onLoss(life, before, view);
   }
 
-  /** Many at once, though the objects are there. */
+  /** Many at once, though the objects are there. Who begins to lead where the pointer is gone cannot know what was there. */
   function onLoss(life: GatewayLife, before: TableView, view: TableView): void {
+    if (view.epoch !== before.epoch && begunAnew.has(view.epoch)) return;
     const works = workingDigests();
     const lost = [...before.keys.keys()].filter((digest) => !view.keys.has(digest) && works.has(digest));
     if (lost.length >= 20 && lost.length > before.keys.size / 2) {

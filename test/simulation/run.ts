@@ -165,7 +165,10 @@ export async function simulate(seed: number, tell?: Tell, fault: Fault = {}): Pr
   }
   if (!isBroken() && random.chance(0.1)) {
     await allTold();
-    if (judge.isReconciling()) await world.run(62_000);
+    // Whoever leads anew has asked every upstream a minute later, and what it hears is news.
+    await world.run(62_000);
+    // A minute, by the clock of whoever leads now; it began by the clock of another, which may be twenty minutes ahead.
+    for (let minute = 0; judge.isReconciling() && minute < 22; minute += 1) await world.run(62_000);
     judge.expectQuiet();
     await world.run(25_000);
   }
