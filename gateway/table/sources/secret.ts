@@ -84,7 +84,7 @@ class WatchedPointer implements SecretSource {
   private whole: WholeTable | undefined;
   /** Newer than the one in use, and not loaded yet. */
   private wanted: Manifest | undefined;
-  /** What the pointer named last: what it revokes is revoked, loaded or not. */
+  /** The newest that the pointer named: what it revokes is revoked, loaded or not. */
   private announced: Manifest | undefined;
   private isUrgent = false;
   private isBackingOff = false;
@@ -197,7 +197,8 @@ class WatchedPointer implements SecretSource {
   /** What has a pointer to say that names this manifest? */
   private consider(manifest: Manifest): void {
     const isSame = this.isInUse(manifest);
-    this.announced = manifest;
+    // A read that is behind takes back nothing that was heard.
+    if (!this.announced || compareVersions(manifest, this.announced) >= 0) this.announced = manifest;
     const isFresh = this.revokeFresh(manifest);
     if (isSame) {
       this.wanted = undefined;
