@@ -28,7 +28,7 @@ const CHECKS = 'operator/probe/prober.test.ts';
 const CONNECTION = 'operator/compile/connection.test.ts';
 const TLS = 'egress/tls.test.ts';
 const ISSUE = 'local/issue.test.ts';
-const PLAN = 'operator/publish/plan-key.test.ts';
+const PLAN = 'operator/keys/plan-key.test.ts';
 
 /** Leaf fields that act, and the file below test/ that shows the effect, or a folder of such files. */
 const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
