@@ -85,6 +85,8 @@ export async function startApiProxy(plane: ControlPlane, options: ApiProxyOption
       Promise.resolve(options.after?.(passing, status)).then(
         () => {
           outgoing.writeHead(status, answer.headers);
+          // A watch is open when its head has come, though nothing may follow for a minute.
+          outgoing.flushHeaders();
           if (query.get('watch') === 'true' && status === 200) passWatch(answer, outgoing);
           else answer.pipe(outgoing);
         },
