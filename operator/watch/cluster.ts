@@ -460,9 +460,13 @@ export function openCluster(options: ClusterOptions): Cluster {
         resource: secrets,
         labelSelector: `${INSTANCE_LABEL}=${options.instance},${SHARD_LABEL}`,
         metadataOnly: true,
-        convert: ({ metadata: { name } }) => ({ name }),
-        onEvent({ type, object: { name } }) {
-          if (type === 'deleted') tell({ type: 'shard-gone', name });
+        convert: ({ metadata: { name, uid } }) => ({ name, uid }),
+        onEvent(event) {
+          const { name, uid } = event.object;
+          // Deleted and made again while nobody told of it.
+          const isAnother =
+            event.type === 'upserted' && event.previous !== undefined && event.previous.uid !== uid;
+          if (event.type === 'deleted' || isAnother) tell({ type: 'shard-gone', name });
         },
       },
       options.tableNamespace,
