@@ -676,6 +676,23 @@ describe('gateways and their table', () => {
     for (const name of ['blue-k-00-a', 'no-shard', 'penstock-k-00-a']) {
       await remove(secretPath(name, TABLE_NAMESPACE));
     }
+    expect(await firstShardsGone(watched)).toEqual(['penstock-k-00-a']);
+  });
+
+  test('a shard that was deleted and made again while its watch was broken is seen', async () => {
+    const labels = { [INSTANCE_LABEL]: 'penstock', [SHARD_LABEL]: 'keys' };
+    const place = { namespace: TABLE_NAMESPACE, labels };
+    for (const name of ['penstock-k-02-a', 'penstock-k-02-b']) await createSecret(name, place);
+    const connection = breakable(plane().client);
+    const watched = await watch({}, connection);
+    connection.cut();
+    await remove(secretPath('penstock-k-02-b', TABLE_NAMESPACE));
+    await createSecret('penstock-k-02-b', place);
+    connection.mendTooLate();
+    expect(await firstShardsGone(watched)).toEqual(['penstock-k-02-b']);
+  });
+
+  async function firstShardsGone(watched: Watched): Promise<string[]> {
     const gone: string[] = [];
     await watched.until(() => {
       gone.push(
@@ -683,8 +700,8 @@ describe('gateways and their table', () => {
       );
       return gone.length > 0;
     });
-    expect(gone).toEqual(['penstock-k-00-a']);
-  });
+    return gone;
+  }
 });
 
 test('metrics can tell how long each watch has been silent', async () => {
