@@ -12,6 +12,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await removeOrphans();
   const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`));
   project.provide('clusterFolder', folder);
+  // The tests start a few programs hundreds of times: each file of them is stripped of its types and compiled once.
+  process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
   // Asked for after this. Not in vitest.config.ts: nothing outside imports test.
   project.vitest.config.sequence.sequencer = ClusterLastSequencer;
   const ending = new AbortController();
