@@ -135,14 +135,19 @@ export function createBringOut(parts: BringOutParts): BringOut {
       });
       parts.onHeld(held, unreadable);
       const { content: wanted, waits } = await keepBack(content, inUse, snapshot);
-      const judged = new Map(verdicts.map((verdict) => [namesOf(verdict).key, verdict]));
-      const facts = { judged, staleAtMs, waits };
       if (isFirst) await parts.breathe();
-      const out = await publishFitting(wanted, judged, {
+      const out = await publishFitting(wanted, {
         urgent: isUrgent,
         acceptsAbsence,
         hints: parts.takeHints(),
       });
+      // Only now: whoever loses access does not wait for it.
+      const judged = new Map(verdicts.map((verdict) => [namesOf(verdict).key, verdict]));
+      for (const [key, message] of out.refused) {
+        const verdict = judged.get(key);
+        if (verdict !== undefined) judged.set(key, refuse(verdict, message));
+      }
+      const facts = { judged, staleAtMs, waits };
       if (isFirst) await forms.prepare(out.content, parts.breathe);
       const now = forms.index(out.content);
       if (isFirst) await parts.breathe();
@@ -222,30 +227,30 @@ export function createBringOut(parts: BringOutParts): BringOut {
     return { content, found: forms.index(content).of };
   }
 
-  /** Gives the content that is in use now, or was to be. Whoever was left out is judged anew. */
+  /** Gives the content that is in use now, or was to be; and who was left out of it, by the key of its verdict, and why. */
   async function publishFitting(
     wanted: TableContent,
-    judged: Map<string, Verdict>,
     how: PublishOptions,
   ): Promise<
-    | { readonly content: TableContent; readonly generation: number }
-    | { readonly content: TableContent; readonly error: unknown }
+    { readonly content: TableContent; readonly refused: ReadonlyMap<string, string> } & (
+      | { readonly generation: number }
+      | { readonly error: unknown }
+    )
   > {
+    const refused = new Map<string, string>();
     let content = wanted;
     for (;;) {
       try {
         const published = await publisher.publish(content, how);
         parts.onPublished(published);
-        return { content, generation: published.generation };
+        return { content, refused, generation: published.generation };
       } catch (error) {
-        if (!(error instanceof UnfitEntryError)) return { content, error };
+        if (!(error instanceof UnfitEntryError)) return { content, refused, error };
         const smaller = leaveOut(content, error);
-        if (entriesOf(smaller) === entriesOf(content)) return { content, error };
+        if (entriesOf(smaller) === entriesOf(content)) return { content, refused, error };
         content = smaller;
         const [namespace, name] = placeOf(error.objectId);
-        const key = keyOf({ kind: error.objectKind, namespace, name });
-        const verdict = judged.get(key);
-        if (verdict !== undefined) judged.set(key, refuse(verdict, error.message));
+        refused.set(keyOf({ kind: error.objectKind, namespace, name }), error.message);
       }
     }
   }

@@ -28,7 +28,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     ending.abort(new Error('the test run has ended'));
     const etcd = await preparing;
     await etcd?.stop();
-    await rm(folder, { recursive: true, force: true });
+    // A worker that is just ending may still write what it compiled.
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   };
 }
 
