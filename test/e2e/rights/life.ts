@@ -78,8 +78,11 @@ export async function live(
 
   // What concerns the whole table is told at the pointer, and counted up there too.
   const pointer = { kind: 'Secret', namespace: tableNamespace, name: 'penstock-current' };
+  // Each operator that was there before has an Event of its own.
   const told = async (reason: string) =>
-    (await eventsNow(plane, pointer)).find((one) => one.reason === reason)?.count ?? 0;
+    (await eventsNow(plane, pointer))
+      .filter((one) => one.reason === reason)
+      .reduce((sum, { count }) => sum + count, 0);
   for (let time = 0; time < 2; time++) {
     for (const [pin, reason] of [
       ['7', 'PinImpossible'],
