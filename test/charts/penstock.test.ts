@@ -211,6 +211,25 @@ describe('a value is refused, and named:', () => {
       { gateway: { publicUrl: 'https://a.example/v1/' } },
       '/gateway/publicUrl',
     ],
+    ...['https://:80/v1', 'https://a:65536/v1', 'https://256.1.1.1/v1', 'https://[1::2::3]/v1'].map(
+      (publicUrl) => [`the address ${publicUrl}`, { gateway: { publicUrl } }, '/gateway/publicUrl'] as const,
+    ),
+    ...['168h1ms', '169h', '10081m', '100h100h'].map(
+      (lastKnownGood) =>
+        [
+          `${lastKnownGood} in a last good form`,
+          { operator: { lastKnownGood } },
+          'operator.lastKnownGood',
+        ] as const,
+    ),
+    ...['10.0.0.0/33', '10.0.0/8', '256.0.0.0/8', 'fd00::/129', 'fd00::1::/64', '1:2:3:4:5:6:7:8:9/64'].map(
+      (cidr) =>
+        [
+          `the range ${cidr}`,
+          { egress: { allow: [{ cidr, namespaces: ['*'] }] } },
+          '/egress/allow/0/cidr',
+        ] as const,
+    ),
     ['a service prefix with a slash', { servicePrefix: 'a/b' }, '/servicePrefix'],
     ['a key prefix with a space', { keyPrefix: 'a b' }, '/keyPrefix'],
     [
@@ -243,6 +262,23 @@ describe('a value is refused, and named:', () => {
 });
 
 describe('what is rendered', () => {
+  test.each([
+    { operator: { lastKnownGood: '168h' } },
+    { operator: { lastKnownGood: '1h30m0.5s250ms' } },
+    { gateway: { publicUrl: 'https://models.example.com:8443/v1' } },
+    { gateway: { publicUrl: 'http://10.1.2.3/base/v1' } },
+    { gateway: { publicUrl: 'http://[fd00::1]:8080/v1' } },
+    { egress: { allow: [{ cidr: '0.0.0.0/0', namespaces: ['*'] }] } },
+    {
+      egress: {
+        allow: ['::/0', 'fd00:1::/32', '1:2:3:4:5:6:7:8/128'].map((cidr) => ({ cidr, namespaces: ['*'] })),
+      },
+    },
+  ])('the operator can start with %j', async (values) => {
+    const { env } = deploymentOf(await render(plane(), values), 'penstock-operator');
+    expect(() => readOperatorSettings(env)).not.toThrow();
+  });
+
   test('the settings are those of the values', async () => {
     const { env } = deploymentOf(await render(plane(), OPENED), 'penstock-operator');
     expect(readOperatorSettings(env)).toMatchObject({

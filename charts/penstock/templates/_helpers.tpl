@@ -70,6 +70,21 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- toJson (uniq $names) -}}
 {{- end -}}
 
+{{/* How long a last good form serves on; the operator takes a week at most. */}}
+{{- define "penstock.lastKnownGood" -}}
+{{- $text := .Values.operator.lastKnownGood -}}
+{{- $milliseconds := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 -}}
+{{- $sum := 0.0 -}}
+{{- range regexFindAll "[0-9.]+(ms|s|m|h)" $text -1 -}}
+{{- $unit := regexFind "[a-z]+$" . -}}
+{{- $sum = addf $sum (mulf (trimSuffix $unit . | float64) (get $milliseconds $unit)) -}}
+{{- end -}}
+{{- if gt $sum (mulf 168 3600000) -}}
+{{- fail (printf "operator.lastKnownGood: %q is longer than 168h; write a shorter one, such as 1h" $text) -}}
+{{- end -}}
+{{- $text -}}
+{{- end -}}
+
 {{/* Address ranges that are opened, as JSON. */}}
 {{- define "penstock.egressAllow" -}}
 {{- $allow := .Values.egress.allow -}}
