@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isMap, isScalar, parseDocument, parse as parseYaml, type YAMLMap } from 'yaml';
 import { z } from 'zod';
-import { metadataAddresses } from '../../egress/address-ranges.ts';
+import { metadataAddresses, unopenableRanges } from '../../egress/address-ranges.ts';
 import { readSettings as readGatewaySettings } from '../../gateway/settings.ts';
 import { image } from '../../images/contents.ts';
 import { readSettings as readOperatorSettings } from '../../operator/settings.ts';
@@ -228,6 +228,14 @@ describe('a value is refused, and named:', () => {
           `the range ${cidr}`,
           { egress: { allow: [{ cidr, namespaces: ['*'] }] } },
           '/egress/allow/0/cidr',
+        ] as const,
+    ),
+    ...['169.254.169.254/32', 'fd00:ec2::254/128', '0.1.0.0/16', '64:ff9b::a00:0/104'].map(
+      (cidr) =>
+        [
+          `the range ${cidr}, which nothing opens`,
+          { egress: { allow: [{ cidr, namespaces: ['*'] }] } },
+          'egress.allow',
         ] as const,
     ),
     ['a service prefix with a slash', { servicePrefix: 'a/b' }, '/servicePrefix'],
@@ -462,17 +470,66 @@ describe('what is rendered', () => {
     });
   });
 
-  test('no metadata service of a cloud is reachable, whatever the gateway itself would say', async () => {
-    const [policy] = (await render(plane())).filter(({ kind }) => kind === 'NetworkPolicy');
-    const except = new BlockList();
-    for (const [, cidr = ''] of JSON.stringify(policy).matchAll(/"([0-9a-f:.]+\/\d+)"/g)) {
-      const [address = '', bits] = cidr.split('/');
-      if (Number(bits) > 0) except.addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4');
+  test.each([
+    ['nothing', []],
+    ['a range of each family', OPENED.egress.allow.map(({ cidr }) => cidr)],
+    ['all of it', ['0.0.0.0/0', '::/0']],
+    [
+      'the neighbourhood of one',
+      ['169.254.0.0/16', '169.254.169.252/30', '168.63.129.0/24', '100.64.0.0/10'],
+    ],
+    [
+      'the same in IPv6',
+      ['fd00:ec2::/32', 'fd00:ec2::250/123', 'FE80:0:0::/10', 'fd20:ce::/127', 'fd00:42::40/126'],
+    ],
+  ])('no metadata service of a cloud is reachable, with %s opened', async (_, cidrs) => {
+    const allow = cidrs.map((cidr) => ({ cidr, namespaces: ['*'] }));
+    const objects = await render(plane(), { egress: { allow } });
+    for (const part of PARTS) {
+      const blocks = ipBlocksOf(objects, `penstock-${part}`);
+      expect(blocks.map(({ cidr }) => cidr)).toEqual(['0.0.0.0/0', '::/0', ...cidrs]);
+      const reachable = blocks.flatMap(({ cidr, except = [] }) =>
+        metadataAddresses.filter(
+          (address) => isIn(address, cidr) && !except.some((range) => isIn(address, range)),
+        ),
+      );
+      expect(reachable).toEqual([]);
+      // The API server refuses what lies elsewhere, or is as wide.
+      for (const { cidr, except = [] } of blocks) {
+        const [, bits] = cidr.split('/');
+        const wrong = except.filter((range) => {
+          const [address = '', inner] = range.split('/');
+          return !isIn(address, cidr) || Number(inner) <= Number(bits);
+        });
+        expect(wrong).toEqual([]);
+      }
     }
-    const reachable = metadataAddresses.filter(
-      (address) => !except.check(address, address.includes(':') ? 'ipv6' : 'ipv4'),
+  });
+
+  test('the chart and the gateway know the same addresses that nothing opens', async () => {
+    const text = await readFile(join(CHART, 'templates/_helpers.tpl'), 'utf8');
+    const known = (name: string) => [
+      ...(text.split(`define "penstock.${name}"`)[1]?.split('- end -')[0] ?? '').matchAll(
+        /"([0-9a-f:.]+(\/\d+)?)"/g,
+      ),
+    ];
+    expect(known('metadataCidrs').map(([, address]) => address)).toEqual(metadataAddresses);
+    expect(known('unopenableCidrs').map(([, cidr]) => cidr)).toEqual(
+      unopenableRanges.map(({ cidr }) => cidr),
     );
-    expect(reachable).toEqual([]);
+  });
+
+  test('of an opened range, nothing is taken away but metadata services', async () => {
+    const objects = await render(plane(), OPENED);
+    expect(ipBlocksOf(objects, 'penstock-gateway').slice(2)).toEqual([
+      { cidr: '10.20.0.0/16' },
+      {
+        cidr: 'fd00::/8',
+        except: metadataAddresses
+          .filter((address) => address.startsWith('fd'))
+          .map((address) => `${address}/128`),
+      },
+    ]);
   });
 
   test('alerts and dashboard speak of metrics that there are', async () => {
@@ -624,6 +681,44 @@ describe('what is rendered', () => {
     expect(JSON.stringify(roles)).not.toContain('*');
   });
 });
+
+const policySchema = z.object({
+  spec: z.object({
+    egress: z.array(
+      z.object({
+        to: z
+          .array(
+            z.object({
+              ipBlock: z.object({ cidr: z.string(), except: z.array(z.string()).optional() }).optional(),
+            }),
+          )
+          .optional(),
+      }),
+    ),
+  }),
+});
+
+/** Where the policy of this name lets pods connect to. */
+function ipBlocksOf(
+  objects: readonly Rendered[],
+  name: string,
+): { cidr: string; except?: string[] | undefined }[] {
+  const policy = objects.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name);
+  const { egress } = policySchema.parse(policy).spec;
+  return egress.flatMap(({ to = [] }) =>
+    to.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [ipBlock])),
+  );
+}
+
+function isIn(address: string, cidr: string): boolean {
+  const [network = '', bits] = cidr.split('/');
+  const family = (text: string) => (text.includes(':') ? 'ipv6' : 'ipv4');
+  // A list takes IPv4 for a part of ::/0.
+  if (family(address) !== family(network)) return false;
+  const list = new BlockList();
+  list.addSubnet(network, Number(bits), family(network));
+  return list.check(address, family(address));
+}
 
 function byName(a: { metadata: { name: string } }, b: { metadata: { name: string } }): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;

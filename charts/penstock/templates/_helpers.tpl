@@ -93,7 +93,66 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- $allow = append $allow (dict "cidr" . "namespaces" (list (include "penstock.demoNamespace" $))) -}}
 {{- end -}}
 {{- end -}}
+{{- range $opened := $allow -}}
+{{- range concat (include "penstock.metadataCidrs" $ | fromJsonArray) (include "penstock.unopenableCidrs" $ | fromJsonArray) -}}
+{{- if include "penstock.isInside" (list $opened.cidr .) -}}
+{{- fail (printf "egress.allow: %q lies in %s, which nothing opens; take it out" $opened.cidr .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- toJson $allow -}}
+{{- end -}}
+
+{{/* Metadata services of clouds, as JSON; those of egress/address-ranges.ts. */}}
+{{- define "penstock.metadataCidrs" -}}
+{{- $ipv4 := list "169.254.169.254" "169.254.170.2" "169.254.170.23" "169.254.42.42" "169.254.0.23" "168.63.129.16" "100.100.100.200" "192.0.0.192" -}}
+{{- $ipv6 := list "fd00:ec2::254" "fd00:ec2::23" "fd20:ce::254" "fd00:c1::a9fe:a9fe" "fd00:42::42" "fe80::a9fe:a9fe" -}}
+{{- $cidrs := list -}}
+{{- range $ipv4 }}{{ $cidrs = append $cidrs (printf "%s/32" .) }}{{ end -}}
+{{- range $ipv6 }}{{ $cidrs = append $cidrs (printf "%s/128" .) }}{{ end -}}
+{{- toJson $cidrs -}}
+{{- end -}}
+
+{{/* Ranges in which the operator takes no opened one, as JSON; those of egress/address-ranges.ts. */}}
+{{- define "penstock.unopenableCidrs" -}}
+["0.0.0.0/8", "::/128", "::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"]
+{{- end -}}
+
+{{/* The numbers of an address, as JSON: four of 8 bits, or eight of 16. The schema has seen to it that it is one. */}}
+{{- define "penstock.numbers" -}}
+{{- $numbers := list -}}
+{{- if contains ":" . -}}
+{{- $halves := splitList "::" . -}}
+{{- $head := splitList ":" (first $halves) | compact -}}
+{{- $tail := list -}}
+{{- if gt (len $halves) 1 }}{{ $tail = splitList ":" (last $halves) | compact }}{{ end -}}
+{{- range $head }}{{ $numbers = append $numbers (printf "0x%s" . | int64) }}{{ end -}}
+{{- range until (add (len $head) (len $tail) | sub 8 | int) }}{{ $numbers = append $numbers 0 }}{{ end -}}
+{{- range $tail }}{{ $numbers = append $numbers (printf "0x%s" . | int64) }}{{ end -}}
+{{- else -}}
+{{- range splitList "." . }}{{ $numbers = append $numbers (int64 .) }}{{ end -}}
+{{- end -}}
+{{- toJson $numbers -}}
+{{- end -}}
+
+{{/* Says so where the first of two ranges lies in the second one, or is the same; otherwise empty. */}}
+{{- define "penstock.isInside" -}}
+{{- $inner := splitList "/" (first .) -}}
+{{- $outer := splitList "/" (last .) -}}
+{{- $innerNumbers := include "penstock.numbers" (first $inner) | fromJsonArray -}}
+{{- $outerNumbers := include "penstock.numbers" (first $outer) | fromJsonArray -}}
+{{- $bits := last $outer | int -}}
+{{- $isInside := and (eq (len $innerNumbers) (len $outerNumbers)) (ge (last $inner | int) $bits) -}}
+{{- if $isInside -}}
+{{- $width := ternary 8 16 (eq (len $innerNumbers) 4) -}}
+{{- range $index, $number := $innerNumbers -}}
+{{- $compared := sub $bits (mul $index $width) | max 0 | min $width -}}
+{{- $step := 1 -}}
+{{- range until (sub $width $compared | int) }}{{ $step = mul $step 2 }}{{ end -}}
+{{- if ne (div $number $step) (div (index $outerNumbers $index) $step) }}{{ $isInside = false }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if $isInside }}it does{{ end -}}
 {{- end -}}
 
 {{/* An amount of memory in MiB, such as 768 for 768Mi. */}}
@@ -245,7 +304,8 @@ capabilities:
     {{- end }}
 {{- end -}}
 
-{{/* Names, the API server, public upstreams, and what egress.allow opens; never the metadata services of clouds. */}}
+{{/* Names, the API server, public upstreams, and what egress.allow opens; of both, never the known metadata services of clouds.
+     Nothing is taken out of networkPolicy.extraEgress. */}}
 {{- define "penstock.upstreamEgress" -}}
 {{ include "penstock.dnsEgress" . }}
 - ports:
@@ -264,6 +324,14 @@ capabilities:
     {{- range . }}
     - ipBlock:
         cidr: {{ .cidr | quote }}
+        {{- $cidr := .cidr }}
+        {{- $except := list }}
+        {{- range include "penstock.metadataCidrs" $ | fromJsonArray }}
+        {{- if include "penstock.isInside" (list . $cidr) }}{{ $except = append $except . }}{{ end }}
+        {{- end }}
+        {{- with $except }}
+        except: {{ toJson . }}
+        {{- end }}
     {{- end }}
 {{- end }}
 {{- if .Values.demo.enabled }}
