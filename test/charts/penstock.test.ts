@@ -246,6 +246,20 @@ describe('a value is refused, and named:', () => {
       '/gateway/resources/limits/memory',
     ],
     [
+      'memory in thousandths of a byte',
+      { gateway: { resources: { limits: { memory: '800m' } } } },
+      '/gateway/resources/limits/memory',
+    ],
+    ['no memory', { gateway: { resources: { limits: { memory: 0 } } } }, '/gateway/resources/limits/memory'],
+    ...['0', 1, '1Mi', '127Mi'].map(
+      (memory) =>
+        [
+          `${memory} of memory`,
+          { operator: { resources: { limits: { memory } } } },
+          'operator.resources.limits.memory',
+        ] as const,
+    ),
+    [
       'the namespace of the release for the table',
       { tableNamespace: { name: RELEASE_NAMESPACE } },
       'tableNamespace.name',

@@ -168,7 +168,11 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- define "penstock.command" -}}
 - node
 {{- with ((.values.resources).limits).memory }}
-- --max-old-space-size={{ div (mul (include "penstock.mebibytes" . | int) (default 75 $.heapPercent)) 100 }}
+{{- $mebibytes := include "penstock.mebibytes" . | int }}
+{{- if lt $mebibytes 128 }}
+{{- fail (printf "%s.resources.limits.memory: %v is less than 128Mi; the program alone takes most of that" (base $.script | trimSuffix ".js") .) }}
+{{- end }}
+- --max-old-space-size={{ div (mul $mebibytes (default 75 $.heapPercent)) 100 }}
 {{- end }}
 {{- with .youngMib }}
 - --max-semi-space-size={{ div . 2 }}
