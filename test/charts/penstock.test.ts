@@ -774,6 +774,28 @@ test('what the chart tells Artifact Hub about its kinds and its image is so', as
 const chartSchema = z.looseObject({ annotations: z.record(z.string(), z.string()) });
 
 describe('values.yaml', () => {
+  test('says how much of the memory JavaScript may take', async () => {
+    const objects = await render(plane());
+    const text = await readFile(join(CHART, 'values.yaml'), 'utf8');
+    for (const [part, memory] of [
+      ['operator', 512],
+      ['gateway', 768],
+    ] as const) {
+      const [, section = ''] = text.split(`\n${part}:\n`);
+      const [, percent] = /JavaScript may take (\d+) % of the memory limit/.exec(section) ?? [];
+      const { command } = deploymentOf(objects, `penstock-${part}`).template.spec.containers[0];
+      expect(command).toContain(`--max-old-space-size=${Math.floor((memory * Number(percent)) / 100)}`);
+    }
+  });
+
+  test('says that the CRDs have no labels of yours', async () => {
+    const objects = await render(plane(), { commonLabels: { team: 'platform' } });
+    const bare = objects.filter(({ metadata }) => metadata.labels?.team === undefined);
+    expect([...new Set(bare.map(({ kind }) => kind))]).toEqual(['CustomResourceDefinition']);
+    const text = await readFile(join(CHART, 'values.yaml'), 'utf8');
+    expect(text).toMatch(/CustomResourceDefinitions get none[^\n]*\ncommonLabels:/);
+  });
+
   const entries = async () => {
     const document = parseDocument(await readFile(join(CHART, 'values.yaml'), 'utf8'));
     if (!isMap(document.contents)) throw new Error('values.yaml is no map');
