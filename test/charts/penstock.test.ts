@@ -238,6 +238,16 @@ describe('a value is refused, and named:', () => {
           'egress.allow',
         ] as const,
     ),
+    [
+      "a tenant's namespace for the table",
+      { rbac: { scope: 'namespaces', tenantNamespaces: ['a', 'b'] }, tableNamespace: { name: 'b' } },
+      'rbac.tenantNamespaces',
+    ],
+    [
+      "the platform's namespace for the table",
+      { platformNamespaces: ['penstock-tables'] },
+      'tableNamespace.name',
+    ],
     ['a service prefix with a slash', { servicePrefix: 'a/b' }, '/servicePrefix'],
     ['a key prefix with a space', { keyPrefix: 'a b' }, '/keyPrefix'],
     [

@@ -12,6 +12,11 @@
 {{- if eq $name .Release.Namespace -}}
 {{- fail (printf "tableNamespace.name: %q is the namespace of the release; gateways read every Secret of the table's namespace, so it must be one of its own" $name) -}}
 {{- end -}}
+{{- range $value, $names := dict "rbac.tenantNamespaces" .Values.rbac.tenantNamespaces "platformNamespaces" .Values.platformNamespaces -}}
+{{- if has $name $names -}}
+{{- fail (printf "tableNamespace.name: %q is in %s; whoever works there could read the keys of all upstreams, so the table must have a namespace of its own" $name $value) -}}
+{{- end -}}
+{{- end -}}
 {{- $name -}}
 {{- end -}}
 
