@@ -761,6 +761,17 @@ test.each([CHART, CRDS_CHART])(
   },
 );
 
+test('what we tell people to type waits for what it needs', async () => {
+  const notes = await readFile(join(CHART, 'templates/NOTES.txt'), 'utf8');
+  const metrics = await readFile(join(ROOT, 'docs/metrics.md'), 'utf8');
+  expect(notes).toMatch(/kubectl wait --for=create secret\/bot-key .*\n +kubectl get secret bot-key/);
+  for (const text of [notes, metrics]) {
+    const forwarded = [...text.matchAll(/kubectl port-forward [^\n]*&([^\n]*\n[^\n]*)/g)];
+    expect(forwarded).toHaveLength(1);
+    for (const [, next] of forwarded) expect(next).toContain('--retry 10 --retry-connrefused');
+  }
+});
+
 test('what the chart tells Artifact Hub about its kinds and its image is so', async () => {
   const { annotations } = chartSchema.parse(parseYaml(await readFile(join(CHART, 'Chart.yaml'), 'utf8')));
   const read = (name: string): unknown => parseYaml(annotations[`artifacthub.io/${name}`] ?? '');
