@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { isMap, isScalar, parseDocument, parse as parseYaml, type YAMLMap } from 'yaml';
 import { z } from 'zod';
 import { metadataAddresses, unopenableRanges } from '../../egress/address-ranges.ts';
+import { INSTANCE_LABEL } from '../../gateway/contract/manifest.ts';
 import { readSettings as readGatewaySettings } from '../../gateway/settings.ts';
 import { image } from '../../images/contents.ts';
 import { readSettings as readOperatorSettings } from '../../operator/settings.ts';
@@ -760,6 +761,16 @@ test.each([CHART, CRDS_CHART])(
     expect(chart).toMatchObject({ kubeVersion: `>=${oldestKubernetes}.0-0` });
   },
 );
+
+test('the guide says how to delete a table whose namespace is not of the release, by the label that it has', async () => {
+  const guide = await readFile(join(ROOT, 'docs/guides/install.md'), 'utf8');
+  const objects = await render(plane(), { tableNamespace: { create: false, name: 'own-tables' } });
+  expect(objects.filter(({ kind }) => kind === 'Namespace')).toEqual([]);
+  const { instance } = readOperatorSettings(deploymentOf(objects, 'penstock-operator').environment);
+  const row = guide.split('\n').find((line) => line.startsWith('| the routing table'));
+  expect(row).toContain('`tableNamespace.create` is `false`');
+  expect(row).toContain(`kubectl delete secret -n <its namespace> -l ${INSTANCE_LABEL}=${instance}`);
+});
 
 test('what we tell people to type waits for what it needs', async () => {
   const notes = await readFile(join(CHART, 'templates/NOTES.txt'), 'utf8');
