@@ -772,6 +772,14 @@ test('the guide says how to delete a table whose namespace is not of the release
   expect(row).toContain(`kubectl delete secret -n <its namespace> -l ${INSTANCE_LABEL}=${instance}`);
 });
 
+test('SECURITY.md says what every ServiceAccount may', async () => {
+  const page = await readFile(join(ROOT, 'SECURITY.md'), 'utf8');
+  const accounts = everything.filter(({ kind }) => kind === 'ServiceAccount');
+  const names = new Set(accounts.map(({ metadata }) => metadata.name.replace(/^penstock-/, '<release>-')));
+  expect(names.size).toBeGreaterThan(2);
+  expect([...names].filter((name) => !page.includes(`\n| \`${name}\``))).toEqual([]);
+});
+
 test('what we tell people to type waits for what it needs', async () => {
   const notes = await readFile(join(CHART, 'templates/NOTES.txt'), 'utf8');
   const metrics = await readFile(join(ROOT, 'docs/metrics.md'), 'utf8');
