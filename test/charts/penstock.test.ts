@@ -780,6 +780,12 @@ test('SECURITY.md says what every ServiceAccount may', async () => {
   expect([...names].filter((name) => !page.includes(`\n| \`${name}\``))).toEqual([]);
 });
 
+test('the guide on origin says whether the chart is signed', async () => {
+  const guide = await readFile(join(ROOT, 'docs/guides/supply-chain.md'), 'utf8');
+  const [, undone = ''] = guide.split('## What is not done');
+  expect(undone).toContain('**The chart** is not signed');
+});
+
 test('what we tell people to type waits for what it needs', async () => {
   const notes = await readFile(join(CHART, 'templates/NOTES.txt'), 'utf8');
   const metrics = await readFile(join(ROOT, 'docs/metrics.md'), 'utf8');
