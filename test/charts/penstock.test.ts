@@ -852,6 +852,13 @@ describe('values.yaml', () => {
     expect((await entries()).filter(({ comment }) => comment === '').map(({ path }) => path)).toEqual([]);
   });
 
+  test('marks the comment of what can be set, as helm-docs reads it', async () => {
+    const all = await entries();
+    const settable = all.filter(({ path }) => !all.some((other) => other.path.startsWith(`${path}/`)));
+    expect(settable.length).toBeGreaterThan(80);
+    expect(settable.filter(({ comment }) => !comment.startsWith(' -- ')).map(({ path }) => path)).toEqual([]);
+  });
+
   test('and its schema know the same values', async () => {
     const schema: unknown = JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8'));
     // What a value may also have, and has not by default.
