@@ -256,7 +256,7 @@ export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
     function compileKeys(): CompiledKey[] {
       const input = { read: readKey, findSecret, platform, passed };
       const compiled = compiledKeys.compile(present(snapshot.apiKeys), input);
-      const { refused, contested } = findConflicts(compiled);
+      const { refused, contested } = findConflicts(compiled, lastGood.keyHolders);
       if (contested.size === 0) return compiled;
       return compiled.map((key) => withConflict(key, refused.get(key), contested.has(key)));
     }

@@ -121,7 +121,7 @@ export function compileKey({ object, parsed, secret, keyPrefix, nowMs }: KeyInpu
   };
 }
 
-/** Takes the digests away that belong to an older ApiKey, and says so on both sides. */
+/** Takes the digests away that belong to another ApiKey, and says so on both sides. */
 export function withConflict(
   key: CompiledKey,
   refused: readonly string[] | undefined,

@@ -4,6 +4,7 @@ import type { Credential, ProviderEntry, RouteEntry } from '../../gateway/contra
 import { type AllowedNamespaces, allowedNamespacesField } from '../resources/fields.ts';
 import { membersOf } from '../resources/loose.ts';
 import type { NamespaceRecord, PlatformSettings, RawObject } from '../watch/snapshot.ts';
+import type { FindHolders } from './checks/digest-conflict.ts';
 import { notPermitted } from './checks/not-permitted.ts';
 import { ruleOfForm } from './hold-rules.ts';
 import { resolveNamespaces, type SharedWith } from './selector.ts';
@@ -28,6 +29,7 @@ export interface LastGood {
   /** @param id `namespace/name`. */
   provider(id: string): GoodProvider | undefined;
   route(id: string): RouteEntry | undefined;
+  readonly keyHolders: FindHolders;
   /** Undefined: the form in use was not made of this object, but of an earlier one of its name. */
   facts(kind: 'Provider' | 'ModelRoute', object: RawObject): HoldFacts | undefined;
 }
@@ -36,6 +38,7 @@ export const NOTHING_GOOD: LastGood = {
   holdMs: 0,
   provider: () => undefined,
   route: () => undefined,
+  keyHolders: () => new Map(),
   facts: () => undefined,
 };
 

@@ -2,7 +2,7 @@
 // for each object since when it is held. A new leader finds both in the cluster: the table, and the status of the object.
 
 import { z } from 'zod';
-import type { Credential, TableContent } from '../../gateway/contract/routing-table.ts';
+import type { Credential, KeyEntry, TableContent } from '../../gateway/contract/routing-table.ts';
 import type { HoldFacts, LastGood } from '../compile/last-good.ts';
 import type { Verdict } from '../compile/verdict.ts';
 import { keyOf } from '../compile/verdict-names.ts';
@@ -39,6 +39,7 @@ export function createLastForms({ holdMs, objectOf }: LastFormsOptions): LastFor
         holdMs: forms === undefined ? 0 : holdMs,
         provider: (id) => forms?.().providers.get(id),
         route: (id) => forms?.().routes.get(id),
+        keyHolders: (digests) => holdersOf(digests, content?.keys ?? []),
         facts(kind, object) {
           const { namespace, name, uid } = object.metadata;
           const facts = known.get(keyOf({ kind, namespace, name }));
@@ -71,6 +72,13 @@ export function createLastForms({ holdMs, objectOf }: LastFormsOptions): LastFor
       }
     },
   };
+}
+
+/** One walk, and only where ApiKeys contest a digest: an index of all of them would be built anew for every table. */
+function holdersOf(digests: ReadonlySet<string>, keys: readonly KeyEntry[]): Map<string, string> {
+  const holders = new Map<string, string>();
+  for (const { sha256, id } of keys) if (digests.has(sha256)) holders.set(sha256, id);
+  return holders;
 }
 
 /** Looked up only for objects that are wrong, which mostly there are none of. */

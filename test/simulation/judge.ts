@@ -385,6 +385,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
         return entry && { entry, credentials };
       },
       route: (id) => content?.routes.find((one) => one.id === id),
+      keyHolders: () => new Map(content?.keys.map(({ sha256, id }) => [sha256, id])),
       facts(kind, { metadata: { namespace, name } }) {
         const resource = `${CUSTOM}/${kind === 'Provider' ? 'providers' : 'modelroutes'}`;
         const status = store.find(objectPathOf(resource, namespace, name))?.value.status;

@@ -1,4 +1,5 @@
-// Do two ApiKeys stand for one key? It goes on working for the older one; the newer one gets nothing by it.
+// Do two ApiKeys stand for one key? It goes on working for the one for which it works by the table in use, whoever comes to ask for
+// it; where it works for nobody, the older one has it. The other one gets nothing by it.
 
 import { differing } from '../differing.ts';
 import { type Aged, compareAge } from '../order.ts';
@@ -7,7 +8,14 @@ import type { Finding } from '../verdict.ts';
 /** An ApiKey and the digests it stands for. Also a disabled or expired one: else its key would live on. */
 export interface DigestClaim extends Aged {
   readonly digests: readonly string[];
+  /** Those of them that work now. */
+  readonly entries: readonly { readonly sha256: string }[];
 }
+
+/** The ids (`namespace/name`) of the ApiKeys for which these digests work by the table in use. */
+export type FindHolders = (digests: ReadonlySet<string>) => ReadonlyMap<string, string>;
+
+const nobody: ReadonlyMap<string, string> = new Map();
 
 export interface DigestConflicts<C> {
   /** Digests that a claim does not get. */
@@ -16,20 +24,26 @@ export interface DigestConflicts<C> {
   readonly contested: ReadonlySet<C>;
 }
 
-/** With a memory: claims that are the same values as in the call before are not looked at again. */
-export function createDigestConflicts<C extends DigestClaim>(): (claims: readonly C[]) => DigestConflicts<C> {
+/**
+ * With a memory: claims that are the same values as in the call before are not looked at again. Holders are asked for only of
+ * digests that several claim.
+ */
+export function createDigestConflicts<C extends DigestClaim>(): (
+  claims: readonly C[],
+  findHolders?: FindHolders,
+) => DigestConflicts<C> {
   let last: readonly C[] = [];
   /** One of those who claim it, for each digest. */
   const owners = new Map<string, C>();
   /** All who claim it, where they are several. */
   const shared = new Map<string, readonly C[]>();
 
-  return (claims) => {
+  return (claims, findHolders = () => nobody) => {
     const { gone, added } = differing(last, claims);
     last = claims;
     for (const claim of gone) for (const digest of claim.digests) drop(digest, claim);
     for (const claim of added) for (const digest of claim.digests) take(digest, claim);
-    return settle();
+    return settle(shared.size === 0 ? nobody : findHolders(new Set(shared.keys())));
   };
 
   function take(digest: string, claim: C): void {
@@ -47,16 +61,28 @@ export function createDigestConflicts<C extends DigestClaim>(): (claims: readonl
     else shared.delete(digest);
   }
 
-  function settle(): DigestConflicts<C> {
+  function settle(holders: ReadonlyMap<string, string>): DigestConflicts<C> {
     const refused = new Map<C, string[]>();
     const contested = new Set<C>();
     for (const [digest, claimants] of shared) {
-      const [oldest, ...rest] = claimants.toSorted(compareAge);
-      if (oldest !== undefined) contested.add(oldest);
-      for (const claim of rest) refused.set(claim, [...(refused.get(claim) ?? []), digest].sort());
+      const byAge = claimants.toSorted(compareAge);
+      const winner = byAge.find((claim) => keeps(claim, digest, holders.get(digest))) ?? byAge[0];
+      if (winner !== undefined) contested.add(winner);
+      for (const claim of byAge) {
+        if (claim !== winner) refused.set(claim, [...(refused.get(claim) ?? []), digest].sort());
+      }
     }
     return { refused, contested };
   }
+}
+
+/** Whether the key works for this one by the table in use, and is to go on doing so. */
+function keeps(
+  { namespace, name, entries }: DigestClaim,
+  digest: string,
+  holder: string | undefined,
+): boolean {
+  return holder === `${namespace}/${name}` && entries.some(({ sha256 }) => sha256 === digest);
 }
 
 /** Whose the other ApiKey is stays open: it may be another tenant's. */
@@ -64,7 +90,7 @@ export function digestRefused(digests: readonly string[]): Finding {
   return {
     reason: 'DigestConflict',
     message:
-      `the key with SHA-256 ${digests.map(short).join(', ')} already belongs to an older ApiKey, and works for that one ` +
+      `the key with SHA-256 ${digests.map(short).join(', ')} already belongs to another ApiKey, and works for that one ` +
       'alone; make a new key for this ApiKey',
   };
 }
@@ -73,7 +99,7 @@ export function digestContested(): Finding {
   return {
     reason: 'DigestConflict',
     message:
-      'a newer ApiKey names the same key and was refused; this one keeps working. If you did not do that yourself, the ' +
+      'another ApiKey names the same key and was refused; this one keeps working. If you did not do that yourself, the ' +
       'key or its hash is known to others: make a new one',
   };
 }

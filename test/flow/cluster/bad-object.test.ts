@@ -222,7 +222,7 @@ const cases: readonly Case[] = [
     },
     condition: 'Accepted',
     reason: 'DigestConflict',
-    words: /already belongs to an older ApiKey.*make a new key for this ApiKey/s,
+    words: /already belongs to another ApiKey.*make a new key for this ApiKey/s,
     repair: patched({ spec: { imports: null } }),
   },
   {

@@ -2,12 +2,15 @@
 
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { CompileResult } from '../../../operator/compile/compile.ts';
 import { ISSUED_SECRET_LABEL, issuedSecretLabelValue } from '../../../operator/resources/issued-secret.ts';
 import { apiKey, secret, snapshot } from '../make.ts';
 import { compileOnce, condition, NOW_MS } from './support.ts';
+import { startTerm } from './term.ts';
 
 const A = 'a'.repeat(64);
 const B = 'b'.repeat(64);
+const C = 'c'.repeat(64);
 const DAY_MS = 86_400_000;
 const at = (offsetMs: number) => new Date(NOW_MS + offsetMs).toISOString();
 const KEY = 'psk_0123456789abcdefghijABCDEFGHIJ0123456789abcdefghi';
@@ -229,6 +232,58 @@ describe('two ApiKeys with one key', () => {
   ])('a key that its older owner had %s does not come back to life through the younger', (_, spec) => {
     const off = apiKey(spec, { name: 'old', creationTimestamp: '2026-01-01T00:00:00Z' });
     expect(compileOnce(snapshot({ apiKeys: [young, off] })).table.keys).toEqual([]);
+  });
+
+  describe('of which the younger is in service when the older comes to ask for its key', () => {
+    const oldWith = (...digests: string[]) =>
+      apiKey(
+        { imports: digests.map((sha256) => ({ sha256 })) },
+        { name: 'old', creationTimestamp: '2026-01-01T00:00:00Z' },
+      );
+    const youngWith = (spec: Readonly<Record<string, unknown>>) =>
+      apiKey(spec, { name: 'young', namespace: 'team-b', creationTimestamp: '2026-02-01T00:00:00Z' });
+    const before = snapshot({ apiKeys: [oldWith(B), young] });
+    const asking = snapshot({ apiKeys: [oldWith(A), young] });
+    const served = ({ table }: CompileResult) => table.keys.map(({ sha256, id }) => `${id} ${sha256}`).sort();
+    const youngServes = `team-b/young ${A}`;
+
+    test('it keeps the key, both are told, and neither learns who', () => {
+      const run = startTerm();
+      run(before);
+      const result = run(asking);
+      expect(served(result)).toEqual([youngServes]);
+      expect(condition(result, 'ApiKey', 'team-b/young', 'Accepted').status).toBe('True');
+      expect(condition(result, 'ApiKey', 'team-a/old', 'Accepted').reason).toBe('DigestConflict');
+      const told = (place: string) => condition(result, 'ApiKey', place, 'Conflicted').message;
+      expect(told('team-b/young')).toMatch(/^another ApiKey names the same key and was refused/);
+      expect(told('team-b/young')).not.toMatch(/team-a/);
+      expect(told('team-a/old')).toMatch(/already belongs to another ApiKey, and works for that one alone/);
+      expect(told('team-a/old')).not.toMatch(/team-b|young/);
+      expect(served(run(asking))).toEqual([youngServes]);
+    });
+
+    test('it keeps the key under another leader too, who has only the table', () => {
+      const found = startTerm()(before).table;
+      expect(served(startTerm(0, found)(asking))).toEqual([youngServes]);
+    });
+
+    test('it keeps what it served, and of what is new to both nothing', () => {
+      const run = startTerm();
+      run(before);
+      const imports = [{ sha256: A }, { sha256: C }];
+      const apiKeys = [oldWith(A, C), youngWith({ imports })];
+      expect(served(run(snapshot({ apiKeys })))).toEqual([`team-a/old ${C}`, youngServes]);
+    });
+
+    test.each([
+      ['deleted', []],
+      ['disabled', [youngWith({ disabled: true })]],
+    ])('it gives the key up in the very run in which it is %s', (_, rest) => {
+      const run = startTerm();
+      run(before);
+      run(asking);
+      expect(served(run(snapshot({ apiKeys: [oldWith(A), ...rest] })))).toEqual([`team-a/old ${A}`]);
+    });
   });
 
   test('an import cannot take over a key that was issued here', () => {
