@@ -2,8 +2,8 @@
 // together here, so that the values of all that are not meant for us never stand in memory.
 //
 //   places       metadata of every Secret: what exists, and by its labels, which values belong to us
-//   credentials  whole Secrets that are lent to Providers
-//   issued       whole Secrets with keys that were made here
+//   credentials  whole Secrets that are lent to Providers, also where they hold keys that were made here
+//   issued       whole Secrets with keys that were made here, and that are lent to nobody
 //
 // Each view is a watch of its own, and they run apart for moments: a Secret whose label is taken off leaves one
 // view before or after it is seen elsewhere. So only `places` decides whether a Secret exists; the other two
@@ -24,6 +24,8 @@ export const SECRET_SELECTORS = {
 
 export type SecretView = keyof typeof SECRET_SELECTORS;
 
+const views: readonly SecretView[] = ['credentials', 'issued'];
+
 /** What the metadata of a Secret say. */
 export interface SecretPlace {
   readonly namespace: string;
@@ -43,7 +45,7 @@ export interface HeldSecret {
 export interface SecretIndex {
   /** Identities last while the contents do. */
   readonly records: ReadonlyMap<string, SecretRecord>;
-  /** As it was read last; undefined while it is not known to be there, or its values have not come. */
+  /** One with keys that were made here, as it was read last; undefined while it is not known to be there, or its values have not come. */
   issued(key: string): HeldSecret | undefined;
   placed(key: string, place: SecretPlace): SecretChange;
   /** The Secret is gone. */
@@ -56,11 +58,7 @@ export interface SecretIndex {
 export function readPlace({ metadata }: KubeObject): SecretPlace {
   const { name, namespace = '', labels = {} } = metadata;
   const view =
-    labels[CREDENTIAL_LABEL] === 'true'
-      ? 'credentials'
-      : Object.hasOwn(labels, ISSUED_SECRET_LABEL)
-        ? 'issued'
-        : undefined;
+    labels[CREDENTIAL_LABEL] === 'true' ? 'credentials' : isIssued({ labels }) ? 'issued' : undefined;
   return { namespace, name, view };
 }
 
@@ -68,8 +66,8 @@ export function readPlace({ metadata }: KubeObject): SecretPlace {
 export function readSecret({ metadata, type, data }: KubeObject): SecretRecord {
   const { name, namespace = '', labels = {}, annotations = {}, creationTimestamp } = metadata;
   // Of the others neither matters, and what they are should not change with it.
-  const isIssued = Object.hasOwn(labels, ISSUED_SECRET_LABEL);
-  const owners = isIssued ? readOwners(metadata.ownerReferences) : [];
+  const isOurs = isIssued({ labels });
+  const owners = isOurs ? readOwners(metadata.ownerReferences) : [];
   return {
     namespace,
     name,
@@ -78,7 +76,7 @@ export function readSecret({ metadata, type, data }: KubeObject): SecretRecord {
     type: typeof type === 'string' ? type : 'Opaque',
     data: decodeData(data),
     ...(owners.length === 0 ? {} : { owners }),
-    ...(creationTimestamp === undefined || !isIssued ? {} : { createdAt: creationTimestamp }),
+    ...(creationTimestamp === undefined || !isOurs ? {} : { createdAt: creationTimestamp }),
   };
 }
 
@@ -109,8 +107,11 @@ export function createSecretIndex(): SecretIndex {
     issued: new Map(),
   };
   const records = new Map<string, SecretRecord>();
-  /** Of those that are issued. It moves where the content does not, which is no change to tell. */
-  const versions = new Map<string, string | undefined>();
+  /** Of those that are issued, by view. It moves where the content does not, which is no change to tell. */
+  const versions: Readonly<Record<SecretView, Map<string, string | undefined>>> = {
+    credentials: new Map(),
+    issued: new Map(),
+  };
 
   function findRecord(key: string): SecretRecord | undefined {
     const place = places.get(key);
@@ -134,9 +135,10 @@ export function createSecretIndex(): SecretIndex {
   return {
     records,
     issued(key) {
-      const record = values.issued.get(key);
-      if (record === undefined || records.get(key) !== record) return undefined;
-      return { record, resourceVersion: versions.get(key) };
+      const record = records.get(key);
+      if (record === undefined || !isIssued(record)) return undefined;
+      const view = views.find((one) => values[one].get(key) === record);
+      return view && { record, resourceVersion: versions[view].get(key) };
     },
     placed(key, place) {
       places.set(key, place);
@@ -147,14 +149,15 @@ export function createSecretIndex(): SecretIndex {
       return settle(key);
     },
     valued(view, key, record, resourceVersion) {
-      if (view === 'issued') versions.set(key, resourceVersion);
+      if (isIssued(record)) versions[view].set(key, resourceVersion);
+      else versions[view].delete(key);
       const known = values[view].get(key);
       if (known === undefined || !isSameSecret(known, record)) values[view].set(key, record);
       return settle(key);
     },
     unvalued(view, key) {
       values[view].delete(key);
-      if (view === 'issued') versions.delete(key);
+      versions[view].delete(key);
       return settle(key);
     },
   };
@@ -168,6 +171,10 @@ const nothing: Readonly<Record<string, string>> = Object.freeze({});
  */
 function bareRecord(namespace: string, name: string): SecretRecord {
   return { namespace, name, labels: nothing, annotations: nothing, type: 'Opaque', data: nothing };
+}
+
+function isIssued({ labels }: Pick<SecretRecord, 'labels'>): boolean {
+  return Object.hasOwn(labels, ISSUED_SECRET_LABEL);
 }
 
 function isBare({ data }: SecretRecord): boolean {

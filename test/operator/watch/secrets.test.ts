@@ -155,6 +155,46 @@ describe('changes', () => {
     expect(value(index, 'credentials', lent)).toBe('changed');
   });
 
+  describe('one with a key that was made here', () => {
+    const both: State = { isLent: true, isIssued: true, value: 'psk-1' };
+    const read = (state: State) => readSecret(secretOf(state));
+
+    test('can be written over while it is lent too, in the form in which it was read', () => {
+      const index = createSecretIndex();
+      place(index, both);
+      expect(index.issued(key)).toBeUndefined();
+      index.valued('credentials', key, read(both), '7');
+      expect(index.issued(key)).toEqual({ record: read(both), resourceVersion: '7' });
+      index.valued('credentials', key, read(both), '8');
+      expect(index.issued(key)?.resourceVersion).toBe('8');
+      index.displaced(key);
+      expect(index.issued(key)).toBeUndefined();
+    });
+
+    test('has the version of the view from which its record is, when it is lent and when it is not any more', () => {
+      const index = createSecretIndex();
+      place(index, issued);
+      index.valued('issued', key, read(issued), '1');
+      place(index, both);
+      index.valued('credentials', key, read(both), '2');
+      expect(index.issued(key)).toEqual({ record: read(both), resourceVersion: '2' });
+      index.unvalued('issued', key);
+      expect(index.issued(key)?.resourceVersion).toBe('2');
+      place(index, issued);
+      index.valued('issued', key, read(issued), '3');
+      index.unvalued('credentials', key);
+      expect(index.issued(key)).toEqual({ record: read(issued), resourceVersion: '3' });
+    });
+
+    test('is a lent one alone once its label is taken off', () => {
+      const index = createSecretIndex();
+      place(index, both);
+      index.valued('credentials', key, read(both), '2');
+      index.valued('credentials', key, read(lent), '3');
+      expect(index.issued(key)).toBeUndefined();
+    });
+  });
+
   test('a Secret that goes from one kind of ours to the other keeps its value all the way', () => {
     const both: State = { isLent: true, isIssued: true, value: 'psk-1' };
     const index = settled(both);
