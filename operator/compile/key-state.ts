@@ -7,7 +7,7 @@
 
 import type { ApiKey, ApiKeySpec } from '../resources/api-key.ts';
 import { toMs } from '../resources/duration.ts';
-import { NEXT_KEY, PREVIOUS_KEY, SECRET_NOTES } from '../resources/key-secret-names.ts';
+import { DEFAULT_DATA_KEY, NEXT_KEY, PREVIOUS_KEY, SECRET_NOTES } from '../resources/key-secret-names.ts';
 import type { SecretRecord } from '../watch/snapshot.ts';
 import { isKeyFormed, keyMalformed } from './checks/key-malformed.ts';
 import { secretOfNamesake } from './checks/secret-of-namesake.ts';
@@ -83,7 +83,7 @@ export function readKeyState(
 }
 
 export function dataKeyOf({ secret }: Pick<ApiKeySpec, 'secret'>): string {
-  return secret?.key ?? 'apiKey';
+  return secret?.key ?? DEFAULT_DATA_KEY;
 }
 
 /**

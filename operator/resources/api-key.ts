@@ -11,12 +11,12 @@ import {
   programmedSchema,
   timeSchema,
 } from './fields.ts';
-import { NEXT_KEY, PREVIOUS_KEY } from './key-secret-names.ts';
+import { DEFAULT_DATA_KEY, NEXT_KEY, PREVIOUS_KEY } from './key-secret-names.ts';
 import { annotationMap, labelMap, listMap, listSet, stringMap } from './lists.ts';
 import type { ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
 import { defineResource } from './resource.ts';
-import { withRules } from './rule.ts';
+import { type Rule, withRules } from './rule.ts';
 
 const ownerSchema = z.strictObject({
   name: z.string().max(128).optional().describe('A person or a program.'),
@@ -43,9 +43,9 @@ const secretSchema = z.strictObject({
       check: (key) => key !== PREVIOUS_KEY && key !== NEXT_KEY,
     },
   ])
-    .default('apiKey')
+    .default(DEFAULT_DATA_KEY)
     .describe(
-      'Key in the data of that Secret. `baseURL` is written beside it, and `previousApiKey` while an overlap lasts.',
+      'Key in the data of that Secret. `baseURL` is written beside it, and `previousApiKey` while an overlap lasts. Never changes.',
     ),
   labels: labelMap({ entriesMax: 32 })
     .optional()
@@ -141,9 +141,15 @@ const budgetSchema = z.strictObject({
     .describe('Share of the limit at which a warning is given.'),
 });
 
-/** CEL for the name of the Secret, or '' where none is given: the field is optional, so it is compared from above. */
-function secretNameIn(object: string): string {
-  return `(has(${object}.secret) && has(${object}.secret.name) ? ${object}.secret.name : '')`;
+/** Of a field of `secret`. That one is optional, so it is compared from above. */
+function immutableInSecret(field: string, absent: string): Rule<unknown> {
+  const valueIn = (object: string) =>
+    `(has(${object}.secret) && has(${object}.secret.${field}) ? ${object}.secret.${field} : '${absent}')`;
+  return {
+    cel: `${valueIn('self')} == ${valueIn('oldSelf')}`,
+    message: `secret.${field} cannot be changed; create a new ApiKey instead`,
+    check: 'needs-old-object',
+  };
 }
 
 export const apiKeySpecSchema = withRules(
@@ -180,11 +186,8 @@ export const apiKeySpecSchema = withRules(
       .describe('Attributes for the ledger, spans and metrics.'),
   }),
   [
-    {
-      cel: `${secretNameIn('self')} == ${secretNameIn('oldSelf')}`,
-      message: 'secret.name cannot be changed; create a new ApiKey instead',
-      check: 'needs-old-object',
-    },
+    immutableInSecret('name', ''),
+    immutableInSecret('key', DEFAULT_DATA_KEY),
     {
       // has() is true of an empty list, hence the size.
       cel: '!has(self.rotation) || !has(self.imports) || size(self.imports) == 0',

@@ -1,5 +1,7 @@
-// Under which names does the Secret of an ApiKey hold what rotation needs?
+// Under which names does the Secret of an ApiKey hold the key, and what rotation needs?
 
+/** Data key of the key itself, where its ApiKey names no other. */
+export const DEFAULT_DATA_KEY = 'apiKey';
 /** Data keys beside the key itself. */
 export const PREVIOUS_KEY = 'previousApiKey';
 /** Here the next key waits until every gateway knows it. For the operator alone; nobody else is to read it. */

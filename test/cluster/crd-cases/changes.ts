@@ -15,6 +15,7 @@ const secret = (fields: object) => apiKey({ secret: fields });
 const fixedType = { field: 'spec.type', says: 'type cannot be changed; create a new object instead' };
 const fixedModel = { field: 'spec.model', says: 'model cannot be changed; create a new object instead' };
 const fixedName = { field: 'spec', says: 'secret.name cannot be changed; create a new ApiKey instead' };
+const fixedKey = { field: 'spec', says: 'secret.key cannot be changed; create a new ApiKey instead' };
 
 export const CHANGES: readonly Change[] = [
   {
@@ -44,6 +45,35 @@ export const CHANGES: readonly Change[] = [
   { what: 'a Secret loses its name', before: secret({ name: 'a' }), after: secret({}), refused: fixedName },
   { what: 'a named Secret is left out', before: secret({ name: 'a' }), after: apiKey(), refused: fixedName },
   { what: 'a Secret without a name is left out', before: secret({ labels: { a: 'b' } }), after: apiKey() },
+  {
+    what: 'a key moves to another entry of its Secret',
+    before: secret({ key: 'token' }),
+    after: secret({ key: 'api-token' }),
+    refused: fixedKey,
+  },
+  {
+    what: 'a key gets an entry of its own later',
+    before: apiKey(),
+    after: secret({ key: 'token' }),
+    refused: fixedKey,
+  },
+  {
+    what: 'the entry of a key is left out',
+    before: secret({ key: 'token' }),
+    after: secret({}),
+    refused: fixedKey,
+  },
+  {
+    what: 'a Secret is left out, and the entry of its key with it',
+    before: secret({ key: 'token' }),
+    after: apiKey(),
+    refused: fixedKey,
+  },
+  {
+    what: 'the entry of a key is said to be the usual one',
+    before: apiKey(),
+    after: secret({ key: 'apiKey' }),
+  },
   {
     what: 'a Secret gets labels',
     before: secret({ name: 'a' }),
