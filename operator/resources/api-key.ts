@@ -166,7 +166,10 @@ export const apiKeySpecSchema = withRules(
     secret: secretSchema.optional().describe('The Secret that the operator writes the key to.'),
     imports: listMap(importSchema, 'sha256', 4)
       .optional()
-      .describe('Keys made elsewhere, by their hash. With imports, no key is made and no Secret is written.'),
+      .describe(
+        'Keys made elsewhere, by their hash. With imports, no key is made and no Secret is written; a key that was made here before ' +
+          'stops at once, unless its hash is among them, and stays in its Secret.',
+      ),
     rotation: rotationSchema.optional().describe('When a new key takes the place of the old one.'),
     models: z
       .strictObject({
