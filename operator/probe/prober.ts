@@ -47,6 +47,9 @@ export interface Prober {
   close(): void;
 }
 
+/** Stands for a reason that the leader before knew. */
+export const FOUND_EARLIER = 'an earlier check found it so';
+
 /** The first check comes within so long. */
 const firstWithinMs = 1_000;
 /** Of an interval, up or down: checks of many Providers spread. */
@@ -114,8 +117,8 @@ export function createProber({ clock, random, send, onChange, onChecked }: Probe
         known.set(
           provider,
           key === undefined
-            ? { endpoint: { state: 'unhealthy', against: 0, message: found }, refusedKeys }
-            : { endpoint, refusedKeys: new Map([...refusedKeys, [key, found]]) },
+            ? { endpoint: { state: 'unhealthy', against: 0, message: FOUND_EARLIER }, refusedKeys }
+            : { endpoint, refusedKeys: new Map([...refusedKeys, [key, FOUND_EARLIER]]) },
         );
       }
     },
@@ -206,8 +209,6 @@ export function createProber({ clock, random, send, onChange, onChecked }: Probe
     if (words(before) !== words(after)) onChange(provider);
   }
 }
-
-const found = 'an earlier check found it so';
 
 function words(findings: CheckFindings | undefined): string {
   return findings === undefined

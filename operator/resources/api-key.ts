@@ -246,7 +246,9 @@ export const apiKeyStatusSchema = z.object({
         .describe('Use in every budget period.'),
     })
     .optional()
-    .describe('A slow report of what the ledger knows; never the ledger itself.'),
+    .describe(
+      'A slow report of what the ledger knows; never the ledger itself. Not written in this version.',
+    ),
   programmed: programmedSchema.optional().describe('Where the present form is running.'),
 });
 export type ApiKeyStatus = z.infer<typeof apiKeyStatusSchema>;

@@ -436,7 +436,13 @@ export const providerStatusSchema = z.object({
       healthyPods: z.int32().min(0).optional().describe('Gateway pods that find the upstream healthy.'),
       totalPods: z.int32().min(0).optional().describe('Gateway pods that sent calls to it lately.'),
       lastTransitionTime: timeSchema.optional().describe('When the condition Healthy last changed.'),
-      lastError: z.string().max(1024).optional().describe('The last failure seen, without secrets.'),
+      lastError: z
+        .string()
+        .max(1024)
+        .optional()
+        .describe(
+          "What the operator's own check met when the condition Healthy last told of trouble; without secrets.",
+        ),
     })
     .optional()
     .describe('What the gateway pods see of it.'),

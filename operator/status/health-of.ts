@@ -18,6 +18,8 @@ export interface ProviderHealth {
   readonly answeredKeys: ReadonlySet<string>;
   /** Where the reason's own sentence does not say it all. */
   readonly message?: string;
+  /** What the operator's own check met last, as long as it fails; without secrets. */
+  readonly lastError?: string;
 }
 
 export interface KeyTrouble {

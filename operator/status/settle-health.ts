@@ -2,6 +2,7 @@
 // reader, because breakers and rate limits come and go by the second.
 
 import type { Condition, ProviderVerdict } from '../compile/verdict.ts';
+import { cutText } from '../cut-text.ts';
 import type { ProviderStatus } from '../resources/provider.ts';
 import type { ProviderHealth } from './health-of.ts';
 import { type ObjectStatus, timeOf } from './object-status.ts';
@@ -18,6 +19,7 @@ export interface SettledHealth {
 
 const healthyGapMs = 10_000;
 const keysGapMs = 60_000;
+const errorCharsMax = 1_024;
 
 const MESSAGES: Readonly<Record<ProviderHealth['reason'], string>> = {
   Healthy: '',
@@ -62,7 +64,7 @@ function settleUpstream(
 
   const isOfThisSpec = before.observedGeneration === verdict.generation;
   if (known === before.reason)
-    return isOfThisSpec ? kept : { ...kept, condition: condition(known, fresh?.message) };
+    return isOfThisSpec ? withError(kept) : { ...kept, condition: condition(known, fresh?.message) };
   // An upstream that worked and is not called any more is not worth a word.
   if (known === 'NoTraffic' && before.reason === 'Healthy' && verdict.isInTable && isOfThisSpec) return kept;
   if (!isOfThisSpec || health?.lastTransitionTime === undefined) return say();
@@ -76,8 +78,24 @@ function settleUpstream(
         : { healthyPods: fresh.healthyPods, totalPods: fresh.totalPods };
     return {
       condition: condition(known, fresh?.message),
-      health: { ...counts, lastTransitionTime: timeOf(nowMs) },
+      health: { ...counts, lastTransitionTime: timeOf(nowMs), ...errorAtTurn() },
     };
+  }
+
+  /** What failed stays told when it works again; of a new trouble, what was said of the one before is not told. */
+  function errorAtTurn(): Pick<NonNullable<ProviderStatus['health']>, 'lastError'> {
+    const isSameUpstream = verdict.isInTable && before?.observedGeneration === verdict.generation;
+    const goesOn = !isTrouble(known) || isTrouble(before?.reason);
+    const earlier = isSameUpstream && goesOn ? health?.lastError : undefined;
+    const text = isTrouble(known) ? (fresh?.lastError ?? earlier) : earlier;
+    return text === undefined ? {} : { lastError: cutText(text, errorCharsMax) };
+  }
+
+  /** Calls often fail before a check does: once a turn, its word comes later. */
+  function withError(kept: Upstream): Upstream {
+    const text = fresh?.lastError;
+    if (!isTrouble(known) || text === undefined || kept.health?.lastError !== undefined) return kept;
+    return { ...kept, health: { ...kept.health, lastError: cutText(text, errorCharsMax) } };
   }
 
   function keep(reasonBefore: ProviderHealth['reason']): Upstream {
@@ -95,6 +113,10 @@ function settleUpstream(
 function condition(reason: ProviderHealth['reason'], message = MESSAGES[reason]): Condition {
   const status = reason === 'Healthy' ? 'True' : reason === 'NoTraffic' ? 'Unknown' : 'False';
   return { type: 'Healthy', status, reason, message };
+}
+
+function isTrouble(reason: string | undefined): boolean {
+  return reason !== 'Healthy' && reason !== 'NoTraffic' && isHealthReason(reason);
 }
 
 function isHealthReason(reason: string | undefined): reason is ProviderHealth['reason'] {

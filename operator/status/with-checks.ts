@@ -1,7 +1,7 @@
 // How is an upstream, by what the pods learnt from their calls and by the operator's own checks? Calls weigh more: they are what
 // it is for. A check speaks where no call was made, and tells what calls do not.
 
-import type { CheckFindings } from '../probe/prober.ts';
+import { type CheckFindings, FOUND_EARLIER } from '../probe/prober.ts';
 import type { KeyTrouble, ProviderHealth } from './health-of.ts';
 
 const UNKNOWN: ProviderHealth = {
@@ -24,9 +24,10 @@ export function withChecks(
 ): ProviderHealth | undefined {
   if (checks === undefined) return calls;
   const { endpoint, refusedKeys } = checks;
-  const known = calls ?? UNKNOWN;
+  const { answeredKeys } = calls ?? UNKNOWN;
+  const refused = usedKeys.filter((name) => refusedKeys.has(name) && !answeredKeys.has(name));
+  const known = { ...(calls ?? UNKNOWN), ...lastErrorOf(checks, refused) };
   const isCalled = known.reason !== 'NoTraffic';
-  const refused = usedKeys.filter((name) => refusedKeys.has(name) && !known.answeredKeys.has(name));
   const keys = new Map([
     ...refused.map((name): [string, KeyTrouble] => [
       name,
@@ -53,4 +54,14 @@ export function withChecks(
     reason: 'Healthy',
     message: 'found so by the check of the operator; no call was made lately',
   };
+}
+
+/** @param refused names of keys. */
+function lastErrorOf(
+  { endpoint, refusedKeys }: CheckFindings,
+  refused: readonly string[],
+): Pick<ProviderHealth, 'lastError'> {
+  const ofKeys = refused.map((name) => refusedKeys.get(name));
+  const lastError = [endpoint.message, ...ofKeys].find((text) => text && text !== FOUND_EARLIER);
+  return lastError === undefined ? {} : { lastError };
 }

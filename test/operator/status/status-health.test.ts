@@ -155,6 +155,57 @@ describe('in the status', () => {
     });
   });
 
+  describe('the last error', () => {
+    const failing = (lastError?: string) => {
+      const health = healthOf(open);
+      if (health === undefined) throw new Error('every pod was heard');
+      return { health: { ...health, ...(lastError === undefined ? {} : { lastError }) } };
+    };
+    const told = (lastError?: string) => ({
+      health: lastError === undefined ? { totalPods: 1 } : { totalPods: 1, lastError },
+    });
+    const before = stored(working);
+    const failed = (lastError?: string) =>
+      withStatus(PROVIDER, written(look(before, VERDICT, { ...failing(lastError), nowMs: at(10) })));
+
+    test('is told with the turn for the worse, bounded', () => {
+      expect(failed('GET it was answered with 500')).toMatchObject({
+        status: told('GET it was answered with 500'),
+      });
+      expect(failed('x'.repeat(5_000))).toMatchObject({ status: told(`${'x'.repeat(1_023)}…`) });
+      expect(failed()).not.toHaveProperty('status.health.lastError');
+    });
+
+    test('another one while it fails is no reason to write', () => {
+      expect(look(failed('one'), VERDICT, { ...failing('another'), nowMs: at(900) })).toEqual({
+        type: 'same',
+      });
+      expect(look(failed('one'), VERDICT, { ...failing(), nowMs: at(900) })).toEqual({ type: 'same' });
+    });
+
+    test('is told once where the check learns it after the calls', () => {
+      const status = written(look(failed(), VERDICT, { ...failing('late'), nowMs: at(60) }));
+      expect(status).toMatchObject({
+        health: { lastError: 'late', lastTransitionTime: '2026-06-01T00:00:10Z' },
+      });
+      const again = withStatus(PROVIDER, status);
+      expect(look(again, VERDICT, { ...failing('later'), nowMs: at(900) })).toEqual({ type: 'same' });
+    });
+
+    test('stays told when it works again; the next trouble does not begin with it, nor does a new spec', () => {
+      const health = healthOf(working);
+      const mended = written(look(failed('one'), VERDICT, { health, nowMs: at(60) }));
+      expect(mended).toMatchObject({ health: { healthyPods: 1, lastError: 'one' } });
+      const facts = { ...failing(), nowMs: at(900) };
+      const worse = written(look(withStatus(PROVIDER, mended), VERDICT, facts));
+      expect(worse).not.toHaveProperty('health.lastError');
+      const edited = { ...VERDICT, generation: 4 };
+      expect(written(look(failed('one'), edited, { health, nowMs: at(60) }))).not.toHaveProperty(
+        'health.lastError',
+      );
+    });
+  });
+
   test('what one waits to tell does not keep other news', () => {
     const decision = look(
       stored(working),

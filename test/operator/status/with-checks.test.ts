@@ -1,7 +1,7 @@
 // How is an upstream, by calls and by checks together?
 
 import { expect, test } from 'vitest';
-import type { CheckFindings } from '../../../operator/probe/prober.ts';
+import { type CheckFindings, FOUND_EARLIER } from '../../../operator/probe/prober.ts';
 import type { ProviderHealth } from '../../../operator/status/health-of.ts';
 import { withChecks } from '../../../operator/status/with-checks.ts';
 
@@ -45,6 +45,32 @@ test('what fails is told in a sentence', () => {
   expect(withChecks(undefined, checks('unhealthy'), [])?.message).toBe(
     'the check by the operator fails: GET it was answered with 500',
   );
+});
+
+test.each([
+  ['while calls fail too', calls('Unhealthy'), checks('unhealthy'), 'GET it was answered with 500'],
+  ['while no call is made', undefined, checks('unhealthy'), 'GET it was answered with 500'],
+  [
+    'of keys that it refuses',
+    calls('AuthenticationFailed'),
+    checks('healthy', 'a'),
+    'GET it was answered with 401',
+  ],
+  ['where it fails not', calls('Unhealthy'), checks('healthy'), undefined],
+  [
+    'of a key that calls are answered with',
+    calls('Healthy', { answeredKeys: new Set(['a']) }),
+    checks('healthy', 'a'),
+    undefined,
+  ],
+  [
+    'that only the leader before knew',
+    undefined,
+    { ...checks('unhealthy'), endpoint: { state: 'unhealthy', against: 0, message: FOUND_EARLIER } },
+    undefined,
+  ],
+] as const)('what the check met %s is the last error', (_, called, checked, lastError) => {
+  expect(withChecks(called, checked, ['a', 'b'])?.lastError).toBe(lastError);
 });
 
 test('a key that is refused to the check is invalid, unless calls with it are answered', () => {

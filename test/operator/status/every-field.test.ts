@@ -1,0 +1,105 @@
+// Is every field of a status written? Each leaf of the three schemas stands in some status that the operator writes, or is named
+// here as one that nobody writes yet.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { createCompiler } from '../../../operator/compile/compile.ts';
+import type { Verdict } from '../../../operator/compile/verdict.ts';
+import { apiKeyResource } from '../../../operator/resources/api-key.ts';
+import { structural } from '../../../operator/resources/crd.ts';
+import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
+import { modelRouteResource } from '../../../operator/resources/model-route.ts';
+import { providerResource } from '../../../operator/resources/provider.ts';
+import { fieldsOf } from '../../../operator/resources/reference.ts';
+import type { ProviderHealth } from '../../../operator/status/health-of.ts';
+import { apiKey, PLATFORM, type RawManifest, secret, snapshotOf } from '../make.ts';
+import { judge, look, NOW, NOW_MS, written } from './status-support.ts';
+
+const FOLDER = join(import.meta.dirname, '../../fixtures/compile');
+const RESOURCES = [providerResource, modelRouteResource, apiKeyResource];
+
+/** By kind. What docs/api.md says of them says so too. */
+const WRITTEN_BY_NOBODY: Readonly<Record<string, string>> = { ApiKey: 'usage' };
+
+const failing: ProviderHealth = {
+  reason: 'Unhealthy',
+  healthyPods: 0,
+  totalPods: 2,
+  failing: '*',
+  keys: new Map(),
+  answeredKeys: new Set(),
+  lastError: 'GET it was answered with 500',
+};
+
+/** On every object of the fixtures. */
+function verdictsOfFixtures(): readonly Verdict[] {
+  const files = readdirSync(FOLDER).filter((name) => name.endsWith('.in.yaml'));
+  return files.flatMap((file) => {
+    const documents = parseAllDocuments(readFileSync(join(FOLDER, file), 'utf8'));
+    const [settings, ...manifests] = documents.map((document) => document.toJS() as unknown);
+    const { now, platform } = settings as { readonly now: string; readonly platform?: object };
+    const snapshot = snapshotOf(manifests as RawManifest[], { ...PLATFORM, ...platform });
+    return createCompiler()(snapshot, Date.parse(now)).verdicts;
+  });
+}
+
+/** Fixtures hold no key that the operator has made. */
+function verdictOnRotated(): Verdict {
+  const object = { ...apiKey(), spec: { rotation: { interval: '48h' } } };
+  const annotations = {
+    'penstock.dev/issued-at': NOW,
+    'penstock.dev/key-version': '4',
+    'penstock.dev/rotation-trigger': 'one',
+  };
+  const data = { apiKey: `psk_${'k'.repeat(49)}` };
+  const labels = { [ISSUED_SECRET_LABEL]: 'bot' };
+  return judge('ApiKey', {
+    apiKeys: [object],
+    secrets: [secret({ name: 'bot-key', labels, annotations, data })],
+  });
+}
+
+/** Every path of their statuses, by kind, as they are while all upstreams fail. */
+function pathsWritten(): ReadonlyMap<string, ReadonlySet<string>> {
+  const paths = new Map<string, Set<string>>(RESOURCES.map(({ kind }) => [kind, new Set()]));
+  for (const verdict of [...verdictsOfFixtures(), verdictOnRotated()]) {
+    const names = verdict.kind === 'ModelRoute' ? verdict.targets.map(({ name }) => name) : [];
+    const facts = { health: failing, failingTargets: new Set(names), nowMs: NOW_MS };
+    const decision = look(apiKey(), { ...verdict, generation: 1 }, facts);
+    if (decision.type === 'write')
+      collect(written(decision), '', (path) => paths.get(verdict.kind)?.add(path));
+  }
+  return paths;
+}
+
+function collect(value: unknown, path: string, add: (path: string) => void): void {
+  if (Array.isArray(value)) for (const one of value) collect(one, `${path}[]`, add);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [name, child] of Object.entries(value)) {
+      if (child !== undefined) collect(child, path === '' ? name : `${path}.${name}`, add);
+    }
+  } else add(path);
+}
+
+const found = pathsWritten();
+
+describe.each(RESOURCES.map((resource) => [resource.kind, resource] as const))('%s', (kind, { status }) => {
+  const all = fieldsOf(structural(status));
+  const leaves = all
+    .filter(({ schema }) => schema.properties === undefined && schema.items === undefined)
+    .map(({ path }) => path);
+  const unwritten = WRITTEN_BY_NOBODY[kind];
+  const isUnwritten = (path: string) => unwritten !== undefined && path.startsWith(`${unwritten}.`);
+
+  test('every field of its status is written', () => {
+    expect(leaves.filter((path) => !isUnwritten(path) && found.get(kind)?.has(path) !== true)).toEqual([]);
+  });
+
+  test('what nobody writes is not written, and said not to be', () => {
+    expect([...(found.get(kind) ?? [])].filter(isUnwritten)).toEqual([]);
+    const field = all.find(({ path }) => path === unwritten);
+    if (unwritten !== undefined) expect(field?.schema.description).toContain('Not written in this version');
+  });
+});
