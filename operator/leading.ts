@@ -35,8 +35,9 @@ import { DeposedError } from './publish/deposed.ts';
 import { dueMs, noteChange, notePublish, type Pace, RESTING } from './publish/pace.ts';
 import { ACCEPT_ABSENCE_ANNOTATION, PIN_ANNOTATION } from './publish/pointer-holder.ts';
 import { createPublisher, type PublishReport } from './publish/publisher.ts';
+import { EVENT_REASONS, type TableEventReason } from './resources/event-reasons.ts';
 import type { OperatorSettings } from './settings.ts';
-import { createEventRecorder, type EventFact } from './status/events.ts';
+import { createEventRecorder } from './status/events.ts';
 import { createProgrammedTracker, recordedGeneration } from './status/programmed.ts';
 import { createStatusPublisher } from './status/publish-status.ts';
 import { letOthers } from './turn.ts';
@@ -529,8 +530,7 @@ export function startLeading(parts: LeadingParts): Leading {
     }
     if (now.Provider + now.ModelRoute + now.ApiKey === 0) {
       log('info', 'no absence is held any more');
-      if (isCounted)
-        tellOfTable('Normal', 'AbsenceOver', 'no objects are missing any more whose entries were held');
+      if (isCounted) tellOfTable('AbsenceOver', 'no objects are missing any more whose entries were held');
       isCounted = false;
       return;
     }
@@ -542,7 +542,6 @@ export function startLeading(parts: LeadingParts): Leading {
     });
     const counts = Object.entries(now).flatMap(([kind, count]) => (count === 0 ? [] : [`${count} ${kind}s`]));
     tellOfTable(
-      'Warning',
       'AbsenceHeld',
       `${counts.join(', ')} are missing and nobody saw them deleted; they go on serving until that is confirmed: ${confirmBy}`,
     );
@@ -553,16 +552,14 @@ export function startLeading(parts: LeadingParts): Leading {
     pin = now;
     if (isSame) return;
     if (now === undefined) {
-      tellOfTable('Normal', 'Unpinned', 'the table is not pinned any more and follows the objects');
+      tellOfTable('Unpinned', 'the table is not pinned any more and follows the objects');
     } else if (now.type === 'pinned') {
       tellOfTable(
-        'Warning',
         'Pinned',
         `the table is pinned to generation ${now.generation}: its content goes out under a new number and then stays, but for keys that stop working`,
       );
     } else {
       tellOfTable(
-        'Warning',
         'PinImpossible',
         `the table cannot be pinned to ${now.wanted}: ${now.message}. The one in use stays, but for keys that stop working, until the annotation is another or taken off`,
       );
@@ -570,7 +567,8 @@ export function startLeading(parts: LeadingParts): Leading {
   }
 
   /** Log and event on the pointer. */
-  function tellOfTable(type: EventFact['type'], reason: string, note: string): void {
+  function tellOfTable(reason: TableEventReason, note: string): void {
+    const { type } = EVENT_REASONS[reason];
     log(type === 'Warning' ? 'warn' : 'info', note, { reason });
     const { instance, tableNamespace: ofTable } = settings;
     const subject = { apiVersion: 'v1', kind: 'Secret', namespace: ofTable, name: pointerName(instance) };

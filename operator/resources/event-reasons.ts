@@ -2,14 +2,56 @@
 
 export const EVENT_REASONS = {
   KeyRotated: {
+    of: 'ApiKey',
     type: 'Normal',
     text: 'A new key took the place of the one before, which works on for the overlap.',
   },
   KeyReplaced: {
+    of: 'ApiKey',
     type: 'Warning',
     text: 'The Secret was deleted or its key was replaced, or a rotation was without overlap: another key is in it, and the one before does not work any more.',
   },
-  KeyRetired: { type: 'Normal', text: 'The overlap is over: the key before the present one is gone.' },
-} as const satisfies Record<string, { readonly type: 'Normal' | 'Warning'; readonly text: string }>;
+  KeyRetired: {
+    of: 'ApiKey',
+    type: 'Normal',
+    text: 'The overlap is over: the key before the present one is gone.',
+  },
+  AbsenceHeld: {
+    of: 'the pointer',
+    type: 'Warning',
+    text: 'Objects are missing and nobody saw them deleted: their entries stay in the table until that is confirmed. The note says how many, and how to confirm it.',
+  },
+  AbsenceOver: {
+    of: 'the pointer',
+    type: 'Normal',
+    text: 'No entries are held any more for objects that are missing: they are back, or their absence was confirmed.',
+  },
+  Pinned: {
+    of: 'the pointer',
+    type: 'Warning',
+    text: 'The table is pinned to an earlier generation and follows the objects no more, but for keys that stop working.',
+  },
+  Unpinned: {
+    of: 'the pointer',
+    type: 'Normal',
+    text: 'The table is not pinned any more and follows the objects.',
+  },
+  PinImpossible: {
+    of: 'the pointer',
+    type: 'Warning',
+    text: 'The table cannot be pinned to what the annotation asks for: the one in use stays, but for keys that stop working, until the annotation is another or taken off.',
+  },
+} as const satisfies Record<
+  string,
+  {
+    /** What it is told of: an object of ours, or the Secret that points at the table. */
+    readonly of: 'ApiKey' | 'the pointer';
+    readonly type: 'Normal' | 'Warning';
+    readonly text: string;
+  }
+>;
 
 export type EventReason = keyof typeof EVENT_REASONS;
+export type TableEventReason = {
+  [R in EventReason]: (typeof EVENT_REASONS)[R]['of'] extends 'the pointer' ? R : never;
+}[EventReason];

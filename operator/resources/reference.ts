@@ -40,7 +40,7 @@ export function reasonsReference(): string {
     row([code(reason), facts.conditions.join(', '), facts.text]),
   );
   const events = Object.entries(EVENT_REASONS).map(([reason, facts]) =>
-    row([code(reason), facts.type, facts.text]),
+    row([code(reason), facts.of, facts.type, facts.text]),
   );
   return [
     GENERATED,
@@ -56,9 +56,9 @@ export function reasonsReference(): string {
     ...table(['Reason', 'Of', 'Meaning'], reasons),
     '## Events of their own',
     '',
-    'Events tell of transitions of conditions, with their reasons. These are beside them, all of ApiKeys:',
+    'Events tell of transitions of conditions, with their reasons. These are beside them. The pointer is the Secret that says which table is in use, `<instance>-current` in the namespace of the tables:',
     '',
-    ...table(['Reason', 'Type', 'Meaning'], events),
+    ...table(['Reason', 'Of', 'Type', 'Meaning'], events),
   ].join('\n');
 }
 

@@ -6,7 +6,8 @@ import type { Clock } from '../../kube/clock.ts';
 import { createObject, mergePatch } from '../../kube/patch.ts';
 import { collectionPath, events as eventResource, objectPath } from '../../kube/paths.ts';
 import { cutBytes } from '../cut-text.ts';
-import { type ConditionType, REASONS } from '../resources/conditions.ts';
+import { type ConditionType, REASONS, type Reason } from '../resources/conditions.ts';
+import type { EventReason } from '../resources/event-reasons.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import { createTokenBucket, type TokenBucket } from '../token-bucket.ts';
 import type { Transition } from './decide-status.ts';
@@ -14,8 +15,8 @@ import type { ObjectRef } from './object-ref.ts';
 
 export interface EventFact {
   readonly type: 'Normal' | 'Warning';
-  /** What happened: a reason of a condition. */
-  readonly reason: string;
+  /** What happened: a reason of a condition, or one of the events that stand beside them. No other is API. */
+  readonly reason: Reason | EventReason;
   /** What the operator was doing. */
   readonly action: string;
   /** For people; cut at 1 kB. Never holds a secret. */

@@ -1,11 +1,16 @@
 // Which transitions are told as events, and how?
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Condition } from '../../../operator/compile/verdict.ts';
 import { cutBytes, cutText } from '../../../operator/cut-text.ts';
-import type { ConditionType, Reason } from '../../../operator/resources/conditions.ts';
+import { type ConditionType, REASONS, type Reason } from '../../../operator/resources/conditions.ts';
+import { EVENT_REASONS } from '../../../operator/resources/event-reasons.ts';
 import type { Transition } from '../../../operator/status/decide-status.ts';
-import { eventsFor } from '../../../operator/status/events.ts';
+import { type EventFact, eventsFor } from '../../../operator/status/events.ts';
+
+const OPERATOR = join(import.meta.dirname, '../../../operator');
 
 type Status = Condition['status'];
 
@@ -71,4 +76,29 @@ describe('a long text', () => {
     expect(cutBytes(text, max)).toBe(cut);
     expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(max);
   });
+});
+
+describe('the reason of an event', () => {
+  test('is one of those that docs/reasons.md lists, by its type', () => {
+    const facts: Omit<EventFact, 'reason'> = { type: 'Normal', action: 'Publish', note: 'x' };
+    const listed: readonly EventFact[] = [
+      { ...facts, reason: 'Programmed' },
+      { ...facts, reason: 'AbsenceHeld' },
+    ];
+    // @ts-expect-error No list has it.
+    const other: EventFact = { ...facts, reason: 'SomethingElse' };
+    const isListed = ({ reason }: EventFact) =>
+      Object.hasOwn(REASONS, reason) || Object.hasOwn(EVENT_REASONS, reason);
+    expect([...listed, other].map(isListed)).toEqual([true, true, false]);
+  });
+
+  test.each(Object.keys(EVENT_REASONS))(
+    '%s, which is listed beside conditions, is told somewhere',
+    (reason) => {
+      const sources = ['leading.ts', 'status/key-news.ts'].map((file) =>
+        readFileSync(join(OPERATOR, file), 'utf8'),
+      );
+      expect(sources.join()).toContain(`'${reason}'`);
+    },
+  );
 });
