@@ -141,9 +141,13 @@ function merged<T extends { readonly id: string }>(
   heldIds: ReadonlySet<string>,
 ): T[] {
   if (heldIds.size === 0) return [...next];
-  const taken = new Set(next.map(nameOf));
-  const held = last.filter((entry) => heldIds.has(entry.id) && !taken.has(nameOf(entry)));
-  return [...next, ...held].sort((a, b) => compareText(nameOf(a), nameOf(b)));
+  const held = last.filter((entry) => heldIds.has(entry.id));
+  const owners = new Map(held.map((entry) => [nameOf(entry), entry.id]));
+  // What works for one that is only out of sight is not given to another one.
+  const free = next.filter((entry) => (owners.get(nameOf(entry)) ?? entry.id) === entry.id);
+  const taken = new Set(free.map(nameOf));
+  const rest = held.filter((entry) => !taken.has(nameOf(entry)));
+  return [...free, ...rest].sort((a, b) => compareText(nameOf(a), nameOf(b)));
 }
 
 function holdCredentials(
