@@ -1,6 +1,7 @@
 // What was asked of a server, by whom, and with what answer? Its audit log, parsed.
 
 import { createReadStream, watch } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { z } from 'zod';
 
 const eventSchema = z.object({
@@ -18,7 +19,7 @@ const eventSchema = z.object({
       apiGroup: z.string().default(''),
     })
     .optional(),
-  responseStatus: z.object({ code: z.number().optional() }).optional(),
+  responseStatus: z.object({ code: z.number().optional(), message: z.string().default('') }).optional(),
   requestReceivedTimestamp: z.string(),
 });
 
@@ -36,6 +37,8 @@ export interface AuditEvent {
   readonly name: string;
   /** 0 where it ended without an answer. */
   readonly status: number;
+  /** What the answer said, where it was an error. */
+  readonly message: string;
   readonly isWatchStart: boolean;
   readonly receivedAtMs: number;
 }
@@ -46,6 +49,24 @@ export async function readAuditLog(file: string, marker: string): Promise<AuditE
   // Markers of this call and of earlier ones.
   return events.filter(({ uri }) => !markerPattern.test(uri));
 }
+
+/**
+ * What these users were forbidden, as "verb uri user"; that nothing new comes into a namespace that is going is no matter of
+ * rights. Reads a log of any size line by line.
+ */
+export async function readForbidden(file: string, users: ReadonlySet<string>): Promise<string[]> {
+  const forbidden: string[] = [];
+  for await (const line of createInterface({ input: createReadStream(file) })) {
+    // Few lines are worth parsing.
+    if (!line.includes('"code":403')) continue;
+    const { status, user, verb, uri, message } = parseAuditLine(line);
+    if (status !== 403 || !users.has(user) || message.includes(isGoing)) continue;
+    forbidden.push(`${verb} ${uri} ${user}`);
+  }
+  return forbidden;
+}
+
+const isGoing = 'because it is being terminated';
 
 export function parseAuditLine(line: string): AuditEvent {
   const event = eventSchema.parse(JSON.parse(line));
@@ -60,6 +81,7 @@ export function parseAuditLine(line: string): AuditEvent {
     namespace: event.objectRef?.namespace ?? '',
     name: event.objectRef?.name ?? '',
     status: event.responseStatus?.code ?? 0,
+    message: event.responseStatus?.message ?? '',
     isWatchStart: event.stage === 'ResponseStarted',
     receivedAtMs: Date.parse(event.requestReceivedTimestamp),
   };

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readForbidden } from './audit.ts';
 import { type ControlPlane, startControlPlane, useControlPlane } from './control-plane.ts';
 import { createGatewayPod } from './gateway-pods.ts';
 import { serviceAccountToken, writeKubeconfig, writeServiceAccountFolder } from './identities.ts';
@@ -67,6 +68,14 @@ describe('a control plane', () => {
     expect(own.filter(({ status }) => status === 403)).toEqual([
       expect.objectContaining({ verb: 'list', resource: 'secrets', namespace: 'rights', status: 403 }),
     ]);
+    const forbiddenTo = (name: string) =>
+      readForbidden(plane().auditFile, new Set([`system:serviceaccount:rights:${name}`]));
+    expect(await forbiddenTo('nobody')).toEqual([
+      expect.stringMatching(
+        /^list \/api\/v1\/namespaces\/rights\/secrets\S* system:serviceaccount:rights:nobody$/,
+      ),
+    ]);
+    expect(await forbiddenTo('somebody')).toEqual([]);
   });
 
   test('knows the bearer of a client certificate', async () => {

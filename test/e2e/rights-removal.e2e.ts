@@ -73,6 +73,7 @@ test.each([
       namespaces: tenants,
       build: { operator: join(folder, 'operator.js'), gateway: join(folder, 'gateway.js') },
       values,
+      losesRights: true,
     });
     parts.defer(() => installation.stop());
     const { plane, rendered } = installation;

@@ -77,6 +77,7 @@ test(
       gateways: 3,
       values,
       plane: { hasControllers: true },
+      losesRights: true,
       build: { operator: join(folder, 'operator.js'), gateway: join(folder, 'gateway.js') },
       operatorEnv: soakedNode(512),
       gatewayEnv: soakedNode(768),

@@ -19,7 +19,7 @@ import {
 import { readManifest } from './read-manifest.ts';
 import { columnsOf } from './told.ts';
 
-const installation = useInstallation({ operators: 1, gateways: 2 });
+const installation = useInstallation({ operators: 1, gateways: 2, losesRights: true });
 let simulator: Simulator;
 
 beforeAll(async () => {

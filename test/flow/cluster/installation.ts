@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
 import { z } from 'zod';
+import { readForbidden } from '../../cluster/audit.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -58,6 +59,11 @@ export interface InstallationOptions {
   readonly operatorEnv?: Readonly<Record<string, string>>;
   /** On top of the rendered environment of every gateway. */
   readonly gatewayEnv?: Readonly<Record<string, string>>;
+  /**
+   * `stop` does not mind what was forbidden: rights are taken away on purpose, quotas are filled, or the API server is started
+   * anew, which forbids everything in the moments before it has read the roles.
+   */
+  readonly losesRights?: boolean;
 }
 
 export interface OperatorProcess {
@@ -96,6 +102,7 @@ export interface Installation {
   apply(...objects: readonly object[]): Promise<void>;
   /** `kubectl wait --for=condition=…`. @param ref such as `modelroute/small`. */
   awaitCondition(ref: string, condition: string, inNamespace: string, timeout?: string): Promise<void>;
+  /** @throws where an operator or a gateway was ever forbidden anything, once all has ended. */
   stop(): Promise<void>;
 }
 
@@ -129,6 +136,11 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   // Most tests delete nothing that others own, and starting the controllers takes seconds.
   const plane = await startControlPlane({ hasControllers: false, ...options.plane });
   parts.defer(() => plane.stop());
+  // By then the processes have ended, and the log has not gone yet.
+  let isWhole = false;
+  parts.defer(async () => {
+    if (isWhole && options.losesRights !== true) await expectNothingForbidden(plane, rendered);
+  });
   for (const name of options.namespaces ?? []) await plane.mustKubectl(['create', 'namespace', name]);
   const install = async (build: Build) => {
     const values = {
@@ -242,6 +254,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     ...Array.from({ length: options.operators ?? 2 }, () => startOperator()),
     ...Array.from({ length: options.gateways ?? 3 }, () => startGateway()),
   ]);
+  isWhole = true;
 
   return {
     plane,
@@ -279,6 +292,22 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     },
     stop: () => parts.disposeAsync(),
   };
+}
+
+/** Rights that are missing show here in whatever a test does. */
+async function expectNothingForbidden(
+  plane: ControlPlane,
+  rendered: readonly RenderedObject[],
+): Promise<void> {
+  const users = ['operator', 'gateway'].map(
+    (component) => `system:serviceaccount:${namespace}:${deploymentOf(rendered, component).serviceAccount}`,
+  );
+  const forbidden = await readForbidden(plane.auditFile, new Set(users));
+  if (forbidden.length === 0) return;
+  const shown = forbidden.slice(0, 20).join('\n');
+  throw new Error(
+    `${forbidden.length} requests were answered with 403; give the account the right, or say losesRights:\n${shown}`,
+  );
 }
 
 const deploymentSchema = z.object({

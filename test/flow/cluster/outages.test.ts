@@ -17,7 +17,7 @@ import {
 } from './manifests.ts';
 import { startTraffic } from './traffic.ts';
 
-const installation = useInstallation({ operators: 2, gateways: 3 });
+const installation = useInstallation({ operators: 2, gateways: 3, losesRights: true });
 const key = importedKey('platform', 'bot');
 let simulator: Simulator;
 

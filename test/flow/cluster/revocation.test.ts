@@ -17,7 +17,12 @@ import {
 } from './manifests.ts';
 import { eventsOf } from './told.ts';
 
-const installation = useInstallation({ operators: 2, gateways: 3, plane: { hasOwnEtcd: true } });
+const installation = useInstallation({
+  operators: 2,
+  gateways: 3,
+  plane: { hasOwnEtcd: true },
+  losesRights: true,
+});
 let simulator: Simulator;
 
 beforeAll(async () => {

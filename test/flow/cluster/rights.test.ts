@@ -72,6 +72,7 @@ describe('over the whole cluster', () => {
     namespaces: ['team-a'],
     plane: { hasControllers: true },
     values: { demo },
+    losesRights: true,
   });
 
   test('nothing is refused, and every right is used', async () => {
@@ -290,6 +291,7 @@ describe('over some namespaces', () => {
     gateways: 2,
     namespaces: tenants,
     values: { demo, rbac: { scope: 'namespaces', tenantNamespaces: tenants } },
+    losesRights: true,
   });
 
   test('nothing is refused, every right is used, and none could be done without', async () => {
