@@ -789,7 +789,7 @@ test('the guide on origin says whether the chart is signed', async () => {
 test('what we tell people to type waits for what it needs', async () => {
   const notes = await readFile(join(CHART, 'templates/NOTES.txt'), 'utf8');
   const metrics = await readFile(join(ROOT, 'docs/metrics.md'), 'utf8');
-  expect(notes).toMatch(/kubectl wait --for=create secret\/bot-key .*\n +kubectl get secret bot-key/);
+  expect(notes).toMatch(/kubectl wait secret\/bot-key .*--for=create .*-o jsonpath/);
   for (const text of [notes, metrics]) {
     const forwarded = [...text.matchAll(/kubectl port-forward [^\n]*&([^\n]*\n[^\n]*)/g)];
     expect(forwarded).toHaveLength(1);
