@@ -265,7 +265,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     const startedMs = clock.now();
     const { holder } = lead;
     const standing = holder.standing();
-    const cut = await cutter.cutInPieces(content, standing?.manifest.shards, () => letOthers(clock));
+    const cut = await cutter.cut(content, standing?.manifest.shards ?? [], () => letOthers(clock));
     const minReader = Math.max(MANIFEST_FORMAT, ...content.providers.map(neededFormat));
     const said = {
       minReader,

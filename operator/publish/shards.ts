@@ -31,13 +31,12 @@ export interface ShardCutter {
    * shards; a cutter only remembers those of its last cut, so that they need not be made again.
    *
    * @param earlier the shards of the table in use, which tell how many there are of a kind.
+   * @param breathe lets others have their turn: of a table that is cut for the first time there may be hundreds to make.
    * @throws {UnfitEntryError} naming an object that no shard can hold, or that no gateway would take.
    */
-  cut(content: TableContent, earlier?: readonly ShardRef[]): readonly Shard[];
-  /** The same, in pieces: of a table that is cut for the first time there may be hundreds of shards to make. */
-  cutInPieces(
+  cut(
     content: TableContent,
-    earlier: readonly ShardRef[] | undefined,
+    earlier: readonly ShardRef[],
     breathe: () => Promise<void>,
   ): Promise<readonly Shard[]>;
 }
@@ -68,43 +67,29 @@ export function createShardCutter(instance: string): ShardCutter {
   >();
 
   return {
-    cut(content, earlier) {
-      const steps = cutSteps(content, earlier);
-      for (;;) {
-        const step = steps.next();
-        if (step.done === true) return step.value;
-      }
-    },
-    async cutInPieces(content, earlier, breathe) {
-      const steps = cutSteps(content, earlier);
-      for (let made = 1; ; made += 1) {
-        const step = steps.next();
-        if (step.done === true) return step.value;
+    async cut(content, earlier, breathe) {
+      let made = 0;
+      const onMade = async () => {
+        made += 1;
         if (made % SHARDS_AT_ONCE === 0) await breathe();
+      };
+      const cut: Shard[] = [];
+      for (const kind of shardKindSchema.options) {
+        const entries = LISTS[kind].reduce((sum, list) => sum + content[list].length, 0);
+        const shards = await cutKind(kind, content, chooseShardCount(kind, entries, earlier), onMade);
+        remembered.set(kind, shards);
+        for (const { shard } of shards.values()) cut.push(shard);
       }
+      return cut;
     },
   };
 
-  /** Pauses after each shard that had to be made. */
-  function* cutSteps(
-    content: TableContent,
-    earlier: readonly ShardRef[] = [],
-  ): Generator<void, readonly Shard[]> {
-    const cut: Shard[] = [];
-    for (const kind of shardKindSchema.options) {
-      const entries = LISTS[kind].reduce((sum, list) => sum + content[list].length, 0);
-      const shards = yield* cutKind(kind, content, chooseShardCount(kind, entries, earlier));
-      remembered.set(kind, shards);
-      for (const { shard } of shards.values()) cut.push(shard);
-    }
-    return cut;
-  }
-
-  function* cutKind(
+  async function cutKind(
     kind: ShardKind,
     content: TableContent,
     count: number,
-  ): Generator<void, ReadonlyMap<number, RememberedShard>> {
+    onMade: () => Promise<void>,
+  ): Promise<ReadonlyMap<number, RememberedShard>> {
     const last = remembered.get(kind);
     const shards = new Map<number, RememberedShard>();
     for (const [index, bucket] of fillBuckets(kind, content, count)) {
@@ -116,10 +101,10 @@ export function createShardCutter(instance: string): ShardCutter {
       const shard = buildShard(instance, kind, index, bucket);
       if (isTooLarge(shard)) {
         refuseLargest(bucket, count);
-        return yield* cutKind(kind, content, count * 2);
+        return await cutKind(kind, content, count * 2, onMade);
       }
       shards.set(index, { bucket, shard });
-      yield;
+      await onMade();
     }
     return shards;
   }

@@ -704,7 +704,7 @@ describe.each(['before', 'after'] as const)('a connection that breaks %s any of 
         expect(manifest.generation).toBeGreaterThan(before.generation);
         expect(await successor.publish(next)).toMatchObject({ isNew: false, shardsWritten: 0 });
       }
-      const shards = createShardCutter('penstock').cut(next).length;
+      const { length: shards } = await createShardCutter('penstock').cut(next, [], () => Promise.resolve());
       // Behind a copy that cannot be written, the rest goes on: what breaks then is told by the next write.
       expect(brokenAt).toBe(shards + 2);
     },

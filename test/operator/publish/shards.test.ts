@@ -17,8 +17,9 @@ import { createShardCutter, type Shard } from '../../../operator/publish/shards.
 import { leaveOut, UnfitEntryError } from '../../../operator/publish/unfit-entry.ts';
 import { credential, keyEntry, makeContent, numbers, routeEntry, target, withKeys } from './make-content.ts';
 
-const cutOnce = (content: TableContent, earlier?: readonly ShardRef[]) =>
-  createShardCutter('penstock').cut(content, earlier);
+const atOnce = () => Promise.resolve();
+const cutOnce = (content: TableContent, earlier: readonly ShardRef[] = []) =>
+  createShardCutter('penstock').cut(content, earlier, atOnce);
 const refsOf = (shards: readonly Shard[]) => shards.map(({ ref }) => ref);
 const namesOf = (shards: readonly Shard[]) => shards.map(({ ref }) => ref.name);
 
@@ -54,10 +55,10 @@ const anyContent = fc
   .map(makeContent);
 
 describe('whatever a table holds', () => {
-  test('its shards joined give the same table, and each is within its bounds', () => {
-    fc.assert(
-      fc.property(anyContent, (content) => {
-        const shards = cutOnce(content);
+  test('its shards joined give the same table, and each is within its bounds', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyContent, async (content) => {
+        const shards = await cutOnce(content);
         expect(join(content.settings, shards)).toEqual(content);
         for (const { ref, compressed } of shards) {
           shardRefSchema.parse(ref);
@@ -69,13 +70,13 @@ describe('whatever a table holds', () => {
     );
   });
 
-  test('the same content has the same names and bytes, whoever cuts it and whatever came before', () => {
-    fc.assert(
-      fc.property(anyContent, anyContent, (content, other) => {
+  test('the same content has the same names and bytes, whoever cuts it and whatever came before', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyContent, anyContent, async (content, other) => {
         const cutter = createShardCutter('penstock');
-        cutter.cut(other);
+        await cutter.cut(other, [], atOnce);
         const reparsed = JSON.parse(JSON.stringify(content));
-        const [mine, theirs] = [cutter.cut(content), cutOnce(reparsed)];
+        const [mine, theirs] = [await cutter.cut(content, [], atOnce), await cutOnce(reparsed)];
         expect(refsOf(mine)).toEqual(refsOf(theirs));
         expect(mine.map(({ compressed }) => compressed())).toEqual(
           theirs.map(({ compressed }) => compressed()),
@@ -85,10 +86,10 @@ describe('whatever a table holds', () => {
     );
   });
 
-  test('one changed key changes exactly one shard', () => {
+  test('one changed key changes exactly one shard', async () => {
     const size = fc.record({ keys: fc.integer({ min: 1, max: 5_000 }), which: fc.nat() });
-    fc.assert(
-      fc.property(size, ({ keys, which }) => {
+    await fc.assert(
+      fc.asyncProperty(size, async ({ keys, which }) => {
         const before = makeContent({ keys, routes: 20 });
         const index = which % keys;
         const after = {
@@ -96,8 +97,8 @@ describe('whatever a table holds', () => {
           keys: before.keys.map((key, at) => (at === index ? { ...key, metadata: { a: 'b' } } : key)),
         };
         const cutter = createShardCutter('penstock');
-        const first = cutter.cut(before);
-        const second = cutter.cut(after, refsOf(first));
+        const first = await cutter.cut(before, [], atOnce);
+        const second = await cutter.cut(after, refsOf(first), atOnce);
         const known = new Set(namesOf(first));
         expect(second).toHaveLength(first.length);
         expect(namesOf(second).filter((name) => !known.has(name))).toHaveLength(1);
@@ -107,7 +108,7 @@ describe('whatever a table holds', () => {
   });
 });
 
-test('the order of members does not matter, nor that of the lists', () => {
+test('the order of members does not matter, nor that of the lists', async () => {
   const content = makeContent({ keys: 50, routes: 10, providers: 5 });
   const turned = {
     ...content,
@@ -115,11 +116,11 @@ test('the order of members does not matter, nor that of the lists', () => {
     keys: content.keys.toReversed().map(({ sha256, id, ...others }) => ({ ...others, id, sha256 })),
     routes: content.routes.toReversed().map(({ targets, ...others }) => ({ targets, ...others })),
   };
-  expect(namesOf(cutOnce(turned))).toEqual(namesOf(cutOnce(content)));
+  expect(namesOf(await cutOnce(turned))).toEqual(namesOf(await cutOnce(content)));
 });
 
-test('names, digests and sizes stay what they are from version to version', () => {
-  const shards = cutOnce(makeContent({ keys: 3, routes: 1 }));
+test('names, digests and sizes stay what they are from version to version', async () => {
+  const shards = await cutOnce(makeContent({ keys: 3, routes: 1 }));
   // Another value here means: after an upgrade every gateway fetches the whole table anew.
   expect(
     refsOf(shards).map(({ name, kind, bytes, count }) => ({ name, kind, bytes, count })),
@@ -159,22 +160,23 @@ test('names, digests and sizes stay what they are from version to version', () =
   `);
 });
 
-test('shards that did not change are not made again', () => {
+test('shards that did not change are not made again', async () => {
   const cutter = createShardCutter('penstock');
   const content = makeContent({ keys: 4_000, routes: 300, providers: 100 });
-  const first = cutter.cut(content);
+  const first = await cutter.cut(content, [], atOnce);
   const [changed, ...others] = content.keys;
   if (changed === undefined) throw new Error('there are keys');
-  const second = cutter.cut(
+  const second = await cutter.cut(
     { ...content, keys: [{ ...changed, metadata: { a: 'b' } }, ...others] },
     refsOf(first),
+    atOnce,
   );
   expect(second.filter((shard, index) => shard !== first[index])).toHaveLength(1);
 });
 
-test('kinds without entries have no shards', () => {
-  expect(cutOnce(makeContent({}))).toEqual([]);
-  expect(new Set(refsOf(cutOnce(makeContent({ keys: 1 }))).map(({ kind }) => kind))).toEqual(
+test('kinds without entries have no shards', async () => {
+  expect(await cutOnce(makeContent({}))).toEqual([]);
+  expect(new Set(refsOf(await cutOnce(makeContent({ keys: 1 }))).map(({ kind }) => kind))).toEqual(
     new Set(['keys']),
   );
 });
@@ -223,11 +225,11 @@ describe('the number of shards', () => {
     expect(chooseShardCount('routes', 10, large)).toBe(8);
   });
 
-  test('keys made and deleted at a boundary do not rewrite the table', () => {
+  test('keys made and deleted at a boundary do not rewrite the table', async () => {
     const cutter = createShardCutter('penstock');
     const content = makeContent({ keys: 6_500 });
-    const many = cutter.cut(content);
-    const few = cutter.cut(withKeys(content, content.keys.slice(150)), refsOf(many));
+    const many = await cutter.cut(content, [], atOnce);
+    const few = await cutter.cut(withKeys(content, content.keys.slice(150)), refsOf(many), atOnce);
     expect(few).toHaveLength(many.length);
   });
 });
@@ -239,25 +241,25 @@ function noise(length: number, seed: string): string {
 }
 
 describe('a shard that would be too large', () => {
-  test('makes the number of its kind double, until every one fits', () => {
+  test('makes the number of its kind double, until every one fits', async () => {
     const routes = numbers(60).map((number) =>
       routeEntry(number, [target('team-0/provider-0')], { description: noise(60_000, `route ${number}`) }),
     );
     const content = { ...makeContent({ providers: 1 }), routes };
-    const shards = cutOnce(content);
+    const shards = await cutOnce(content);
     expect(shards.length).toBeGreaterThan(4);
     for (const { compressed } of shards) expect(compressed().length).toBeLessThanOrEqual(SHARD_BYTES_MAX);
     // The next cut begins with the number in use.
-    const again = cutOnce({ ...content, routes: routes.slice(1) }, refsOf(shards));
+    const again = await cutOnce({ ...content, routes: routes.slice(1) }, refsOf(shards));
     expect(again.filter(({ ref }) => !namesOf(shards).includes(ref.name)).length).toBeLessThanOrEqual(1);
   });
 
-  test('because of one entry alone is refused, and the object is named', () => {
+  test('because of one entry alone is refused, and the object is named', async () => {
     const content = makeContent({ keys: 10, routes: 10, providers: 3 });
     const [first, ...rest] = content.credentials;
     const large = credential(first?.id ?? '', { value: noise(900_000, 'value') });
     const unfit = { ...content, credentials: [large, ...rest] };
-    const refusal = errorOf(() => cutOnce(unfit));
+    const refusal = await errorOf(cutOnce(unfit));
     expect(refusal).toMatchObject({
       objectKind: 'Provider',
       objectId: 'team-0/provider-0',
@@ -269,38 +271,38 @@ describe('a shard that would be too large', () => {
     expect(refusal.message).not.toContain(large.value.slice(0, 20));
     // What the caller does then.
     const left = leaveOut(unfit, refusal);
-    expect(join(content.settings, cutOnce(left))).toEqual(left);
+    expect(join(content.settings, await cutOnce(left))).toEqual(left);
     expect(left.providers).toHaveLength(2);
     expect(left.routes.every(({ targets }) => targets[0]?.provider !== refusal.objectId)).toBe(true);
   });
 
-  test('because all lie at one place is refused in the end', () => {
+  test('because all lie at one place is refused in the end', async () => {
     const keys = numbers(3_000).map((number) =>
       keyEntry(number, {
         sha256: `00000000${hash('sha256', `${number}`).slice(8)}`,
         metadata: { noise: noise(300, `${number}`) },
       }),
     );
-    expect(errorOf(() => cutOnce(withKeys(makeContent({}), keys)))).toMatchObject({ objectKind: 'ApiKey' });
+    expect(await errorOf(cutOnce(withKeys(makeContent({}), keys)))).toMatchObject({ objectKind: 'ApiKey' });
   });
 });
 
-test('what a gateway would refuse is refused here, and the object is named without its value', () => {
+test('what a gateway would refuse is refused here, and the object is named without its value', async () => {
   const content = makeContent({ keys: 30, routes: 3, providers: 2 });
   const [first, ...rest] = content.credentials;
   const unfit = {
     ...content,
     credentials: [credential(first?.id ?? '', { value: 'sk-canary', hosts: [] }), ...rest],
   };
-  const refusal = errorOf(() => cutOnce(unfit));
+  const refusal = await errorOf(cutOnce(unfit));
   expect(refusal).toMatchObject({ objectKind: 'Provider', objectId: 'team-0/provider-0', reason: 'invalid' });
   expect(refusal.message).toContain('field hosts');
   expect(refusal.message).not.toContain('sk-canary');
 });
 
-function errorOf(run: () => unknown): UnfitEntryError {
+async function errorOf(cut: Promise<unknown>): Promise<UnfitEntryError> {
   try {
-    run();
+    await cut;
   } catch (error) {
     if (error instanceof UnfitEntryError) return error;
     throw error;
@@ -315,11 +317,11 @@ test('cut in pieces, a table is the same, and others have their turn between the
     breaths += 1;
   };
   const cutter = createShardCutter('penstock');
-  const pieces = await cutter.cutInPieces(content, undefined, breathe);
-  expect(refsOf(pieces)).toEqual(refsOf(cutOnce(content)));
+  const pieces = await cutter.cut(content, [], breathe);
+  expect(refsOf(pieces)).toEqual(refsOf(await cutOnce(content)));
   expect(breaths).toBe(Math.floor(pieces.length / 12));
   // What is known need not be made again.
   breaths = 0;
-  await cutter.cutInPieces(content, refsOf(pieces), breathe);
+  await cutter.cut(content, refsOf(pieces), breathe);
   expect(breaths).toBe(0);
 });
