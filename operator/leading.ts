@@ -20,6 +20,7 @@ import type { Reader } from './hold/withhold-newer.ts';
 import { createKeyIssuer } from './keys/issue-key.ts';
 import { createAlarm } from './leading/alarm.ts';
 import { createBringOut, type Pin, type TableRun } from './leading/bring-out.ts';
+import { type Judged, keysJudgedUnlike, NOTHING_JUDGED } from './leading/judged.ts';
 import { createKeyKeeper } from './leading/key-keeper.ts';
 import { createPodWatch } from './leading/pod-news.ts';
 import { createTargetWatch } from './leading/target-news.ts';
@@ -173,7 +174,7 @@ export function startLeading(parts: LeadingParts): Leading {
     random,
     send: parts.sendCheck ?? sendCheck,
     callsOf: podWatch.healthOf,
-    verdictOf: (provider) => verdicts.get(`Provider/${provider}`),
+    verdictOf: (provider) => verdicts.routing.get(`Provider/${provider}`),
     onChange(provider) {
       statusQueue.add(`Provider/${provider}`);
       // Its targets too.
@@ -195,9 +196,9 @@ export function startLeading(parts: LeadingParts): Leading {
   let waits: Waits = new Map();
   /** What the pods read, as far as it matters to some entry. */
   let readersWords = '[]';
-  let verdicts: ReadonlyMap<string, Verdict> = new Map();
+  let verdicts = NOTHING_JUDGED;
   /** Those that the table in use was made with; a verdict that is newer is of a form that is not out yet. */
-  let published: typeof verdicts = new Map();
+  let published = NOTHING_JUDGED;
   let formOf: FormOf = () => undefined;
   /** Objects that some pod does not run in their present form, as far as was known at the last look. */
   const unsettled = new Set<string>();
@@ -252,7 +253,7 @@ export function startLeading(parts: LeadingParts): Leading {
     held: () => held,
     heldForms(kind) {
       let count = 0;
-      for (const verdict of verdicts.values())
+      for (const verdict of verdicts.routing.values())
         if (verdict.kind === kind && verdict.held !== undefined) count += 1;
       return count;
     },
@@ -327,7 +328,7 @@ export function startLeading(parts: LeadingParts): Leading {
       case 'check':
         for (const other of ['verify', 'publish']) tableQueue.add(other);
         for (const key of verdicts.keys()) statusQueue.add(key);
-        keys.checkAll(verdicts);
+        keys.checkAll(verdicts.apiKeys.entries());
         return { afterMs: checkMs };
       default:
         return await publish();
@@ -400,11 +401,12 @@ export function startLeading(parts: LeadingParts): Leading {
   }: Extract<TableRun, { type: 'published' }>): void {
     generation = run.generation;
     const formIn = (of: FormOf, verdict: Verdict) => of(verdict.kind, namesOf(verdict).id);
+    const rejudged = keysJudgedUnlike(published, judged);
     tracker.onPublished({
       generation,
       verdicts: judged,
       formOf: (verdict) => formIn(forms.of, verdict),
-      changed: forms.changed,
+      changed: new Set([...forms.changed, ...rejudged]),
       recorded(verdict) {
         const object = cluster.object(verdict.kind, verdict.namespace, verdict.name);
         const isSame = found !== undefined && formIn(found, verdict) === formIn(forms.of, verdict);
@@ -415,34 +417,42 @@ export function startLeading(parts: LeadingParts): Leading {
     if (doubted.size > 0) tableQueue.add('repair');
     upstreams.watch(run.healthChecks, run.content);
     judge(judged, forms.of, forms.changed, waiting);
-    keys.published(judged, generation);
+    keys.published(
+      rejudged.map((key) => [key, judged.get(key)] as const),
+      generation,
+    );
     lookAtPods();
   }
 
-  function judge(judged: typeof verdicts, of: FormOf, changed: ReadonlySet<string>, waiting: Waits): void {
+  function judge(judged: Judged, of: FormOf, changed: ReadonlySet<string>, waiting: Waits): void {
     const earlier = verdicts;
     const waited = waits;
     verdicts = judged;
     waits = waiting;
     formOf = of;
-    for (const [key, verdict] of judged) {
+    // Also what could not be published before, though nothing else is new about it.
+    const inQuestion = [...changed, ...unsettled, ...waited.keys(), ...waits.keys()];
+    for (const key of new Set([...keysJudgedUnlike(earlier, judged), ...inQuestion])) {
       const known = earlier.get(key);
+      const verdict = judged.get(key);
+      if (verdict === undefined) {
+        if (known !== undefined) forget(key, known);
+        continue;
+      }
       const isOther = !isSameVerdict(known, verdict);
-      if (verdict.kind === 'ApiKey') keys.judged(key, verdict, isOther);
-      // Also what could not be published before, though nothing else is new about it.
+      if (isOther && verdict.kind === 'ApiKey') keys.judged(key, verdict);
       const isWaiting = waited.get(key)?.message !== waits.get(key)?.message;
-      const isNews = isOther || changed.has(key) || unsettled.has(key) || isWaiting;
-      if (isNews) statusQueue.add(key);
+      if (isOther || changed.has(key) || unsettled.has(key) || isWaiting) statusQueue.add(key);
     }
-    for (const [key, verdict] of earlier) {
-      if (judged.has(key)) continue;
-      unsettled.delete(key);
-      statusQueue.forget(key);
-      keys.forget(key);
-      podWatch.forget(key);
-      targets.forget(key);
-      statuses.forget(verdict);
-    }
+    keys.allJudged();
+  }
+
+  /** The object is gone. */
+  function forget(key: string, verdict: Verdict): void {
+    unsettled.delete(key);
+    statusQueue.forget(key);
+    for (const memory of [keys, podWatch, targets]) memory.forget(key);
+    statuses.forget(verdict);
   }
 
   async function runStatus(key: string, signal: AbortSignal): Promise<RunResult> {
@@ -494,8 +504,8 @@ export function startLeading(parts: LeadingParts): Leading {
       for (const key of unsettled) statusQueue.add(key);
       keys.podsMoved();
     }
-    for (const key of podWatch.changedHealth(verdicts)) statusQueue.add(key);
-    for (const key of targets.look(verdicts)) statusQueue.add(key);
+    for (const key of podWatch.changedHealth(verdicts.routing)) statusQueue.add(key);
+    for (const key of targets.look(verdicts.routing)) statusQueue.add(key);
     upstreams.onPodNews();
   }
 

@@ -1,63 +1,90 @@
-// What do we remember of each ApiKey from one compile to the next? Its result and what that hangs on, in one small value:
-// there may be fifty thousand, and the parsed form of each would be as large as all the rest.
+// What do we remember of each ApiKey from one compile to the next? Its result and what that hangs on, so that a change of one
+// costs one: there may be fifty thousand, and none of the others is looked at.
 
+import { changed, differing } from '../lists/differing.ts';
 import type { PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';
+import { type FindByPlace, placeOf } from './index-by-place.ts';
 import type { CompiledKey } from './keys.ts';
 
 /** What one ApiKey tells, each in its own time. */
 export interface KeyReader {
   /** The Secret to look up; none with imports. */
   readonly secretName: string | undefined;
-  /** When the result changes by itself, given this Secret. */
+  /** When the result changes by itself, given this Secret; each in Unix milliseconds. */
   turns(secret: SecretRecord | undefined): readonly number[];
   compile(secret: SecretRecord | undefined): CompiledKey;
 }
 
 export interface KeyMemoInput {
-  /** Looks into the object, at some cost; only called where something has to be computed. */
-  read(object: RawObject): KeyReader;
-  findSecret(namespace: string, name: string): SecretRecord | undefined;
+  readonly objects: readonly RawObject[];
+  /** Undefined: the object is on its way out. Looks into it, at some cost; only called where something has to be computed. */
+  read(object: RawObject): KeyReader | undefined;
+  readonly secrets: readonly SecretRecord[];
+  readonly findSecret: FindByPlace<SecretRecord>;
   readonly platform: PlatformSettings;
-  /** How many of these points in time are over. */
-  passed(turns: readonly number[]): number;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+export interface RememberedKeys {
+  /** One for each that is not on its way out; in no order. */
+  readonly keys: readonly CompiledKey[];
+  /** When some result changes by itself. */
+  readonly nextTurnMs: number | undefined;
 }
 
 export interface KeyMemo {
-  /** One result for each, in their order. */
-  compile(objects: readonly RawObject[], input: KeyMemoInput): CompiledKey[];
+  compile(input: KeyMemoInput): RememberedKeys;
   /** How many were computed since this was last asked. */
   takeCount(): number;
 }
 
 interface Slot {
-  readonly secretName: string | undefined;
-  readonly secret: SecretRecord | undefined;
-  readonly platform: PlatformSettings;
-  readonly turns: readonly number[];
-  readonly passed: number;
   readonly result: CompiledKey;
+  /** `namespace/name` of the Secret that was looked up. */
+  readonly secretPlace: string | undefined;
 }
 
-/** Most keys never change by themselves, and share this. */
-const noTurns: readonly number[] = [];
+/** A time in which no result changes by itself; its end is not in it any more. */
+interface Calm {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
 
 export function createKeyMemo(): KeyMemo {
-  // Keyed by identity: it forgets with the object.
-  const slots = new WeakMap<RawObject, Slot>();
-  // Of the last run, by place: a list in which one object changed needs no search for the others.
+  const slots = new Map<RawObject, Slot>();
+  /** Whose result hangs on a Secret, by its place. */
+  const seekers = new Map<string, readonly RawObject[]>();
+  /** The turns of those that change by themselves. */
+  const timed = new Map<RawObject, readonly number[]>();
+  /** Around the last run; undefined: to be found anew. */
+  let calm: Calm | undefined;
+  let lastMs = 0;
   let lastObjects: readonly RawObject[] = [];
-  let lastSlots: readonly Slot[] = [];
+  let lastSecrets: readonly SecretRecord[] = [];
+  let lastPlatform: PlatformSettings | undefined;
+  let keys: readonly CompiledKey[] = [];
   let computed = 0;
 
   return {
-    compile(objects, input) {
-      const found = objects.map((object, index) => {
-        const slot = lastObjects[index] === object ? lastSlots[index] : slots.get(object);
-        return isUpToDate(object, slot, input) ? slot : compute(object, slot, input);
-      });
-      lastObjects = objects;
-      lastSlots = found;
-      return found.map(({ result }) => result);
+    compile(input) {
+      const { objects, secrets, platform, nowMs } = input;
+      const { gone, added } = differing(lastObjects, objects);
+      const bySecrets = differing(lastSecrets, secrets);
+      const stale = new Set([
+        ...(platform === lastPlatform ? [] : slots.keys()),
+        ...[...bySecrets.gone, ...bySecrets.added].flatMap((secret) => seekers.get(placeOf(secret)) ?? []),
+        ...turnedSince(nowMs),
+      ]);
+      const left = new Set([...gone, ...stale]);
+      const outdated = [...left].flatMap((object) => slots.get(object)?.result ?? []);
+      for (const object of left) forget(object);
+      for (const object of gone) stale.delete(object);
+      const fresh = [...stale, ...added].flatMap((object) => compute(object, input) ?? []);
+      keys = changed(keys, { gone: outdated, added: fresh });
+      [lastObjects, lastSecrets, lastPlatform, lastMs] = [objects, secrets, platform, nowMs];
+      calm ??= calmAround(nowMs, timed.values());
+      return { keys, nextTurnMs: Number.isFinite(calm.untilMs) ? calm.untilMs : undefined };
     },
     takeCount() {
       const count = computed;
@@ -66,43 +93,51 @@ export function createKeyMemo(): KeyMemo {
     },
   };
 
-  function compute(object: RawObject, before: Slot | undefined, input: KeyMemoInput): Slot {
-    const { platform, read, passed } = input;
-    const { secretName, turns: findTurns, compile } = read(object);
-    const secret = secretOf(object, secretName, input);
-    const isSameTime = before !== undefined && before.secret === secret && before.platform === platform;
-    const turns = isSameTime ? before.turns : stored(findTurns(secret));
-    const slot = {
-      secretName,
-      secret,
-      platform,
-      turns,
-      passed: passed(turns),
-      result: compile(secret),
-    };
-    computed += 1;
+  function turnedSince(nowMs: number): readonly RawObject[] {
+    if (calm !== undefined && calm.fromMs <= nowMs && nowMs < calm.untilMs) return [];
+    calm = undefined;
+    return [...timed]
+      .filter(([, turns]) => turns.some((turn) => turn <= lastMs !== turn <= nowMs))
+      .map(([object]) => object);
+  }
+
+  function compute(object: RawObject, { read, findSecret }: KeyMemoInput): CompiledKey | undefined {
+    const reader = read(object);
+    if (reader === undefined) return undefined;
+    const { namespace } = object.metadata;
+    const { secretName } = reader;
+    const secret = secretName === undefined ? undefined : findSecret(namespace, secretName);
+    const secretPlace = secretName === undefined ? undefined : placeOf({ namespace, name: secretName });
+    if (secretPlace !== undefined) seekers.set(secretPlace, [...(seekers.get(secretPlace) ?? []), object]);
+    const turns = reader.turns(secret);
+    if (turns.length > 0) {
+      timed.set(object, turns);
+      calm = undefined;
+    }
+    const slot = { result: reader.compile(secret), secretPlace };
     slots.set(object, slot);
-    return slot;
+    computed += 1;
+    return slot.result;
+  }
+
+  function forget(object: RawObject): void {
+    const place = slots.get(object)?.secretPlace;
+    slots.delete(object);
+    if (timed.delete(object)) calm = undefined;
+    if (place === undefined) return;
+    const others = seekers.get(place)?.filter((one) => one !== object) ?? [];
+    if (others.length === 0) seekers.delete(place);
+    else seekers.set(place, others);
   }
 }
 
-function isUpToDate(object: RawObject, slot: Slot | undefined, input: KeyMemoInput): slot is Slot {
-  return (
-    slot !== undefined &&
-    slot.secret === secretOf(object, slot.secretName, input) &&
-    slot.platform === input.platform &&
-    (slot.turns.length === 0 || slot.passed === input.passed(slot.turns))
-  );
-}
-
-function secretOf(
-  { metadata }: RawObject,
-  name: string | undefined,
-  { findSecret }: KeyMemoInput,
-): SecretRecord | undefined {
-  return name === undefined ? undefined : findSecret(metadata.namespace, name);
-}
-
-function stored(turns: readonly number[]): readonly number[] {
-  return turns.length === 0 ? noTurns : turns;
+function calmAround(nowMs: number, timed: Iterable<readonly number[]>): Calm {
+  let [fromMs, untilMs] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (const turns of timed) {
+    for (const turn of turns) {
+      if (turn <= nowMs) fromMs = Math.max(fromMs, turn);
+      else untilMs = Math.min(untilMs, turn);
+    }
+  }
+  return { fromMs, untilMs };
 }

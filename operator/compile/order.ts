@@ -5,20 +5,23 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-export interface Aged {
-  /** RFC 3339 in UTC, or '' where no API server has stored the object yet: that counts as oldest. */
-  readonly createdAt: string;
+export interface Place {
   readonly namespace: string;
   readonly name: string;
 }
 
+export interface Aged extends Place {
+  /** RFC 3339 in UTC, or '' where no API server has stored the object yet: that counts as oldest. */
+  readonly createdAt: string;
+}
+
 /** Oldest first, then by namespace and name: who comes first keeps what both claim. */
 export function compareAge(a: Aged, b: Aged): number {
-  return (
-    compareText(a.createdAt, b.createdAt) ||
-    compareText(a.namespace, b.namespace) ||
-    compareText(a.name, b.name)
-  );
+  return compareText(a.createdAt, b.createdAt) || comparePlace(a, b);
+}
+
+export function comparePlace(a: Place, b: Place): number {
+  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
 /** A copy with sorted members, so that equal maps give equal bytes. */

@@ -90,7 +90,8 @@ export interface ApiKeyVerdict extends VerdictBase {
   readonly nextRotationAt?: string;
 }
 
-export type Verdict = ProviderVerdict | ModelRouteVerdict | ApiKeyVerdict;
+export type RoutingVerdict = ProviderVerdict | ModelRouteVerdict;
+export type Verdict = RoutingVerdict | ApiKeyVerdict;
 
 /** One violation: the reason that names it, and the sentence for the user. */
 export interface Finding {

@@ -1,6 +1,7 @@
 // How is everything looked at for the first time without keeping anybody waiting? In pieces: the compile remembers each object, and
 // a look at all of them takes over what the pieces found.
 
+import { changed } from '../lists/differing.ts';
 import type { Snapshot } from '../watch/snapshot.ts';
 import type { Compile } from './compile.ts';
 
@@ -19,7 +20,10 @@ export async function warmUp(
     compile({ ...snapshot, modelRoutes, apiKeys: [] }, nowMs);
     await breathe();
   }
-  for (const apiKeys of piecesOf(snapshot.apiKeys, KEYS_AT_ONCE)) {
+  // Each list goes on from the one before: the compile remembers the objects of its last run.
+  let apiKeys: Snapshot['apiKeys'] = [];
+  for (const added of piecesOf(snapshot.apiKeys, KEYS_AT_ONCE)) {
+    apiKeys = changed(apiKeys, { gone: [], added });
     compile({ ...snapshot, providers: [], modelRoutes: [], apiKeys }, nowMs);
     await breathe();
   }

@@ -3,7 +3,8 @@
 import { hash } from 'node:crypto';
 import type { Credential, TableContent } from '../../gateway/contract/routing-table.ts';
 import { canonicalJson } from '../canonical-json.ts';
-import { differing } from '../compile/differing.ts';
+import { differing } from '../lists/differing.ts';
+import { emptyMap, type SharedMap } from '../lists/shared-map.ts';
 import type { Kind } from '../resources/resource.ts';
 
 /** Undefined where the table holds nothing for it. @param id `namespace/name`. */
@@ -77,7 +78,7 @@ export function createFormIndex(): FormIndex {
 
 interface Index {
   /** Of all entries of an object, by its id. */
-  readonly prints: ReadonlyMap<string, string>;
+  readonly prints: SharedMap<string>;
   /** Ids of the objects of which some entry is another than in the call before. */
   readonly changed: ReadonlySet<string>;
 }
@@ -87,26 +88,17 @@ function createPrintIndex<T extends object>(
   printOf: (entry: T) => string,
 ): (entries: readonly T[]) => Index {
   let last: readonly T[] = [];
-  let prints: Index['prints'] = new Map();
+  let prints: Index['prints'] = emptyMap();
   return (entries) => {
     const { gone, added } = differing(last, entries);
     last = entries;
-    const changed = new Set([...gone, ...added].map(ownerOf));
-    if (changed.size === 0) return { prints, changed };
+    const next = new Map([...gone, ...added].map((entry) => [ownerOf(entry), prints.get(ownerOf(entry))]));
+    for (const entry of gone) next.set(ownerOf(entry), without(next.get(ownerOf(entry)), printOf(entry)));
+    for (const entry of added) next.set(ownerOf(entry), joined(next.get(ownerOf(entry)), printOf(entry)));
     // Who holds the map of the table before goes on reading what was true of that.
-    const next = new Map(prints);
-    for (const entry of gone)
-      setPrint(next, ownerOf(entry), without(next.get(ownerOf(entry)), printOf(entry)));
-    for (const entry of added)
-      setPrint(next, ownerOf(entry), joined(next.get(ownerOf(entry)), printOf(entry)));
-    prints = next;
-    return { prints, changed };
+    prints = prints.with(next);
+    return { prints, changed: new Set(next.keys()) };
   };
-}
-
-function setPrint(prints: Map<string, string>, owner: string, print: string | undefined): void {
-  if (print === undefined) prints.delete(owner);
-  else prints.set(owner, print);
 }
 
 /** In one order, whichever of them came first. */

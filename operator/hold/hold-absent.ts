@@ -12,9 +12,9 @@ import {
 } from '../../gateway/contract/routing-table.ts';
 import { isRecord } from '../../kube/object.ts';
 import { findModelConflicts } from '../compile/checks/model-conflict.ts';
-import { differing } from '../compile/differing.ts';
 import { compareText } from '../compile/order.ts';
 import type { ModelRouteVerdict, Verdict } from '../compile/verdict.ts';
+import { differing } from '../lists/differing.ts';
 import { type TableObjectKind, withProviders } from '../publish/unfit-entry.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 
@@ -76,15 +76,24 @@ export function holdAbsent(input: HoldAbsentInput): HeldContent {
  * @param modelRoutes as they were compiled: of a suspended route without targets the verdict tells only the latter.
  */
 export function findLostTargets(
-  verdicts: readonly Verdict[],
+  verdicts: Iterable<Verdict>,
   modelRoutes: readonly RawObject[],
 ): HoldAbsentInput['isTargetLost'] {
+  // Asked only where Providers are absent.
+  let lost: ReadonlySet<string> | undefined;
+  return (routeId, targetName) => {
+    lost ??= lostTargets([...verdicts], modelRoutes);
+    return lost.has(`${routeId}/${targetName}`);
+  };
+}
+
+function lostTargets(verdicts: readonly Verdict[], modelRoutes: readonly RawObject[]): ReadonlySet<string> {
   const suspended = new Set(
     modelRoutes
       .filter(({ spec }) => isRecord(spec) && spec.suspended === true)
       .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
   );
-  const lost = new Set(
+  return new Set(
     verdicts
       .filter((verdict) => verdict.kind === 'ModelRoute')
       .filter(wantsTargetsOnly)
@@ -95,7 +104,6 @@ export function findLostTargets(
           .map((target) => `${namespace}/${name}/${target.name}`),
       ),
   );
-  return (routeId, targetName) => lost.has(`${routeId}/${targetName}`);
 }
 
 function wantsTargetsOnly({ conditions }: ModelRouteVerdict): boolean {

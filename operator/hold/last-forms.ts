@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import type { Credential, KeyEntry, TableContent } from '../../gateway/contract/routing-table.ts';
 import type { HoldFacts, LastGood } from '../compile/last-good.ts';
-import type { Verdict } from '../compile/verdict.ts';
+import type { RoutingVerdict } from '../compile/verdict.ts';
 import { keyOf } from '../compile/verdict-names.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 import { providerOf } from './forms.ts';
@@ -16,13 +16,16 @@ export interface LastFormsOptions {
   objectOf(kind: 'Provider' | 'ModelRoute', namespace: string, name: string): RawObject | undefined;
 }
 
+/** By `Kind/namespace/name`. */
+type Verdicts = ReadonlyMap<string, RoutingVerdict>;
+
 export interface LastForms {
   /** For the next compile. @param content of the table in use. */
   of(content: TableContent | undefined): LastGood;
   /** To be called after every compile. */
-  onCompiled(verdicts: readonly Verdict[]): void;
+  onCompiled(verdicts: Verdicts): void;
   /** These verdicts are those of the table in use, but for objects that wait. @param waits by `Kind/namespace/name`. */
-  onPublished(verdicts: readonly Verdict[], waits: ReadonlyMap<string, unknown>): void;
+  onPublished(verdicts: Verdicts, waits: ReadonlyMap<string, unknown>): void;
 }
 
 interface Known extends HoldFacts {
@@ -30,48 +33,82 @@ interface Known extends HoldFacts {
 }
 
 export function createLastForms({ holdMs, objectOf }: LastFormsOptions): LastForms {
+  /** By `Kind/namespace/name`, as are the next two. */
   const known = new Map<string, Known>();
+  /** What the statuses say of objects that nothing is known of; asked once. */
+  const stored = new Map<string, { readonly uid: unknown; readonly facts: HoldFacts | undefined }>();
+  let compiled: Verdicts = new Map();
+  /** Of a table that is out as a whole. */
+  let noted: Verdicts | undefined;
+  let inUse: TableContent | undefined;
+  /** For the table in use, as long as nothing else becomes known. */
+  let lastGood: LastGood | undefined;
 
   return {
     of(content) {
-      const forms = content === undefined ? undefined : indexOf(content);
-      return {
-        holdMs: forms === undefined ? 0 : holdMs,
-        provider: (id) => forms?.().providers.get(id),
-        route: (id) => forms?.().routes.get(id),
-        keyHolders: (digests) => holdersOf(digests, content?.keys ?? []),
-        facts(kind, object) {
-          const { namespace, name, uid } = object.metadata;
-          const facts = known.get(keyOf({ kind, namespace, name }));
-          if (facts === undefined) return storedFacts(objectOf(kind, namespace, name));
-          return facts.uid === uid ? facts : undefined;
-        },
-      };
+      if (!isSameRouting(inUse, content)) lastGood = undefined;
+      inUse = content;
+      lastGood ??= lastGoodOf(content);
+      return lastGood;
     },
     onCompiled(verdicts) {
-      const keys = new Set<string>();
-      for (const { kind, namespace, name, held } of verdicts) {
-        if (kind === 'ApiKey') continue;
-        const key = keyOf({ kind, namespace, name });
-        keys.add(key);
+      if (verdicts === compiled) return;
+      compiled = verdicts;
+      for (const [key, { kind, namespace, name, held }] of verdicts) {
         if (held === undefined) continue;
         const { sinceMs, generation } = held;
         const uid = objectOf(kind, namespace, name)?.metadata.uid;
-        known.set(key, { uid, sinceMs, ...(generation === undefined ? {} : { generation }) });
+        note(key, { uid, sinceMs, ...(generation === undefined ? {} : { generation }) });
       }
-      for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
+      for (const facts of [known, stored]) {
+        for (const key of facts.keys()) if (!verdicts.has(key) && facts.delete(key)) lastGood = undefined;
+      }
     },
     onPublished(verdicts, waits) {
-      for (const { kind, namespace, name, generation, held, isInTable } of verdicts) {
+      if (verdicts === noted) return;
+      noted = waits.size === 0 ? verdicts : undefined;
+      for (const [key, { kind, namespace, name, generation, held, isInTable }] of verdicts) {
         // What was held too long stays known, so that its time does not begin anew.
-        if (kind === 'ApiKey' || !isInTable || held !== undefined) continue;
-        const key = keyOf({ kind, namespace, name });
-        if (waits.has(key)) continue;
+        if (!isInTable || held !== undefined || waits.has(key)) continue;
         const uid = objectOf(kind, namespace, name)?.metadata.uid;
-        known.set(key, { uid, ...(generation === undefined ? {} : { generation }) });
+        note(key, { uid, ...(generation === undefined ? {} : { generation }) });
       }
     },
   };
+
+  function note(key: string, facts: Known): void {
+    const before = known.get(key);
+    const { uid, sinceMs, generation } = facts;
+    if (before?.uid === uid && before?.sinceMs === sinceMs && before?.generation === generation) return;
+    known.set(key, facts);
+    lastGood = undefined;
+  }
+
+  function lastGoodOf(content: TableContent | undefined): LastGood {
+    const forms = content === undefined ? undefined : indexOf(content);
+    return {
+      holdMs: forms === undefined ? 0 : holdMs,
+      provider: (id) => forms?.().providers.get(id),
+      route: (id) => forms?.().routes.get(id),
+      keyHolders: (digests) => holdersOf(digests, inUse?.keys ?? []),
+      facts(kind, object) {
+        const { namespace, name, uid } = object.metadata;
+        const key = keyOf({ kind, namespace, name });
+        const facts = known.get(key);
+        if (facts !== undefined) return facts.uid === uid ? facts : undefined;
+        const asked = stored.get(key);
+        if (asked?.uid === uid && asked !== undefined) return asked.facts;
+        const found = storedFacts(objectOf(kind, namespace, name));
+        stored.set(key, { uid, facts: found });
+        return found;
+      },
+    };
+  }
+}
+
+/** Keys are looked up in whatever table is in use. */
+function isSameRouting(a: TableContent | undefined, b: TableContent | undefined): boolean {
+  return a?.providers === b?.providers && a?.credentials === b?.credentials && a?.routes === b?.routes;
 }
 
 /** One walk, and only where ApiKeys contest a digest: an index of all of them would be built anew for every table. */

@@ -16,6 +16,7 @@ import type { Published, Publisher, PublishOptions } from '../publish/publisher.
 import { leaveOut, UnfitEntryError } from '../publish/unfit-entry.ts';
 import type { Cluster } from '../watch/cluster.ts';
 import type { Snapshot } from '../watch/snapshot.ts';
+import { createGatherer, type Judged, withVerdict } from './judged.ts';
 
 export interface BringOutParts {
   readonly publisher: Publisher;
@@ -51,8 +52,7 @@ export type Pin =
   | { readonly type: 'impossible'; readonly wanted: string; readonly message: string };
 
 export interface RunFacts {
-  /** Every verdict, by `Kind/namespace/name`. */
-  readonly judged: ReadonlyMap<string, Verdict>;
+  readonly judged: Judged;
   /** Unix milliseconds at which the same snapshot gives another table. */
   readonly staleAtMs: number | undefined;
   /** Objects that the table has in another form, though nothing is wrong with them. */
@@ -99,6 +99,7 @@ interface PinnedTable {
 
 export function createBringOut(parts: BringOutParts): BringOut {
   const { publisher, cluster, compile, namesOf } = parts;
+  const gather = createGatherer(namesOf);
   const forms = createFormIndex();
   const lastForms = createLastForms({ holdMs: parts.holdMs, objectOf: cluster.object });
   let inUse: InUse | undefined;
@@ -120,7 +121,8 @@ export function createBringOut(parts: BringOutParts): BringOut {
         parts.wallMs(),
         lastForms.of(inUse.content),
       );
-      lastForms.onCompiled(verdicts);
+      let judged = gather(verdicts);
+      lastForms.onCompiled(judged.routing);
       const acceptsAbsence = publisher.isAbsenceAccepted();
       const unreadable = cluster.unreadableNamespaces();
       const { content, held } = holdAbsent({
@@ -129,7 +131,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
         isPresent: (kind, id) => cluster.object(kind, ...placeOf(id)) !== undefined,
         isReadable: (namespace) => !unreadable.has(namespace),
         wasSeenDeleted: cluster.wasSeenDeleted,
-        isTargetLost: findLostTargets(verdicts, snapshot.modelRoutes),
+        isTargetLost: findLostTargets(judged.routing.values(), snapshot.modelRoutes),
         isServed: parts.isServed,
         isAccepted: acceptsAbsence,
       });
@@ -141,11 +143,9 @@ export function createBringOut(parts: BringOutParts): BringOut {
         acceptsAbsence,
         hints: parts.takeHints(),
       });
-      // Only now: whoever loses access does not wait for it.
-      const judged = new Map(verdicts.map((verdict) => [namesOf(verdict).key, verdict]));
       for (const [key, message] of out.refused) {
         const verdict = judged.get(key);
-        if (verdict !== undefined) judged.set(key, refuse(verdict, message));
+        if (verdict !== undefined) judged = withVerdict(judged, key, refuse(verdict, message));
       }
       const facts = { judged, staleAtMs, waits };
       if (isFirst) await forms.prepare(out.content, parts.breathe);
@@ -160,7 +160,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
       }
       untold = new Set();
       inUse = { content: out.content };
-      lastForms.onPublished([...judged.values()], waits);
+      lastForms.onPublished(judged.routing, waits);
       const { content: published, generation } = out;
       return {
         ...facts,

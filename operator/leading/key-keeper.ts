@@ -28,13 +28,15 @@ export interface KeyKeeperParts {
 /** Objects by `Kind/namespace/name`. */
 export interface KeyKeeper {
   readonly queue: WorkQueue;
-  /** @param isOther whether the verdict is another one than before. */
-  judged(key: string, verdict: ApiKeyVerdict, isOther: boolean): void;
-  /** A table is out, made with these verdicts. */
-  published(judged: ReadonlyMap<string, Verdict>, generation: number): void;
+  /** The verdict is another one than before. */
+  judged(key: string, verdict: ApiKeyVerdict): void;
+  /** All of a run have been told by `judged`. */
+  allJudged(): void;
+  /** A table is out. @param judged those on which the verdict may be another than that of the table before. */
+  published(judged: Iterable<readonly [key: string, verdict: Verdict | undefined]>, generation: number): void;
   podsMoved(): void;
   /** Time passes, and timers do not reach far. */
-  checkAll(judged: ReadonlyMap<string, Verdict>): void;
+  checkAll(judged: Iterable<readonly [key: string, verdict: ApiKeyVerdict]>): void;
   /** Why the API server will not have the Secret, where the last try failed. */
   failureOf(key: string): string | undefined;
   forget(key: string): void;
@@ -50,6 +52,8 @@ const staleMs = 1_000;
 export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
   const { cluster, issuer, clock, log } = parts;
   const failures = new Map<string, string>();
+  /** ApiKeys whose Secret has to be written, as far as is known. */
+  const lacking = new Set<string>();
   /** Until when the Secret of an ApiKey is taken to be on its way to us. */
   const issued = new Map<string, number>();
   /** Keys that are in the table and not in use yet: since which generation, as far as this term knows. */
@@ -58,38 +62,40 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
 
   return {
     queue,
-    judged(key, verdict, isOther) {
+    judged(key, verdict) {
       if (verdict.needsSecret) {
-        // The watch tells of a Secret some moments after it was written.
-        queue.addAfter(key, Math.max(0, (issued.get(key) ?? 0) - clock.now()));
-      } else if (isOther && verdict.secretName !== undefined) {
-        issued.delete(key);
-        queue.add(key);
+        lacking.add(key);
+        return;
       }
+      lacking.delete(key);
+      if (verdict.secretName === undefined) return;
+      issued.delete(key);
+      queue.add(key);
+    },
+    allJudged() {
+      // The watch tells of a Secret some moments after it was written.
+      for (const key of lacking) queue.addAfter(key, Math.max(0, (issued.get(key) ?? 0) - clock.now()));
     },
     published(judged, generation) {
       // Whoever leads anew knows nothing of gateways yet: only tables of this term count.
       for (const [key, verdict] of judged) {
-        const digest = verdict.kind === 'ApiKey' && verdict.isInTable ? verdict.next : undefined;
-        if (digest === undefined) {
-          staged.delete(key);
-          continue;
-        }
-        if (staged.get(key)?.digest !== digest) staged.set(key, { digest, since: generation });
-        queue.add(key);
+        const digest = verdict?.kind === 'ApiKey' && verdict.isInTable ? verdict.next : undefined;
+        if (digest === undefined) staged.delete(key);
+        else if (staged.get(key)?.digest !== digest) staged.set(key, { digest, since: generation });
       }
+      for (const key of staged.keys()) queue.add(key);
     },
     podsMoved() {
       for (const key of staged.keys()) queue.add(key);
     },
     checkAll(judged) {
       for (const [key, verdict] of judged) {
-        if (verdict.kind === 'ApiKey' && verdict.nextRotationAt !== undefined) queue.add(key);
+        if (verdict.nextRotationAt !== undefined) queue.add(key);
       }
     },
     failureOf: (key) => failures.get(key),
     forget(key) {
-      for (const memory of [failures, issued, staged]) memory.delete(key);
+      for (const memory of [failures, lacking, issued, staged]) memory.delete(key);
       queue.forget(key);
     },
   };

@@ -2,11 +2,11 @@
 // upstreams are.
 
 import type { TableVersion } from '../../gateway/contract/exchange.ts';
-import type { Verdict } from '../compile/verdict.ts';
 import type { Exchange } from '../pods/exchange.ts';
 import { type PodsState, podsState } from '../pods/pods-state.ts';
 import { type HealthOf, indexHealth, type ProviderHealth } from '../status/health-of.ts';
 import type { Cluster } from '../watch/cluster.ts';
+import type { Judged } from './judged.ts';
 
 export interface PodNews {
   /** Another generation runs on all pods, or there are more or fewer of them, or it is not known any more which there are. */
@@ -24,8 +24,8 @@ export interface PodWatch {
   /** Every table that a pod runs, as it said last. */
   running(): readonly TableVersion[];
   look(): PodNews;
-  /** Providers whose health is another than at the last call; by `Kind/namespace/name`, as `verdicts` are. */
-  changedHealth(verdicts: ReadonlyMap<string, Verdict>): string[];
+  /** Providers whose health is another than at the last call; by `Kind/namespace/name`. */
+  changedHealth(verdicts: Judged['routing']): string[];
   /** The object is gone. */
   forget(key: string): void;
 }

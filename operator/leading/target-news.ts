@@ -1,13 +1,14 @@
 // At which targets of which routes does no gateway get an answer, and where has that changed since the last look?
 
-import type { ModelRouteVerdict, Verdict } from '../compile/verdict.ts';
+import type { ModelRouteVerdict } from '../compile/verdict.ts';
 import type { HealthOf, ProviderHealth } from '../status/health-of.ts';
+import type { Judged } from './judged.ts';
 
 export interface TargetWatch {
   /** Names of those targets, as of the last look; undefined while not every pod was heard. */
   failingTargets(verdict: ModelRouteVerdict): ReadonlySet<string> | undefined;
-  /** ModelRoutes where they are others than at the last look; by `Kind/namespace/name`, as `verdicts` are. */
-  look(verdicts: ReadonlyMap<string, Verdict>): string[];
+  /** ModelRoutes where they are others than at the last look; by `Kind/namespace/name`. */
+  look(verdicts: Judged['routing']): string[];
   /** The object is gone. */
   forget(key: string): void;
 }
@@ -15,25 +16,21 @@ export interface TargetWatch {
 export function createTargetWatch(healthOf: HealthOf): TargetWatch {
   /** By `namespace/name` of the Provider. */
   let failing: ReadonlyMap<string, ProviderHealth['failing']> | undefined;
+  /** What the last look saw: where it is the same, no target can be another. */
+  let last: { readonly verdicts: Judged['routing']; readonly words: string } | undefined;
   /** Of each ModelRoute, in words. */
   const known = new Map<string, string>();
 
   return {
     failingTargets,
     look(verdicts) {
+      failing = failingAt(verdicts);
+      const seen = { verdicts, words: describe(failing) };
+      if (last?.verdicts === verdicts && last.words === seen.words) return [];
+      last = seen;
       const changed: string[] = [];
-      failing = undefined;
-      const ofProviders = new Map<string, ProviderHealth['failing']>();
       for (const [key, verdict] of verdicts) {
-        // Providers come first, then ModelRoutes.
-        if (verdict.kind === 'ApiKey') break;
-        if (verdict.kind === 'Provider') {
-          const health = healthOf(verdict);
-          if (health !== undefined) {
-            failing = ofProviders.set(`${verdict.namespace}/${verdict.name}`, health.failing);
-          }
-          continue;
-        }
+        if (verdict.kind !== 'ModelRoute') continue;
         const names = failingTargets(verdict);
         if (names === undefined) continue;
         const words = [...names].join();
@@ -45,6 +42,17 @@ export function createTargetWatch(healthOf: HealthOf): TargetWatch {
     forget: (key) => void known.delete(key),
   };
 
+  function failingAt(verdicts: Judged['routing']): typeof failing {
+    const ofProviders = new Map<string, ProviderHealth['failing']>();
+    for (const verdict of verdicts.values()) {
+      // They come first.
+      if (verdict.kind !== 'Provider') break;
+      const health = healthOf(verdict);
+      if (health !== undefined) ofProviders.set(`${verdict.namespace}/${verdict.name}`, health.failing);
+    }
+    return ofProviders.size === 0 ? undefined : ofProviders;
+  }
+
   function failingTargets({ targets }: ModelRouteVerdict): ReadonlySet<string> | undefined {
     if (failing === undefined) return undefined;
     const names = new Set<string>();
@@ -54,4 +62,8 @@ export function createTargetWatch(healthOf: HealthOf): TargetWatch {
     }
     return names;
   }
+}
+
+function describe(failing: ReadonlyMap<string, ProviderHealth['failing']> | undefined): string {
+  return JSON.stringify([...(failing ?? [])].map(([provider, models]) => [provider, [...models]]));
 }

@@ -3,7 +3,8 @@
 
 import { REVOCATION_CHARS, REVOCATIONS_MAX } from '../../gateway/contract/manifest.ts';
 import type { TableContent } from '../../gateway/contract/routing-table.ts';
-import { differing } from '../compile/differing.ts';
+import { differing } from '../lists/differing.ts';
+import { lowerBound } from '../lists/lower-bound.ts';
 
 export interface Revocation {
   /** The first 16 hex digits. */
@@ -38,13 +39,8 @@ export function listRevocations(
 
 /** Does a key of the table begin with it? */
 export function works(digest: string, { keys }: Pick<TableContent, 'keys'>): boolean {
-  let [from, to] = [0, keys.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((keys[middle]?.sha256 ?? '') < digest) from = middle + 1;
-    else to = middle;
-  }
-  return keys[from]?.sha256.startsWith(digest) ?? false;
+  const index = lowerBound(keys, ({ sha256 }) => sha256 < digest);
+  return keys[index]?.sha256.startsWith(digest) ?? false;
 }
 
 export function shortened(sha256: string): string {

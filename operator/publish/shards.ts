@@ -14,8 +14,8 @@ import {
 } from '../../gateway/contract/manifest.ts';
 import type { TableContent } from '../../gateway/contract/routing-table.ts';
 import { canonicalJson } from '../canonical-json.ts';
-import { differing } from '../compile/differing.ts';
 import { compareText } from '../compile/order.ts';
+import { differing } from '../lists/differing.ts';
 import { chooseShardCount, DOUBLED_COUNT_MAX } from './shard-count.ts';
 import { LISTS, type TableList, UnfitEntryError } from './unfit-entry.ts';
 

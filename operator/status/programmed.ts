@@ -9,13 +9,13 @@ export interface Published {
   /** The table generation in force, which says what these verdicts say; newly written or not. */
   readonly generation: number;
   /** By `Kind/namespace/name`. */
-  readonly verdicts: ReadonlyMap<string, Verdict>;
+  readonly verdicts: { get(key: string): Verdict | undefined; keys(): Iterable<string> };
   /**
    * Stands for what the table holds for an object, compared by `Object.is`: the identity or a fingerprint of its
    * entries; undefined where it has none.
    */
   formOf(verdict: Verdict): unknown;
-  /** The only ones whose form may be another than in the call before; absent: all of them. */
+  /** The only ones whose form may be another than in the call before, or that came or went; absent: all of them. */
   readonly changed?: ReadonlySet<string>;
   /**
    * Asked once about each object that the tracker has not met: the generation of its present form as an
@@ -44,12 +44,21 @@ export interface ProgrammedTracker {
 
 export function createProgrammedTracker(): ProgrammedTracker {
   const forms = new Map<string, { readonly form: unknown; readonly since: number }>();
+  /** Of the call before. */
+  let last: number | undefined;
 
   return {
     onPublished({ generation, verdicts, formOf, changed, recorded }) {
-      for (const [key, verdict] of verdicts) {
+      // Where numbers have fallen, no form may count from a later one.
+      const isWhole = changed === undefined || last === undefined || generation < last;
+      last = generation;
+      for (const key of isWhole ? new Set([...verdicts.keys(), ...forms.keys()]) : changed) {
+        const verdict = verdicts.get(key);
+        if (verdict === undefined) {
+          forms.delete(key);
+          continue;
+        }
         const known = forms.get(key);
-        if (known !== undefined && known.since <= generation && changed?.has(key) === false) continue;
         const form = formOf(verdict);
         if (known !== undefined) {
           const since = Object.is(known.form, form) ? Math.min(known.since, generation) : generation;
@@ -60,13 +69,11 @@ export function createProgrammedTracker(): ProgrammedTracker {
         const since = Math.min(recorded?.(verdict) ?? generation, generation);
         forms.set(key, { form, since });
       }
-      if (forms.size === verdicts.size) return;
-      for (const key of forms.keys()) if (!verdicts.has(key)) forms.delete(key);
     },
     onAttempted({ verdicts, formOf }) {
-      for (const [key, verdict] of verdicts) {
-        const known = forms.get(key);
-        if (known === undefined) continue;
+      for (const [key, known] of forms) {
+        const verdict = verdicts.get(key);
+        if (verdict === undefined) continue;
         const form = formOf(verdict);
         if (!Object.is(known.form, form)) forms.set(key, { form, since: Number.POSITIVE_INFINITY });
       }

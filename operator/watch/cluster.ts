@@ -7,6 +7,7 @@ import type { Clock } from '../../kube/clock.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { collectionPath, configMaps, namespaces, pods, type Resource, secrets } from '../../kube/paths.ts';
 import { type Reflector, type ReflectorEvent, startReflector, type Trouble } from '../../kube/watch.ts';
+import { createChangingList } from '../lists/changing-list.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import type { Kind } from '../resources/resource.ts';
 import { configMapNamedBy, createConfigMapReader } from './config-maps.ts';
@@ -137,6 +138,8 @@ export function openCluster(options: ClusterOptions): Cluster {
     ModelRoute: new Map(),
     ApiKey: new Map(),
   };
+  /** As users wish them to be. */
+  const apiKeys = createChangingList<RawObject>();
   const namespaceRecords = new Map<string, NamespaceRecord>();
   const secretIndex = createSecretIndex();
   const statusPool = createStatusPool();
@@ -288,7 +291,7 @@ export function openCluster(options: ClusterOptions): Cluster {
           heldBack.delete(key);
           if (kind === 'Provider') configMapReader.want(key, undefined);
           if (event.cause === 'seen') deletions.seen(kind, key);
-          resourcesChanged(kind, isRevocation(kind, before?.wish, undefined));
+          wishChanged(kind, before?.wish, undefined);
           return;
         }
         held.set(key, object);
@@ -298,7 +301,7 @@ export function openCluster(options: ClusterOptions): Cluster {
           return;
         }
         if (kind === 'Provider' && waitsForConfigMap(key, before?.wish, object.wish)) return;
-        resourcesChanged(kind, isRevocation(kind, before?.wish, object.wish));
+        wishChanged(kind, before?.wish, object.wish);
       },
     });
   }
@@ -337,6 +340,11 @@ export function openCluster(options: ClusterOptions): Cluster {
         else configMapReader.displaced(key);
       },
     });
+  }
+
+  function wishChanged(kind: Kind, before: RawObject | undefined, after: RawObject | undefined): void {
+    if (kind === 'ApiKey') apiKeys.replace(before, after);
+    resourcesChanged(kind, isRevocation(kind, before, after));
   }
 
   function resourcesChanged(list: ListName, isUrgent: boolean): void {
@@ -474,15 +482,14 @@ export function openCluster(options: ClusterOptions): Cluster {
   }
 
   function buildLists(): SnapshotLists {
-    const wishes = (kind: Kind) => [...objects[kind].values()].map(({ wish }) => wish);
     return {
       Provider: () =>
         [...objects.Provider].flatMap(([key, { wish }]) =>
           heldBack.has(key) ? (heldBack.get(key) ?? []) : wish,
         ),
-      ModelRoute: () => wishes('ModelRoute'),
-      ApiKey: () => wishes('ApiKey'),
-      Secret: () => [...secretIndex.records.values()],
+      ModelRoute: () => [...objects.ModelRoute.values()].map(({ wish }) => wish),
+      ApiKey: apiKeys.list,
+      Secret: secretIndex.list,
       ConfigMap: () => [...configMapReader.records.values()],
       Namespace: () => [...namespaceRecords.values()],
     };

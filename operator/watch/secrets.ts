@@ -12,6 +12,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord, type KubeObject } from '../../kube/object.ts';
 import { CREDENTIAL_LABEL } from '../compile/checks/secret-use.ts';
+import { type ChangingList, createChangingList } from '../lists/changing-list.ts';
 import { ISSUED_SECRET_LABEL } from '../resources/issued-secret.ts';
 import { sameTexts, withoutLastApplied } from './metadata-texts.ts';
 import type { SecretOwner, SecretRecord } from './snapshot.ts';
@@ -45,6 +46,8 @@ export interface HeldSecret {
 export interface SecretIndex {
   /** Identities last while the contents do. */
   readonly records: ReadonlyMap<string, SecretRecord>;
+  /** The same, in no order. */
+  readonly list: ChangingList<SecretRecord>['list'];
   /** One with keys that were made here, as it was read last; undefined while it is not known to be there, or its values have not come. */
   issued(key: string): HeldSecret | undefined;
   placed(key: string, place: SecretPlace): SecretChange;
@@ -107,6 +110,7 @@ export function createSecretIndex(): SecretIndex {
     issued: new Map(),
   };
   const records = new Map<string, SecretRecord>();
+  const changing = createChangingList<SecretRecord>();
   /** Of those that are issued, by view. It moves where the content does not, which is no change to tell. */
   const versions: Readonly<Record<SecretView, Map<string, string | undefined>>> = {
     credentials: new Map(),
@@ -129,11 +133,13 @@ export function createSecretIndex(): SecretIndex {
     if (before === after) return 'none';
     if (after === undefined) records.delete(key);
     else records.set(key, after);
+    changing.replace(before, after);
     return before === undefined || isBare(before) ? 'changed' : 'withdrawn';
   }
 
   return {
     records,
+    list: changing.list,
     issued(key) {
       const record = records.get(key);
       if (record === undefined || !isIssued(record)) return undefined;

@@ -1,7 +1,7 @@
 // Do two ApiKeys stand for one key? It goes on working for the one for which it works by the table in use, whoever comes to ask for
 // it; where it works for nobody, the older one has it. The other one gets nothing by it.
 
-import { differing } from '../differing.ts';
+import { differing } from '../../lists/differing.ts';
 import { type Aged, compareAge } from '../order.ts';
 import type { Finding } from '../verdict.ts';
 

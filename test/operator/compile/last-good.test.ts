@@ -72,6 +72,15 @@ function verdictOn(kind: Verdict['kind'], { verdicts }: CompileResult, name?: st
   return found;
 }
 
+test('the form that stays is that of the table in use, also where nothing but a Secret was another since', () => {
+  const run = startTerm();
+  run(GOOD);
+  const rotated = apply(GOOD, withSecret({ data: { key: 'sk-new' } }));
+  run(rotated);
+  const { table } = run(apply(rotated, () => ({ secrets: [] })));
+  expect(table.credentials.map(({ value }) => value)).toEqual(['sk-new']);
+});
+
 describe('the last good form stays where', () => {
   test.each<[string, 'Provider' | 'ModelRoute', string, ...Change[]]>([
     ['a field is unknown', 'Provider', 'Invalid', editProvider(BAD)],

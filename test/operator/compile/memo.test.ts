@@ -110,6 +110,21 @@ describe('in a second run is looked at', () => {
     });
   });
 
+  test('every key that looks for a Secret, if that one came', () => {
+    const compile = createCompiler();
+    const seekers = ['one', 'two'].map((name) => ({
+      ...apiKey({}, { name }),
+      spec: { secret: { name: 'lent' } },
+    }));
+    const before = { ...world(), apiKeys: [...world().apiKeys, ...seekers] };
+    compile(before, NOW_MS);
+    const after = { ...before, secrets: [...before.secrets, secret({ name: 'lent' })] };
+    const { compiled, ...result } = compile(after, NOW_MS);
+    expect(compiled.keys).toBe(2);
+    const { compiled: _, ...fresh } = compileOnce(after);
+    expect(result).toEqual(fresh);
+  });
+
   test('nothing, if a Secret changed that nobody names', () => {
     const other = secret({ name: 'unrelated' });
     expect(secondRun((before) => ({ ...before, secrets: [...before.secrets, other] }))).toEqual({

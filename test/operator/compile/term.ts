@@ -2,7 +2,9 @@
 
 import type { TableContent } from '../../../gateway/contract/routing-table.ts';
 import { type CompileResult, createCompiler } from '../../../operator/compile/compile.ts';
+import { createVerdictNames } from '../../../operator/compile/verdict-names.ts';
 import { createLastForms } from '../../../operator/hold/last-forms.ts';
+import { createGatherer } from '../../../operator/leading/judged.ts';
 import type { RawObject, Snapshot } from '../../../operator/watch/snapshot.ts';
 import { NOW_MS } from './support.ts';
 
@@ -23,12 +25,14 @@ export function startTerm(holdMs = HOUR_MS, found?: TableContent) {
         (one) => one.kind === kind && one.metadata.namespace === ofNamespace && one.metadata.name === name,
       ),
   });
+  const gather = createGatherer(createVerdictNames());
   let content = found;
   return (now: Snapshot, nowMs = NOW_MS): CompileResult => {
     objects = [...now.providers, ...now.modelRoutes];
     const result = compile(now, nowMs, forms.of(content));
-    forms.onCompiled(result.verdicts);
-    forms.onPublished(result.verdicts, new Map());
+    const { routing } = gather(result.verdicts);
+    forms.onCompiled(routing);
+    forms.onPublished(routing, new Map());
     content = result.table;
     return result;
   };

@@ -1,35 +1,8 @@
 // Which objects have another form than in the table before?
 
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { differing } from '../../../operator/compile/differing.ts';
 import { createFormIndex } from '../../../operator/hold/forms.ts';
 import { makeContent } from '../publish/make-content.ts';
-
-test('differing gives what one list alone holds, by identity, wherever in the lists it is', () => {
-  const pool = Array.from({ length: 12 }, (_, index) => ({ index }));
-  const list = fc.shuffledSubarray(pool);
-  fc.assert(
-    fc.property(list, list, (last, next) => {
-      const { gone, added } = differing(last, next);
-      expect(gone.map(({ index }) => index)).toEqual(onlyIn(last, next));
-      expect(added.map(({ index }) => index)).toEqual(onlyIn(next, last));
-    }),
-  );
-
-  const many = Array.from({ length: 60 }, (_, index) => ({ index }));
-  fc.assert(
-    fc.property(fc.subarray(many), fc.subarray(many), (last, next) => {
-      const { gone, added } = differing(last, next);
-      expect(gone).toEqual(onlyIn(last, next).map((index) => many[index]));
-      expect(added).toEqual(onlyIn(next, last).map((index) => many[index]));
-    }),
-  );
-
-  function onlyIn(these: readonly { index: number }[], others: readonly object[]): number[] {
-    return these.filter((one) => !others.includes(one)).map(({ index }) => index);
-  }
-});
 
 test('the forms that changed are told, and an index of the table before goes on saying what was true of that', () => {
   const { index } = createFormIndex();

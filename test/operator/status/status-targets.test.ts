@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { UpstreamHealth } from '../../../gateway/contract/exchange.ts';
-import type { ModelRouteVerdict, Verdict } from '../../../operator/compile/verdict.ts';
+import type { ModelRouteVerdict, RoutingVerdict } from '../../../operator/compile/verdict.ts';
 import { createTargetWatch } from '../../../operator/leading/target-news.ts';
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
 import { type HealthOf, indexHealth } from '../../../operator/status/health-of.ts';
@@ -15,7 +15,7 @@ const ROUTE = route(
 );
 const WORLD = { providers: [provider()], secrets: [secret()], modelRoutes: [ROUTE] };
 const VERDICT = judge('ModelRoute', WORLD);
-const VERDICTS = new Map<string, Verdict>([
+const VERDICTS = new Map<string, RoutingVerdict>([
   ['Provider/team-a/openai', judge('Provider', WORLD)],
   ['ModelRoute/team-a/chat', VERDICT],
 ]);
