@@ -52,6 +52,13 @@ async function read({ kind, metadata }: RawObject): Promise<RawObject> {
   return JSON.parse(text);
 }
 
+/** By hand, on the ApiKey `bot`. */
+async function setDisabled(namespace: string, disabled: boolean): Promise<void> {
+  const patch = JSON.stringify({ spec: { disabled } });
+  const bot = ['apikey.penstock.dev/bot', '-n', namespace];
+  await plane().mustKubectl(['patch', ...bot, '--type=merge', '-p', patch]);
+}
+
 /** The client of the admin, with what was written over it. */
 function counted(): { client: KubeClient; writes: KubeRequest[] } {
   const writes: KubeRequest[] = [];
@@ -158,15 +165,7 @@ describe('a status', () => {
     await statuses.publish(facts(object));
     expect((await waiting).code).toBe(0);
 
-    await plane().mustKubectl([
-      'patch',
-      'apikey.penstock.dev/bot',
-      '-n',
-      namespace,
-      '--type=merge',
-      '-p',
-      '{"spec":{"disabled":true}}',
-    ]);
+    await setDisabled(namespace, true);
     const edited = await read(object);
     expect(edited.metadata.generation).toBe(2);
     // kubectl takes a condition of an older generation for none.
@@ -197,15 +196,7 @@ describe('a status', () => {
         status: { usage },
       },
     });
-    await plane().mustKubectl([
-      'patch',
-      'apikey.penstock.dev/bot',
-      '-n',
-      namespace,
-      '--type=merge',
-      '-p',
-      '{"spec":{"disabled":false}}',
-    ]);
+    await setDisabled(namespace, false);
     const before = await read(object);
     await statuses.publish({ ...facts(before), since: 8, pods: fleet(runs(8)) });
     const after = await read(object);
