@@ -5,6 +5,7 @@ import { CHART, mustHelm, RELEASE_NAMESPACE, type Values } from '../../charts/he
 import { loadEgress, type OwnedCluster, openTeam, startLoad } from './load.ts';
 import { openOwnNodes } from './own-nodes.ts';
 import { inRelease, installChart, smallPods } from './release.ts';
+import { stopwatch } from './stopwatch.ts';
 
 let cluster: OwnedCluster;
 let key: string;
@@ -31,8 +32,7 @@ test.each([
   async (name, command, given) => {
     const load = await startLoad(cluster, name, { key });
     const before = await podNames();
-    const startMs = performance.now();
-    const since = () => Math.round((performance.now() - startMs) / 1_000);
+    const since = stopwatch();
     await mustHelm(cluster, [...command, ...inRelease, '--wait', '--timeout', '5m'], given);
     const rolledS = since();
     // The old ones, until each has ended its streams.
