@@ -26,8 +26,25 @@ test('a process that ignores SIGTERM is killed after its grace', async () => {
   child = await startProcess(script, { args: ['stubborn'] });
   await child.line(/^listening/);
   child.signal('SIGTERM');
-  await child.line(/^not yet$/);
+  await child.line(/^not yet/);
   expect(await child.stop(1)).toEqual({ code: null, signal: 'SIGKILL' });
+});
+
+test('the next line is one that comes after it was asked for, in time, before the end', async () => {
+  child = await startProcess(script, { args: ['stubborn'] });
+  await child.line(/^listening/);
+  child.signal('SIGTERM');
+  expect(await child.line(/^not yet/)).toMatch(/asked 1 times/);
+  const next = child.nextLine(/^not yet/);
+  child.signal('SIGTERM');
+  expect(await next).toMatch(/asked 2 times/);
+  await expect(child.nextLine(/^not yet/, 1)).rejects.toThrow(
+    /did not say .* within 1 ms[\s\S]*asked 2 times/,
+  );
+  const never = child.nextLine(/^listening/);
+  child.signal('SIGKILL');
+  await expect(never).rejects.toThrow(/ended \(SIGKILL\) before it said/);
+  await expect(child.nextLine(/^listening/)).rejects.toThrow(/ended \(SIGKILL\)/);
 });
 
 test('waiting for a process that fails rejects with its exit code and its output', async () => {

@@ -25,6 +25,11 @@ export interface RunningProcess {
   stderr(): string;
   /** The first line of either output that matches, also one that has come before. Rejects with all output when the process ends without it. */
   line(pattern: RegExp): Promise<string>;
+  /**
+   * The first line of either output that matches and comes after this call. Rejects with all output when the process ends
+   * without it, or has not said it after `boundMs` (default 60,000).
+   */
+  nextLine(pattern: RegExp, boundMs?: number): Promise<string>;
   /** Settled when an HTTP GET is answered with this status (default 200). Rejects when the process ends before. */
   answering(url: string, status?: number): Promise<void>;
   /** Sends a signal and does not wait. */
@@ -56,20 +61,32 @@ export async function startProcess(script: string, options: ProcessOptions = {})
   });
 
   function ended(wanted: string): Error {
-    const how = exited?.signal ?? `code ${exited?.code}`;
-    return new Error(
-      `${script} ended (${how}) before ${wanted}\n--- stdout\n${output.stdout()}\n--- stderr\n${output.stderr()}`,
-    );
+    return failed(`ended (${exited?.signal ?? `code ${exited?.code}`}) before ${wanted}`);
+  }
+
+  function failed(how: string): Error {
+    return new Error(`${script} ${how}\n--- stdout\n${output.stdout()}\n--- stderr\n${output.stderr()}`);
+  }
+
+  async function unlessEnded(line: Promise<string>, pattern: RegExp): Promise<string> {
+    const found = await Promise.race([line, exit.then(() => undefined)]);
+    if (found === undefined) throw ended(`it said ${pattern}`);
+    return found;
   }
 
   return {
     pid,
     stdout: output.stdout,
     stderr: output.stderr,
-    async line(pattern) {
-      const found = await Promise.race([output.line(pattern), exit.then(() => undefined)]);
-      if (found === undefined) throw ended(`it said ${pattern}`);
-      return found;
+    line: (pattern) => unlessEnded(output.line(pattern), pattern),
+    async nextLine(pattern, boundMs = 60_000) {
+      const { promise: bound, reject } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => reject(failed(`did not say ${pattern} within ${boundMs} ms`)), boundMs);
+      try {
+        return await Promise.race([unlessEnded(output.nextLine(pattern), pattern), bound]);
+      } finally {
+        clearTimeout(timer);
+      }
     },
     async answering(url, status = 200) {
       for (;;) {
@@ -107,20 +124,24 @@ function collectOutput(child: ChildProcess) {
       }
     });
   }
+  function nextLine(pattern: RegExp): Promise<string> {
+    return new Promise((resolve) => {
+      const listen = (line: string): void => {
+        if (!pattern.test(line)) return;
+        listeners.delete(listen);
+        resolve(line);
+      };
+      listeners.add(listen);
+    });
+  }
+
   return {
     stdout: () => text.stdout,
     stderr: () => text.stderr,
+    nextLine,
     line(pattern: RegExp): Promise<string> {
       const known = lines.find((line) => pattern.test(line));
-      if (known !== undefined) return Promise.resolve(known);
-      return new Promise((resolve) => {
-        const listen = (line: string): void => {
-          if (!pattern.test(line)) return;
-          listeners.delete(listen);
-          resolve(line);
-        };
-        listeners.add(listen);
-      });
+      return known === undefined ? nextLine(pattern) : Promise.resolve(known);
     },
   };
 }

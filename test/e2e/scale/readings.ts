@@ -26,18 +26,9 @@ export type Probe = z.infer<typeof probeSchema>['probe'];
 
 /** What was since the last call for this process, or since its start. */
 export async function readProbe(process: RunningProcess): Promise<Probe> {
-  const said = () =>
-    process
-      .stdout()
-      .split('\n')
-      .filter((line) => line.startsWith('{"message":"probe"'));
-  const before = said().length;
+  const line = process.nextLine(/^\{"message":"probe"/);
   process.signal('SIGWINCH');
-  for (;;) {
-    const line = said()[before];
-    if (line !== undefined) return probeSchema.parse(JSON.parse(line)).probe;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  return probeSchema.parse(JSON.parse(await line)).probe;
 }
 
 export interface Resident {

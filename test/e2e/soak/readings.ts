@@ -28,28 +28,16 @@ const heldSchema = z.object({ held: z.object({ memoryMib: z.number(), timers: z.
 
 /** Undefined where the process ends meanwhile. */
 export async function takeSample(process: RunningProcess): Promise<Sample | undefined> {
-  const said = () =>
-    process
-      .stdout()
-      .split('\n')
-      .filter((line) => line.startsWith('{"message":"held"'));
-  const before = said().length;
   let isOver = false;
   void process.exit.then(() => {
     isOver = true;
   });
-  process.signal('SIGWINCH');
   try {
-    for (;;) {
-      const line = said()[before];
-      if (line !== undefined) {
-        const { held } = heldSchema.parse(JSON.parse(line));
-        const { nowMib } = await readResident(process);
-        return { atMs: performance.now(), ...held, residentMib: nowMib, ...(await openFiles(process)) };
-      }
-      if (isOver) return undefined;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    const line = process.nextLine(/^\{"message":"held"/);
+    process.signal('SIGWINCH');
+    const { held } = heldSchema.parse(JSON.parse(await line));
+    const { nowMib } = await readResident(process);
+    return { atMs: performance.now(), ...held, residentMib: nowMib, ...(await openFiles(process)) };
   } catch (error) {
     // What the kernel said of it is gone with it.
     if (isOver || (error instanceof Error && 'code' in error && error.code === 'ENOENT')) return undefined;

@@ -7,7 +7,8 @@ if (mode === 'fail') {
   console.error('cannot go on');
   process.exitCode = 3;
 } else {
-  if (mode === 'stubborn') process.on('SIGTERM', () => console.log('not yet'));
+  let asked = 0;
+  if (mode === 'stubborn') process.on('SIGTERM', () => console.log(`not yet, asked ${++asked} times`));
   const server = createServer((_request, response) => response.writeHead(204).end());
   server.listen(0, '127.0.0.1', () => {
     const address = server.address();
