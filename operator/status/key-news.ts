@@ -8,9 +8,10 @@ import type { ObjectStatus } from './object-status.ts';
 /** @param after of the same ApiKey, as `before` is. */
 export function keyNews(before: ObjectStatus | undefined, after: ObjectStatus): EventFact[] {
   const [then, now] = [versionsOf(before), versionsOf(after)];
-  const secretName = 'secretName' in after ? after.secretName : undefined;
+  const secretName = secretNameOf(after);
   // Keys that were made elsewhere come and go as their owner says.
-  if (secretName === undefined || then.length === 0 || now.length === 0) return [];
+  if (secretName === undefined) return secretLeft(before, after);
+  if (then.length === 0 || now.length === 0) return [];
   const newest = now.reduce((a, b) => (a.id > b.id ? a : b));
   const newestThen = then.reduce((a, b) => (a.id > b.id ? a : b));
   const isAnother = newest.fingerprint !== newestThen.fingerprint;
@@ -38,6 +39,30 @@ export function keyNews(before: ObjectStatus | undefined, after: ObjectStatus): 
       ? [tell('KeyRetired', `the key before the present one has ended and is no longer in ${where}`)]
       : []),
   ];
+}
+
+/** The Secret of a key that was made here is not deleted when imports take its place: clients may be reading it. */
+function secretLeft(before: ObjectStatus | undefined, after: ObjectStatus): EventFact[] {
+  const secretName = secretNameOf(before);
+  const isTurn = issuedBecause(before) === 'SecretCreated' && issuedBecause(after) === 'Imported';
+  if (secretName === undefined || !isTurn) return [];
+  const imported = new Set(versionsOf(after).map(({ fingerprint }) => fingerprint));
+  const isAmong = versionsOf(before).some(({ fingerprint }) => imported.has(fingerprint));
+  const what = isAmong
+    ? 'spec.imports has the hash of a key in it'
+    : 'no hash in spec.imports is of a key in it, so it opens nothing any more';
+  const note =
+    `Secret ${secretName}, which was made for this ApiKey, stays; ${what}. ` +
+    `When nobody reads it any more, run in this namespace: kubectl delete secret ${secretName}`;
+  return [{ type: 'Normal', reason: 'Imported', action: 'Issue', note }];
+}
+
+function secretNameOf(status: ObjectStatus | undefined): string | undefined {
+  return status !== undefined && 'secretName' in status ? status.secretName : undefined;
+}
+
+function issuedBecause(status: ObjectStatus | undefined): string | undefined {
+  return status?.conditions?.find(({ type }) => type === 'Issued')?.reason;
 }
 
 function versionsOf(status: ObjectStatus | undefined) {

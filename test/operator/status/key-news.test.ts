@@ -1,7 +1,13 @@
 // What is told of the keys of an ApiKey from one status to the next?
 
-import { expect, test } from 'vitest';
+import { hash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
+import { encodeKey } from '../../../operator/resources/key-material.ts';
 import { keyNews } from '../../../operator/status/key-news.ts';
+import type { ObjectStatus } from '../../../operator/status/object-status.ts';
+import { apiKey, secret } from '../make.ts';
+import { judge, look, NOW_MS, withStatus, written } from './status-support.ts';
 
 type State = 'Active' | 'Retiring' | 'Expired';
 
@@ -44,4 +50,46 @@ test('of keys that were made elsewhere nothing is told', () => {
   const { secretName: _, ...before } = status([1, 'Active']);
   const { secretName: __, ...after } = status([2, 'Active']);
   expect(keyNews(before, after)).toEqual([]);
+});
+
+describe('imports that take the place of a key that was made here', () => {
+  const issuedKey = encodeKey('psk_', Buffer.alloc(32, 7));
+  const name = 'ci-key';
+  const labels = { [ISSUED_SECRET_LABEL]: 'bot' };
+  const own = secret({ name, labels, data: { apiKey: issuedKey } });
+  const issuable = (spec: object = {}) => apiKey({ imports: undefined, secret: { name }, ...spec });
+  const statusOf = (object: ReturnType<typeof apiKey>, secrets = [own]): ObjectStatus => {
+    const facts = { waitingSinceMs: 0, nowMs: NOW_MS };
+    return written(look(object, judge('ApiKey', { apiKeys: [object], secrets }), facts));
+  };
+  const turned = (before: ObjectStatus, sha256 = 'c'.repeat(64)) => {
+    const object = issuable({ imports: [{ sha256 }] });
+    return keyNews(before, statusOf(withStatus(object, before)));
+  };
+
+  test('leave the Secret, and an event says its name and how to delete it', () => {
+    const [event, ...more] = turned(statusOf(issuable()));
+    expect(more).toEqual([]);
+    expect(event).toMatchObject({ type: 'Normal', reason: 'Imported' });
+    expect(event?.note).toMatch(
+      /^Secret ci-key, .* stays; .* opens nothing any more\..* kubectl delete secret ci-key$/,
+    );
+    expect(event?.note).not.toContain(issuedKey);
+  });
+
+  test('among them its own hash: the event does not call it dead', () => {
+    const [event] = turned(statusOf(issuable()), hash('sha256', issuedKey));
+    expect(event?.note).toMatch(/stays; spec.imports has the hash of a key in it\. /);
+  });
+
+  test.each([
+    ['was not written yet', []],
+    ["is somebody else's", [{ ...own, labels: {} }]],
+  ])('leave nothing to tell where the Secret %s', (_, secrets) => {
+    expect(turned(statusOf(issuable(), secrets))).toEqual([]);
+  });
+
+  test('that change afterwards tell nothing of it again', () => {
+    expect(turned(statusOf(issuable({ imports: [{ sha256: 'd'.repeat(64) }] })))).toEqual([]);
+  });
 });
