@@ -1,10 +1,17 @@
 // An edit of a manifest is live at once; a bad one is told with file, line and field, and changes nothing.
 
-import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { makeCertificate } from '../egress/certificates.ts';
-import { copyQuickstart, describeModels, type LocalRig, type RigOptions, startLocalRig } from './rig.ts';
+import {
+  copyQuickstart,
+  describeModels,
+  type LocalRig,
+  makeFolders,
+  type RigOptions,
+  startLocalRig,
+} from './rig.ts';
 
 let rig: LocalRig | undefined;
 
@@ -135,6 +142,17 @@ spec:
     const local = await start();
     await local.write(name, content);
     expect(await local.next(/./)).toBe('Live: generation 2, 3 models.');
+    expect((await local.ask('penstock/added')).status).toBe(200);
+  });
+
+  test('a file that an editor empties and writes anew, piece by piece, is taken once it is whole', async () => {
+    const local = await start();
+    const path = join(local.manifests, 'routes.yaml');
+    const whole = `${await readFile(path, 'utf8')}---\n${route('added')}`;
+    await using file = await open(path, 'w');
+    await file.write(whole.slice(0, whole.length / 2));
+    await file.write(whole.slice(whole.length / 2));
+    await local.next(/^Live: generation \d+, 3 models\.$/);
     expect((await local.ask('penstock/added')).status).toBe(200);
   });
 
@@ -462,8 +480,11 @@ describe('the folder', () => {
     await rename(local.manifests, `${local.manifests}-away`);
     expect(await local.next(/^problem/)).toMatch(/^problem {2}The manifests folder '.*' does not exist; /);
     expect((await local.ask('penstock/small')).status).toBe(200);
-    await mkdir(local.manifests);
-    await copyQuickstart(local, local.upstream.port);
+    // Whole, as a checkout of another branch that nobody saw in the making.
+    const others = await makeFolders();
+    onTestFinished(others.remove);
+    await copyQuickstart(others, local.upstream.port);
+    await rename(others.manifests, local.manifests);
     await local.next(/^As before/);
     await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
     await local.next(/^Live/);

@@ -2,7 +2,7 @@
 // printed line to wait for.
 
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,8 +15,9 @@ export const quickstart = new URL('../../docs/examples/quickstart/', import.meta
 export interface Folders {
   readonly manifests: string;
   readonly state: string;
+  /** In one step, so that nobody reads half of it. */
   write(name: string, content: string): Promise<void>;
-  /** Replaces text in a file; it must be there. */
+  /** Replaces text in a file, in one step; it must be there. */
   edit(name: string, from: string | RegExp, to: string): Promise<void>;
   remove(): Promise<void>;
 }
@@ -26,7 +27,11 @@ export async function makeFolders(): Promise<Folders> {
   const root = await mkdtemp(join(tmpdir(), 'penstock-local-'));
   const manifests = join(root, 'manifests');
   await mkdir(manifests);
-  const write = (name: string, content: string) => writeFile(join(manifests, name), content);
+  const write = async (name: string, content: string) => {
+    const aside = join(root, name);
+    await writeFile(aside, content);
+    await rename(aside, join(manifests, name));
+  };
   return {
     manifests,
     state: join(root, 'state'),
@@ -41,11 +46,13 @@ export async function makeFolders(): Promise<Folders> {
   };
 }
 
-/** The manifests that everybody starts with, with the simulator where it is in this test. */
+/**
+ * The manifests that everybody starts with, with the simulator where it is in this test. One file after the other, none of them ever
+ * in another form: over an edited copy, the file that differs is all that changes.
+ */
 export async function copyQuickstart(folders: Folders, simulatorPort: number): Promise<void> {
-  await cp(quickstart, folders.manifests, { recursive: true });
-  for (const name of await readdir(folders.manifests)) {
-    const content = await readFile(join(folders.manifests, name), 'utf8');
+  for (const name of await readdir(quickstart)) {
+    const content = await readFile(join(quickstart, name), 'utf8');
     await folders.write(name, content.replaceAll('9100', String(simulatorPort)));
   }
 }
