@@ -1,5 +1,5 @@
-// Do the gateways of this release answer? Runs once, as the Pod of `helm test`: they must list their public models, and with
-// a key stream a completion to its end.
+// Do the gateways of this release answer, and does its operator work? Runs once, as the Pod of `helm test`: gateways must list
+// their public models, with a key stream a completion to its end, and hear of an operator meanwhile.
 
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,10 +10,12 @@ import { objectPath, secrets } from '../../kube/paths.ts';
 import { openServiceAccountClient } from '../../kube/service-account.ts';
 import { belongToAccount } from './belong.ts';
 import { type HelmTestSettings, type KeyPlace, type Place, readSettings } from './settings.ts';
+import { watchOperator } from './watch-operator.ts';
 
 try {
   const settings = readSettings();
-  const { baseUrl, completion, patienceMs } = settings;
+  const { baseUrl, completion, metricsUrl, patienceMs } = settings;
+  const operatorShowsLife = watchOperator(metricsUrl);
   if (settings.pod !== undefined) await belong(settings, settings.pod);
   await eventually(patienceMs, () => listed(baseUrl));
   console.log(`${baseUrl} serves a routing table: it lists its public models`);
@@ -25,6 +27,8 @@ try {
     );
     console.log(`model ${completion.model} streamed: ${text}`);
   }
+  await eventually(patienceMs, operatorShowsLife);
+  console.log('every gateway hears of an operator');
 } catch (error) {
   console.error(`the test failed: ${messageOf(error)}`);
   process.exitCode = 1;

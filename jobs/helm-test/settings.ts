@@ -16,9 +16,11 @@ export type KeyPlace =
 export interface HelmTestSettings {
   /** With `/v1`. */
   readonly baseUrl: string;
+  /** Of the gateways; its host leads to all that are ready. */
+  readonly metricsUrl: string;
   /** Without them no completion is asked for. */
   readonly completion: { readonly key: KeyPlace; readonly model: string } | undefined;
-  /** For a fresh pod's network, a table that is being taken, a key that was made a moment ago. */
+  /** For a fresh pod's network, a table that is being taken, a key that was made a moment ago, a sign of life. */
   readonly patienceMs: number;
   /** This Pod; absent where it runs outside of a cluster. */
   readonly pod: Place | undefined;
@@ -32,6 +34,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Helm
   const key = keyPlaceOf(environment);
   return {
     baseUrl: must(environment, 'PENSTOCK_BASE_URL'),
+    metricsUrl: must(environment, 'PENSTOCK_METRICS_URL'),
     completion: key && model ? { key, model } : undefined,
     patienceMs: Number(environment.PENSTOCK_PATIENCE_MS ?? 60_000),
     pod: placeOf(environment, 'PENSTOCK_POD'),

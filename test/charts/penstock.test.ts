@@ -375,11 +375,14 @@ describe('what is rendered', () => {
     expect([picks('penstock-gateway'), picks('penstock-operator')]).toEqual([true, false]);
   });
 
-  test('the Service leads to the port that the gateway listens on', async () => {
+  test('the Services lead to the ports that the gateway listens on', async () => {
     const objects = await render(plane());
-    const service = objects.find(({ kind }) => kind === 'Service');
+    const service = (name: string) =>
+      objects.find(({ kind, metadata }) => kind === 'Service' && metadata.name === name);
     const { environment, template: pod } = deploymentOf(objects, 'penstock-gateway');
-    expect(service).toMatchObject({ spec: { ports: [{ port: 80, targetPort: 'http' }] } });
+    expect(service('penstock-gateway')).toMatchObject({
+      spec: { ports: [{ port: 80, targetPort: 'http' }] },
+    });
     const ports = pod.spec.containers[0].ports.map(({ name, containerPort }) => [name, containerPort]);
     const settings = readGatewaySettings(environment);
     expect(Object.fromEntries(ports)).toEqual({
@@ -387,6 +390,11 @@ describe('what is rendered', () => {
       metrics: settings.metricsPort,
       internal: settings.internalPort,
     });
+    // No address of its own, and no port but the pods': its name stands for each gateway that is ready.
+    expect(service('penstock-test')).toMatchObject({
+      spec: { clusterIP: 'None', ports: [{ port: settings.metricsPort, targetPort: 'metrics' }] },
+    });
+    expect(service('penstock-test')?.spec).not.toHaveProperty('publishNotReadyAddresses');
   });
 
   test('the image is the version of the chart, another tag, or a digest', async () => {
@@ -485,13 +493,27 @@ describe('what is rendered', () => {
     const opened = { to: [{ ipBlock: { cidr: '10.20.0.0/16' } }] };
     expect(of('gateway')).toMatchObject({
       policyTypes: ['Ingress', 'Egress'],
-      ingress: [{ ports: [{ port: 'http' }] }, metrics, { ports: internal, from: [component('operator')] }],
+      ingress: [
+        { ports: [{ port: 'http' }] },
+        metrics,
+        { ports: metrics.ports, from: [component('test')] },
+        { ports: internal, from: [component('operator')] },
+      ],
       egress: [dns, world, opened],
     });
     expect(of('operator')).toMatchObject({
       policyTypes: ['Ingress', 'Egress'],
       ingress: [metrics],
       egress: [dns, world, opened, { ports: internal, to: [component('gateway')] }],
+    });
+    expect(of('test')).toMatchObject({
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [],
+      egress: [
+        dns,
+        { ports: [{ port: 'http' }, { port: 'metrics' }], to: [component('gateway')] },
+        { ports: world.ports },
+      ],
     });
   });
 
@@ -625,9 +647,13 @@ describe('what is rendered', () => {
         annotations: { 'helm.sh/hook': 'test', 'helm.sh/hook-delete-policy': 'before-hook-creation' },
       });
       expect(spec).toMatchObject({ serviceAccountName: 'penstock-test' });
-      const [first, second, ...env] = spec?.containers[0]?.env ?? [];
-      expect([first, second]).toEqual([
+      const [first, second, third, ...env] = spec?.containers[0]?.env ?? [];
+      expect([first, second, third]).toEqual([
         { name: 'PENSTOCK_BASE_URL', value: `http://penstock-gateway.${RELEASE_NAMESPACE}.svc/v1` },
+        {
+          name: 'PENSTOCK_METRICS_URL',
+          value: `http://penstock-test.${RELEASE_NAMESPACE}.svc:9090/metrics`,
+        },
         { name: 'PENSTOCK_POD', value: `${RELEASE_NAMESPACE}/penstock-test` },
       ]);
       return { env, secrets: spec?.volumes?.filter(({ secret }) => secret !== undefined) };

@@ -1,10 +1,10 @@
-// Does the test of a release pass on a gateway that answers, and fail on one that does not?
+// Does the test of a release pass on a gateway that answers and hears of an operator, and fail on one that does not?
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
 import { run } from '../cluster/run.ts';
 import { type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
@@ -15,10 +15,18 @@ const script = fileURLToPath(new URL('../../jobs/helm-test/main.ts', import.meta
 let simulator: Simulator;
 let rig: Rig;
 let folder: string;
+const alive = () => Date.now();
+/** Unix milliseconds of the operator's last sign of life. */
+let operatorSeenMs: () => number | undefined = alive;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'penstock-helm-test-'));
   simulator = await startSimulator();
-  rig = await startRig(tableOf([{ baseUrl: `${simulator.url}/v1` }]));
+  rig = await startRig(tableOf([{ baseUrl: `${simulator.url}/v1` }]), {
+    operatorSeenMs: () => operatorSeenMs(),
+  });
+});
+afterEach(() => {
+  operatorSeenMs = alive;
 });
 afterAll(async () => {
   await rig.close();
@@ -35,6 +43,7 @@ async function testRelease(env: Readonly<Record<string, string>>) {
       ...bareEnvironment(),
       PENSTOCK_PATIENCE_MS: '0',
       PENSTOCK_BASE_URL: rig.baseUrl,
+      PENSTOCK_METRICS_URL: `${rig.gateway.metricsUrl}/metrics`,
       ...rest,
       ...(KEY === undefined ? {} : { PENSTOCK_KEY_FILE: keyFile }),
     },
@@ -44,6 +53,30 @@ async function testRelease(env: Readonly<Record<string, string>>) {
 test('without a key it is enough that the public models are listed', async () => {
   const { code, stdout } = await testRelease({});
   expect([code, stdout]).toEqual([0, expect.stringContaining('no completion was asked for')]);
+});
+
+test('of an operator whose clock is behind, a sign of life is one that was not there a moment ago', async () => {
+  let looks = 0;
+  operatorSeenMs = () => Date.now() - 300_000 + 10_000 * looks++;
+  const { code, stdout } = await testRelease({ PENSTOCK_PATIENCE_MS: '20000' });
+  expect([code, stdout]).toEqual([0, expect.stringContaining('every gateway hears of an operator')]);
+});
+
+test.each([
+  [
+    'is dead',
+    () => Date.now() - 95_000,
+    /gateway 127\.0\.0\.1 heard of an operator 9\d s ago; .*look at the pods/,
+  ],
+  ['was never there', () => undefined, /gateway 127\.0\.0\.1 has never heard of an operator; .*look at/],
+])('it fails where gateways answer and the operator %s', async (_, seenMs, words) => {
+  operatorSeenMs = seenMs;
+  const { code, stdout, stderr } = await testRelease({ KEY: testKey, PENSTOCK_MODEL: 'm' });
+  expect([code, stdout, stderr]).toEqual([
+    1,
+    expect.stringContaining('model m streamed'),
+    expect.stringMatching(words),
+  ]);
 });
 
 test('with a key, a completion is streamed to its end', async () => {
@@ -80,6 +113,7 @@ test.each([
     /PENSTOCK_POD must be <namespace>\/<name>, not penstock-test/,
   ],
   ['nobody who listens', { PENSTOCK_BASE_URL: 'http://127.0.0.1:1/v1' }, /the test failed/],
+  ['metrics that nobody has', { PENSTOCK_METRICS_URL: 'http://127.0.0.1:1/metrics' }, /the test failed/],
 ] as const)('it fails on %s', async (what, env, words) => {
   if (what === 'a stream that breaks off') simulator.script('*', 'fault=cut-after:3');
   const { code, stderr } = await testRelease(env);

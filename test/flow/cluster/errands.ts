@@ -56,6 +56,7 @@ export async function startHelmTest(installation: Installation): Promise<Running
       ...serverEnvironment(plane),
       PENSTOCK_SERVICE_ACCOUNT_DIR: await accountFolder(installation, account),
       PENSTOCK_BASE_URL: `${gateway?.url}/v1`,
+      PENSTOCK_METRICS_URL: `${gateway?.metricsUrl}/metrics`,
       PENSTOCK_POD: `${namespace}/penstock-test`,
       PENSTOCK_KEY_SECRET: `${demoNamespace}/demo-key`,
       PENSTOCK_MODEL: 'demo',
