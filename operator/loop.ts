@@ -25,8 +25,8 @@ export interface QueueOptions {
   random(): number;
   /** The signal is raised when the queue is closed and waits no longer. */
   run(key: string, signal: AbortSignal): Promise<RunResult>;
-  /** A run has failed and will be tried again. */
-  onError(key: string, error: unknown): void;
+  /** A run has failed and will be tried again after so long; 0: the queue is closed, it will not. */
+  onError(key: string, error: unknown, retryInMs: number): void;
   readonly metrics?: QueueMetrics;
 }
 
@@ -175,8 +175,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
     } catch (error) {
       outcome = 'error';
       if (isBug(error)) metrics?.panicked(name);
-      retry(key);
-      options.onError(key, error);
+      options.onError(key, error, retry(key));
     } finally {
       running.delete(key);
       metrics?.ended(name, clock.now() - startedAtMs, outcome);
@@ -186,14 +185,16 @@ export function createQueue(options: QueueOptions): WorkQueue {
     }
   }
 
-  function retry(key: string): void {
-    if (isClosed) return;
+  function retry(key: string): number {
+    if (isClosed) return 0;
     const count = failures.get(key) ?? 0;
     failures.set(key, count + 1);
     // Up to a tenth more, so that keys that failed together do not come back together.
     const backoffMs = backoffMinMs * 2 ** count * (1 + options.random() / 10);
     metrics?.retried(name);
-    retries.set(key, Math.max(Math.min(backoffMs, backoffMaxMs), retryBucket.reserveMs()));
+    const delayMs = Math.max(Math.min(backoffMs, backoffMaxMs), retryBucket.reserveMs());
+    retries.set(key, delayMs);
+    return delayMs;
   }
 
   function stats(): QueueStats {

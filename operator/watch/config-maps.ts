@@ -1,12 +1,12 @@
 // What stands in the ConfigMaps that Providers name? Of all others only their place is known: metadata are watched, and
 // the few that are named are read one by one, each time their version moves.
 
-import { type Backoff, backoffMs } from '../../kube/backoff.ts';
 import { isNotFound, type KubeClient, KubeError } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { isRecord, parseObject } from '../../kube/object.ts';
 import { configMaps, objectPath } from '../../kube/paths.ts';
 import type { Trouble } from '../../kube/watch.ts';
+import { createQueue } from '../loop.ts';
 import { sameTexts } from './metadata-texts.ts';
 import type { ConfigMapRecord, RawObject } from './snapshot.ts';
 
@@ -35,7 +35,8 @@ export interface ConfigMapReader {
   close(): void;
 }
 
-const backoff: Backoff = { firstMs: 200, lastMs: 30_000 };
+const workers = 8;
+const retryMsMax = 30_000;
 const timeoutMs = 10_000;
 
 interface Wanted {
@@ -44,10 +45,6 @@ interface Wanted {
   readVersion: string | undefined;
   /** The API server says that we may not read it, or that it is gone. */
   isOutOfReach: boolean;
-  isReading: boolean;
-  failures: number;
-  retryMs: number;
-  cancelRetry: () => void;
 }
 
 export function createConfigMapReader(parts: ConfigMapReaderParts): ConfigMapReader {
@@ -58,12 +55,21 @@ export function createConfigMapReader(parts: ConfigMapReaderParts): ConfigMapRea
   const records = new Map<string, ConfigMapRecord>();
   const ending = new AbortController();
   let waiting: (() => void)[] = [];
+  const queue = createQueue({
+    name: 'configmap',
+    workers,
+    backoffMaxMs: retryMsMax,
+    clock,
+    random,
+    run: read,
+    onError: failed,
+  });
 
   return {
     records,
     placed(key, version) {
       places.set(key, version);
-      read(key);
+      if (wanted.has(key)) queue.add(key);
     },
     displaced(key) {
       places.delete(key);
@@ -81,7 +87,7 @@ export function createConfigMapReader(parts: ConfigMapReaderParts): ConfigMapRea
         const want = wanted.get(key) ?? newWant();
         want.owners.add(owner);
         wanted.set(key, want);
-        read(key);
+        queue.add(key);
       }
     },
     isPending,
@@ -92,7 +98,7 @@ export function createConfigMapReader(parts: ConfigMapReaderParts): ConfigMapRea
     },
     close() {
       ending.abort();
-      for (const { cancelRetry } of wanted.values()) cancelRetry();
+      void queue.close();
       wake();
     },
   };
@@ -106,56 +112,43 @@ export function createConfigMapReader(parts: ConfigMapReaderParts): ConfigMapRea
     const want = wanted.get(key);
     want?.owners.delete(owner);
     if (want === undefined || want.owners.size > 0) return;
-    want.cancelRetry();
+    queue.forget(key);
     wanted.delete(key);
     if (records.delete(key)) changed(key);
     else wake();
   }
 
-  function read(key: string): void {
+  async function read(key: string): Promise<void> {
     const want = wanted.get(key);
     const version = places.get(key);
-    if (want === undefined || version === undefined || want.isReading || want.readVersion === version) return;
-    want.isReading = true;
-    want.cancelRetry();
-    void readOnce(key, want).then(() => {
-      want.isReading = false;
-      if (wanted.get(key) !== want || ending.signal.aborted) return;
-      const isMoved = places.get(key) !== version;
-      if (isMoved) read(key);
-      else if (want.failures > 0) want.cancelRetry = clock.setTimer(want.retryMs, () => read(key));
-    });
-  }
-
-  async function readOnce(key: string, want: Wanted): Promise<void> {
+    if (want === undefined || version === undefined || want.readVersion === version) return;
     const [namespace = '', name = ''] = key.split('/');
     try {
       const path = objectPath(configMaps, { namespace, name });
       const { metadata, data } = parseObject(
         await client.call({ method: 'GET', path, timeoutMs, signal: ending.signal }),
       );
-      want.failures = 0;
       // It may have been deleted, or let go, while it was on its way; then the watch tells of it anew, if it is back.
       if (wanted.get(key) !== want || !places.has(key)) return;
       Object.assign(want, { readVersion: metadata.resourceVersion, isOutOfReach: false });
       keep(key, { namespace, name, data: textsOf(data) });
     } catch (error) {
       if (ending.signal.aborted) return;
+      if (!isNotFound(error)) throw error;
       // Its deletion is on its way to the watch; what was known holds until it is there.
-      if (isNotFound(error)) {
-        want.isOutOfReach = true;
-        changed(key);
-        return;
-      }
-      want.retryMs = backoffMs(backoff, want.failures, random());
-      want.failures += 1;
-      const reason = error instanceof KubeError ? error.reason : 'Unreadable';
-      const message = error instanceof Error ? error.message : String(error);
-      onTrouble({ reason, message, retryInMs: want.retryMs });
-      if (reason !== 'Forbidden' || want.isOutOfReach) return;
       want.isOutOfReach = true;
       changed(key);
     }
+  }
+
+  function failed(key: string, error: unknown, retryInMs: number): void {
+    const reason = error instanceof KubeError ? error.reason : 'Unreadable';
+    const message = error instanceof Error ? error.message : String(error);
+    onTrouble({ reason, message, retryInMs });
+    const want = wanted.get(key);
+    if (reason !== 'Forbidden' || want === undefined || want.isOutOfReach) return;
+    want.isOutOfReach = true;
+    changed(key);
   }
 
   function keep(key: string, record: ConfigMapRecord): void {
@@ -182,10 +175,6 @@ function newWant(): Wanted {
     owners: new Set(),
     readVersion: undefined,
     isOutOfReach: false,
-    isReading: false,
-    failures: 0,
-    retryMs: 0,
-    cancelRetry: () => undefined,
   };
 }
 

@@ -182,6 +182,22 @@ describe('failures', () => {
     expect(keys()).toHaveLength(16);
   });
 
+  test('who hears of a failure hears how long it is until the next run, and 0 where there is none', async () => {
+    const waits: number[] = [];
+    const { queue, add, run, advance } = makeQueue({
+      backoffMaxMs: 12,
+      onError: (_key, _error, retryInMs) => waits.push(retryInMs),
+    });
+    await add('a');
+    for (const index of [0, 1, 2]) {
+      await run(index).fail();
+      await advance(waits.at(-1) ?? 0);
+    }
+    void queue.close();
+    await run(3).fail();
+    expect(waits).toEqual([5, 10, 12, 0]);
+  });
+
   test('keys that wait to be tried again can be tried at once, and what is to be done later stays so', async () => {
     const { queue, add, run, keys } = makeQueue();
     queue.addAfter('later', 5_000);
