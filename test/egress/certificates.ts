@@ -1,5 +1,6 @@
 // Real X.509 certificates for TLS tests, made in memory: every name, issuer and date a test asks for, and no tool needed.
-// DER by hand (ITU-T X.690), ECDSA P-256 with SHA-256 (RFC 5480, RFC 5758).
+// DER by hand (ITU-T X.690), ECDSA P-256 with SHA-256 (RFC 5480, RFC 5758): the openssl that is usual (before 3.4) takes no dates but
+// now and so many days on, unless it keeps a whole authority in files, and node:crypto only reads certificates.
 
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
