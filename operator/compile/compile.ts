@@ -2,12 +2,13 @@
 // the routing table and one verdict per object out. Pure: the same snapshot gives the same bytes, whatever
 // order its lists are in.
 //
-//   providers ──► compileProvider ─────────────────────────┐
+//   providers ──► compileProvider ─────────────────────────┐                          compile-routing.ts
 //   routes ─────► draftRoute ──► findModelConflicts ──► compileRoute ──► table, verdicts
-//   keys ───────► compileKey ──► findConflicts ──► withConflict ──┘
+//   keys ───────► compileKey ──► findConflicts ──► withConflict ──┘                   compile-keys.ts
 //
 // Where the present form of a Provider or ModelRoute cannot be served, its last good one may stand in for it (`hold-rules.ts`).
-// Each box in camel case that takes one object is remembered by its inputs: one changed key costs one key.
+// Each box in camel case that takes one object is remembered by its inputs, and lists tell what changed in them (`../lists`):
+// one changed key costs one key.
 
 import { type AddressRules, parseAddressRules } from '../../egress/address-rules.ts';
 import type { TableContent } from '../../gateway/contract/routing-table.ts';
