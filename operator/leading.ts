@@ -376,7 +376,7 @@ export function startLeading(parts: LeadingParts): Leading {
     try {
       const run = await bringOut.run(takenUpMs !== undefined);
       staleAlarm(run.staleAtMs === undefined ? undefined : clock.now() + run.staleAtMs - clock.wallMs());
-      if (run.type === 'published') return follow(run);
+      if (run.type === 'published') return await follow(run);
       tracker.onAttempted({
         verdicts: run.judged,
         formOf: (verdict) => run.attempted(verdict.kind, namesOf(verdict).id),
@@ -392,13 +392,13 @@ export function startLeading(parts: LeadingParts): Leading {
   }
 
   /** The table is out: which objects have another form, or another verdict, than before? */
-  function follow({
+  async function follow({
     judged,
     forms,
     found,
     waits: waiting,
     ...run
-  }: Extract<TableRun, { type: 'published' }>): void {
+  }: Extract<TableRun, { type: 'published' }>): Promise<void> {
     generation = run.generation;
     const formIn = (of: FormOf, verdict: Verdict) => of(verdict.kind, namesOf(verdict).id);
     const rejudged = keysJudgedUnlike(published, judged);
@@ -414,6 +414,9 @@ export function startLeading(parts: LeadingParts): Leading {
       },
     });
     published = judged;
+    // Of the first table, everything is new.
+    if (found !== undefined) await letOthers(clock);
+    if (isOver) return;
     if (doubted.size > 0) tableQueue.add('repair');
     upstreams.watch(run.healthChecks, run.content);
     judge(judged, forms.of, forms.changed, waiting);

@@ -92,9 +92,10 @@ function createPrintIndex<T extends object>(
   return (entries) => {
     const { gone, added } = differing(last, entries);
     last = entries;
-    const next = new Map([...gone, ...added].map((entry) => [ownerOf(entry), prints.get(ownerOf(entry))]));
-    for (const entry of gone) next.set(ownerOf(entry), without(next.get(ownerOf(entry)), printOf(entry)));
-    for (const entry of added) next.set(ownerOf(entry), joined(next.get(ownerOf(entry)), printOf(entry)));
+    const next = new Map<string, string | undefined>();
+    const current = (owner: string) => (next.has(owner) ? next.get(owner) : prints.get(owner));
+    for (const entry of gone) next.set(ownerOf(entry), without(current(ownerOf(entry)), printOf(entry)));
+    for (const entry of added) next.set(ownerOf(entry), joined(current(ownerOf(entry)), printOf(entry)));
     // Who holds the map of the table before goes on reading what was true of that.
     prints = prints.with(next);
     return { prints, changed: new Set(next.keys()) };
@@ -107,6 +108,7 @@ function joined(a: string | undefined, b: string | undefined): string | undefine
 }
 
 function without(prints: string | undefined, print: string): string | undefined {
+  if (prints === print) return undefined;
   const left = prints?.split(' ') ?? [];
   left.splice(left.indexOf(print), 1);
   return left.length === 0 ? undefined : left.join(' ');

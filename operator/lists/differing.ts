@@ -21,7 +21,7 @@ const nothing: Differing<never> = { gone: [], added: [] };
 const LOOK_AHEAD = 8;
 
 /** So many are looked for one by one: a set would look into each of fifty thousand entries, where comparing them does not. */
-export const FEW = 16;
+const FEW = 16;
 
 /** @param last in it and in `next` no entry is there twice. */
 export function differing<T>(last: readonly T[], next: readonly T[]): Differing<T> {
@@ -40,7 +40,7 @@ export function madeFrom<L extends readonly unknown[]>(last: L, change: Differin
 /** The list after the change: what was added stands at its end. */
 export function changed<T>(last: readonly T[], change: Differing<T>): readonly T[] {
   if (change.gone.length === 0 && change.added.length === 0) return last;
-  return madeFrom(last, change, without(last, change.gone).concat(change.added));
+  return madeFrom(last, change, [...without(last, change.gone), ...change.added]);
 }
 
 function walk<T>(last: readonly T[], next: readonly T[]): Differing<T> {
@@ -69,8 +69,8 @@ function withoutMoved<T>(change: Differing<T>): Differing<T> {
   return { gone: without(gone, added), added: without(added, gone) };
 }
 
-/** A list of its own. */
-export function without<T>(entries: readonly T[], taken: readonly T[]): T[] {
+export function without<T>(entries: readonly T[], taken: readonly T[]): readonly T[] {
+  if (taken.length === 0) return entries;
   if (taken.length > FEW) {
     const out = new Set(taken);
     return entries.filter((entry) => !out.has(entry));

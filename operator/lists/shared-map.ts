@@ -49,6 +49,7 @@ function mapOf<V>(parts: SharedMap<V>['parts'], size: number): SharedMap<V> {
       let nextSize = size;
       for (const [key, value] of changes) {
         const index = partOf(key);
+        if (next[index]?.get(key) === value) continue;
         const copy = copies.get(index) ?? new Map(parts[index]);
         copies.set(index, copy);
         next[index] = copy;

@@ -1,6 +1,6 @@
 // How does a list stay in order from run to run? What came is put where it belongs; the rest is not compared again.
 
-import { differing, FEW, madeFrom, without } from './differing.ts';
+import { differing, madeFrom, without } from './differing.ts';
 import { lowerBound } from './lower-bound.ts';
 
 /**
@@ -20,21 +20,30 @@ export function createSorter<T, P>(
     lastItems = items;
     const [gone, added] = [change.gone.flatMap(partsOf), change.added.flatMap(partsOf)];
     if (gone.length + added.length > 0) {
-      last = madeFrom(last, { gone, added }, put(added, without(last, gone), compare));
+      last = madeFrom(last, { gone, added }, merge(without(last, gone), added.sort(compare), compare));
     }
     return last;
   };
 }
 
-/** Into a list that is in order. */
-function put<P>(parts: readonly P[], sorted: P[], compare: (a: P, b: P) => number): P[] {
-  if (parts.length > FEW) return sorted.concat(parts).sort(compare);
-  for (const part of parts) {
-    sorted.splice(
-      lowerBound(sorted, (other) => compare(other, part) < 0),
-      0,
-      part,
-    );
+/** Both in order; of the second there are few, mostly. */
+function merge<P>(many: readonly P[], few: readonly P[], compare: (a: P, b: P) => number): P[] {
+  const merged: P[] = [];
+  let from = 0;
+  for (const part of few) {
+    const to = lowerBound(many, (other) => compare(other, part) < 0, from);
+    append(merged, many, from, to);
+    merged.push(part);
+    from = to;
   }
-  return sorted;
+  append(merged, many, from, many.length);
+  return merged;
+}
+
+/** Of fifty thousand, more than one call takes as arguments. */
+function append<P>(merged: P[], list: readonly P[], from: number, to: number): void {
+  for (let index = from; index < to; index += 1) {
+    const part = list[index];
+    if (part !== undefined) merged.push(part);
+  }
 }
