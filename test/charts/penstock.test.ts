@@ -412,7 +412,7 @@ describe('what is rendered', () => {
     expect(commands).toEqual(
       expect.arrayContaining([
         ['node', '--max-old-space-size=576', 'dist/gateway.js'],
-        ['node', '--max-old-space-size=286', '--max-semi-space-size=8', 'dist/operator.js'],
+        ['node', '--max-old-space-size=256', '--max-semi-space-size=8', 'dist/operator.js'],
         ['node', '--max-old-space-size=96', 'dist/simulator.js'],
         ['node', 'dist/apply-demo.js'],
         ['node', 'dist/helm-test.js'],

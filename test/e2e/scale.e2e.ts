@@ -78,7 +78,7 @@ beforeAll(async () => {
     values: { operator: { kubeApi: { qps: 1_000, burst: 1_000 } } },
     // What is shipped: to run the sources takes memory that no pod of ours takes.
     build: { operator: join(folder, 'operator.js'), gateway: join(folder, 'gateway.js') },
-    operatorEnv: probedNode('--max-old-space-size=286', '--max-semi-space-size=8'),
+    operatorEnv: probedNode('--max-old-space-size=256', '--max-semi-space-size=8'),
     gatewayEnv: probedNode('--max-old-space-size=576'),
   });
 });
