@@ -16,8 +16,8 @@ export interface Pace {
   readonly lastUrgentMs?: number;
 }
 
-/** A change after so long without one is the first of its kind. */
-const QUIET_MS = 1_000;
+/** A change after so long without one is felt at once: twice a second, as with keys that are taken away. */
+const QUIET_MS = 500;
 const FIRST_WAIT_MS = 50;
 const CHURN_WAIT_MS = 250;
 const CHURN_WAIT_MS_MAX = 1_000;

@@ -38,6 +38,8 @@ test('nothing is due while nothing changes', () => {
 test('the first change after quiet is published 50 ms later, with what came meanwhile', () => {
   expect(play([{ atMs: 0 }, { atMs: 20 }, { atMs: 49 }])).toEqual([50]);
   expect(play([{ atMs: 0 }, { atMs: 5_000 }])).toEqual([50, 5_050]);
+  expect(play([{ atMs: 0 }, { atMs: 500 }])).toEqual([50, 550]);
+  expect(play([{ atMs: 0 }, { atMs: 499 }])).toEqual([50, 749]);
 });
 
 test('under churn 250 ms after the last change, at most 1 s after the first', () => {
