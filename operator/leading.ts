@@ -420,10 +420,7 @@ export function startLeading(parts: LeadingParts): Leading {
     if (doubted.size > 0) tableQueue.add('repair');
     upstreams.watch(run.healthChecks, run.content);
     judge(judged, forms.of, forms.changed, waiting);
-    keys.published(
-      rejudged.map((key) => [key, judged.get(key)] as const),
-      generation,
-    );
+    keys.published(generation, waiting);
     lookAtPods();
   }
 

@@ -8,7 +8,14 @@ import type { PlatformSettings, RawObject, SecretRecord } from '../watch/snapsho
 import { createDigestConflicts, type FindHolders } from './checks/digest-conflict.ts';
 import type { FindByPlace } from './index-by-place.ts';
 import { createKeyMemo, type KeyReader } from './key-memo.ts';
-import { type CompiledKey, compileKey, secretNameOf, turningPoints, withConflict } from './keys.ts';
+import {
+  type CompiledKey,
+  compileKey,
+  notAccepted,
+  secretNameOf,
+  turningPoints,
+  withConflict,
+} from './keys.ts';
 import { createMemo } from './memo.ts';
 import { comparePlace, compareText } from './order.ts';
 import { isStaying } from './staying.ts';
@@ -56,6 +63,7 @@ export function createKeysCompiler(): KeysCompiler {
       const { keys, nextTurnMs } = remembered.compile({
         objects: apiKeys,
         read: (object) => readKey(object, platform, nowMs),
+        failed: notAccepted,
         secrets,
         findSecret,
         platform,

@@ -16,6 +16,7 @@ import type {
 import type { Catalog } from './catalog.ts';
 import { type Claim, type Conflict, findModelConflicts, type Served } from './checks/model-conflict.ts';
 import { certificateTurns, configMapOf } from './connection.ts';
+import { contain } from './contain.ts';
 import type { HealthCheck } from './health-check.ts';
 import { type HoldProviderInput, holdProvider } from './hold-provider.ts';
 import { type HeldClaim, holdRoute, settleHeldRoute } from './hold-route.ts';
@@ -23,7 +24,13 @@ import { type FindByPlace, placeOf } from './index-by-place.ts';
 import { type LastGood, mayHold } from './last-good.ts';
 import { createMemo, createStable, isSameList } from './memo.ts';
 import { comparePlace, compareText } from './order.ts';
-import { type CompiledProvider, compileProvider, type ProviderInput, secretsOf } from './providers.ts';
+import {
+  type CompiledProvider,
+  compileProvider,
+  notAccepted,
+  type ProviderInput,
+  secretsOf,
+} from './providers.ts';
 import { lookUpPrices, nextPriceMs, quoteAt } from './quotes.ts';
 import {
   type CompiledRoute,
@@ -32,6 +39,7 @@ import {
   type RouteClaim,
   type RouteDraft,
   refOf,
+  refuse,
 } from './routes.ts';
 import { startTurns, type Turns } from './turns.ts';
 import type { ProviderVerdict, RoutingVerdict } from './verdict.ts';
@@ -114,25 +122,28 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
     function compileProviders(): ReadonlyMap<string, CompiledProvider> {
       const compiled = new Map<string, CompiledProvider>();
       for (const object of input.providers) {
-        const { namespace } = object.metadata;
-        const parsed = parsedProviders.get(object, [], () => parseProvider(object));
-        const secret = (name: string) => findSecret(namespace, name);
-        const configMap = (name: string) => findConfigMap(namespace, name);
-        const used = parsed.ok ? usedBy(parsed.value.spec, { secret, configMap }) : [];
-        const certificates = certificateTimes.get(object, used, () =>
-          parsed.ok ? certificateTurns(parsed.value.spec, { secret, configMap }) : [],
+        const one = contain(
+          () => providerOf(object),
+          (fault) => notAccepted(object, fault),
         );
-        const inputs = [
-          platform,
-          selectorInput(parsed, namespaces),
-          ofProviders.passed(certificates),
-          ...used,
-        ];
-        const one = { object, parsed, secret, configMap, namespaces, platform, addressRules, nowMs };
-        const present = compiledProviders.get(object, inputs, () => compileProvider(one));
-        compiled.set(placeOf(object.metadata), held(present, one));
+        compiled.set(placeOf(object.metadata), one);
       }
       return compiled;
+    }
+
+    function providerOf(object: RawObject): CompiledProvider {
+      const { namespace } = object.metadata;
+      const parsed = parsedProviders.get(object, [], () => parseProvider(object));
+      const secret = (name: string) => findSecret(namespace, name);
+      const configMap = (name: string) => findConfigMap(namespace, name);
+      const used = parsed.ok ? usedBy(parsed.value.spec, { secret, configMap }) : [];
+      const certificates = certificateTimes.get(object, used, () =>
+        parsed.ok ? certificateTurns(parsed.value.spec, { secret, configMap }) : [],
+      );
+      const inputs = [platform, selectorInput(parsed, namespaces), ofProviders.passed(certificates), ...used];
+      const one = { object, parsed, secret, configMap, namespaces, platform, addressRules, nowMs };
+      const present = compiledProviders.get(object, inputs, () => compileProvider(one));
+      return held(present, one);
     }
 
     function held(present: CompiledProvider, one: HoldProviderInput): CompiledProvider {
@@ -149,12 +160,12 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
     }
 
     function compileRoutes(turns: Turns): readonly CompiledRoute[] {
-      const drafts = modelRoutes.map((object) => {
-        const parsed = parsedRoutes.get(object, [], () => parseModelRoute(object));
-        return draftedRoutes.get(object, [platform, selectorInput(parsed, namespaces)], () =>
-          draftRoute({ object, parsed, namespaces, platform }),
-        );
-      });
+      const drafts = modelRoutes.map((object) =>
+        contain(
+          () => draftOf(object),
+          (fault): RouteDraft => ({ kind: 'refused', verdict: refuse(object, fault) }),
+        ),
+      );
       const claims = drafts.map((draft) => (draft.kind === 'claim' ? draft.claim : undefined));
       // Who leaves service keeps no id against others any more: begun anew without them, until no more leave.
       const leaving = new Set<string>();
@@ -170,6 +181,13 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
         const byThemselves = more.filter((claim) => !conflicts.has(claim));
         for (const claim of byThemselves.length > 0 ? byThemselves : more) leaving.add(placeOf(claim));
       }
+    }
+
+    function draftOf(object: RawObject): RouteDraft {
+      const parsed = parsedRoutes.get(object, [], () => parseModelRoute(object));
+      return draftedRoutes.get(object, [platform, selectorInput(parsed, namespaces)], () =>
+        draftRoute({ object, parsed, namespaces, platform }),
+      );
     }
 
     /** A form that is held makes another claim than the present one, so that others win or lose by it: until no more are held. */
@@ -190,7 +208,13 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
         if ((claim !== undefined && 'held' in claim) || object === undefined || present === undefined)
           return claim;
         const findProvider = (id: string) => providers.get(id);
-        return holdRoute({ object, present, namespaces, platform, lastGood, nowMs, findProvider }) ?? claim;
+        const one = { object, present, namespaces, platform, lastGood, nowMs, findProvider };
+        return (
+          contain(
+            () => holdRoute(one),
+            () => undefined,
+          ) ?? claim
+        );
       });
       return next.some((claim, index) => claim !== claims[index])
         ? settleClaims(drafts, next, leaving, turns)
@@ -227,7 +251,10 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
         ...quotes,
       ];
       return compiledRoutes.get(draft.claim, inputs, () =>
-        compileRoute(draft.claim, conflict, targets, quotes, platform),
+        contain(
+          () => compileRoute(draft.claim, conflict, targets, quotes, platform),
+          (fault) => ({ verdict: refuse(draft.claim.route, fault), attachedTo: [] }),
+        ),
       );
     }
   }

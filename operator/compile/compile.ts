@@ -55,6 +55,19 @@ export type Compile = (snapshot: Snapshot, nowMs: number, lastGood?: LastGood) =
 
 /** A compile with a memory of its last run. */
 export function createCompiler(catalog: Catalog = PRICE_CATALOG): Compile {
+  let compile = startCompiler(catalog);
+  return (snapshot, nowMs, lastGood) => {
+    try {
+      return compile(snapshot, nowMs, lastGood);
+    } catch (error) {
+      // Of a run that did not come to its end, nothing is to be remembered.
+      compile = startCompiler(catalog);
+      throw error;
+    }
+  };
+}
+
+function startCompiler(catalog: Catalog): Compile {
   const compiledRouting = createRoutingCompiler(catalog);
   const compiledKeys = createKeysCompiler();
   const joinVerdicts = createJoiner<Verdict>();

@@ -3,8 +3,10 @@
 
 import { changed, differing } from '../lists/differing.ts';
 import type { PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';
+import { contain } from './contain.ts';
 import { type FindByPlace, placeOf } from './index-by-place.ts';
 import type { CompiledKey } from './keys.ts';
+import type { Finding } from './verdict.ts';
 
 /** What one ApiKey tells, each in its own time. */
 export interface KeyReader {
@@ -19,6 +21,8 @@ export interface KeyMemoInput {
   readonly objects: readonly RawObject[];
   /** Undefined: the object is on its way out. Looks into it, at some cost; only called where something has to be computed. */
   read(object: RawObject): KeyReader | undefined;
+  /** What becomes of an object at which our own code fails. */
+  failed(object: RawObject, fault: Finding): CompiledKey;
   readonly secrets: readonly SecretRecord[];
   readonly findSecret: FindByPlace<SecretRecord>;
   readonly platform: PlatformSettings;
@@ -101,23 +105,30 @@ export function createKeyMemo(): KeyMemo {
       .map(([object]) => object);
   }
 
-  function compute(object: RawObject, { read, findSecret }: KeyMemoInput): CompiledKey | undefined {
-    const reader = read(object);
-    if (reader === undefined) return undefined;
+  function compute(object: RawObject, { read, failed, findSecret }: KeyMemoInput): CompiledKey | undefined {
     const { namespace } = object.metadata;
+    const broken = (fault: Finding): KeyReader => ({
+      secretName: undefined,
+      turns: () => [],
+      compile: () => failed(object, fault),
+    });
+    const reader = contain(() => read(object), broken);
+    if (reader === undefined) return undefined;
     const { secretName } = reader;
     const secret = secretName === undefined ? undefined : findSecret(namespace, secretName);
     const secretPlace = secretName === undefined ? undefined : placeOf({ namespace, name: secretName });
     if (secretPlace !== undefined) seekers.set(secretPlace, [...(seekers.get(secretPlace) ?? []), object]);
-    const turns = reader.turns(secret);
+    const { turns, result } = contain(
+      () => ({ turns: reader.turns(secret), result: reader.compile(secret) }),
+      (fault) => ({ turns: [], result: failed(object, fault) }),
+    );
     if (turns.length > 0) {
       timed.set(object, turns);
       calm = undefined;
     }
-    const slot = { result: reader.compile(secret), secretPlace };
-    slots.set(object, slot);
+    slots.set(object, { result, secretPlace });
     computed += 1;
-    return slot.result;
+    return result;
   }
 
   function forget(object: RawObject): void {

@@ -12,6 +12,7 @@ import type { SecretRecord } from '../watch/snapshot.ts';
 import { isKeyFormed, keyMalformed } from './checks/key-malformed.ts';
 import { secretOfNamesake } from './checks/secret-of-namesake.ts';
 import { secretTaken } from './checks/secret-taken.ts';
+import { TIME_MS_MAX } from './iso-time.ts';
 import type { Finding } from './verdict.ts';
 
 export interface KeyState {
@@ -126,9 +127,10 @@ function previousEnd(
   return Math.min(...ends);
 }
 
+/** Undefined where somebody has written another thing there, or a time that nobody could have meant. */
 function readTime(text: string | undefined): number | undefined {
   const time = text === undefined ? Number.NaN : Date.parse(text);
-  return Number.isNaN(time) ? undefined : time;
+  return time >= 0 && time <= TIME_MS_MAX ? time : undefined;
 }
 
 function readNumber(text: string | undefined): number | undefined {

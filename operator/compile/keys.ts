@@ -12,6 +12,7 @@ import { digestContested, digestRefused } from './checks/digest-conflict.ts';
 import { invalid } from './checks/invalid.ts';
 import { secretPending } from './checks/secret-pending.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
+import { isoTime } from './iso-time.ts';
 import { CLOCK_TOLERANCE_MS, findSecretFault, isLongPast, readKeyState, rotationDueMs } from './key-state.ts';
 import { compareText, sortedMap } from './order.ts';
 import { type ApiKeyVerdict, type Condition, type Finding, fails, holds, notEvaluated } from './verdict.ts';
@@ -301,7 +302,7 @@ function buildEntry({ metadata, spec }: ApiKey, { sha256, notAfterMs }: Version)
   };
 }
 
-function notAccepted(object: RawObject, finding: Finding | undefined): CompiledKey {
+export function notAccepted(object: RawObject, finding: Finding | undefined): CompiledKey {
   const { namespace, name, generation } = object.metadata;
   const fault = finding ?? { reason: 'Invalid', message: 'the object could not be read' };
   return {
@@ -321,8 +322,4 @@ function notAccepted(object: RawObject, finding: Finding | undefined): CompiledK
       versions: [],
     },
   };
-}
-
-function isoTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
 }

@@ -56,14 +56,17 @@ export interface DraftInput {
 
 /** Judges what stands in the route itself. */
 export function draftRoute({ object, parsed, namespaces, platform }: DraftInput): RouteDraft {
-  if (!parsed.ok) return refusedDraft(object, invalid(parsed.problems));
+  if (!parsed.ok) {
+    const unread = { reason: 'Invalid', message: 'the object could not be read' } as const;
+    return { kind: 'refused', verdict: refuse(object, invalid(parsed.problems) ?? unread) };
+  }
   const { spec, metadata } = parsed.value;
   const ids = [spec.model, ...[...(spec.aliases ?? [])].sort(compareText)];
   const fault =
     unsupportedValue('ModelRoute', spec) ??
     reservedPrefix(metadata.namespace, ids, platform) ??
     notPermitted(metadata.namespace, spec, platform);
-  if (fault !== undefined) return refusedDraft(object, fault);
+  if (fault !== undefined) return { kind: 'refused', verdict: refuse(object, fault) };
   const claim = {
     route: parsed.value,
     namespace: metadata.namespace,
@@ -75,10 +78,13 @@ export function draftRoute({ object, parsed, namespaces, platform }: DraftInput)
   return { kind: 'claim', claim };
 }
 
-function refusedDraft(object: RawObject, finding: Finding | undefined): RouteDraft {
-  const { namespace, name, generation } = object.metadata;
-  const fault = finding ?? { reason: 'Invalid', message: 'the object could not be read' };
-  const verdict: ModelRouteVerdict = {
+/** The verdict on a route that is out of service for a fault of its own. */
+export function refuse(
+  { metadata }: { readonly metadata: RawObject['metadata'] | ModelRoute['metadata'] },
+  fault: Finding,
+): ModelRouteVerdict {
+  const { namespace, name, generation } = metadata;
+  return {
     kind: 'ModelRoute',
     namespace,
     name,
@@ -93,7 +99,6 @@ function refusedDraft(object: RawObject, finding: Finding | undefined): RouteDra
     readyTargets: '',
     targets: [],
   };
-  return { kind: 'refused', verdict };
 }
 
 export interface CompiledRoute {

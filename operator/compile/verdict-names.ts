@@ -1,6 +1,7 @@
 // Under which names are objects kept, given their verdicts? Put together once for each verdict: those on ApiKeys stay the
 // same values from publish to publish, and each publish asks for all of them.
 
+import { placeOf } from './index-by-place.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface VerdictNames {
@@ -21,7 +22,7 @@ export function createVerdictNames(): NamesOf {
   return (verdict) => {
     const names = known.get(verdict);
     if (names !== undefined) return names;
-    const made = { key: keyOf(verdict), id: `${verdict.namespace}/${verdict.name}` };
+    const made = { key: keyOf(verdict), id: placeOf(verdict) };
     known.set(verdict, made);
     return made;
   };

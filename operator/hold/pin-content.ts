@@ -1,5 +1,5 @@
 // The table is pinned to an earlier one: what goes out? The Providers and ModelRoutes of then, judged anew by what others have to
-// allow now; and of the keys of then those that still work, with the rights that they have now.
+// allow now; and of the ApiKeys of then those that still work, with the keys and rights that they have now.
 
 import { type AddressRules, parseAddressRules } from '../../egress/address-rules.ts';
 import type { Credential, RouteEntry, TableContent } from '../../gateway/contract/routing-table.ts';
@@ -38,19 +38,20 @@ export function pinContent(then: TableContent, now: TableContent, snapshot: Snap
     const present = routesNow.get(route.id);
     return present !== undefined && isSame(present, route) ? [present] : grants.route(route);
   });
-  const digests = new Set(then.keys.map(({ sha256 }) => sha256));
+  // By ApiKey: one that was rotated since goes on with the keys that it has now.
+  const holders = new Set(then.keys.map(({ id }) => id));
   const content: TableContent = {
     settings: now.settings,
     providers: providers.map(({ entry }) => entry),
     credentials: providers.flatMap(({ credentials }) => credentials).sort((a, b) => (a.id < b.id ? -1 : 1)),
     routes: withProviders(routes, new Set(providers.map(({ entry }) => entry.id))),
     // A key that was revoked, or may do less, must not come back with an old table.
-    keys: now.keys.filter(({ sha256 }) => digests.has(sha256)),
+    keys: now.keys.filter(({ id }) => holders.has(id)),
   };
   const differing = new Set([
     ...differingIds(content.providers, now.providers).map((id) => `Provider/${id}`),
     ...differingIds(content.routes, now.routes).map((id) => `ModelRoute/${id}`),
-    ...now.keys.filter(({ sha256 }) => !digests.has(sha256)).map(({ id }) => `ApiKey/${id}`),
+    ...now.keys.filter(({ id }) => !holders.has(id)).map(({ id }) => `ApiKey/${id}`),
   ]);
   return { content, differing };
 }

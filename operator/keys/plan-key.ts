@@ -7,6 +7,7 @@
 //            stage                             promote (in one write)                       retire
 
 import { isDeepStrictEqual } from 'node:util';
+import { isoTime } from '../compile/iso-time.ts';
 import {
   dataKeyOf,
   findSecretFault,
@@ -269,8 +270,4 @@ function differing(
 
 function isEmpty(change: SecretChange): boolean {
   return isDeepStrictEqual(change, { labels: {}, annotations: {}, data: {} });
-}
-
-function isoTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
 }

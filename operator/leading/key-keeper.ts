@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../kube/clock.ts';
 import type { ApiKeyVerdict, Verdict } from '../compile/verdict.ts';
+import type { Waits } from '../hold/waits.ts';
 import type { KeyIssuer } from '../keys/issue-key.ts';
 import type { Log } from '../log.ts';
 import { createQueue, type QueueOptions, type RunResult, type WorkQueue } from '../loop.ts';
@@ -32,8 +33,8 @@ export interface KeyKeeper {
   judged(key: string, verdict: ApiKeyVerdict): void;
   /** All of a run have been told by `judged`. */
   allJudged(): void;
-  /** A table is out. @param judged those on which the verdict may be another than that of the table before. */
-  published(judged: Iterable<readonly [key: string, verdict: Verdict | undefined]>, generation: number): void;
+  /** A table is out, made with the verdicts that were told last, but for objects that wait. */
+  published(generation: number, waits: Waits): void;
   podsMoved(): void;
   /** Time passes, and timers do not reach far. */
   checkAll(judged: Iterable<readonly [key: string, verdict: ApiKeyVerdict]>): void;
@@ -56,6 +57,8 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
   const lacking = new Set<string>();
   /** Until when the Secret of an ApiKey is taken to be on its way to us. */
   const issued = new Map<string, number>();
+  /** The digest of the next key of an ApiKey, which the table is to hold. */
+  const coming = new Map<string, string>();
   /** Keys that are in the table and not in use yet: since which generation, as far as this term knows. */
   const staged = new Map<string, { readonly digest: string; readonly since: number }>();
   const queue: WorkQueue = createQueue({ ...parts.queue, clock, name: 'apikey', workers: 4, run });
@@ -63,6 +66,9 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
   return {
     queue,
     judged(key, verdict) {
+      const next = verdict.isInTable ? verdict.next : undefined;
+      if (next !== undefined) coming.set(key, next);
+      else for (const memory of [coming, staged]) memory.delete(key);
       if (verdict.needsSecret) {
         lacking.add(key);
         return;
@@ -76,11 +82,11 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
       // The watch tells of a Secret some moments after it was written.
       for (const key of lacking) queue.addAfter(key, Math.max(0, (issued.get(key) ?? 0) - clock.now()));
     },
-    published(judged, generation) {
+    published(generation, waits) {
       // Whoever leads anew knows nothing of gateways yet: only tables of this term count.
-      for (const [key, verdict] of judged) {
-        const digest = verdict?.kind === 'ApiKey' && verdict.isInTable ? verdict.next : undefined;
-        if (digest === undefined) staged.delete(key);
+      for (const [key, digest] of coming) {
+        // What waits is in no table, though the verdict is on it.
+        if (waits.has(key)) staged.delete(key);
         else if (staged.get(key)?.digest !== digest) staged.set(key, { digest, since: generation });
       }
       for (const key of staged.keys()) queue.add(key);
@@ -95,7 +101,7 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
     },
     failureOf: (key) => failures.get(key),
     forget(key) {
-      for (const memory of [failures, lacking, issued, staged]) memory.delete(key);
+      for (const memory of [failures, lacking, issued, coming, staged]) memory.delete(key);
       queue.forget(key);
     },
   };

@@ -3,6 +3,7 @@
 
 import type { HealthHint, TableContent } from '../../gateway/contract/routing-table.ts';
 import type { HealthCheck } from '../compile/health-check.ts';
+import { placeOf } from '../compile/index-by-place.ts';
 import type { ProviderVerdict, Verdict } from '../compile/verdict.ts';
 import { createProber, type ProberParts } from '../probe/prober.ts';
 import type { HealthOf, ProviderHealth } from '../status/health-of.ts';
@@ -72,10 +73,6 @@ export function createUpstreams(parts: UpstreamsParts): Upstreams {
         : !calls.answeredKeys.has(key);
     });
   }
-}
-
-function placeOf({ namespace, name }: ProviderVerdict): string {
-  return `${namespace}/${name}`;
 }
 
 function namesOfKeys({ keys }: ProviderVerdict): readonly string[] {

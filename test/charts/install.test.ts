@@ -402,7 +402,7 @@ describe('rules that are held at apply', () => {
     });
   }, 100_000);
 
-  test('what is protected from deletion stays, until the annotation goes or its namespace does', async () => {
+  test('what is protected from deletion stays, until the annotation says no more or its namespace goes', async () => {
     const keep = { annotations: { 'penstock.dev/deletion-protection': 'true' } };
     for (const namespace of ['team-a', 'team-going']) {
       const stdin = JSON.stringify(route(namespace, 'kept', {}, { name: 'kept', ...keep }));
@@ -418,7 +418,7 @@ describe('rules that are held at apply', () => {
         ),
       ]);
     }
-    await plane().mustKubectl(['annotate', ...one, 'penstock.dev/deletion-protection-']);
+    await plane().mustKubectl(['annotate', ...one, '--overwrite', 'penstock.dev/deletion-protection=false']);
     await plane().mustKubectl(['delete', ...one]);
     await plane().mustKubectl(['delete', 'namespace', 'team-going', '--timeout=60s'], { timeoutMs: 90_000 });
   }, 100_000);

@@ -160,6 +160,17 @@ test.each(VALUE_SETS)('the processes can read their environment, with %s', (name
 
 describe('a value is refused, and named:', () => {
   const refused: readonly (readonly [string, Values, string])[] = [
+    ['a label by which pods are found', { commonLabels: { 'app.kubernetes.io/name': 'x' } }, 'commonLabels'],
+    [
+      'a label of the chart on pods',
+      { gateway: { podLabels: { 'app.kubernetes.io/component': 'x' } } },
+      'podLabels',
+    ],
+    [
+      'a copy of the table larger than the memory it is in',
+      { gateway: { tableCopySizeLimit: '2Gi' } },
+      'gateway.tableCopySizeLimit',
+    ],
     ['a mistyped section', { gatway: {} }, 'gatway'],
     ['a mistyped value', { gateway: { replica: 2 } }, 'replica'],
     ['replicas as text', { gateway: { replicas: '2' } }, '/gateway/replicas'],

@@ -17,6 +17,7 @@ import {
   credentialSecret,
   importedApiKey,
   importedKey,
+  issuedApiKey,
   modelRoute,
   namespaceOf,
   provider,
@@ -58,8 +59,15 @@ beforeAll(async () => {
     modelRoute('team-a', 'borrowed', ['lent']),
     importedApiKey('team-a', 'bot'),
     importedApiKey('team-a', 'leaver'),
+    issuedApiKey('team-a', 'rotated', { rotation: { overlap: '1h' } }),
   );
-  for (const ref of ['modelroute/chat', 'modelroute/steady', 'modelroute/borrowed', 'apikey/leaver']) {
+  for (const ref of [
+    'modelroute/chat',
+    'modelroute/steady',
+    'modelroute/borrowed',
+    'apikey/leaver',
+    'apikey/rotated',
+  ]) {
     await installation.awaitCondition(ref, 'Ready', 'team-a');
   }
 }, clusterWaitMs);
@@ -214,9 +222,20 @@ async function generationInUse(): Promise<number> {
   return z.object({ generation: z.number() }).parse(manifest).generation;
 }
 
+/** What the Secret of `rotated` holds, as soon as it is another key. */
+async function keyOtherThan(before: string | undefined): Promise<string> {
+  const path = objectPath(secrets, { namespace: 'team-a', name: 'rotated-key' });
+  for (;;) {
+    const object = await readObject(installation.plane.client, path);
+    const { data } = z.object({ data: z.object({ apiKey: z.string() }) }).parse(object);
+    const found = Buffer.from(data.apiKey, 'base64').toString();
+    if (found !== before) return found;
+  }
+}
+
 const isPinned = (condition: { readonly reason: string } | undefined) => condition?.reason === 'Pinned';
 
-test('pinned, the table of then is served and nothing moves but revocations, across leaders; unpinned, all of it comes', async () => {
+test('pinned, the table of then is served and nothing moves but the keys of then, across leaders; unpinned, all of it comes', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   const leaver = importedKey('team-a', 'leaver');
   const serves = async (model: string, upstreamModel: string) => {
@@ -261,6 +280,15 @@ test('pinned, the table of then is served and nothing moves but revocations, acr
   for (const gateway of gateways) {
     expect(await askGateway(gateway, key, 'chat')).toMatchObject({ status: 200, model: 'm' });
     expect((await askGateway(gateway, importedKey('team-a', 'late'), 'chat')).status).toBe(401);
+  }
+
+  // Keys are no part of what is pinned: one that is rotated is known to every gateway before it is in its Secret.
+  const old = await keyOtherThan(undefined);
+  await edit('apikeys', 'rotated', { spec: { rotation: { trigger: 'leaked' } } });
+  const rotated = await keyOtherThan(old);
+  for (const gateway of gateways) {
+    expect((await askGateway(gateway, rotated, 'chat')).status).toBe(200);
+    expect((await askGateway(gateway, old, 'chat')).status).toBe(200);
   }
 
   await pinTo(null);

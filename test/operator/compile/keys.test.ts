@@ -22,6 +22,26 @@ function issued(fields: Parameters<typeof secret>[0] = {}, spec: object = {}, na
   return compileOnce(snapshot({ apiKeys: [object], secrets }));
 }
 
+describe('a time that nobody could have meant', () => {
+  test.each([
+    ['behind the last of all', '+275760-09-13T00:00:00.000Z'],
+    ['before the first', '-271821-04-20T00:00:00.000Z'],
+  ])('%s, written by hand into the Secret of a key, is as if it were not there', (_, time) => {
+    const annotations = { 'penstock.dev/issued-at': time, 'penstock.dev/previous-not-after': time };
+    const data = { apiKey: KEY, previousKey: KEY };
+    const { verdicts } = issued({ annotations, data }, { rotation: { interval: '24h', overlap: '1h' } });
+    expect(verdicts).toEqual(issued({ data }, { rotation: { interval: '24h', overlap: '1h' } }).verdicts);
+  });
+
+  test('in the spec is told as the last that can be written', () => {
+    const { table, verdicts } = compileOnce(
+      snapshot({ apiKeys: [apiKey({ expiresAt: '9999-12-31T23:59:59-23:59' })] }),
+    );
+    expect(table.keys).toHaveLength(1);
+    expect(verdicts).toMatchObject([{ expiresAt: '9999-12-31T23:59:59.999Z' }]);
+  });
+});
+
 describe('the end of a key', () => {
   // Gateways end it by their own clocks, which may be behind this one: until then it stays in the table, with its end.
   test.each([

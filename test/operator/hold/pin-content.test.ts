@@ -73,6 +73,13 @@ describe('does not come back:', () => {
     expect(differing).toEqual(new Set(['ApiKey/team-a/key-c']));
   });
 
+  test('a key that another took the place of since: its ApiKey goes on with that one', () => {
+    const rotated = apiKey({ imports: [{ sha256: digest('d') }] }, { name: 'key-a' });
+    const { content, differing } = pinned({ apiKeys: [rotated, keyOf('b')] });
+    expect(content.keys.map(({ sha256 }) => sha256)).toEqual([digest('b'), digest('d')]);
+    expect(differing).toEqual(new Set());
+  });
+
   test('what a key may no longer do', () => {
     const narrow = { expiresAt: '2026-07-01T00:00:00Z', models: { allow: ['chat'] } };
     const { content } = pinned({ apiKeys: [keyOf('a', narrow), keyOf('b')] });

@@ -1,0 +1,9 @@
+// How is a moment written where people and API servers read it? RFC 3339 in UTC, and never as a year that it cannot say.
+
+/** 9999-12-31T23:59:59.999Z: what API servers and RFC 3339 can write last. */
+export const TIME_MS_MAX = 253_402_300_799_999;
+
+/** @param milliseconds Unix time; one beyond what can be written is told as the first or last that can. */
+export function isoTime(milliseconds: number): string {
+  return new Date(Math.min(Math.max(milliseconds, 0), TIME_MS_MAX)).toISOString();
+}
