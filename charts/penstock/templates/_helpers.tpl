@@ -45,8 +45,18 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- with .root.Values.commonLabels }}
-{{ toYaml . }}
+{{ include "penstock.ownLabels" (dict "labels" . "of" "commonLabels") }}
 {{- end }}
+{{- end -}}
+
+{{/* Labels from the values. Takes (dict "labels" … "of" "…"). Twice in an object, a name would be that of the last. */}}
+{{- define "penstock.ownLabels" -}}
+{{- range $name := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart" }}
+{{- if hasKey $.labels $name }}
+{{- fail (printf "%s: the chart sets the label %s itself; leave it out" $.of $name) }}
+{{- end }}
+{{- end }}
+{{- toYaml .labels }}
 {{- end -}}
 
 {{/* Labels by which pods are found; they never change. */}}
@@ -193,7 +203,7 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 labels:
   {{- include "penstock.labels" . | nindent 2 }}
   {{- with .values.podLabels }}
-  {{- toYaml . | nindent 2 }}
+  {{- include "penstock.ownLabels" (dict "labels" . "of" (printf "%s.podLabels" $.component)) | nindent 2 }}
   {{- end }}
 {{- with .values.podAnnotations }}
 annotations:
