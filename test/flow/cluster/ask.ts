@@ -68,8 +68,8 @@ export function askGateway(
   });
 }
 
-/** Between two questions: an answer is seen so much too late at most, and the gateway has the cores to itself. */
-const pauseMs = 5;
+/** Between two questions: an answer is seen so much too late at most, and those who are to change it have the cores to themselves. */
+const pauseMs = 20;
 
 /** Asks until the answer is as wanted; a gateway gives no event when it takes a table. */
 export async function askUntil(

@@ -3,10 +3,10 @@
 
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
 import { z } from 'zod';
 import { readForbidden } from '../../cluster/audit.ts';
+import { builtCheckout } from '../../cluster/checkout.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -33,12 +33,6 @@ export interface Build {
   readonly gateway: string;
 }
 
-/** This checkout, without a build. */
-export const sources: Build = {
-  operator: fileURLToPath(new URL('../../../operator/main.ts', import.meta.url)),
-  gateway: fileURLToPath(new URL('../../../gateway/main.ts', import.meta.url)),
-};
-
 export const release = 'penstock';
 export const namespace = 'penstock-system';
 export const tableNamespace = 'penstock-tables';
@@ -53,7 +47,7 @@ export interface InstallationOptions {
   readonly plane?: ControlPlaneOptions;
   /** Made before the chart, which may bind roles in them. */
   readonly namespaces?: readonly string[];
-  /** Default: `sources`. */
+  /** Default: this checkout. */
   readonly build?: Build;
   /** On top of the rendered environment of every operator. */
   readonly operatorEnv?: Readonly<Record<string, string>>;
@@ -106,6 +100,11 @@ export interface Installation {
   stop(): Promise<void>;
 }
 
+async function thisCheckout(): Promise<Build> {
+  const dist = await builtCheckout();
+  return { operator: join(dist, 'operator.js'), gateway: join(dist, 'gateway.js') };
+}
+
 /** One installation for all tests of a file. */
 export function useInstallation(options: InstallationOptions = {}): () => Installation {
   let installation: Installation | undefined;
@@ -155,7 +154,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       gateway: { script: build.gateway, spec: deploymentOf(rendered, 'gateway') },
     };
   };
-  let installed = await install(options.build ?? sources);
+  let installed = await install(options.build ?? (await thisCheckout()));
   const { rendered } = installed;
   const operators: OperatorProcess[] = [];
   const gateways: GatewayProcess[] = [];
