@@ -164,7 +164,7 @@ const cases: readonly Case[] = [
     object: () => modelRoute('team-a', 'late', ['sim'], { model: 'holder' }),
     condition: 'Accepted',
     reason: 'ModelConflict',
-    words: /the model id "holder" is held by the older ModelRoute team-a\/holder/,
+    words: /the model id "holder" is held by the (older )?ModelRoute team-a\/holder/,
     repair: () => installation.plane.mustKubectl(['delete', 'modelroute', 'holder', '-n', 'team-a']),
   },
   {
