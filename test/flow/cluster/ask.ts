@@ -2,6 +2,7 @@
 
 import { Agent, request } from 'node:http';
 import { z } from 'zod';
+import { until } from '../../support/until.ts';
 import type { GatewayProcess } from './installation.ts';
 
 export interface Said {
@@ -68,9 +69,6 @@ export function askGateway(
   });
 }
 
-/** Between two questions: an answer is seen so much too late at most, and those who are to change it have the cores to themselves. */
-const pauseMs = 20;
-
 /** Asks until the answer is as wanted; a gateway gives no event when it takes a table. */
 export async function askUntil(
   gateway: Pick<GatewayProcess, 'url'>,
@@ -78,9 +76,7 @@ export async function askUntil(
   model: string,
   isWanted: (said: Said) => boolean,
 ): Promise<void> {
-  while (!isWanted(await askGateway(gateway, key, model))) {
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
-  }
+  await until(async () => isWanted(await askGateway(gateway, key, model)));
 }
 
 function readModel(text: string): string | undefined {

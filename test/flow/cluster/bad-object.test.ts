@@ -9,6 +9,7 @@ import { createObject, mergePatch } from '../../../kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
 import { type KStatus, kstatusOf } from '../../support/kstatus.ts';
+import { until } from '../../support/until.ts';
 import { closedPort } from '../../support/wall/closed-port.ts';
 import { askGateway } from './ask.ts';
 import { describeMs, quantile } from './figures.ts';
@@ -65,7 +66,7 @@ async function applyAll(): Promise<{ readonly applyingMs: number; readonly after
   const startedMs = performance.now();
   await installation.apply(...right.slice(0, half), wrong, ...right.slice(half));
   const appliedMs = performance.now();
-  while ((await countProgrammed()) < right.length);
+  await until(async () => (await countProgrammed()) >= right.length);
   return { applyingMs: appliedMs - startedMs, afterMs: performance.now() - appliedMs };
 }
 

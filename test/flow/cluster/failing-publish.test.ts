@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { createObject, mergePatch } from '../../../kube/patch.ts';
 import { collectionPath, secrets } from '../../../kube/paths.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { until } from '../../support/until.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { tableNamespace, useInstallation } from './installation.ts';
 import {
@@ -66,13 +67,12 @@ async function untilFull(): Promise<void> {
   const { client } = installation().plane;
   const probe = { apiVersion: 'v1', kind: 'Secret', metadata: { generateName: 'probe-' } };
   const path = collectionPath(secrets, tableNamespace);
-  for (;;) {
-    const isRefused = await client.call({ method: 'POST', path, query: { dryRun: 'All' }, body: probe }).then(
+  await until(() =>
+    client.call({ method: 'POST', path, query: { dryRun: 'All' }, body: probe }).then(
       () => false,
       () => true,
-    );
-    if (isRefused) return;
-  }
+    ),
+  );
 }
 
 /** As a user would ask: has it been said of the form that is there now? */

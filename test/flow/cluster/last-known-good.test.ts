@@ -11,6 +11,7 @@ import { objectPath, pods, secrets } from '../../../kube/paths.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { claimPodIp, createGatewayPod } from '../../cluster/gateway-pods.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
+import { until } from '../../support/until.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { type Installation, namespace, startInstallation, tableNamespace } from './installation.ts';
 import {
@@ -106,12 +107,12 @@ async function conditionOf(
   type: string,
   isWanted: (condition: { readonly status: string; readonly reason: string } | undefined) => boolean,
 ) {
-  for (;;) {
+  return await until(async () => {
     const object = await readObject(installation.plane.client, `${api}/${plural}/${name}`);
     const parsed = statusSchema.parse(object);
     const found = parsed.status.conditions.find((one) => one.type === type);
-    if (isWanted(found)) return { ...parsed, found };
-  }
+    return isWanted(found) && { ...parsed, found };
+  });
 }
 
 const isHeld = (condition: { readonly reason: string } | undefined) => condition?.reason === 'LastKnownGood';

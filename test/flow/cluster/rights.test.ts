@@ -12,6 +12,7 @@ import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
 import { expectRights } from '../../cluster/can-i.ts';
 import { makeCertificate } from '../../egress/certificates.ts';
+import { until } from '../../support/until.ts';
 import {
   accountRights,
   accounts,
@@ -20,7 +21,7 @@ import {
   type ServiceAccount,
   userOf,
 } from './accounts.ts';
-import { askGateway } from './ask.ts';
+import { askGateway, askUntil } from './ask.ts';
 import { changeAll, clientOf, lookAtAll, startDemoJob, startHelmTest } from './errands.ts';
 import {
   covers,
@@ -257,7 +258,7 @@ describe('over the whole cluster', () => {
   }
 
   async function served(gateway: Installation['gateways'][number], model: string): Promise<void> {
-    while ((await askGateway(gateway, botKey, 'small')).model !== model);
+    await askUntil(gateway, botKey, 'small', (said) => said.model === model);
   }
 
   /** A role as it is in the chart, but for one verb on one resource. */
@@ -477,9 +478,9 @@ async function playAll(installation: Installation): Promise<void> {
     (await eventsOf(plane, atPointer, reason)).some((one) => one.reason === reason && one.count === times);
   for (const times of [1, 2]) {
     await plane.mustKubectl(['annotate', ...pointer, 'penstock.dev/pin=7']);
-    while (!(await isTold('PinImpossible', times)));
+    await until(() => isTold('PinImpossible', times));
     await plane.mustKubectl(['annotate', ...pointer, 'penstock.dev/pin-']);
-    while (!(await isTold('Unpinned', times)));
+    await until(() => isTold('Unpinned', times));
   }
 
   // A Secret with the name of a shard that is needed again, and something else in it.

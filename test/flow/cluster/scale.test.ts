@@ -8,6 +8,7 @@ import { collectionPath, secrets } from '../../../kube/paths.ts';
 import { startReflector } from '../../../kube/watch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
+import { until } from '../../support/until.ts';
 import { askGateway } from './ask.ts';
 import { apiKeyPath, createAll, publishesOf } from './bulk.ts';
 import { startCensus } from './census.ts';
@@ -214,6 +215,9 @@ async function askOften(gateway: GatewayProcess, times: number): Promise<number[
   return tookMs;
 }
 
+/** Between two requests of one caller: whoever makes a caller wait for longer meets one. */
+const pauseMs = 5;
+
 /** One request after the other until one is served by this generation, or a later one. */
 async function askUntil(gateway: GatewayProcess, generation: number, tookMs: number[]): Promise<void> {
   for (;;) {
@@ -222,6 +226,7 @@ async function askUntil(gateway: GatewayProcess, generation: number, tookMs: num
     tookMs.push(performance.now() - startedMs);
     if (answer.status !== 200) throw new Error(`${gateway.name}: ${answer.status} ${answer.text}`);
     if ((answer.generation ?? 0) >= generation) return;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 
@@ -267,11 +272,11 @@ async function watchHeartbeats({ plane }: Installation): Promise<Heartbeats> {
 
 /** Settled when the status of each object was decided by this operator. */
 async function allLookedAt({ metricsUrl }: OperatorProcess): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const metrics = await readMetrics(metricsUrl);
     const runs = metrics('controller_runtime_reconcile_time_seconds_count', 'controller="status"');
-    if (runs >= objectCount && metrics('workqueue_depth', 'name="status"') === 0) return;
-  }
+    return runs >= objectCount && metrics('workqueue_depth', 'name="status"') === 0;
+  });
 }
 
 function isRead({ verb }: AuditEvent): boolean {

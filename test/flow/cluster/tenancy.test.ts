@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { mergePatch } from '../../../kube/patch.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
+import { until } from '../../support/until.ts';
 import { type Call, startWall, type Wall } from '../../support/wall.ts';
 import { type Installation, startInstallation, tableNamespace } from './installation.ts';
 import { credentialSecret, issuedApiKey, modelRoute, namespaceOf, provider } from './manifests.ts';
@@ -368,7 +369,7 @@ test('what is shared by a label of the namespace comes and goes with it, for rou
   await awaitCondition('modelroute/borrows', 'Ready=false', 'team-b');
   for (const gateway of gateways) {
     for (const model of ['penstock/inner', 'borrows']) {
-      while ((await call(gateway, '/v1/chat/completions', 'team-b', model)).status !== 404);
+      await until(async () => (await call(gateway, '/v1/chat/completions', 'team-b', model)).status === 404);
       expect(await listedBy(gateway, 'team-b')).not.toContain(model);
     }
     expect((await call(gateway, '/v1/chat/completions', 'platform', 'penstock/inner')).status).toBe(200);
@@ -442,7 +443,7 @@ test('whoever may edit a Provider cannot have its credential sent elsewhere, not
   ]);
   await awaitCondition('provider/edited', 'Ready=false', 'team-a');
   for (const gateway of gateways)
-    while ((await call(gateway, '/v1/chat/completions', 'team-a', 'edited')).status !== 404);
+    await until(async () => (await call(gateway, '/v1/chat/completions', 'team-a', 'edited')).status === 404);
   expect((await traffic.stop()).asked).toBeGreaterThan(0);
   expect([...thief.calls, ...thief.listings]).toEqual([]);
   expect(thief.connections().opened).toBe(0);

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { listAll } from '../../../kube/list.ts';
 import { collectionPath, events as eventResource } from '../../../kube/paths.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
+import { until } from '../../support/until.ts';
 
 /** @param ref such as `modelroute/small`. */
 export function columnsOf(plane: ControlPlane, ref: string, namespace: string): Promise<string> {
@@ -38,12 +39,11 @@ export async function eventsOf(
   object: { readonly kind: string; readonly namespace: string; readonly name: string },
   reason: string,
 ): Promise<ToldEvent[]> {
-  for (;;) {
+  const told = await until(async () => {
     const events = await eventsNow(plane, object);
-    if (events.some((event) => event.reason === reason)) {
-      return events.sort((a, b) => (a.reason < b.reason ? -1 : Number(a.reason > b.reason)));
-    }
-  }
+    return events.some((event) => event.reason === reason) && events;
+  });
+  return told.sort((a, b) => (a.reason < b.reason ? -1 : Number(a.reason > b.reason)));
 }
 
 export async function eventsNow(
