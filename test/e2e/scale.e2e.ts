@@ -138,6 +138,8 @@ test('one changed key is one shard and the pointer, and every gateway honours it
     );
   });
   await noteLag('at rest', false);
+  // Each change is one table more. What a gateway says is no measure: it refuses a revoked key before it runs the table without it.
+  let generation = (await askGateway(first, caller, model)).generation ?? 0;
   const createdMs: number[] = [];
   const revokedMs: number[] = [];
   const changedMs: number[] = [];
@@ -158,11 +160,11 @@ test('one changed key is one shard and the pointer, and every gateway honours it
       await mergePatch(plane.client, apiKeyPath(inNamespace, name), { spec: { disabled: true } });
       revokedMs.push(await honouredByAll(gateways, importedKey(inNamespace, name), 401));
     }
+    generation += 2 * changes;
     for (let index = 0; index < changes; index++) {
-      const asked = await askGateway(first, caller, model);
       const shared = { owner: { name: `owner-${index}` } };
       await mergePatch(plane.client, apiKeyPath('team-1', 'key-1'), { spec: shared });
-      changedMs.push(await servedByAll(gateways, (asked.generation ?? 0) + 1));
+      changedMs.push(await servedByAll(gateways, generation + index + 1));
     }
   });
   await noteLag('during single changes');
