@@ -3,6 +3,7 @@
 
 import type { AddressRules } from '../../egress/address-rules.ts';
 import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import { isSameList } from '../lists/differing.ts';
 import { type ModelRoute, parseModelRoute } from '../resources/model-route.ts';
 import type { Parsed } from '../resources/parse.ts';
 import { type Provider, parseProvider } from '../resources/provider.ts';
@@ -22,7 +23,7 @@ import { type HoldProviderInput, holdProvider } from './hold-provider.ts';
 import { type HeldClaim, holdRoute, settleHeldRoute } from './hold-route.ts';
 import { type FindByPlace, placeOf } from './index-by-place.ts';
 import { type LastGood, mayHold } from './last-good.ts';
-import { createMemo, createStable, isSameList } from './memo.ts';
+import { createMemo, createStable } from './memo.ts';
 import { comparePlace, compareText } from './order.ts';
 import {
   type CompiledProvider,

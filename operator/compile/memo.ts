@@ -1,5 +1,7 @@
 // Which results can be taken over from the last run? Those whose inputs are the same values.
 
+import { isSameList } from '../lists/differing.ts';
+
 export interface Memo {
   /**
    * The last result for `subject`, if all inputs are identical to then; else computes it. One memo serves
@@ -38,8 +40,4 @@ export function createStable<L extends readonly unknown[]>(): (next: L) => L {
     if (last === undefined || !isSameList(last, next)) last = next;
     return last;
   };
-}
-
-export function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((value, index) => Object.is(value, b[index]));
 }

@@ -128,7 +128,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
       const { content, held } = holdAbsent({
         last: inUse.content,
         next: table,
-        isPresent: (kind, id) => cluster.object(kind, ...placeOf(id)) !== undefined,
+        isPresent: (kind, id) => cluster.object(kind, ...splitId(id)) !== undefined,
         isReadable: (namespace) => !unreadable.has(namespace),
         wasSeenDeleted: cluster.wasSeenDeleted,
         isTargetLost: findLostTargets(judged.routing.values(), snapshot.modelRoutes),
@@ -249,7 +249,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
         const smaller = leaveOut(content, error);
         if (entriesOf(smaller) === entriesOf(content)) return { content, refused, error };
         content = smaller;
-        const [namespace, name] = placeOf(error.objectId);
+        const [namespace, name] = splitId(error.objectId);
         refused.set(keyOf({ kind: error.objectKind, namespace, name }), error.message);
       }
     }
@@ -278,7 +278,7 @@ function refuse(verdict: Verdict, message: string): Verdict {
   return { ...verdict, conditions, isInTable: false };
 }
 
-function placeOf(id: string): [namespace: string, name: string] {
+function splitId(id: string): [namespace: string, name: string] {
   const slash = id.indexOf('/');
   return [id.slice(0, slash), id.slice(slash + 1)];
 }

@@ -69,6 +69,11 @@ function withoutMoved<T>(change: Differing<T>): Differing<T> {
   return { gone: without(gone, added), added: without(added, gone) };
 }
 
+/** The same values in the same order. */
+export function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a === b || (a.length === b.length && a.every((value, index) => Object.is(value, b[index])));
+}
+
 export function without<T>(entries: readonly T[], taken: readonly T[]): readonly T[] {
   if (taken.length === 0) return entries;
   if (taken.length > FEW) {

@@ -15,7 +15,7 @@ import {
 import type { TableContent } from '../../gateway/contract/routing-table.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { compareText } from '../compile/order.ts';
-import { differing } from '../lists/differing.ts';
+import { differing, isSameList } from '../lists/differing.ts';
 import { chooseShardCount, DOUBLED_COUNT_MAX } from './shard-count.ts';
 import { LISTS, type TableList, UnfitEntryError } from './unfit-entry.ts';
 
@@ -163,11 +163,7 @@ function firstBits(digest: string): number {
 }
 
 function isSameBucket(a: Bucket, b: Bucket): boolean {
-  return [...a].every(([list, entries]) => {
-    const others = b.get(list);
-    if (others === entries) return true;
-    return others?.length === entries.length && entries.every((entry, index) => entry === others[index]);
-  });
+  return [...a].every(([list, entries]) => isSameList(entries, b.get(list) ?? []));
 }
 
 function buildShard(instance: string, kind: ShardKind, index: number, bucket: Bucket): Shard {
