@@ -302,9 +302,8 @@ function buildEntry({ metadata, spec }: ApiKey, { sha256, notAfterMs }: Version)
   };
 }
 
-export function notAccepted(object: RawObject, finding: Finding | undefined): CompiledKey {
+export function notAccepted(object: RawObject, fault: Finding): CompiledKey {
   const { namespace, name, generation } = object.metadata;
-  const fault = finding ?? { reason: 'Invalid', message: 'the object could not be read' };
   return {
     namespace,
     name,

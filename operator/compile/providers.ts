@@ -167,13 +167,8 @@ export function priceListOf({ type }: Pick<ProviderSpec, 'type'>, endpoint: Endp
   return { why: "its Provider is not at the vendor's own address, so the vendor's list prices do not count" };
 }
 
-export function notAccepted(
-  object: RawObject,
-  finding: Finding | undefined,
-  provider?: Provider,
-): CompiledProvider {
+export function notAccepted(object: RawObject, fault: Finding, provider?: Provider): CompiledProvider {
   const { namespace, name, generation } = object.metadata;
-  const fault = finding ?? { reason: 'Invalid', message: 'the object could not be read' };
   return {
     verdict: {
       kind: 'Provider',

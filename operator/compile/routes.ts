@@ -56,10 +56,7 @@ export interface DraftInput {
 
 /** Judges what stands in the route itself. */
 export function draftRoute({ object, parsed, namespaces, platform }: DraftInput): RouteDraft {
-  if (!parsed.ok) {
-    const unread = { reason: 'Invalid', message: 'the object could not be read' } as const;
-    return { kind: 'refused', verdict: refuse(object, invalid(parsed.problems) ?? unread) };
-  }
+  if (!parsed.ok) return { kind: 'refused', verdict: refuse(object, invalid(parsed.problems)) };
   const { spec, metadata } = parsed.value;
   const ids = [spec.model, ...[...(spec.aliases ?? [])].sort(compareText)];
   const fault =

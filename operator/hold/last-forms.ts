@@ -33,7 +33,7 @@ interface Known extends HoldFacts {
 }
 
 export function createLastForms({ holdMs, objectOf }: LastFormsOptions): LastForms {
-  /** By `Kind/namespace/name`, as are the next two. */
+  /** By `Kind/namespace/name`, as is the next. */
   const known = new Map<string, Known>();
   /** What the statuses say of objects that nothing is known of; asked once. */
   const stored = new Map<string, { readonly uid: unknown; readonly facts: HoldFacts | undefined }>();

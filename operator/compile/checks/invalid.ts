@@ -3,8 +3,8 @@
 import type { Problem } from '../../resources/problems.ts';
 import type { Finding } from '../verdict.ts';
 
-export function invalid(problems: readonly Problem[]): Finding | undefined {
-  if (problems.length === 0) return undefined;
+/** @param problems what is known to be wrong; with none of them it is told that the object could not be read. */
+export function invalid(problems: readonly Problem[]): Finding {
   const sentences = problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
-  return { reason: 'Invalid', message: sentences.join('; ') };
+  return { reason: 'Invalid', message: sentences.join('; ') || 'the object could not be read' };
 }
