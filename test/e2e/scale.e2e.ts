@@ -30,7 +30,8 @@ import {
   namespaceOf,
   provider,
 } from '../flow/cluster/manifests.ts';
-import { readMetrics } from '../flow/cluster/readings.ts';
+import { readMetrics, untilDecided } from '../flow/cluster/readings.ts';
+import { until } from '../support/until.ts';
 import { load, probedNode, readProbe, readResident } from './scale/readings.ts';
 
 const keyCount = 50_000;
@@ -267,7 +268,7 @@ test('an operator that starts anew leads soon and writes no status', async () =>
   note('operator restart to everything read', secondsSince(startedMs), 's');
   await operator.process.line(/"leading"/);
   note('operator restart to leading', secondsSince(startedMs), 's', { goal: 30 });
-  await allLookedAt();
+  await untilDecided(operator, keyCount + routeCount, 1_000);
   note('operator restart to every status compared', secondsSince(startedMs), 's');
   await noteLag('at a restart');
   await noteMemory('after a restart');
@@ -370,33 +371,21 @@ async function steadyWhile(gateway: GatewayProcess, run: () => Promise<unknown>)
 }
 
 /** Gateways may be quicker to serve a table than the operator to say that it was published. */
-async function publishesSince(settled: number, least: number): Promise<ReturnType<typeof publishesOf>> {
-  for (;;) {
+function publishesSince(settled: number, least: number): Promise<ReturnType<typeof publishesOf>> {
+  return until(async () => {
     const publishes = publishesOf(operator).slice(settled);
-    if (publishes.length >= least) return publishes;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return publishes.length >= least && publishes;
+  }, 50);
 }
 
 /** As the operator counts it; a census of our own would be one more reader of everything. */
 async function allProgrammed(): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const metrics = await readMetrics(operator.metricsUrl);
     const idle = metrics('workqueue_depth', 'name="status"') === 0;
     const programmed = metrics('penstock_operator_conditions', 'condition="Programmed"', 'status="True"');
-    if (idle && programmed >= keyCount + routeCount + providers.length) return;
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
-  }
-}
-
-/** Settled when the status of each object was decided by this operator. */
-async function allLookedAt(): Promise<void> {
-  for (;;) {
-    const metrics = await readMetrics(operator.metricsUrl);
-    const runs = metrics('controller_runtime_reconcile_time_seconds_count', 'controller="status"');
-    if (runs >= keyCount + routeCount && metrics('workqueue_depth', 'name="status"') === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-  }
+    return idle && programmed >= keyCount + routeCount + providers.length;
+  }, 2_000);
 }
 
 /** What the operator has written into the namespace of the table since then, as the API server tells it. */

@@ -10,6 +10,7 @@ import { deleteObject, readObject } from '../../kube/patch.ts';
 import { leases, objectPath } from '../../kube/paths.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
+import { until } from '../support/until.ts';
 import { type Answer, json, refusal, silence, startFaultServer } from './fault-server.ts';
 import { openAdmin, useEnds } from './real-client.ts';
 
@@ -222,9 +223,4 @@ function addSeconds(time: string, seconds: number): string {
 
 function fail(): never {
   throw new Error('nobody stood');
-}
-
-/** Asked again and again: the state of a server gives no event. */
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -1,11 +1,12 @@
 // When does something outside become true that gives no event? Asked again and again, with pauses: whoever is to make it true has
 // the cores to himself meanwhile.
 
-/** What is waited for is seen so much too late at most. */
-const pauseMs = 20;
-
-/** Gives what was found, or true. Waits for ever: the limit is that of the test. */
-export async function until<T>(look: () => Promise<T | false | undefined>): Promise<T> {
+/**
+ * Gives what was found, or true. Waits for ever: the limit is that of the test.
+ *
+ * @param pauseMs what is waited for is seen so much too late at most.
+ */
+export async function until<T>(look: () => Promise<T | false | undefined>, pauseMs = 20): Promise<T> {
   for (;;) {
     const found = await look();
     if (found !== false && found !== undefined) return found;

@@ -3,6 +3,7 @@
 
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { until } from '../../support/until.ts';
 import { type Child, startChild, untilReady } from '../child.ts';
 import { type Ran, type RunOptions, run } from '../run.ts';
 import { isAlive } from './processes.ts';
@@ -123,7 +124,7 @@ export async function openSpace(options: SpaceOptions): Promise<Space> {
       await holder.kill();
       // The first process inside is the last to go: what is gone with it holds no mount and no cgroup. The kernel tells its parent
       // alone of its end, and that was the holder; hence the asking.
-      while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until(async () => !isAlive(pid), 10);
     },
   };
 }

@@ -8,7 +8,6 @@ import { collectionPath, secrets } from '../../../kube/paths.ts';
 import { startReflector } from '../../../kube/watch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
-import { until } from '../../support/until.ts';
 import { askGateway } from './ask.ts';
 import { apiKeyPath, createAll, publishesOf } from './bulk.ts';
 import { startCensus } from './census.ts';
@@ -30,7 +29,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
-import { readMetrics } from './readings.ts';
+import { readMetrics, untilDecided } from './readings.ts';
 
 // The rate at which statuses are written is a setting; here it is what the machine gives.
 const operatorEnv = { PENSTOCK_KUBE_QPS: '2000', PENSTOCK_KUBE_BURST: '2000' };
@@ -160,7 +159,7 @@ test('a second look at everything, also by a new leader, writes nothing but leas
   leader.process.signal('SIGTERM');
   await leader.process.exit;
   await next.process.line(/"leading"/);
-  await allLookedAt(next);
+  await untilDecided(next, objectCount);
   await ofTheNext;
   const untilMs = Date.now();
   await heartbeats.close();
@@ -268,15 +267,6 @@ async function watchHeartbeats({ plane }: Installation): Promise<Heartbeats> {
     },
     close: () => reflector.close(),
   };
-}
-
-/** Settled when the status of each object was decided by this operator. */
-async function allLookedAt({ metricsUrl }: OperatorProcess): Promise<void> {
-  await until(async () => {
-    const metrics = await readMetrics(metricsUrl);
-    const runs = metrics('controller_runtime_reconcile_time_seconds_count', 'controller="status"');
-    return runs >= objectCount && metrics('workqueue_depth', 'name="status"') === 0;
-  });
 }
 
 function isRead({ verb }: AuditEvent): boolean {
