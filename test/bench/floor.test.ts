@@ -34,7 +34,9 @@ describe('the floor relay', () => {
     ['paced streams', { model: 'paced-5x2', events: 5, connections: 5 }],
   ])('passes on %s whole', async (_, difference) => {
     const client = { launcher: bench.launcher, program: bench.programs.client };
-    const { result } = await runLoad(client, makeLoad({ port, ...difference }), () => undefined);
+    // The relay shares this process with the tests: on a busy machine its first answer may take a while.
+    const load = makeLoad({ port, seconds: 1, ...difference });
+    const { result } = await runLoad(client, load, () => undefined);
     expect(result).toMatchObject({ bad: 0, badReasons: {} });
     expect(result.good).toBeGreaterThan(0);
   });
