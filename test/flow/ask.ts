@@ -1,4 +1,4 @@
-// How does a flow test talk to the gateway? Requests in both OpenAI dialects, and what an answer said.
+// How does a flow test talk to the gateway? Requests in the four dialects, and what an answer said.
 
 import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
 import { type Rig, testKey } from '../gateway/rig.ts';
@@ -11,7 +11,9 @@ import {
   writeRequest,
 } from '../support/raw-client.ts';
 
-export type Endpoint = 'chat' | 'completions';
+export { dataOf, type ErrorSeen, endsWell, errorOf, isBag, parseJson, textOf } from '../support/said.ts';
+
+export type Endpoint = 'chat' | 'completions' | 'messages' | 'responses';
 
 /** One answer, read to its end. */
 export type Seen = Omit<RawAnswer, 'finished' | 'nextEvent'> & Finished;
@@ -26,15 +28,25 @@ export interface AskOptions {
 /** What the wall says unasked. */
 export const wallText = 'The gate opens and the water runs down to the turbine.';
 
+const prompts: Readonly<Record<Endpoint, { path: string; body: object }>> = {
+  chat: {
+    path: '/v1/chat/completions',
+    body: { messages: [{ role: 'user', content: 'three plain words' }] },
+  },
+  completions: { path: '/v1/completions', body: { prompt: 'three plain words', max_tokens: 64 } },
+  messages: {
+    path: '/v1/messages',
+    body: { messages: [{ role: 'user', content: 'three plain words' }], max_tokens: 64 },
+  },
+  responses: { path: '/v1/responses', body: { input: 'three plain words' } },
+};
+
 export function requestOf({ endpoint = 'chat', isStream = false, more = {} }: AskOptions = {}) {
-  const prompt =
-    endpoint === 'chat'
-      ? { messages: [{ role: 'user', content: 'three plain words' }] }
-      : { prompt: 'three plain words', max_tokens: 64 };
+  const { path, body } = prompts[endpoint];
   return {
-    path: endpoint === 'chat' ? '/v1/chat/completions' : '/v1/completions',
+    path,
     headers: { authorization: `Bearer ${testKey}` },
-    body: { model: 'm', ...prompt, ...(isStream ? { stream: true } : {}), ...more },
+    body: { model: 'm', ...body, ...(isStream ? { stream: true } : {}), ...more },
   };
 }
 
@@ -56,62 +68,7 @@ export async function askOpen(
   return { connection, answer: connection.answer() };
 }
 
-/** The `data` of every event, comments left out. */
-export function dataOf({ events }: Pick<Finished, 'events'>): string[] {
-  return events.filter((event) => event.type === 'event').map((event) => event.data ?? '');
-}
-
-/** The text of an answer in either dialect, streamed or whole. */
-export function textOf(seen: Pick<Finished, 'events' | 'json'>): string {
-  const documents = seen.json === undefined ? dataOf(seen).map(parseJson) : [seen.json];
-  return documents.flatMap(choicesOf).map(textOfChoice).join('');
-}
-
-/** The error object of a JSON answer, or of the last frame of a stream. */
-export function errorOf(seen: Pick<Finished, 'events' | 'json'>): ErrorSeen | undefined {
-  const document = seen.json ?? parseJson(dataOf(seen).at(-1) ?? '');
-  return isBag(document) && isBag(document.error)
-    ? {
-        message: String(document.error.message),
-        type: String(document.error.type),
-        code: document.error.code === null ? null : String(document.error.code),
-      }
-    : undefined;
-}
-
-export interface ErrorSeen {
-  readonly message: string;
-  readonly type: string;
-  readonly code: string | null;
-}
-
 /** What a record says of an attempt, in one line: a table of such lines is easy to compare. */
 export function lineOf({ attempt, target, outcome, failure, payer }: LedgerRecord): string {
   return [attempt, target, outcome, ...(failure === undefined ? [] : [failure]), payer].join(' ');
-}
-
-function choicesOf(document: unknown): unknown[] {
-  return isBag(document) && Array.isArray(document.choices) ? document.choices : [];
-}
-
-function textOfChoice(choice: unknown): string {
-  if (!isBag(choice)) return '';
-  for (const holder of [choice.delta, choice.message, choice]) {
-    if (!isBag(holder)) continue;
-    for (const text of [holder.content, holder.text]) if (typeof text === 'string') return text;
-  }
-  return '';
-}
-
-export function isBag(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // `[DONE]`, or half an event.
-    return undefined;
-  }
 }

@@ -11,7 +11,7 @@ import { type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { pythonWith, runPython } from '../support/python.ts';
 import { makeRandom } from '../support/wall/split.ts';
 import { type Behaviour, startWall, type Wall } from '../support/wall.ts';
-import { ask, dataOf, type Endpoint, errorOf, isBag, parseJson, textOf, wallText } from './ask.ts';
+import { ask, dataOf, errorOf, isBag, parseJson, textOf, wallText } from './ask.ts';
 
 const streams = 1_000;
 const atOnce = 8;
@@ -67,7 +67,7 @@ async function cutAtRandom(seed: number): Promise<void> {
 }
 
 /** How long are whole answers, at the least? Later ones differ only in a longer request number in a header. */
-async function measure(): Promise<Record<Endpoint, { wire: number; body: number }>> {
+async function measure(): Promise<Record<'chat' | 'completions', { wire: number; body: number }>> {
   wall.script({ type: 'answer', id: 'one' });
   const lengths: { wire: number; body: number }[] = [];
   for (const [endpoint, model] of [

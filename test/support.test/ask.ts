@@ -1,22 +1,48 @@
-// How does a support test talk to the wall? Requests in the two dialects, and what a streamed answer said.
+// How does a support test talk to the wall? A request in each of the four dialects.
 
-import type { SseEvent } from '../support/raw-client.ts';
+export interface Tongue {
+  readonly name: string;
+  readonly path: string;
+  /** Events in front of the first token of a streamed text. */
+  readonly leading: number;
+  /** Events behind the last one. */
+  readonly trailing: number;
+  readonly prompt: object;
+}
+
+const messages = [{ role: 'user', content: 'three plain words' }];
+
+export const tongues: readonly Tongue[] = [
+  { name: 'openai-chat', path: '/v1/chat/completions', leading: 1, trailing: 2, prompt: { messages } },
+  {
+    name: 'openai-completions',
+    path: '/v1/completions',
+    leading: 0,
+    trailing: 2,
+    prompt: { prompt: 'four very plain words' },
+  },
+  {
+    name: 'anthropic-messages',
+    path: '/v1/messages',
+    leading: 3,
+    trailing: 3,
+    prompt: { messages, max_tokens: 64 },
+  },
+  {
+    name: 'openai-responses',
+    path: '/v1/responses',
+    leading: 4,
+    trailing: 4,
+    prompt: { input: 'four very plain words' },
+  },
+];
+
+export function bodyOf({ prompt }: Tongue, more: object = {}): object {
+  return { model: 'small', ...prompt, ...more };
+}
 
 export const chatPath = '/v1/chat/completions';
 
 export function chatBody(more: object = {}): object {
-  return { model: 'small', messages: [{ role: 'user', content: 'three plain words' }], ...more };
-}
-
-/** The `data` of every event, without comments. */
-export function dataOf(events: readonly SseEvent[]): string[] {
-  return events.filter((event) => event.type === 'event').map((event) => event.data ?? '');
-}
-
-/** The text that chat deltas add up to; frames that are not JSON count as nothing. */
-export function textOf(events: readonly SseEvent[]): string {
-  return dataOf(events)
-    .map((data) => /"delta":\{"content":("(?:[^"\\]|\\.)*")/.exec(data)?.[1])
-    .map((quoted) => (quoted === undefined ? '' : String(JSON.parse(quoted))))
-    .join('');
+  return { model: 'small', messages, ...more };
 }

@@ -1,10 +1,12 @@
-// A good answer of the wall is a good answer on the wire: in both dialects, streamed and plain, however it is written.
+// A good answer of the wall is a good answer on the wire: in four dialects, streamed and plain, however it is written.
 
+import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRaw, rawCall, writeRequest } from '../support/raw-client.ts';
+import { dataOf, endsWell, textOf, usageOf } from '../support/said.ts';
 import { type Answer, sixtyWords, startWall, type Wall } from '../support/wall.ts';
-import { chatBody, chatPath, dataOf, textOf } from './ask.ts';
+import { bodyOf, chatBody, chatPath, tongues } from './ask.ts';
 
 const text = 'The gate opens and the water runs down to the turbine.';
 let wall: Wall;
@@ -80,6 +82,92 @@ describe('to the official SDK', () => {
     expect(texts).toEqual(Array(4).fill(text));
   });
 
+  const sheet = { type: 'object', properties: { city: { type: 'string' } } } as const;
+  const question = [{ role: 'user', content: 'hello' }] as const;
+  const spoken: Answer = {
+    reasoning: 'Let me think.',
+    text: 'One moment, please.',
+    toolCalls: [
+      { name: 'weather', arguments: '{"city":"Zürich"}' },
+      { name: 'time', arguments: '{}' },
+    ],
+    usage: { inputTokens: 20, cachedTokens: 8, outputTokens: 12, reasoningTokens: 3 },
+  };
+
+  test('a message carries thinking, text, calls and usage, streamed and plain alike', async () => {
+    wall.script({ type: 'answer', ...spoken });
+    const { messages } = new Anthropic({ apiKey: 'key', baseURL: wall.url, maxRetries: 0 });
+    const request = {
+      model: 'small',
+      max_tokens: 64,
+      messages: [...question],
+      tools: [{ name: 'weather', input_schema: sheet }],
+    };
+    const streamed = await messages.stream(request).finalMessage();
+    expect(await messages.create(request)).toMatchObject({
+      model: 'small',
+      content: [
+        { type: 'thinking', thinking: 'Let me think.', signature: 'wall-signature==' },
+        { type: 'text', text: 'One moment, please.' },
+        { type: 'tool_use', name: 'weather', input: { city: 'Zürich' } },
+        { type: 'tool_use', name: 'time', input: {} },
+      ],
+      stop_reason: 'tool_use',
+      usage: { input_tokens: 12, cache_read_input_tokens: 8, output_tokens: 12 },
+    });
+    expect(streamed).toMatchObject({
+      stop_reason: 'tool_use',
+      content: [
+        { thinking: 'Let me think.' },
+        { text: 'One moment, please.' },
+        { input: { city: 'Zürich' } },
+        { input: {} },
+      ],
+      usage: { input_tokens: 12, cache_read_input_tokens: 8, output_tokens: 12 },
+    });
+  });
+
+  test('a response carries reasoning, text, calls and usage, streamed and plain alike', async () => {
+    wall.script({ type: 'answer', ...spoken });
+    const request = {
+      model: 'small',
+      input: [...question],
+      tools: [{ type: 'function' as const, name: 'weather', parameters: sheet, strict: null }],
+    };
+    const answers = [
+      await sdk().responses.create(request),
+      await sdk().responses.stream(request).finalResponse(),
+    ];
+    for (const answer of answers) {
+      expect(answer).toMatchObject({
+        status: 'completed',
+        output_text: 'One moment, please.',
+        output: [
+          { type: 'reasoning', summary: [{ text: 'Let me think.' }] },
+          { type: 'message' },
+          { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{"city":"Zürich"}' },
+          { type: 'function_call', call_id: 'call_2', name: 'time', arguments: '{}' },
+        ],
+        usage: { input_tokens: 20, input_tokens_details: { cached_tokens: 8 }, output_tokens: 12 },
+      });
+    }
+  });
+
+  test('an answer cut to length says so in the words of its dialect', async () => {
+    wall.script({ type: 'answer', finishReason: 'length' });
+    const message = await new Anthropic({ apiKey: 'key', baseURL: wall.url }).messages.create({
+      model: 'small',
+      max_tokens: 64,
+      messages: [...question],
+    });
+    const response = await sdk().responses.create({ model: 'small', input: 'hello' });
+    expect([message.stop_reason, response.status, response.incomplete_details?.reason]).toEqual([
+      'max_tokens',
+      'incomplete',
+      'max_output_tokens',
+    ]);
+  });
+
   test('models are listed, and a listing is no call', async () => {
     const ids = (await sdk().models.list()).data.map((model) => model.id);
     expect(ids).toEqual(['wall-model']);
@@ -99,7 +187,38 @@ describe('the usage chunk', () => {
     wall.script({ type: 'answer', ...answer });
     const body = chatBody({ stream: true, ...(isAsked && { stream_options: { include_usage: true } }) });
     const { events } = await rawCall(wall, { path: chatPath, body });
-    expect(dataOf(events).filter((data) => data.includes('"prompt_tokens"'))).toHaveLength(expected);
+    expect(dataOf({ events }).filter((data) => data.includes('"prompt_tokens"'))).toHaveLength(expected);
+  });
+});
+
+describe.each(tongues)('$name', (tongue) => {
+  test.each([false, true])('an answer is whole and told as it is counted (stream: %s)', async (stream) => {
+    const include = { stream_options: { include_usage: true } };
+    const body = bodyOf(tongue, { stream, ...(stream && include) });
+    const seen = await rawCall(wall, { path: tongue.path, body });
+    expect(textOf(seen)).toBe(text);
+    expect(usageOf(seen)).toEqual({ input: 4, output: 11 });
+    if (stream) expect(endsWell(seen)).toBe(true);
+    const [call] = wall.calls;
+    expect(call).toMatchObject({ voice: tongue.name, eventsWritten: seen.events.length });
+    expect(call?.tokens).toEqual({ inputTokens: 4, cachedTokens: 0, outputTokens: 11, isReported: true });
+  });
+
+  test.each([false, true])('usage can be left out (stream: %s)', async (stream) => {
+    wall.script({ type: 'answer', usageChunk: 'never' });
+    const seen = await rawCall(wall, { path: tongue.path, body: bodyOf(tongue, { stream }) });
+    // A plain answer of the OpenAI dialects has no such choice.
+    const isTold = !stream && tongue.path.endsWith('completions');
+    expect(usageOf(seen)).toEqual(isTold ? { input: 4, output: 11 } : undefined);
+  });
+
+  test('every token is an event of its own, behind the events that lead to it', async () => {
+    const body = bodyOf(tongue, { stream: true });
+    for (const tokens of [0, 1, 5]) {
+      wall.script({ type: 'cut', after: { contentEvents: tokens } });
+      const seen = await rawCall(wall, { path: tongue.path, body });
+      expect(seen.events).toHaveLength(tokens === 0 ? 0 : tongue.leading + tokens);
+    }
   });
 });
 
@@ -136,8 +255,8 @@ describe('the same answer arrives however it is written', () => {
       body: chatBody({ stream: true }),
     });
     expect(sent).toMatch(looksLike);
-    expect(textOf(events.map(unspread))).toBe('Grüße 🚰 an alle.');
-    expect(dataOf(events).at(-1)).toBe('[DONE]');
+    expect(textOf({ events: events.map(unspread), json: undefined })).toBe('Grüße 🚰 an alle.');
+    expect(dataOf({ events }).at(-1)).toBe('[DONE]');
     expect(ending).toBe(
       { chunked: 'last-chunk', 'content-length': 'length-complete', close: 'close-delimited' }[
         answer.framing ?? 'chunked'

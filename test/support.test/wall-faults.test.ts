@@ -1,9 +1,10 @@
 // Every fault of the wall is seen on the wire as what it says: a fault that never fires would make every test of
-// failover pass.
+// failover pass. In each of the four dialects.
 
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Finished, openRaw, type RawAnswer, rawCall, writeRequest } from '../support/raw-client.ts';
+import { dataOf, endsWell, textOf } from '../support/said.ts';
 import {
   type Behaviour,
   type CallEnd,
@@ -12,7 +13,7 @@ import {
   startWall,
   type Wall,
 } from '../support/wall.ts';
-import { chatBody, chatPath, dataOf, textOf } from './ask.ts';
+import { bodyOf, chatBody, chatPath, type Tongue, tongues } from './ask.ts';
 
 type Seen = Omit<RawAnswer, 'finished' | 'nextEvent'> & Finished;
 
@@ -36,316 +37,347 @@ beforeEach(async () => {
 
 afterEach(() => wall.close());
 
-const rows: Row[] = [
-  {
-    name: 'a status with its headers and an error in the shape of the dialect',
-    behaviour: { type: 'status', status: 429, headers: { 'retry-after': '2' } },
-    ending: 'length-complete',
-    end: 'complete',
-    check(seen) {
-      expect(seen.status).toBe(429);
-      expect(seen.headers['retry-after']).toBe('2');
-      expect(seen.json).toMatchObject({ error: { type: 'rate_limit_error', code: 'rate_limit_exceeded' } });
+/** The names of the events that tell of an error, where they have one. */
+const errorNames: Readonly<Record<string, readonly string[]>> = {
+  'anthropic-messages': ['error'],
+  'openai-responses': ['error', 'response.failed'],
+};
+const chunkName: Readonly<Record<string, string>> = {
+  'anthropic-messages': 'message_delta',
+  'openai-responses': 'response.failed',
+};
+
+const text = 'The gate opens and the water runs down to the turbine.';
+
+function rowsOf({ leading, trailing, name: dialect }: Tongue): Row[] {
+  const tokensIn = (events: number): number => Math.max(0, events - leading);
+  return [
+    {
+      name: 'a status with its headers and an error in the shape of the dialect',
+      behaviour: { type: 'status', status: 429, headers: { 'retry-after': '2' } },
+      ending: 'length-complete',
+      end: 'complete',
+      check(seen) {
+        expect(seen.status).toBe(429);
+        expect(seen.headers['retry-after']).toBe('2');
+        const error = { type: 'rate_limit_error' };
+        expect(seen.json).toMatchObject(
+          dialect === 'anthropic-messages'
+            ? { type: 'error', error }
+            : { error: { ...error, code: 'rate_limit_exceeded' } },
+        );
+      },
     },
-  },
-  {
-    name: 'a status with a body of one’s own',
-    behaviour: { type: 'status', status: 400, body: { detail: 'no' } },
-    ending: 'length-complete',
-    end: 'complete',
-    check: (seen) => expect(seen.json).toEqual({ detail: 'no' }),
-  },
-  {
-    name: 'a redirect',
-    behaviour: { type: 'redirect', location: 'http://127.0.0.1:1/' },
-    ending: 'no-body',
-    end: 'complete',
-    check: (seen) => expect([seen.status, seen.headers.location]).toEqual([307, 'http://127.0.0.1:1/']),
-  },
-  {
-    name: 'a reset after some events',
-    behaviour: { type: 'reset', after: { events: 3 }, answer: sixty },
-    stream: true,
-    ending: 'reset',
-    end: 'reset',
-    outputTokens: 2,
-    check: (seen) => expect(seen.events).toHaveLength(3),
-  },
-  {
-    name: 'a reset after some body bytes',
-    behaviour: { type: 'reset', after: { bytes: 100 }, answer: sixty },
-    stream: true,
-    ending: 'reset',
-    end: 'reset',
-    outputTokens: 0,
-    check: (seen) => expect(seen.body).toHaveLength(100),
-  },
-  {
-    name: 'a FIN after forty of sixty tokens, chunked',
-    behaviour: { type: 'cut', after: { contentEvents: 40 }, answer: sixty },
-    stream: true,
-    ending: 'fin-early',
-    end: 'fin',
-    outputTokens: 40,
-    check: (seen) => expect(textOf(seen.events)).toMatch(/word40 $/),
-  },
-  {
-    name: 'a FIN after some events that were sent in pieces: a token counts once',
-    behaviour: { type: 'cut', after: { events: 3 }, answer: { ...sixty, split: { body: [7] } } },
-    stream: true,
-    ending: 'fin-early',
-    end: 'fin',
-    outputTokens: 2,
-    check: (seen) => expect(seen.events).toHaveLength(3),
-  },
-  {
-    name: 'a FIN behind the whole body, only the last chunk missing',
-    behaviour: { type: 'cut', after: { events: 63 }, answer: sixty },
-    stream: true,
-    ending: 'fin-early',
-    end: 'fin',
-    outputTokens: 60,
-    check: (seen) => expect(dataOf(seen.events).at(-1)).toBe('[DONE]'),
-  },
-  {
-    name: 'a FIN before the promised length, streamed',
-    behaviour: { type: 'cut', after: { events: 5 }, framing: 'content-length', answer: sixty },
-    stream: true,
-    ending: 'fin-early',
-    end: 'fin',
-    outputTokens: 4,
-    check: (seen) => expect(Number(seen.headers['content-length'])).toBeGreaterThan(seen.body.length),
-  },
-  {
-    name: 'a FIN before the promised length, plain: all was generated before',
-    behaviour: { type: 'cut', after: { bytes: 50 }, answer: sixty },
-    ending: 'fin-early',
-    end: 'fin',
-    outputTokens: 60,
-    check: (seen) => expect(seen.body).toHaveLength(50),
-  },
-  {
-    name: 'a FIN that looks like the end of a close-delimited body',
-    behaviour: { type: 'cut', after: { events: 5 }, framing: 'close', answer: sixty },
-    stream: true,
-    ending: 'close-delimited',
-    end: 'fin',
-    outputTokens: 4,
-    check: (seen) => expect(seen.events).toHaveLength(5),
-  },
-  {
-    name: 'a reset inside a close-delimited body',
-    behaviour: { type: 'reset', after: { events: 5 }, answer: { ...sixty, framing: 'close' } },
-    stream: true,
-    ending: 'reset',
-    end: 'reset',
-    outputTokens: 4,
-  },
-  {
-    name: 'a plain answer cut at two thirds, the same point as forty of sixty tokens',
-    behaviour: { type: 'cut', after: { contentEvents: 40 }, framing: 'chunked', answer: sixty },
-    ending: 'fin-early',
-    end: 'fin',
-    outputTokens: 60,
-    check: (seen) => expect(seen.json).toBeUndefined(),
-  },
-  {
-    name: 'silence after some events that ends in a FIN',
-    behaviour: { type: 'stall', after: { events: 2 }, for: { ms: 1 }, followedBy: 'fin', answer: sixty },
-    stream: true,
-    ending: 'fin-early',
-    end: 'fin',
-    outputTokens: 1,
-    check: (seen) => expect(seen.events).toHaveLength(2),
-  },
-  {
-    name: 'silence that goes on',
-    behaviour: { type: 'stall', after: { bytes: 333 }, for: { ms: 1 }, answer: sixty },
-    stream: true,
-    ending: 'last-chunk',
-    end: 'complete',
-    outputTokens: 60,
-    check: (seen) => expect(textOf(seen.events)).toBe(sixtyWords),
-  },
-  ...(['data', 'event', 'chunk'] as const).map(
-    (shape): Row => ({
-      name: `an error as the first event, in the shape of ${shape}`,
-      behaviour: { type: 'error-event', shape, error: { code: 'overloaded', type: 'overloaded_error' } },
+    {
+      name: 'a status with a body of one’s own',
+      behaviour: { type: 'status', status: 400, body: { detail: 'no' } },
+      ending: 'length-complete',
+      end: 'complete',
+      check: (seen) => expect(seen.json).toEqual({ detail: 'no' }),
+    },
+    {
+      name: 'a redirect',
+      behaviour: { type: 'redirect', location: 'http://127.0.0.1:1/' },
+      ending: 'no-body',
+      end: 'complete',
+      check: (seen) => expect([seen.status, seen.headers.location]).toEqual([307, 'http://127.0.0.1:1/']),
+    },
+    {
+      name: 'a reset after some events',
+      behaviour: { type: 'reset', after: { events: 3 }, answer: sixty },
+      stream: true,
+      ending: 'reset',
+      end: 'reset',
+      outputTokens: tokensIn(3),
+      check: (seen) => expect(seen.events).toHaveLength(3),
+    },
+    {
+      name: 'a reset after some body bytes',
+      behaviour: { type: 'reset', after: { bytes: 100 }, answer: sixty },
+      stream: true,
+      ending: 'reset',
+      end: 'reset',
+      outputTokens: 0,
+      check: (seen) => expect(seen.body).toHaveLength(100),
+    },
+    {
+      name: 'a FIN after forty of sixty tokens, chunked',
+      behaviour: { type: 'cut', after: { contentEvents: 40 }, answer: sixty },
+      stream: true,
+      ending: 'fin-early',
+      end: 'fin',
+      outputTokens: 40,
+      check: (seen) => expect(textOf(seen)).toMatch(/word40 $/),
+    },
+    {
+      name: 'a FIN after some events that were sent in pieces: a token counts once',
+      behaviour: { type: 'cut', after: { events: 3 }, answer: { ...sixty, split: { body: [7] } } },
+      stream: true,
+      ending: 'fin-early',
+      end: 'fin',
+      outputTokens: tokensIn(3),
+      check: (seen) => expect(seen.events).toHaveLength(3),
+    },
+    {
+      name: 'a FIN behind the whole body, only the last chunk missing',
+      behaviour: { type: 'cut', after: { events: leading + 60 + trailing }, answer: sixty },
+      stream: true,
+      ending: 'fin-early',
+      end: 'fin',
+      outputTokens: 60,
+      check: (seen) => expect(endsWell(seen)).toBe(true),
+    },
+    {
+      name: 'a FIN before the promised length, streamed',
+      behaviour: { type: 'cut', after: { events: 5 + leading }, framing: 'content-length', answer: sixty },
+      stream: true,
+      ending: 'fin-early',
+      end: 'fin',
+      outputTokens: 5,
+      check: (seen) => expect(Number(seen.headers['content-length'])).toBeGreaterThan(seen.body.length),
+    },
+    {
+      name: 'a FIN before the promised length, plain: all was generated before',
+      behaviour: { type: 'cut', after: { bytes: 50 }, answer: sixty },
+      ending: 'fin-early',
+      end: 'fin',
+      outputTokens: 60,
+      check: (seen) => expect(seen.body).toHaveLength(50),
+    },
+    {
+      name: 'a FIN that looks like the end of a close-delimited body',
+      behaviour: { type: 'cut', after: { events: 5 + leading }, framing: 'close', answer: sixty },
+      stream: true,
+      ending: 'close-delimited',
+      end: 'fin',
+      outputTokens: 5,
+      check: (seen) => expect(seen.events).toHaveLength(5 + leading),
+    },
+    {
+      name: 'a reset inside a close-delimited body',
+      behaviour: { type: 'reset', after: { events: 5 + leading }, answer: { ...sixty, framing: 'close' } },
+      stream: true,
+      ending: 'reset',
+      end: 'reset',
+      outputTokens: 5,
+    },
+    {
+      name: 'a plain answer cut at two thirds, the same point as forty of sixty tokens',
+      behaviour: { type: 'cut', after: { contentEvents: 40 }, framing: 'chunked', answer: sixty },
+      ending: 'fin-early',
+      end: 'fin',
+      outputTokens: 60,
+      check: (seen) => expect(seen.json).toBeUndefined(),
+    },
+    {
+      name: 'silence after some events that ends in a FIN',
+      behaviour: { type: 'stall', after: { events: 2 }, for: { ms: 1 }, followedBy: 'fin', answer: sixty },
+      stream: true,
+      ending: 'fin-early',
+      end: 'fin',
+      outputTokens: tokensIn(2),
+      check: (seen) => expect(seen.events).toHaveLength(2),
+    },
+    {
+      name: 'silence that goes on',
+      behaviour: { type: 'stall', after: { bytes: 333 }, for: { ms: 1 }, answer: sixty },
       stream: true,
       ending: 'last-chunk',
       end: 'complete',
-      outputTokens: 0,
+      outputTokens: 60,
+      check: (seen) => expect(textOf(seen)).toBe(sixtyWords),
+    },
+    ...(['data', 'event', 'chunk'] as const).map(
+      (shape): Row => ({
+        name: `an error as the first event, in the shape of ${shape}`,
+        behaviour: { type: 'error-event', shape, error: { code: 'overloaded', type: 'overloaded_error' } },
+        stream: true,
+        ending: 'last-chunk',
+        end: 'complete',
+        outputTokens: 0,
+        check(seen) {
+          expect(seen.status).toBe(200);
+          expect(seen.events).toHaveLength(1);
+          expect(seen.events[0]?.name).toBe(
+            shape === 'chunk' ? chunkName[dialect] : shape === 'event' ? 'error' : undefined,
+          );
+          expect(JSON.parse(seen.events[0]?.data ?? '')).toBeTypeOf('object');
+          expect(seen.text).toMatch(/"code":"overloaded"/);
+        },
+      }),
+    ),
+    {
+      name: 'an error after some events, then the end marker all the same',
+      behaviour: { type: 'error-event', afterEvents: 4, followedBy: 'end-marker', answer: sixty },
+      stream: true,
+      ending: 'last-chunk',
+      end: 'complete',
+      outputTokens: tokensIn(4),
       check(seen) {
-        expect(seen.status).toBe(200);
-        expect(seen.events).toHaveLength(1);
-        expect(seen.events[0]?.name).toBe(shape === 'event' ? 'error' : undefined);
-        expect(JSON.parse(seen.events[0]?.data ?? '')).toMatchObject({ error: { code: 'overloaded' } });
+        expect(seen.events.slice(4, -1).map(({ name }) => name)).toEqual(errorNames[dialect] ?? [undefined]);
+        expect(seen.text).toMatch(/"message":"The wall broke off"/);
+        expect(dataOf(seen).at(-1)).toMatch(
+          dialect === 'anthropic-messages' ? /"message_stop"/ : /^\[DONE\]$/,
+        );
       },
-    }),
-  ),
-  {
-    name: 'an error after some events, then the end marker all the same',
-    behaviour: { type: 'error-event', afterEvents: 4, followedBy: 'end-marker', answer: sixty },
-    stream: true,
-    ending: 'last-chunk',
-    end: 'complete',
-    outputTokens: 3,
-    check(seen) {
-      expect(seen.events).toHaveLength(6);
-      expect(dataOf(seen.events).slice(4)).toEqual([expect.stringMatching(/^\{"error":/), '[DONE]']);
     },
-  },
-  {
-    name: 'an error event, then a FIN',
-    behaviour: { type: 'error-event', afterEvents: 1, followedBy: 'fin' },
-    stream: true,
-    ending: 'fin-early',
-    end: 'fin',
-    outputTokens: 0,
-    check: (seen) => expect(seen.events).toHaveLength(2),
-  },
-  {
-    name: 'a tenth event that is not JSON, and a whole answer around it',
-    behaviour: { type: 'garbage-event', atEvent: 10, answer: sixty },
-    stream: true,
-    ending: 'last-chunk',
-    end: 'complete',
-    outputTokens: 60,
-    check(seen) {
-      expect(() => JSON.parse(seen.events[9]?.data ?? '')).toThrow(SyntaxError);
-      expect(textOf(seen.events)).toBe(sixtyWords);
+    {
+      name: 'an error event, then a FIN',
+      behaviour: { type: 'error-event', shape: 'event', afterEvents: 1, followedBy: 'fin' },
+      stream: true,
+      ending: 'fin-early',
+      end: 'fin',
+      outputTokens: tokensIn(1),
+      check: (seen) => expect(seen.events).toHaveLength(2),
     },
-  },
-  {
-    name: 'an event of more than a mebibyte',
-    behaviour: { type: 'oversized-event' },
-    stream: true,
-    ending: 'last-chunk',
-    end: 'complete',
-    outputTokens: 11,
-    check: (seen) => expect(seen.events[1]?.data?.length).toBeGreaterThan(1024 * 1024),
-  },
-  {
-    name: 'a page of HTML',
-    behaviour: { type: 'html' },
-    stream: true,
-    ending: 'length-complete',
-    end: 'complete',
-    check(seen) {
-      expect(seen.headers['content-type']).toContain('text/html');
-      expect(seen.text).toMatch(/^<!doctype html>/);
+    {
+      name: 'a tenth event that is not JSON, and a whole answer around it',
+      behaviour: { type: 'garbage-event', atEvent: 10, answer: sixty },
+      stream: true,
+      ending: 'last-chunk',
+      end: 'complete',
+      outputTokens: 60,
+      check(seen) {
+        expect(() => JSON.parse(seen.events[9]?.data ?? '')).toThrow(SyntaxError);
+        expect(textOf(seen)).toBe(sixtyWords);
+      },
     },
-  },
-  {
-    name: 'nothing under a 200',
-    behaviour: { type: 'empty' },
-    ending: 'no-body',
-    end: 'complete',
-    check: (seen) => expect([seen.status, seen.body.length]).toEqual([200, 0]),
-  },
-  {
-    name: 'a wrong content type',
-    behaviour: { type: 'answer', contentType: 'text/plain' },
-    stream: true,
-    ending: 'last-chunk',
-    end: 'complete',
-    outputTokens: 11,
-    check: (seen) => expect(seen.headers['content-type']).toBe('text/plain'),
-  },
-  {
-    name: 'a plain body although a stream was asked for',
-    behaviour: { type: 'answer', mode: 'plain' },
-    stream: true,
-    ending: 'length-complete',
-    end: 'complete',
-    outputTokens: 11,
-    check: (seen) => expect(seen.json).toMatchObject({ object: 'chat.completion' }),
-  },
-  {
-    name: 'no end marker',
-    behaviour: { type: 'answer', omit: ['end'] },
-    stream: true,
-    ending: 'last-chunk',
-    end: 'complete',
-    outputTokens: 11,
-    check: (seen) => expect(dataOf(seen.events).at(-1)).toContain('"finish_reason":"stop"'),
-  },
-  {
-    name: 'no finish reason',
-    behaviour: { type: 'answer', omit: ['finish'] },
-    stream: true,
-    ending: 'last-chunk',
-    end: 'complete',
-    outputTokens: 11,
-    check: (seen) => expect(seen.text).not.toContain('"finish_reason":"'),
-  },
-  {
-    name: 'neither of both: a clean end that proves nothing',
-    behaviour: { type: 'answer', omit: ['finish', 'end'] },
-    stream: true,
-    ending: 'last-chunk',
-    end: 'complete',
-    outputTokens: 11,
-    check: (seen) => expect(dataOf(seen.events).at(-1)).toContain('turbine.'),
-  },
-  {
-    name: 'JSON that ends early in a complete message',
-    behaviour: { type: 'truncated-json' },
-    ending: 'length-complete',
-    end: 'complete',
-    outputTokens: 11,
-    check: (seen) => expect(() => JSON.parse(seen.text)).toThrow(SyntaxError),
-  },
-  {
-    name: 'a gzip nobody asked for',
-    behaviour: { type: 'answer', gzip: true },
-    ending: 'length-complete',
-    end: 'complete',
-    outputTokens: 11,
-    check(seen) {
-      expect(seen.headers['content-encoding']).toBe('gzip');
-      expect(gunzipSync(seen.body).toString()).toContain('turbine.');
+    {
+      name: 'an event of more than a mebibyte',
+      behaviour: { type: 'oversized-event' },
+      stream: true,
+      ending: 'last-chunk',
+      end: 'complete',
+      outputTokens: 11,
+      check: (seen) => expect(seen.events[1]?.data?.length).toBeGreaterThan(1024 * 1024),
     },
-  },
-  {
-    name: 'huge headers',
-    behaviour: { type: 'huge-headers', bytes: 100_000 },
-    ending: 'length-complete',
-    end: 'complete',
-    outputTokens: 11,
-    check: (seen) => expect(JSON.stringify(seen.rawHeaders).length).toBeGreaterThan(100_000),
-  },
-  {
-    name: 'informational answers in front of the real one',
-    behaviour: { type: 'informational', statuses: [102, 103], next: { type: 'status', status: 503 } },
-    ending: 'length-complete',
-    end: 'complete',
-    check(seen) {
-      expect(seen.informational.map((head) => head.status)).toEqual([102, 103]);
-      expect(seen.status).toBe(503);
+    {
+      name: 'a page of HTML',
+      behaviour: { type: 'html' },
+      stream: true,
+      ending: 'length-complete',
+      end: 'complete',
+      check(seen) {
+        expect(seen.headers['content-type']).toContain('text/html');
+        expect(seen.text).toMatch(/^<!doctype html>/);
+      },
     },
-  },
-  {
-    name: 'raw bytes',
-    behaviour: {
-      type: 'raw',
-      bytes: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
-      followedBy: 'fin',
+    {
+      name: 'nothing under a 200',
+      behaviour: { type: 'empty' },
+      ending: 'no-body',
+      end: 'complete',
+      check: (seen) => expect([seen.status, seen.body.length]).toEqual([200, 0]),
     },
-    ending: 'malformed',
-    end: 'fin',
-  },
-];
+    {
+      name: 'a wrong content type',
+      behaviour: { type: 'answer', contentType: 'text/plain' },
+      stream: true,
+      ending: 'last-chunk',
+      end: 'complete',
+      outputTokens: 11,
+      check: (seen) => expect(seen.headers['content-type']).toBe('text/plain'),
+    },
+    {
+      name: 'a plain body although a stream was asked for',
+      behaviour: { type: 'answer', mode: 'plain' },
+      stream: true,
+      ending: 'length-complete',
+      end: 'complete',
+      outputTokens: 11,
+      check: (seen) => expect(textOf(seen)).toBe(text),
+    },
+    {
+      name: 'no end marker',
+      behaviour: { type: 'answer', omit: ['end'] },
+      stream: true,
+      ending: 'last-chunk',
+      end: 'complete',
+      outputTokens: 11,
+      check: (seen) => expect([textOf(seen), endsWell(seen)]).toEqual([text, false]),
+    },
+    {
+      name: 'no finish reason',
+      behaviour: { type: 'answer', omit: ['finish'] },
+      stream: true,
+      ending: 'last-chunk',
+      end: 'complete',
+      outputTokens: 11,
+      check: (seen) => expect(seen.text).not.toMatch(/"(finish|stop)_reason":"|output_item\.done/),
+    },
+    {
+      name: 'neither of both: a clean end that proves nothing',
+      behaviour: { type: 'answer', omit: ['finish', 'end'] },
+      stream: true,
+      ending: 'last-chunk',
+      end: 'complete',
+      outputTokens: 11,
+      check: (seen) => expect(dataOf(seen).at(-1)).toContain('turbine.'),
+    },
+    {
+      name: 'JSON that ends early in a complete message',
+      behaviour: { type: 'truncated-json' },
+      ending: 'length-complete',
+      end: 'complete',
+      outputTokens: 11,
+      check: (seen) => expect(() => JSON.parse(seen.text)).toThrow(SyntaxError),
+    },
+    {
+      name: 'a gzip nobody asked for',
+      behaviour: { type: 'answer', gzip: true },
+      ending: 'length-complete',
+      end: 'complete',
+      outputTokens: 11,
+      check(seen) {
+        expect(seen.headers['content-encoding']).toBe('gzip');
+        expect(gunzipSync(seen.body).toString()).toContain('turbine.');
+      },
+    },
+    {
+      name: 'huge headers',
+      behaviour: { type: 'huge-headers', bytes: 100_000 },
+      ending: 'length-complete',
+      end: 'complete',
+      outputTokens: 11,
+      check: (seen) => expect(JSON.stringify(seen.rawHeaders).length).toBeGreaterThan(100_000),
+    },
+    {
+      name: 'informational answers in front of the real one',
+      behaviour: { type: 'informational', statuses: [102, 103], next: { type: 'status', status: 503 } },
+      ending: 'length-complete',
+      end: 'complete',
+      check(seen) {
+        expect(seen.informational.map((head) => head.status)).toEqual([102, 103]);
+        expect(seen.status).toBe(503);
+      },
+    },
+    {
+      name: 'raw bytes',
+      behaviour: {
+        type: 'raw',
+        bytes: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
+        followedBy: 'fin',
+      },
+      ending: 'malformed',
+      end: 'fin',
+    },
+  ];
+}
 
-test.each(rows)('$name', async ({ behaviour, stream, ending, end, outputTokens, check }) => {
-  wall.script(behaviour);
-  const seen = await rawCall(wall, { path: chatPath, body: chatBody({ stream: stream ?? false }) });
-  expect(seen.ending).toBe(ending);
-  const [call] = wall.calls;
-  expect(await call?.finished).toBe(end);
-  expect(call?.tokens.outputTokens).toBe(outputTokens ?? 0);
-  expect(call?.tokens.inputTokens).toBe(outputTokens === undefined ? 0 : 4);
-  check?.(seen);
+describe.each(tongues)('$name', (tongue) => {
+  test.each(rowsOf(tongue))('$name', async ({ behaviour, stream, ending, end, outputTokens, check }) => {
+    wall.script(behaviour);
+    const seen = await rawCall(wall, {
+      path: tongue.path,
+      body: bodyOf(tongue, { stream: stream ?? false }),
+    });
+    expect(seen.ending).toBe(ending);
+    const [call] = wall.calls;
+    expect(await call?.finished).toBe(end);
+    expect(call?.tokens.outputTokens).toBe(outputTokens ?? 0);
+    expect(call?.tokens.inputTokens).toBe(outputTokens === undefined ? 0 : 4);
+    check?.(seen);
+  });
 });
 
 describe('without an answer', () => {
@@ -495,7 +527,7 @@ describe('a script that cannot be played', () => {
 
   test('a path the wall does not speak is a 404 and uses up no behaviour', async () => {
     wall.script([{ type: 'status', status: 500 }, { type: 'answer' }]);
-    expect((await rawCall(wall, { path: '/v1/messages', body: {} })).status).toBe(404);
+    expect((await rawCall(wall, { path: '/v1/embeddings', body: {} })).status).toBe(404);
     expect((await rawCall(wall, { path: chatPath, body: chatBody() })).status).toBe(500);
     expect(wall.calls.map((call) => call.voice)).toEqual([undefined, 'openai-chat']);
   });

@@ -1,4 +1,4 @@
-// A provider that breaks on request: a raw-socket server in the OpenAI dialects with every fault, its own call log and
+// A provider that breaks on request: a raw-socket server in four dialects with every fault, its own call log and
 // its own count of tokens. Tests hold the gateway's records against that count.
 
 import { createServer, type Server, type Socket } from 'node:net';
@@ -9,9 +9,11 @@ import { perform } from './wall/perform.ts';
 import { asRequestJson, type Received, readRequests } from './wall/read-request.ts';
 import { type Score, scoreBehaviour } from './wall/score.ts';
 import type { Voice } from './wall/voice.ts';
+import { anthropicMessages } from './wall/voices/anthropic-messages.ts';
 import { openaiChat } from './wall/voices/openai-chat.ts';
 import { openaiCompletions } from './wall/voices/openai-completions.ts';
 import { openaiModels } from './wall/voices/openai-models.ts';
+import { openaiResponses } from './wall/voices/openai-responses.ts';
 
 export type {
   Answer,
@@ -64,7 +66,7 @@ export async function startWall(
   options: WallOptions = {},
 ): Promise<Wall> {
   const host = options.host ?? '127.0.0.1';
-  const generation = [openaiChat, openaiCompletions];
+  const generation = [openaiChat, openaiCompletions, anthropicMessages, openaiResponses];
   const listing = openaiModels(options.models ?? ['wall-model']);
   const calls: Call[] = [];
   const listings: Call[] = [];

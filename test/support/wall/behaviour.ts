@@ -44,7 +44,11 @@ export interface Choice {
   finishReason?: string;
 }
 
-/** The parts of a stream that can be left out, in the terms of every dialect. */
+/**
+ * The parts of a stream that can be left out, in the terms of every dialect: `start` and `finish` also hold what opens
+ * and closes a block or an item, `end` is the last event (`[DONE]`, `message_stop`, `response.completed`). Where usage
+ * has no event of its own, leaving it out leaves out the member.
+ */
 export type StreamSegment = 'start' | 'content' | 'finish' | 'usage' | 'end';
 
 /** How SSE events are written. All of it is legal for a provider (WHATWG HTML, section 9.2). */
@@ -107,6 +111,13 @@ export interface ProviderError {
 }
 
 /**
+ * How an error is told inside a stream. `data`: `data: {"error":{…}}` without a name. `event`: `event: error` with a
+ * nested error. `chunk`: in an ordinary event of the dialect, such as a chunk with `finish_reason: "error"` and an
+ * `error` beside the choices, or `response.failed`.
+ */
+export type ErrorEventShape = 'data' | 'event' | 'chunk';
+
+/**
  * What the wall does with one call. The three `…-event` faults answer with a stream whatever was asked for; all others
  * follow the request.
  */
@@ -139,14 +150,11 @@ export type Behaviour =
       pingEveryMs?: number;
       answer?: Answer;
     }
-  /**
-   * A 200 whose stream holds an error. `data`: `data: {"error":{…}}`. `event`: `event: error` with a nested
-   * error. `chunk`: a chunk with `finish_reason: "error"` and an `error` beside the choices.
-   */
+  /** A 200 whose stream holds an error; without a shape in the dialect's own. */
   | {
       type: 'error-event';
       afterEvents?: number;
-      shape?: 'data' | 'event' | 'chunk';
+      shape?: ErrorEventShape;
       error?: ProviderError;
       followedBy?: 'end' | 'end-marker' | 'fin' | 'reset' | 'hang';
       answer?: Answer;

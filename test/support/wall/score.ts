@@ -41,18 +41,20 @@ export function scoreBehaviour(behaviour: Behaviour, voice: Voice, call: ScoredC
     case 'error-event':
       return errorEventScore(behaviour, voice, streamed(behaviour.answer));
     case 'garbage-event': {
-      const data = behaviour.data ?? '{"id":"wall-garbage","choices":[{"index":0,"del';
-      return insertScore(streamed(behaviour.answer), behaviour.atEvent, {
+      const body = streamed(behaviour.answer);
+      const whole = voice.contentEvent(body.said, 'garbage', behaviour.atEvent - 1);
+      return insertScore(body, behaviour.atEvent, {
+        ...whole,
         segment: 'finish',
-        data,
+        data: behaviour.data ?? whole.data.slice(0, -12),
         outputTokens: 0,
-        reportsUsage: false,
       });
     }
     case 'oversized-event': {
       const body = streamed(behaviour.answer);
       const text = 'x'.repeat(behaviour.bytes ?? 1024 * 1024 + 1);
-      return insertScore(body, behaviour.atEvent ?? 2, voice.contentEvent(body.said, text));
+      const atEvent = behaviour.atEvent ?? 2;
+      return insertScore(body, atEvent, voice.contentEvent(body.said, text, atEvent - 1));
     }
     case 'html': {
       const page = behaviour.body ?? '<!doctype html><title>Sign in</title><h1>Please sign in</h1>';
@@ -210,9 +212,13 @@ function errorEventScore(
   const afterEvents = behaviour.afterEvents ?? 0;
   const then = behaviour.followedBy ?? 'end';
   const [kept] = divideItems(body, { events: afterEvents });
-  const error = voice.errorEvent(behaviour.shape ?? 'data', behaviour.error ?? {});
-  const items = [...kept, eventPiece(error, afterEvents + 1, body.answer)];
-  if (then === 'end-marker') items.push(eventPiece(voice.endMarker(), afterEvents + 2, body.answer));
+  const told = voice.errorEvents(behaviour.shape, behaviour.error ?? {}, {
+    said: body.said,
+    place: afterEvents,
+  });
+  if (then === 'end-marker') told.push(voice.endMarker());
+  const pieces = told.map((event, index) => eventPiece(event, afterEvents + 1 + index, body.answer));
+  const items = [...kept, ...pieces];
   const isEnded = then === 'end' || then === 'end-marker';
   const acts = frameBody({ ...body, items }, { isEnded });
   const end: Act = isEnded ? endOf(body) : then === 'hang' ? { type: 'hang' } : { type: 'break', how: then };

@@ -3,7 +3,11 @@
 import type { SseStyle } from './behaviour.ts';
 
 /** The bytes of event number `number` (from 1). */
-export function writeSse(event: { event?: string; data: string }, number: number, style: SseStyle): Buffer {
+export function writeSse(
+  event: { event?: string | undefined; data: string },
+  number: number,
+  style: SseStyle,
+): Buffer {
   const newline = style.newline ?? '\n';
   const colon = style.noSpace === true ? ':' : ': ';
   const name = event.event ?? style.eventName;

@@ -1,6 +1,14 @@
 // What does a dialect have to say? The seat every dialect of the wall fills; the faults know nothing else of it.
 
-import type { Answer, Choice, ProviderError, StreamSegment, ToolCall, WallUsage } from './behaviour.ts';
+import type {
+  Answer,
+  Choice,
+  ErrorEventShape,
+  ProviderError,
+  StreamSegment,
+  ToolCall,
+  WallUsage,
+} from './behaviour.ts';
 
 /** The request's JSON object, or an empty one. */
 export type RequestJson = Readonly<Record<string, unknown>>;
@@ -9,7 +17,7 @@ export type RequestJson = Readonly<Record<string, unknown>>;
 export interface VoiceEvent {
   segment: StreamSegment;
   data: string;
-  event?: string;
+  event?: string | undefined;
   outputTokens: number;
   reportsUsage: boolean;
 }
@@ -43,10 +51,15 @@ export interface Voice {
   inputTokens(request: RequestJson): number;
   plain(said: Said): object;
   events(said: Said): VoiceEvent[];
-  /** One more event that carries this text, between two others. */
-  contentEvent(said: Said, text: string): VoiceEvent;
+  /** One more event that carries this text, between two others; `place` counts from 0. */
+  contentEvent(said: Said, text: string, place: number): VoiceEvent;
   errorBody(status: number, error: ProviderError): object;
-  errorEvent(shape: 'data' | 'event' | 'chunk', error: ProviderError): VoiceEvent;
+  /** What tells of an error inside the stream of `said`, from `place` on; without a shape in the dialect's own. */
+  errorEvents(
+    shape: ErrorEventShape | undefined,
+    error: ProviderError,
+    stream: { said: Said; place: number },
+  ): VoiceEvent[];
   /** The end marker alone, as some providers send it even after an error. */
   endMarker(): VoiceEvent;
 }
@@ -68,6 +81,7 @@ export function fillAnswer(
     Array.from({ length: voice.choiceCount(request) }, () => fillChoice(answer));
   const reasoningTokens = sum(choices.map((choice) => choice.reasoning.length));
   const outputTokens = sum(choices.map(countTokens));
+  const isUsageLeftOut = answer.usageChunk === 'never' || answer.omit?.includes('usage') === true;
   const isUsageWanted = answer.usageChunk === 'always' || voice.isUsageAsked(request);
   return {
     id: answer.id ?? `wall-${call.number}`,
@@ -81,12 +95,7 @@ export function fillAnswer(
       reasoningTokens,
       ...answer.usage,
     },
-    usageChunk:
-      answer.usageChunk === 'twice'
-        ? 'twice'
-        : answer.usageChunk !== 'never' && isUsageWanted
-          ? 'once'
-          : 'never',
+    usageChunk: answer.usageChunk === 'twice' ? 'twice' : !isUsageLeftOut && isUsageWanted ? 'once' : 'never',
   };
 }
 
@@ -99,6 +108,15 @@ function fillChoice(choice: Choice): SaidChoice {
     toolCalls,
     finishReason: choice.finishReason ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
   };
+}
+
+/** For dialects whose answers have one choice. */
+export function onlyChoice({ choices }: Said): SaidChoice {
+  const [choice, ...more] = choices;
+  if (choice === undefined || more.length > 0) {
+    throw new RangeError(`An answer of this dialect has one choice, not ${choices.length}`);
+  }
+  return choice;
 }
 
 function cutIntoTokens(text: string): string[] {

@@ -13,7 +13,7 @@ import {
   encodeUsage,
   endMarker,
   errorBody,
-  errorEvent,
+  errorEvents,
   isStreamAsked,
   isUsageAsked,
 } from './openai-shared.ts';
@@ -42,7 +42,7 @@ export const openaiChat: Voice = {
   ],
   contentEvent: (said, text) => chunk(said, 'content', 0, { content: text }, 1),
   errorBody,
-  errorEvent,
+  errorEvents,
   endMarker,
 };
 

@@ -5,7 +5,7 @@ import {
   encodeUsage,
   endMarker,
   errorBody,
-  errorEvent,
+  errorEvents,
   isStreamAsked,
   isUsageAsked,
 } from './openai-shared.ts';
@@ -38,7 +38,7 @@ export const openaiCompletions: Voice = {
   ],
   contentEvent: (said, text) => textEvent(said, 0, text),
   errorBody,
-  errorEvent,
+  errorEvents,
   endMarker,
 };
 

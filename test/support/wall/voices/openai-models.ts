@@ -1,7 +1,7 @@
 // How does the wall list its models? (OpenAI API reference: List models.) Health probes call this; it never streams.
 
 import type { Voice } from '../voice.ts';
-import { endMarker, errorBody, errorEvent } from './openai-shared.ts';
+import { endMarker, errorBody, errorEvents } from './openai-shared.ts';
 
 export function openaiModels(ids: readonly string[]): Voice {
   return {
@@ -23,7 +23,7 @@ export function openaiModels(ids: readonly string[]): Voice {
       reportsUsage: false,
     }),
     errorBody,
-    errorEvent,
+    errorEvents,
     endMarker,
   };
 }

@@ -1,6 +1,6 @@
-// What do the two OpenAI completion dialects have in common? Errors, usage and the end marker.
+// What do the OpenAI dialects have in common? Errors, usage and the end marker.
 
-import type { ProviderError, WallUsage } from '../behaviour.ts';
+import type { ErrorEventShape, ProviderError, WallUsage } from '../behaviour.ts';
 import type { RequestJson, VoiceEvent } from '../voice.ts';
 
 export function isStreamAsked(request: RequestJson): boolean {
@@ -52,7 +52,7 @@ const errorByStatus: Readonly<Record<number, { type: string; code: string }>> = 
   529: { type: 'overloaded_error', code: 'overloaded' },
 };
 
-export function errorEvent(shape: 'data' | 'event' | 'chunk', error: ProviderError): VoiceEvent {
+export function errorEvents(shape: ErrorEventShape | undefined, error: ProviderError): VoiceEvent[] {
   const body = {
     message: error.message ?? 'The wall broke off',
     type: error.type ?? 'server_error',
@@ -60,18 +60,21 @@ export function errorEvent(shape: 'data' | 'event' | 'chunk', error: ProviderErr
   };
   const plain = { segment: 'finish', outputTokens: 0, reportsUsage: false } as const;
   switch (shape) {
+    case undefined:
     case 'data':
-      return { ...plain, data: JSON.stringify({ error: body }) };
+      return [{ ...plain, data: JSON.stringify({ error: body }) }];
     case 'event':
-      return { ...plain, event: 'error', data: JSON.stringify({ type: 'error', error: body }) };
+      return [{ ...plain, event: 'error', data: JSON.stringify({ type: 'error', error: body }) }];
     case 'chunk':
-      return {
-        ...plain,
-        data: JSON.stringify({
-          choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
-          error: body,
-        }),
-      };
+      return [
+        {
+          ...plain,
+          data: JSON.stringify({
+            choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
+            error: body,
+          }),
+        },
+      ];
   }
 }
 
