@@ -37,7 +37,7 @@ export interface AttemptFacts {
 
 export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
   const { caller, target, outcome } = facts;
-  const usage = facts.usage ?? estimateUsage(facts);
+  const { usage, isEstimated } = countUsage(facts);
   const price = target.entry.price;
   const isOwnKey = !target.provider.entry.isPlatform && target.provider.namespace === caller.namespace;
   return {
@@ -63,7 +63,7 @@ export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
     status: facts.status,
     failure: facts.failure,
     usage,
-    isEstimated: facts.usage === undefined,
+    isEstimated,
     price,
     costPicodollars: costOf(facts, usage, isOwnKey),
     payer: isOwnKey ? 'own-key' : outcome === 'failed' ? 'platform' : 'tenant',
@@ -84,6 +84,17 @@ function costOf({ target, outcome }: AttemptFacts, usage: Usage, isOwnKey: boole
     // Counts that no model could have produced: the record shows them, and no wrong sum is made of them.
     return null;
   }
+}
+
+/**
+ * Some dialects begin with counts: of an answer that did not get to its end, the output told is older than what was
+ * seen since.
+ */
+function countUsage(facts: AttemptFacts): { readonly usage: Usage; readonly isEstimated: boolean } {
+  const { usage: told, outcome, outputEstimate } = facts;
+  if (!told) return { usage: estimateUsage(facts), isEstimated: true };
+  if (outcome === 'answered' || told.output >= outputEstimate) return { usage: told, isEstimated: false };
+  return { usage: { ...told, output: outputEstimate }, isEstimated: true };
 }
 
 /**

@@ -88,6 +88,21 @@ describe('who pays what', () => {
       { outcome: 'broken-off', failure: 'truncated', ...noUsage, outputEstimate: 5 },
       { payer: 'tenant', costPicodollars: 101 * 10 + 5 * 100 + 7, isEstimated: true },
     ],
+    ...(['broken-off', 'cancelled'] as const).map((outcome): [string, Differing, object] => [
+      `${outcome} behind counts of its beginning: the input as told, the output as seen`,
+      { outcome, outputEstimate: 51 },
+      {
+        payer: 'tenant',
+        costPicodollars: 100 * 10 + 51 * 100 + 7,
+        isEstimated: true,
+        usage: { input: 100, output: 51 },
+      },
+    ]),
+    [
+      'answered, though more was seen than counted: as counted',
+      { outcome: 'answered', outputEstimate: 51 },
+      { costPicodollars: 6_007, isEstimated: false },
+    ],
     [
       'answered without counts: estimated, also an empty answer',
       { outcome: 'answered', ...noUsage, outputEstimate: 0 },
