@@ -1,6 +1,6 @@
 // In which ways does a provider fail, and what becomes of a request then? The table of the failover tests.
 
-import type { RouteEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
+import type { DialectName, RouteEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
 import type { Behaviour, Framing, Point } from '../support/wall.ts';
 
 export type Mode = 'stream' | 'plain';
@@ -21,8 +21,10 @@ interface Common {
   readonly fault: Behaviour | 'refused';
   /** Default: both. */
   readonly modes?: readonly Mode[];
-  /** Only upstreams that speak chat: completions have no event without content at their start. */
-  readonly isChatOnly?: boolean;
+  /** Events without content went before it; completions have none. */
+  readonly hasBegun?: boolean;
+  /** What upstreams speak in which there is such a fault; default: all. */
+  readonly upstreams?: readonly DialectName[];
   readonly timeouts?: Timeouts;
   readonly retryOn?: RouteEntry['failover']['retryOn'];
   /** The ledger's word for it. */
@@ -39,6 +41,8 @@ export interface MovesOn extends Common {
 export interface Ends extends Common {
   readonly effect: 'ends';
   readonly told: Omit<Told, 'calls'>;
+  /** Where the upstream speaks another family of dialects: its codes would mean nothing to the caller. */
+  readonly foreign?: Omit<Told, 'calls'>;
   /** The upstream's own words, kept byte for byte. */
   readonly message?: string;
 }
@@ -47,8 +51,8 @@ export interface Ends extends Common {
 export interface BreaksOff extends Common {
   readonly effect: 'breaks-off';
   readonly code: string;
-  /** Tokens the caller has read before it; or events, of which the first of a chat stream has no token. */
-  readonly read: { readonly tokens: number } | { readonly events: number };
+  /** Tokens the caller has read before it. */
+  readonly read: number;
 }
 
 export type Row = MovesOn | Ends | BreaksOff;
@@ -63,8 +67,11 @@ const limited = (retryAfter: string): Told => ({
   retryAfter,
 });
 
+const completing: readonly DialectName[] = ['openai-chat', 'openai-completions'];
+
 const message = 'Ünusual words – kept byte for byte, "quotes" too';
-const quick: Timeouts = { firstEventMs: 60, lastFirstEventMs: 60 };
+/** Long enough for a request to arrive, also on a machine with much else to do. */
+const quick: Timeouts = { firstEventMs: 300, lastFirstEventMs: 300 };
 const framings: readonly Framing[] = ['chunked', 'close', 'content-length'];
 
 const status = (code: number, more: Partial<Extract<Behaviour, { type: 'status' }>> = {}): Behaviour => ({
@@ -173,6 +180,7 @@ const statuses: readonly Row[] = [
       failure: `status_${code}`,
       effect: 'ends',
       told: { status: code, code: 'wrong_thing' },
+      foreign: { status: 400, code: 'invalid_parameter' },
       message,
     }),
   ),
@@ -222,7 +230,7 @@ const silences: readonly Row[] = [
       name: `a hang ${when.replace('-', ' ')}`,
       fault: { type: 'hang', when },
       modes: ['plain'],
-      timeouts: { totalMs: 120 },
+      timeouts: { totalMs: 400 },
       failure: 'timeout_total',
       effect: 'ends',
       told: { status: 504, code: 'upstream_timeout' },
@@ -241,7 +249,7 @@ const silences: readonly Row[] = [
     name: 'a role, then silence',
     fault: { type: 'stall', after: { events: 1 } },
     modes: ['stream'],
-    isChatOnly: true,
+    hasBegun: true,
     timeouts: quick,
     failure: 'timeout_first_event',
     effect: 'moves-on',
@@ -388,22 +396,32 @@ const impostors: readonly Row[] = [
     effect: 'moves-on',
     alone: invalidAnswer,
   },
+];
+
+/** Translated responses may hold 4 MiB: some of their events repeat the whole answer. */
+const tooLong = (upstream: DialectName) => ({
+  bytes: (upstream === 'openai-responses' ? 4 : 1) * 1024 * 1024 + 1,
+});
+
+const firstEventsOf = (upstream: DialectName): readonly Row[] => [
   {
-    name: 'a first event above 1 MiB',
-    fault: { type: 'oversized-event', atEvent: 1 },
+    name: 'a first event that is too long',
+    fault: { type: 'oversized-event', atEvent: 1, ...tooLong(upstream) },
     modes: ['stream'],
     failure: 'malformed',
     effect: 'moves-on',
     alone: invalidAnswer,
   },
-];
-
-const firstEvents: readonly Row[] = [
-  ...(['data', 'event', 'chunk'] as const).map(
+  ...([undefined, 'data', 'event', 'chunk'] as const).map(
     (shape): Row => ({
-      name: `an error as the first event (${shape})`,
-      fault: { type: 'error-event', shape, error: { type: 'server_error', code: 'server_error' } },
+      name: `an error as the first event (${shape ?? 'as the dialect tells it'})`,
+      fault: {
+        type: 'error-event',
+        ...(shape === undefined ? {} : { shape, error: { type: 'server_error', code: 'server_error' } }),
+      },
       modes: ['stream'],
+      // Messages have no ordinary event that carries an error.
+      ...(shape === 'chunk' && { upstreams: [...completing, 'openai-responses'] }),
       failure: 'error_event',
       effect: 'moves-on',
       alone: { ...upstreamError, calls: 2 },
@@ -432,6 +450,7 @@ const firstEvents: readonly Row[] = [
     failure: 'error_event',
     effect: 'ends',
     told: { status: 400, code: 'wrong_thing' },
+    foreign: { status: 400, code: 'invalid_parameter' },
     message,
   },
   ...framings.map(
@@ -439,7 +458,7 @@ const firstEvents: readonly Row[] = [
       name: `a role, then a FIN (${framing})`,
       fault: { type: 'cut', after: { events: 1 }, framing },
       modes: ['stream'],
-      isChatOnly: true,
+      hasBegun: true,
       failure: 'truncated',
       effect: 'moves-on',
       alone: invalidAnswer,
@@ -449,7 +468,7 @@ const firstEvents: readonly Row[] = [
     name: 'a role, then a reset',
     fault: { type: 'reset', after: { events: 1 } },
     modes: ['stream'],
-    isChatOnly: true,
+    hasBegun: true,
     failure: 'truncated',
     effect: 'moves-on',
     alone: invalidAnswer,
@@ -458,7 +477,7 @@ const firstEvents: readonly Row[] = [
     name: 'a role, then an error event',
     fault: { type: 'error-event', afterEvents: 1 },
     modes: ['stream'],
-    isChatOnly: true,
+    hasBegun: true,
     failure: 'error_event',
     effect: 'moves-on',
     alone: { ...upstreamError, calls: 2 },
@@ -468,7 +487,15 @@ const firstEvents: readonly Row[] = [
 /** Five tokens have been written when it happens. A reset is not here: it takes unread bytes with it. */
 const five: Point = { contentEvents: 5 };
 
-const halves: readonly Row[] = [
+/** Events in front of the first token. */
+const leading: Readonly<Record<DialectName, number>> = {
+  'openai-chat': 1,
+  'openai-completions': 0,
+  'anthropic-messages': 3,
+  'openai-responses': 4,
+};
+
+const halvesOf = (upstream: DialectName): readonly Row[] => [
   ...framings.map(
     (framing): Row => ({
       name: `half a stream, then a FIN (${framing})`,
@@ -477,23 +504,23 @@ const halves: readonly Row[] = [
       failure: 'truncated',
       effect: 'breaks-off',
       code: 'upstream_error',
-      read: { tokens: 5 },
+      read: 5,
     }),
   ),
   {
     name: 'half a stream, then an error event',
-    fault: { type: 'error-event', afterEvents: 5 },
+    fault: { type: 'error-event', afterEvents: leading[upstream] + 5 },
     modes: ['stream'],
     failure: 'error_event',
     effect: 'breaks-off',
     code: 'upstream_error',
-    read: { events: 5 },
+    read: 5,
   },
   {
     name: 'half a stream, then a rate limit and [DONE]',
     fault: {
       type: 'error-event',
-      afterEvents: 5,
+      afterEvents: leading[upstream] + 5,
       shape: 'event',
       error: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
       followedBy: 'end-marker',
@@ -502,62 +529,79 @@ const halves: readonly Row[] = [
     failure: 'error_event',
     effect: 'breaks-off',
     code: 'rate_limit_exceeded',
-    read: { events: 5 },
+    read: 5,
   },
   {
     name: 'garbage in the middle',
-    fault: { type: 'garbage-event', atEvent: 6 },
+    fault: { type: 'garbage-event', atEvent: leading[upstream] + 6 },
     modes: ['stream'],
     failure: 'malformed',
     effect: 'breaks-off',
     code: 'upstream_error',
-    read: { events: 5 },
+    read: 5,
   },
   {
-    name: 'an event above 1 MiB in the middle',
-    fault: { type: 'oversized-event', atEvent: 6 },
+    name: 'an event that is too long in the middle',
+    fault: { type: 'oversized-event', atEvent: leading[upstream] + 6, ...tooLong(upstream) },
     modes: ['stream'],
     failure: 'malformed',
     effect: 'breaks-off',
     code: 'upstream_error',
-    read: { events: 5 },
+    read: 5,
   },
   {
     name: 'silence in the middle',
     fault: { type: 'stall', after: five },
     modes: ['stream'],
-    timeouts: { livenessMs: 100 },
+    timeouts: { livenessMs: 300 },
     failure: 'timeout_liveness',
     effect: 'breaks-off',
     code: 'upstream_timeout',
-    read: { tokens: 5 },
+    read: 5,
   },
   {
     name: 'pings without progress in the middle',
     fault: { type: 'stall', after: five, pingEveryMs: 10 },
     modes: ['stream'],
-    timeouts: { progressMs: 100 },
+    timeouts: { progressMs: 300 },
     failure: 'timeout_progress',
     effect: 'breaks-off',
     code: 'upstream_timeout',
-    read: { tokens: 5 },
+    read: 5,
   },
   {
-    name: 'all the text, but neither a finish reason nor [DONE]',
+    name: 'all the text, but no sign of its end',
     fault: { type: 'answer', omit: ['finish', 'usage', 'end'] },
     modes: ['stream'],
     failure: 'truncated',
     effect: 'breaks-off',
     code: 'upstream_error',
-    read: { tokens: 11 },
+    read: 11,
+  },
+  {
+    // Of the other dialects the reason says that nothing is missing; here it is told in the last event.
+    name: 'all of a response but its last event',
+    fault: { type: 'answer', omit: ['end'] },
+    modes: ['stream'],
+    upstreams: ['openai-responses'],
+    failure: 'truncated',
+    effect: 'breaks-off',
+    code: 'upstream_error',
+    read: 11,
   },
 ];
 
-export const rows: readonly Row[] = [
-  ...statuses,
-  ...silences,
-  ...connections,
-  ...impostors,
-  ...firstEvents,
-  ...halves,
-];
+/** The faults of a provider that speaks this dialect. */
+export function rowsOf(upstream: DialectName): readonly Row[] {
+  return [
+    ...statuses,
+    ...silences,
+    ...connections,
+    ...impostors,
+    ...firstEventsOf(upstream),
+    ...halvesOf(upstream),
+  ].filter(
+    ({ upstreams, hasBegun = false }) =>
+      upstreams?.includes(upstream) !== false && !(hasBegun && leading[upstream] === 0),
+  );
+}
