@@ -2,6 +2,7 @@
 
 import type { Usage } from '../../contract/ledger-record.ts';
 import { asRecord } from '../../json/record.ts';
+import { believeCount as count } from '../answer/believe-count.ts';
 
 /** Counters as the upstream gave them, none of them derived. */
 export interface MessagesCounters {
@@ -14,7 +15,7 @@ export interface MessagesCounters {
 
 /**
  * The latest counters that are known: an event repeats them, or leaves them out. They are never
- * added up.
+ * added up. What has been put out does not become less; of the input, some tell later what came from a cache.
  */
 export function mergeCounters(known: MessagesCounters, value: unknown): MessagesCounters {
   const usage = asRecord(value);
@@ -25,8 +26,8 @@ export function mergeCounters(known: MessagesCounters, value: unknown): Messages
     cacheWrite:
       count(usage?.cache_creation_input_tokens) ??
       sum(count(writes?.ephemeral_5m_input_tokens), count(writes?.ephemeral_1h_input_tokens)),
-    output: count(usage?.output_tokens),
-    thinking: count(asRecord(usage?.output_tokens_details)?.thinking_tokens),
+    output: notLess(known.output, count(usage?.output_tokens)),
+    thinking: notLess(known.thinking, count(asRecord(usage?.output_tokens_details)?.thinking_tokens)),
   };
   const entries = Object.entries(later).filter(([, counter]) => counter !== undefined);
   return { ...known, ...Object.fromEntries(entries) };
@@ -66,9 +67,8 @@ export function encodeMessagesUsage(usage: Usage | undefined, inputEstimate: num
 
 const noCache = { cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
-/** A provider's count is believed only as a non-negative safe integer. */
-function count(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
+function notLess(known: number | undefined, later: number | undefined): number | undefined {
+  return later === undefined ? undefined : Math.max(known ?? 0, later);
 }
 
 function sum(a: number | undefined, b: number | undefined): number | undefined {

@@ -49,6 +49,7 @@ export const relayMessages: SameDialect = {
 
 class MessagesEvents implements NamedEvents {
   readonly facts: AnswerFacts = freshFacts();
+  readonly family = /^(?:(?:message|content_block)_[a-z_]+|ping)$/;
   private counters: MessagesCounters = {};
   private hasStarted = false;
   private hasStopReason = false;

@@ -51,6 +51,10 @@ class EventRelay implements AnswerStream {
       text = this.normaliseLineEnds(text);
       bytes = Buffer.from(text, 'latin1');
     }
+    if (text.includes('\0')) {
+      failMalformed(this.facts, 'there is a NUL byte in the stream');
+      return undefined;
+    }
     if (this.tail) {
       bytes = Buffer.concat([this.tail, bytes]);
       text = bytes.toString('latin1');

@@ -18,8 +18,13 @@ import { eventBytesMax } from './sse-events.ts';
 export interface NamedEvents {
   readonly facts: AnswerFacts;
   /**
+   * The names that events of this dialect have, newer ones of its families too. No event of another name goes on: what no client
+   * of the dialect waits for can only be meant to be taken for something else.
+   */
+  readonly family: RegExp;
+  /**
    * `delta`: one piece of the output, only looked at. `read`: parsed and given to `read`. `pass`: goes
-   * on unread, like every name that nobody knows.
+   * on unread, like every name of the family that nobody knows.
    */
   kindOf(name: string): 'delta' | 'read' | 'pass';
   /**
@@ -146,6 +151,7 @@ class NamedJudge implements EventJudge {
       this.failWith(data);
       return false;
     }
+    if (!this.events.family.test(name)) return false;
     const kind = this.events.kindOf(name);
     if (kind !== 'read') {
       if (!looksLikeObject(data)) failMalformed(this.facts, noObject);

@@ -67,6 +67,7 @@ export const relayResponses: SameDialect = {
 
 class ResponsesEvents implements NamedEvents {
   readonly facts: AnswerFacts = freshFacts();
+  readonly family = /^response(?:\.[a-z0-9_]+)+$/;
   /** Data of `response.created`: as bytes, because it repeats all instructions and tools and is rarely needed. */
   private created: Buffer | undefined;
 

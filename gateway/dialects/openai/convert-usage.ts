@@ -3,6 +3,7 @@
 
 import type { Usage } from '../../contract/ledger-record.ts';
 import { asRecord } from '../../json/record.ts';
+import { believeCount } from '../answer/believe-count.ts';
 
 /**
  * Reads a usage object leniently; undefined where it holds no counts. Prompt tokens include cached
@@ -47,6 +48,11 @@ export function encodeOpenAiUsage(usage: Usage): Record<string, unknown> {
   };
 }
 
+/** Some tell the counts so far with each event. What has been put out does not become less. */
+export function laterUsage(known: Usage | undefined, later: Usage): Usage {
+  return known === undefined || later.output >= known.output ? later : known;
+}
+
 /** The sum over several upstream calls of one request. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
@@ -58,8 +64,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** A provider's count is believed only as a non-negative safe integer, perhaps in quotes. */
+/** Perhaps in quotes. */
 function count(value: unknown): number | undefined {
-  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  return Number.isSafeInteger(number) && Number(number) >= 0 ? Number(number) : undefined;
+  return believeCount(typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value);
 }

@@ -11,7 +11,7 @@ import type { AnswerFacts, DecodedAnswer, StreamDecoder } from '../dialect.ts';
 import type { StreamPart } from '../stream-part.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { OpenAiChunkReader } from './chunk-reader.ts';
-import { readOpenAiUsage } from './convert-usage.ts';
+import { laterUsage, readOpenAiUsage } from './convert-usage.ts';
 import { decodeOpenAiFinish } from './map-finish-reason.ts';
 import { readChoices } from './read-choices.ts';
 import { emptyStream } from './relay-stream.ts';
@@ -150,8 +150,9 @@ class OpenAiStreamDecoder implements StreamDecoder {
       const index = entry && indexOf(entry, this.reading.choices);
       if (entry && index !== undefined) this.entry(entry, index);
     }
-    const usage = readOpenAiUsage(chunk.usage);
-    if (!usage) return;
+    const told = readOpenAiUsage(chunk.usage);
+    if (!told) return;
+    const usage = laterUsage(this.facts.usage, told);
     this.facts.usage = usage;
     this.parts.push({ type: 'usage', usage });
     // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.

@@ -14,7 +14,7 @@ import { type EventJudge, relayEvents } from '../events/event-relay.ts';
 import { doneMark, looksLikeObject, noObject, parseLatin1, readLines, toUtf8 } from '../events/event-text.ts';
 import type { Output } from '../events/output.ts';
 import { eventBytesMax } from '../events/sse-events.ts';
-import { readOpenAiUsage } from './convert-usage.ts';
+import { laterUsage, readOpenAiUsage } from './convert-usage.ts';
 import { stripNullUsage, stripUsage } from './strip-usage.ts';
 
 /** What differs between chat completions and completions. */
@@ -156,7 +156,7 @@ class OpenAiEvents implements EventJudge {
     }
     const usage = readOpenAiUsage(chunk.usage);
     if (usage) {
-      this.facts.usage = usage;
+      this.facts.usage = laterUsage(this.facts.usage, usage);
       // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.
       if (choices.length === 0 && this.finished.size >= this.options.choices) this.facts.isComplete = true;
       // Some providers put usage on the last content chunk; that one must go on.

@@ -52,7 +52,7 @@ describe('what is passed on', () => {
     ],
     [
       'events that nobody knows',
-      begun + named('newer_event', { n: 1 }) + blockDelta({ type: 'newer_delta' }) + ended,
+      begun + named('message_newer', { n: 1 }) + blockDelta({ type: 'newer_delta' }) + ended,
     ],
     [
       'numbers that a parser would change',
@@ -72,6 +72,7 @@ describe('what is passed on', () => {
     ['data that is nothing to clients', 'data: {}\n\ndata: {"type":1}\n\ndata: {"type":"a\\nb"}\n\n'],
     ['comments', ': a\n\n:b\n\n'],
     ['names without data', 'event: ping\n\n'],
+    ['names of no messages event', named('newer_event') + named('response.created') + named('ping_x')],
     ['lines that are no fields', 'what\nis this\n\n'],
   ])('%s: not at all', (_, text) => {
     expect(relay(text + begun + text + ended).sent).toBe(begun + ended);
@@ -107,7 +108,7 @@ describe('first content', () => {
     ['a block that is none', named('content_block_start', { content_block: null }), false],
     ['a delta that is none', named('content_block_delta', { delta: 'a' }), false],
     ['a stop reason', messageDelta('end_turn'), false],
-    ['an event that nobody knows', named('newer_event'), false],
+    ['an event that nobody knows', named('message_newer'), false],
   ])('%s: %#', (_, event, isContent) => {
     expect(relay(messageStart + event).facts.hasContent).toBe(isContent);
   });

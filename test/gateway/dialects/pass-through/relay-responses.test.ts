@@ -61,6 +61,12 @@ describe('what is passed on', () => {
     const noise = ': keep-alive\n\nid: 1\nretry: 5\n\nevent: x\ndata:\n\ndata: {}\n\n';
     expect(relay(noise + responseBeginning + noise + completed).sent).toBe(responseBeginning + completed);
   });
+
+  test('no events of other dialects, and none whose name could be read as something else', () => {
+    const foreign = ['ping', 'message_start', 'responses', 'response.', 'response.a<b>', 'response.a b'];
+    const events = foreign.map((name) => `event: ${name}\ndata: {"type":"${name}"}\n\n`).join('');
+    expect(relay(events + responseBeginning + events + completed).sent).toBe(responseBeginning + completed);
+  });
 });
 
 describe('first content', () => {
