@@ -20,7 +20,7 @@ const lastAnswersMax = 256;
 
 /**
  * The system's resolver (`/etc/hosts`, search domains, DNS), unsorted. It occupies one of libuv's few threads for as long as
- * it takes, so questions for one name are asked once at a time.
+ * it takes, so questions for one name are asked once at a time, and dead names are kept apart (lookup-lanes.ts).
  */
 export async function resolveBySystem(name: string): Promise<readonly string[]> {
   const answers = await lookup(name, { all: true, order: 'verbatim' });

@@ -1,6 +1,7 @@
 // What does the environment say? Read once, validated, frozen.
 
 import { z } from 'zod';
+import { threadsDefault } from '../egress/lookup-lanes.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const milliseconds = z.coerce.number().int().min(0);
@@ -32,6 +33,8 @@ const settingsSchema = z.object({
   PENSTOCK_DRAIN_ACCEPT_MS: milliseconds.default(10_000),
   /** How long running streams may take to end after that. */
   PENSTOCK_DRAIN_GRACE_MS: milliseconds.default(600_000),
+  /** Threads of the process for lookups of names, files and compression; Node.js itself reads it. */
+  UV_THREADPOOL_SIZE: z.coerce.number().int().min(1).max(1024).default(threadsDefault),
   /** Whether answers name the provider that served them. */
   PENSTOCK_SHOW_PROVIDER: z.enum(['true', 'false']).default('true'),
 });
@@ -58,6 +61,7 @@ export interface GatewaySettings {
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
   readonly showProvider: boolean;
+  readonly lookups: { readonly threads: number };
 }
 
 /** @throws {Error} naming every variable that is missing or wrong, and what it should be. */
@@ -77,6 +81,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     drainAcceptMs: data.PENSTOCK_DRAIN_ACCEPT_MS,
     drainGraceMs: data.PENSTOCK_DRAIN_GRACE_MS,
     showProvider: data.PENSTOCK_SHOW_PROVIDER === 'true',
+    lookups: { threads: data.UV_THREADPOOL_SIZE },
   });
 }
 

@@ -15,7 +15,7 @@ import { buildServer } from './server.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import type { TableHolder } from './table/holder.ts';
 import { TableStatus } from './table/status.ts';
-import { UpstreamPools } from './upstream/pools.ts';
+import { UpstreamPools, type UpstreamPoolsOptions } from './upstream/pools.ts';
 
 export interface GatewayOptions {
   readonly host: string;
@@ -32,6 +32,8 @@ export interface GatewayOptions {
   readonly tableStatus?: TableStatus;
   /** Unix milliseconds of the newest sign of life of an operator; undefined where none is known. */
   operatorSeenMs?(): number | undefined;
+  /** How names of upstreams are looked up; by the system where left out. */
+  readonly lookups?: UpstreamPoolsOptions;
   /** What operator and ledger may ask; nobody where left out. */
   readonly exchange?: ExchangeOptions;
   /** For tests; the system's where left out. */
@@ -88,7 +90,7 @@ const lastWordMs = 6_000;
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
   const clock = options.clock ?? systemClock;
   const { holder, journal } = options;
-  const pools = new UpstreamPools();
+  const pools = new UpstreamPools(options.lookups);
   const streams = new OpenStreams();
   let isDraining = false;
   let isOver = false;

@@ -5,6 +5,8 @@
 import { Pool } from 'undici';
 import { parseAddressRules } from '../../egress/address-rules.ts';
 import { createGuardedConnector } from '../../egress/connect.ts';
+import { createLookupLanes, doubtedMaxOf, threadsDefault } from '../../egress/lookup-lanes.ts';
+import { type Resolve, resolveBySystem } from '../../egress/resolve.ts';
 import { type ProviderView, revealConnection, type TableView } from '../table/view.ts';
 
 /** Idle connections are closed before common servers close them: a request must not meet a dying one. */
@@ -16,10 +18,26 @@ interface OpenPool {
   readonly fingerprint: string;
 }
 
+export interface UpstreamPoolsOptions {
+  /** Threads of the process for what would block it (UV_THREADPOOL_SIZE); lookups of names take some. */
+  readonly threads?: number;
+  /** All addresses of a name. Default: the system's resolver. */
+  readonly resolve?: Resolve;
+}
+
 export class UpstreamPools {
+  private readonly resolve: Resolve;
   private readonly pools = new Map<string, OpenPool>();
   private rules = parseAddressRules([]);
   private rulesText = '[]';
+
+  constructor({ threads = threadsDefault, resolve = resolveBySystem }: UpstreamPoolsOptions = {}) {
+    this.resolve = createLookupLanes({
+      resolve,
+      doubtedMax: doubtedMaxOf(threads),
+      nowMs: () => performance.now(),
+    });
+  }
 
   /** Takes over the address rules of a new table and closes what it no longer names, once it is idle. */
   adopt(view: TableView): void {
@@ -47,6 +65,7 @@ export class UpstreamPools {
         rules: this.rules,
         namespace: provider.namespace,
         connectTimeoutMs: connectMs,
+        resolve: this.resolve,
         ...revealConnection(provider),
       }),
       connections: connectionsMax,

@@ -240,6 +240,6 @@ async function startInRoot(name: (typeof processes)[number], env: Record<string,
     command,
     args: [...others, `dist/${name}.js`],
     cwd: join(root, image.folder),
-    env: { ...bareEnvironment(), ...env },
+    env: { ...bareEnvironment(), NODE_OPTIONS: image.config.Env.NODE_OPTIONS, ...env },
   });
 }

@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
+import { image } from '../../images/contents.ts';
 import { bareEnvironment } from './bare-environment.ts';
 
 export interface ProcessOptions {
@@ -44,7 +45,12 @@ export async function startProcess(script: string, options: ProcessOptions = {})
   const command = options.command ?? process.execPath;
   const child = spawn(command, [script, ...(options.args ?? [])], {
     cwd: options.cwd,
-    env: { ...bareEnvironment(), ...options.env },
+    env: {
+      ...bareEnvironment(),
+      // What runs as in a pod also does without what the image forbids.
+      ...(options.command === undefined ? { NODE_OPTIONS: image.config.Env.NODE_OPTIONS } : {}),
+      ...options.env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   // `close`, not `exit`: only then all output has been read.
