@@ -117,7 +117,7 @@ function commonEnds(
       sendTo(parts, exchange, candidate, upstream, body, translated === undefined, receiver),
     readError: upstream.readError,
     speaksForeign: upstream.errorShape !== exchange.dialect.errorShape,
-    redact: (text) => redactCredentials(text, candidate.target.provider, candidate.endpoint),
+    redact: (text) => redactCredentials(text, candidate.target),
   };
 }
 

@@ -1,7 +1,7 @@
 // Which headers does an upstream see? Built from a short list, never copied from the caller. And which of what they
 // hold must not come back in what it says?
 
-import type { KeyedEndpoint, ProviderView } from '../table/view.ts';
+import type { KeyedEndpoint, ProviderView, TargetView } from '../table/view.ts';
 
 /** Names and values in turn. */
 export function buildRequestHeaders(
@@ -37,17 +37,17 @@ const plainHeaders = new WeakMap<KeyedEndpoint, readonly string[]>();
 /** Shorter values are no secrets, and taking them out would garble what is said. */
 const secretLengthMin = 8;
 
-/** The text without the values that `buildRequestHeaders` puts in for this provider and key. */
+/** The text without anything that this provider is reached with: any of its keys, headers, and what its connections take. */
 export function redactCredentials(
   text: string,
-  provider: ProviderView,
-  { key }: Pick<KeyedEndpoint, 'key'>,
+  { provider, endpoints }: Pick<TargetView, 'provider' | 'endpoints'>,
 ): string {
   // What stands in the table as it is, a version for instance, is no secret.
   const isSecret = (_: unknown, at: number): boolean => provider.entry.headers[at]?.credential !== undefined;
   const secrets = provider.headers.filter(isSecret).map(({ value }) => value);
   // A value may hold its scheme too: `Bearer <key>`.
-  const values = [...secrets, ...(key ? [key.secret] : [])]
+  const keys = endpoints.flatMap(({ key }) => (key ? [key.secret] : []));
+  const values = [...secrets, ...keys, ...provider.connectionSecrets.values()]
     .flatMap((secret) => secret.reveal().split(/\s+/))
     .filter(({ length }) => length >= secretLengthMin);
   return values.reduce((rest, value) => withoutCutEnd(rest.replaceAll(value, redactedMark), value), text);

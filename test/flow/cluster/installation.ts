@@ -23,6 +23,7 @@ import {
 import { applyChart, type RenderedObject } from '../../cluster/install.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
 import { type RunningProcess, startProcess } from '../../support/process.ts';
+import { watchSecrecy } from './secrecy.ts';
 
 /** What is installed: a chart, and the programs that its pods would run. */
 export interface Build {
@@ -96,7 +97,7 @@ export interface Installation {
   apply(...objects: readonly object[]): Promise<void>;
   /** `kubectl wait --for=condition=…`. @param ref such as `modelroute/small`. */
   awaitCondition(ref: string, condition: string, inNamespace: string, timeout?: string): Promise<void>;
-  /** @throws where an operator or a gateway was ever forbidden anything, once all has ended. */
+  /** @throws where an operator or a gateway was ever forbidden anything, or a value of a Secret was shown, once all has ended. */
   stop(): Promise<void>;
 }
 
@@ -135,10 +136,14 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   // Most tests delete nothing that others own, and starting the controllers takes seconds.
   const plane = await startControlPlane({ hasControllers: false, ...options.plane });
   parts.defer(() => plane.stop());
-  // By then the processes have ended, and the log has not gone yet.
+  const secrecy = watchSecrecy();
+  // By then the processes have ended, and the log and the journals have not gone yet.
   let isWhole = false;
   parts.defer(async () => {
-    if (isWhole && options.losesRights !== true) await expectNothingForbidden(plane, rendered);
+    if (!isWhole) return;
+    await secrecy.readCluster(plane.client);
+    await secrecy.expectKept();
+    if (options.losesRights !== true) await expectNothingForbidden(plane, rendered);
   });
   for (const name of options.namespaces ?? []) await plane.mustKubectl(['create', 'namespace', name]);
   const install = async (build: Build) => {
@@ -176,6 +181,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       },
     });
     parts.defer(async () => void (await process.stop(20_000)));
+    secrecy.onProcess(name, process);
     const said = z
       .object({ metricsUrl: z.string() })
       .parse(JSON.parse(await process.line(/operator started/)));
@@ -211,6 +217,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       },
     });
     parts.defer(async () => void (await process.stop()));
+    secrecy.onProcess(name, process);
     const line = await process.line(/gateway listening/);
     const { url, metricsUrl } = z.object({ url: z.string(), metricsUrl: z.string() }).parse(JSON.parse(line));
     return { process, url, metricsUrl, baseUrl: `${url}/v1` };
@@ -230,6 +237,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     const name = `${release}-gateway-${counter++}`;
     const folder = await mkdtemp(join(plane.folder, `${name}-`));
     await mkdir(join(folder, 'table'));
+    secrecy.onFolder(name, folder);
     const port = await freePort();
     const ip = await claimPodIp(plane);
     const program = installed.gateway;
@@ -274,6 +282,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       tellReady(gateway);
     },
     async apply(...objects) {
+      secrecy.onApplied(objects);
       await plane.mustKubectl(['apply', '--filename=-'], {
         stdin: objects.map((object) => JSON.stringify(object)).join('\n---\n'),
       });

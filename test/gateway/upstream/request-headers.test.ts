@@ -9,7 +9,7 @@ const table = tableOf([
   {
     baseUrl: 'https://api.upstream.test/v1',
     provider: 'team/p',
-    keys: { main: 'sk-main-0123456789' },
+    keys: { main: 'sk-main-0123456789', spare: 'sk-spare-9876543210' },
     providerEntry: {
       headers: [
         { name: 'x-version', value: '2026-11-21' },
@@ -36,13 +36,13 @@ const view = buildTableView({
 
 function redact(text: string): string {
   const target = view.routes[0]?.targets[0];
-  const endpoint = target?.endpoints[0];
-  if (!target || !endpoint) throw new Error('the table has one target with one key');
-  return redactCredentials(text, target.provider, endpoint);
+  if (!target) throw new Error('the table has one target');
+  return redactCredentials(text, target);
 }
 
 test.each([
   ['the key', 'Wrong key: sk-main-0123456789.', 'Wrong key: [redacted].'],
+  ['another key of the provider', 'Not sk-spare-9876543210 again.', 'Not [redacted] again.'],
   ['the key, twice', 'sk-main-0123456789,sk-main-0123456789', '[redacted],[redacted]'],
   ['the key in a header', "'Authorization: Bearer sk-main-0123456789'", "'Authorization: Bearer [redacted]'"],
   ['a further credential without its scheme', 'proxy-secret-42 is unknown', '[redacted] is unknown'],

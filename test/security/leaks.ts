@@ -1,0 +1,41 @@
+// Does a secret stand where it must not? Looked for in every form that it could be written in: as it is, line by line, in base64
+// at any place of a longer text, percent-encoded, escaped as in JSON.
+
+/** By what the secret is called, for the report: its value is in no report of a test either. */
+export type Secrets = ReadonlyMap<string, string>;
+
+/** Texts by the place they were found in. */
+export type Texts = Readonly<Record<string, string>>;
+
+/** Shorter values stand in texts by chance. */
+const lengthMin = 12;
+
+/** One line for each secret in each place that shows it; never its value. */
+export function findLeaks(secrets: Secrets, texts: Texts): readonly string[] {
+  const forms = [...secrets].flatMap(([name, value]) => formsOf(value).map((form) => ({ name, form })));
+  return Object.entries(texts).flatMap(([place, text]) => {
+    const names = forms.filter(({ form }) => text.includes(form)).map(({ name }) => name);
+    return [...new Set(names)].map((name) => `${name} in ${place}`);
+  });
+}
+
+function formsOf(value: string): readonly string[] {
+  const lines = value.split(/\r?\n/).filter((line) => !/^-----/.test(line));
+  const forms = [
+    value,
+    ...lines,
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value),
+    ...[0, 1, 2].map((shift) => base64Inside(value, shift)),
+    ...[0, 1, 2].map((shift) => base64Inside(value, shift).replaceAll('+', '-').replaceAll('/', '_')),
+    Buffer.from(value).toString('hex'),
+  ];
+  return [...new Set(forms)].filter(({ length }) => length >= lengthMin);
+}
+
+/** What base64 shows of a value that so many bytes stand before, and any behind. */
+function base64Inside(value: string, bytesBefore: number): string {
+  const text = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(value)]).toString('base64');
+  const from = bytesBefore === 0 ? 0 : 4;
+  return text.slice(from, Math.floor(text.replace(/=+$/, '').length / 4) * 4);
+}
