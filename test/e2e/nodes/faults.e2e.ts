@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RELEASE_NAMESPACE } from '../../charts/helm.ts';
+import type { LoadFigures } from '../../support/load/figures.ts';
 import { loadEgress, type OwnedCluster, openTeam, startLoad } from './load.ts';
-import type { LoadFigures } from './load-figures.ts';
 import { openOwnNodes } from './own-nodes.ts';
 import { awaitState, inRelease, installChart, smallPods } from './release.ts';
 import { stopwatch } from './stopwatch.ts';

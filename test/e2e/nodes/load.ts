@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { untilReady } from '../../cluster/child.ts';
 import type { Machine, NodeCluster } from '../../cluster/nodes/cluster.ts';
 import { planeAddress } from '../../cluster/nodes/network.ts';
-import { type LoadFigures, type LoadPlan, loadFiguresSchema } from './load-figures.ts';
+import { type LoadFigures, type LoadPlan, loadFiguresSchema } from '../../support/load/figures.ts';
 import { gatewayService } from './release.ts';
 
 const team = 'load';
@@ -72,13 +72,14 @@ export async function startLoad(
   const get = ['get', 'service', service, '-n', namespace, '-o', 'jsonpath={.spec.clusterIP}'];
   const whole: LoadPlan = {
     // By address: what is looked at is the gateways, not how names are looked up.
-    url: `http://${await cluster.mustKubectl(get)}`,
+    urls: [`http://${await cluster.mustKubectl(get)}`],
     requestsPerSecond: 100,
     streams: 100,
+    models: { request: 'quick', stream: 'slow' },
     ...plan,
   };
   await writeFile(planFile, JSON.stringify(whole), { mode: 0o600 });
-  const script = join(import.meta.dirname, 'load-inside.ts');
+  const script = join(import.meta.dirname, '../../support/load/callers.ts');
   const callers = await cluster.machine.start('nice', [...foremost, process.execPath, script, planFile], log);
   if (whole.streams > 0)
     await untilReady('the load', callers, log, async () =>

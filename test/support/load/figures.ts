@@ -3,12 +3,14 @@
 import { z } from 'zod';
 
 export const loadPlanSchema = z.object({
-  /** Of the gateways' Service, without `/v1`. */
-  url: z.string(),
+  /** Of the gateways' Service, or of each gateway; called in turn. Without `/v1`. */
+  urls: z.array(z.string()).min(1),
   key: z.string(),
   requestsPerSecond: z.number(),
   /** Open at any time. */
   streams: z.int(),
+  /** Asked for by requests, and by streams. */
+  models: z.object({ request: z.string(), stream: z.string() }),
 });
 export type LoadPlan = z.infer<typeof loadPlanSchema>;
 

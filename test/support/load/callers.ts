@@ -1,13 +1,13 @@
-// Callers of a gateway, in the network of the cluster: so many requests a second, and so many streams open at any time, through
+// Callers of gateways, in a process of their own: so many requests a second, and so many streams open at any time, through
 // kept connections as the SDKs keep them, and without a second try. On SIGTERM nothing new begins, what runs comes to its end,
 // and the last line of the output says how it went.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, setGlobalDispatcher } from 'undici';
-import { type LoadFigures, loadPlanSchema } from './load-figures.ts';
+import { type LoadFigures, loadPlanSchema } from './figures.ts';
 
-const { url, key, requestsPerSecond, streams } = loadPlanSchema.parse(
+const { urls, key, requestsPerSecond, streams, models } = loadPlanSchema.parse(
   JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')),
 );
 // What the global fetch does, and no limit of its own on a stream.
@@ -20,7 +20,9 @@ const tookMs: number[] = [];
 const running = new Set<Promise<void>>();
 let openStreams = 0;
 let wasFull = false;
+let turn = 0;
 
+console.log('callers are ready');
 const pacer = setInterval(sendDue, 5);
 const startedMs = performance.now();
 for (let index = 0; index < streams; index++) track(keepStreaming(index));
@@ -60,7 +62,7 @@ async function sendOne(): Promise<void> {
   const beganMs = performance.now();
   const beganWallMs = Date.now();
   try {
-    const response = await ask('quick', false, AbortSignal.timeout(30_000));
+    const response = await ask(models.request, false, AbortSignal.timeout(30_000));
     const body = await response.text();
     if (!response.ok) throw new Error(`${response.status} ${body.slice(0, 200)}`);
     tookMs.push(performance.now() - beganMs);
@@ -87,7 +89,7 @@ async function keepStreaming(index: number): Promise<void> {
 }
 
 async function streamOne(): Promise<void> {
-  const response = await ask('slow', true);
+  const response = await ask(models.stream, true);
   if (!response.ok || response.body === null)
     throw new Error(`${response.status} ${(await response.text()).slice(0, 200)}`);
   openStreams++;
@@ -111,7 +113,7 @@ async function streamOne(): Promise<void> {
 }
 
 function ask(model: string, stream: boolean, signal?: AbortSignal): Promise<Response> {
-  return fetch(`${url}/v1/chat/completions`, {
+  return fetch(`${urls[turn++ % urls.length]}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'Say hello.' }] }),
