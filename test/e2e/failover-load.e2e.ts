@@ -1,0 +1,242 @@
+// What does it cost callers when a provider fails, and what does it cost the provider? Gateways as processes, with the timers they
+// have in a cluster, in front of walls that count.
+//
+// PENSTOCK_DEAD_SECONDS (default 60) says how long the first provider is dead under load.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runDeadPrimary } from '../flow/dead-primary/run.ts';
+import {
+  type Folder,
+  type ListeningProcess,
+  launchListening,
+  makeFolder,
+} from '../gateway/process/gateway-process.ts';
+import { type RigTarget, tableOf, testKey } from '../gateway/rig.ts';
+import { openRaw, type RawConnection, rawCall, writeRequest } from '../support/raw-client.ts';
+import { type Behaviour, closedPort, startWall, type Wall } from '../support/wall.ts';
+import { openScorecard } from './scorecard.ts';
+
+const deadSeconds = Number(process.env.PENSTOCK_DEAD_SECONDS ?? 60);
+const failovers = 1_000;
+const silentCalls = 40;
+
+const card = openScorecard('failover under load');
+afterAll(() => card.print());
+
+/** A breaker that never opens: each request fails over. */
+const noBreaker = { consecutiveFailures: 0, openForMs: 5_000, maxOpenMs: 25_000, rateLimitCooldownMs: 1 };
+const breaker = { consecutiveFailures: 5, openForMs: 5_000, maxOpenMs: 25_000, rateLimitCooldownMs: 20_000 };
+
+let folder: Folder;
+let gateway: ListeningProcess;
+let first: Wall;
+let second: Wall;
+
+beforeAll(async () => {
+  [first, second] = await Promise.all([startWall(), startWall()]);
+  folder = await makeFolder();
+  await folder.putTable(tableWith(first.baseUrl));
+  gateway = await launchListening(folder);
+  await gateway.process.line(/routing table in use/);
+});
+afterAll(async () => {
+  await gateway?.process.stop();
+  await Promise.all([first?.close(), second?.close()]);
+  await folder?.remove();
+});
+
+let generation = 0;
+function tableWith(firstUrl: string) {
+  const targets: RigTarget[] = [
+    // A key of its own with each table: what an earlier one earned is not held against it.
+    { baseUrl: firstUrl, keys: { only: `key-${generation}` }, providerEntry: { breaker: noBreaker } },
+    { baseUrl: second.baseUrl },
+  ];
+  return { ...tableOf(targets), generation: ++generation };
+}
+
+const requestOf = (isStream: boolean) => ({
+  path: '/v1/chat/completions',
+  headers: { authorization: `Bearer ${testKey}` },
+  body: { model: 'm', stream: isStream, messages: [{ role: 'user', content: 'three plain words' }] },
+});
+
+interface Answered {
+  readonly tookMs: number;
+  readonly isRight: boolean;
+}
+
+/** Right: a good answer, at the second attempt. */
+async function askOn(connection: RawConnection, isStream: boolean): Promise<Answered> {
+  const beganMs = performance.now();
+  await connection.send(writeRequest(requestOf(isStream)));
+  const answer = await connection.answer();
+  const { text, ending } = await answer.finished;
+  return {
+    tookMs: performance.now() - beganMs,
+    isRight:
+      answer.status === 200 &&
+      answer.headers['x-penstock-attempts'] === '2' &&
+      (isStream ? text.includes('data: [DONE]') && ending === 'last-chunk' : text.includes('"choices"')),
+  };
+}
+
+function p99Of(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.POSITIVE_INFINITY;
+}
+
+const inMs = (value: number): string => `${value.toFixed(1)} ms`;
+
+const portOf = (): number => Number(new URL(gateway.url).port);
+
+const faults: readonly [string, Behaviour, boolean][] = [
+  ['503', { type: 'status', status: 503 }, false],
+  ['a reset', { type: 'reset' }, false],
+  ['an HTML page', { type: 'html' }, false],
+  ['an error as the first event', { type: 'error-event', error: { type: 'overloaded_error' } }, true],
+  ['a role, then a FIN', { type: 'cut', after: { events: 1 } }, true],
+];
+
+test.each(faults)('one failover from %s adds less than 50 ms at p99', async (name, fault, isStream) => {
+  first.script(fault);
+  const from = first.calls.length;
+  const connection = await openRaw({ port: portOf() });
+  const added: number[] = [];
+  let wrong = 0;
+  for (let index = 0; index < failovers; index++) {
+    const { tookMs, isRight } = await askOn(connection, isStream);
+    const failed = first.calls[from + index];
+    if (!isRight || failed?.endedAtMs === undefined) wrong++;
+    // All that the caller waited beyond the failed call, the second one included.
+    else added.push(tookMs - (failed.endedAtMs - failed.startedAtMs));
+  }
+  connection.close();
+  const fired = first.calls.length - from;
+  const slow = p99Of(added) >= 50 ? 1 : 0;
+  const figures = `beyond the failed call p99 ${inMs(p99Of(added))}, at most ${inMs(Math.max(...added))}`;
+  card.add({ what: `failover from ${name}`, tried: failovers, failed: wrong + slow, fired, figures });
+  expect(card.misses()).toEqual([]);
+});
+
+test('a refused provider is answered for by the next within 50 ms', async () => {
+  const nobody = await closedPort();
+  const connection = await openRaw({ port: portOf() });
+  try {
+    await folder.putTable(tableWith(`${nobody.url}/v1`));
+    await gateway.process.nextLine(/routing table in use/);
+    const took: number[] = [];
+    let wrong = 0;
+    for (let index = 0; index < failovers; index++) {
+      const { tookMs, isRight } = await askOn(connection, index % 2 === 0);
+      if (isRight) took.push(tookMs);
+      else wrong++;
+    }
+    const figures = `p99 ${inMs(p99Of(took))}, at most ${inMs(Math.max(...took))}`;
+    const slow = p99Of(took) >= 50 ? 1 : 0;
+    // A second attempt says that the first one was made, and nobody was there.
+    card.add({
+      what: 'a refused provider',
+      tried: failovers,
+      failed: wrong + slow,
+      fired: took.length,
+      figures,
+    });
+  } finally {
+    connection.close();
+    await nobody.close();
+    await folder.putTable(tableWith(first.baseUrl));
+    await gateway.process.nextLine(/routing table in use/);
+  }
+  expect(card.misses()).toEqual([]);
+});
+
+test.each(['before-headers', 'after-headers'] as const)(
+  'a provider that is silent %s is answered for by the next within 12.1 s',
+  async (when) => {
+    first.script({ type: 'hang', when });
+    const from = first.calls.length;
+    const took = await Promise.all(
+      Array.from({ length: silentCalls }, async (_, index) => {
+        // Not all at once: what is measured is one failover.
+        await new Promise((resolve) => setTimeout(resolve, index * 50));
+        const beganMs = performance.now();
+        const answer = await rawCall({ port: portOf() }, requestOf(true));
+        const isRight = answer.status === 200 && answer.headers['x-penstock-attempts'] === '2';
+        return isRight && answer.text.includes('[DONE]') ? performance.now() - beganMs : undefined;
+      }),
+    );
+    const late = took.filter((ms) => ms === undefined || ms > 12_100).length;
+    const fired = first.calls.length - from;
+    const figures = `${inMs(Math.max(...took.map((ms) => ms ?? 0)))} at most`;
+    card.add({ what: `a provider silent ${when}`, tried: silentCalls, failed: late, fired, figures });
+    card.add({
+      what: `a provider silent ${when} is asked once for each request`,
+      tried: silentCalls,
+      failed: Math.abs(fired - silentCalls),
+      fired,
+    });
+    expect(card.misses()).toEqual([]);
+  },
+);
+
+test(`the first provider is dead for ${deadSeconds} s at 200 requests a second over 4 gateways, then back`, async () => {
+  const seen = await runDeadPrimary({
+    gateways: 4,
+    requestsPerSecond: 200,
+    deadMs: deadSeconds * 1_000,
+    breaker,
+    backMaxMs: 40_000,
+  });
+  const { dead, back, upstreamCalls, deadCalls, pods } = seen;
+  const fired = deadCalls;
+  card.add({
+    what: 'success while the first provider is dead, 99.9 %',
+    tried: dead.requests,
+    failed: dead.failed,
+    allowed: Math.floor(dead.requests / 1_000),
+    fired,
+    figures: `p50 ${dead.p50Ms} ms, p99 ${dead.p99Ms} ms, ${dead.maxMs} ms at most; ${dead.reasons.join('; ')}`,
+  });
+  card.add({
+    what: 'upstream calls beyond one for each request, 10 %',
+    tried: dead.requests,
+    failed: upstreamCalls - dead.requests,
+    allowed: Math.floor(dead.requests / 10),
+    fired,
+    figures: `${(upstreamCalls / dead.requests).toFixed(4)} upstream calls a request`,
+  });
+  const probesMax = Math.ceil(dead.seconds / 5);
+  for (const [index, { untilOpen, inFlight, probes, leastPauseMs, backAfterMs }] of pods.entries()) {
+    const allowed = breaker.consecutiveFailures + inFlight + probesMax;
+    card.add({
+      what: `calls of gateway ${index} to the dead provider: 5, those under way, and a probe in 5 s`,
+      tried: dead.requests,
+      failed: untilOpen + probes,
+      allowed,
+      fired,
+      figures: `${untilOpen} until the breaker opened (${inFlight} under way), ${probes} probes, at least ${Math.round(leastPauseMs ?? 0)} ms apart`,
+    });
+    card.add({
+      what: `gateway ${index} is back on it within 30 s`,
+      tried: 1,
+      failed: backAfterMs === undefined || backAfterMs > 30_000 ? 1 : 0,
+      figures: `after ${Math.round(backAfterMs ?? -1)} ms`,
+    });
+    // Else a breaker that does nothing would be allowed everything as under way.
+    card.add({
+      what: `few of gateway ${index} were under way when it opened`,
+      tried: dead.requests,
+      failed: inFlight,
+      allowed: 10,
+      fired,
+    });
+  }
+  card.add({
+    what: 'success when it is back',
+    tried: back.requests,
+    failed: back.failed,
+    allowed: 0,
+    figures: `p99 ${back.p99Ms} ms; ${back.reasons.join('; ')}`,
+  });
+  expect(card.misses()).toEqual([]);
+});
