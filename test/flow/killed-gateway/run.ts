@@ -1,0 +1,153 @@
+// What does the journal say of a gateway that is killed again and again under load? The callers' own log and that of the providers
+// are held against it.
+
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
+import { type Folder, launchListening, makeFolder } from '../../gateway/process/gateway-process.ts';
+import { tableOf, testKey } from '../../gateway/rig.ts';
+import type { Random } from '../../simulation/random.ts';
+import { openRaw, writeRequest } from '../../support/raw-client.ts';
+import { until } from '../../support/until.ts';
+import { type Call, startWall, type Wall } from '../../support/wall.ts';
+import { isBag } from '../ask.ts';
+
+export interface KilledGateway {
+  readonly kills: number;
+  /** Says when the next kill comes. */
+  readonly random: Random;
+}
+
+/** A request as its caller saw it. */
+export interface Asked {
+  readonly user: string;
+  /** Undefined where no head of an answer came. */
+  readonly requestId: string | undefined;
+  readonly attempts: number;
+  /** The answer came to its good end. */
+  readonly isWhole: boolean;
+  /** Unix time at which it ended for the caller, and at which the gateway was killed. */
+  readonly endedMs: number;
+  readonly killedMs: number;
+}
+
+export interface KilledGatewaySeen {
+  readonly asked: readonly Asked[];
+  readonly records: readonly LedgerRecord[];
+  /** Of both providers, by the user that the request was made for. */
+  readonly calls: ReadonlyMap<string, readonly Call[]>;
+  readonly callsMade: number;
+  /** Of how many lives the end was the kill. */
+  readonly killed: number;
+}
+
+const callers = 12;
+/** From the first group of records that a gateway has written to its kill: each meets another moment of a group. */
+const lifeMsMax = 350;
+
+export async function runKilledGateway({ kills, random }: KilledGateway): Promise<KilledGatewaySeen> {
+  await using parts = new AsyncDisposableStack();
+  const folder = await makeFolder();
+  parts.defer(() => folder.remove());
+  // Every third call fails: its request has a record of two attempts.
+  const first = await startWall(({ number }) =>
+    number % 3 === 0
+      ? { type: 'status', status: 503 }
+      : { type: 'answer', betweenEvents: { ms: number % 2 === 0 ? 3 : 0 } },
+  );
+  parts.defer(() => first.close());
+  const second = await startWall();
+  parts.defer(() => second.close());
+  const breaker = { consecutiveFailures: 0, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 1 };
+  await folder.putTable(
+    tableOf([{ baseUrl: first.baseUrl, providerEntry: { breaker } }, { baseUrl: second.baseUrl }]),
+  );
+
+  const asked: Asked[] = [];
+  let killed = 0;
+  let serial = 0;
+  for (let life = 0; life < kills; life++) {
+    const bytes = await bytesOf(folder);
+    const { process, url } = await launchListening(folder);
+    await process.line(/routing table in use/);
+    const seen: Omit<Asked, 'killedMs'>[] = [];
+    let isOver = false;
+    const calling = Array.from({ length: callers }, async () => {
+      while (!isOver) seen.push(await askOne(Number(new URL(url).port), serial++));
+    });
+    await until(async () => (await bytesOf(folder)) > bytes, 5);
+    await pause(random.between(0, lifeMsMax));
+    const killedMs = Date.now();
+    process.signal('SIGKILL');
+    isOver = true;
+    const { signal } = await process.exit;
+    if (signal === 'SIGKILL') killed++;
+    await Promise.all(calling);
+    asked.push(...seen.map((one) => ({ ...one, killedMs })));
+  }
+  return {
+    asked,
+    records: await readAfterRestart(folder),
+    calls: Map.groupBy([...first.calls, ...second.calls], userOf),
+    callsMade: callsOf(first) + callsOf(second),
+    killed,
+  };
+}
+
+async function bytesOf({ path }: Folder): Promise<number> {
+  const journal = await stat(join(path, 'journal', 'journal.jsonl')).catch(() => undefined);
+  return journal?.size ?? 0;
+}
+
+/** Half a line is cut off by whoever opens the journal next. */
+async function readAfterRestart(folder: Folder): Promise<readonly LedgerRecord[]> {
+  const { process } = await launchListening(folder);
+  await process.stop();
+  return folder.records();
+}
+
+async function askOne(port: number, serial: number): Promise<Omit<Asked, 'killedMs'>> {
+  const user = `user-${serial}`;
+  const isStream = serial % 2 === 0;
+  let requestId: string | undefined;
+  let attempts = 0;
+  try {
+    const connection = await openRaw({ port });
+    try {
+      await connection.send(
+        writeRequest({
+          path: '/v1/chat/completions',
+          headers: { authorization: `Bearer ${testKey}` },
+          body: {
+            model: 'm',
+            user,
+            stream: isStream,
+            messages: [{ role: 'user', content: 'three plain words' }],
+          },
+        }),
+      );
+      const answer = await connection.answer();
+      requestId = answer.headers['x-request-id'];
+      attempts = Number(answer.headers['x-penstock-attempts']);
+      const { text, ending } = await answer.finished;
+      const isWhole = isStream
+        ? text.trimEnd().endsWith('data: [DONE]') && ending === 'last-chunk'
+        : ending === 'length-complete';
+      return { user, requestId, attempts, isWhole, endedMs: Date.now() };
+    } finally {
+      connection.close();
+    }
+  } catch {
+    // The gateway is gone, or not there any more.
+    return { user, requestId, attempts, isWhole: false, endedMs: Date.now() };
+  }
+}
+
+function callsOf({ calls }: Wall): number {
+  return calls.length;
+}
+
+function userOf({ json }: Call): string {
+  return isBag(json) ? String(json.user) : '';
+}
