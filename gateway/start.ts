@@ -104,7 +104,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       return seenMs === undefined ? undefined : Math.max(0, clock.wallMs() - seenMs) / 1000;
     },
   });
-  const health = new Health();
+  const random = options.random ?? Math.random;
+  const health = new Health(random);
   const held = holder.current();
   if (held) pools.adopt(held);
   const stopListening = holder.onSwap((view) => {
@@ -114,7 +115,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
 
   const app = buildServer({
     clock,
-    random: options.random ?? Math.random,
+    random,
     health,
     pools,
     journal,

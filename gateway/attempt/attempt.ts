@@ -15,7 +15,8 @@ export interface Receiver {
   onHead(status: number, header: (name: string) => string | undefined): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
-  onBreak(code: TransportCode, detail: string): void;
+  /** `isReused`: the connection had carried other requests before. */
+  onBreak(code: TransportCode, detail: string, isReused?: boolean): void;
 }
 
 export interface Transmission {
@@ -189,13 +190,13 @@ class Attempt<Answer> implements Receiver {
     else this.fail({ kind: 'answer', fault: reading.fault });
   }
 
-  onBreak(code: TransportCode, detail: string): void {
+  onBreak(code: TransportCode, detail: string, isReused = false): void {
     this.hasEnded = true;
     this.cancelLetGo?.();
     if (this.isOver) return;
     const { reader } = this.ends;
     if (this.status === undefined) {
-      this.fail({ kind: 'transport', code, detail });
+      this.fail({ kind: 'transport', code, detail, ...(isReused ? { isStale: true } : {}) });
       return;
     }
     if (this.isError) {

@@ -16,6 +16,8 @@ export type AttemptFailure =
       readonly kind: 'transport';
       readonly code: TransportCode;
       readonly detail: string;
+      /** It broke on a connection that had been used before, and may have been closed as the request set out. */
+      readonly isStale?: boolean;
     }
   /** An answer with an error status, or a redirect. */
   | {
@@ -42,13 +44,15 @@ export interface Judgement {
   readonly keyRest: 'rate-limit' | 'out-of-money' | 'rejected' | null;
   /** Whether it counts against the upstream's health. */
   readonly isHealthSignal: boolean;
+  /** Whether the upstream may have begun to do what it was asked; false: it was never asked, or has refused at once. */
+  readonly mayHaveActed: boolean;
 }
 
 const judgement = (
   reason: RetryReason | null,
   scope: Judgement['scope'],
   code: ErrorCode,
-  more: Partial<Pick<Judgement, 'mayRetrySame' | 'keyRest' | 'isHealthSignal'>> = {},
+  more: Partial<Pick<Judgement, 'mayRetrySame' | 'keyRest' | 'isHealthSignal' | 'mayHaveActed'>> = {},
 ): Judgement => ({
   reason,
   scope,
@@ -56,16 +60,21 @@ const judgement = (
   mayRetrySame: more.mayRetrySame ?? false,
   keyRest: more.keyRest ?? null,
   isHealthSignal: more.isHealthSignal ?? reason !== null,
+  mayHaveActed: more.mayHaveActed ?? true,
 });
 
 export function judgeFailure(failure: AttemptFailure): Judgement {
   switch (failure.kind) {
     case 'transport':
       // Refused by our own guard: the provider is misconfigured, trying again cannot help.
-      if (failure.code === 'egress_denied') return judgement('ConnectFailure', 'endpoint', 'upstream_error');
+      if (failure.code === 'egress_denied')
+        return judgement('ConnectFailure', 'endpoint', 'upstream_error', { mayHaveActed: false });
       if (failure.code === 'connect_timeout')
-        return judgement('ConnectFailure', 'endpoint', 'upstream_timeout');
-      return judgement('ConnectFailure', 'endpoint', 'upstream_error', { mayRetrySame: true });
+        return judgement('ConnectFailure', 'endpoint', 'upstream_timeout', { mayHaveActed: false });
+      return judgement('ConnectFailure', 'endpoint', 'upstream_error', {
+        mayRetrySame: true,
+        mayHaveActed: failure.code === 'reset',
+      });
     case 'timeout':
       // Never again on the same target: it multiplies the wait.
       return judgement(failure.timer === 'total' ? null : 'Timeout', 'target', 'upstream_timeout', {
@@ -85,6 +94,11 @@ function judgeAnswerFault(fault: AnswerFault): Judgement {
 
 /** An error under a 200 is the status it names; where it names none, the type does. */
 function judgeErrorEvent(error: UpstreamError): Judgement {
+  // Whatever it names: the upstream had taken the request on.
+  return { ...judgeByWords(error), mayHaveActed: true };
+}
+
+function judgeByWords(error: UpstreamError): Judgement {
   if (error.status !== null) return judgeStatus(error.status, error);
   const words = `${error.type ?? ''} ${error.code ?? ''}`;
   if (/insufficient_quota|billing/.test(words)) return judgeStatus(402, error);
@@ -104,6 +118,7 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
     return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
       keyRest: 'out-of-money',
       isHealthSignal: false,
+      mayHaveActed: false,
     });
   }
   switch (status) {
@@ -112,14 +127,19 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
       return judgement('AuthFailure', 'key', 'upstream_auth_failed', {
         keyRest: 'rejected',
         isHealthSignal: false,
+        mayHaveActed: false,
       });
     case 402:
       return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
         keyRest: 'out-of-money',
         isHealthSignal: false,
+        mayHaveActed: false,
       });
     case 404:
-      return judgement('ModelNotFound', 'target', 'model_not_found', { isHealthSignal: false });
+      return judgement('ModelNotFound', 'target', 'model_not_found', {
+        isHealthSignal: false,
+        mayHaveActed: false,
+      });
     case 408:
     case 409:
       return judgement('ServerError', 'target', 'upstream_error', { mayRetrySame: true });
@@ -130,10 +150,11 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
         keyRest: 'rate-limit',
         mayRetrySame: true,
         isHealthSignal: false,
+        mayHaveActed: false,
       });
     case 503:
     case 529:
-      return judgement('Overloaded', 'target', 'upstream_error');
+      return judgement('Overloaded', 'target', 'upstream_error', { mayHaveActed: false });
     case 500:
     case 502:
     case 504:
@@ -151,10 +172,16 @@ const tooLong = /prompt is too long|maximum context length|exceeds? (the )?conte
 
 function judgeCallersMistake(words: string, message: string): Judgement {
   if (/context_length/.test(words) || tooLong.test(message)) {
-    return judgement('ContextLengthExceeded', 'target', 'context_length_exceeded', { isHealthSignal: false });
+    return judgement('ContextLengthExceeded', 'target', 'context_length_exceeded', {
+      isHealthSignal: false,
+      mayHaveActed: false,
+    });
   }
   if (/content_policy|content_filter/.test(words)) {
-    return judgement('ContentFiltered', 'target', 'content_policy_violation', { isHealthSignal: false });
+    return judgement('ContentFiltered', 'target', 'content_policy_violation', {
+      isHealthSignal: false,
+      mayHaveActed: false,
+    });
   }
   return judgement(null, 'target', 'invalid_parameter');
 }

@@ -9,6 +9,10 @@ export interface CandidateFacts {
   readonly keyId: string;
   readonly targetId: string;
   readonly endpointId: string;
+  /** Candidates of one number are peers; a lower one is asked first. */
+  readonly tier: number;
+  /** Tokens that fit into its model; undefined: nobody knows. */
+  readonly contextLength?: number | undefined;
 }
 
 export interface FailedAttempt {
@@ -26,8 +30,16 @@ export interface Situation {
   readonly candidates: readonly CandidateFacts[];
   /** Positions that may be used now; an open or resting one does not count as an attempt. */
   readonly isUsable: (candidate: number) => boolean;
+  /** Positions that may be asked again, although another could be: their breaker is closed. */
+  readonly isClosed: (candidate: number) => boolean;
+  /** Positions at whose target fewer requests than allowed were repeated lately. */
+  readonly hasRetryBudget: (candidate: number) => boolean;
+  /** Where none is usable: the one that is tried all the same, now and then. */
+  readonly lastResort: () => number | undefined;
   readonly failed: readonly FailedAttempt[];
   readonly failover: RouteEntry['failover'];
+  /** The request does more than answer: it must not be sent again where it may have been acted on. */
+  readonly hasSideEffects: () => boolean;
   /** Time left of the one deadline of the request. */
   readonly remainingMs: number;
   readonly random: () => number;
@@ -42,27 +54,31 @@ export function nextStep(situation: Situation): NextStep {
   const last = failed.at(-1);
   if (!last) {
     const first = candidates.findIndex((_, position) => isUsable(position));
-    return first === -1 ? { type: 'give-up' } : { type: 'try', candidate: first, delayMs: 0 };
+    const chosen = first === -1 ? situation.lastResort() : first;
+    return chosen === undefined ? { type: 'give-up' } : { type: 'try', candidate: chosen, delayMs: 0 };
   }
   if (failed.length >= failover.maxAttempts || remainingMs <= 0) return { type: 'give-up' };
-  const { reason } = last.judgement;
+  const { reason, mayRetrySame } = last.judgement;
   if (reason === null || !failover.retryOn.includes(reason)) return { type: 'give-up' };
+  if (last.judgement.mayHaveActed && situation.hasSideEffects()) return { type: 'give-up' };
 
-  // The operator may ask for several tries at one target before the next one.
   const triesOfLast = failed.filter(({ candidate }) => candidate === last.candidate).length;
-  if (triesOfLast < failover.attemptsPerTarget && last.judgement.mayRetrySame && isUsable(last.candidate)) {
+  const hasBudget = mayRetrySame && situation.hasRetryBudget(last.candidate);
+  // The operator may ask for several tries at one target before the next one.
+  if (triesOfLast < failover.attemptsPerTarget && hasBudget && isUsable(last.candidate)) {
     return tryAfter(situation, last.candidate, backoffMs(situation, triesOfLast));
   }
-  const other = candidates.findIndex(
-    (candidate, position) =>
-      isUsable(position) && !failed.some((attempt) => isBlamed(candidates, attempt, candidate)),
+  const left = candidates.flatMap((candidate, position) =>
+    isUsable(position) && isWorthTrying(situation, candidate) ? [position] : [],
   );
-  if (other !== -1) return { type: 'try', candidate: other, delayMs: 0 };
+  const [other] = left;
+  if (other !== undefined) {
+    const isAgain = hasBudget && triesOfLast === 1 && mayGoAgain(situation, last, left);
+    return { type: 'try', candidate: isAgain ? last.candidate : other, delayMs: 0 };
+  }
 
   // Nothing else is left: the same once more, where that can help.
-  if (triesOfLast > Math.max(1, failover.attemptsPerTarget - 1) || !last.judgement.mayRetrySame) {
-    return { type: 'give-up' };
-  }
+  if (triesOfLast > Math.max(1, failover.attemptsPerTarget - 1) || !hasBudget) return { type: 'give-up' };
   if (last.judgement.keyRest === 'rate-limit') {
     const waitMs = last.retryAfterMs;
     if (!failover.honorRetryAfter || waitMs === undefined || waitMs > retryAfterPatienceMs)
@@ -75,6 +91,37 @@ export function nextStep(situation: Situation): NextStep {
   return tryAfter(situation, last.candidate, min + situation.random() * (max - min));
 }
 
+/**
+ * A failure that may pass at once is worth a second call before a lower tier serves the request, but never one that another
+ * target would miss.
+ */
+function mayGoAgain(
+  { candidates, isClosed, failed, failover }: Situation,
+  { candidate, judgement }: FailedAttempt,
+  left: readonly number[],
+): boolean {
+  const here = candidates[candidate];
+  if (judgement.keyRest !== null || !isClosed(candidate)) return false;
+  if (left.some((position) => candidates[position]?.tier === here?.tier)) return false;
+  const targets = new Set(left.map((position) => candidates[position]?.targetId));
+  return failed.length + 1 + targets.size <= failover.maxAttempts;
+}
+
+function isWorthTrying({ candidates, failed }: Situation, other: CandidateFacts): boolean {
+  return !failed.some((attempt) => {
+    const blamed = candidates[attempt.candidate];
+    if (blamed === undefined) return false;
+    return isBlamed(blamed, attempt, other) || isNoLarger(blamed, attempt, other);
+  });
+}
+
+/** What is too long for one model is too long for every one that holds no more. */
+function isNoLarger(blamed: CandidateFacts, { judgement }: FailedAttempt, other: CandidateFacts): boolean {
+  if (judgement.reason !== 'ContextLengthExceeded') return false;
+  if (blamed.contextLength === undefined || other.contextLength === undefined) return false;
+  return other.contextLength <= blamed.contextLength;
+}
+
 function tryAfter({ remainingMs }: Situation, candidate: number, delayMs: number): NextStep {
   return delayMs < remainingMs ? { type: 'try', candidate, delayMs } : { type: 'give-up' };
 }
@@ -84,13 +131,7 @@ function backoffMs({ failover, random }: Situation, tries: number): number {
   return ceiling * (0.5 + random() / 2);
 }
 
-function isBlamed(
-  candidates: readonly CandidateFacts[],
-  { candidate, judgement }: FailedAttempt,
-  other: CandidateFacts,
-): boolean {
-  const blamed = candidates[candidate];
-  if (!blamed) return false;
+function isBlamed(blamed: CandidateFacts, { judgement }: FailedAttempt, other: CandidateFacts): boolean {
   switch (judgement.scope) {
     case 'key':
       return blamed.keyId === other.keyId;

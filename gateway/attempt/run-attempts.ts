@@ -25,50 +25,67 @@ export interface CallJob<Answer> {
   readonly caller: LeaveSignal;
   readonly clock: Clock;
   readonly random: () => number;
+  /** The request does more than answer: it is not sent again where it may have been acted on. */
+  hasSideEffects(): boolean;
   isUsable(candidate: number): boolean;
+  isClosed(candidate: number): boolean;
+  hasRetryBudget(candidate: number): boolean;
+  lastResort(): number | undefined;
   /** The timers of an attempt; `isLast` where no other candidate could take over. */
   limits(candidate: number, isLast: boolean): Limits;
-  open(candidate: number): AttemptEnds<Answer>;
+  /** `isFresh`: over a connection of its own. */
+  open(candidate: number, isFresh: boolean): AttemptEnds<Answer>;
   /**
    * Where the candidate was refused for credentials that have been replaced meanwhile: the position of the same one
    * with those of now, which then is one of `candidates` too.
    */
   renew(candidate: number): number | undefined;
-  onStart(candidate: number): void;
+  /** `isRepetition`: it was asked before, and has failed. */
+  onStart(candidate: number, isRepetition: boolean): void;
   /** With the first content of a stream. */
   onContent(candidate: number): void;
   /**
-   * Told of every attempt that was made, in order: for the ledger, metrics and health. `isRenewed`: it failed for
+   * Told of every attempt that was made, in order: for the ledger, metrics and health. `isExcused`: it failed for
    * what has been replaced since, which says nothing about the upstream as it is now.
    */
   onEnd(
     candidate: number,
     result: AttemptResult<Answer>,
     judgement: Judgement | undefined,
-    isRenewed: boolean,
+    isExcused: boolean,
   ): void;
 }
 
 /** Credentials that change more often than this within one request are no rotation. */
 const renewalsMax = 3;
 
+/** Another try that is none of the route's: the upstream has not been asked yet as it is to be asked now. */
+interface Excuse {
+  readonly candidate: number;
+  readonly isFresh: boolean;
+}
+
 /** Never rejects. */
 export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOutcome<Answer>> {
   const failed: (FailedAttempt & { readonly failure: AttemptFailure })[] = [];
-  let renewed: number | undefined;
+  let excuse: Excuse | undefined;
   let renewals = 0;
   for (;;) {
     const step: NextStep =
-      renewed === undefined
+      excuse === undefined
         ? nextStep({
             candidates: job.candidates,
             isUsable: (candidate) => job.isUsable(candidate),
+            isClosed: (candidate) => job.isClosed(candidate),
+            hasRetryBudget: (candidate) => job.hasRetryBudget(candidate),
+            lastResort: () => job.lastResort(),
             failed,
             failover: job.failover,
+            hasSideEffects: () => job.hasSideEffects(),
             remainingMs: job.totalAt - job.clock.now(),
             random: job.random,
           })
-        : { type: 'try', candidate: renewed, delayMs: 0 };
+        : { type: 'try', candidate: excuse.candidate, delayMs: 0 };
     if (step.type === 'give-up') return { type: 'failed', failures: failed.map(({ failure }) => failure) };
     const { candidate } = step;
     if (step.delayMs > 0) {
@@ -78,8 +95,9 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
       if (!isRested && !job.isUsable(candidate)) continue;
     }
 
-    job.onStart(candidate);
-    const result = await runAttempt(job.open(candidate), {
+    const isFresh = excuse?.isFresh ?? false;
+    job.onStart(candidate, excuse === undefined && failed.some((attempt) => attempt.candidate === candidate));
+    const result = await runAttempt(job.open(candidate, isFresh), {
       limits: job.limits(candidate, !hasOther(job, failed, candidate)),
       totalAt: job.totalAt,
       clock: job.clock,
@@ -90,14 +108,10 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
       result.outcome === 'failed' || result.outcome === 'broken-off'
         ? judgeFailure(result.failure)
         : undefined;
-    // No failure of the route's to count or to forbid: the upstream has not been asked yet as it is to be asked now.
-    renewed =
-      result.outcome === 'failed' && isForCredentials(result.failure, judgement) && renewals < renewalsMax
-        ? job.renew(candidate)
-        : undefined;
-    job.onEnd(candidate, result, judgement, renewed !== undefined);
-    if (renewed !== undefined) {
-      renewals += 1;
+    excuse = excuseFor(job, candidate, result, judgement, renewals);
+    job.onEnd(candidate, result, judgement, excuse !== undefined);
+    if (excuse !== undefined) {
+      if (!excuse.isFresh) renewals += 1;
       continue;
     }
     switch (result.outcome) {
@@ -118,6 +132,25 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
   }
 }
 
+function excuseFor<Answer>(
+  job: CallJob<Answer>,
+  candidate: number,
+  result: AttemptResult<Answer>,
+  judgement: Judgement | undefined,
+  renewals: number,
+): Excuse | undefined {
+  if (result.outcome !== 'failed') return undefined;
+  const { failure } = result;
+  if (isForCredentials(failure, judgement) && renewals < renewalsMax) {
+    const renewed = job.renew(candidate);
+    if (renewed !== undefined) return { candidate: renewed, isFresh: false };
+  }
+  // The upstream closed an idle connection just as the request set out. A new one cannot be stale.
+  const isStale = failure.kind === 'transport' && failure.isStale === true;
+  if (!isStale || job.caller.hasLeft || job.clock.now() >= job.totalAt) return undefined;
+  return job.hasSideEffects() ? undefined : { candidate, isFresh: true };
+}
+
 /** Refused for who we are, or no connection came about: both can be for what has been replaced. */
 function isForCredentials(failure: AttemptFailure, judgement: Judgement | undefined): boolean {
   return failure.kind === 'transport' || judgement?.keyRest === 'rejected';
@@ -132,12 +165,14 @@ function hasOther<Answer>(
   if (failed.length + 1 >= job.failover.maxAttempts || !job.failover.retryOn.includes('Timeout'))
     return false;
   const here = job.candidates[candidate];
-  return job.candidates.some(
+  const isOther = job.candidates.some(
     (other, position) =>
       other.targetId !== here?.targetId &&
       job.isUsable(position) &&
       !failed.some((attempt) => job.candidates[attempt.candidate]?.targetId === other.targetId),
   );
+  // However silent the upstream is, it may be doing what it was asked.
+  return isOther && !job.hasSideEffects();
 }
 
 /** False: the caller went away meanwhile. */

@@ -38,7 +38,7 @@ export const upstreamHealthSchema = z.object({
   state: z.enum([
     /** Answers. */
     'working',
-    /** The breaker is open: nothing is sent but a trial now and then. */
+    /** The breaker is open or half-open: nothing is sent but a trial now and then. */
     'open',
     /** The key rests after a rate limit. */
     'rate-limited',
@@ -47,6 +47,13 @@ export const upstreamHealthSchema = z.object({
     /** The provider refuses the key. */
     'rejected',
   ]),
+  /**
+   * Of a breaker that is neither closed nor open: `half-open` beside `open`, `slow-start` beside `working`. An older
+   * operator does not read it, and goes by `state`.
+   */
+  phase: z.enum(['half-open', 'slow-start']).optional().catch(undefined),
+  /** Why the breaker opened, in one word of the ledger's `failure`. An older operator does not read it. */
+  cause: z.string().max(64).optional().catch(undefined),
   /** Unix milliseconds at which it may be tried again. */
   untilMs: z.int().min(0).optional(),
 });
@@ -73,5 +80,12 @@ export const exchangeResponseSchema = z.object({
   formats: z.object({ min: z.int().min(1), max: z.int().min(1) }),
   /** Providers and keys that traffic went to lately. */
   health: z.array(upstreamHealthSchema),
+  /**
+   * Models that their provider said, within ten minutes, it does not know, and has not served since. Absent in the answers
+   * of older pods; older operators do not read it.
+   */
+  misconfigured: z
+    .array(z.object({ provider: z.string().min(1), upstreamModel: z.string().min(1) }))
+    .optional(),
 });
 export type ExchangeResponse = z.infer<typeof exchangeResponseSchema>;

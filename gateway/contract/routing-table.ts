@@ -210,6 +210,11 @@ export const targetEntrySchema = z.object({
   dialects: z.array(dialectNameSchema).min(1),
   /** Null: nobody knows the price; tokens are recorded, the cost stays null. */
   price: priceSchema.nullable(),
+  /**
+   * Tokens that fit into the model, where a catalog knows it. An older gateway does not read it, and tries every target
+   * after one whose model was too small.
+   */
+  contextLength: z.int().min(1).optional(),
   timeouts: timeoutsSchema,
   /** Request members sent when the caller gives none of that name; none that is the caller's own to say. */
   parameters: z
@@ -261,6 +266,8 @@ export const routeEntrySchema = z.object({
     backoffBaseMs: milliseconds,
     backoffMaxMs: milliseconds,
     honorRetryAfter: z.boolean(),
+    /** What calls have in common that belong on one target. An older gateway does not read it, and draws by weight. */
+    affinity: z.enum(['ApiKey', 'PromptPrefix']).optional(),
   }),
   targets: z.array(targetEntrySchema).min(1),
 });

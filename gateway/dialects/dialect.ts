@@ -217,6 +217,10 @@ export interface Dialect {
    * @throws {GatewayError} `invalid_parameter`, naming the parameter.
    */
   readRequest(body: RequestBody, purpose?: RequestPurpose): RequestFacts;
+  /** Whether a request that was checked does more than answer: something is stored, run or looked up at the provider. */
+  hasSideEffects(body: RequestBody): boolean;
+  /** Members with which a prompt begins, in their order. */
+  readonly promptMembers: readonly string[];
   /** The frame that tells a client in mid-stream that its answer is broken off. */
   errorFrame(error: ErrorObject, requestId: string): string;
   /** Lenient: whatever an upstream sends with an error status. */

@@ -22,6 +22,7 @@ export class PodState {
   /** What turns the clock's time into Unix milliseconds; taken once, so that a time said twice is the same. */
   private readonly unixOffsetMs: number;
   private health: readonly UpstreamHealth[] = [];
+  private misconfigured: ExchangeResponse['misconfigured'];
   private healthRevision = -1;
   private healthReadAtMs = Number.NEGATIVE_INFINITY;
   private said:
@@ -38,7 +39,13 @@ export class PodState {
     const { health } = this;
     const of = this.parts.table.state();
     if (this.said?.of === of && this.said.health === health) return this.said.answer;
-    const content = { ...of, formats: { min: 1, max: READER_FORMAT }, health: [...health] };
+    const misconfigured = this.misconfigured ? { misconfigured: this.misconfigured } : {};
+    const content = {
+      ...of,
+      formats: { min: 1, max: READER_FORMAT },
+      health: [...health],
+      ...misconfigured,
+    };
     const answer = { state: hash('sha256', JSON.stringify(content), 'hex').slice(0, 32), ...content };
     this.said = { of, health, answer };
     return answer;
@@ -79,5 +86,7 @@ export class PodState {
     if (revision === this.healthRevision) return;
     this.healthRevision = revision;
     this.health = this.parts.health.report(nowMs, this.unixOffsetMs);
+    const misconfigured = this.parts.health.misconfiguredTargets();
+    this.misconfigured = misconfigured.length === 0 ? undefined : [...misconfigured];
   }
 }

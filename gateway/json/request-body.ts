@@ -61,6 +61,11 @@ export class RequestBody {
     return JSON.parse(this.slice(member.valueStart, member.valueEnd));
   }
 
+  /** The JSON text of a member's value as it stands, one character per byte; at most so many from its beginning. */
+  text({ valueStart, valueEnd }: Member, bytesMax = Number.POSITIVE_INFINITY): string {
+    return this.range(valueStart, Math.min(valueEnd, valueStart + bytesMax)).toString('latin1');
+  }
+
   /** Whether its value is the word `null`. */
   isNull({ valueStart, valueEnd }: Member): boolean {
     return valueEnd - valueStart === 4 && this.slice(valueStart, valueEnd) === 'null';

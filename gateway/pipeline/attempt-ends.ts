@@ -133,7 +133,12 @@ function sendTo(
   const { provider } = candidate.target;
   return send(
     {
-      pool: pools.poolFor(provider, timeoutFor(exchange, candidate, 'connectMs', defaults)),
+      pool: pools.poolFor(
+        provider,
+        timeoutFor(exchange, candidate, 'connectMs', defaults),
+        candidate.isFresh,
+      ),
+      isFresh: candidate.isFresh === true,
       path: provider.basePath + upstream.path + forwardedQuery(exchange, upstream, isNative),
       headers: [
         ...buildRequestHeaders(provider, candidate.endpoint, exchange.facts.isStream),

@@ -6,7 +6,7 @@ import { failureCode, type Judgement } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
 import { buildLedgerRecord } from '../meter/ledger.ts';
-import type { HealthSignal } from '../route/health.ts';
+import type { HealthSignal, Watched } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
@@ -37,6 +37,11 @@ export function buildCallJob(
     return candidate;
   };
   let number = 0;
+  let watched: Watched | undefined;
+  const underWay = (): Watched => {
+    if (!watched) throw new Error('no attempt is under way');
+    return watched;
+  };
   return {
     candidates: facts,
     failover: route.entry.failover,
@@ -44,7 +49,11 @@ export function buildCallJob(
     caller,
     clock,
     random,
+    hasSideEffects: () => exchange.dialect.hasSideEffects(exchange.body),
     isUsable: (position) => health.isUsable(at(position), clock.now()),
+    isClosed: (position) => health.isClosed(at(position), clock.now()),
+    hasRetryBudget: (position) => health.hasBudget(at(position), clock.now()),
+    lastResort: () => health.lastResort(candidates, clock.now()),
     limits: (position, isLast) => ({
       firstEventMs: exchange.facts.isStream
         ? timeoutFor(exchange, at(position), isLast ? 'lastFirstEventMs' : 'firstEventMs', defaults)
@@ -52,7 +61,7 @@ export function buildCallJob(
       livenessMs: timeoutFor(exchange, at(position), 'livenessMs', defaults),
       progressMs: timeoutFor(exchange, at(position), 'progressMs', defaults),
     }),
-    open: (position) => open(at(position)),
+    open: (position, isFresh) => open(isFresh ? { ...at(position), isFresh } : at(position)),
     renew: (position) => {
       const newest = holder.current();
       const renewed = newest && renewCandidate(at(position), route.entry.id, newest);
@@ -60,16 +69,16 @@ export function buildCallJob(
       facts.push(factsOf(renewed));
       return candidates.push(renewed) - 1;
     },
-    onStart: (position) => {
+    onStart: (position, isRepetition) => {
       number = onStart(at(position));
-      health.onStart(at(position), clock.now());
+      watched = health.onStart(at(position), isRepetition, clock.now());
     },
-    onContent: (position) => health.onContent(at(position), clock.now()),
-    onEnd: (position, result, judgement, isRenewed) => {
-      const signal: HealthSignal = isRenewed
+    onContent: () => health.onContent(underWay(), clock.now()),
+    onEnd: (position, result, judgement, isExcused) => {
+      const signal: HealthSignal = isExcused
         ? { type: 'none' }
         : healthSignal(at(position), result, judgement);
-      health.onEnd(at(position), signal, clock.now());
+      health.onEnd(underWay(), signal, clock.now());
       meterAttempt(parts, exchange, at(position), number, result);
     },
   };
@@ -80,6 +89,8 @@ function factsOf({ target, endpoint }: Candidate): CandidateFacts {
     keyId: endpoint.healthId,
     targetId: target.entry.name,
     endpointId: target.provider.entry.id,
+    tier: target.entry.priority,
+    contextLength: target.entry.contextLength,
   };
 }
 
@@ -139,8 +150,12 @@ function healthSignal(
       const forMs = told ?? target.provider.entry.breaker.rateLimitCooldownMs;
       return { type: 'key-rest', forMs: Math.min(forMs, rateLimitRestMaxMs), reason: judgement.keyRest };
     }
-    case null:
+    case null: {
+      const cause = failureCode(result.failure);
+      if (judgement.reason === 'ModelNotFound') return { type: 'misconfigured' };
       if (!judgement.isHealthSignal) return { type: 'none' };
-      return { type: judgement.scope === 'endpoint' ? 'endpoint-failure' : 'target-failure' };
+      if (result.outcome === 'broken-off') return { type: 'stream-failure', cause };
+      return { type: judgement.scope === 'endpoint' ? 'endpoint-failure' : 'target-failure', cause };
+    }
   }
 }

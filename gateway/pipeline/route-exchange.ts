@@ -10,11 +10,14 @@ import { parseWhole } from '../endpoints/parse-body.ts';
 import { GatewayError } from '../errors.ts';
 import { findModel } from '../route/find-model.ts';
 import { type Candidate, type Plan, selectTargets } from '../route/plan.ts';
+import { affinityText } from './affinity.ts';
 import { readHeader } from './client-headers.ts';
 import type { Exchange, PipelineParts, RoutedExchange } from './parts.ts';
 
+type RoutingParts = Pick<PipelineParts, 'random' | 'health' | 'clock'>;
+
 /** @throws {GatewayError} where the request is not valid, leads nowhere, or cannot be carried. */
-export function routeExchange(parts: Pick<PipelineParts, 'random'>, exchange: Exchange): RoutedExchange {
+export function routeExchange(parts: RoutingParts, exchange: Exchange): RoutedExchange {
   const facts = exchange.dialect.readRequest(exchange.body);
   const plan = planFor(parts, exchange, facts);
   const routed = plan.candidates.every((candidate) => candidate.dialect === exchange.dialect.name)
@@ -26,7 +29,7 @@ export function routeExchange(parts: Pick<PipelineParts, 'random'>, exchange: Ex
 
 /** @throws {GatewayError} `model_not_found`. */
 export function planFor(
-  { random }: Pick<PipelineParts, 'random'>,
+  { random, health, clock }: RoutingParts,
   exchange: Exchange,
   facts: RequestFacts,
 ): Plan {
@@ -34,7 +37,14 @@ export function planFor(
   const route = findModel(view, caller, facts.model, dialect.name);
   const speak = (dialects: readonly DialectName[]): DialectName | undefined =>
     rankUpstreams(dialect.name, dialects)[0];
-  return selectTargets(route, speak, random);
+  return selectTargets(route, speak, {
+    random,
+    load: {
+      inFlight: (healthId) => health.inFlight(healthId),
+      shareOf: (target) => health.shareOf(target, clock.now()),
+    },
+    affinity: affinityText(route.entry.failover.affinity, exchange),
+  });
 }
 
 /**

@@ -1,10 +1,12 @@
 // Is this upstream worth a request now? A circuit breaker as a pure state machine:
 //
-//   closed --n failures in a row, or half of many--> open --time is up--> half-open --content, success--> closed
-//                                                     ^                       |
-//                                                     +--------failure--------+   (open for twice as long)
+//   closed --n failures in a row, or half of many, or three broken streams in a row--> open
+//     ^                                                                                 | time is up
+//     | 30 s                                                                            v
+//   slow start <--two trials in a row were answered-- half-open --a trial failed--> open (for twice as long)
 //
-// A stream that brings content lets others through, long before it ends; how often it has opened is forgotten with an end.
+// A trial is answered with the first content of its stream, long before it ends, or with its end where it is none: only
+// then may the next one begin. What an attempt says that began before the circuit last opened is old news, and not heard.
 
 export interface CircuitLimits {
   /** 0: the circuit never opens. */
@@ -14,18 +16,27 @@ export interface CircuitLimits {
 }
 
 export interface Circuit {
-  /** Failures in a row. */
+  /** Attempts in a row that failed before any content. */
   readonly failures: number;
-  /** How often it has opened without a success in between. */
+  /** Streams in a row that broke off behind their first content. */
+  readonly streamFailures: number;
+  /** How often it has opened without a whole slow start in between. */
   readonly openings: number;
+  readonly openedAtMs: number;
   readonly openUntilMs: number;
+  /** One word: the failure that opened it last. */
+  readonly cause: string | undefined;
   /** When the one trial of a half-open circuit began; a trial that never reports is given up. */
   readonly trialSinceMs: number | undefined;
-  /** It has opened, and brings content again: all may try, and it takes as many failures as before to open it once more. */
-  readonly isAnswering: boolean;
+  /** Trials answered since it was open. */
+  readonly successes: number;
+  /** When it closed again; undefined while it is open or half-open, and where it has never opened. */
+  readonly closedAtMs: number | undefined;
   /** Calls of the last half minute, from the first failure on. */
   readonly recent: Recent;
 }
+
+export type Phase = 'closed' | 'open' | 'half-open' | 'slow-start';
 
 interface Recent {
   readonly now: Tally;
@@ -42,81 +53,184 @@ const noCalls: Tally = { calls: 0, failures: 0 };
 
 export const closedCircuit: Circuit = {
   failures: 0,
+  streamFailures: 0,
   openings: 0,
+  openedAtMs: Number.NEGATIVE_INFINITY,
   openUntilMs: 0,
+  cause: undefined,
   trialSinceMs: undefined,
-  isAnswering: false,
+  successes: 0,
+  closedAtMs: undefined,
   recent: { now: noCalls, before: noCalls, sinceMs: 0 },
 };
 
 const trialPatienceMs = 60_000;
+const trialsToClose = 2;
+const streamFailuresMax = 3;
 
 /** An upstream that fails now and then never fails five times in a row, and is no better for it. */
-const share = { ofFailures: 0.5, callsMin: 20, windowMs: 30_000 } as const;
+const failing = { ofFailures: 0.5, callsMin: 20, windowMs: 30_000 } as const;
+
+const slowStart = { fromShare: 0.1, forMs: 30_000 } as const;
+
+/** Longest open times are up to this much longer than shortest ones: pods that opened together do not try together. */
+const jitter = 0.2;
+
+export function phaseOf({ openings, openUntilMs, closedAtMs }: Circuit, nowMs: number): Phase {
+  if (openings === 0) return 'closed';
+  if (closedAtMs === undefined) return nowMs < openUntilMs ? 'open' : 'half-open';
+  return nowMs - closedAtMs < slowStart.forMs ? 'slow-start' : 'closed';
+}
 
 /** One request at a time is let through when the open time is up. */
 export function mayTry(circuit: Circuit, nowMs: number): boolean {
-  if (isLetThrough(circuit)) return true;
-  if (nowMs < circuit.openUntilMs) return false;
-  return circuit.trialSinceMs === undefined || nowMs - circuit.trialSinceMs > trialPatienceMs;
+  switch (phaseOf(circuit, nowMs)) {
+    case 'closed':
+    case 'slow-start':
+      return true;
+    case 'open':
+      return false;
+    case 'half-open':
+      return circuit.trialSinceMs === undefined || nowMs - circuit.trialSinceMs > trialPatienceMs;
+  }
+}
+
+/** The part of its usual calls that it is to get, from 0 to 1: after a failure less, and more by the second. */
+export function shareOf(circuit: Circuit, nowMs: number): number {
+  const { closedAtMs } = circuit;
+  if (closedAtMs === undefined || phaseOf(circuit, nowMs) !== 'slow-start') return 1;
+  return slowStart.fromShare + (1 - slowStart.fromShare) * ((nowMs - closedAtMs) / slowStart.forMs);
 }
 
 export function onTried(circuit: Circuit, nowMs: number): Circuit {
-  return isLetThrough(circuit) ? circuit : { ...circuit, trialSinceMs: nowMs };
+  return phaseOf(circuit, nowMs) === 'half-open' ? { ...circuit, trialSinceMs: nowMs } : circuit;
 }
 
-/** A stream has brought its first content. */
-export function onContent(circuit: Circuit, nowMs: number): Circuit {
-  if (isLetThrough(circuit) || nowMs < circuit.openUntilMs) return circuit;
-  return { ...closedCircuit, openings: circuit.openings, isAnswering: true };
-}
-
-/** Undefined: there is nothing left to remember. */
-export function onSuccess(circuit: Circuit, nowMs: number): Circuit | undefined {
-  // What failed before it opened is not held against it once it has shown that it works again.
-  const recent = count(circuit.openings > 0 ? closedCircuit.recent : circuit.recent, 0, nowMs);
-  if (recent.now.failures + recent.before.failures === 0) return undefined;
-  return { ...closedCircuit, recent };
-}
-
-export function onFailure(circuit: Circuit, limits: CircuitLimits, nowMs: number): Circuit {
-  const failures = circuit.failures + 1;
-  const recent = count(circuit.recent, 1, nowMs);
-  const isOpening =
-    !isLetThrough(circuit) || failures >= limits.consecutiveFailures || isMostlyFailing(recent);
-  if (limits.consecutiveFailures === 0 || !isOpening) {
-    return { ...circuit, failures, recent, trialSinceMs: undefined };
+/** An attempt that began at `startedAtMs` has brought content, or has ended well without any. */
+export function onAnswered(circuit: Circuit, startedAtMs: number, nowMs: number): Circuit {
+  if (isOldNews(circuit, startedAtMs)) return circuit;
+  const phase = phaseOf(circuit, nowMs);
+  if (phase === 'closed' || phase === 'slow-start') {
+    return { ...circuit, failures: 0, recent: count(circuit.recent, 1, 0, nowMs) };
   }
-  // Requests that were under way when it opened must not make it open for longer and longer.
-  if (nowMs < circuit.openUntilMs) return { ...circuit, failures, recent };
-  const openForMs = Math.min(limits.openForMs * 2 ** circuit.openings, limits.maxOpenMs);
+  const successes = circuit.successes + 1;
+  if (successes >= trialsToClose) {
+    const { openings, openedAtMs, cause } = circuit;
+    return { ...closedCircuit, openings, openedAtMs, cause, closedAtMs: nowMs };
+  }
+  // The last resort was tried while it was open: what answers need not wait for its time.
+  const openUntilMs = Math.min(circuit.openUntilMs, nowMs);
+  return { ...onReleased(circuit, startedAtMs), successes, openUntilMs };
+}
+
+/** A stream has come to its end: those that broke off before it are forgiven. */
+export function onStreamEnded(circuit: Circuit, startedAtMs: number): Circuit {
+  return isOldNews(circuit, startedAtMs) ? circuit : { ...circuit, streamFailures: 0 };
+}
+
+/** @param random From 0 (inclusive) to 1 (exclusive). */
+export function onFailure(
+  circuit: Circuit,
+  limits: CircuitLimits,
+  { startedAtMs, cause }: { readonly startedAtMs: number; readonly cause: string },
+  nowMs: number,
+  random: number,
+): Circuit {
+  if (isOldNews(circuit, startedAtMs)) return circuit;
+  switch (phaseOf(circuit, nowMs)) {
+    case 'open':
+      return circuit;
+    case 'half-open':
+      // The last resort of the time before says nothing that was not known.
+      if (startedAtMs < circuit.openUntilMs) return circuit;
+      return open(circuit, limits, cause, nowMs, random);
+    case 'closed':
+    case 'slow-start': {
+      const failures = circuit.failures + 1;
+      const recent = count(circuit.recent, 1, 1, nowMs);
+      const isEnough = failures >= limits.consecutiveFailures || isMostlyFailing(recent);
+      if (limits.consecutiveFailures === 0 || !isEnough) return { ...circuit, failures, recent };
+      return open(circuit, limits, cause, nowMs, random);
+    }
+  }
+}
+
+/** A stream has broken off behind its first content. */
+export function onStreamFailure(
+  circuit: Circuit,
+  limits: CircuitLimits,
+  { startedAtMs, cause }: { readonly startedAtMs: number; readonly cause: string },
+  nowMs: number,
+  random: number,
+): Circuit {
+  if (isOldNews(circuit, startedAtMs)) return circuit;
+  switch (phaseOf(circuit, nowMs)) {
+    case 'open':
+      return circuit;
+    case 'half-open':
+      // Its content was taken for an answer, and was none.
+      return open(circuit, limits, cause, nowMs, random);
+    case 'closed':
+    case 'slow-start': {
+      const streamFailures = circuit.streamFailures + 1;
+      // Its call was counted with its content.
+      const recent = count(circuit.recent, 0, 1, nowMs);
+      const isEnough = streamFailures >= streamFailuresMax || isMostlyFailing(recent);
+      if (limits.consecutiveFailures === 0 || !isEnough) return { ...circuit, streamFailures, recent };
+      return open(circuit, limits, cause, nowMs, random);
+    }
+  }
+}
+
+/** A trial that ended without a verdict: the next request makes another. */
+export function onReleased(circuit: Circuit, startedAtMs: number): Circuit {
+  return circuit.trialSinceMs === startedAtMs ? { ...circuit, trialSinceMs: undefined } : circuit;
+}
+
+/** Whether there is nothing left to remember. */
+export function isForgettable(circuit: Circuit, nowMs: number): boolean {
+  const { failures, streamFailures, recent } = circuit;
+  return (
+    phaseOf(circuit, nowMs) === 'closed' &&
+    failures + streamFailures + recent.now.failures + recent.before.failures === 0
+  );
+}
+
+function open(
+  circuit: Circuit,
+  { openForMs, maxOpenMs }: CircuitLimits,
+  cause: string,
+  nowMs: number,
+  random: number,
+): Circuit {
+  const openings = phaseOf(circuit, nowMs) === 'closed' ? 0 : circuit.openings;
+  const shortestMs = Math.min(openForMs * 2 ** openings, maxOpenMs / (1 + jitter));
   return {
-    failures,
-    openings: circuit.openings + 1,
-    openUntilMs: nowMs + openForMs,
-    trialSinceMs: undefined,
-    isAnswering: false,
-    recent,
+    ...closedCircuit,
+    openings: openings + 1,
+    openedAtMs: nowMs,
+    openUntilMs: nowMs + shortestMs * (1 + jitter * random),
+    cause,
   };
 }
 
-function isLetThrough({ openings, isAnswering }: Circuit): boolean {
-  return openings === 0 || isAnswering;
+function isOldNews({ openings, openedAtMs }: Circuit, startedAtMs: number): boolean {
+  return openings > 0 && startedAtMs < openedAtMs;
 }
 
 function isMostlyFailing({ now, before }: Recent): boolean {
   const calls = now.calls + before.calls;
-  return calls >= share.callsMin && now.failures + before.failures >= calls * share.ofFailures;
+  return calls >= failing.callsMin && now.failures + before.failures >= calls * failing.ofFailures;
 }
 
 /** Two halves of the window: the older one is forgotten as a whole. */
-function count(recent: Recent, failures: 0 | 1, nowMs: number): Recent {
-  const halfMs = share.windowMs / 2;
+function count(recent: Recent, calls: 0 | 1, failures: 0 | 1, nowMs: number): Recent {
+  const halfMs = failing.windowMs / 2;
   const age = nowMs - recent.sinceMs;
   const rolled: Recent =
     age < halfMs ? recent : { now: noCalls, before: age < 2 * halfMs ? recent.now : noCalls, sinceMs: nowMs };
   return {
     ...rolled,
-    now: { calls: rolled.now.calls + 1, failures: rolled.now.failures + failures },
+    now: { calls: rolled.now.calls + calls, failures: rolled.now.failures + failures },
   };
 }

@@ -7,13 +7,19 @@ import {
   type Circuit,
   type CircuitLimits,
   closedCircuit,
+  isForgettable,
   mayTry,
-  onContent,
+  onAnswered,
   onFailure,
-  onSuccess,
+  onReleased,
+  onStreamEnded,
+  onStreamFailure,
   onTried,
+  phaseOf,
+  shareOf,
 } from './circuit.ts';
 import type { Candidate } from './plan.ts';
+import { emptyBudget, isSpent, mayRepeat, onAsked, type RetryBudget } from './retry-budget.ts';
 
 /** Why a key rests: rate limits pass by themselves, the others want a person. */
 export type RestReason = 'rate-limit' | 'out-of-money' | 'rejected';
@@ -21,10 +27,14 @@ export type RestReason = 'rate-limit' | 'out-of-money' | 'rejected';
 /** What a finished attempt says about the upstream. */
 export type HealthSignal =
   | { readonly type: 'success' }
-  /** The address does not answer. */
-  | { readonly type: 'endpoint-failure' }
+  /** The address does not answer; `cause` is one word for it. */
+  | { readonly type: 'endpoint-failure'; readonly cause: string }
   /** This model at this provider failed. */
-  | { readonly type: 'target-failure' }
+  | { readonly type: 'target-failure'; readonly cause: string }
+  /** Its stream broke off behind the first content. */
+  | { readonly type: 'stream-failure'; readonly cause: string }
+  /** The provider does not know the model. */
+  | { readonly type: 'misconfigured' }
   /** This key must rest. */
   | { readonly type: 'key-rest'; readonly forMs: number; readonly reason: RestReason }
   /** Says nothing: a caller's mistake, a caller that went away. */
@@ -54,68 +64,182 @@ const restStates = {
   rejected: 'rejected',
 } as const satisfies Record<RestReason, UpstreamHealth['state']>;
 
+/** The least bad of those that are all out of service is tried this often. */
+const lastResortEveryMs = 1_000;
+
+/** One attempt under way. */
+export interface Watched {
+  readonly candidate: Candidate;
+  readonly startedAtMs: number;
+  hasContent: boolean;
+}
+
+/** One circuit that is not closed, or was not until lately. */
+export interface BreakerReading {
+  readonly provider: string;
+  /** Absent: the endpoint as a whole. */
+  readonly upstreamModel?: string;
+  readonly phase: 'open' | 'half-open' | 'slow-start';
+}
+
+export interface RestReading extends KeyAtProvider {
+  readonly reason: RestReason;
+  readonly forMs: number;
+}
+
 export class Health {
+  private readonly random: () => number;
   private readonly circuits = new Map<string, Circuit>();
   /** By health id of the key. */
   private readonly rests = new Map<string, Rest>();
+  /** By health id of the target. */
+  private readonly budgets = new Map<string, RetryBudget>();
+  /** Attempts under way, by health id of the target and of the key. */
+  private readonly underWay = new Map<string, number>();
+  /** When all were out of service and one was tried all the same, by health id of the target. */
+  private readonly lastResorts = new Map<string, number>();
+  /** Targets whose provider said that it does not know the model; until it answers, or so long. */
+  private readonly misconfigured = new Map<string, number>();
   /** By health id: who has answered lately. Two spans of time, of which the older one is forgotten as a whole. */
   private answered = new Map<string, KeyAtProvider>();
   private answeredBefore = new Map<string, KeyAtProvider>();
   private answeredSinceMs = 0;
+  private phases = '';
   private changes = 0;
+
+  /** @param random From 0 (inclusive) to 1 (exclusive). */
+  constructor(random: () => number) {
+    this.random = random;
+  }
 
   isUsable(candidate: Candidate, nowMs: number): boolean {
     if (this.circuits.size === 0 && this.rests.size === 0) return true;
     if (this.restReason(candidate, nowMs)) return false;
-    return circuitIds(candidate).every((id) => mayTry(this.circuits.get(id) ?? closedCircuit, nowMs));
+    return this.circuitsOf(candidate).every((circuit) => mayTry(circuit, nowMs));
   }
 
-  /** Called before each attempt: takes the one trial of a half-open circuit. */
-  onStart(candidate: Candidate, nowMs: number): void {
-    if (this.circuits.size === 0) return;
-    for (const id of circuitIds(candidate)) {
-      const circuit = this.circuits.get(id);
-      if (circuit) this.circuits.set(id, onTried(circuit, nowMs));
+  /** Whether its breakers are closed, in a slow start too. */
+  isClosed(candidate: Candidate, nowMs: number): boolean {
+    if (this.restReason(candidate, nowMs)) return false;
+    return this.circuitsOf(candidate).every((circuit) => {
+      const phase = phaseOf(circuit, nowMs);
+      return phase === 'closed' || phase === 'slow-start';
+    });
+  }
+
+  /** Whether fewer requests than allowed were repeated at the target lately. */
+  hasBudget({ target }: Candidate, nowMs: number): boolean {
+    return mayRepeat(this.budgets.get(target.healthId) ?? emptyBudget, nowMs);
+  }
+
+  /**
+   * The panic rule: where no candidate is usable, the position of the one that has to wait least for its open breaker, if it
+   * has not been tried as the last resort within a second. Keys that rest, and trials under way, are no last resort.
+   */
+  lastResort(candidates: readonly Candidate[], nowMs: number): number | undefined {
+    let best: { readonly position: number; readonly untilMs: number } | undefined;
+    for (const [position, candidate] of candidates.entries()) {
+      if (this.restReason(candidate, nowMs)) continue;
+      const shut = this.circuitsOf(candidate).filter((circuit) => !mayTry(circuit, nowMs));
+      if (shut.some((circuit) => phaseOf(circuit, nowMs) !== 'open')) continue;
+      const untilMs = Math.max(...shut.map(({ openUntilMs }) => openUntilMs));
+      if (best === undefined || untilMs < best.untilMs) best = { position, untilMs };
     }
+    const id = best && candidates[best.position]?.target.healthId;
+    if (best === undefined || id === undefined) return undefined;
+    const triedAtMs = this.lastResorts.get(id) ?? Number.NEGATIVE_INFINITY;
+    return nowMs - triedAtMs < lastResortEveryMs ? undefined : best.position;
+  }
+
+  /** The part of its usual calls that a target is to get, from 0 to 1. */
+  shareOf({ provider, healthId }: Pick<Candidate['target'], 'provider' | 'healthId'>, nowMs: number): number {
+    if (this.circuits.size === 0) return 1;
+    const share = (id: string): number => shareOf(this.circuits.get(id) ?? closedCircuit, nowMs);
+    return Math.min(share(provider.entry.id), share(healthId));
+  }
+
+  /** Attempts of this pod under way at a target or with a key, by its health id. */
+  inFlight(healthId: string): number {
+    return this.underWay.get(healthId) ?? 0;
+  }
+
+  /**
+   * Called before each attempt: takes the one trial of a half-open circuit.
+   *
+   * @param isRepetition The same candidate was asked before, for the same request.
+   */
+  onStart(candidate: Candidate, isRepetition: boolean, nowMs: number): Watched {
+    const { target, endpoint } = candidate;
+    this.budgets.set(
+      target.healthId,
+      onAsked(this.budgets.get(target.healthId) ?? emptyBudget, isRepetition, nowMs),
+    );
+    for (const id of [target.healthId, endpoint.healthId]) this.underWay.set(id, this.inFlight(id) + 1);
+    if (this.circuits.size > 0) {
+      const isOpen = this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'open');
+      if (isOpen) this.lastResorts.set(target.healthId, nowMs);
+      for (const id of circuitIds(candidate)) this.change(id, (circuit) => onTried(circuit, nowMs));
+    }
+    return { candidate, startedAtMs: nowMs, hasContent: false };
   }
 
   /** Called with the first content of a stream: others need not wait for its end to try. */
-  onContent(candidate: Candidate, nowMs: number): void {
-    if (this.circuits.size === 0) return;
-    for (const id of circuitIds(candidate)) {
-      const circuit = this.circuits.get(id);
-      const next = circuit && onContent(circuit, nowMs);
-      if (next === undefined || next === circuit) continue;
-      this.circuits.set(id, next);
-      this.changes++;
-    }
+  onContent(watched: Watched, nowMs: number): void {
+    watched.hasContent = true;
+    this.answer(watched, nowMs);
   }
 
-  onEnd(candidate: Candidate, signal: HealthSignal, nowMs: number): void {
+  /** Called once for every attempt that was started. */
+  onEnd(watched: Watched, signal: HealthSignal, nowMs: number): void {
+    const { candidate, startedAtMs } = watched;
+    const { target, endpoint } = candidate;
+    for (const id of [target.healthId, endpoint.healthId]) {
+      const left = this.inFlight(id) - 1;
+      if (left > 0) this.underWay.set(id, left);
+      else this.underWay.delete(id);
+    }
     const [endpointId, targetId] = circuitIds(candidate);
+    const limits = target.provider.entry.breaker;
     switch (signal.type) {
       case 'success':
-        if (!this.answered.has(candidate.endpoint.healthId)) this.remember(candidate);
-        if (this.circuits.size === 0) return;
-        this.succeed(endpointId, nowMs);
-        this.succeed(targetId, nowMs);
+        if (!this.answered.has(endpoint.healthId)) this.remember(candidate);
+        if (this.misconfigured.delete(targetId)) this.changes++;
+        if (!watched.hasContent) this.answer(watched, nowMs);
+        else if (this.circuits.size > 0) {
+          this.change(endpointId, (circuit) => onStreamEnded(circuit, startedAtMs));
+          this.change(targetId, (circuit) => onStreamEnded(circuit, startedAtMs));
+        }
+        if (this.circuits.size > 0) {
+          this.forget(endpointId, nowMs);
+          this.forget(targetId, nowMs);
+        }
         return;
       case 'endpoint-failure':
-        this.fail(endpointId, candidate.target.provider.entry.breaker, nowMs);
-        this.releaseTrial(targetId);
+        this.fail(endpointId, limits, watched, signal.cause, nowMs);
+        this.release(targetId, startedAtMs);
         return;
       case 'target-failure':
-        this.fail(targetId, candidate.target.provider.entry.breaker, nowMs);
-        this.releaseTrial(endpointId);
+        this.fail(targetId, limits, watched, signal.cause, nowMs);
+        this.release(endpointId, startedAtMs);
+        return;
+      case 'stream-failure':
+        this.breakOff(targetId, limits, watched, signal.cause, nowMs);
+        this.release(endpointId, startedAtMs);
         return;
       case 'key-rest':
         this.rest(candidate, nowMs + signal.forMs, signal.reason);
-        this.releaseTrial(endpointId);
-        this.releaseTrial(targetId);
+        this.release(endpointId, startedAtMs);
+        this.release(targetId, startedAtMs);
+        return;
+      case 'misconfigured':
+        if (!this.misconfigured.has(targetId)) this.changes++;
+        this.misconfigured.set(targetId, nowMs);
+        this.release(endpointId, startedAtMs);
+        this.release(targetId, startedAtMs);
         return;
       case 'none':
-        this.releaseTrial(endpointId);
-        this.releaseTrial(targetId);
+        this.release(endpointId, startedAtMs);
+        this.release(targetId, startedAtMs);
         return;
     }
   }
@@ -160,13 +284,49 @@ export class Health {
       this.rests.delete(id);
       this.changes++;
     }
+    for (const [id, saidAtMs] of this.misconfigured) {
+      if (nowMs - saidAtMs < answerMemoryMs) continue;
+      this.misconfigured.delete(id);
+      this.changes++;
+    }
     if (nowMs - this.answeredSinceMs >= answerMemoryMs) {
       if (this.answeredBefore.size > 0) this.changes++;
       this.answeredBefore = this.answered;
       this.answered = new Map();
       this.answeredSinceMs = nowMs;
     }
+    for (const id of this.circuits.keys()) this.forget(id, nowMs);
+    for (const [id, budget] of this.budgets) if (isSpent(budget, nowMs)) this.budgets.delete(id);
+    // A circuit goes on by the mere passing of time.
+    const phases = [...this.circuits]
+      .map(([id, circuit]) => `${id} ${phaseOf(circuit, nowMs)} ${circuit.openUntilMs}`)
+      .join();
+    if (phases !== this.phases) this.changes++;
+    this.phases = phases;
     return this.changes;
+  }
+
+  /** Circuits that are not closed. */
+  breakers(nowMs: number): readonly BreakerReading[] {
+    return [...this.circuits].flatMap(([id, circuit]) => {
+      const phase = phaseOf(circuit, nowMs);
+      return phase === 'closed' ? [] : [{ ...modelAtProvider(id), phase }];
+    });
+  }
+
+  /** Keys that rest. */
+  restingKeys(nowMs: number): readonly RestReading[] {
+    return [...this.rests.values()].flatMap(({ provider, key, reason, untilMs }) =>
+      nowMs < untilMs ? [{ ...keyAtProvider(provider, key), reason, forMs: untilMs - nowMs }] : [],
+    );
+  }
+
+  /** Targets whose provider does not know the model. */
+  misconfiguredTargets(): readonly { readonly provider: string; readonly upstreamModel: string }[] {
+    return [...this.misconfigured.keys()].slice(0, reportLinesMax).flatMap((id) => {
+      const { provider, upstreamModel } = modelAtProvider(id);
+      return upstreamModel === undefined ? [] : [{ provider, upstreamModel }];
+    });
   }
 
   /**
@@ -178,15 +338,21 @@ export class Health {
     const until = (untilMs: number): { untilMs: number } => ({
       untilMs: Math.max(0, Math.round(untilMs + unixOffsetMs)),
     });
-    const open = [...this.circuits].filter(([, { openings, isAnswering }]) => openings > 0 && !isAnswering);
+    const phased = [...this.circuits].map(([id, circuit]) => ({
+      id,
+      circuit,
+      phase: phaseOf(circuit, nowMs),
+    }));
+    const open = phased.filter(({ phase }) => phase === 'open' || phase === 'half-open');
+    const starting = phased.filter(({ phase }) => phase === 'slow-start');
     const resting = [...this.rests].filter(([, { untilMs }]) => nowMs < untilMs);
-    const silent = new Set([...open, ...resting].map(([id]) => id));
+    const silent = new Set([...open.map(({ id }) => id), ...resting.map(([id]) => id)]);
     const working = new Map([...this.answeredBefore, ...this.answered]);
     return [
-      ...open.map(([id, { openUntilMs }]): UpstreamHealth => {
-        const [provider = id, upstreamModel] = splitCircuitId(id);
-        const model = upstreamModel === undefined ? {} : { upstreamModel };
-        return { provider, ...model, state: 'open', ...until(openUntilMs) };
+      ...open.map(({ id, circuit: { openUntilMs, cause }, phase }): UpstreamHealth => {
+        const more = phase === 'half-open' ? { phase } : {};
+        const why = cause === undefined ? {} : { cause };
+        return { ...modelAtProvider(id), state: 'open', ...more, ...why, ...until(openUntilMs) };
       }),
       ...resting.map(
         ([, { provider, key, untilMs, reason }]): UpstreamHealth => ({
@@ -194,6 +360,9 @@ export class Health {
           state: restStates[reason],
           ...until(untilMs),
         }),
+      ),
+      ...starting.map(
+        ({ id }): UpstreamHealth => ({ ...modelAtProvider(id), state: 'working', phase: 'slow-start' }),
       ),
       ...[...working]
         .filter(([id, { provider }]) => !silent.has(id) && !silent.has(provider))
@@ -222,38 +391,52 @@ export class Health {
     }
   }
 
-  /** A trial that ended without a verdict: the next request makes another. */
-  private releaseTrial(id: string): void {
-    const circuit = this.circuits.get(id);
-    if (circuit) this.circuits.set(id, { ...circuit, trialSinceMs: undefined });
+  private circuitsOf(candidate: Candidate): readonly Circuit[] {
+    return circuitIds(candidate).map((id) => this.circuits.get(id) ?? closedCircuit);
   }
 
-  private succeed(id: string, nowMs: number): void {
-    const circuit = this.circuits.get(id);
-    if (!circuit) return;
-    const next = onSuccess(circuit, nowMs);
-    if (circuit.openings > 0) this.changes++;
-    if (next) this.circuits.set(id, next);
-    else this.circuits.delete(id);
+  private answer({ candidate, startedAtMs }: Watched, nowMs: number): void {
+    if (this.circuits.size === 0) return;
+    for (const id of circuitIds(candidate)) {
+      this.change(id, (circuit) => onAnswered(circuit, startedAtMs, nowMs));
+    }
   }
 
-  private fail(id: string, limits: CircuitLimits, nowMs: number): void {
+  private release(id: string, startedAtMs: number): void {
+    this.change(id, (circuit) => onReleased(circuit, startedAtMs));
+  }
+
+  private change(id: string, step: (circuit: Circuit) => Circuit): void {
+    const circuit = this.circuits.get(id);
+    if (circuit) this.circuits.set(id, step(circuit));
+  }
+
+  private forget(id: string, nowMs: number): void {
+    const circuit = this.circuits.get(id);
+    if (circuit && isForgettable(circuit, nowMs)) this.circuits.delete(id);
+  }
+
+  private fail(id: string, limits: CircuitLimits, watched: Watched, cause: string, nowMs: number): void {
+    const { startedAtMs } = watched;
     const circuit = this.circuits.get(id) ?? closedCircuit;
-    const next = onFailure(circuit, limits, nowMs);
-    this.circuits.set(id, next);
-    if (next.openUntilMs !== circuit.openUntilMs) this.changes++;
+    this.circuits.set(id, onFailure(circuit, limits, { startedAtMs, cause }, nowMs, this.random()));
+  }
+
+  private breakOff(id: string, limits: CircuitLimits, watched: Watched, cause: string, nowMs: number): void {
+    const { startedAtMs } = watched;
+    const circuit = this.circuits.get(id) ?? closedCircuit;
+    this.circuits.set(id, onStreamFailure(circuit, limits, { startedAtMs, cause }, nowMs, this.random()));
   }
 }
 
 function circuitIds({ target }: Candidate): readonly [endpointId: string, targetId: string] {
-  const provider = target.provider.entry.id;
-  return [provider, `${provider}#${target.entry.upstreamModel}`];
+  return [target.provider.entry.id, target.healthId];
 }
 
 /** The name of a provider holds no `#`; that of a model may. */
-function splitCircuitId(id: string): readonly [provider: string, upstreamModel?: string] {
+function modelAtProvider(id: string): { readonly provider: string; readonly upstreamModel?: string } {
   const at = id.indexOf('#');
-  return at < 0 ? [id] : [id.slice(0, at), id.slice(at + 1)];
+  return at < 0 ? { provider: id } : { provider: id.slice(0, at), upstreamModel: id.slice(at + 1) };
 }
 
 function keyAtProvider(provider: string, key: string | undefined): KeyAtProvider {

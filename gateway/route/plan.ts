@@ -2,6 +2,7 @@
 
 import type { DialectName } from '../contract/routing-table.ts';
 import type { KeyedEndpoint, RouteView, TargetView } from '../table/view.ts';
+import { orderByDraw, orderByHash, type Weighed } from './order-tier.ts';
 
 /** One thing an attempt can be made at: a target with one of its provider's keys. */
 export interface Candidate {
@@ -9,6 +10,8 @@ export interface Candidate {
   readonly endpoint: KeyedEndpoint;
   /** The dialect it will be spoken to in. */
   readonly dialect: DialectName;
+  /** It is to be asked over a connection that was not used before. */
+  readonly isFresh?: boolean;
 }
 
 /** Ordered candidates for one request. */
@@ -17,17 +20,34 @@ export interface Plan {
   readonly candidates: readonly Candidate[];
 }
 
+/** What this pod knows of its upstreams that decides about the order. */
+export interface Load {
+  /** Attempts under way at a target or with a key, by its health id. */
+  inFlight(healthId: string): number;
+  /** The part of its usual calls that a target is to get, from 0 to 1. */
+  shareOf(target: TargetView): number;
+}
+
+const idle: Load = { inFlight: () => 0, shareOf: () => 1 };
+
+export interface Circumstances {
+  /** A number from 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
+  readonly load?: Load;
+  /** Calls with the same text go to the same target and key, as long as it can take them. */
+  readonly affinity?: string | undefined;
+}
+
 /**
  * All candidates in the order they would be tried, whatever their health. Targets and keys of
  * weight 0 are drained and left out; keys of a target follow each other by their own priority.
  *
  * @param speak Which of a target's dialects it is spoken to in; undefined: in none, it is left out.
- * @param random A number from 0 (inclusive) to 1 (exclusive).
  */
 export function selectTargets(
   route: RouteView,
   speak: (dialects: readonly DialectName[]) => DialectName | undefined,
-  random: () => number,
+  { random, load = idle, affinity }: Circumstances,
 ): Plan {
   const usable = route.targets.flatMap((target): Choice[] => {
     const dialect = speak(target.entry.dialects);
@@ -35,23 +55,38 @@ export function selectTargets(
       target.entry.weight === 0 || target.endpoints.every((endpoint) => endpoint.weight === 0);
     return dialect === undefined || isDrained ? [] : [{ target, dialect }];
   });
-  const [only] = usable;
-  const ordered =
-    usable.length === 1 && only
-      ? [only]
-      : orderByTier(
-          usable,
-          ({ target }) => target.entry.priority,
-          ({ target }) => target.entry.weight,
-          random,
-        );
-  const candidates = ordered.flatMap(({ target, dialect }) =>
-    orderByTier(
+  const orderTier = <T>(tier: readonly T[], weigh: (item: T) => Omit<Weighed<T>, 'item'>): readonly T[] => {
+    if (tier.length <= 1) return tier;
+    const weighed = tier.map((item) => ({ item, ...weigh(item) }));
+    const ordered = affinity === undefined ? orderByDraw(weighed, random) : orderByHash(weighed, affinity);
+    return ordered.map(({ item }) => item);
+  };
+  const targets = slowStartersBack(
+    tiersOf(usable, ({ target }) => target.entry.priority).map((tier) =>
+      orderTier(tier, ({ target: { entry, healthId } }) => ({
+        name: entry.name,
+        weight: entry.weight,
+        inFlight: load.inFlight(healthId),
+      })),
+    ),
+    ({ target }) => {
+      const share = load.shareOf(target);
+      return share < 1 && random() >= share;
+    },
+  );
+  const candidates = targets.flatMap(({ target, dialect }) =>
+    tiersOf(
       target.endpoints.filter((endpoint) => endpoint.weight > 0),
       (endpoint) => endpoint.priority,
-      (endpoint) => endpoint.weight,
-      random,
-    ).map((endpoint): Candidate => ({ target, endpoint, dialect })),
+    )
+      .flatMap((tier) =>
+        orderTier(tier, ({ key, weight, healthId }) => ({
+          name: key?.name ?? '',
+          weight,
+          inFlight: load.inFlight(healthId),
+        })),
+      )
+      .map((endpoint): Candidate => ({ target, endpoint, dialect })),
   );
   return { route, candidates: candidates.some(isDoubted) ? doubtedLast(candidates) : candidates };
 }
@@ -70,28 +105,30 @@ interface Choice {
   readonly dialect: DialectName;
 }
 
-/** Lower priority first; inside a priority drawn by weight, without putting back. */
-function orderByTier<T>(
-  items: readonly T[],
-  priorityOf: (item: T) => number,
-  weightOf: (item: T) => number,
-  random: () => number,
-): readonly T[] {
-  if (items.length <= 1) return items;
-  const tiers = [...new Set(items.map(priorityOf))].sort((a, b) => a - b);
-  return tiers.flatMap((tier) => {
-    const left = items.filter((item) => priorityOf(item) === tier);
-    const ordered: T[] = [];
-    while (left.length > 0) ordered.push(...left.splice(drawByWeight(left.map(weightOf), random), 1));
-    return ordered;
-  });
+/** Lower priority first. */
+function tiersOf<T>(items: readonly T[], priorityOf: (item: T) => number): readonly (readonly T[])[] {
+  if (items.length <= 1) return [items];
+  return [...Map.groupBy(items, priorityOf)].sort(([a], [b]) => a - b).map(([, tier]) => tier);
 }
 
-function drawByWeight(weights: readonly number[], random: () => number): number {
-  let point = random() * weights.reduce((sum, weight) => sum + weight, 0);
-  for (const [index, weight] of weights.entries()) {
-    point -= weight;
-    if (point < 0) return index;
+/**
+ * What has just come back gets only a part of its calls: it stands behind its peers, or, where it has none, behind the
+ * next tier. It is never left out.
+ */
+function slowStartersBack<T>(
+  tiers: readonly (readonly T[])[],
+  standsBack: (item: T) => boolean,
+): readonly T[] {
+  const ordered: T[] = [];
+  let back: T[] = [];
+  for (const tier of tiers) {
+    const isBack = tier.map(standsBack);
+    const front = tier.filter((_, at) => !isBack[at]);
+    ordered.push(...front);
+    back.push(...tier.filter((_, at) => isBack[at]));
+    if (front.length === 0) continue;
+    ordered.push(...back);
+    back = [];
   }
-  return weights.length - 1;
+  return [...ordered, ...back];
 }

@@ -50,6 +50,8 @@ export interface ProviderView {
 
 export interface TargetView {
   readonly entry: TargetEntry;
+  /** Names provider and model: per-pod health is kept under it, whichever route the target is of. */
+  readonly healthId: string;
   readonly provider: ProviderView;
   /** One per usable provider key; one without a key where the provider takes none. */
   readonly endpoints: readonly KeyedEndpoint[];
@@ -137,7 +139,8 @@ export function buildTableView(
         if (!provider) {
           throw refused(`route ${entry.id} uses the provider ${target.provider}, which is not in the table`);
         }
-        return { entry: target, provider, endpoints: endpoints.get(target.provider) ?? [] };
+        const healthId = `${target.provider}#${target.upstreamModel}`;
+        return { entry: target, healthId, provider, endpoints: endpoints.get(target.provider) ?? [] };
       }),
     }),
   );

@@ -8,6 +8,7 @@ import { createGuardedConnector } from '../../egress/connect.ts';
 import { createLookupLanes, doubtedMaxOf, threadsDefault } from '../../egress/lookup-lanes.ts';
 import { type Resolve, resolveBySystem } from '../../egress/resolve.ts';
 import { type ProviderView, revealConnection, type TableView } from '../table/view.ts';
+import { makeCountingClient } from './connection-use.ts';
 
 /** Idle connections are closed before common servers close them: a request must not meet a dying one. */
 const keepAliveMs = 4_000;
@@ -54,10 +55,11 @@ export class UpstreamPools {
     }
   }
 
-  poolFor(provider: ProviderView, connectMs: number): Pool {
+  /** @param isFresh One that keeps no connection: its requests must be sent as `isFresh` too. */
+  poolFor(provider: ProviderView, connectMs: number, isFresh = false): Pool {
     // A request that began under an older table may still ask for the provider's former connections:
     // it must not leave that pool behind for those who know the new one.
-    const key = `${provider.entry.id} ${connectMs} ${provider.connectionPrint}`;
+    const key = `${provider.entry.id} ${connectMs} ${isFresh ? 'fresh' : 'kept'} ${provider.connectionPrint}`;
     const open = this.pools.get(key);
     if (open) return open.pool;
     const pool = new Pool(new URL(provider.entry.baseUrl).origin, {
@@ -68,6 +70,7 @@ export class UpstreamPools {
         resolve: this.resolve,
         ...revealConnection(provider),
       }),
+      factory: makeCountingClient,
       connections: connectionsMax,
       pipelining: 1,
       allowH2: false,

@@ -2,6 +2,7 @@
 
 import type { Dispatcher, Pool } from 'undici';
 import { EgressError, type EgressErrorCode } from '../../egress/egress-error.ts';
+import type { ConnectionAware, ConnectionUse } from './connection-use.ts';
 
 export interface UpstreamRequest {
   readonly pool: Pool;
@@ -10,6 +11,8 @@ export interface UpstreamRequest {
   readonly headers: readonly string[];
   /** Kept by the caller: another attempt may send the same chunks. */
   readonly body: readonly Buffer[];
+  /** Its connection carries nothing else. */
+  readonly isFresh?: boolean;
 }
 
 /** `reset`: the connection was there and broke. */
@@ -20,7 +23,8 @@ export interface UpstreamReceiver {
   onHead(status: number, header: (name: string) => string | undefined): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
-  onBreak(code: TransportCode, detail: string): void;
+  /** `isReused`: the connection had carried other requests before. */
+  onBreak(code: TransportCode, detail: string, isReused: boolean): void;
 }
 
 export interface UpstreamCall {
@@ -40,6 +44,7 @@ export function send(request: UpstreamRequest, receiver: UpstreamReceiver): Upst
       path: request.path,
       headers: [...request.headers, 'content-length', String(bytes)],
       body: joined(body, bytes),
+      reset: request.isFresh === true,
     },
     call,
   );
@@ -58,9 +63,11 @@ function joined(body: readonly Buffer[], bytes: number): Buffer {
   return iterable as Buffer;
 }
 
-class Call implements UpstreamCall, Dispatcher.DispatchHandler {
+class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler {
   private receiver: UpstreamReceiver | undefined;
   private controller: Dispatcher.DispatchController | undefined;
+  private connection: ConnectionUse | undefined;
+  private isReused = false;
 
   constructor(receiver: UpstreamReceiver) {
     this.receiver = receiver;
@@ -80,8 +87,13 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
     this.controller?.resume();
   }
 
+  takeConnection(use: ConnectionUse): void {
+    this.connection = use;
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
+    if (this.connection) this.isReused = this.connection.requests++ > 0;
     if (!this.receiver) controller.abort(new Error('no longer wanted'));
   }
 
@@ -112,8 +124,8 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
     this.receiver = undefined;
     if (!receiver) return;
     const egress = findEgressError(error);
-    if (egress) receiver.onBreak(egress.code, egress.message);
-    else receiver.onBreak('reset', error.message);
+    if (egress) receiver.onBreak(egress.code, egress.message, false);
+    else receiver.onBreak('reset', error.message, this.isReused);
   }
 }
 

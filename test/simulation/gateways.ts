@@ -183,7 +183,7 @@ export function startGateways(options: GatewaysOptions): Gateways {
   function startGateway(process: Process, pod: Pod): Gateway {
     const holder = options.makeHolder?.() ?? new TableHolder();
     const status = new TableStatus(process.clock.wallMs);
-    const state = new PodState({ clock: process.clock, table: status, health: new Health() });
+    const state = new PodState({ clock: process.clock, table: status, health: new Health(() => 0) });
     const life: GatewayLife = {
       pod: pod.name,
       process,

@@ -1,6 +1,7 @@
 // Messages: Anthropic API reference, "Messages".
 
 import type { Dialect, UpstreamTranslation } from '../dialect.ts';
+import { isGiven, offersHostedTools } from '../request/side-effects.ts';
 import { nameTools, type ToolNameRules } from '../tools/tool-names.ts';
 import { answerToolOf } from './answer-tool.ts';
 import { decodeMessagesAnswer } from './decode-answer.ts';
@@ -46,6 +47,9 @@ export const anthropicMessages: Dialect = {
   // Clients ask for betas in it.
   keepsQuery: true,
   readRequest: readMessagesRequest,
+  hasSideEffects: (body) =>
+    isGiven(body, 'mcp_servers') || isGiven(body, 'container') || offersHostedTools(body),
+  promptMembers: ['system', 'messages'],
   errorFrame: encodeMessagesErrorFrame,
   readError: readMessagesError,
   same: relayMessages,

@@ -4,6 +4,7 @@ import { readErrorBody } from '../answer/read-error.ts';
 import type { Dialect } from '../dialect.ts';
 import { encodeOpenAiErrorFrame } from '../openai/error-frame.ts';
 import { forwardsOpenAiHeader } from '../openai/forward-headers.ts';
+import { isGiven, isSet, offersHostedTools } from '../request/side-effects.ts';
 import { translateChat } from './decode-request.ts';
 import { openChatCall } from './encode-request.ts';
 import { readChatRequest } from './read-request.ts';
@@ -19,6 +20,9 @@ export const openAiChat: Dialect = {
   forwardsHeader: forwardsOpenAiHeader,
   keepsQuery: false,
   readRequest: readChatRequest,
+  hasSideEffects: (body) =>
+    isSet(body, 'store') || isGiven(body, 'web_search_options') || offersHostedTools(body),
+  promptMembers: ['messages'],
   errorFrame: encodeOpenAiErrorFrame,
   readError: readErrorBody,
   same: relayChat,

@@ -19,6 +19,8 @@ export const openAiCompletions: Dialect = {
   forwardsHeader: forwardsOpenAiHeader,
   keepsQuery: false,
   readRequest: readCompletionRequest,
+  hasSideEffects: () => false,
+  promptMembers: ['prompt'],
   errorFrame: encodeOpenAiErrorFrame,
   readError: readErrorBody,
   same: relayCompletions,

@@ -3,6 +3,7 @@
 import { readErrorBody } from '../answer/read-error.ts';
 import type { Dialect } from '../dialect.ts';
 import { forwardsOpenAiHeader } from '../openai/forward-headers.ts';
+import { isGiven, isSet, offersHostedTools } from '../request/side-effects.ts';
 import { encodeResponsesErrorFrame, keepAlive } from './error-body.ts';
 import { readResponsesRequest } from './read-request.ts';
 import { relayResponses } from './relay.ts';
@@ -21,6 +22,13 @@ export const openAiResponses: Dialect = {
     forwardsOpenAiHeader(name, isOwnProvider) || (isOwnProvider && name === 'openai-beta'),
   keepsQuery: false,
   readRequest: readResponsesRequest,
+  hasSideEffects: (body) =>
+    isSet(body, 'background') ||
+    isSet(body, 'store') ||
+    isGiven(body, 'previous_response_id') ||
+    isGiven(body, 'conversation') ||
+    offersHostedTools(body),
+  promptMembers: ['instructions', 'input'],
   errorFrame: encodeResponsesErrorFrame,
   readError: readErrorBody,
   same: relayResponses,

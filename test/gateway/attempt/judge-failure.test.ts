@@ -175,6 +175,25 @@ test('an answer that is none: never the same target again', () => {
   expect(verdictOf({ kind: 'answer', fault: { kind: 'malformed', detail: 'HTML' } })).toEqual(nonsense);
 });
 
+/** Whether the upstream may have begun to do what it was asked. */
+const actedOn: readonly (readonly [name: string, failure: AttemptFailure, mayHaveActed: boolean])[] = [
+  ...([400, 401, 402, 403, 404, 429, 503, 529] as const).map(
+    (status) => [`${status}`, refusal(status), status === 400] as const,
+  ),
+  ...([408, 409, 500, 502, 504, 302] as const).map((status) => [`${status}`, refusal(status), true] as const),
+  ...(['egress_denied', 'connect_timeout', 'dns_failed', 'connect_refused', 'tls_failed'] as const).map(
+    (code) => [code, { kind: 'transport', code, detail: '' }, false] as const,
+  ),
+  ['reset', { kind: 'transport', code: 'reset', detail: '' }, true],
+  ['silence', { kind: 'timeout', timer: 'first-event' }, true],
+  ['429 inside a 200', errorEvent({ status: 429 }), true],
+  ['a cut answer', { kind: 'answer', fault: { kind: 'truncated' } }, true],
+];
+
+test.each(actedOn)('%s: may have been acted on or not', (_name, failure, mayHaveActed) => {
+  expect(judgeFailure(failure).mayHaveActed).toBe(mayHaveActed);
+});
+
 test('the ledger has one word for each', () => {
   expect(failureCode({ kind: 'status', status: 529, error: noWords, retryAfterMs: undefined })).toBe(
     'status_529',
@@ -185,4 +204,8 @@ test('the ledger has one word for each', () => {
 
 function errorEvent(error: Partial<UpstreamError>): AttemptFailure {
   return { kind: 'answer', fault: { kind: 'error-event', error: { ...noWords, ...error } } };
+}
+
+function refusal(status: number): AttemptFailure {
+  return { kind: 'status', status, error: noWords, retryAfterMs: undefined };
 }

@@ -5,11 +5,18 @@ import { type AttemptFailure, judgeFailure } from '../../../gateway/attempt/fail
 import { type CandidateFacts, type NextStep, nextStep } from '../../../gateway/attempt/next-step.ts';
 import type { RouteEntry } from '../../../gateway/contract/routing-table.ts';
 
-// Two keys of provider a, then provider b, then a second model of provider b.
-const a1: CandidateFacts = { keyId: 'a/1', targetId: 'ta', endpointId: 'a' };
-const a2: CandidateFacts = { keyId: 'a/2', targetId: 'ta', endpointId: 'a' };
-const b: CandidateFacts = { keyId: 'b/1', targetId: 'tb', endpointId: 'b' };
-const bOther: CandidateFacts = { keyId: 'b/1', targetId: 'tb2', endpointId: 'b' };
+// Two keys of provider a, then provider b, then a second model of provider b: each target a tier of its own.
+const a1: CandidateFacts = { keyId: 'a/1', targetId: 'ta', endpointId: 'a', tier: 0 };
+const a2: CandidateFacts = { keyId: 'a/2', targetId: 'ta', endpointId: 'a', tier: 0 };
+const b: CandidateFacts = { keyId: 'b/1', targetId: 'tb', endpointId: 'b', tier: 1 };
+const bOther: CandidateFacts = { keyId: 'b/1', targetId: 'tb2', endpointId: 'b', tier: 2 };
+const c: CandidateFacts = { keyId: 'c/1', targetId: 'tc', endpointId: 'c', tier: 3 };
+/** Beside the first, not behind it. */
+const peer: CandidateFacts = { keyId: 'p/1', targetId: 'tp', endpointId: 'p', tier: 0 };
+const holding = (contextLength: number | undefined, facts: CandidateFacts): CandidateFacts => ({
+  ...facts,
+  contextLength,
+});
 
 const failover: RouteEntry['failover'] = {
   retryOn: ['ConnectFailure', 'Timeout', 'RateLimited', 'ServerError', 'Overloaded', 'AuthFailure'],
@@ -20,6 +27,12 @@ const failover: RouteEntry['failover'] = {
   honorRetryAfter: true,
 };
 
+const tooLong: AttemptFailure = {
+  kind: 'status',
+  status: 400,
+  error: { message: '', type: null, code: 'context_length_exceeded', param: null, status: null },
+  retryAfterMs: undefined,
+};
 const noWords = { message: '', type: null, code: null, param: null, status: null };
 const status = (code: number, retryAfterMs?: number): AttemptFailure => ({
   kind: 'status',
@@ -30,6 +43,7 @@ const status = (code: number, retryAfterMs?: number): AttemptFailure => ({
 const refused: AttemptFailure = { kind: 'transport', code: 'connect_refused', detail: '' };
 const blackhole: AttemptFailure = { kind: 'transport', code: 'connect_timeout', detail: '' };
 const silent: AttemptFailure = { kind: 'timeout', timer: 'first-event' };
+const reset: AttemptFailure = { kind: 'transport', code: 'reset', detail: '' };
 const garbage: AttemptFailure = { kind: 'answer', fault: { kind: 'malformed', detail: '' } };
 
 interface Row {
@@ -38,6 +52,11 @@ interface Row {
   /** Position and failure of each attempt so far. */
   readonly failed: readonly (readonly [candidate: number, failure: AttemptFailure])[];
   readonly unusable?: readonly number[];
+  /** Usable, but only as a trial. */
+  readonly halfOpen?: readonly number[];
+  readonly hasNoBudget?: boolean;
+  readonly hasSideEffects?: boolean;
+  readonly lastResort?: number;
   readonly failover?: Partial<RouteEntry['failover']>;
   readonly remainingMs?: number;
   readonly random?: number;
@@ -51,6 +70,22 @@ const rows: readonly Row[] = [
   { when: 'nothing was tried', candidates: [a1, b], failed: [], step: go(0) },
   { when: 'the first is out of service', candidates: [a1, b], failed: [], unusable: [0], step: go(1) },
   { when: 'all are out of service', candidates: [a1, b], failed: [], unusable: [0, 1], step: giveUp },
+  {
+    when: 'all are out of service: the last resort',
+    candidates: [a1, b],
+    failed: [],
+    unusable: [0, 1],
+    lastResort: 1,
+    step: go(1),
+  },
+  {
+    when: 'all are out of service by now: no last resort behind an attempt',
+    candidates: [a1, b],
+    failed: [[0, status(503)]],
+    unusable: [0, 1],
+    lastResort: 1,
+    step: giveUp,
+  },
   { when: 'there is no candidate', candidates: [], failed: [], step: giveUp },
 
   { when: 'a key is limited: another key', candidates: [a1, a2, b], failed: [[0, status(429)]], step: go(1) },
@@ -61,19 +96,132 @@ const rows: readonly Row[] = [
     step: go(1),
   },
   { when: 'a key is broke: another key', candidates: [a1, a2, b], failed: [[0, status(402)]], step: go(1) },
+  // A second call at once, before a lower tier serves the request.
+  ...[status(500), status(502), status(504), status(408), status(409), refused, reset].map(
+    (failure): Row => ({
+      when: `${failure.kind === 'status' ? failure.status : failure.kind === 'transport' ? failure.code : ''}: the same at once`,
+      candidates: [a1, a2, b],
+      failed: [[0, failure]],
+      step: go(0),
+    }),
+  ),
   {
-    when: 'a target fails: another target',
+    when: 'the same failed again: the next tier',
     candidates: [a1, a2, b],
-    failed: [[0, status(500)]],
+    failed: [
+      [0, status(500)],
+      [0, status(500)],
+    ],
     step: go(2),
   },
+  {
+    when: 'two others are left: each of the three gets its one call',
+    candidates: [a1, b, c],
+    failed: [[0, status(500)]],
+    step: go(1),
+  },
+  {
+    when: 'two others are left, and there are attempts enough',
+    candidates: [a1, b, c],
+    failed: [[0, status(500)]],
+    failover: { maxAttempts: 4 },
+    step: go(0),
+  },
+  {
+    when: 'two attempts are all there is: the other gets the second',
+    candidates: [a1, b],
+    failed: [[0, status(500)]],
+    failover: { maxAttempts: 2 },
+    step: go(1),
+  },
+  { when: 'it is not alone in its tier', candidates: [a1, peer], failed: [[0, status(500)]], step: go(1) },
+  {
+    when: 'its peer is out of service: it is alone',
+    candidates: [a1, peer, b],
+    failed: [[0, status(500)]],
+    unusable: [1],
+    step: go(0),
+  },
+  {
+    when: 'it was a trial',
+    candidates: [a1, b],
+    failed: [[0, refused]],
+    halfOpen: [0],
+    step: go(1),
+  },
+  {
+    when: 'its circuit has opened: the next tier',
+    candidates: [a1, b],
+    failed: [[0, status(500)]],
+    unusable: [0],
+    step: go(1),
+  },
+  {
+    when: 'its retry budget is used up: the next tier',
+    candidates: [a1, b],
+    failed: [[0, status(500)]],
+    hasNoBudget: true,
+    step: go(1),
+  },
+  {
+    when: 'alone, and its retry budget is used up: enough',
+    candidates: [a1],
+    failed: [[0, status(500)]],
+    hasNoBudget: true,
+    step: giveUp,
+  },
+  {
+    when: 'the time it asks for is waited out only where nothing else is left',
+    candidates: [a1, b],
+    failed: [[0, status(429, 10)]],
+    step: go(1),
+  },
+
+  // What more than answers.
+  ...[status(500), reset, silent, garbage, status(409)].map(
+    (failure): Row => ({
+      when: `${failure.kind} may have been acted on: nobody else is asked`,
+      candidates: [a1, b],
+      failed: [[0, failure]],
+      hasSideEffects: true,
+      step: giveUp,
+    }),
+  ),
+  ...[status(429), status(503), status(401), blackhole].map(
+    (failure): Row => ({
+      when: `${failure.kind === 'status' ? failure.status : 'no connection'} was not acted on: the next`,
+      candidates: [a1, b],
+      failed: [[0, failure]],
+      hasSideEffects: true,
+      step: go(1),
+    }),
+  ),
+
+  // A prompt that is too long goes to larger models only.
+  ...[
+    { windows: [8_000, 8_000, 128_000], next: 2 },
+    { windows: [8_000, undefined, 128_000], next: 1 },
+    { windows: [undefined, 4_000, 128_000], next: 1 },
+    { windows: [8_000, 4_000, 8_000], next: undefined },
+  ].map(
+    ({ windows: [ofA, ofB, ofC], next }): Row => ({
+      when: `too long for ${ofA ?? 'who knows what'}, with ${ofB ?? 'who knows what'} and ${ofC} left`,
+      candidates: [holding(ofA, a1), holding(ofB, b), holding(ofC, c)],
+      failed: [[0, tooLong]],
+      failover: { retryOn: ['ContextLengthExceeded'] },
+      step: next === undefined ? giveUp : go(next),
+    }),
+  ),
   { when: 'a target is overloaded', candidates: [a1, a2, b], failed: [[0, status(503)]], step: go(2) },
   { when: 'a target is silent', candidates: [a1, a2, b], failed: [[0, silent]], step: go(2) },
   { when: 'a target talks nonsense', candidates: [a1, a2, b], failed: [[0, garbage]], step: go(2) },
   {
     when: 'an endpoint is dead: its models too',
     candidates: [b, bOther, a1],
-    failed: [[0, refused]],
+    failed: [
+      [0, refused],
+      [0, refused],
+    ],
     step: go(2),
   },
   {
@@ -272,11 +420,15 @@ const rows: readonly Row[] = [
 
 describe('the next step', () => {
   test.each(rows)('$when', (row) => {
-    const { candidates, failed, unusable = [], random = 0, remainingMs = 60_000, step } = row;
+    const { candidates, failed, unusable = [], halfOpen = [], random = 0, remainingMs = 60_000, step } = row;
     expect(
       nextStep({
         candidates,
         isUsable: (candidate) => !unusable.includes(candidate),
+        isClosed: (candidate) => !unusable.includes(candidate) && !halfOpen.includes(candidate),
+        hasRetryBudget: () => row.hasNoBudget !== true,
+        lastResort: () => row.lastResort,
+        hasSideEffects: () => row.hasSideEffects === true,
         failed: failed.map(([candidate, failure]) => ({
           candidate,
           judgement: judgeFailure(failure),

@@ -36,7 +36,7 @@ beforeAll(async () => {
   app = buildServer({
     clock: systemClock,
     random: Math.random,
-    health: new Health(),
+    health: new Health(() => 0),
     pools,
     journal: openMemoryJournal(() => {}),
     metrics: new Metrics({

@@ -12,7 +12,7 @@ import {
 import { PodState } from '../../../gateway/exchange/pod-state.ts';
 import { buildExchangeServer, type ExchangeServer } from '../../../gateway/exchange/server.ts';
 import type { JournalPage, ReadableJournal } from '../../../gateway/meter/journal.ts';
-import { Health } from '../../../gateway/route/health.ts';
+import { Health, type HealthSignal } from '../../../gateway/route/health.ts';
 import { TableStatus } from '../../../gateway/table/status.ts';
 import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 import { type RawRequest, rawCall } from '../../support/raw-client.ts';
@@ -48,7 +48,7 @@ async function startRig(): Promise<Rig> {
   const fake = makeFakeClock(10_000);
   const clock = { ...fake, wallMs: () => 1_800_000_000_000 + fake.now() };
   const status = new TableStatus(clock.wallMs);
-  const health = new Health();
+  const health = new Health(() => 0);
   const readyPods: number[] = [];
   const pages = new Map<string | undefined, JournalPage>();
   const asked: (string | undefined)[] = [];
@@ -224,13 +224,15 @@ describe('health', () => {
     const rig = await startRig();
     const { state } = await poll(rig);
     const { answer, isAnswered } = await waitingPoll(rig, state);
-    rig.health.onEnd(candidate, { type: 'success' }, rig.clock.now());
+    const end = (signal: HealthSignal): void =>
+      rig.health.onEnd(rig.health.onStart(candidate, false, rig.clock.now()), signal, rig.clock.now());
+    end({ type: 'success' });
     expect(isAnswered()).toBe(false);
     rig.clock.advance(1_000);
     const working = await answer;
     expect(rig.clock.pending()).toEqual([]);
     expect(working.health).toEqual([{ provider: 'platform/p', key: 'main', state: 'working' }]);
-    rig.health.onEnd(candidate, { type: 'key-rest', forMs: 20_000, reason: 'rate-limit' }, rig.clock.now());
+    end({ type: 'key-rest', forMs: 20_000, reason: 'rate-limit' });
     expect((await poll(rig, { seen: working.state })).health, 'not yet').toEqual(working.health);
     rig.clock.advance(1_000);
     expect((await poll(rig)).health).toEqual([
@@ -240,6 +242,11 @@ describe('health', () => {
         state: 'rate-limited',
         untilMs: 1_800_000_000_000 + rig.clock.now() + 19_000,
       },
+    ]);
+    end({ type: 'misconfigured' });
+    rig.clock.advance(1_000);
+    expect((await poll(rig)).misconfigured).toEqual([
+      { provider: 'platform/p', upstreamModel: candidate.target.entry.upstreamModel },
     ]);
   });
 });

@@ -20,11 +20,7 @@ export function routeOf(
 }
 
 export function candidatesOf(targets: readonly Omit<RigTarget, 'baseUrl'>[]): readonly Candidate[] {
-  return selectTargets(
-    routeOf(targets),
-    ([dialect]) => dialect,
-    () => 0,
-  ).candidates;
+  return selectTargets(routeOf(targets), ([dialect]) => dialect, { random: () => 0 }).candidates;
 }
 
 /** `target` or `target/key`. */

@@ -1,71 +1,171 @@
-// Closed, open, half-open: when may an upstream be tried?
+// Closed, open, half-open, slow start: when may an upstream be tried, and how much of its calls does it get?
 
 import { describe, expect, test } from 'vitest';
 import {
   type Circuit,
   type CircuitLimits,
   closedCircuit,
+  isForgettable,
   mayTry,
-  onContent,
+  onAnswered,
   onFailure,
-  onSuccess,
+  onReleased,
+  onStreamEnded,
+  onStreamFailure,
   onTried,
+  phaseOf,
+  shareOf,
 } from '../../../gateway/route/circuit.ts';
 
 const limits: CircuitLimits = { consecutiveFailures: 5, openForMs: 5_000, maxOpenMs: 25_000 };
 
-function failed(times: number, nowMs: number, from: Circuit = closedCircuit): Circuit {
-  return Array.from({ length: times }).reduce<Circuit>((circuit) => onFailure(circuit, limits, nowMs), from);
+function fail(circuit: Circuit, startedAtMs: number, nowMs = startedAtMs, random = 0): Circuit {
+  return onFailure(circuit, limits, { startedAtMs, cause: 'status_500' }, nowMs, random);
 }
+
+function breakOff(circuit: Circuit, startedAtMs: number, nowMs = startedAtMs): Circuit {
+  return onStreamFailure(circuit, limits, { startedAtMs, cause: 'truncated' }, nowMs, 0);
+}
+
+function failed(times: number, nowMs: number, from: Circuit = closedCircuit): Circuit {
+  return Array.from({ length: times }).reduce<Circuit>((circuit) => fail(circuit, nowMs), from);
+}
+
+function trial(circuit: Circuit, nowMs: number): Circuit {
+  return onAnswered(onTried(circuit, nowMs), nowMs, nowMs);
+}
+
+const open = failed(5, 0);
+/** Closed again at 5.2 s. */
+const closedAgain = trial(trial(open, 5_100), 5_200);
 
 test('four failures are borne, the fifth opens it', () => {
   expect(mayTry(failed(4, 0), 0)).toBe(true);
-  expect(mayTry(failed(5, 0), 0)).toBe(false);
+  expect(mayTry(open, 0)).toBe(false);
+  expect(open.cause).toBe('status_500');
+});
+
+test('a failure is no longer one in a row behind an answer', () => {
+  expect(mayTry(failed(4, 2, onAnswered(failed(4, 0), 1, 1)), 2)).toBe(true);
 });
 
 test('it is open for five seconds, then one trial goes through at a time', () => {
-  const open = failed(5, 0);
   expect([mayTry(open, 4_999), mayTry(open, 5_000)]).toEqual([false, true]);
-  expect(mayTry(onTried(open, 5_000), 5_000)).toBe(false);
+  const tried = onTried(open, 5_000);
+  expect(mayTry(tried, 5_000)).toBe(false);
+  expect(
+    mayTry(onReleased(tried, 4_000), 5_000),
+    'the end of another attempt is not the end of the trial',
+  ).toBe(false);
+  expect(mayTry(onReleased(tried, 5_000), 5_000), 'a trial without a verdict makes room').toBe(true);
 });
 
-test('each failed trial doubles the time, up to 25 seconds', () => {
-  let circuit = failed(5, 0);
-  const openTimes: number[] = [];
-  for (let n = 0; n < 5; n++) {
-    const nowMs = circuit.openUntilMs;
-    circuit = onFailure(onTried(circuit, nowMs), limits, nowMs);
-    openTimes.push(circuit.openUntilMs - nowMs);
-  }
-  expect(openTimes).toEqual([10_000, 20_000, 25_000, 25_000, 25_000]);
-});
+test.each([0, 0.5, 0.999])(
+  'each failed trial doubles the time and a bit (%d), never above 25 seconds',
+  (random) => {
+    let circuit = Array.from({ length: 5 }).reduce<Circuit>((one) => fail(one, 0, 0, random), closedCircuit);
+    const openTimes = [circuit.openUntilMs];
+    for (let n = 0; n < 4; n++) {
+      const nowMs = circuit.openUntilMs;
+      circuit = fail(onTried(circuit, nowMs), nowMs, nowMs, random);
+      openTimes.push(circuit.openUntilMs - nowMs);
+    }
+    const more = 1 + 0.2 * random;
+    const longest = (25_000 / 1.2) * more;
+    const expected = [5_000 * more, 10_000 * more, 20_000 * more, longest, longest];
+    for (const [n, ms] of openTimes.entries()) expect(ms).toBeCloseTo(expected[n] ?? 0, 6);
+    expect(Math.max(...openTimes)).toBeLessThanOrEqual(25_000);
+  },
+);
 
-test('requests that were under way when it opened do not open it for longer', () => {
-  expect(failed(20, 100).openUntilMs).toBe(failed(5, 100).openUntilMs);
-});
-
-describe('a trial that brings content', () => {
-  const answering = onContent(onTried(failed(5, 0), 5_000), 5_100);
-
-  test('lets all through before it ends, and it takes five failures again to open', () => {
-    expect(mayTry(onTried(answering, 5_200), 5_200)).toBe(true);
-    expect(mayTry(failed(4, 5_300, answering), 5_300)).toBe(true);
-    expect(mayTry(failed(5, 5_300, answering), 5_300)).toBe(false);
+describe('what began before it opened is old news', () => {
+  test('failures do not open it for longer', () => {
+    expect(failed(20, 0)).toEqual(open);
   });
 
-  test('does not make it forget that it has opened: only a success does', () => {
-    expect(failed(5, 5_300, answering).openUntilMs).toBe(15_300);
-    expect(onSuccess(answering, 5_300)).toBeUndefined();
+  test('nor do they open it again once it is closed', () => {
+    const late = Array.from({ length: 9 }).reduce<Circuit>((one) => fail(one, -1, 6_000), closedAgain);
+    expect(late).toEqual(closedAgain);
+  });
+
+  test('content opens no way', () => {
+    expect(onAnswered(open, -1, 100)).toEqual(open);
+    expect(onAnswered(onAnswered(open, -1, 5_001), -1, 5_001)).toEqual(open);
   });
 });
 
-test('content that comes while it is open, of a request from before, opens no way', () => {
-  expect(mayTry(onContent(failed(5, 0), 100), 100)).toBe(false);
+describe('half-open', () => {
+  test('one trial that is answered makes room for the next, and is not enough', () => {
+    const once = trial(open, 5_000);
+    expect(phaseOf(once, 5_001)).toBe('half-open');
+    expect(mayTry(once, 5_001)).toBe(true);
+    expect(mayTry(onTried(once, 5_001), 5_001)).toBe(false);
+  });
+
+  test('two close it', () => {
+    expect(phaseOf(closedAgain, 5_200)).toBe('slow-start');
+    expect(mayTry(onTried(onTried(closedAgain, 5_201), 5_201), 5_201)).toBe(true);
+  });
+
+  test('a failure of the second opens it for longer', () => {
+    const again = fail(onTried(trial(open, 5_000), 5_100), 5_100, 5_200);
+    expect(phaseOf(again, 5_200)).toBe('open');
+    expect(again.openUntilMs).toBe(15_200);
+  });
+
+  test('a stream that breaks off behind its content was no answer', () => {
+    expect(phaseOf(breakOff(trial(open, 5_000), 5_000, 5_300), 5_300)).toBe('open');
+  });
+
+  test('a trial that never reports is given up after a minute', () => {
+    const tried = onTried(open, 5_000);
+    expect([mayTry(tried, 65_000), mayTry(tried, 65_001)]).toEqual([false, true]);
+  });
 });
 
-test('a trial that never reports is given up after a minute', () => {
-  const tried = onTried(failed(5, 0), 5_000);
-  expect([mayTry(tried, 65_000), mayTry(tried, 65_001)]).toEqual([false, true]);
+describe('the last resort, tried while it is open,', () => {
+  test('opens the way with its answer', () => {
+    const answered = onAnswered(open, 1_000, 1_100);
+    expect(phaseOf(answered, 1_100)).toBe('half-open');
+    expect(mayTry(answered, 1_100)).toBe(true);
+  });
+
+  test('changes nothing with its failure, be it late', () => {
+    expect(fail(open, 1_000, 1_100)).toEqual(open);
+    expect(fail(open, 4_900, 5_100)).toEqual(open);
+  });
+});
+
+describe('a slow start', () => {
+  test('gives a tenth of the calls at first, and all after half a minute', () => {
+    const shares = [0, 10_000, 20_000, 29_999, 30_000].map((ms) => shareOf(closedAgain, 5_200 + ms));
+    expect(shares.map((share) => Math.round(share * 100))).toEqual([10, 40, 70, 100, 100]);
+    expect([closedCircuit, open, failed(4, 0)].map((one) => shareOf(one, 5_200))).toEqual([1, 1, 1]);
+  });
+
+  test('bears four failures as ever; the fifth opens it for longer than before', () => {
+    expect(phaseOf(failed(4, 6_000, closedAgain), 6_000)).toBe('slow-start');
+    expect(failed(5, 6_000, closedAgain).openUntilMs).toBe(16_000);
+  });
+
+  test('that was borne to its end forgets how often it has opened', () => {
+    expect(phaseOf(closedAgain, 35_200)).toBe('closed');
+    expect(failed(5, 36_000, closedAgain).openUntilMs).toBe(41_000);
+    expect([isForgettable(closedAgain, 35_199), isForgettable(closedAgain, 35_200)]).toEqual([false, true]);
+  });
+});
+
+describe('streams that break off', () => {
+  const broken = (times: number, from: Circuit = closedCircuit): Circuit =>
+    Array.from({ length: times }).reduce<Circuit>((one) => breakOff(onAnswered(one, 0, 0), 0), from);
+
+  test('three in a row open it, whatever content they brought before', () => {
+    expect([phaseOf(broken(2), 0), phaseOf(broken(3), 0)]).toEqual(['closed', 'open']);
+  });
+
+  test('one that comes to its end between them starts the count anew', () => {
+    expect(phaseOf(broken(2, onStreamEnded(broken(2), 0)), 0)).toBe('closed');
+  });
 });
 
 test('a closed circuit counts no trials', () => {
@@ -74,19 +174,23 @@ test('a closed circuit counts no trials', () => {
 
 test('without a number of failures it never opens', () => {
   let circuit = closedCircuit;
-  for (let n = 0; n < 100; n++) circuit = onFailure(circuit, { ...limits, consecutiveFailures: 0 }, n);
+  const off = { ...limits, consecutiveFailures: 0 };
+  for (let n = 0; n < 100; n++) {
+    circuit = onFailure(circuit, off, { startedAtMs: n, cause: 'reset' }, n, 0);
+    circuit = onStreamFailure(circuit, off, { startedAtMs: n, cause: 'reset' }, n, 0);
+  }
   expect(mayTry(circuit, 0)).toBe(true);
 });
 
 describe('an upstream that fails now and then', () => {
   /** One call every `everyMs`, failing where the pattern says so. */
   function history(calls: number, isFailure: (n: number) => boolean, everyMs: number): Circuit {
-    let circuit: Circuit | undefined;
+    let circuit = closedCircuit;
     for (let n = 0; n < calls; n++) {
-      if (isFailure(n)) circuit = onFailure(circuit ?? closedCircuit, limits, n * everyMs);
-      else if (circuit) circuit = onSuccess(circuit, n * everyMs);
+      const nowMs = n * everyMs;
+      circuit = isFailure(n) ? fail(circuit, nowMs) : onAnswered(circuit, nowMs, nowMs);
     }
-    return circuit ?? closedCircuit;
+    return circuit;
   }
   const threeOfFour = (n: number): boolean => n % 4 !== 3;
 
@@ -103,8 +207,9 @@ describe('an upstream that fails now and then', () => {
     expect(history(100, threeOfFour, 2_000).openings).toBe(0);
   });
 
-  test('is forgotten with the success of the trial', () => {
-    const open = history(21, threeOfFour, 100);
-    expect(onSuccess(onTried(open, open.openUntilMs), open.openUntilMs)).toBeUndefined();
+  test('is forgotten when it closes again', () => {
+    const shut = history(21, threeOfFour, 100);
+    const closed = trial(trial(shut, shut.openUntilMs), shut.openUntilMs + 1);
+    expect(phaseOf(failed(4, shut.openUntilMs + 2, closed), shut.openUntilMs + 2)).toBe('slow-start');
   });
 });

@@ -1,7 +1,7 @@
 // What has this pod learnt about its upstreams, and whom does a failure concern?
 
 import { describe, expect, test } from 'vitest';
-import { Health, type HealthSignal } from '../../../gateway/route/health.ts';
+import { Health, type HealthSignal, type Watched } from '../../../gateway/route/health.ts';
 import type { Candidate } from '../../../gateway/route/plan.ts';
 import { candidatesOf, nameOf, routeOf } from './candidates.ts';
 
@@ -18,17 +18,27 @@ function three(candidates: readonly Candidate[]): [Candidate, Candidate, Candida
 /** Another model of the same provider. */
 const otherModel: Candidate = {
   ...keyA,
-  target: { ...keyA.target, entry: { ...keyA.target.entry, upstreamModel: 'another' } },
+  target: {
+    ...keyA.target,
+    healthId: 'platform/p#another',
+    entry: { ...keyA.target.entry, upstreamModel: 'another' },
+  },
 };
 
-const targetFailure: HealthSignal = { type: 'target-failure' };
-const endpointFailure: HealthSignal = { type: 'endpoint-failure' };
+const targetFailure: HealthSignal = { type: 'target-failure', cause: 'status_500' };
+const endpointFailure: HealthSignal = { type: 'endpoint-failure', cause: 'connect_refused' };
+
+const newHealth = (): Health => new Health(() => 0);
+
+/** One attempt from its beginning to its end, in no time. */
+function attempt(health: Health, candidate: Candidate, signal: HealthSignal, nowMs: number): void {
+  health.onEnd(health.onStart(candidate, false, nowMs), signal, nowMs);
+}
 
 function healthAfter(signal: HealthSignal, times: number, nowMs = 0): Health {
-  const health = new Health();
+  const health = newHealth();
   for (let n = 0; n < times; n++) {
-    health.onStart(keyA, nowMs);
-    health.onEnd(keyA, signal, nowMs);
+    attempt(health, keyA, signal, nowMs);
   }
   return health;
 }
@@ -38,7 +48,7 @@ function usable(health: Health, nowMs: number): string[] {
 }
 
 test('everybody is welcome at first', () => {
-  expect(usable(new Health(), 0)).toEqual(['t0/a', 't0/b', 't1']);
+  expect(usable(newHealth(), 0)).toEqual(['t0/a', 't0/b', 't1']);
 });
 
 describe('a resting key', () => {
@@ -69,8 +79,8 @@ describe('the breaker', () => {
 
   test('needs five in a row: a success starts anew', () => {
     const health = healthAfter(targetFailure, 4);
-    health.onEnd(keyB, { type: 'success' }, 0);
-    health.onEnd(keyA, targetFailure, 0);
+    attempt(health, keyB, { type: 'success' }, 0);
+    attempt(health, keyA, targetFailure, 0);
     expect(usable(health, 0)).toEqual(['t0/a', 't0/b', 't1']);
   });
 
@@ -78,58 +88,172 @@ describe('the breaker', () => {
     expect(usable(healthAfter({ type: 'none' }, 50), 0)).toEqual(['t0/a', 't0/b', 't1']);
   });
 
-  test('lets one trial through when its time is up, and closes with its success', () => {
+  test('lets one trial through when its time is up, and closes with the success of the second', () => {
     const health = healthAfter(targetFailure, 5);
     expect(usable(health, 4_999)).toEqual(['t1']);
     expect(usable(health, 5_000)).toEqual(['t0/a', 't0/b', 't1']);
-    health.onStart(keyA, 5_000);
+    const first = health.onStart(keyA, false, 5_000);
     expect(usable(health, 5_000)).toEqual(['t1']);
-    health.onEnd(keyA, { type: 'success' }, 5_100);
+    health.onEnd(first, { type: 'success' }, 5_100);
     expect(usable(health, 5_100)).toEqual(['t0/a', 't0/b', 't1']);
+    expect(health.isClosed(keyA, 5_100)).toBe(false);
+    attempt(health, keyB, { type: 'success' }, 5_200);
+    expect(health.isClosed(keyA, 5_200)).toBe(true);
+  });
+
+  test('gives what has closed again a part of its calls, and more by the second', () => {
+    const health = healthAfter(endpointFailure, 5);
+    expect(health.shareOf(keyA.target, 0)).toBe(1);
+    for (const nowMs of [5_000, 5_100]) attempt(health, keyA, { type: 'success' }, nowMs);
+    expect(health.shareOf(keyA.target, 5_100)).toBeCloseTo(0.1);
+    expect(health.shareOf(otherModel.target, 20_100)).toBeCloseTo(0.55);
+    expect(health.shareOf(other.target, 5_100)).toBe(1);
+    expect(health.shareOf(keyA.target, 35_100)).toBe(1);
+  });
+
+  test('opens after three streams in a row that broke off behind their content', () => {
+    const health = newHealth();
+    for (const [n, end] of ['stream-failure', 'stream-failure', 'success', 'stream-failure'].entries()) {
+      const watched = health.onStart(keyA, false, n);
+      health.onContent(watched, n);
+      const signal: HealthSignal =
+        end === 'success' ? { type: end } : { type: 'stream-failure', cause: 'truncated' };
+      health.onEnd(watched, signal, n);
+      expect(health.isUsable(keyA, n)).toBe(true);
+    }
+    for (const nowMs of [10, 11]) {
+      const watched = health.onStart(keyA, false, nowMs);
+      health.onContent(watched, nowMs);
+      health.onEnd(watched, { type: 'stream-failure', cause: 'truncated' }, nowMs);
+    }
+    expect(health.isUsable(keyA, 11)).toBe(false);
   });
 
   test('opens for longer when the trial fails', () => {
     const health = healthAfter(targetFailure, 5);
-    health.onStart(keyA, 5_000);
-    health.onEnd(keyA, targetFailure, 5_000);
+    attempt(health, keyA, targetFailure, 5_000);
     expect([usable(health, 14_999), usable(health, 15_000)]).toEqual([['t1'], ['t0/a', 't0/b', 't1']]);
     expect(health.usableInMs([keyA, keyB], 6_000)).toBe(9_000);
   });
 });
 
 describe('a trial of a half-open breaker', () => {
-  const opened = (): Health => {
+  const opened = (): { readonly health: Health; readonly trial: Watched } => {
     const health = healthAfter(targetFailure, 5);
-    health.onStart(keyA, 5_000);
-    return health;
+    return { health, trial: health.onStart(keyA, false, 5_000) };
   };
 
-  test('lets others through with its first content, and is reported', () => {
-    const health = opened();
-    const revision = health.revision(5_010);
-    health.onContent(keyA, 5_010);
+  test('makes room for the next with its first content; its end does not count once more', () => {
+    const { health, trial } = opened();
+    health.onContent(trial, 5_010);
     expect(health.isUsable(keyB, 5_020)).toBe(true);
-    expect(health.report(5_020, 0).filter(({ state }) => state === 'open')).toEqual([]);
-    expect(health.revision(5_020)).not.toBe(revision);
+    health.onEnd(trial, { type: 'success' }, 5_030);
+    expect(health.isClosed(keyA, 5_030)).toBe(false);
+    const second = health.onStart(keyB, false, 5_040);
+    const revision = health.revision(5_040);
+    health.onContent(second, 5_050);
+    expect(health.isClosed(keyA, 5_050)).toBe(true);
+    expect(health.report(5_050, 0).filter(({ state }) => state === 'open')).toEqual([]);
+    expect(health.revision(5_050)).not.toBe(revision);
   });
 
   test('keeps others out while it is under way', () => {
-    expect(opened().isUsable(keyA, 5_001)).toBe(false);
+    expect(opened().health.isUsable(keyA, 5_001)).toBe(false);
   });
 
-  test.each<HealthSignal>([{ type: 'none' }, { type: 'key-rest', forMs: 1, reason: 'rate-limit' }])(
-    'that ends with $type, which says nothing of the model, makes room for another',
-    (signal) => {
-      const health = opened();
-      health.onEnd(keyA, signal, 5_010);
-      expect(health.isUsable(keyA, 5_020)).toBe(true);
-    },
-  );
+  test.each<HealthSignal>([
+    { type: 'none' },
+    { type: 'misconfigured' },
+    { type: 'key-rest', forMs: 1, reason: 'rate-limit' },
+  ])('that ends with $type, which says nothing of its health, makes room for another', (signal) => {
+    const { health, trial } = opened();
+    health.onEnd(trial, signal, 5_010);
+    expect(health.isUsable(keyA, 5_020)).toBe(true);
+  });
+});
+
+describe('when all are out of service', () => {
+  const all = [keyA, keyB, other];
+  const dead = (): Health => {
+    const health = healthAfter(targetFailure, 5);
+    for (let n = 0; n < 5; n++) attempt(health, other, endpointFailure, 1_000);
+    return health;
+  };
+
+  test('the one that is to be tried soonest is tried all the same, once a second', () => {
+    const health = dead();
+    expect(health.lastResort(all, 1_000)).toBe(0);
+    attempt(health, keyA, targetFailure, 1_000);
+    expect([1_001, 1_999, 2_000].map((nowMs) => health.lastResort(all, nowMs))).toEqual([
+      undefined,
+      undefined,
+      0,
+    ]);
+  });
+
+  test('an answer of it brings it back before its time', () => {
+    const health = dead();
+    attempt(health, keyA, { type: 'success' }, 1_500);
+    expect(usable(health, 1_500)).toEqual(['t0/a', 't0/b']);
+  });
+
+  test('a key that rests is no last resort, nor is one whose trial is under way', () => {
+    const health = dead();
+    attempt(health, keyA, { type: 'key-rest', forMs: 9_000, reason: 'rejected' }, 1_000);
+    expect(health.lastResort(all, 2_000)).toBe(1);
+    expect(health.lastResort([keyA], 2_000)).toBeUndefined();
+    health.onStart(keyB, false, 5_000);
+    expect(health.lastResort(all, 5_001)).toBe(2);
+  });
+});
+
+describe('attempts under way', () => {
+  test('are counted for the target and for the key, until they end', () => {
+    const health = newHealth();
+    const counts = (): number[] =>
+      [keyA.target.healthId, keyA.endpoint.healthId, keyB.endpoint.healthId].map((id) => health.inFlight(id));
+    const [first, second] = [health.onStart(keyA, false, 0), health.onStart(keyB, false, 0)];
+    expect(counts()).toEqual([2, 1, 1]);
+    health.onEnd(first, { type: 'success' }, 1);
+    health.onEnd(second, { type: 'none' }, 1);
+    expect(counts()).toEqual([0, 0, 0]);
+  });
+});
+
+test('three repetitions at a target are free; more are a tenth of its requests in ten seconds', () => {
+  const health = newHealth();
+  const repeat = (nowMs: number): void =>
+    health.onEnd(health.onStart(keyA, true, nowMs), { type: 'none' }, nowMs);
+  for (let n = 0; n < 3; n++) {
+    expect(health.hasBudget(keyB, 0)).toBe(true);
+    repeat(0);
+  }
+  expect(health.hasBudget(keyB, 0)).toBe(false);
+  expect(health.hasBudget(other, 0)).toBe(true);
+  for (let n = 0; n < 31; n++) attempt(health, keyA, { type: 'none' }, 1);
+  expect(health.hasBudget(keyB, 1)).toBe(true);
+  repeat(1);
+  expect(health.hasBudget(keyB, 1)).toBe(false);
+  expect(health.hasBudget(keyB, 10_001)).toBe(true);
+});
+
+test('a model that its provider does not know is told of, until it is served', () => {
+  const health = healthAfter({ type: 'misconfigured' }, 1);
+  const [{ upstreamModel = '' } = {}] = health.misconfiguredTargets();
+  expect(upstreamModel).toBe(keyA.target.entry.upstreamModel);
+  expect(health.isUsable(keyA, 0)).toBe(true);
+  const before = health.revision(1);
+  attempt(health, keyB, { type: 'success' }, 1);
+  expect(health.misconfiguredTargets()).toEqual([]);
+  expect(health.revision(1)).not.toBe(before);
+  attempt(health, keyA, { type: 'misconfigured' }, 2);
+  health.revision(600_002);
+  expect(health.misconfiguredTargets()).toEqual([]);
 });
 
 test("a success of a request begun earlier does not end a key's rest", () => {
   const health = healthAfter({ type: 'key-rest', forMs: 9_000, reason: 'rate-limit' }, 1);
-  health.onEnd(keyA, { type: 'success' }, 20);
+  attempt(health, keyA, { type: 'success' }, 20);
   expect(health.isUsable(keyA, 30)).toBe(false);
   expect(health.restReason(keyA, 30)).toBe('rate-limit');
 });
@@ -139,15 +263,15 @@ describe('a report', () => {
   const reportAt = (health: Health, nowMs: number) => health.report(nowMs, offsetMs);
 
   test('is empty before anything has happened', () => {
-    expect(reportAt(new Health(), 0)).toEqual([]);
+    expect(reportAt(newHealth(), 0)).toEqual([]);
   });
 
   test('says of a key that it works once it has answered', () => {
-    const health = new Health();
-    health.onEnd(keyA, { type: 'none' }, 0);
+    const health = newHealth();
+    attempt(health, keyA, { type: 'none' }, 0);
     expect(reportAt(health, 0)).toEqual([]);
-    health.onEnd(keyA, { type: 'success' }, 0);
-    health.onEnd(other, { type: 'success' }, 0);
+    attempt(health, keyA, { type: 'success' }, 0);
+    attempt(health, other, { type: 'success' }, 0);
     expect(reportAt(health, 0)).toEqual([
       { provider: 'platform/p', key: 'a', state: 'working' },
       { provider: 'platform/q', state: 'working' },
@@ -160,7 +284,7 @@ describe('a report', () => {
     ['rejected', 'rejected'],
   ] as const)('says of a key that rests for %s: %s, until when, and not that it works', (reason, state) => {
     const health = healthAfter({ type: 'success' }, 1);
-    health.onEnd(keyA, { type: 'key-rest', forMs: 2_000, reason }, 500);
+    attempt(health, keyA, { type: 'key-rest', forMs: 2_000, reason }, 500);
     const line = { provider: 'platform/p', key: 'a', state, untilMs: offsetMs + 2_500 };
     expect(reportAt(health, 2_499)).toEqual([line]);
     expect(reportAt(health, 2_500), 'it has not answered since').toEqual([]);
@@ -168,16 +292,34 @@ describe('a report', () => {
 
   test('says which model at which provider is cut off, and which provider as a whole', () => {
     const model = healthAfter(targetFailure, 5);
-    model.onEnd(keyB, { type: 'success' }, 0);
+    attempt(model, keyB, { type: 'success' }, 0);
     expect(reportAt(healthAfter(targetFailure, 4), 0)).toEqual([]);
     expect(reportAt(healthAfter(targetFailure, 5), 0)).toEqual([
-      { provider: 'platform/p', upstreamModel: expect.any(String), state: 'open', untilMs: offsetMs + 5_000 },
+      {
+        provider: 'platform/p',
+        upstreamModel: expect.any(String),
+        state: 'open',
+        cause: 'status_500',
+        untilMs: offsetMs + 5_000,
+      },
     ]);
     const whole = healthAfter({ type: 'success' }, 1);
-    for (let n = 0; n < 5; n++) whole.onEnd(keyA, endpointFailure, 0);
+    for (let n = 0; n < 5; n++) attempt(whole, keyA, endpointFailure, 0);
     expect(reportAt(whole, 0)).toEqual([
-      { provider: 'platform/p', state: 'open', untilMs: offsetMs + 5_000 },
+      { provider: 'platform/p', state: 'open', cause: 'connect_refused', untilMs: offsetMs + 5_000 },
     ]);
+  });
+
+  test('says of a breaker whether it is half-open, and of what has come back that it starts slowly', () => {
+    const health = healthAfter(endpointFailure, 5);
+    expect(reportAt(health, 5_000)).toMatchObject([{ state: 'open', phase: 'half-open' }]);
+    for (const nowMs of [5_000, 5_001]) attempt(health, keyA, { type: 'success' }, nowMs);
+    expect(reportAt(health, 5_001)[0]).toEqual({
+      provider: 'platform/p',
+      state: 'working',
+      phase: 'slow-start',
+    });
+    expect(reportAt(health, 35_001)).toEqual([{ provider: 'platform/p', key: 'a', state: 'working' }]);
   });
 
   test('forgets what has not answered for long', () => {
@@ -190,9 +332,14 @@ describe('a report', () => {
   });
 
   test('is at most a thousand lines long', () => {
-    const health = new Health();
+    const health = newHealth();
     for (let n = 0; n < 1_500; n++) {
-      health.onEnd({ ...keyA, endpoint: { ...keyA.endpoint, healthId: `id-${n}` } }, { type: 'success' }, 0);
+      attempt(
+        health,
+        { ...keyA, endpoint: { ...keyA.endpoint, healthId: `id-${n}` } },
+        { type: 'success' },
+        0,
+      );
     }
     expect(reportAt(health, 0)).toHaveLength(1_000);
   });
@@ -206,8 +353,8 @@ describe('the revision', () => {
   };
 
   test('changes with the first answer, and not with the thousand after it', () => {
-    const health = new Health();
-    const succeed = (): void => health.onEnd(keyA, { type: 'success' }, 0);
+    const health = newHealth();
+    const succeed = (): void => attempt(health, keyA, { type: 'success' }, 0);
     expect(changed(health, 0, succeed)).toBe(true);
     expect(changed(health, 0, succeed)).toBe(false);
     // Nor when the span of time is another.
@@ -215,17 +362,20 @@ describe('the revision', () => {
     expect(changed(health, 600_000, succeed)).toBe(false);
   });
 
-  test('changes when a breaker opens, opens again and closes', () => {
+  test('changes when a breaker opens, opens again and closes, and with its phases', () => {
     const health = healthAfter(targetFailure, 4);
-    expect(changed(health, 0, () => health.onEnd(keyA, targetFailure, 0))).toBe(true);
-    expect(changed(health, 5_000, () => health.onEnd(keyA, targetFailure, 5_000))).toBe(true);
-    expect(changed(health, 20_000, () => health.onEnd(keyA, { type: 'success' }, 20_000))).toBe(true);
+    const succeed = (): void => attempt(health, keyA, { type: 'success' }, 20_000);
+    expect(changed(health, 0, () => attempt(health, keyA, targetFailure, 0))).toBe(true);
+    expect(changed(health, 5_000, () => attempt(health, keyA, targetFailure, 5_000))).toBe(true);
+    expect(health.revision(14_999)).not.toBe(health.revision(15_000));
+    expect(changed(health, 20_000, () => [succeed(), succeed()])).toBe(true);
+    expect(health.revision(49_999)).not.toBe(health.revision(50_000));
   });
 
   test("changes when a key's rest begins, and when it is over", () => {
-    const health = new Health();
+    const health = newHealth();
     const rest: HealthSignal = { type: 'key-rest', forMs: 100, reason: 'rate-limit' };
-    expect(changed(health, 0, () => health.onEnd(keyA, rest, 0))).toBe(true);
+    expect(changed(health, 0, () => attempt(health, keyA, rest, 0))).toBe(true);
     const resting = health.revision(99);
     expect(health.revision(100)).not.toBe(resting);
     expect(usable(health, 100)).toEqual(['t0/a', 't0/b', 't1']);
@@ -256,7 +406,7 @@ describe('another table', () => {
     const health = healthAfter({ type: 'success' }, 1);
     const [renewed] = candidatesOf([{ ...shared, keys: { a: 'next', b: 'B' } }]);
     if (!renewed) throw new Error('there is a candidate');
-    health.onEnd(renewed, rejected, 1);
+    attempt(health, renewed, rejected, 1);
     expect(health.report(1, 0)).toEqual([
       { provider: 'platform/p', key: 'a', state: 'rejected', untilMs: 60_001 },
     ]);

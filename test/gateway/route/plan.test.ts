@@ -14,7 +14,7 @@ import { nameOf, routeOf } from './candidates.ts';
 const first = ([dialect]: readonly DialectName[]): DialectName | undefined => dialect;
 
 function orderOf(route: ReturnType<typeof routeOf>, random: () => number = () => 0): string[] {
-  return selectTargets(route, first, random).candidates.map(nameOf);
+  return selectTargets(route, first, { random }).candidates.map(nameOf);
 }
 
 const key = (name: string, weight: number, priority = 0): ProviderEntry['keys'][number] => ({
@@ -102,11 +102,9 @@ test('a provider that takes a key and has none left is no candidate', () => {
 
 test('targets that cannot serve the caller are left out, others are spoken to as they can', () => {
   const route = routeOf([{ dialects: ['anthropic-messages'] }, { dialects: ['openai-chat'] }]);
-  const plan = selectTargets(
-    route,
-    (dialects) => dialects.find((dialect) => dialect === 'openai-chat'),
-    () => 0,
-  );
+  const plan = selectTargets(route, (dialects) => dialects.find((dialect) => dialect === 'openai-chat'), {
+    random: () => 0,
+  });
   expect(plan.candidates.map((candidate) => [nameOf(candidate), candidate.dialect])).toEqual([
     ['t1', 'openai-chat'],
   ]);

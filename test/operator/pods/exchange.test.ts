@@ -88,7 +88,7 @@ function start(options: Partial<Parameters<typeof startExchange>[0]> = {}): Watc
 /** The server that gateway pods have, with a table that the test changes. */
 async function gateway(token: () => string | undefined = () => TOKEN) {
   const table = new TableStatus(() => Date.now());
-  const state = new PodState({ clock: gatewayClock, table, health: new Health() });
+  const state = new PodState({ clock: gatewayClock, table, health: new Health(() => 0) });
   const readyPods: number[] = [];
   const journal = {
     append() {},
