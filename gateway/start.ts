@@ -95,6 +95,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   let isDraining = false;
   let isOver = false;
   const tableStatus = options.tableStatus ?? new TableStatus(clock.wallMs);
+  const random = options.random ?? Math.random;
+  const health = new Health(random);
   const metrics = new Metrics({
     tableGeneration: () => holder.current()?.generation ?? 0,
     requestsInFlight: () => streams.size,
@@ -103,9 +105,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       const seenMs = options.operatorSeenMs?.();
       return seenMs === undefined ? undefined : Math.max(0, clock.wallMs() - seenMs) / 1000;
     },
+    breakers: () => health.breakers(clock.now()),
+    restingKeys: () => health.restingKeys(clock.now()),
   });
-  const random = options.random ?? Math.random;
-  const health = new Health(random);
   const held = holder.current();
   if (held) pools.adopt(held);
   const stopListening = holder.onSwap((view) => {

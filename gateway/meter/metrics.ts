@@ -28,6 +28,26 @@ export interface MetricReadings {
   tableSource(): TableOrigin | undefined;
   /** Since an operator last showed that it lives; undefined where nobody is asked. */
   tableAgeSeconds(): number | undefined;
+  /** Those that are not closed. */
+  breakers(): readonly BreakerFacts[];
+  /** Those that rest. */
+  restingKeys(): readonly RestingKeyFacts[];
+}
+
+export interface BreakerFacts {
+  readonly provider: string;
+  /** Absent: of the endpoint as a whole. */
+  readonly upstreamModel?: string;
+  readonly phase: string;
+}
+
+export interface RestingKeyFacts {
+  readonly provider: string;
+  /** Absent where the provider takes none. */
+  readonly key?: string;
+  readonly reason: string;
+  /** For how long it rests still. */
+  readonly forMs: number;
 }
 
 export interface RequestFacts {
@@ -65,6 +85,27 @@ export class Metrics {
     help: 'Upstream attempts, by provider, upstream model, outcome and failure.',
     labels: ['provider', 'upstream_model', 'outcome', 'failure'],
   });
+  private readonly firstEvents = new HotHistogram(this.registry, {
+    name: 'penstock_first_event_seconds',
+    help: 'From the start of an upstream attempt to the first content of its stream.',
+    labels: ['provider', 'upstream_model'],
+    bounds: durationBounds,
+  });
+  private readonly streamEnds = new HotCounter(this.registry, {
+    name: 'penstock_stream_end_total',
+    help: 'Upstream streams that brought content, by how they ended.',
+    labels: ['provider', 'upstream_model', 'end'],
+  });
+  private readonly staleReuses = new HotCounter(this.registry, {
+    name: 'penstock_stale_reuse_total',
+    help: 'Attempts whose connection had been used before and was closed before a byte of the answer.',
+    labels: ['provider'],
+  });
+  private readonly noTargets = new HotCounter(this.registry, {
+    name: 'penstock_no_target_total',
+    help: 'Requests for which no upstream was in service, so that none was tried.',
+    labels: ['model'],
+  });
   private readonly tokens = new HotCounter(this.registry, {
     name: 'penstock_tokens_total',
     help: 'Tokens used, by model, provider and kind (input, cached_input, cache_write, output, reasoning).',
@@ -94,6 +135,7 @@ export class Metrics {
 
   private readonly requestsBySeries = new Map<string, RequestSeries>();
   private readonly attemptsBySeries = new Map<string, AttemptSeries>();
+  private readonly streamsBySeries = new Map<string, StreamSeries>();
   private readyGateways = 0;
 
   constructor(readings: MetricReadings) {
@@ -135,6 +177,30 @@ export class Metrics {
         else this.set(age);
       },
     });
+    new Gauge({
+      name: 'penstock_breaker_state',
+      help: 'Is 1 for the state of each breaker that is not closed (open, half-open, slow-start).',
+      labelNames: ['provider', 'upstream_model', 'state'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const { provider, upstreamModel = '', phase } of readings.breakers()) {
+          this.set({ provider, upstream_model: upstreamModel, state: phase }, 1);
+        }
+      },
+    });
+    new Gauge({
+      name: 'penstock_key_cooldown_seconds',
+      help: 'For how long a provider key rests still, by reason (rate-limit, out-of-money, rejected).',
+      labelNames: ['provider', 'key', 'reason'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const { provider, key = '', reason, forMs } of readings.restingKeys()) {
+          this.set({ provider, key, reason }, forMs / 1000);
+        }
+      },
+    });
     const readyGateways = (): number => this.readyGateways;
     new Gauge({
       name: 'penstock_ready_gateways',
@@ -159,6 +225,12 @@ export class Metrics {
   onAttempt(record: LedgerRecord, model: string): void {
     const { provider, usage, upstreamModel } = record;
     const isAnswered = record.outcome === 'answered';
+    if (record.isStream && record.firstContentMs !== undefined) {
+      const stream = this.streamSeries(provider, upstreamModel);
+      stream.firstEvents.observe(record.firstContentMs / 1000);
+      if (isAnswered) stream.complete.count++;
+      else this.streamEnds.add(1, provider, upstreamModel, streamEndOf(record));
+    }
     if (!isAnswered) this.attempts.add(1, provider, upstreamModel, record.outcome, record.failure ?? '');
     if (!isAnswered && usage.input + usage.output === 0) return;
     const { answered, input, output } = this.attemptSeries(provider, upstreamModel, model);
@@ -168,6 +240,15 @@ export class Metrics {
     if (usage.cachedInput > 0) this.tokens.add(usage.cachedInput, model, provider, 'cached_input');
     if (usage.cacheWrite > 0) this.tokens.add(usage.cacheWrite, model, provider, 'cache_write');
     if (usage.reasoning > 0) this.tokens.add(usage.reasoning, model, provider, 'reasoning');
+  }
+
+  onStaleReuse(provider: string): void {
+    this.staleReuses.add(1, provider);
+  }
+
+  /** `model` is the route's own id. */
+  onNoTarget(model: string): void {
+    this.noTargets.add(1, model);
   }
 
   onAuthenticationFailure(): void {
@@ -198,6 +279,13 @@ export class Metrics {
     }));
   }
 
+  private streamSeries(provider: string, upstreamModel: string): StreamSeries {
+    return getOrMake(this.streamsBySeries, `${provider} ${upstreamModel}`, () => ({
+      firstEvents: this.firstEvents.series(provider, upstreamModel),
+      complete: this.streamEnds.series(provider, upstreamModel, 'complete'),
+    }));
+  }
+
   private attemptSeries(provider: string, upstreamModel: string, model: string): AttemptSeries {
     return getOrMake(this.attemptsBySeries, `${provider} ${upstreamModel} ${model}`, () => ({
       answered: this.attempts.series(provider, upstreamModel, 'answered', ''),
@@ -210,6 +298,30 @@ export class Metrics {
 interface RequestSeries {
   readonly byStatus: Map<number, CounterSeries>;
   readonly durations: HistogramSeries;
+}
+
+interface StreamSeries {
+  readonly firstEvents: HistogramSeries;
+  readonly complete: CounterSeries;
+}
+
+/** How a stream that brought content and was not answered to its end was lost: one of a few words. */
+function streamEndOf({ outcome, failure }: Pick<LedgerRecord, 'outcome' | 'failure'>): string {
+  if (outcome === 'cancelled') return 'cancelled';
+  switch (failure) {
+    case 'timeout_liveness':
+    case 'timeout_progress':
+      return 'stall';
+    case 'timeout_total':
+      return 'timeout';
+    case 'error_event':
+      return 'error';
+    case 'truncated':
+    case 'malformed':
+      return failure;
+    default:
+      return 'other';
+  }
 }
 
 interface AttemptSeries {

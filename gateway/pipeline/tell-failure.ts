@@ -7,13 +7,14 @@ import { isOwnProvider } from './client-headers.ts';
 import type { PipelineParts, RoutedExchange } from './parts.ts';
 
 export function tellFailure(
-  { clock, health }: PipelineParts,
+  { clock, health, metrics }: PipelineParts,
   exchange: RoutedExchange,
   failures: readonly AttemptFailure[],
 ): GatewayError {
   const { facts, plan } = exchange;
   const { candidates } = plan;
   const now = clock.now();
+  if (failures.length === 0) metrics.onNoTarget(plan.route.entry.model);
   const rests = candidates.map((candidate) => health.restReason(candidate, now));
   return finalError(failures, {
     model: facts.model,

@@ -44,6 +44,8 @@ beforeAll(async () => {
       requestsInFlight: () => 0,
       tableSource: () => 'file',
       tableAgeSeconds: () => undefined,
+      breakers: () => [],
+      restingKeys: () => [],
     }),
     streams: new OpenStreams(),
     holder,

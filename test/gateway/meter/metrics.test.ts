@@ -14,6 +14,11 @@ const makeMetrics = () =>
     requestsInFlight: () => 3,
     tableSource: () => 'copy',
     tableAgeSeconds: () => 12,
+    breakers: () => [
+      { provider: 'platform/p', phase: 'half-open' },
+      { provider: 'platform/p', upstreamModel: 'large', phase: 'open' },
+    ],
+    restingKeys: () => [{ provider: 'platform/p', key: 'main', reason: 'rate-limit', forMs: 1_500 }],
   });
 
 const familiesOf = async ({ registry }: { registry: Registry }): Promise<readonly Family[]> =>
@@ -153,6 +158,70 @@ describe('the metrics of a gateway', () => {
     ]);
   });
 
+  test('tell how streams of upstreams began and ended', async () => {
+    const metrics = makeMetrics();
+    const first = { firstContentMs: 30 };
+    metrics.onAttempt(makeRecord(first), 'm');
+    metrics.onAttempt(makeRecord(first), 'm');
+    const ends = [
+      ['broken-off', 'timeout_liveness', 'stall'],
+      ['broken-off', 'timeout_progress', 'stall'],
+      ['broken-off', 'timeout_total', 'timeout'],
+      ['broken-off', 'truncated', 'truncated'],
+      ['failed', 'malformed', 'malformed'],
+      ['broken-off', 'error_event', 'error'],
+      ['broken-off', 'a new word', 'other'],
+      ['cancelled', undefined, 'cancelled'],
+    ] as const;
+    for (const [outcome, failure] of ends) {
+      metrics.onAttempt(makeRecord({ ...first, outcome, failure }), 'm');
+    }
+    // Neither brought content in a stream.
+    metrics.onAttempt(
+      makeRecord({ firstContentMs: undefined, outcome: 'failed', failure: 'truncated' }),
+      'm',
+    );
+    metrics.onAttempt(makeRecord({ ...first, isStream: false }), 'm');
+    const seen = await samplesOf(metrics, 'penstock_stream_end_total');
+    const expected: Record<string, number> = { complete: 2 };
+    for (const [, , end] of ends) expected[end] = (expected[end] ?? 0) + 1;
+    expect(Object.fromEntries(seen.map(({ labels, value }) => [labels.end, value]))).toEqual(expected);
+    const firsts = await samplesOf(metrics, 'penstock_first_event_seconds');
+    expect(firsts.at(-1)?.value).toBe(2 + ends.length);
+    expect(firsts.at(-2)?.value).toBeCloseTo(0.03 * (2 + ends.length), 9);
+  });
+
+  test('show breakers and resting keys as they are when they are read', async () => {
+    const metrics = makeMetrics();
+    for (const _ of [1, 2]) {
+      const breakers = await samplesOf(metrics, 'penstock_breaker_state');
+      expect(breakers.map(({ labels, value }) => [labels.upstream_model, labels.state, value])).toEqual([
+        ['', 'half-open', 1],
+        ['large', 'open', 1],
+      ]);
+      expect(await samplesOf(metrics, 'penstock_key_cooldown_seconds')).toEqual([
+        {
+          name: 'penstock_key_cooldown_seconds',
+          labels: { provider: 'platform/p', key: 'main', reason: 'rate-limit' },
+          value: 1.5,
+        },
+      ]);
+    }
+  });
+
+  test('count stale connections by provider, and requests without a target by model', async () => {
+    const metrics = makeMetrics();
+    metrics.onStaleReuse('platform/p');
+    metrics.onNoTarget('m');
+    metrics.onNoTarget('m');
+    expect(await samplesOf(metrics, 'penstock_stale_reuse_total')).toEqual([
+      { name: 'penstock_stale_reuse_total', labels: { provider: 'platform/p' }, value: 1 },
+    ]);
+    expect(await samplesOf(metrics, 'penstock_no_target_total')).toEqual([
+      { name: 'penstock_no_target_total', labels: { model: 'm' }, value: 2 },
+    ]);
+  });
+
   test('show alarms as zero before they ever ring, and count them', async () => {
     const metrics = makeMetrics();
     const alarms = [
@@ -202,6 +271,8 @@ describe('the metrics of a gateway', () => {
       requestsInFlight: () => 0,
       tableSource: () => undefined,
       tableAgeSeconds: () => undefined,
+      breakers: () => [],
+      restingKeys: () => [],
     });
     expect(await samplesOf(metrics, 'penstock_config_age_seconds')).toEqual([]);
     expect((await samplesOf(metrics, 'penstock_table_source')).map(({ value }) => value)).toEqual([0, 0, 0]);
@@ -214,6 +285,8 @@ describe('the metrics of a gateway', () => {
       requestsInFlight: () => readings.open,
       tableSource: () => 'file',
       tableAgeSeconds: () => undefined,
+      breakers: () => [],
+      restingKeys: () => [],
     });
     for (const value of [0, 5, 2]) {
       Object.assign(readings, { generation: value, open: value + 1 });
@@ -280,8 +353,10 @@ describe('docs/metrics.md', () => {
   test('has a row for every metric of the gateway, with its type and labels, and no other', async () => {
     const metrics = makeMetrics();
     metrics.onRequest(request);
-    metrics.onAttempt(makeRecord(), 'm');
+    metrics.onAttempt(makeRecord({ firstContentMs: 3 }), 'm');
     metrics.onTableLoaded(1);
+    metrics.onStaleReuse('platform/p');
+    metrics.onNoTarget('m');
     const exported = (await familiesOf(metrics))
       .filter(({ name }) => name.startsWith('penstock_'))
       .map(({ name, type, samples }) => ({
