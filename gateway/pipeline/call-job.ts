@@ -2,7 +2,7 @@
 // written down about each attempt.
 
 import type { AttemptEnds, AttemptResult } from '../attempt/attempt.ts';
-import { failureCode, type Judgement } from '../attempt/failure.ts';
+import { type AttemptFailure, failureCode, type Judgement } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
 import { buildLedgerRecord } from '../meter/ledger.ts';
@@ -77,11 +77,16 @@ export function buildCallJob(
     onEnd: (position, result, judgement, isExcused) => {
       const signal: HealthSignal = isExcused
         ? { type: 'none' }
-        : healthSignal(at(position), result, judgement);
+        : healthSignal(exchange, at(position), result, judgement);
       health.onEnd(underWay(), signal, clock.now());
+      if (isStale(result)) parts.metrics.onStaleReuse(at(position).target.provider.entry.id);
       meterAttempt(parts, exchange, at(position), number, result);
     },
   };
+}
+
+function isStale(result: AttemptResult<Answer>): boolean {
+  return 'failure' in result && result.failure.kind === 'transport' && result.failure.isStale === true;
 }
 
 function factsOf({ target, endpoint }: Candidate): CandidateFacts {
@@ -134,6 +139,7 @@ const rejectedRestMs = 60_000;
 const rateLimitRestMaxMs = 300_000;
 
 function healthSignal(
+  { facts }: Pick<RoutedExchange, 'facts'>,
   { target }: Candidate,
   result: AttemptResult<Answer>,
   judgement: Judgement | undefined,
@@ -152,10 +158,27 @@ function healthSignal(
     }
     case null: {
       const cause = failureCode(result.failure);
-      if (judgement.reason === 'ModelNotFound') return { type: 'misconfigured' };
+      // What a request refers to may be unknown as well.
+      if (
+        judgement.reason === 'ModelNotFound' &&
+        facts.storedState === undefined &&
+        isAboutModel(result.failure)
+      ) {
+        return { type: 'misconfigured' };
+      }
       if (!judgement.isHealthSignal) return { type: 'none' };
       if (result.outcome === 'broken-off') return { type: 'stream-failure', cause };
       return { type: judgement.scope === 'endpoint' ? 'endpoint-failure' : 'target-failure', cause };
     }
   }
+}
+
+function isAboutModel(failure: AttemptFailure): boolean {
+  const error =
+    failure.kind === 'status'
+      ? failure.error
+      : failure.kind === 'answer' && failure.fault.kind === 'error-event'
+        ? failure.fault.error
+        : undefined;
+  return /model/i.test(`${error?.code ?? ''} ${error?.type ?? ''} ${error?.message ?? ''}`);
 }

@@ -86,6 +86,7 @@ function describeHealth(health: ProviderHealth | undefined): string {
     : JSON.stringify({
         ...health,
         failing: [...health.failing],
+        unknownModels: [...health.unknownModels].sort(),
         keys: [...health.keys],
         answeredKeys: [...health.answeredKeys].sort(),
       });

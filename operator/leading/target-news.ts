@@ -2,11 +2,12 @@
 
 import type { ModelRouteVerdict } from '../compile/verdict.ts';
 import type { HealthOf, ProviderHealth } from '../status/health-of.ts';
+import type { TargetTrouble } from '../status/settle-targets.ts';
 import type { Judged } from './judged.ts';
 
 export interface TargetWatch {
-  /** Names of those targets, as of the last look; undefined while not every pod was heard. */
-  failingTargets(verdict: ModelRouteVerdict): ReadonlySet<string> | undefined;
+  /** Those targets by name, as of the last look; undefined while not every pod was heard. */
+  failingTargets(verdict: ModelRouteVerdict): ReadonlyMap<string, TargetTrouble> | undefined;
   /** ModelRoutes where they are others than at the last look; by `Kind/namespace/name`. */
   look(verdicts: Judged['routing']): string[];
   /** The object is gone. */
@@ -15,7 +16,7 @@ export interface TargetWatch {
 
 export function createTargetWatch(healthOf: HealthOf): TargetWatch {
   /** By `namespace/name` of the Provider. */
-  let failing: ReadonlyMap<string, ProviderHealth['failing']> | undefined;
+  let failing: ReadonlyMap<string, Troubles> | undefined;
   /** What the last look saw: where it is the same, no target can be another. */
   let last: { readonly verdicts: Judged['routing']; readonly words: string } | undefined;
   /** Of each ModelRoute, in words. */
@@ -33,7 +34,7 @@ export function createTargetWatch(healthOf: HealthOf): TargetWatch {
         if (verdict.kind !== 'ModelRoute') continue;
         const names = failingTargets(verdict);
         if (names === undefined) continue;
-        const words = [...names].join();
+        const words = [...names].flat().join();
         if ((known.get(key) ?? '') !== words) changed.push(key);
         known.set(key, words);
       }
@@ -43,27 +44,38 @@ export function createTargetWatch(healthOf: HealthOf): TargetWatch {
   };
 
   function failingAt(verdicts: Judged['routing']): typeof failing {
-    const ofProviders = new Map<string, ProviderHealth['failing']>();
+    const ofProviders = new Map<string, Troubles>();
     for (const verdict of verdicts.values()) {
       // They come first.
       if (verdict.kind !== 'Provider') break;
       const health = healthOf(verdict);
-      if (health !== undefined) ofProviders.set(`${verdict.namespace}/${verdict.name}`, health.failing);
+      if (health !== undefined) ofProviders.set(`${verdict.namespace}/${verdict.name}`, health);
     }
     return ofProviders.size === 0 ? undefined : ofProviders;
   }
 
-  function failingTargets({ targets }: ModelRouteVerdict): ReadonlySet<string> | undefined {
+  function failingTargets({ targets }: ModelRouteVerdict): ReadonlyMap<string, TargetTrouble> | undefined {
     if (failing === undefined) return undefined;
-    const names = new Set<string>();
+    const names = new Map<string, TargetTrouble>();
     for (const { name, upstream } of targets) {
-      const models = upstream && failing.get(upstream.provider);
-      if (models !== undefined && (models === '*' || models.has(upstream?.model ?? ''))) names.add(name);
+      const troubles = upstream && failing.get(upstream.provider);
+      if (upstream === undefined || troubles === undefined) continue;
+      const { failing: models, unknownModels } = troubles;
+      if (unknownModels.has(upstream.model)) names.set(name, 'misconfigured');
+      else if (models === '*' || models.has(upstream.model)) names.set(name, 'failing');
     }
     return names;
   }
 }
 
-function describe(failing: ReadonlyMap<string, ProviderHealth['failing']> | undefined): string {
-  return JSON.stringify([...(failing ?? [])].map(([provider, models]) => [provider, [...models]]));
+type Troubles = Pick<ProviderHealth, 'failing' | 'unknownModels'>;
+
+function describe(failing: ReadonlyMap<string, Troubles> | undefined): string {
+  return JSON.stringify(
+    [...(failing ?? [])].map(([provider, { failing: models, unknownModels }]) => [
+      provider,
+      [...models],
+      [...unknownModels].sort(),
+    ]),
+  );
 }

@@ -17,7 +17,7 @@ import { type ObjectStatus, presentStatus, type StoredCondition, timeOf } from '
 import { type SettledHealth, settleHealth } from './settle-health.ts';
 import { settleProgrammed } from './settle-programmed.ts';
 import { settleProgress } from './settle-progress.ts';
-import { type SettledTargets, settleTargets } from './settle-targets.ts';
+import { type SettledTargets, settleTargets, type TargetTrouble } from './settle-targets.ts';
 
 export interface StatusFacts {
   readonly verdict: Verdict;
@@ -31,7 +31,7 @@ export interface StatusFacts {
   /** Of a Provider; undefined while not every pod was heard. */
   readonly health?: ProviderHealth | undefined;
   /** Of a ModelRoute: names of targets at which no pod gets an answer; undefined while not every pod was heard. */
-  readonly failingTargets?: ReadonlySet<string> | undefined;
+  readonly failingTargets?: ReadonlyMap<string, TargetTrouble> | undefined;
   /** Why the Secret with the key could not be written, where the last try failed. */
   readonly issueFailure?: string | undefined;
   /** Unix milliseconds. */

@@ -12,6 +12,8 @@ export interface ProviderHealth {
   readonly totalPods: number;
   /** Models that no pod which sent calls to the Provider lately can reach; `*` stands for all of them. */
   readonly failing: '*' | ReadonlySet<string>;
+  /** Models that the upstream told some pod, within ten minutes, it does not know. */
+  readonly unknownModels: ReadonlySet<string>;
   /** Keys that no pod can use now, though nothing is wrong with their Secrets. */
   readonly keys: ReadonlyMap<string, KeyTrouble>;
   /** Keys with which some pod was answered lately. */
@@ -35,6 +37,7 @@ export function indexHealth(pods: readonly GatewayPod[], answers: PodAnswers): H
   const heard = pods.map(({ uid }) => answers.get(uid));
   if (heard.length === 0 || heard.includes(undefined)) return () => undefined;
   const byProvider = new Map<string, UpstreamHealth[][]>();
+  const unknownModels = new Map<string, Set<string>>();
   for (const answer of heard) {
     // What a pod said before it fell silent may be long over.
     if (answer?.response === undefined || answer.failure !== undefined) continue;
@@ -43,15 +46,25 @@ export function indexHealth(pods: readonly GatewayPod[], answers: PodAnswers): H
       views.push(entries);
       byProvider.set(provider, views);
     }
+    for (const { provider, upstreamModel } of answer.response.misconfigured ?? []) {
+      unknownModels.set(provider, (unknownModels.get(provider) ?? new Set()).add(upstreamModel));
+    }
   }
-  return (verdict) => healthOf(verdict, byProvider.get(`${verdict.namespace}/${verdict.name}`) ?? []);
+  return (verdict) => {
+    const id = `${verdict.namespace}/${verdict.name}`;
+    return healthOf(verdict, byProvider.get(id) ?? [], unknownModels.get(id) ?? new Set());
+  };
 }
 
 /** `partly`: it answers, but not for every model. */
 type PodView = 'working' | 'partly' | 'failing' | 'refused';
 
 /** @param views what each pod that has something to say says. */
-function healthOf(verdict: ProviderVerdict, views: readonly (readonly UpstreamHealth[])[]): ProviderHealth {
+function healthOf(
+  verdict: ProviderVerdict,
+  views: readonly (readonly UpstreamHealth[])[],
+  unknownModels: ReadonlySet<string>,
+): ProviderHealth {
   const usedKeys = verdict.keys.filter(({ state }) => state === 'Active').map(({ name }) => name);
   const words = views.map((entries) => viewOf(entries, usedKeys));
   const working = words.filter((word) => word === 'working').length;
@@ -63,11 +76,15 @@ function healthOf(verdict: ProviderVerdict, views: readonly (readonly UpstreamHe
   const answeredKeys = new Set(
     views.flatMap((entries) => entries.flatMap(({ key, state }) => (state === 'working' ? (key ?? []) : []))),
   );
+  const reason = reasonOf(words, working);
+  const message = reason === 'Unhealthy' ? describeCause(views.flat()) : undefined;
   return {
-    reason: reasonOf(words, working),
+    reason,
+    ...(message === undefined ? {} : { message }),
     healthyPods: working,
     totalPods: words.length,
     failing: failingOf(views, usedKeys),
+    unknownModels,
     keys,
     answeredKeys,
   };
@@ -112,6 +129,37 @@ function reasonOf(words: readonly PodView[], working: number): ProviderHealth['r
   if (working === words.length) return 'Healthy';
   if (working > 0 || words.includes('partly')) return 'PartiallyHealthy';
   return words.every((word) => word === 'refused') ? 'AuthenticationFailed' : 'Unhealthy';
+}
+
+/** Of a breaker of the whole address rather than of one model; the same in whichever order the pods are heard. */
+function describeCause(entries: readonly UpstreamHealth[]): string | undefined {
+  const open = entries.filter(({ state, cause }) => state === 'open' && cause !== undefined);
+  const ofAddress = open.filter(({ upstreamModel }) => upstreamModel === undefined);
+  const [cause] = (ofAddress.length > 0 ? ofAddress : open).flatMap((entry) => entry.cause ?? []).sort();
+  return cause === undefined ? undefined : `calls to the upstream fail: ${wordsFor(cause)}`;
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  tls_failed:
+    'TLSFailed, no TLS connection comes about; see its certificate, and caRef and serverName of spec.tls',
+  dns_failed: 'its name cannot be resolved; see the host of spec.baseURL',
+  connect_refused: 'it refuses connections; see whether its address is right and its service is up',
+  connect_timeout: 'it cannot be connected to in time; see whether its address is right and can be reached',
+  connect_failed: 'it cannot be connected to; see whether its address is right and can be reached',
+  proxy_failed: 'the proxy opens no tunnel; see spec.proxy',
+  egress_denied:
+    'its address is one that gateways may not connect to; ask the platform to open it in egress.allow',
+  reset: 'it breaks connections off; see whether its service is up',
+  timeout_first_event: 'it begins no answer in time; see spec.timeouts, and whether its service is up',
+  truncated: 'its streams break off',
+  timeout_liveness: 'its streams fall silent',
+  timeout_progress: 'its streams bring no content any more',
+};
+
+function wordsFor(cause: string): string {
+  const status = /^status_([1-5]\d\d)$/.exec(cause)?.[1];
+  if (status !== undefined) return `it answers ${status}; see whether its service is up`;
+  return (Object.hasOwn(CAUSES, cause) ? CAUSES[cause] : undefined) ?? 'see whether its service is up';
 }
 
 /** A key has trouble where every pod that used it says so: then it is the key's, not the pod's. */

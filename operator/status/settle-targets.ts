@@ -15,15 +15,18 @@ export interface SettledTargets {
   readonly againMs?: number;
 }
 
+/** Why no gateway pod gets an answer at a target: its calls fail, or the upstream does not know its model. */
+export type TargetTrouble = 'failing' | 'misconfigured';
+
 const gapMs = 60_000;
 
 /**
- * @param failing names of targets at which no gateway pod gets an answer; undefined while not every pod was heard: then
+ * @param failing targets at which no gateway pod gets an answer, by name; undefined while not every pod was heard: then
  *   what was said before stands.
  */
 export function settleTargets(
   verdict: ModelRouteVerdict,
-  failing: ReadonlySet<string> | undefined,
+  failing: ReadonlyMap<string, TargetTrouble> | undefined,
   present: ObjectStatus | undefined,
   nowMs: number,
 ): SettledTargets {
@@ -42,9 +45,14 @@ export function settleTargets(
     const isFailing = failing?.has(target.name) ?? wasFailing;
     const say = (fails: boolean, lastTransitionTime: string | undefined): TargetStatus => ({
       ...target,
-      ...(fails ? { state: 'Unhealthy', message: `${failsAt(verdict.namespace, upstream.provider)}` } : {}),
+      ...(fails ? { state: 'Unhealthy', message: messageOf(failing?.get(target.name)) } : {}),
       ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }),
     });
+    function messageOf(trouble: TargetTrouble | undefined): string {
+      if (trouble === undefined && earlier?.message !== undefined && wasFailing) return earlier.message;
+      if (trouble === 'misconfigured') return isUnknown(upstream?.model ?? '');
+      return failsAt(verdict.namespace, upstream?.provider ?? '');
+    }
     // Not in use before: that it works is no news of the traffic.
     if (!wasFailing && !wasWorking) return say(isFailing, isFailing ? timeOf(nowMs) : undefined);
     if (isFailing === wasFailing) return say(isFailing, since);
@@ -60,6 +68,10 @@ export function settleTargets(
     readyTargets: verdict.readyTargets === '' ? '' : `${ready}/${targets.length}`,
     ...(againMs === undefined ? {} : { againMs }),
   };
+}
+
+function isUnknown(model: string): string {
+  return `TargetMisconfigured: the upstream does not know the model "${model}"; correct upstreamModel`;
 }
 
 function failsAt(namespace: string, provider: string): string {

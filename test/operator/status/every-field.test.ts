@@ -28,6 +28,7 @@ const failing: ProviderHealth = {
   healthyPods: 0,
   totalPods: 2,
   failing: '*',
+  unknownModels: new Set(),
   keys: new Map(),
   answeredKeys: new Set(),
   lastError: 'GET it was answered with 500',
@@ -66,7 +67,11 @@ function pathsWritten(): ReadonlyMap<string, ReadonlySet<string>> {
   const paths = new Map<string, Set<string>>(RESOURCES.map(({ kind }) => [kind, new Set()]));
   for (const verdict of [...verdictsOfFixtures(), verdictOnRotated()]) {
     const names = verdict.kind === 'ModelRoute' ? verdict.targets.map(({ name }) => name) : [];
-    const facts = { health: failing, failingTargets: new Set(names), nowMs: NOW_MS };
+    const facts = {
+      health: failing,
+      failingTargets: new Map(names.map((name) => [name, 'failing'] as const)),
+      nowMs: NOW_MS,
+    };
     const decision = look(apiKey(), { ...verdict, generation: 1 }, facts);
     if (decision.type === 'write')
       collect(written(decision), '', (path) => paths.get(verdict.kind)?.add(path));

@@ -136,6 +136,21 @@ describe('in the status', () => {
     expect(say(status, 'Ready')).toBe('True Programmed');
   });
 
+  test.each([
+    [
+      'tls_failed',
+      'calls to the upstream fail: TLSFailed, no TLS connection comes about; see its certificate',
+    ],
+    ['status_503', 'calls to the upstream fail: it answers 503;'],
+    ['a word of a newer pod', 'calls to the upstream fail: see whether its service is up'],
+  ])('a breaker that opened for %s says so', (cause, text) => {
+    const answers = [
+      reports(about('open', { upstreamModel: 'm', cause: 'truncated' }), about('open', { cause })),
+    ];
+    const status = written(look(PROVIDER, VERDICT, { health: healthOf(...answers) }));
+    expect(say(status, 'Healthy')).toContain(text);
+  });
+
   test('another number of pods is no reason to write', () => {
     expect(look(stored(working), VERDICT, { health: healthOf(working, working), nowMs: at(900) })).toEqual({
       type: 'same',

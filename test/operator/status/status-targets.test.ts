@@ -6,8 +6,9 @@ import type { ModelRouteVerdict, RoutingVerdict } from '../../../operator/compil
 import { createTargetWatch } from '../../../operator/leading/target-news.ts';
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
 import { type HealthOf, indexHealth } from '../../../operator/status/health-of.ts';
+import type { TargetTrouble } from '../../../operator/status/settle-targets.ts';
 import { provider, route, secret, target } from '../make.ts';
-import { heard, judge, look, NOW_MS, reports, say, withStatus, written } from './status-support.ts';
+import { heard, judge, look, NOW_MS, reports, runs, say, withStatus, written } from './status-support.ts';
 
 const ROUTE = route(
   { targets: [target({ upstreamModel: 'm' }), target({ name: 'spare', upstreamModel: 'n', priority: 1 })] },
@@ -41,7 +42,7 @@ function targetWatch(answers: readonly (PodAnswer | undefined)[]) {
 
 const failingOf = (...answers: (PodAnswer | undefined)[]) => {
   const names = targetWatch(answers).watch.failingTargets(VERDICT);
-  return names === undefined ? undefined : [...names];
+  return names === undefined ? undefined : [...names.keys()];
 };
 
 describe('calls to a target fail', () => {
@@ -72,6 +73,17 @@ describe('calls to a target fail', () => {
     expect(failingOf(...answers)).toEqual(expected);
   });
 
+  test('and a model that the upstream does not know is told apart, whatever else is answered there', () => {
+    const misconfigured = [{ provider: 'team-a/openai', upstreamModel: 'm' }];
+    const { watch, changed } = targetWatch([reports(about('working'))]);
+    expect(changed([runs(1, { health: [about('working')], misconfigured })])).toEqual([
+      'ModelRoute/team-a/chat',
+    ]);
+    expect([...(watch.failingTargets(VERDICT) ?? [])]).toEqual([['main', 'misconfigured']]);
+    expect(changed([reports(about('open', m))])).toEqual(['ModelRoute/team-a/chat']);
+    expect([...(watch.failingTargets(VERDICT) ?? [])]).toEqual([['main', 'failing']]);
+  });
+
   test('and those routes alone are looked at whose targets changed', () => {
     const { changed } = targetWatch([reports(about('working'))]);
     const open = about('open', m);
@@ -84,9 +96,10 @@ describe('calls to a target fail', () => {
 });
 
 describe('in the status', () => {
-  const fails = new Set(['main']);
-  const none = new Set<string>();
-  const stored = (failingTargets: ReadonlySet<string>) =>
+  const fails = new Map<string, TargetTrouble>([['main', 'failing']]);
+  const unknown = new Map<string, TargetTrouble>([['main', 'misconfigured']]);
+  const none = new Map<string, TargetTrouble>();
+  const stored = (failingTargets: ReadonlyMap<string, TargetTrouble>) =>
     withStatus(ROUTE, written(look(ROUTE, VERDICT, { failingTargets })));
 
   test('a target that fails is Unhealthy, not counted, and Ready does not mind', () => {
@@ -105,6 +118,20 @@ describe('in the status', () => {
     expect(say(status, 'Ready')).toBe('True Programmed');
   });
 
+  test('a target whose upstream does not know its model says which, and what to do', () => {
+    expect(written(look(ROUTE, VERDICT, { failingTargets: unknown }))).toMatchObject({
+      readyTargets: '1/2',
+      targets: [
+        {
+          name: 'main',
+          state: 'Unhealthy',
+          message: 'TargetMisconfigured: the upstream does not know the model "m"; correct upstreamModel',
+        },
+        { name: 'spare', state: 'Ready' },
+      ],
+    });
+  });
+
   test('the first word is told at once, the next not before a minute', () => {
     const working = stored(none);
     const failing = withStatus(
@@ -120,7 +147,7 @@ describe('in the status', () => {
   });
 
   test('a second look writes nothing', () => {
-    for (const failing of [fails, none]) {
+    for (const failing of [fails, unknown, none]) {
       expect(look(stored(failing), VERDICT, { failingTargets: failing, nowMs: at(900) })).toEqual({
         type: 'same',
       });
@@ -128,9 +155,11 @@ describe('in the status', () => {
   });
 
   test('while the pods were not heard, what was said stands', () => {
-    expect(look(stored(fails), VERDICT, { failingTargets: undefined, nowMs: at(900) })).toEqual({
-      type: 'same',
-    });
+    for (const failing of [fails, unknown]) {
+      expect(look(stored(failing), VERDICT, { failingTargets: undefined, nowMs: at(900) })).toEqual({
+        type: 'same',
+      });
+    }
   });
 
   test('what the compile says of a target is told at once', () => {
