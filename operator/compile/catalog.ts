@@ -19,6 +19,8 @@ export interface Catalog {
 export interface CatalogModel {
   /** As the catalog calls it. */
   readonly model: string;
+  /** Tokens that fit into it, where the catalog says so. */
+  readonly contextLength?: number;
   /** Oldest first; the first holds for all the time before, too. Each keeps its identity. */
   readonly periods: readonly [CatalogPeriod, ...CatalogPeriod[]];
 }
@@ -62,7 +64,10 @@ export function findModel(models: readonly ModelInfo[], upstreamModel: string): 
   const entry = models.find(({ match }) => matches(match, upstreamModel, isTakenByCatalog));
   if (entry === undefined || !matches(entry.match, upstreamModel, isItself)) return undefined;
   const periods = periodsOf(entry);
-  return periods === undefined ? undefined : { model: entry.id, periods };
+  if (periods === undefined) return undefined;
+  const { id, context_window: window } = entry;
+  const isKnown = window !== undefined && Number.isSafeInteger(window) && window > 0;
+  return { model: id, periods, ...(isKnown ? { contextLength: window } : {}) };
 }
 
 type Clause = 'equals' | 'starts_with' | 'ends_with' | 'contains' | 'regex';

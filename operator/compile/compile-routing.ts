@@ -32,7 +32,7 @@ import {
   type ProviderInput,
   secretsOf,
 } from './providers.ts';
-import { lookUpPrices, nextPriceMs, quoteAt } from './quotes.ts';
+import { lookUpPrices, lookUpWindows, nextPriceMs, quoteAt } from './quotes.ts';
 import {
   type CompiledRoute,
   compileRoute,
@@ -88,7 +88,7 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
   const compiledProviders = createMemo();
   const heldProviders = createMemo();
   const draftedRoutes = createMemo();
-  const lookedUpPrices = createMemo();
+  const lookedUp = createMemo();
   const compiledRoutes = createMemo();
   const providerVerdicts = createMemo();
   const stableProviders = createStable<TableContent['providers']>();
@@ -241,9 +241,10 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
         providers.get(placeOf(refOf(draft.claim.namespace, target))),
       );
       const lists = targets.map((provider) => provider?.priceList.vendor ?? provider?.priceList.why);
-      const prices = lookedUpPrices.get(draft.claim, lists, () =>
-        lookUpPrices(draft.claim.route, targets, catalog),
-      );
+      const { prices, windows } = lookedUp.get(draft.claim, lists, () => ({
+        prices: lookUpPrices(draft.claim.route, targets, catalog),
+        windows: lookUpWindows(draft.claim.route, targets, catalog),
+      }));
       turns.at(nextPriceMs(prices, nowMs));
       const quotes = prices.map((periods) => quoteAt(periods, nowMs));
       const inputs = [
@@ -253,7 +254,7 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
       ];
       return compiledRoutes.get(draft.claim, inputs, () =>
         contain(
-          () => compileRoute(draft.claim, conflict, targets, quotes, platform),
+          () => compileRoute(draft.claim, conflict, targets, quotes, windows, platform),
           (fault) => ({ verdict: refuse(draft.claim.route, fault), attachedTo: [] }),
         ),
       );

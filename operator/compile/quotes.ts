@@ -1,4 +1,5 @@
-// What does the catalog charge for the targets of a route that state no price themselves, now and from when on otherwise?
+// What does the catalog know of the targets of a route: how much fits into their models, and, where they state no price
+// themselves, what it charges, now and from when on otherwise?
 
 import type { Price } from '../../gateway/contract/routing-table.ts';
 import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';
@@ -29,6 +30,18 @@ export function lookUpPrices(
     const provider = providers[index];
     if (target.pricing !== undefined || spec.pricing !== undefined || provider === undefined) return [];
     return quotesOf(target, provider, catalog);
+  });
+}
+
+/** Tokens that fit into the model of each target, in their order; undefined where the catalog does not know it. */
+export function lookUpWindows(
+  { spec }: ModelRoute,
+  providers: readonly (CompiledProvider | undefined)[],
+  catalog: Catalog,
+): readonly (number | undefined)[] {
+  return spec.targets.map((target, index) => {
+    const vendor = providers[index]?.priceList.vendor;
+    return vendor === undefined ? undefined : catalog.find(vendor, target.upstreamModel)?.contextLength;
   });
 }
 

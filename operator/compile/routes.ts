@@ -113,20 +113,24 @@ export function refOf(namespace: string, target: TargetSpec): { namespace: strin
 /**
  * @param providers what became of the Provider of each target, in the order of the targets.
  * @param quotes what the catalog charges at each, where it was asked.
+ * @param windows how many tokens fit into the model of each, where the catalog knows it.
  */
 export function compileRoute(
   claim: RouteClaim,
   conflict: Conflict | undefined,
   providers: readonly (CompiledProvider | undefined)[],
   quotes: readonly (Quote | undefined)[],
+  windows: readonly (number | undefined)[],
   platform: PlatformSettings,
 ): CompiledRoute {
   const { spec, metadata } = claim.route;
   const offered = inOrder(spec.apis ?? API_ORDER);
   const declared = inCapabilityOrder(spec.capabilities ?? []);
-  const targets = spec.targets.map((target, index) =>
-    judgeTarget(claim.namespace, target, providers[index], quotes[index], offered, declared),
-  );
+  const targets = spec.targets.map((target, index): JudgedTarget => {
+    const judged = judgeTarget(claim.namespace, target, providers[index], quotes[index], offered, declared);
+    const contextLength = windows[index];
+    return contextLength === undefined ? judged : { ...judged, contextLength };
+  });
   const usable = targets.filter((target) => target.isUsable);
   const bad = targets.flatMap(({ finding }) => (finding === undefined ? [] : [finding]));
   const pairings = pairAll(offered, usable, declared);
@@ -184,6 +188,8 @@ interface JudgedTarget {
   readonly apis: readonly Api[];
   /** Where it states no price itself. */
   readonly quote?: Quote;
+  /** Tokens that fit into its model, where the catalog knows it. */
+  readonly contextLength?: number;
 }
 
 function judgeTarget(
@@ -296,7 +302,7 @@ function notJudgedWithoutTarget(type: 'Translatable' | 'Priced'): Condition {
 
 function buildTarget(
   { spec: routeSpec }: ModelRoute,
-  { spec, providerId, apis, quote }: JudgedTarget,
+  { spec, providerId, apis, quote, contextLength }: JudgedTarget,
 ): TargetEntry {
   return {
     name: spec.name,
@@ -306,6 +312,7 @@ function buildTarget(
     weight: spec.weight,
     dialects: apis.map((api) => DIALECT_OF[api]),
     price: priceOf(spec, routeSpec.pricing, quote),
+    ...(contextLength === undefined ? {} : { contextLength }),
     timeouts: buildTimeouts(spec.timeouts),
     parameters: sortedMap(spec.parameters ?? {}),
   };
@@ -354,6 +361,7 @@ function buildEntry(
       backoffBaseMs: toMs(failover.backoff.base),
       backoffMaxMs: toMs(failover.backoff.max),
       honorRetryAfter: failover.honorRetryAfter,
+      ...(failover.affinity === 'None' ? {} : { affinity: failover.affinity }),
     },
     targets: [...targets].sort((a, b) => a.priority - b.priority || compareText(a.name, b.name)),
   };

@@ -126,7 +126,11 @@ const failoverSchema = z.strictObject({
   affinity: z
     .enum(['None', 'ApiKey', 'PromptPrefix'])
     .default('None')
-    .describe('Keep calls that belong together on one target, so that its prompt cache stays warm.'),
+    .describe(
+      'Keep calls that belong together on one target and key of a tier, so that the prompt cache of the upstream stays ' +
+        'warm: ApiKey, all calls with one key; PromptPrefix, calls whose prompts begin alike. Shares stay as weighted over ' +
+        'many keys or prompts. Where that target is out of service, or clearly busier than its peers, another one serves.',
+    ),
 });
 
 const drillSchema = z.strictObject({

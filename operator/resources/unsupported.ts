@@ -26,12 +26,6 @@ export const UNSUPPORTED: readonly UnsupportedEntry[] = [
   { kind: 'ModelRoute', path: 'spec.upstreamStreaming', values: ['Always'], instead: 'Auto' },
   { kind: 'ModelRoute', path: 'spec.drill' },
   { kind: 'ModelRoute', path: 'spec.limits' },
-  {
-    kind: 'ModelRoute',
-    path: 'spec.failover.affinity',
-    values: ['ApiKey', 'PromptPrefix'],
-    instead: 'None',
-  },
   { kind: 'ApiKey', path: 'spec.limits' },
   { kind: 'ApiKey', path: 'spec.budgets' },
 ];

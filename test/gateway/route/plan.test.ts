@@ -110,6 +110,87 @@ test('targets that cannot serve the caller are left out, others are spoken to as
   ]);
 });
 
+describe('what this pod knows of its upstreams', () => {
+  /** Targets by name that are in slow start, with their share; attempts under way by target or key. */
+  const orderUnder = (
+    targets: Parameters<typeof routeOf>[0],
+    load: { readonly shares?: Record<string, number>; readonly inFlight?: Record<string, number> },
+    random: () => number = () => 0.5,
+  ): string[] => {
+    const route = routeOf(targets);
+    const ids = new Map(
+      route.targets.flatMap(({ entry, healthId, endpoints }) => [
+        [healthId, entry.name] as const,
+        ...endpoints.map((endpoint) => [endpoint.healthId, `${entry.name}/${endpoint.key?.name}`] as const),
+      ]),
+    );
+    return selectTargets(route, first, {
+      random,
+      load: {
+        inFlight: (healthId) => load.inFlight?.[ids.get(healthId) ?? ''] ?? 0,
+        shareOf: ({ entry }) => load.shares?.[entry.name] ?? 1,
+      },
+    }).candidates.map(nameOf);
+  };
+
+  test('a target in slow start that loses the draw stands behind its peers', () => {
+    const peers = [{ priority: 0 }, { priority: 0 }, { priority: 1 }];
+    for (let n = 0; n < 50; n++) {
+      expect(orderUnder(peers, { shares: { t0: 0 } }, makeRandom(n))).toEqual(['t1', 't0', 't2']);
+    }
+  });
+
+  test('one that is alone in its tier stands behind the next one, and no further', () => {
+    const tiers = [{ priority: 0 }, { priority: 1 }, { priority: 2 }];
+    expect(orderUnder(tiers, { shares: { t0: 0.5 } })).toEqual(['t1', 't0', 't2']);
+    expect(orderUnder(tiers, { shares: { t0: 0.51 } })).toEqual(['t0', 't1', 't2']);
+    expect(orderUnder(tiers, { shares: { t0: 0, t1: 0 } })).toEqual(['t2', 't0', 't1']);
+  });
+
+  test('one that is the only one left is there', () => {
+    expect(orderUnder([{ priority: 0 }], { shares: { t0: 0 } })).toEqual(['t0']);
+    expect(orderUnder([{ priority: 0 }, { priority: 1 }], { shares: { t0: 0, t1: 0 } })).toEqual([
+      't0',
+      't1',
+    ]);
+  });
+
+  test('over half a minute its share of the calls is what it is to get', () => {
+    const random = makeRandom(11);
+    const runs = 10_000;
+    let firsts = 0;
+    for (let n = 0; n < runs; n++) {
+      if (orderUnder([{ priority: 0 }, { priority: 1 }], { shares: { t0: 0.1 } }, random)[0] === 't0')
+        firsts++;
+    }
+    expect(Math.abs(firsts / runs - 0.1)).toBeLessThan(0.015);
+  });
+
+  test('of two targets or keys the one with less under way is first, in its tier only', () => {
+    const peers = [{ priority: 0 }, { priority: 0 }, { priority: 1 }];
+    expect(orderUnder(peers, { inFlight: { t0: 3, t1: 2 } })).toEqual(['t1', 't0', 't2']);
+    const keys = [{ keys: { a: 'A', b: 'B' }, providerEntry: { keys: [key('a', 1), key('b', 1)] } }];
+    expect(orderUnder(keys, { inFlight: { 't0/a': 2, 't0/b': 1 } })).toEqual(['t0/b', 't0/a']);
+  });
+
+  test('calls with one text of affinity keep their target and key, whatever the draw', () => {
+    const route = routeOf([
+      { priority: 0, keys: { a: 'A', b: 'B' }, providerEntry: { keys: [key('a', 1), key('b', 1)] } },
+      { priority: 0 },
+      { priority: 0 },
+    ]);
+    const orderFor = (affinity: string, seed: number): string[] =>
+      selectTargets(route, first, { random: makeRandom(seed), affinity }).candidates.map(nameOf);
+    const firsts = new Set<string>();
+    for (let n = 0; n < 60; n++) {
+      const order = orderFor(`text ${n}`, 1);
+      for (const seed of [2, 3]) expect(orderFor(`text ${n}`, seed)).toEqual(order);
+      firsts.add(order[0] ?? '');
+    }
+    expect([...firsts].toSorted()).toEqual(['t0/a', 't0/b', 't1', 't2']);
+  });
+});
+
 describe('what the operator doubts comes last, and is never taken away', () => {
   const doubt =
     (...hints: HealthHint[]) =>

@@ -228,6 +228,16 @@ describe('a route', () => {
     });
   });
 
+  test('has with each target how much fits into its model, where the list knows it, whatever it costs', () => {
+    const own = { currency: 'USD', inputPerMillion: '1', outputPerMillion: '1' };
+    const targets = [
+      target({ upstreamModel: 'gpt-4o-2024-08-06', pricing: own }),
+      target({ name: 'other', upstreamModel: 'my-own' }),
+    ];
+    const [route] = compileOnce(world(targets)).table.routes;
+    expect(route?.targets.map(({ contextLength }) => contextLength)).toEqual([128_000, undefined]);
+  });
+
   test('that states a price, for itself or for the target, keeps to it', () => {
     const own = { currency: 'USD', inputPerMillion: '1', outputPerMillion: '1' };
     const listed = target({ upstreamModel: 'gpt-4o' });

@@ -156,6 +156,7 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.failover.backoff.base': NEXT_STEP,
     'spec.failover.backoff.max': NEXT_STEP,
     'spec.failover.honorRetryAfter': NEXT_STEP,
+    'spec.failover.affinity': 'flow/affinity.test.ts',
   },
   ApiKey: {
     // For people alone: that it is kept is its effect.
@@ -254,7 +255,6 @@ describe('what does not act is refused by name', () => {
     ['ModelRoute', 'spec.upstreamStreaming', route({ upstreamStreaming: 'Always' })],
     ['ModelRoute', 'spec.drill', route({ drill: { schedule: '0 3 * * *' } })],
     ['ModelRoute', 'spec.limits', route({ limits })],
-    ['ModelRoute', 'spec.failover.affinity', route({ failover: { affinity: 'PromptPrefix' } })],
     ['ApiKey', 'spec.limits', apiKey({ limits })],
     ['ApiKey', 'spec.budgets', apiKey({ budgets: [{ period: 'Day', limit: '1' }] })],
   ];
