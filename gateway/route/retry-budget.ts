@@ -6,20 +6,21 @@ interface Tally {
   readonly repetitions: number;
 }
 
-/** What one target was asked lately: two halves of the window, the older one forgotten as a whole. */
+/** What one target was asked in the present span of five seconds, and in the one before. */
 export interface RetryBudget {
+  /** Counts the spans of all time. */
+  readonly span: number;
   readonly now: Tally;
   readonly before: Tally;
-  readonly sinceMs: number;
 }
 
 const nothing: Tally = { requests: 0, repetitions: 0 };
 
-export const emptyBudget: RetryBudget = { now: nothing, before: nothing, sinceMs: Number.NEGATIVE_INFINITY };
+export const emptyBudget: RetryBudget = { span: Number.NEGATIVE_INFINITY, now: nothing, before: nothing };
 
-const windowMs = 10_000;
+const spanMs = 5_000;
 
-/** Share of its requests in the window that may be repeated; and how many may, however few they are. */
+/** Share of its requests of two spans that may be repeated; and how many may, however few they are. */
 const allowed = { share: 0.1, floor: 3 } as const;
 
 export function mayRepeat(budget: RetryBudget, nowMs: number): boolean {
@@ -29,20 +30,25 @@ export function mayRepeat(budget: RetryBudget, nowMs: number): boolean {
 }
 
 export function onAsked(budget: RetryBudget, isRepetition: boolean, nowMs: number): RetryBudget {
-  const { now, ...rest } = rolled(budget, nowMs);
+  const { span, now, before } = rolled(budget, nowMs);
   return {
-    ...rest,
+    span,
     now: isRepetition ? { ...now, repetitions: now.repetitions + 1 } : { ...now, requests: now.requests + 1 },
+    before,
   };
 }
 
 /** Whether nothing in it counts any more. */
-export function isSpent({ sinceMs }: RetryBudget, nowMs: number): boolean {
-  return nowMs - sinceMs >= windowMs;
+export function isSpent({ span }: RetryBudget, nowMs: number): boolean {
+  return spanOf(nowMs) > span + 1;
 }
 
 function rolled(budget: RetryBudget, nowMs: number): RetryBudget {
-  const age = nowMs - budget.sinceMs;
-  if (age < windowMs / 2) return budget;
-  return { now: nothing, before: age < windowMs ? budget.now : nothing, sinceMs: nowMs };
+  const span = spanOf(nowMs);
+  if (span === budget.span) return budget;
+  return { span, now: nothing, before: span === budget.span + 1 ? budget.now : nothing };
+}
+
+function spanOf(nowMs: number): number {
+  return Math.floor(nowMs / spanMs);
 }
