@@ -94,8 +94,8 @@ function judgeAnswerFault(fault: AnswerFault): Judgement {
 
 /** An error under a 200 is the status it names; where it names none, the type does. */
 function judgeErrorEvent(error: UpstreamError): Judgement {
-  // Whatever it names: the upstream had taken the request on.
-  return { ...judgeByWords(error), mayHaveActed: true };
+  // Whatever it names: the upstream had taken the request on, and would bill it again.
+  return { ...judgeByWords(error), mayRetrySame: false, mayHaveActed: true };
 }
 
 function judgeByWords(error: UpstreamError): Judgement {

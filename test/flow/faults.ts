@@ -424,7 +424,7 @@ const firstEventsOf = (upstream: DialectName): readonly Row[] => [
       ...(shape === 'chunk' && { upstreams: [...completing, 'openai-responses'] }),
       failure: 'error_event',
       effect: 'moves-on',
-      alone: { ...upstreamError, calls: 2 },
+      alone: upstreamError,
     }),
   ),
   {
@@ -480,7 +480,7 @@ const firstEventsOf = (upstream: DialectName): readonly Row[] => [
     hasBegun: true,
     failure: 'error_event',
     effect: 'moves-on',
-    alone: { ...upstreamError, calls: 2 },
+    alone: upstreamError,
   },
 ];
 

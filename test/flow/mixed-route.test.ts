@@ -114,10 +114,12 @@ describe.each(orders)('with %s first and %s behind', (first, second) => {
       const seen = await complete(rig, isStream, isStream ? { stream_options: { include_usage: true } } : {});
       expectCompletion(seen, isStream);
       expect(choicesOf(seen)).toEqual({ 0: { text: `says ${second}`, finish: 'stop' } });
-      expect(seen.headers['x-penstock-attempts']).toBe('2');
-      expect([walls[first].calls.length, walls[second].calls.length]).toEqual([1, 1]);
+      // A reset is tried again at once, also where there is another.
+      const tries = behaviour.type === 'reset' ? 2 : 1;
+      expect(seen.headers['x-penstock-attempts']).toBe(String(tries + 1));
+      expect([walls[first].calls.length, walls[second].calls.length]).toEqual([tries, 1]);
       expect(rig.records.map(({ target, outcome, payer }) => [target, outcome, payer])).toEqual([
-        [first, 'failed', 'platform'],
+        ...Array.from({ length: tries }, () => [first, 'failed', 'platform']),
         [second, 'answered', 'tenant'],
       ]);
       const { inputTokens, outputTokens } = walls[second].totals();
@@ -125,7 +127,7 @@ describe.each(orders)('with %s first and %s behind', (first, second) => {
         prompt_tokens: inputTokens,
         completion_tokens: outputTokens,
       });
-      expect(rig.records[1]?.costPicodollars).toBe(inputTokens * 2_000_000 + outputTokens * 8_000_000);
+      expect(rig.records.at(-1)?.costPicodollars).toBe(inputTokens * 2_000_000 + outputTokens * 8_000_000);
       expect(rig.failures).toEqual([]);
     });
   });
