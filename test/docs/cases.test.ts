@@ -19,6 +19,8 @@ const threats = ['T5', 'T6', 'T7', 'T8', 'T29', 'T30', 'T31'];
 const faults = [
   ...['F20', 'F21', 'F22', 'F23', 'F24', 'F25', 'F26', 'F27'],
   ...['F37', 'F38', 'F39', 'F40', 'F43'],
+  // Of providers.
+  ...['F6', 'F8', 'F19', 'F42'],
 ];
 
 test('every case has its row', () => {
