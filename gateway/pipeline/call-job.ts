@@ -2,14 +2,15 @@
 // written down about each attempt.
 
 import type { AttemptEnds, AttemptResult } from '../attempt/attempt.ts';
-import { type AttemptFailure, failureCode, type Judgement } from '../attempt/failure.ts';
+import { failureCode } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
 import { buildLedgerRecord } from '../meter/ledger.ts';
-import type { HealthSignal, Watched } from '../route/health.ts';
+import type { Watched } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
+import { healthSignal } from './health-signal.ts';
 import { type Answer, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 
 interface CallOptions {
@@ -75,9 +76,12 @@ export function buildCallJob(
     },
     onContent: () => health.onContent(underWay(), clock.now()),
     onEnd: (position, result, judgement, isExcused) => {
-      const signal: HealthSignal = isExcused
-        ? { type: 'none' }
-        : healthSignal(exchange, at(position), result, judgement);
+      const signal = isExcused
+        ? ({ type: 'none' } as const)
+        : healthSignal(result, judgement, {
+            rateLimitCooldownMs: at(position).target.provider.entry.breaker.rateLimitCooldownMs,
+            hasStoredState: exchange.facts.storedState !== undefined,
+          });
       health.onEnd(underWay(), signal, clock.now());
       if (isStale(result)) parts.metrics.onStaleReuse(at(position).target.provider.entry.id);
       meterAttempt(parts, exchange, at(position), number, result);
@@ -131,54 +135,4 @@ function meterAttempt(
   });
   journal.append(record);
   metrics.onAttempt(record, plan.route.entry.model);
-}
-
-/** Rests of a key: out of money and rejected keys need a person; they are tried again now and then. */
-const outOfMoneyRestMs = 300_000;
-const rejectedRestMs = 60_000;
-const rateLimitRestMaxMs = 300_000;
-
-function healthSignal(
-  { facts }: Pick<RoutedExchange, 'facts'>,
-  { target }: Candidate,
-  result: AttemptResult<Answer>,
-  judgement: Judgement | undefined,
-): HealthSignal {
-  if (result.outcome === 'answered') return { type: 'success' };
-  if (result.outcome === 'cancelled' || !judgement) return { type: 'none' };
-  switch (judgement.keyRest) {
-    case 'out-of-money':
-      return { type: 'key-rest', forMs: outOfMoneyRestMs, reason: judgement.keyRest };
-    case 'rejected':
-      return { type: 'key-rest', forMs: rejectedRestMs, reason: judgement.keyRest };
-    case 'rate-limit': {
-      const told = result.failure.kind === 'status' ? result.failure.retryAfterMs : undefined;
-      const forMs = told ?? target.provider.entry.breaker.rateLimitCooldownMs;
-      return { type: 'key-rest', forMs: Math.min(forMs, rateLimitRestMaxMs), reason: judgement.keyRest };
-    }
-    case null: {
-      const cause = failureCode(result.failure);
-      // What a request refers to may be unknown as well.
-      if (
-        judgement.reason === 'ModelNotFound' &&
-        facts.storedState === undefined &&
-        isAboutModel(result.failure)
-      ) {
-        return { type: 'misconfigured' };
-      }
-      if (!judgement.isHealthSignal) return { type: 'none' };
-      if (result.outcome === 'broken-off') return { type: 'stream-failure', cause };
-      return { type: judgement.scope === 'endpoint' ? 'endpoint-failure' : 'target-failure', cause };
-    }
-  }
-}
-
-function isAboutModel(failure: AttemptFailure): boolean {
-  const error =
-    failure.kind === 'status'
-      ? failure.error
-      : failure.kind === 'answer' && failure.fault.kind === 'error-event'
-        ? failure.fault.error
-        : undefined;
-  return /model/i.test(`${error?.code ?? ''} ${error?.type ?? ''} ${error?.message ?? ''}`);
 }

@@ -29,10 +29,8 @@ export type HealthSignal =
   | { readonly type: 'success' }
   /** The address does not answer; `cause` is one word for it. */
   | { readonly type: 'endpoint-failure'; readonly cause: string }
-  /** This model at this provider failed. */
+  /** This model at this provider failed, or its stream broke off behind the first content. */
   | { readonly type: 'target-failure'; readonly cause: string }
-  /** Its stream broke off behind the first content. */
-  | { readonly type: 'stream-failure'; readonly cause: string }
   /** The provider does not know the model. */
   | { readonly type: 'misconfigured' }
   /** This key must rest. */
@@ -219,11 +217,8 @@ export class Health {
         this.release(targetId, startedAtMs);
         return;
       case 'target-failure':
-        this.fail(targetId, limits, watched, signal.cause, nowMs);
-        this.release(endpointId, startedAtMs);
-        return;
-      case 'stream-failure':
-        this.breakOff(targetId, limits, watched, signal.cause, nowMs);
+        if (watched.hasContent) this.breakOff(targetId, limits, watched, signal.cause, nowMs);
+        else this.fail(targetId, limits, watched, signal.cause, nowMs);
         this.release(endpointId, startedAtMs);
         return;
       case 'key-rest':

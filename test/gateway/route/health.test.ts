@@ -113,18 +113,18 @@ describe('the breaker', () => {
 
   test('opens after three streams in a row that broke off behind their content', () => {
     const health = newHealth();
-    for (const [n, end] of ['stream-failure', 'stream-failure', 'success', 'stream-failure'].entries()) {
+    for (const [n, end] of ['broken', 'broken', 'success', 'broken'].entries()) {
       const watched = health.onStart(keyA, false, n);
       health.onContent(watched, n);
       const signal: HealthSignal =
-        end === 'success' ? { type: end } : { type: 'stream-failure', cause: 'truncated' };
+        end === 'success' ? { type: end } : { type: 'target-failure', cause: 'truncated' };
       health.onEnd(watched, signal, n);
       expect(health.isUsable(keyA, n)).toBe(true);
     }
     for (const nowMs of [10, 11]) {
       const watched = health.onStart(keyA, false, nowMs);
       health.onContent(watched, nowMs);
-      health.onEnd(watched, { type: 'stream-failure', cause: 'truncated' }, nowMs);
+      health.onEnd(watched, { type: 'target-failure', cause: 'truncated' }, nowMs);
     }
     expect(health.isUsable(keyA, 11)).toBe(false);
   });

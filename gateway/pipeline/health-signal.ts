@@ -1,0 +1,71 @@
+// What does a finished attempt say about its upstream? Pure.
+
+import type { AttemptResult } from '../attempt/attempt.ts';
+import { type AttemptFailure, failureCode, type Judgement } from '../attempt/failure.ts';
+import type { HealthSignal } from '../route/health.ts';
+
+/** Rests of a key: out of money and rejected keys need a person; they are tried again now and then. */
+const outOfMoneyRestMs = 300_000;
+const rejectedRestMs = 60_000;
+const rateLimitRestMaxMs = 300_000;
+
+export interface SignalFacts {
+  /** How long a key rests after a rate limit that says no time. */
+  readonly rateLimitCooldownMs: number;
+  /** The request refers to something that the provider has stored. */
+  readonly hasStoredState: boolean;
+}
+
+type Outcome = Pick<AttemptResult<unknown>, 'firstContentMs'> &
+  (
+    | { readonly outcome: 'answered' }
+    | { readonly outcome: 'cancelled' }
+    | { readonly outcome: 'failed' | 'broken-off'; readonly failure: AttemptFailure }
+  );
+
+export function healthSignal(
+  result: Outcome,
+  judgement: Judgement | undefined,
+  { rateLimitCooldownMs, hasStoredState }: SignalFacts,
+): HealthSignal {
+  if (result.outcome === 'answered') return { type: 'success' };
+  if (result.outcome === 'cancelled' || !judgement) return { type: 'none' };
+  const { failure } = result;
+  switch (judgement.keyRest) {
+    case 'out-of-money':
+      return { type: 'key-rest', forMs: outOfMoneyRestMs, reason: judgement.keyRest };
+    case 'rejected':
+      return { type: 'key-rest', forMs: rejectedRestMs, reason: judgement.keyRest };
+    case 'rate-limit': {
+      const told = failure.kind === 'status' ? failure.retryAfterMs : undefined;
+      const forMs = Math.min(told ?? rateLimitCooldownMs, rateLimitRestMaxMs);
+      return { type: 'key-rest', forMs, reason: judgement.keyRest };
+    }
+    case null:
+      break;
+  }
+  // What a request refers to may be unknown as well.
+  if (judgement.reason === 'ModelNotFound' && !hasStoredState && isAboutModel(failure)) {
+    return { type: 'misconfigured' };
+  }
+  if (!judgement.isHealthSignal || isLongAnswer(result, failure)) return { type: 'none' };
+  return {
+    type: judgement.scope === 'endpoint' ? 'endpoint-failure' : 'target-failure',
+    cause: failureCode(failure),
+  };
+}
+
+/** The deadline of the request ended a stream that went on, perhaps because its reader is slow. */
+function isLongAnswer({ firstContentMs }: Outcome, failure: AttemptFailure): boolean {
+  return firstContentMs !== undefined && failure.kind === 'timeout' && failure.timer === 'total';
+}
+
+function isAboutModel(failure: AttemptFailure): boolean {
+  const error =
+    failure.kind === 'status'
+      ? failure.error
+      : failure.kind === 'answer' && failure.fault.kind === 'error-event'
+        ? failure.fault.error
+        : undefined;
+  return /model/i.test(`${error?.code ?? ''} ${error?.type ?? ''} ${error?.message ?? ''}`);
+}

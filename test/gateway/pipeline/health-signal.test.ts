@@ -1,0 +1,76 @@
+// What does a finished attempt say about its upstream?
+
+import { expect, test } from 'vitest';
+import { type AttemptFailure, judgeFailure } from '../../../gateway/attempt/failure.ts';
+import type { UpstreamError } from '../../../gateway/dialects/dialect.ts';
+import { healthSignal } from '../../../gateway/pipeline/health-signal.ts';
+import type { HealthSignal } from '../../../gateway/route/health.ts';
+
+const noWords: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
+const status = (code: number, words: Partial<UpstreamError> = {}, retryAfterMs?: number): AttemptFailure => ({
+  kind: 'status',
+  status: code,
+  error: { ...noWords, ...words },
+  retryAfterMs,
+});
+const timeout = (timer: 'first-event' | 'liveness' | 'total'): AttemptFailure => ({ kind: 'timeout', timer });
+const unknown = status(404, { message: 'The model `x` does not exist', code: 'model_not_found' });
+
+function signalOf(
+  failure: AttemptFailure,
+  { hasStoredState = false, firstContentMs = undefined as number | undefined } = {},
+): HealthSignal {
+  const outcome = firstContentMs === undefined ? 'failed' : 'broken-off';
+  return healthSignal({ outcome, failure, firstContentMs }, judgeFailure(failure), {
+    rateLimitCooldownMs: 20_000,
+    hasStoredState,
+  });
+}
+
+const rest = (reason: 'rate-limit' | 'out-of-money' | 'rejected', forMs: number): HealthSignal => ({
+  type: 'key-rest',
+  reason,
+  forMs,
+});
+
+test.each<[string, HealthSignal, HealthSignal]>([
+  ['500', signalOf(status(500)), { type: 'target-failure', cause: 'status_500' }],
+  ['503', signalOf(status(503)), { type: 'target-failure', cause: 'status_503' }],
+  ['silence', signalOf(timeout('first-event')), { type: 'target-failure', cause: 'timeout_first_event' }],
+  [
+    'no connection',
+    signalOf({ kind: 'transport', code: 'tls_failed', detail: '' }),
+    { type: 'endpoint-failure', cause: 'tls_failed' },
+  ],
+  ["a caller's mistake", signalOf(status(400)), { type: 'none' }],
+  ['429 without a time', signalOf(status(429)), rest('rate-limit', 20_000)],
+  ['429 with a time', signalOf(status(429, {}, 1_500)), rest('rate-limit', 1_500)],
+  ['429 with a time of a day', signalOf(status(429, {}, 86_400_000)), rest('rate-limit', 300_000)],
+  ['402', signalOf(status(402)), rest('out-of-money', 300_000)],
+  ['401', signalOf(status(401)), rest('rejected', 60_000)],
+  ['a model that is not known', signalOf(unknown), { type: 'misconfigured' }],
+  ['404 of what the request refers to', signalOf(unknown, { hasStoredState: true }), { type: 'none' }],
+  ['404 that says nothing of a model', signalOf(status(404, { message: 'No such file' })), { type: 'none' }],
+  [
+    'a stream that fell silent',
+    signalOf(timeout('liveness'), { firstContentMs: 5 }),
+    { type: 'target-failure', cause: 'timeout_liveness' },
+  ],
+  ['a stream longer than the deadline', signalOf(timeout('total'), { firstContentMs: 5 }), { type: 'none' }],
+  [
+    'nothing until the deadline',
+    signalOf(timeout('total')),
+    { type: 'target-failure', cause: 'timeout_total' },
+  ],
+])('%s', (_name, signal, expected) => {
+  expect(signal).toEqual(expected);
+});
+
+test('an answer is a success, and a caller that went away says nothing', () => {
+  const facts = { rateLimitCooldownMs: 1, hasStoredState: false };
+  const cancelled = { outcome: 'cancelled', firstContentMs: undefined } as const;
+  expect(healthSignal({ outcome: 'answered', firstContentMs: 3 }, undefined, facts)).toEqual({
+    type: 'success',
+  });
+  expect(healthSignal(cancelled, undefined, facts)).toEqual({ type: 'none' });
+});
