@@ -1,0 +1,15 @@
+// A credential goes to the hosts that its own Secret names, and nowhere else (T5), whatever tenants write, callers send and owners
+// rotate. 50,000 pairs of a table and a request run in test/e2e/security.e2e.ts.
+
+import { expect, test } from 'vitest';
+import { runBoundHosts } from './bound-hosts.ts';
+
+test('whatever stands in a cluster and in a request, the bytes of a credential go to the hosts of its Secret alone', () => {
+  const { strayed, requests, sent, proxied, own } = runBoundHosts(2_000, 20_261_122);
+  expect(strayed).toEqual([]);
+  expect(requests).toBeGreaterThanOrEqual(2_000);
+  // Many are refused for good reasons; those that go out must be many all the same, or the run proves nothing.
+  expect(sent).toBeGreaterThan(300);
+  expect(proxied).toBeGreaterThan(30);
+  expect(own).toBeGreaterThan(30);
+});
