@@ -68,6 +68,20 @@ export interface KeyedEndpoint {
   readonly isDoubted: boolean;
 }
 
+/** By these one message could be read as two, or by another host. The operator takes none; this is the second look. */
+const framingHeaders = new Set([
+  ...[
+    'connection',
+    'content-length',
+    'expect',
+    'host',
+    'keep-alive',
+    'proxy-authorization',
+    'proxy-connection',
+  ],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+]);
+
 /**
  * @param keys The table's keys where they have been indexed already, which takes long for many.
  * @throws {TableRefusedError} `invalid` where an entry refers to one that is not there.
@@ -101,6 +115,12 @@ export function buildTableView(
       throw refused(`provider ${entry.id} has the base URL '${entry.baseUrl}', which is not a URL`);
     }
     const { host, pathname } = new URL(entry.baseUrl);
+    const framing = [...entry.headers.map(({ name }) => name), entry.auth?.header ?? ''].find((name) =>
+      framingHeaders.has(name.toLowerCase()),
+    );
+    if (framing !== undefined) {
+      throw refused(`provider ${entry.id} sets the header ${framing}, which belongs to the connection`);
+    }
     providers.set(entry.id, {
       entry,
       namespace: namespaceOf(entry.id),

@@ -23,6 +23,18 @@ function idFor(routes: readonly RouteEntry[], namespace: string, model = 'm'): s
   return findRoute(buildTableView({ ...table, routes: [...routes] }), namespace, model)?.entry.id;
 }
 
+test.each(['Host', 'transfer-encoding', 'Connection', 'content-length', 'Upgrade', 'TE'])(
+  'a table whose provider sets %s is refused: the upstream could read one request as two, or as one for another host',
+  (name) => {
+    const [provider] = table.providers;
+    if (!provider) throw new Error('the table has no provider');
+    const spoiled = (more: object) => ({ ...table, providers: [{ ...provider, ...more }] });
+    const words = `platform/p0 sets the header ${name}, which belongs to the connection`;
+    expect(() => buildTableView(spoiled({ headers: [{ name, value: 'x' }] }))).toThrow(words);
+    expect(() => buildTableView(spoiled({ auth: { header: name, prefix: '' } }))).toThrow(words);
+  },
+);
+
 describe('which route a namespace reaches', () => {
   const own = route('team/m');
   const all = route('platform/m', { sharedWith: '*' });
