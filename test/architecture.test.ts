@@ -370,6 +370,30 @@ describe('every rule can fail', () => {
       }),
     ),
     {
+      rule: 'noFetch',
+      offender: { 'gateway/a.ts': "\nawait fetch('https://api.example');" },
+      complaint: 'gateway/a.ts:2 fetch',
+      innocent: { 'gateway/a.ts': 'class Shelf { async fetch(ref: string) { return this.fetch(ref); } }' },
+    },
+    {
+      rule: 'noDistinctHeaders',
+      offender: { 'gateway/a.ts': 'const x = request.headersDistinct;' },
+      complaint: 'gateway/a.ts:1 headersDistinct',
+      innocent: { 'gateway/a.ts': 'const x = request.rawHeaders;' },
+    },
+    {
+      rule: 'plainExpressions',
+      offender: { 'gateway/a.ts': 'const x = new RegExp(text);' },
+      complaint: 'gateway/a.ts:1 RegExp (',
+      innocent: { 'gateway/a.ts': 'const x: RegExp = /^(?:\\.[a-z]+)+$/;' },
+    },
+    {
+      rule: 'plainExpressions',
+      offender: { 'kube/a.ts': 'const x = /^(?:[a-z]+)+$/;' },
+      complaint: 'kube/a.ts:1 /^(?:[a-z]+)+$/',
+      innocent: { 'kube/a.ts': 'const x = /^(?:-[a-z]+)+$/;' },
+    },
+    {
       rule: 'noMachinePaths',
       offender: { 'docs/guide.md': `see ${['', 'home', 'someone', 'notes.md'].join('/')}` },
       complaint: 'docs/guide.md:1',

@@ -2,6 +2,24 @@
 // of luck. Another path: PENSTOCK_PROPERTY_SEED=<number> npm test; `random` draws one.
 
 import fc from 'fast-check';
+import { afterAll, expect } from 'vitest';
 
 const wish = process.env.PENSTOCK_PROPERTY_SEED;
 if (wish !== 'random') fc.configureGlobal({ seed: Number(wish ?? 20_261_121) });
+
+// Whatever could be made to write into the prototype of all objects throws here, in the tests of every file (T14). Sealed, not frozen:
+// libraries give objects members of these names, which a frozen prototype forbids.
+const before = Object.getOwnPropertyDescriptors(Object.prototype);
+Object.seal(Object.prototype);
+
+afterAll(() => {
+  expect(Object.getOwnPropertyDescriptors(Object.prototype), 'Object.prototype was written to').toEqual(
+    Object.isSealed(Object.prototype) ? withoutConfigurable(before) : before,
+  );
+});
+
+function withoutConfigurable(descriptors: PropertyDescriptorMap): PropertyDescriptorMap {
+  return Object.fromEntries(
+    Object.entries(descriptors).map(([name, descriptor]) => [name, { ...descriptor, configurable: false }]),
+  );
+}

@@ -260,6 +260,46 @@ export const rules = {
       (target) => isInAny(target, ['operator', 'gateway']),
     ),
   },
+  noFetch: {
+    sentence: 'gateway, operator, kube and egress fetch no URL',
+    why: 'What connects goes through the guard of egress/, or to the API server; no code exists that could follow a URL of a request.',
+    check: (project) =>
+      offences(
+        project,
+        (path) => isInAny(path, ['gateway', 'operator', ...leaves]),
+        ({ path, tokens }) =>
+          tokens.flatMap(({ kind, text, line }, index) => {
+            const isCall = kind === 'word' && text === 'fetch' && tokens[index + 1]?.text === '(';
+            const isOther = ['.', 'async'].includes(tokens[index - 1]?.text ?? '');
+            return isCall && !isOther ? [`${path}:${line} fetch`] : [];
+          }),
+      ),
+  },
+  noDistinctHeaders: {
+    sentence: 'nothing reads headersDistinct or trailersDistinct',
+    why: 'A header called __proto__ makes them throw (CVE-2026-21710); repeated headers are read from rawHeaders.',
+    check: (project) =>
+      offences(project, isProduct, (source) => findCode(source, [['headersDistinct'], ['trailersDistinct']])),
+  },
+  plainExpressions: {
+    sentence:
+      'in gateway, kube and egress no regular expression is built at run time, and none repeats a repetition',
+    why: 'What callers and upstreams send is matched in linear time; an expression that backtracks stops all requests of a process.',
+    check: (project) =>
+      offences(
+        project,
+        (path) => isInAny(path, ['gateway', ...leaves]),
+        (source) => [
+          ...findCode(source, [['RegExp', '(']]),
+          ...source.tokens
+            // Behind a separator of its own, a repetition can be read in one way only.
+            .filter(
+              ({ kind, text }) => kind === 'regex' && /\((?:\?:)?(?!\?:|\\[./]|-)[^()]*[+*]\)[+*{]/.test(text),
+            )
+            .map(({ text, line }) => `${source.path}:${line} ${text}`),
+        ],
+      ),
+  },
   noCycles: {
     sentence: 'no file imports itself, by any way round',
     why: 'A cycle is one module in several files; it cannot be read, tested or moved in parts.',
