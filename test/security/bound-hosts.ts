@@ -31,6 +31,7 @@ import type { RawObject, SecretRecord, Snapshot } from '../../operator/watch/sna
 import { NOW_MS } from '../operator/compile/support.ts';
 import { apiKey, namespace, PLATFORM, provider, route, secret, snapshot, target } from '../operator/make.ts';
 import { createRandom, pick, type Random } from './random.ts';
+import { plainAsks } from './recording-upstream.ts';
 
 const tenants = ['platform', 'team-a', 'team-b'] as const;
 const hosts = ['api.openai.com', 'a.example', 'b.example:8443', 'c.example'] as const;
@@ -114,7 +115,7 @@ function* sendingsOf(
   const pools = new RecordingPools((sending) => sendings.push(sending));
   const parts: PipelineParts = { ...unusedParts, pools, random: () => random(1_000) / 1_000 };
   const rawHeaders = ['Authorization', `Bearer ${keyOf(caller)}`, ...callersHeaders(random)];
-  const text = JSON.stringify({ model, ...askIn[dialectName], ...pick(random, overrides) });
+  const text = JSON.stringify({ model, ...plainAsks[dialectName], ...pick(random, overrides) });
   const exchange: Exchange = {
     dialect: findDialect(dialectName),
     view,
@@ -210,14 +211,6 @@ const unusedParts: Omit<PipelineParts, 'pools'> = {
     showProvider: true,
   },
 };
-
-const messages = [{ role: 'user', content: 'x' }];
-const askIn = {
-  'openai-chat': { messages },
-  'openai-completions': { prompt: 'x' },
-  'openai-responses': { input: 'x' },
-  'anthropic-messages': { messages, max_tokens: 9 },
-} as const;
 
 /** Members by which other gateways let a caller choose the address, or the key. */
 const overrides: readonly [object, ...object[]] = [

@@ -1,13 +1,17 @@
 // What of a caller's request reaches an upstream, and what of the upstream's answer reaches the caller? Requests with every header and
 // query that somebody could hope for, sent over the wire to providers that write down all they get and answer with all they have.
 
-import { createServer } from 'node:http';
 import { dialectNameSchema } from '../../gateway/contract/routing-table.ts';
 import { findDialect } from '../../gateway/dialects/registry.ts';
 import { type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
-import { listenKept } from '../support/listen-kept.ts';
 import { rawCall } from '../support/raw-client.ts';
 import { createRandom, pick, type Random } from './random.ts';
+import {
+  plainAnswers,
+  plainAsks,
+  startRecordingUpstream,
+  type UpstreamRequest,
+} from './recording-upstream.ts';
 
 type DialectName = (typeof dialectNameSchema.options)[number];
 
@@ -18,12 +22,6 @@ export interface CallerRequestsRun {
   readonly answered: number;
   /** What came through that must not, in words. */
   readonly strays: readonly string[];
-}
-
-interface Received {
-  readonly line: string;
-  readonly rawHeaders: readonly string[];
-  readonly body: string;
 }
 
 const upstreamKey = 'sk-upstream-0123456789';
@@ -51,38 +49,6 @@ const ofDialect: Readonly<Record<DialectName, RegExp>> = {
 /** Headers of each answer. */
 const told =
   /^(content-type|content-length|transfer-encoding|connection|keep-alive|date|cache-control|vary|x-request-id|request-id|x-penstock-[a-z]+|x-accel-buffering|x-should-retry|retry-after(-ms)?)$/;
-
-const messages = [{ role: 'user', content: 'x' }];
-const asks: Readonly<Record<DialectName, object>> = {
-  'openai-chat': { messages },
-  'openai-completions': { prompt: 'x' },
-  'openai-responses': { input: 'x' },
-  'anthropic-messages': { messages, max_tokens: 9 },
-};
-const item = {
-  type: 'message',
-  id: 'i',
-  role: 'assistant',
-  status: 'completed',
-  content: [{ type: 'output_text', text: 'a', annotations: [] }],
-};
-const answers: Readonly<Record<DialectName, object>> = {
-  'openai-chat': {
-    object: 'chat.completion',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }],
-  },
-  'openai-completions': {
-    object: 'text_completion',
-    choices: [{ index: 0, text: 'a', finish_reason: 'stop' }],
-  },
-  'openai-responses': { object: 'response', id: 'r', status: 'completed', output: [item] },
-  'anthropic-messages': {
-    type: 'message',
-    role: 'assistant',
-    content: [{ type: 'text', text: 'a' }],
-    stop_reason: 'end_turn',
-  },
-};
 
 const headerNames = [
   ...[
@@ -155,26 +121,13 @@ const queries = [
 /** @param asked requests, spread over the dialects, and over the caller's own providers and those of the platform. */
 export async function runCallerRequests(asked: number, seed: number): Promise<CallerRequestsRun> {
   const random = createRandom(seed);
-  const received: Received[] = [];
   let dialect: DialectName = 'openai-chat';
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      received.push({
-        line: `${request.method} ${request.url}`,
-        rawHeaders: request.rawHeaders,
-        body: Buffer.concat(chunks).toString(),
-      });
-      response.writeHead(pick(random, [200, 200, 200, 400, 422]), upstreamHeaders(random));
-      response.end(
-        JSON.stringify(
-          response.statusCode === 200 ? answers[dialect] : { error: { message: 'no', type: 'x' } },
-        ),
-      );
-    });
+  const upstream = await startRecordingUpstream(() => {
+    const status = pick(random, [200, 200, 200, 400, 422]);
+    const body = status === 200 ? plainAnswers[dialect] : { error: { message: 'no', type: 'x' } };
+    return { status, headers: upstreamHeaders(random), body: JSON.stringify(body) };
   });
-  const { port, close } = await listenKept(server);
+  const { port, requests: received, close } = upstream;
   const baseUrl = `http://127.0.0.1:${port}/inside/v1`;
   const rigs = new Map<string, Rig>();
   const strays: string[] = [];
@@ -198,7 +151,7 @@ export async function runCallerRequests(asked: number, seed: number): Promise<Ca
           headers: [['authorization', `Bearer ${testKey}`], ...headers],
           body: {
             model: 'm',
-            ...asks[dialect],
+            ...plainAsks[dialect],
             ...(random(2) === 0 ? { api_base: marker, api_key: marker } : {}),
           },
         },
@@ -217,7 +170,7 @@ export async function runCallerRequests(asked: number, seed: number): Promise<Ca
 }
 
 function judgeCall(
-  { line, rawHeaders, body }: Received,
+  { line, rawHeaders, body }: UpstreamRequest,
   dialect: DialectName,
   isOwn: boolean,
   port: number,
@@ -250,7 +203,6 @@ function callersHeaders(random: Random): readonly (readonly [string, string])[] 
 function upstreamHeaders(random: Random): Record<string, string> {
   const own = (name: string): [string, string] => [name, 'upstreams-own'];
   return {
-    'content-type': 'application/json',
     ...Object.fromEntries(
       [
         'set-cookie',

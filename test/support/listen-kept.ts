@@ -1,4 +1,4 @@
-// How does a server of a test end? On a free port it keeps its sockets in mind, and closes with everything it holds.
+// How does a server of a test end? On a free port, unless one is wanted, it keeps its sockets in mind, and closes with everything it holds.
 
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
@@ -10,7 +10,7 @@ export interface KeptServer {
   close(): Promise<void>;
 }
 
-export async function listenKept(server: Server, host = '127.0.0.1'): Promise<KeptServer> {
+export async function listenKept(server: Server, host = '127.0.0.1', wanted = 0): Promise<KeptServer> {
   const sockets = new Set<Socket>();
   const keep = (socket: Socket): void => {
     sockets.add(socket);
@@ -19,7 +19,7 @@ export async function listenKept(server: Server, host = '127.0.0.1'): Promise<Ke
     socket.on('close', () => sockets.delete(socket));
   };
   server.on('connection', keep);
-  server.listen(0, host);
+  server.listen(wanted, host);
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the system gave no port');
