@@ -1,0 +1,166 @@
+// The long forms of test/security/: a hundred thousand addresses, ten thousand looks at a name that flips, fifty thousand requests with
+// credentials, and what only servers and libraries of others can say.
+//
+// PENSTOCK_SECURITY_SEED takes another way than the usual one; PENSTOCK_SECURITY_SCALE (default 1) makes all of it so many times longer.
+
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { image } from '../../images/contents.ts';
+import { runBoundHosts } from '../security/bound-hosts.ts';
+import { runCallerRequests } from '../security/caller-requests.ts';
+import { runFlippingName } from '../security/flipping-name.ts';
+import { runHostileStreams } from '../security/hostile-streams.ts';
+import { runRandomModels } from '../security/random-models.ts';
+import { runSandboxed } from './clients/sandbox.ts';
+import { openScorecard } from './scorecard.ts';
+import { runAddresses } from './security/addresses.ts';
+import { fronts, runFront } from './security/fronts.ts';
+import { runTwoReadings } from './security/two-readings.ts';
+
+const seed = Number(process.env.PENSTOCK_SECURITY_SEED ?? 20_261_122);
+const scale = Number(process.env.PENSTOCK_SECURITY_SCALE ?? 1);
+const card = openScorecard(`what must never happen, by seed ${seed}`);
+
+afterAll(() => card.print());
+
+/** What the claims so far miss; said once, by the test that misses it. */
+const told = new Set<string>();
+function expectHeld(): void {
+  const misses = card.misses().filter((miss) => !told.has(miss));
+  for (const miss of misses) told.add(miss);
+  expect(misses).toEqual([]);
+}
+
+/** Some of what went wrong, where anything did. */
+function examples(wrong: readonly string[]): { readonly figures?: string } {
+  return wrong.length === 0 ? {} : { figures: wrong.slice(0, 3).join(', ') };
+}
+
+test('no spelling of an internal address is connected to, and no library calls one internal that is', async () => {
+  const run = await runAddresses(100_000 * scale, seed);
+  card.add({
+    what: 'spellings of addresses, each with a connection: internal ones reached',
+    tried: run.tried,
+    failed: run.reached + run.dialled.length,
+    fired: run.forbidden,
+    ...examples(run.dialled),
+  });
+  card.add({
+    what: 'addresses that Python calls internal: let through',
+    tried: run.tried,
+    failed: run.disputed.length,
+    fired: run.internalElsewhere,
+    ...examples(run.disputed),
+  });
+  expectHeld();
+});
+
+test('a name that flips between outside and inside at each look never leads inside', async () => {
+  const run = await runFlippingName(10_000 * scale);
+  card.add({
+    what: 'requests to a name that leads inside at every second look: that reached it',
+    tried: run.asked,
+    failed: run.reached,
+    fired: run.ledInside,
+    figures: `${run.answered} answered by the open server, ${run.refused} refused`,
+  });
+  expectHeld();
+});
+
+test('the bytes of a credential go to the hosts of its Secret alone', async () => {
+  const run = runBoundHosts(50_000 * scale, seed);
+  card.add({
+    what: 'pairs of a table and a request: credentials that went elsewhere',
+    tried: run.requests,
+    failed: run.strayed.length,
+    fired: run.sent,
+    figures: `${run.sent} sent, ${run.proxied} through proxies, ${run.own} to providers of the caller's own`,
+  });
+  expectHeld();
+});
+
+test('what an upstream streams stays within its own answer', () => {
+  const runs = 60_000 * scale;
+  const run = runHostileStreams(runs, seed);
+  card.add({
+    what: 'hostile streams: that broke out of the grammar, or counted what cannot be billed',
+    tried: 4 * runs,
+    failed: run.broken.length,
+    fired: run.refused,
+    ...examples(run.broken),
+  });
+  expectHeld();
+});
+
+test('headers and queries stay behind, both ways', async () => {
+  const run = await runCallerRequests(10_000 * scale, seed);
+  card.add({
+    what: 'requests with headers of every kind: that brought more through than their dialect has',
+    tried: run.asked,
+    failed: run.strays.length,
+    fired: run.received,
+    ...examples(run.strays),
+  });
+  expectHeld();
+});
+
+test('models that nobody has leave no trace in metrics', async () => {
+  const run = await runRandomModels(100_000 * scale, seed);
+  card.add({
+    what: 'requests for random models: series that they made',
+    tried: run.asked,
+    failed: Math.abs(run.seriesAfter - run.seriesBefore) + (run.isNameShown ? 1 : 0),
+    figures: `${run.seriesAfter} series before and after`,
+  });
+  expectHeld();
+});
+
+test('nobody reads another model out of a body than the gateway did', async () => {
+  const run = await runTwoReadings(10_000 * scale, seed);
+  card.add({
+    what: 'bodies with members twice: in which another parser reads another model',
+    tried: run.sent,
+    failed: run.disputed.length,
+    fired: run.passed,
+    ...examples(run.disputed),
+  });
+  card.add({ what: 'numbers on their way: changed', tried: run.passed, failed: run.changedNumbers });
+  expectHeld();
+});
+
+test.each(fronts)('behind %s the gateway takes for a request what was passed on as one', async (front) => {
+  const run = await runFront(front, 3);
+  card.add({
+    what: `requests through ${front}: hidden in others, or answered with what was another's`,
+    tried: run.sent,
+    failed: run.unmarked + run.confused,
+    fired: run.seen,
+    figures: `${run.seen} reached the gateway`,
+  });
+  expectHeld();
+});
+
+test('dead names keep neither healthy ones waiting nor the journal from being written', async () => {
+  const script = fileURLToPath(new URL('security/dead-names.ts', import.meta.url));
+  const input = { names: 50, rounds: 4, threads: Number(image.config.Env.UV_THREADPOOL_SIZE) };
+  const times = z.array(z.number());
+  const run = z
+    .object({ unanswered: z.number(), healthyMs: times, writesMs: times })
+    .parse(await runSandboxed(script, input));
+  const worst = (of: readonly number[]) => Math.max(...of);
+  // A dead name takes a second there.
+  for (const [what, tookMs] of [
+    ['lookups of healthy names beside 50 dead ones: late by half a second', run.healthyMs],
+    ['writes beside 50 dead names: late by half a second', run.writesMs],
+  ] as const) {
+    card.add({
+      what,
+      tried: tookMs.length,
+      failed: tookMs.filter((ms) => ms >= 500).length,
+      fired: run.unanswered,
+      figures: `${worst(tookMs)} ms at most`,
+    });
+  }
+  expectHeld();
+});
