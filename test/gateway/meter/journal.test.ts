@@ -161,6 +161,17 @@ describe('while the disk takes none', () => {
     expect(clock.pending()).toEqual([]);
   });
 
+  test('what a group that failed has left of itself is cut off before it is written again', async () => {
+    const { journal } = open();
+    await rm(folder, { recursive: true });
+    journal.append(record(1));
+    await journal.flush();
+    await makeFolder();
+    await writeFile(path, '{"id":"half of it');
+    await journal.flush();
+    expect(await writtenNumbers()).toEqual([1]);
+  });
+
   test('a failed write is tried again without a further record', async () => {
     const { journal, clock, failed, nextFailure } = open();
     await rm(folder, { recursive: true });
