@@ -6,12 +6,20 @@ import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { KeyEntry, Price, RouteEntry, RoutingTable } from '../../../gateway/contract/routing-table.ts';
 import { keyEntry, type Rig, type RigTarget, startRig, tableOf, testKey } from '../rig.ts';
-import { bearer, errorOf, get, messagesErrorOf, portOf, recordOf, recordsOf } from './ask.ts';
+import { bearer, errorOf, get, messagesErrorOf, portOf, post, recordOf, recordsOf } from './ask.ts';
 
 const otherKey = `psk_${'o'.repeat(49)}`;
 const strangerKey = `psk_${'s'.repeat(49)}`;
 const emptyTable: RoutingTable = { ...tableOf([]), routes: [] };
 const nowhere = 'http://127.0.0.1:9/v1';
+const oneAttempt: RouteEntry['failover'] = {
+  retryOn: [],
+  maxAttempts: 1,
+  attemptsPerTarget: 1,
+  backoffBaseMs: 1,
+  backoffMaxMs: 1,
+  honorRetryAfter: false,
+};
 
 /** A route with targets of its own, to be put together with others in one table. */
 interface RouteWish extends Partial<RouteEntry> {
@@ -141,9 +149,17 @@ describe('who sees what', () => {
       id: `team/r${at}`,
       model,
       ...(model === 'c' ? { aliases: ['claude-c'] } : {}),
+      // Nobody is there to answer; once is enough to find out.
+      failover: oneAttempt,
     }));
     rig.offer(tableWith(routes, [{ ...keyEntry(testKey, 'team/key'), ...(models ? { models } : {}) }]));
     expect(await idsFor(bearer)).toEqual(ids);
+    // What is not in the list cannot be asked either.
+    for (const { model } of routes) {
+      const body = { model, messages: [{ role: 'user', content: 'three plain words' }] };
+      const { code } = errorOf(await post(rig, '/v1/chat/completions', body));
+      expect([model, code === 'model_not_found']).toEqual([model, !ids.includes(model)]);
+    }
   });
 
   test('a listing follows the table in use', async () => {
