@@ -1,0 +1,52 @@
+// Would somebody notice if a safeguard were gone? Each of the list is switched off in a copy of the project, one at a time; every
+// test file that is named for it must go red, and all of them must be green as things are.
+//
+// PENSTOCK_MUTANTS (default: all) runs those whose name holds this text.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mutants } from '../mutants/list.ts';
+import { type Copy, copyProject } from '../mutants/run-mutant.ts';
+import { openScorecard } from './scorecard.ts';
+
+const wish = process.env.PENSTOCK_MUTANTS ?? '';
+const chosen = mutants.filter(({ name }) => name.includes(wish));
+const card = openScorecard('safeguards switched off');
+
+let copy: Copy;
+beforeAll(async () => {
+  copy = await copyProject();
+});
+afterAll(async () => {
+  card.print();
+  await copy?.remove();
+});
+
+test('as things are, all of the tests are green', async () => {
+  const files = [...new Set(chosen.flatMap(({ tests }) => tests))];
+  let red = 0;
+  for (const file of files) {
+    const { verdict, told } = await copy.test([file]);
+    if (verdict === 'green') continue;
+    red++;
+    process.stderr.write(`${file} is ${verdict}: ${told}\n`);
+  }
+  card.add({ what: 'test files that are green as things are', tried: files.length, failed: red });
+  expect(red).toBe(0);
+});
+
+test.each(chosen)('$name', async (mutant) => {
+  let unnoticed = 0;
+  const said: string[] = [];
+  for (const file of mutant.tests) {
+    const { verdict, told, tookMs } = await copy.testMutant(mutant, file);
+    if (verdict !== 'red') unnoticed++;
+    said.push(`${verdict} after ${Math.round(tookMs / 1_000)} s: ${told}`);
+  }
+  card.add({
+    what: mutant.name,
+    tried: mutant.tests.length,
+    failed: unnoticed,
+    figures: said.join('; ').slice(0, 300),
+  });
+  expect(unnoticed, said.join('\n')).toBe(0);
+});

@@ -1,0 +1,87 @@
+// What do the tests say when a safeguard is gone? A copy of the project, in which one file at a time is another.
+
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { startProcess } from '../support/process.ts';
+import type { Mutant } from './mutant.ts';
+
+/** `red`: a test failed. `green`: none did. `broken`: no test could say anything, so nothing is known. */
+export interface Saying {
+  readonly verdict: 'red' | 'green' | 'broken';
+  /** The first test that failed, else what the run printed. */
+  readonly told: string;
+  readonly tookMs: number;
+}
+
+export interface Copy {
+  /** The files as they are. */
+  test(files: readonly string[]): Promise<Saying>;
+  /** One of its files, with the safeguard gone. */
+  testMutant(mutant: Mutant, file: string): Promise<Saying>;
+  remove(): Promise<void>;
+}
+
+const root = join(import.meta.dirname, '../..');
+const uncopied = ['node_modules', '.git'];
+
+/** A real copy, no links: whoever imports through a link imports what it leads to, which is the file as it was. */
+export async function copyProject(): Promise<Copy> {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-mutants-'));
+  for (const name of await readdir(root))
+    if (!uncopied.includes(name)) await cp(join(root, name), join(folder, name), { recursive: true });
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  return {
+    test: (files) => runVitest(folder, files),
+    async testMutant({ file, from, to }, testFile) {
+      const path = join(folder, file);
+      const text = await readFile(path, 'utf8');
+      await writeFile(path, mutate(text, from, to));
+      try {
+        return await runVitest(folder, [testFile]);
+      } finally {
+        await writeFile(path, text);
+      }
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** @throws where `from` does not stand in the text exactly once, or nothing would change. */
+export function mutate(text: string, from: string, to: string): string {
+  const parts = text.split(from);
+  if (parts.length !== 2 || from === to)
+    throw new Error(`it stands there ${parts.length - 1} times: ${from}`);
+  return parts.join(to);
+}
+
+const reportSchema = z.object({
+  numPassedTests: z.int(),
+  numFailedTests: z.int(),
+  testResults: z.array(
+    z.object({ assertionResults: z.array(z.object({ fullName: z.string(), status: z.string() })) }),
+  ),
+});
+
+async function runVitest(folder: string, files: readonly string[]): Promise<Saying> {
+  const beganMs = performance.now();
+  const report = join(folder, 'report.json');
+  await rm(report, { force: true });
+  const run = await startProcess(join(folder, 'node_modules/vitest/vitest.mjs'), {
+    args: ['run', '--bail=1', '--reporter=json', `--outputFile=${report}`, ...files],
+    cwd: folder,
+  });
+  const { code } = await run.exit;
+  const tookMs = performance.now() - beganMs;
+  const printed = `${run.stdout()}${run.stderr()}`.slice(-2_000);
+  const text = await readFile(report, 'utf8').catch(() => undefined);
+  if (text === undefined) return { verdict: 'broken', told: printed, tookMs };
+  const said = reportSchema.parse(JSON.parse(text));
+  const failed = said.testResults
+    .flatMap(({ assertionResults }) => assertionResults)
+    .find(({ status }) => status === 'failed');
+  if (failed !== undefined) return { verdict: 'red', told: failed.fullName, tookMs };
+  const isGreen = code === 0 && said.numPassedTests > 0;
+  return { verdict: isGreen ? 'green' : 'broken', told: printed, tookMs };
+}
