@@ -18,14 +18,14 @@ const cases = Array.from({ length: 21 }, (_, index) => String(index + 1));
 const threats = ['T5', 'T6', 'T7', 'T8', 'T29', 'T30', 'T31'];
 const faults = [
   ...['F20', 'F21', 'F22', 'F23', 'F24', 'F25', 'F26', 'F27'],
-  ...['F37', 'F38', 'F39', 'F40', 'F43'],
+  ...['F28', 'F29', 'F37', 'F38', 'F39', 'F40', 'F43'],
   // Of providers.
   ...['F6', 'F8', 'F19', 'F42'],
 ];
 
 test('every case has its row', () => {
   const named = rows.map(([name]) => name.split(' ')[0]).filter((name) => /^[TF]?\d+$/.test(name ?? ''));
-  expect(named).toEqual([...cases, ...threats, ...faults]);
+  expect(named.toSorted()).toEqual([...cases, ...threats, ...faults].toSorted());
 });
 
 describe.each(rows)('%s', (_, shownBy) => {
