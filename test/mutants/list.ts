@@ -120,6 +120,41 @@ const credentials: readonly Mutant[] = [
     to: 'if (!route) throw',
     tests: ['test/gateway/endpoints/models.test.ts'],
   },
+  {
+    name: 'a Secret that is not lent by its label is not used',
+    file: 'operator/compile/credentials.ts',
+    from: 'secretNotOptedIn(use, secret) ??',
+    to: '',
+    tests: ['test/operator/compile/credentials.test.ts'],
+  },
+  {
+    name: 'a Secret is bound to hosts by its owner',
+    file: 'operator/compile/credentials.ts',
+    from: 'hostNotAllowed(use, secret, destination)',
+    to: 'undefined',
+    tests: ['test/operator/compile/credentials.test.ts'],
+  },
+  {
+    name: 'the Provider of another namespace is used only where its owner allows it',
+    file: 'operator/compile/checks/ref-not-permitted.ts',
+    from: 'if (sharedWith !== undefined && isShared(',
+    to: 'if (sharedWith !== undefined || isShared(',
+    tests: ['test/operator/compile/tenancy.test.ts'],
+  },
+  {
+    name: 'a tenant cannot take a model id of the service',
+    file: 'operator/compile/checks/reserved-prefix.ts',
+    from: 'if (taken.length === 0) return undefined;',
+    to: 'if (taken.length >= 0) return undefined;',
+    tests: ['test/operator/compile/tenancy.test.ts'],
+  },
+  {
+    name: 'the exchange answers to nobody without its token',
+    file: 'gateway/exchange/server.ts',
+    from: "if (!isSame(request.headers.authorization ?? '',",
+    to: "if (request.headers.authorization === '' && !isSame('',",
+    tests: ['test/gateway/exchange/exchange.test.ts'],
+  },
 ];
 
 const delivery: readonly Mutant[] = [
@@ -190,8 +225,8 @@ const delivery: readonly Mutant[] = [
   {
     name: 'a caller that takes nothing for too long is given up',
     file: 'gateway/stream/client-stream.ts',
-    from: 'this.options.onStall();',
-    to: '',
+    from: 'return this.fullSince + writeStallMs;',
+    to: 'return this.fullSince + 1_000 * writeStallMs;',
     tests: ['test/flow/slow-and-gone.test.ts'],
   },
   {
@@ -280,6 +315,41 @@ const failover: readonly Mutant[] = [
     from: "keyRest: 'rate-limit',\n        mayRetrySame: true,\n        isHealthSignal: false,",
     to: "keyRest: 'rate-limit',\n        mayRetrySame: true,",
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
+  },
+  {
+    name: 'a silent upstream is given up while another is left',
+    file: 'gateway/attempt/deadlines.ts',
+    from: "consider(marks.startedAt + limits.firstEventMs, 'first-event');",
+    to: '',
+    tests: ['test/gateway/attempt/deadlines.test.ts'],
+  },
+  {
+    name: 'an upstream that falls silent in a stream is given up',
+    file: 'gateway/attempt/deadlines.ts',
+    from: "consider(marks.lastByteAt + limits.livenessMs, 'liveness');",
+    to: '',
+    tests: ['test/gateway/attempt/deadlines.test.ts'],
+  },
+  {
+    name: 'pings alone do not keep an answer alive',
+    file: 'gateway/attempt/deadlines.ts',
+    from: "consider(marks.lastContentAt + limits.progressMs, 'progress');",
+    to: '',
+    tests: ['test/gateway/attempt/deadlines.test.ts'],
+  },
+  {
+    name: 'a key that rests is not used',
+    file: 'gateway/route/health.ts',
+    from: 'if (this.restReason(candidate, nowMs)) return false;',
+    to: '',
+    tests: ['test/gateway/route/health.test.ts'],
+  },
+  {
+    name: 'a key that rested for its old credential is used with the new one',
+    file: 'gateway/route/health.ts',
+    from: 'if (ids.has(id)) continue;',
+    to: 'continue;',
+    tests: ['test/gateway/route/health.test.ts'],
   },
 ];
 
@@ -398,6 +468,13 @@ const table: readonly Mutant[] = [
     from: 'for (const digest of revoked) keys.delete(digest);',
     to: '',
     tests: ['test/gateway/table/table-holder.test.ts'],
+  },
+  {
+    name: 'nobody leads by a renewal that was answered after its time',
+    file: 'kube/lease.ts',
+    from: 'if (end.signal.aborted || clock.now() - sinceMs >= renewMs) return;',
+    to: 'if (end.signal.aborted) return;',
+    tests: ['test/kube/lease.test.ts'],
   },
 ];
 
