@@ -470,10 +470,10 @@ const table: readonly Mutant[] = [
     tests: ['test/gateway/table/table-holder.test.ts'],
   },
   {
-    name: 'nobody leads by a renewal that was answered after its time',
+    name: 'a lease is held from when it was asked for, not from when the answer came',
     file: 'kube/lease.ts',
-    from: 'if (end.signal.aborted || clock.now() - sinceMs >= renewMs) return;',
-    to: 'if (end.signal.aborted) return;',
+    from: 'function hold(sinceMs: number): void {',
+    to: 'function hold(_: number): void {\n    const sinceMs = clock.now();',
     tests: ['test/kube/lease.test.ts'],
   },
 ];
