@@ -258,7 +258,7 @@ const failover: readonly Mutant[] = [
     file: 'gateway/route/circuit.ts',
     from: 'failures >= limits.consecutiveFailures',
     to: 'failures < 0',
-    tests: ['test/gateway/route/circuit.test.ts'],
+    tests: ['test/gateway/route/circuit.test.ts', 'test/flow/dead-primary/no-request-fails.test.ts'],
   },
   {
     name: 'the breaker opens where half of many fail',
@@ -394,7 +394,7 @@ const door: readonly Mutant[] = [
     file: 'gateway/start.ts',
     from: 'await wait(options.drainAcceptMs);',
     to: '',
-    tests: ['test/flow/drain.test.ts'],
+    tests: ['test/flow/drain.test.ts', 'test/flow/rolling-restart/nobody-notices.test.ts'],
   },
   {
     name: 'drain: a stream is given its time',
@@ -498,6 +498,20 @@ const journal: readonly Mutant[] = [
     file: 'gateway/meter/journal.ts',
     from: 'group.putBack();',
     to: '',
+    tests: ['test/gateway/meter/journal.test.ts'],
+  },
+  {
+    name: 'an attempt stands in the journal once',
+    file: 'gateway/meter/journal.ts',
+    from: 'this.waiting.add(JSON.stringify(record));',
+    to: 'for (let times = 0; times < 2; times++) this.waiting.add(JSON.stringify(record));',
+    tests: ['test/flow/killed-gateway/journal.test.ts'],
+  },
+  {
+    name: 'a record waits for its group no longer than stated',
+    file: 'gateway/meter/journal.ts',
+    from: 'const groupMs = 100;',
+    to: 'const groupMs = 60_000;',
     tests: ['test/gateway/meter/journal.test.ts'],
   },
   {
