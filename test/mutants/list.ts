@@ -258,7 +258,14 @@ const failover: readonly Mutant[] = [
     file: 'gateway/route/circuit.ts',
     from: 'failures >= limits.consecutiveFailures',
     to: 'failures < 0',
-    tests: ['test/gateway/route/circuit.test.ts', 'test/flow/dead-primary/no-request-fails.test.ts'],
+    tests: ['test/gateway/route/circuit.test.ts'],
+  },
+  {
+    name: 'an upstream that only fails is left alone',
+    file: 'gateway/route/circuit.ts',
+    from: 'if (limits.consecutiveFailures === 0 || !isOpening) {',
+    to: 'if (limits.consecutiveFailures >= 0 || !isOpening) {',
+    tests: ['test/flow/dead-primary/no-request-fails.test.ts'],
   },
   {
     name: 'the breaker opens where half of many fail',
