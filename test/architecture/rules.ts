@@ -294,7 +294,8 @@ export const rules = {
           ...source.tokens
             // Behind a separator of its own, a repetition can be read in one way only.
             .filter(
-              ({ kind, text }) => kind === 'regex' && /\((?:\?:)?(?!\?:|\\[./]|-)[^()]*[+*]\)[+*{]/.test(text),
+              ({ kind, text }) =>
+                kind === 'regex' && /\((?:\?:)?(?!\?:|\\[./]|-)[^()]*[+*]\)[+*{]/.test(text),
             )
             .map(({ text, line }) => `${source.path}:${line} ${text}`),
         ],

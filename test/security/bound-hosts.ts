@@ -185,13 +185,15 @@ const response = new ServerResponse(new IncomingMessage(new Socket()));
 const unusedParts: Omit<PipelineParts, 'pools'> = {
   clock: systemClock,
   random: () => 0,
-  health: new Health(),
+  health: new Health(() => 0),
   journal: openMemoryJournal(() => {}),
   metrics: new Metrics({
     tableGeneration: () => 0,
     requestsInFlight: () => 0,
     tableSource: () => undefined,
     tableAgeSeconds: () => undefined,
+    breakers: () => [],
+    restingKeys: () => [],
   }),
   streams: new OpenStreams(),
   holder: { current: () => undefined },

@@ -30,18 +30,10 @@ export function offersHostedTools(body: RequestBody): boolean {
 
 const parsedBytesMax = 16 * 1024;
 
-const hostedTypes = [
-  'web_search',
-  'web_fetch',
-  'file_search',
-  'code_interpreter',
-  'code_execution',
-  'image_generation',
-  'mcp',
-  'browser',
-] as const;
-const hosted = new RegExp(`^(?:${hostedTypes.join('|')})`);
-const hostedInText = new RegExp(`"type"\\s*:\\s*"(?:${hostedTypes.join('|')})`);
+const hosted =
+  /^(?:web_search|web_fetch|file_search|code_interpreter|code_execution|image_generation|mcp|browser)/;
+const hostedInText =
+  /"type"\s*:\s*"(?:web_search|web_fetch|file_search|code_interpreter|code_execution|image_generation|mcp|browser)/;
 
 /** Other types are of tools that the caller runs: their calls come back to it. */
 function isHosted(type: unknown): boolean {
