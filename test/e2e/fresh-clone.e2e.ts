@@ -52,7 +52,8 @@ describe('a fresh clone', () => {
   test('npm test passes', async () => {
     const { stdout } = await run('npm', ['test', '--silent'], { cwd: clone, maxBuffer: 64 * 1024 * 1024 });
     expect(stdout).toMatch(/Tests .*passed/);
-  });
+    // Only against hangs: on a machine with other things to do the tests take several times as long.
+  }, 2_700_000);
 });
 
 async function readWelcome(local: RunningProcess): Promise<{ baseUrl: string; key: string }> {
