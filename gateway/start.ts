@@ -3,6 +3,8 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from './clock.ts';
+import { Drills } from './drill/drills.ts';
+import { runDrill } from './drill/run-drill.ts';
 import { GatewayError } from './errors.ts';
 import { PodState } from './exchange/pod-state.ts';
 import { buildExchangeServer } from './exchange/server.ts';
@@ -115,6 +117,13 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     health.adopt(view);
   });
 
+  const defaults: PipelineDefaults = {
+    timeouts: { ...defaultTimeouts, ...options.timeouts },
+    openAfterMs: options.openAfterMs ?? 25_000,
+    keepAliveMs: options.keepAliveMs ?? 15_000,
+    callsAtOnce: 8,
+    showProvider: options.showProvider,
+  };
   const app = buildServer({
     clock,
     random,
@@ -124,13 +133,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     metrics,
     streams,
     holder,
-    defaults: {
-      timeouts: { ...defaultTimeouts, ...options.timeouts },
-      openAfterMs: options.openAfterMs ?? 25_000,
-      keepAliveMs: options.keepAliveMs ?? 15_000,
-      callsAtOnce: 8,
-      showProvider: options.showProvider,
-    },
+    defaults,
     isDraining: () => isDraining,
     isOver: () => isOver,
     onFailure: options.onFailure,
@@ -139,11 +142,13 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     registry: metrics.registry,
     isReady: () => !isDraining && holder.current() !== undefined,
   });
+  const drillParts = { clock, random, defaults, view: () => holder.current() };
+  const drills = new Drills((order) => runDrill(drillParts, order));
   const exchange =
     options.exchange &&
     buildExchangeServer({
       clock,
-      state: new PodState({ clock, table: tableStatus, health }),
+      state: new PodState({ clock, table: tableStatus, health, drills }),
       journal: options.exchange.journal,
       token: () => options.exchange?.token(),
       onReadyPods: (count) => metrics.onReadyGateways(count),

@@ -17,6 +17,25 @@ const version = z.object({ epoch: z.int().min(0), generation: z.int().min(0) });
 /** Which table: a newer one has a higher epoch, or the same epoch and a higher generation. */
 export type TableVersion = z.infer<typeof version>;
 
+/** What the first target of a drill is made to do. */
+export const drillFaultSchema = z.enum(['ServerError', 'RateLimited', 'Hang', 'Reset', 'CutStream']);
+export type DrillFault = z.infer<typeof drillFaultSchema>;
+
+/** A failover to play: no upstream is asked, nothing is billed. */
+export const drillOrderSchema = z.object({
+  /** Of this run; the pod that is told of it again does not run it again. */
+  id: z.string().min(1).max(400),
+  /** `namespace/name` of the ModelRoute. */
+  route: z.string().min(1).max(320),
+  fault: drillFaultSchema,
+  /** From the fault to the first content of the next target. */
+  takeoverWithinMs: z.int().min(0),
+});
+export type DrillOrder = z.infer<typeof drillOrderSchema>;
+
+/** Orders in one request. */
+export const DRILL_ORDERS_MAX = 16;
+
 export const exchangeRequestSchema = z.object({
   /** The `state` of the last answer of this pod; it answers at once where it has another. Absent: at once. */
   seen: z.string().max(64).optional(),
@@ -24,6 +43,11 @@ export const exchangeRequestSchema = z.object({
   waitMs: z.int().min(0).max(EXCHANGE_WAIT_MS_MAX),
   /** Gateway pods that are ready now. */
   readyPods: z.int().min(0),
+  /**
+   * What this pod shall play; an order stands in each request until the pod has told what came of it. Older pods do nothing
+   * about it, and are known by an answer without `drills`.
+   */
+  drills: z.array(drillOrderSchema).max(DRILL_ORDERS_MAX).optional(),
 });
 export type ExchangeRequest = z.infer<typeof exchangeRequestSchema>;
 
@@ -59,6 +83,20 @@ export const upstreamHealthSchema = z.object({
 });
 export type UpstreamHealth = z.infer<typeof upstreamHealthSchema>;
 
+/** What came of one drill. */
+export const drillOutcomeSchema = z.object({
+  /** As in the order. */
+  id: z.string().min(1),
+  isPassed: z.boolean(),
+  /** Name of the target that answered. */
+  servedBy: z.string().min(1).optional(),
+  /** From the fault to the first content of that target. */
+  takeoverMs: z.int().min(0).optional(),
+  /** What was seen, in words for the owner of the route. */
+  message: z.string().min(1).max(1_000),
+});
+export type DrillOutcome = z.infer<typeof drillOutcomeSchema>;
+
 export const exchangeResponseSchema = z.object({
   /** Stands for all that follows; changes with it. */
   state: z.string().min(1).max(64),
@@ -87,5 +125,7 @@ export const exchangeResponseSchema = z.object({
   misconfigured: z
     .array(z.object({ provider: z.string().min(1), upstreamModel: z.string().min(1) }))
     .optional(),
+  /** Of the drills that were ordered, those that are over. Absent where the pod is of a version that knows none. */
+  drills: z.array(drillOutcomeSchema).optional(),
 });
 export type ExchangeResponse = z.infer<typeof exchangeResponseSchema>;

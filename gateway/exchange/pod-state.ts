@@ -1,10 +1,17 @@
-// What has this pod to say to the operator: which table it runs, which one it refused, how its upstreams are?
+// What has this pod to say to the operator: which table it runs, which one it refused, how its upstreams are,
+// what came of the drills that it was told to run?
 // And when has it something new to say?
 
 import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import type { ExchangeRequest, ExchangeResponse, UpstreamHealth } from '../contract/exchange.ts';
+import type {
+  DrillOutcome,
+  ExchangeRequest,
+  ExchangeResponse,
+  UpstreamHealth,
+} from '../contract/exchange.ts';
 import { READER_FORMAT } from '../contract/routing-table.ts';
+import type { Drills } from '../drill/drills.ts';
 import type { Health } from '../route/health.ts';
 import type { TableState, TableStatus } from '../table/status.ts';
 
@@ -12,6 +19,7 @@ export interface PodStateParts {
   readonly clock: Clock;
   readonly table: TableStatus;
   readonly health: Health;
+  readonly drills: Pick<Drills, 'order' | 'outcomes' | 'onEnd'>;
 }
 
 /** Upstreams come and go many times a second; an operator wants to know it once. */
@@ -26,7 +34,12 @@ export class PodState {
   private healthRevision = -1;
   private healthReadAtMs = Number.NEGATIVE_INFINITY;
   private said:
-    | { readonly of: TableState; readonly health: object; readonly answer: ExchangeResponse }
+    | {
+        readonly of: TableState;
+        readonly health: object;
+        readonly drills: readonly DrillOutcome[];
+        readonly answer: ExchangeResponse;
+      }
     | undefined;
 
   constructor(parts: PodStateParts) {
@@ -38,22 +51,30 @@ export class PodState {
     this.readHealth();
     const { health } = this;
     const of = this.parts.table.state();
-    if (this.said?.of === of && this.said.health === health) return this.said.answer;
+    const drills = this.parts.drills.outcomes();
+    if (this.said?.of === of && this.said.health === health && this.said.drills === drills) {
+      return this.said.answer;
+    }
     const misconfigured = this.misconfigured ? { misconfigured: this.misconfigured } : {};
     const content = {
       ...of,
       formats: { min: 1, max: READER_FORMAT },
       health: [...health],
       ...misconfigured,
+      drills: [...drills],
     };
     const answer = { state: hash('sha256', JSON.stringify(content), 'hex').slice(0, 32), ...content };
-    this.said = { of, health, answer };
+    this.said = { of, health, drills, answer };
     return answer;
   }
 
-  /** Answers as soon as there is another state than the one that was seen, or when the wait is over or given up. */
-  poll({ seen, waitMs }: ExchangeRequest, givenUp: AbortSignal): Promise<ExchangeResponse> {
+  /**
+   * Begins the drills that are ordered. Answers as soon as there is another state than the one that was seen, or when the
+   * wait is over or given up.
+   */
+  poll({ seen, waitMs, drills = [] }: ExchangeRequest, givenUp: AbortSignal): Promise<ExchangeResponse> {
     const { clock, table } = this.parts;
+    this.parts.drills.order(drills);
     const isNew = (): boolean => this.read().state !== seen;
     if (waitMs === 0 || givenUp.aborted || isNew()) return Promise.resolve(this.read());
     return new Promise((resolve) => {
@@ -61,6 +82,7 @@ export class PodState {
         cancelEnd();
         cancelLook();
         stopListening();
+        stopHearing();
         givenUp.removeEventListener('abort', finish);
         resolve(this.read());
       };
@@ -74,6 +96,7 @@ export class PodState {
       const cancelEnd = clock.setTimer(waitMs, finish);
       let cancelLook = clock.setTimer(healthEveryMs, lookNow);
       const stopListening = table.onChange(look);
+      const stopHearing = this.parts.drills.onEnd(look);
       givenUp.addEventListener('abort', finish);
     });
   }

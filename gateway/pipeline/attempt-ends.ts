@@ -122,7 +122,7 @@ function commonEnds(
 }
 
 function sendTo(
-  { pools, defaults }: PipelineParts,
+  { pools, defaults, play }: PipelineParts,
   exchange: RoutedExchange,
   candidate: Candidate,
   upstream: Dialect,
@@ -131,6 +131,8 @@ function sendTo(
   receiver: Receiver,
 ): Transmission {
   const { provider } = candidate.target;
+  const path = provider.basePath + upstream.path + forwardedQuery(exchange, upstream, isNative);
+  if (play) return play(candidate, { path, body }, receiver);
   return send(
     {
       pool: pools.poolFor(
@@ -139,7 +141,7 @@ function sendTo(
         candidate.isFresh,
       ),
       isFresh: candidate.isFresh === true,
-      path: provider.basePath + upstream.path + forwardedQuery(exchange, upstream, isNative),
+      path,
       headers: [
         ...buildRequestHeaders(provider, candidate.endpoint, exchange.facts.isStream),
         ...dialectHeaders(exchange, candidate, upstream, isNative),

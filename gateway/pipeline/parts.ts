@@ -1,6 +1,7 @@
 // What is a request served with? The parts that live as long as the process, and the facts of one request.
 
 import type { ServerResponse } from 'node:http';
+import type { Receiver, Transmission } from '../attempt/attempt.ts';
 import type { Caller } from '../caller.ts';
 import type { Clock } from '../clock.ts';
 import type { Timeouts } from '../contract/routing-table.ts';
@@ -15,6 +16,7 @@ import type { OpenStreams } from '../stream/open-streams.ts';
 import type { TableHolder } from '../table/holder.ts';
 import type { TableView } from '../table/view.ts';
 import type { UpstreamPools } from '../upstream/pools.ts';
+import type { UpstreamRequest } from '../upstream/send.ts';
 
 /** What lives as long as the process. */
 export interface PipelineParts {
@@ -22,14 +24,29 @@ export interface PipelineParts {
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly health: Health;
-  readonly pools: UpstreamPools;
+  readonly pools: Pick<UpstreamPools, 'poolFor'>;
+  /** In place of upstreams: nothing is sent to any. Absent in all requests but drills. */
+  readonly play?: PlayUpstream;
   readonly journal: Journal;
-  readonly metrics: Metrics;
+  readonly metrics: RequestMetrics;
   readonly streams: OpenStreams;
   /** A request takes its table once, at its start. Only what an upstream refused is looked up in the newest. */
   readonly holder: Pick<TableHolder, 'current'>;
   readonly defaults: PipelineDefaults;
 }
+
+/** What requests count. A drill counts none of it: a method that a request calls is named here, and does nothing there. */
+type RequestMetrics = Pick<
+  Metrics,
+  'onRequest' | 'onAttempt' | 'onAuthenticationFailure' | 'onStaleReuse' | 'onNoTarget'
+>;
+
+/** Answers in place of an upstream; tells nothing before it has returned. */
+export type PlayUpstream = (
+  candidate: Candidate,
+  request: Pick<UpstreamRequest, 'path' | 'body'>,
+  receiver: Receiver,
+) => Transmission;
 
 export interface PipelineDefaults {
   /** Used where neither target, route nor provider says otherwise. */

@@ -3,12 +3,14 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
+  type DrillOrder,
   EXCHANGE_PATH,
   type ExchangeResponse,
   exchangeResponseSchema,
   JOURNAL_CURSOR_HEADER,
   JOURNAL_PATH,
 } from '../../../gateway/contract/exchange.ts';
+import { Drills } from '../../../gateway/drill/drills.ts';
 import { PodState } from '../../../gateway/exchange/pod-state.ts';
 import { buildExchangeServer, type ExchangeServer } from '../../../gateway/exchange/server.ts';
 import type { JournalPage, ReadableJournal } from '../../../gateway/meter/journal.ts';
@@ -31,8 +33,11 @@ interface Rig {
   readonly readyPods: number[];
   readonly pages: Map<string | undefined, JournalPage>;
   readonly asked: (string | undefined)[];
+  /** Ids of the drills that were begun. */
+  readonly begun: string[];
   token: string | undefined;
   written(): void;
+  endDrill(id: string): void;
 }
 
 const rigs: Rig[] = [];
@@ -66,9 +71,17 @@ async function startRig(): Promise<Rig> {
       return () => listeners.delete(listener);
     },
   };
+  const begun: string[] = [];
+  const endings = new Map<string, () => void>();
+  const drills = new Drills(({ id }) => {
+    begun.push(id);
+    return new Promise((resolve) => {
+      endings.set(id, () => resolve({ id, isPassed: true, message: 'played' }));
+    });
+  });
   const exchange = buildExchangeServer({
     clock,
-    state: new PodState({ clock, table: status, health }),
+    state: new PodState({ clock, table: status, health, drills }),
     journal,
     token: () => rig.token,
     onReadyPods: (count) => readyPods.push(count),
@@ -86,6 +99,8 @@ async function startRig(): Promise<Rig> {
     readyPods,
     pages,
     asked,
+    begun,
+    endDrill: (id) => endings.get(id)?.(),
     token,
     written: () => {
       for (const listener of listeners) listener();
@@ -107,9 +122,9 @@ async function poll(rig: Rig, body: Record<string, unknown> = {}): Promise<Excha
 }
 
 /** A poll that waits; settled with what it was told. */
-async function waitingPoll(rig: Rig, seen: string, waitMs = 30_000) {
+async function waitingPoll(rig: Rig, seen: string, waitMs = 30_000, drills: readonly DrillOrder[] = []) {
   const before = rig.readyPods.length;
-  const answer = poll(rig, { seen, waitMs });
+  const answer = poll(rig, { seen, waitMs, drills });
   let isAnswered = false;
   void answer.then(() => {
     isAnswered = true;
@@ -118,6 +133,13 @@ async function waitingPoll(rig: Rig, seen: string, waitMs = 30_000) {
   await expect.poll(() => rig.readyPods.length).toBe(before + 1);
   return { answer, isAnswered: () => isAnswered };
 }
+
+const order = (id: string): DrillOrder => ({
+  id,
+  route: 'team/m',
+  fault: 'ServerError',
+  takeoverWithinMs: 2_000,
+});
 
 const take = (rig: Rig, generation: number): void =>
   rig.status.taken({ version: { epoch: 1, generation }, source: 'api', loadMs: 1 });
@@ -129,6 +151,7 @@ describe('a poll', () => {
       state: expect.any(String),
       formats: { min: 1, max: 2 },
       health: [],
+      drills: [],
     });
     expect(rig.readyPods).toEqual([12]);
     take(rig, 7);
@@ -164,6 +187,27 @@ describe('a poll', () => {
     });
     take(rig, 2);
     expect((await poll(rig)).rejected).toBeUndefined();
+  });
+
+  test('is answered as soon as a drill that it ordered is over', async () => {
+    const rig = await startRig();
+    const { state } = await poll(rig);
+    const { answer, isAnswered } = await waitingPoll(rig, state, 30_000, [order('one'), order('two')]);
+    expect(rig.begun).toEqual(['one', 'two']);
+    expect(isAnswered()).toBe(false);
+    rig.endDrill('two');
+    expect((await answer).drills).toEqual([{ id: 'two', isPassed: true, message: 'played' }]);
+  });
+
+  test('orders a drill again and again, and it is run once; what is ordered no more is forgotten', async () => {
+    const rig = await startRig();
+    await poll(rig, { drills: [order('one')] });
+    rig.endDrill('one');
+    await expect.poll(async () => (await poll(rig, { drills: [order('one')] })).drills).toHaveLength(1);
+    expect(rig.begun).toEqual(['one']);
+    expect((await poll(rig, { drills: [] })).drills).toEqual([]);
+    expect((await poll(rig, { drills: [order('one')] })).drills).toEqual([]);
+    expect(rig.begun).toEqual(['one', 'one']);
   });
 
   test('is answered when the wait is over, with what it has seen', async () => {

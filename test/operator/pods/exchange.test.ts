@@ -11,6 +11,7 @@ import {
   type ExchangeResponse,
   exchangeRequestSchema,
 } from '../../../gateway/contract/exchange.ts';
+import { Drills } from '../../../gateway/drill/drills.ts';
 import { PodState } from '../../../gateway/exchange/pod-state.ts';
 import { buildExchangeServer } from '../../../gateway/exchange/server.ts';
 import { Health } from '../../../gateway/route/health.ts';
@@ -88,7 +89,8 @@ function start(options: Partial<Parameters<typeof startExchange>[0]> = {}): Watc
 /** The server that gateway pods have, with a table that the test changes. */
 async function gateway(token: () => string | undefined = () => TOKEN) {
   const table = new TableStatus(() => Date.now());
-  const state = new PodState({ clock: gatewayClock, table, health: new Health(() => 0) });
+  const drills = new Drills(async ({ id }) => ({ id, isPassed: true, message: 'played' }));
+  const state = new PodState({ clock: gatewayClock, table, health: new Health(() => 0), drills });
   const readyPods: number[] = [];
   const journal = {
     append() {},

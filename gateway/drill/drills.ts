@@ -1,0 +1,53 @@
+// Which drills was this pod told to run, and what came of them? An outcome is kept for as long as its order stands.
+
+import type { DrillOrder, DrillOutcome } from '../contract/exchange.ts';
+
+export class Drills {
+  private readonly run: (order: DrillOrder) => Promise<DrillOutcome>;
+  /** By id of the order; undefined while it runs. */
+  private readonly known = new Map<string, DrillOutcome | undefined>();
+  private readonly listeners = new Set<() => void>();
+  private told: readonly DrillOutcome[] = [];
+
+  /** @param run Must not reject. */
+  constructor(run: (order: DrillOrder) => Promise<DrillOutcome>) {
+    this.run = run;
+  }
+
+  /** All orders that stand: new ones begin, and of those that are not among them nothing is remembered. */
+  order(orders: readonly DrillOrder[]): void {
+    const wanted = new Set(orders.map(({ id }) => id));
+    for (const id of this.known.keys()) if (!wanted.has(id)) this.known.delete(id);
+    this.gather();
+    for (const order of orders) {
+      if (this.known.has(order.id)) continue;
+      this.known.set(order.id, undefined);
+      void this.run(order).then((outcome) => this.end(outcome));
+    }
+  }
+
+  /** The same value until another drill is over, or forgotten. */
+  outcomes(): readonly DrillOutcome[] {
+    return this.told;
+  }
+
+  /** Told whenever a drill is over; gives a function that stops it. */
+  onEnd(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  private end(outcome: DrillOutcome): void {
+    if (!this.known.has(outcome.id)) return;
+    this.known.set(outcome.id, outcome);
+    this.gather();
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  private gather(): void {
+    const outcomes = [...this.known.values()].filter((outcome) => outcome !== undefined);
+    const isSame =
+      outcomes.length === this.told.length && outcomes.every((one, index) => one === this.told[index]);
+    if (!isSame) this.told = outcomes;
+  }
+}

@@ -1,0 +1,108 @@
+// Has a drill passed, and if not, what has to be changed? Pure: what happened comes in, the words for the owner come out.
+
+import type { DrillFault, DrillOutcome } from '../contract/exchange.ts';
+import type { LedgerRecord } from '../contract/ledger-record.ts';
+import type { RetryReason, RouteEntry } from '../contract/routing-table.ts';
+
+export interface DrillFacts {
+  readonly fault: DrillFault;
+  readonly takeoverWithinMs: number;
+  readonly failover: RouteEntry['failover'];
+  /** Name of the target at fault. */
+  readonly faulty: string;
+  /** How many keys it has: each can be an attempt. */
+  readonly keysOfFaulty: number;
+  /** Names of the other targets that the request could go to. */
+  readonly others: ReadonlySet<string>;
+  /** Names of those that the request could not go to. */
+  readonly leftOut: readonly string[];
+  /** How long the target at fault is waited for while there is another. */
+  readonly firstEventMs: number | undefined;
+  /** In their order. */
+  readonly attempts: readonly Pick<LedgerRecord, 'target' | 'outcome'>[];
+  /** From the fault to the first content; undefined where nobody answered. */
+  readonly takeoverMs: number | undefined;
+  /** What the caller was told, where nothing was sent to it before. */
+  readonly refusal: string | undefined;
+}
+
+type Verdict = Omit<DrillOutcome, 'id'>;
+
+/** What a failure is called in `failover.retryOn`. */
+const reasonOf: Readonly<Record<DrillFault, RetryReason>> = {
+  ServerError: 'ServerError',
+  RateLimited: 'RateLimited',
+  Hang: 'Timeout',
+  Reset: 'ConnectFailure',
+  // It breaks before any content as far as the caller is concerned, or there is nothing to move on.
+  CutStream: 'ServerError',
+};
+
+export function judgeDrill(facts: DrillFacts): Verdict {
+  const { attempts, faulty, takeoverMs, takeoverWithinMs } = facts;
+  const last = attempts.at(-1);
+  if (last?.outcome !== 'answered' || takeoverMs === undefined) return failed(whyNobody(facts));
+  const told = { servedBy: last.target, takeoverMs };
+  const within = `${inWords(takeoverMs)} after target ${faulty} failed`;
+  if (takeoverMs > takeoverWithinMs) {
+    return failed(
+      `target ${last.target} answered ${within}, and takeoverWithin is ${inWords(takeoverWithinMs)}: ${whySlow(facts)}, or raise takeoverWithin`,
+      told,
+    );
+  }
+  return { isPassed: true, ...told, message: `target ${last.target} answered ${within}` };
+}
+
+function whySlow({ fault, faulty, firstEventMs, keysOfFaulty, failover }: DrillFacts): string {
+  if (fault === 'Hang' && firstEventMs !== undefined) {
+    return `a target that is silent is waited for as long as timeouts.firstEvent says, which is ${inWords(firstEventMs)} for target ${faulty}; lower it`;
+  }
+  if (failover.attemptsPerTarget > 1) {
+    return `failover.attemptsPerTarget is ${failover.attemptsPerTarget}, with pauses as failover.backoff says; lower one of them`;
+  }
+  return `it has ${keysOfFaulty} keys, each of which was tried first; use fewer`;
+}
+
+function whyNobody(facts: DrillFacts): string {
+  const { fault, faulty, others, leftOut, failover, attempts, refusal } = facts;
+  const { maxAttempts, attemptsPerTarget, retryOn } = failover;
+  if (attempts.length === 0) return `no target was asked: ${refusal ?? 'none can be used'}`;
+  if (attempts.at(-1)?.outcome === 'broken-off') {
+    return `the answer of target ${faulty} was cut after its first words had reached the caller, and then nobody can take over; set delivery: Assured, or hold more back with holdBack`;
+  }
+  if (others.size === 0) {
+    const why =
+      leftOut.length === 0
+        ? 'add a second target'
+        : `no key of ${named(leftOut)} is in use, or it cannot carry the request; mend it, or add a further target`;
+    return `target ${faulty} is the only one that is in use: ${why}`;
+  }
+  const reason = reasonOf[fault];
+  if (!retryOn.includes(reason)) {
+    return `failover.retryOn does not hold ${reason}, so a call that fails with ${fault} stays at target ${faulty}; add it`;
+  }
+  if (maxAttempts === 1)
+    return 'failover.maxAttempts is 1, so nothing is tried after the first; make it 2 or more';
+  const atFaulty = attempts.filter(({ target }) => target === faulty).length;
+  if (atFaulty >= maxAttempts) {
+    const why =
+      attemptsPerTarget > 1
+        ? `failover.attemptsPerTarget is ${attemptsPerTarget}`
+        : `it has ${facts.keysOfFaulty} keys, each of which is tried`;
+    return `all ${maxAttempts} attempts of failover.maxAttempts were made at target ${faulty}: ${why}; raise maxAttempts above that`;
+  }
+  return `no other target answered after ${attempts.length} attempts: ${refusal ?? 'no reason is known'}`;
+}
+
+function failed(message: string, told: Pick<Verdict, 'servedBy' | 'takeoverMs'> = {}): Verdict {
+  return { isPassed: false, ...told, message: message.slice(0, 1_000) };
+}
+
+function named(targets: readonly string[]): string {
+  return `${targets.length === 1 ? 'target' : 'targets'} ${targets.join(', ')}`;
+}
+
+/** `340 ms`, `12 s`, `1.5 s`. */
+function inWords(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`;
+}

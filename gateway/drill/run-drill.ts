@@ -1,0 +1,136 @@
+// Does the next target take over? One request of our own through the whole pipeline, exactly as a caller's would go, but for
+// what is at its ends: the upstreams are simulated, nobody reads the answer, and no record, metric or breaker hears of it.
+
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Clock } from '../clock.ts';
+import type { DrillOrder, DrillOutcome } from '../contract/exchange.ts';
+import type { LedgerRecord } from '../contract/ledger-record.ts';
+import { findDialect } from '../dialects/registry.ts';
+import { GatewayError } from '../errors.ts';
+import { openMemoryJournal } from '../meter/journal.ts';
+import { type Exchange, type PipelineDefaults, type PipelineParts, timeoutFor } from '../pipeline/parts.ts';
+import { routeExchange } from '../pipeline/route-exchange.ts';
+import { serve } from '../pipeline.ts';
+import { Health } from '../route/health.ts';
+import { OpenStreams } from '../stream/open-streams.ts';
+import type { RouteView, TableView } from '../table/view.ts';
+import { type DrillFacts, judgeDrill } from './judge-drill.ts';
+import { simulateUpstreams } from './simulated-upstream.ts';
+import { syntheticRequest } from './synthetic-request.ts';
+
+export interface DrillParts {
+  readonly clock: Clock;
+  /** From 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
+  readonly defaults: PipelineDefaults;
+  /** The table of the moment; a drill takes it once, as a request does. */
+  view(): TableView | undefined;
+}
+
+/** Never rejects. */
+export async function runDrill(parts: DrillParts, order: DrillOrder): Promise<DrillOutcome> {
+  const { id } = order;
+  const view = parts.view();
+  const route = view?.routes.find(({ entry }) => entry.id === order.route);
+  if (view === undefined || route === undefined) {
+    return { id, isPassed: false, message: 'the gateway pod that was to run it does not have the model' };
+  }
+  try {
+    return { id, ...judgeDrill(await playDrill(parts, view, route, order)) };
+  } catch (error) {
+    const why = error instanceof GatewayError ? error.message : 'the gateway failed while it ran';
+    return { id, isPassed: false, message: `the drill came to no end: ${why}`.slice(0, 1_000) };
+  }
+}
+
+async function playDrill(
+  { clock, random, defaults }: DrillParts,
+  view: TableView,
+  route: RouteView,
+  { fault, takeoverWithinMs }: DrillOrder,
+): Promise<DrillFacts> {
+  const upstreams = simulateUpstreams(fault, clock);
+  const records: LedgerRecord[] = [];
+  let contentAtMs: number | undefined;
+  const parts: PipelineParts = {
+    clock,
+    random,
+    defaults,
+    // Nothing is known of any upstream, and nobody learns what happens here.
+    health: new Health(random),
+    pools: noPools,
+    play: upstreams.play,
+    journal: openMemoryJournal((record) => {
+      records.push(record);
+      const { durationMs, firstContentMs = durationMs } = record;
+      if (record.outcome === 'answered') contentAtMs = clock.now() - (durationMs - firstContentMs);
+    }),
+    metrics: noMetrics,
+    streams: new OpenStreams(),
+    holder: { current: () => view },
+  };
+  const exchange = openExchange(clock, view, route);
+  const routed = routeExchange(parts, exchange);
+  const error = await serve(parts, exchange).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  // Whoever asked is gone: no timer waits for it any longer.
+  exchange.response.emit('close');
+  if (error !== undefined && !(error instanceof GatewayError)) throw error;
+
+  const { candidates } = routed.plan;
+  const faulty = upstreams.faulty() ?? '';
+  const first = candidates.find(({ target }) => target.entry.name === faulty);
+  const faultAtMs = upstreams.faultAtMs();
+  return {
+    fault,
+    takeoverWithinMs,
+    failover: route.entry.failover,
+    faulty,
+    keysOfFaulty: candidates.filter(({ target }) => target.entry.name === faulty).length,
+    others: new Set(candidates.map(({ target }) => target.entry.name).filter((name) => name !== faulty)),
+    leftOut: route.targets
+      .map(({ entry }) => entry.name)
+      .filter((name) => candidates.every(({ target }) => target.entry.name !== name)),
+    firstEventMs: first && timeoutFor(routed, first, 'firstEventMs', defaults),
+    attempts: records.map(({ target, outcome }) => ({ target, outcome })),
+    takeoverMs:
+      contentAtMs === undefined || faultAtMs === undefined
+        ? undefined
+        : Math.max(0, Math.round(contentAtMs - faultAtMs)),
+    refusal: error?.message,
+  };
+}
+
+function openExchange(clock: Clock, view: TableView, { entry, namespace }: RouteView): Exchange {
+  const [name = 'openai-chat'] = entry.endpoints;
+  const dialect = findDialect(name);
+  return {
+    dialect,
+    view,
+    caller: { key: { sha256: '0'.repeat(64), id: `${namespace}/drill` }, namespace },
+    body: syntheticRequest(name, entry.model),
+    requestId: 'req_drill',
+    request: { url: `/v1${dialect.path}`, rawHeaders: [] },
+    // A socket that was never connected: what is written is kept by the response, and goes with it.
+    response: new ServerResponse(new IncomingMessage(new Socket())),
+    arrivedAt: clock.now(),
+  };
+}
+
+/** Reached by nothing, as long as everything is played. */
+const noPools: PipelineParts['pools'] = {
+  poolFor() {
+    throw new Error('a drill opens no connection');
+  },
+};
+
+const noMetrics: PipelineParts['metrics'] = {
+  onRequest() {},
+  onAttempt() {},
+  onAuthenticationFailure() {},
+  onStaleReuse() {},
+  onNoTarget() {},
+};

@@ -1,0 +1,21 @@
+// What does the caller of a drill ask? The least that a dialect takes, as a stream: most calls are streams, and what can go wrong
+// with a plain answer can go wrong with them.
+
+import type { DialectName } from '../contract/routing-table.ts';
+import { RequestBody } from '../json/request-body.ts';
+
+const question = 'Are you there?';
+const messages = [{ role: 'user', content: question }];
+
+const requests: Readonly<Record<DialectName, Readonly<Record<string, unknown>>>> = {
+  'openai-chat': { messages },
+  'openai-completions': { prompt: question },
+  'openai-responses': { input: question },
+  'anthropic-messages': { messages, max_tokens: 16 },
+};
+
+export function syntheticRequest(dialect: DialectName, model: string): RequestBody {
+  const body = new RequestBody([Buffer.from(JSON.stringify({ model, ...requests[dialect], stream: true }))]);
+  body.parse();
+  return body;
+}

@@ -1,0 +1,207 @@
+// Does a drill prove what a request would meet? Every fault, on routes of many shapes, against the pipeline that requests go
+// through; the clock is the test's.
+
+import { describe, expect, test } from 'vitest';
+import {
+  type DrillFault,
+  type DrillOutcome,
+  drillFaultSchema,
+  drillOutcomeSchema,
+} from '../../../gateway/contract/exchange.ts';
+import {
+  type DialectName,
+  dialectNameSchema,
+  type RouteEntry,
+  type RoutingTable,
+} from '../../../gateway/contract/routing-table.ts';
+import { runDrill } from '../../../gateway/drill/run-drill.ts';
+import type { PipelineDefaults } from '../../../gateway/pipeline/parts.ts';
+import { buildTableView } from '../../../gateway/table/view.ts';
+import { makeFakeClock } from '../../support/fake-clock.ts';
+import { type RigTarget, tableOf } from '../rig.ts';
+
+const defaults: PipelineDefaults = {
+  timeouts: {
+    connectMs: 3_000,
+    firstEventMs: 12_000,
+    lastFirstEventMs: 60_000,
+    livenessMs: 30_000,
+    progressMs: 120_000,
+    totalMs: 600_000,
+    clientWriteMs: 60_000,
+  },
+  openAfterMs: 25_000,
+  keepAliveMs: 15_000,
+  callsAtOnce: 8,
+  showProvider: true,
+};
+
+const main = { baseUrl: 'http://127.0.0.1:1/v1', name: 'main' };
+const spare = { baseUrl: 'http://127.0.0.1:2/v1', name: 'spare' };
+const keys = { a: 'secret-a', b: 'secret-b', c: 'secret-c' };
+
+interface Drill {
+  readonly fault?: DrillFault;
+  readonly targets?: readonly RigTarget[];
+  readonly route?: Partial<RouteEntry>;
+  readonly failover?: Partial<RouteEntry['failover']>;
+  readonly takeoverWithinMs?: number;
+  readonly id?: string;
+}
+
+function tableFor({ targets = [main, spare], route = {}, failover = {} }: Drill): RoutingTable {
+  const table = tableOf(targets, route);
+  return {
+    ...table,
+    routes: table.routes.map((entry) => ({ ...entry, failover: { ...entry.failover, ...failover } })),
+  };
+}
+
+/** Settled when the drill is over; whatever it waits for comes at once. */
+async function drill(asked: Drill): Promise<DrillOutcome> {
+  const view = buildTableView(tableFor(asked));
+  const fake = makeFakeClock(50_000);
+  const clock = { ...fake, wallMs: () => 1_800_000_000_000 + fake.now() };
+  let outcome: DrillOutcome | undefined;
+  void runDrill(
+    { clock, random: () => 0, defaults, view: () => view },
+    {
+      id: 'one',
+      route: asked.id ?? 'team/m',
+      fault: asked.fault ?? 'ServerError',
+      takeoverWithinMs: asked.takeoverWithinMs ?? 2_000,
+    },
+  ).then((told) => {
+    outcome = told;
+  });
+  for (let turn = 0; outcome === undefined; turn++) {
+    if (turn > 10_000) throw new Error('the drill comes to no end');
+    await new Promise((resolve) => setImmediate(resolve));
+    const [next] = fake.pending();
+    if (outcome === undefined && next !== undefined) fake.advance(next - fake.now());
+  }
+  expect(fake.pending(), 'timers that nobody waits for').toEqual([]);
+  return drillOutcomeSchema.parse(outcome);
+}
+
+const native = (dialect: DialectName): Partial<RigTarget> => ({
+  dialects: [dialect],
+  providerEntry: { dialects: [dialect] },
+});
+
+describe('the next target takes over', () => {
+  const pairs = dialectNameSchema.options.flatMap((client) =>
+    dialectNameSchema.options.map((upstream) => [client, upstream] as const),
+  );
+
+  test.each(pairs)('of a model that is called in %s, and spoken to in %s', async (client, upstream) => {
+    const targets = [
+      { ...main, ...native(client) },
+      { ...spare, ...native(upstream) },
+    ];
+    const outcome = await drill({ targets, route: { endpoints: [client] } });
+    expect(outcome).toEqual({
+      id: 'one',
+      isPassed: true,
+      servedBy: 'spare',
+      takeoverMs: 0,
+      message: 'target spare answered 0 ms after target main failed',
+    });
+  });
+
+  test.each(['ServerError', 'RateLimited', 'Reset'] as const)('from one with %s', async (fault) => {
+    expect(await drill({ fault })).toMatchObject({ isPassed: true, servedBy: 'spare', takeoverMs: 0 });
+  });
+
+  test('from one that is silent, as soon as timeouts.firstEvent of that target is over', async () => {
+    const targets = [{ ...main, timeouts: { firstEventMs: 800 } }, spare];
+    expect(await drill({ fault: 'Hang', targets })).toMatchObject({
+      isPassed: true,
+      servedBy: 'spare',
+      takeoverMs: 800,
+    });
+  });
+
+  test('at the same tier too', async () => {
+    const targets = [main, spare].map((target) => ({ ...target, priority: 0 }));
+    expect(await drill({ targets })).toMatchObject({ isPassed: true, servedBy: 'spare' });
+  });
+
+  test('behind every key of the first one, where the attempts suffice', async () => {
+    const targets = [{ ...main, keys }, spare];
+    const outcome = await drill({ fault: 'RateLimited', targets, failover: { maxAttempts: 4 } });
+    expect(outcome).toMatchObject({ isPassed: true, servedBy: 'spare' });
+  });
+});
+
+describe('what fails says what to change', () => {
+  const cases: readonly (readonly [string, Drill, string])[] = [
+    ['one target', { targets: [main] }, 'target main is the only one that is in use: add a second target'],
+    [
+      'the other has no key in use',
+      { targets: [main, { ...spare, keys: { a: 'secret-a' }, providerEntry: { keys: [] } }] },
+      'no key of target spare is in use, or it cannot carry the request',
+    ],
+    ['one attempt', { failover: { maxAttempts: 1 } }, 'failover.maxAttempts is 1'],
+    [
+      'a rate limit that is no reason to move on',
+      { fault: 'RateLimited', failover: { retryOn: ['ServerError'] } },
+      'failover.retryOn does not hold RateLimited',
+    ],
+    [
+      'silence that is no reason to move on',
+      { fault: 'Hang', failover: { retryOn: ['ServerError'] } },
+      'failover.retryOn does not hold Timeout',
+    ],
+    [
+      'a connection that breaks and is no reason to move on',
+      { fault: 'Reset', failover: { retryOn: ['ServerError'] } },
+      'failover.retryOn does not hold ConnectFailure',
+    ],
+    [
+      'more keys than attempts',
+      { fault: 'RateLimited', targets: [{ ...main, keys }, spare] },
+      'all 3 attempts of failover.maxAttempts were made at target main: it has 3 keys',
+    ],
+    [
+      'all attempts at one target',
+      { failover: { attemptsPerTarget: 3 } },
+      'failover.attemptsPerTarget is 3; raise maxAttempts above that',
+    ],
+    [
+      'a stream that is cut behind its first words',
+      { fault: 'CutStream' },
+      'cut after its first words had reached the caller',
+    ],
+    ['a model that the pod does not have', { id: 'team/other' }, 'does not have the model'],
+  ];
+  test.each(cases)('%s', async (_, asked, part) => {
+    const outcome = await drill(asked);
+    expect(outcome.message).toContain(part);
+    expect(outcome).toMatchObject({ isPassed: false });
+    expect(outcome).not.toHaveProperty('servedBy');
+  });
+
+  test('silence that is waited for too long names the timer, and how long it took', async () => {
+    const outcome = await drill({ fault: 'Hang' });
+    expect(outcome).toMatchObject({ isPassed: false, servedBy: 'spare', takeoverMs: 12_000 });
+    expect(outcome.message).toBe(
+      'target spare answered 12 s after target main failed, and takeoverWithin is 2 s: a target that is silent is waited for ' +
+        'as long as timeouts.firstEvent says, which is 12 s for target main; lower it, or raise takeoverWithin',
+    );
+  });
+
+  test('pauses before the next target count', async () => {
+    const failover = { attemptsPerTarget: 2, backoffBaseMs: 5_000, backoffMaxMs: 5_000 };
+    const outcome = await drill({ failover });
+    expect(outcome).toMatchObject({ isPassed: false, servedBy: 'spare', takeoverMs: 2_500 });
+    expect(outcome.message).toContain(
+      'failover.attemptsPerTarget is 2, with pauses as failover.backoff says',
+    );
+  });
+});
+
+test.each(drillFaultSchema.options)('no word of a credential is in what %s brings', async (fault) => {
+  const outcome = await drill({ fault, targets: [{ ...main, keys }, spare] });
+  expect(JSON.stringify(outcome)).not.toContain('secret-');
+});
