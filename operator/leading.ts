@@ -13,6 +13,7 @@ import type { Clock } from '../kube/clock.ts';
 import type { Compile } from './compile/compile.ts';
 import type { Verdict } from './compile/verdict.ts';
 import { createVerdictNames } from './compile/verdict-names.ts';
+import { createDrills, type DrillReading } from './drills/drills.ts';
 import type { FormOf } from './hold/forms.ts';
 import type { HeldCounts } from './hold/hold-absent.ts';
 import type { Waits } from './hold/waits.ts';
@@ -37,8 +38,10 @@ import { dueMs, noteChange, notePublish, type Pace, RESTING } from './publish/pa
 import { ACCEPT_ABSENCE_ANNOTATION, PIN_ANNOTATION } from './publish/pointer-holder.ts';
 import { createPublisher, type PublishReport } from './publish/publisher.ts';
 import { EVENT_REASONS, type TableEventReason } from './resources/event-reasons.ts';
+import type { ModelRouteStatus } from './resources/model-route.ts';
 import type { OperatorSettings } from './settings.ts';
 import { createEventRecorder } from './status/events.ts';
+import { presentStatus } from './status/object-status.ts';
 import { createProgrammedTracker, recordedGeneration } from './status/programmed.ts';
 import { createStatusPublisher } from './status/publish-status.ts';
 import { letOthers } from './turn.ts';
@@ -76,6 +79,7 @@ export interface Leading {
   /** Objects of a kind that serve in their last good form. */
   heldForms(kind: Verdict['kind']): number;
   isPinned(): boolean;
+  drills(): readonly DrillReading[];
   /** For each ready gateway pod: how many generations it is behind; undefined where it did not say. */
   podLags(): (number | undefined)[];
   /** What each ready gateway pod said last. */
@@ -165,6 +169,7 @@ export function startLeading(parts: LeadingParts): Leading {
     clock,
     random,
     tokenOf: () => publisher.exchangeToken(),
+    drillsOf: (uid) => drills.ordersOf(uid),
     onChange: onPodNews,
     ...(parts.askPod === undefined ? {} : { askPod: parts.askPod }),
   });
@@ -185,6 +190,20 @@ export function startLeading(parts: LeadingParts): Leading {
   });
   const targets = createTargetWatch(upstreams.healthOf);
   const tracker = createProgrammedTracker();
+  const drills = createDrills({
+    clock,
+    pods: cluster.readyGatewayPods,
+    answers: exchange.answers,
+    epochFloor: publisher.epochFloor,
+    sinceOf: (verdict) => sinceOf(namesOf(verdict).key, verdict),
+    statusOf({ namespace, name }) {
+      const object = cluster.object('ModelRoute', namespace, name);
+      const status: ModelRouteStatus | undefined = object && presentStatus('ModelRoute', object);
+      return status?.drill;
+    },
+    renew: exchange.renew,
+    onChange: (key) => statusQueue.add(key),
+  });
 
   let isOver = false;
   let generation = 0;
@@ -258,6 +277,7 @@ export function startLeading(parts: LeadingParts): Leading {
       return count;
     },
     isPinned: () => pin !== undefined,
+    drills: drills.readings,
     podLags: () =>
       podWatch
         .pods()
@@ -275,6 +295,7 @@ export function startLeading(parts: LeadingParts): Leading {
       isOver = true;
       exchange.close();
       upstreams.close();
+      drills.close();
       await Promise.all(queues.map((queue) => queue.close(graceMs)));
       publisher.standDown();
       await events.close();
@@ -421,6 +442,7 @@ export function startLeading(parts: LeadingParts): Leading {
     upstreams.watch(run.healthChecks, run.content);
     judge(judged, forms.of, forms.changed, waiting);
     keys.published(generation, waiting);
+    drills.watch(judged.routing);
     lookAtPods();
   }
 
@@ -462,15 +484,15 @@ export function startLeading(parts: LeadingParts): Leading {
     if (verdict === undefined || object === undefined) return;
     if (object.metadata.generation !== verdict.generation) return;
     const pods = podWatch.pods();
-    const isOut = isSameVerdict(published.get(key), verdict);
-    const since = isOut ? tracker.since(key, formOf(verdict.kind, namesOf(verdict).id)) : undefined;
+    const since = sinceOf(key, verdict);
     if (since === undefined || !allRun(pods, since)) unsettled.add(key);
     else unsettled.delete(key);
     const health = verdict.kind === 'Provider' ? upstreams.healthOf(verdict) : undefined;
     const failingTargets = verdict.kind === 'ModelRoute' ? targets.failingTargets(verdict) : undefined;
+    const drill = drills.reportOf(key);
     const issueFailure = keys.failureOf(key);
     const wait = waits.get(key);
-    const facts = { verdict, object, since, wait, pods, health, failingTargets, issueFailure };
+    const facts = { verdict, object, since, wait, pods, health, failingTargets, drill, issueFailure };
     const { did, afterMs } = await statuses.publish(facts, signal).catch((error: unknown) => {
       // The watch is behind. When it brings the object, nobody tells: what we say of it is no wish.
       if (isConflict(error)) return { did: 'nothing', afterMs: behindMs } as const;
@@ -479,6 +501,12 @@ export function startLeading(parts: LeadingParts): Leading {
     if (did === 'wrote')
       log('info', 'status written', { object: key, generation: verdict.generation, since });
     return afterMs === undefined ? undefined : { afterMs };
+  }
+
+  /** The table generation in which the form that was judged first appeared; undefined while it is in none. */
+  function sinceOf(key: string, verdict: Verdict): number | undefined {
+    const isOut = isSameVerdict(published.get(key), verdict);
+    return isOut ? tracker.since(key, formOf(verdict.kind, namesOf(verdict).id)) : undefined;
   }
 
   function onPodNews(): void {
@@ -507,6 +535,7 @@ export function startLeading(parts: LeadingParts): Leading {
     for (const key of podWatch.changedHealth(verdicts.routing)) statusQueue.add(key);
     for (const key of targets.look(verdicts.routing)) statusQueue.add(key);
     upstreams.onPodNews();
+    drills.look();
   }
 
   /** A cluster that was put back to an older state, or a clock that is behind: no gateway goes back with it. */

@@ -2,6 +2,7 @@
 // name for a thing, the name is used: dashboards and alerts for operators work as they are.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { DrillReading } from './drills/drills.ts';
 import type { QueueMetrics, QueueStats } from './loop.ts';
 import type { Kind } from './resources/resource.ts';
 import type { CallMetrics } from './throttle.ts';
@@ -26,6 +27,8 @@ export interface OperatorReadings {
   heldAbsences(): Iterable<{ readonly kind: Kind; readonly count: number }>;
   /** Objects that serve in their last good form, by kind. */
   heldForms(): Iterable<{ readonly kind: Kind; readonly count: number }>;
+  /** Failover drills of routes, as the replica knows them that leads. */
+  drills(): Iterable<DrillReading>;
   /** Whether an annotation keeps the table where it is. */
   isPinned(): boolean;
   /** Served namespaces that the API server does not let us read. */
@@ -84,6 +87,7 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
   const queueStats = new Map<string, () => QueueStats>();
   addReadings(registry, readings);
   addRelists(registry, readings);
+  addDrills(registry, readings);
   addQueueGauges(registry, queueStats);
   // A finer loop monitor would wake an idle process all the time.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
@@ -263,6 +267,45 @@ function addReadings(registry: Registry, readings: OperatorReadings): void {
       for (const { watch, idleMs } of readings.watchIdle()) this.set({ watch }, idleMs / 1000);
     },
   });
+}
+
+function addDrills(registry: Registry, readings: OperatorReadings): void {
+  const add = (name: string, help: string, read: (drill: DrillReading) => number | undefined): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['route'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const drill of readings.drills()) {
+          const value = read(drill);
+          if (value !== undefined) this.set({ route: drill.route }, value);
+        }
+      },
+    });
+  };
+  const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
+  add(
+    'penstock_operator_drill_passed',
+    '1 where the last failover drill of a route passed, 0 where it failed.',
+    ({ isPassed }) => (isPassed === undefined ? undefined : Number(isPassed)),
+  );
+  add(
+    'penstock_operator_drill_takeover_seconds',
+    'From the fault to the first content of the next target, in the last failover drill of a route.',
+    ({ takeoverMs }) => seconds(takeoverMs),
+  );
+  add(
+    'penstock_operator_drill_last_run_timestamp_seconds',
+    'When a failover drill of a route was run last.',
+    ({ lastRunMs }) => seconds(lastRunMs),
+  );
+  add(
+    'penstock_operator_drill_due_timestamp_seconds',
+    'When the next failover drill of a route is due; one that cannot be run stays in the past.',
+    ({ dueMs }) => seconds(dueMs),
+  );
 }
 
 function addRelists(registry: Registry, readings: OperatorReadings): void {

@@ -80,6 +80,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
       Object.entries(leading?.held() ?? {}).map(([kind, count]) => ({ kind: kind as Kind, count })),
     heldForms: () => KINDS_HELD.map((kind) => ({ kind, count: leading?.heldForms(kind) ?? 0 })),
     isPinned: () => leading?.isPinned() ?? false,
+    drills: () => leading?.drills() ?? [],
     unreadableNamespaces: () => cluster.unreadableNamespaces().size,
     watchIdle: () => cluster.watchIdle(),
     relists: () => cluster.relists(),

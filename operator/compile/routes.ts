@@ -22,6 +22,7 @@ import type { TargetUse } from './checks/target-use.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
 import { describePairings } from './describe-pairings.ts';
 import { API_ORDER, DIALECT_OF, inOrder, type ModelCapability, type Pairing, pairUp } from './dialects.ts';
+import { drillOf } from './drill.ts';
 import { compareText, sortedMap } from './order.ts';
 import { compilePrice } from './price.ts';
 import type { CompiledProvider } from './providers.ts';
@@ -140,6 +141,7 @@ export function compileRoute(
   const lost = conflict === undefined ? undefined : modelConflict(claim, conflict);
   const fault = lost ?? noUsableTarget(usable.length, targets.map(whyOut));
   const isInTable = fault === undefined && !spec.suspended;
+  const drill = drillOf(claim.route);
   const verdict: ModelRouteVerdict = {
     kind: 'ModelRoute',
     namespace: claim.namespace,
@@ -167,6 +169,7 @@ export function compileRoute(
     ...(conflict !== undefined && mayKnow(claim, conflict.winner)
       ? { conflictsWith: { namespace: conflict.winner.namespace, name: conflict.winner.name } }
       : {}),
+    ...(isInTable && drill !== undefined ? { drill } : {}),
   };
   return {
     verdict,

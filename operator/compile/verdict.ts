@@ -5,6 +5,7 @@
 import type { ConditionType, Reason } from '../resources/conditions.ts';
 import type { ModelRouteStatus } from '../resources/model-route.ts';
 import type { ProviderStatus } from '../resources/provider.ts';
+import type { Drill } from './drill.ts';
 
 export interface Condition {
   readonly type: ConditionType;
@@ -63,6 +64,8 @@ export interface ModelRouteVerdict extends VerdictBase {
   }[];
   /** The older ModelRoute that holds the id; only where this namespace may know of it. */
   readonly conflictsWith?: { readonly namespace: string; readonly name: string };
+  /** To be run of it; only where its present form is served. */
+  readonly drill?: Drill;
 }
 
 export interface ApiKeyVerdict extends VerdictBase {

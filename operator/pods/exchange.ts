@@ -3,6 +3,7 @@
 
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import {
+  type DrillOrder,
   EXCHANGE_PATH,
   EXCHANGE_WAIT_MS_MAX,
   type ExchangeRequest,
@@ -20,6 +21,8 @@ export interface ExchangeOptions {
   random(): number;
   /** The bearer; asked anew for each call. Undefined: there is none yet. */
   tokenOf(): string | undefined;
+  /** What a pod shall play; asked anew for each call. None where left out. */
+  drillsOf?(uid: string): readonly DrillOrder[];
   /** A pod said something new, or fell silent, or came back. */
   onChange(uid: string): void;
   /** How long a pod may keep us waiting. */
@@ -40,8 +43,15 @@ export interface Exchange {
   /** The pods that are ready now; one that is not among them is forgotten at once. */
   setPods(pods: readonly GatewayPod[]): void;
   answers(): PodAnswers;
+  /** What it is to be told has changed: a call that waits is ended, and made anew at once. */
+  renew(uid: string): void;
   /** Ends every call. */
   close(): void;
+}
+
+interface Poll {
+  stop(): void;
+  renew(): void;
 }
 
 const backoffMinMs = 200;
@@ -61,7 +71,7 @@ export function startExchange(options: ExchangeOptions): Exchange {
   const askPod: AskPod =
     options.askPod ?? ((pod, token, body, timeoutMs) => startCall(agent, pod, token, body, clock, timeoutMs));
   const answers = new Map<string, PodAnswer>();
-  const polls = new Map<string, { readonly pod: GatewayPod; stop(): void }>();
+  const polls = new Map<string, Poll & { readonly pod: GatewayPod }>();
   let readyPods = 0;
   let isClosed = false;
 
@@ -78,10 +88,11 @@ export function startExchange(options: ExchangeOptions): Exchange {
         answers.delete(uid);
       }
       for (const [uid, pod] of wanted) {
-        if (!polls.has(uid)) polls.set(uid, { pod, stop: startPoll(pod) });
+        if (!polls.has(uid)) polls.set(uid, { pod, ...startPoll(pod) });
       }
     },
     answers: () => answers,
+    renew: (uid) => polls.get(uid)?.renew(),
     close() {
       isClosed = true;
       for (const { stop } of polls.values()) stop();
@@ -90,16 +101,24 @@ export function startExchange(options: ExchangeOptions): Exchange {
     },
   };
 
-  function startPoll(pod: GatewayPod): () => void {
+  function startPoll(pod: GatewayPod): Poll {
     let failures = 0;
     let isStopped = false;
     let call: PodCall | undefined;
     let cancelTimer: (() => void) | undefined;
     ask();
-    return () => {
-      isStopped = true;
-      cancelTimer?.();
-      call?.abort();
+    return {
+      stop() {
+        isStopped = true;
+        cancelTimer?.();
+        call?.abort();
+      },
+      renew() {
+        if (call === undefined) return;
+        const ended = call;
+        ask();
+        ended.abort();
+      },
     };
 
     function ask(): void {
@@ -111,18 +130,24 @@ export function startExchange(options: ExchangeOptions): Exchange {
       }
       const startedAtMs = clock.now();
       const seen = answers.get(pod.uid)?.response?.state;
+      const drills = options.drillsOf?.(pod.uid) ?? [];
       const body: ExchangeRequest = {
         waitMs,
         readyPods,
         ...(seen === undefined ? {} : { seen }),
+        ...(drills.length === 0 ? {} : { drills: [...drills] }),
       };
-      call = askPod(pod, token, JSON.stringify(body), waitMs + lateMs);
-      call.answer.then(
+      const mine = askPod(pod, token, JSON.stringify(body), waitMs + lateMs);
+      call = mine;
+      mine.answer.then(
         (response) => {
+          // Another one has taken its place, and says the same or more.
+          if (call !== mine) return;
           call = undefined;
           if (!isStopped) onResponse(response, startedAtMs);
         },
         (error: unknown) => {
+          if (call !== mine) return;
           call = undefined;
           if (!isStopped) onFailure(error instanceof Error ? error.message : 'it could not be asked');
         },

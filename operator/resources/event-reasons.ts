@@ -16,6 +16,21 @@ export const EVENT_REASONS = {
     type: 'Normal',
     text: 'The overlap is over: the key before the present one is gone.',
   },
+  DrillPassed: {
+    of: 'ModelRoute',
+    type: 'Normal',
+    text: 'A failover drill passed, and the one before did not, or there was none: the next target took over in time.',
+  },
+  DrillFailed: {
+    of: 'ModelRoute',
+    type: 'Warning',
+    text: 'A failover drill failed, and the one before did not, or there was none. The note says what to change.',
+  },
+  DrillNotRun: {
+    of: 'ModelRoute',
+    type: 'Warning',
+    text: 'A failover drill is due, and no gateway pod could run it for a minute; it runs as soon as one can.',
+  },
   AbsenceHeld: {
     of: 'the pointer',
     type: 'Warning',
@@ -45,7 +60,7 @@ export const EVENT_REASONS = {
   string,
   {
     /** What it is told of: an object of ours, or the Secret that points at the table. */
-    readonly of: 'ApiKey' | 'the pointer';
+    readonly of: 'ApiKey' | 'ModelRoute' | 'the pointer';
     readonly type: 'Normal' | 'Warning';
     readonly text: string;
   }

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { callersOwnMembers, retryReasonSchema } from '../../gateway/contract/routing-table.ts';
 import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
+import { cronProblem } from './cron.ts';
 import { durationField, toMs } from './duration.ts';
 import {
   allowedNamespacesField,
@@ -17,7 +18,7 @@ import {
   timeSchema,
 } from './fields.ts';
 import { defaulted, listMap, listSet, refObject } from './lists.ts';
-import type { ObjectMeta } from './metadata.ts';
+import { API_GROUP, type ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
 import { pricingSchema } from './pricing.ts';
 import { defineResource } from './resource.ts';
@@ -133,20 +134,34 @@ const failoverSchema = z.strictObject({
     ),
 });
 
+/** On a ModelRoute: another value than before asks for a drill now. */
+export const DRILL_NOW_ANNOTATION = `${API_GROUP}/drill-now`;
+
 const drillSchema = z.strictObject({
   schedule: z
     .string()
     .min(9)
     .max(64)
     .regex(/^[0-9*,/A-Za-z-]+( [0-9*,/A-Za-z-]+){4}$/, 'must be five cron fields such as "0 3 * * *"')
-    .describe('When, as five cron fields in UTC.'),
+    .superRefine((schedule, context) => {
+      // What is no such text has been told of; CEL knows no cron, so the rest is told in Accepted.
+      const problem = context.issues.length > 0 ? undefined : cronProblem(schedule);
+      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+    })
+    .describe(
+      'When, as five cron fields in UTC. Times that were missed are one run. One that never ran runs at once, and so does ' +
+        `another value of the annotation ${DRILL_NOW_ANNOTATION}.`,
+    ),
   fault: z
     .enum(['ServerError', 'RateLimited', 'Hang', 'Reset', 'CutStream'])
     .default('ServerError')
-    .describe('What the first target is made to do.'),
+    .describe(
+      'What the first target is made to do. ServerError: 500. RateLimited: 429. Hang: nothing. Reset: break the connection. ' +
+        'CutStream: break it after the first words.',
+    ),
   takeoverWithin: durationField('10ms', '10m')
     .default('2s')
-    .describe('Time within which the next target must answer.'),
+    .describe('Time within which the next target must answer: from the fault to its first content.'),
 });
 
 export const modelRouteSpecSchema = withRules(
@@ -251,7 +266,12 @@ export const modelRouteSpecSchema = withRules(
       .enum(['Auto', 'Always'])
       .default('Auto')
       .describe('Always: a plain call is fetched as a stream, so that the timers can see it.'),
-    drill: drillSchema.optional().describe('A failure played on schedule, to prove that failover works.'),
+    drill: drillSchema
+      .optional()
+      .describe(
+        'A failure played on schedule, to prove that failover works: one gateway pod sends a request of its own through the ' +
+          'route as it is, to targets that are simulated. No upstream is called and nothing is billed.',
+      ),
     timeouts: ownTimeoutsSchema
       .optional()
       .describe('Timers of calls of this model, where they differ from those of the Provider.'),
@@ -324,6 +344,33 @@ export const modelRouteStatusSchema = z.object({
     })
     .optional()
     .describe('The ModelRoute that holds the id, where this one lost it.'),
+  drill: z
+    .object({
+      lastRunTime: timeSchema.optional().describe('When it ran last.'),
+      result: z
+        .enum(['Passed', 'Failed', 'NotRun'])
+        .optional()
+        .describe('What came of it. NotRun: it is due, and no gateway pod could run it.'),
+      takeover: z
+        .string()
+        .max(20)
+        .optional()
+        .describe('From the fault to the first content of the next target, such as "12ms".'),
+      servedBy: z.string().max(63).optional().describe('Name of the target that answered.'),
+      message: z
+        .string()
+        .max(1024)
+        .optional()
+        .describe('What was seen, and where it failed, what to change.'),
+      nextRunTime: timeSchema.optional().describe('When it is due next.'),
+      observedTrigger: z
+        .string()
+        .max(256)
+        .optional()
+        .describe(`Value of the annotation ${DRILL_NOW_ANNOTATION} at the last run.`),
+    })
+    .optional()
+    .describe('The last drill; there once one has run.'),
   programmed: programmedSchema.optional().describe('Where the present form is running.'),
 });
 export type ModelRouteStatus = z.infer<typeof modelRouteStatusSchema>;

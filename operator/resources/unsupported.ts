@@ -24,7 +24,6 @@ export const UNSUPPORTED: readonly UnsupportedEntry[] = [
   { kind: 'ModelRoute', path: 'spec.delivery', values: ['Assured'], instead: 'Stream' },
   { kind: 'ModelRoute', path: 'spec.holdBack' },
   { kind: 'ModelRoute', path: 'spec.upstreamStreaming', values: ['Always'], instead: 'Auto' },
-  { kind: 'ModelRoute', path: 'spec.drill' },
   { kind: 'ModelRoute', path: 'spec.limits' },
   { kind: 'ApiKey', path: 'spec.limits' },
   { kind: 'ApiKey', path: 'spec.budgets' },

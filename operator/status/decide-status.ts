@@ -7,6 +7,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import { cutText } from '../cut-text.ts';
+import type { DrillReport } from '../drills/drills.ts';
 import type { Wait } from '../hold/waits.ts';
 import type { PodsState } from '../pods/pods-state.ts';
 import { type ConditionType, REASONS, type Reason } from '../resources/conditions.ts';
@@ -14,6 +15,7 @@ import type { RawObject } from '../watch/snapshot.ts';
 import { faultOf, wishOf } from './by-wish.ts';
 import type { ProviderHealth } from './health-of.ts';
 import { type ObjectStatus, presentStatus, type StoredCondition, timeOf } from './object-status.ts';
+import { settleDrill } from './settle-drill.ts';
 import { type SettledHealth, settleHealth } from './settle-health.ts';
 import { settleProgrammed } from './settle-programmed.ts';
 import { settleProgress } from './settle-progress.ts';
@@ -32,6 +34,8 @@ export interface StatusFacts {
   readonly health?: ProviderHealth | undefined;
   /** Of a ModelRoute: names of targets at which no pod gets an answer; undefined while not every pod was heard. */
   readonly failingTargets?: ReadonlyMap<string, TargetTrouble> | undefined;
+  /** Of a ModelRoute: what this operator has seen of its drill. */
+  readonly drill?: DrillReport | undefined;
   /** Why the Secret with the key could not be written, where the last try failed. */
   readonly issueFailure?: string | undefined;
   /** Unix milliseconds. */
@@ -100,7 +104,7 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
   ].map((condition) => heldBack(condition, verdict));
   const status = {
     ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
-    ...details(verdict, health, targets, present),
+    ...details(facts, health, targets, present),
     ...(programmed.where === undefined ? {} : { programmed: programmed.where }),
     conditions: conditions.map((condition) => stored(condition, verdict, present, nowMs)),
   };
@@ -222,7 +226,7 @@ function stored(
 
 /** The members of a status that belong to its kind alone. */
 function details(
-  verdict: Verdict,
+  { verdict, drill }: StatusFacts,
   health: SettledHealth | undefined,
   targets: SettledTargets | undefined,
   present: ObjectStatus | undefined,
@@ -235,7 +239,8 @@ function details(
         keys: (health?.keys ?? []).map(({ message, ...key }) => ({ ...key, ...withMessage(message) })),
         ...(health?.health === undefined ? {} : { health: health.health }),
       };
-    case 'ModelRoute':
+    case 'ModelRoute': {
+      const drilled = settleDrill(verdict.drill, drill, present);
       return {
         ...(targets === undefined || targets.readyTargets === ''
           ? {}
@@ -245,7 +250,9 @@ function details(
           ...withMessage(message),
         })),
         ...(verdict.conflictsWith === undefined ? {} : { conflictsWith: { ...verdict.conflictsWith } }),
+        ...(drilled === undefined ? {} : { drill: drilled }),
       };
+    }
     case 'ApiKey': {
       const { secretName, keyHint, expiresAt, observedTrigger, nextRotationAt } = verdict;
       return {

@@ -6,6 +6,7 @@ import type { Clock } from '../../kube/clock.ts';
 import { keyOf } from '../compile/verdict-names.ts';
 import { createStatusPool } from '../watch/status-pool.ts';
 import { decideStatus, type StatusFacts } from './decide-status.ts';
+import { drillNews } from './drill-news.ts';
 import { type EventRecorder, eventsFor } from './events.ts';
 import { keyNews } from './key-news.ts';
 import { type ObjectRef, refOf } from './object-ref.ts';
@@ -97,6 +98,9 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
       for (const fact of eventsFor(transitions)) events.record(ref, fact);
       if (facts.verdict.kind === 'ApiKey') {
         for (const fact of keyNews(presentStatus('ApiKey', object), status)) events.record(ref, fact);
+      }
+      if (facts.verdict.kind === 'ModelRoute') {
+        for (const fact of drillNews(presentStatus('ModelRoute', object), status)) events.record(ref, fact);
       }
       pool.share(status);
       writes.delete(key);

@@ -19,6 +19,10 @@ const readings: OperatorReadings = {
   heldAbsences: () => [{ kind: 'ApiKey', count: 30 }],
   heldForms: () => [{ kind: 'Provider', count: 2 }],
   isPinned: () => true,
+  drills: () => [
+    { route: 'team/m', dueMs: 90_000, lastRunMs: 30_500, isPassed: true, takeoverMs: 12 },
+    { route: 'team/n', dueMs: 60_000 },
+  ],
   unreadableNamespaces: () => 1,
   watchIdle: () => [{ watch: 'ApiKey', idleMs: 1_500 }],
   crdMismatches: () => [
@@ -76,6 +80,11 @@ test.each([
   'penstock_operator_gateway_pods{lag="more"} 1',
   'penstock_operator_gateway_pods{lag="unknown"} 1',
   'penstock_operator_held_absences{kind="ApiKey"} 30',
+  'penstock_operator_drill_passed{route="team/m"} 1',
+  'penstock_operator_drill_takeover_seconds{route="team/m"} 0.012',
+  'penstock_operator_drill_last_run_timestamp_seconds{route="team/m"} 30.5',
+  'penstock_operator_drill_due_timestamp_seconds{route="team/m"} 90',
+  'penstock_operator_drill_due_timestamp_seconds{route="team/n"} 60',
   'penstock_operator_watch_idle_seconds{watch="ApiKey"} 1.5',
   'penstock_operator_publish_duration_seconds_sum 0.12',
   'penstock_operator_publish_failures_total{reason="conflict"} 1',

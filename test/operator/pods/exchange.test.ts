@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock as gatewayClock } from '../../../gateway/clock.ts';
 import {
+  type DrillOrder,
   EXCHANGE_WAIT_MS_MAX,
   type ExchangeRequest,
   type ExchangeResponse,
@@ -21,6 +22,7 @@ import { type Exchange, startExchange } from '../../../operator/pods/exchange.ts
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
 import type { GatewayPod } from '../../../operator/watch/gateway-pods.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
+import { until } from '../../support/until.ts';
 import { closedPort } from '../../support/wall/closed-port.ts';
 
 const TOKEN = 'a-token';
@@ -213,6 +215,47 @@ describe('a gateway pod', () => {
     exchange.setPods([podAt(after.port)]);
     expect(exchange.answers().size).toBe(0);
     await exchange.until('uid-gateway-0', ({ response }) => response?.table?.generation === 6);
+  });
+});
+
+describe('what a pod shall play', () => {
+  const order: DrillOrder = { id: 'one', route: 'team/m', fault: 'Hang', takeoverWithinMs: 5 };
+
+  test('stands in its next call; told to renew, that comes at once, and what was played is told', async () => {
+    const pod = await gateway();
+    let orders: readonly DrillOrder[] = [];
+    const exchange = start({ drillsOf: (uid) => (uid === 'uid-gateway-0' ? orders : []) });
+    exchange.setPods([podAt(pod.port)]);
+    const first = await exchange.until('uid-gateway-0', ({ response }) => response !== undefined);
+    expect(first.response?.drills).toEqual([]);
+    // The call after it: it waits for as long as a pod may.
+    await until(async () => pod.readyPods.length === 2);
+    orders = [order];
+    const played = exchange.until('uid-gateway-0', ({ response }) => response?.drills?.length === 1);
+    exchange.renew('uid-gateway-0');
+    const { response, failure } = await played;
+    expect(response?.drills).toEqual([{ id: 'one', isPassed: true, message: 'played' }]);
+    expect(failure).toBeUndefined();
+    expect(pod.readyPods).toHaveLength(3);
+  });
+
+  test('may be more than was known when its call began: the call that is ended is no failure', async () => {
+    const calls: ExchangeRequest[] = [];
+    const came = new Map([1, 2].map((count) => [count, Promise.withResolvers<void>()]));
+    const port = await oddPod(async (request) => {
+      calls.push(await bodyOf(request));
+      came.get(calls.length)?.resolve();
+    });
+    let orders: readonly DrillOrder[] = [];
+    const exchange = start({ drillsOf: () => orders });
+    exchange.setPods([podAt(port)]);
+    await came.get(1)?.promise;
+    orders = [order];
+    exchange.renew('uid-gateway-0');
+    exchange.renew('uid-of-another');
+    await came.get(2)?.promise;
+    expect(calls.map(({ drills }) => drills)).toEqual([undefined, [order]]);
+    expect(exchange.answers().size).toBe(0);
   });
 });
 

@@ -21,6 +21,7 @@ const DEADLINES = 'gateway/attempt/deadlines.test.ts';
 const FAULTS = 'flow/faults.ts';
 const SLOW = 'flow/slow-and-gone.test.ts';
 const NEXT_STEP = 'gateway/attempt/next-step.test.ts';
+const DRILLS = 'operator/drills/drills.test.ts';
 const MODELS = 'gateway/endpoints/models.test.ts';
 const SELECTOR = 'operator/compile/selector.test.ts';
 const CHECK = 'operator/probe/check.test.ts';
@@ -150,6 +151,9 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.targets[].timeouts.clientWrite': SLOW,
     'spec.targets[].api': 'fixtures/compile/dialects.in.yaml',
     'spec.targets[].parameters': GOLDEN,
+    'spec.drill.schedule': DRILLS,
+    'spec.drill.fault': DRILLS,
+    'spec.drill.takeoverWithin': DRILLS,
     'spec.failover.retryOn[]': NEXT_STEP,
     'spec.failover.maxAttempts': NEXT_STEP,
     'spec.failover.attemptsPerTarget': NEXT_STEP,
@@ -253,7 +257,6 @@ describe('what does not act is refused by name', () => {
     ['ModelRoute', 'spec.delivery', route({ delivery: 'Assured' })],
     ['ModelRoute', 'spec.holdBack', route({ holdBack: { events: 1 } })],
     ['ModelRoute', 'spec.upstreamStreaming', route({ upstreamStreaming: 'Always' })],
-    ['ModelRoute', 'spec.drill', route({ drill: { schedule: '0 3 * * *' } })],
     ['ModelRoute', 'spec.limits', route({ limits })],
     ['ApiKey', 'spec.limits', apiKey({ limits })],
     ['ApiKey', 'spec.budgets', apiKey({ budgets: [{ period: 'Day', limit: '1' }] })],

@@ -95,7 +95,7 @@ describe('the reason of an event', () => {
   test.each(Object.keys(EVENT_REASONS))(
     '%s, which is listed beside conditions, is told somewhere',
     (reason) => {
-      const sources = ['leading.ts', 'status/key-news.ts'].map((file) =>
+      const sources = ['leading.ts', 'status/key-news.ts', 'status/drill-news.ts'].map((file) =>
         readFileSync(join(OPERATOR, file), 'utf8'),
       );
       expect(sources.join()).toContain(`'${reason}'`);

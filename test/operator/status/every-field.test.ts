@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import type { Verdict } from '../../../operator/compile/verdict.ts';
+import type { DrillReport } from '../../../operator/drills/drills.ts';
 import { apiKeyResource } from '../../../operator/resources/api-key.ts';
 import { structural } from '../../../operator/resources/crd.ts';
 import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
@@ -32,6 +33,14 @@ const failing: ProviderHealth = {
   keys: new Map(),
   answeredKeys: new Set(),
   lastError: 'GET it was answered with 500',
+};
+
+const drilled: DrillReport = {
+  run: {
+    atMs: NOW_MS,
+    trigger: 'one',
+    outcome: { id: 'run', isPassed: true, servedBy: 'spare', takeoverMs: 12, message: 'played' },
+  },
 };
 
 /** On every object of the fixtures. */
@@ -70,6 +79,7 @@ function pathsWritten(): ReadonlyMap<string, ReadonlySet<string>> {
     const facts = {
       health: failing,
       failingTargets: new Map(names.map((name) => [name, 'failing'] as const)),
+      drill: drilled,
       nowMs: NOW_MS,
     };
     const decision = look(apiKey(), { ...verdict, generation: 1 }, facts);

@@ -1,0 +1,250 @@
+// Which drills are due, who runs them, and what came of them? Each run is ordered of one gateway pod in the exchange, and of
+// another one where that pod leaves before it has told how it went.
+
+import type { DrillOrder, DrillOutcome } from '../../gateway/contract/exchange.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { Drill } from '../compile/drill.ts';
+import { placeOf } from '../compile/index-by-place.ts';
+import type { ModelRouteVerdict, RoutingVerdict } from '../compile/verdict.ts';
+import { createAlarm } from '../leading/alarm.ts';
+import type { PodAnswers } from '../pods/pods-state.ts';
+import type { ModelRouteStatus } from '../resources/model-route.ts';
+import type { GatewayPod } from '../watch/gateway-pods.ts';
+import { ablePods, choosePod } from './choose-pod.ts';
+import { dueMs, type LastRun } from './due.ts';
+
+/** What a status is to say beyond what it says. */
+export interface DrillReport {
+  /** The last run that this operator has seen the end of. */
+  readonly run?: DrillRun;
+  /** Why the one that is due cannot be run. */
+  readonly trouble?: string;
+}
+
+export interface DrillRun extends LastRun {
+  readonly outcome: DrillOutcome;
+}
+
+/** Of one route, for metrics. Times in Unix milliseconds. */
+export interface DrillReading {
+  /** `namespace/name`. */
+  readonly route: string;
+  readonly dueMs: number;
+  readonly lastRunMs?: number;
+  readonly isPassed?: boolean;
+  readonly takeoverMs?: number;
+}
+
+export interface DrillsParts {
+  readonly clock: Clock;
+  /** Those that are ready, by name. */
+  pods(): readonly GatewayPod[];
+  answers(): PodAnswers;
+  epochFloor(): number;
+  /** The table generation in which the present form of a route first appeared; undefined while it is in none. */
+  sinceOf(verdict: ModelRouteVerdict): number | undefined;
+  /** What stands in the status of the route. */
+  statusOf(verdict: ModelRouteVerdict): ModelRouteStatus['drill'];
+  /** This pod shall be told of its orders now, and not with its next call. */
+  renew(uid: string): void;
+  /** There is something new to report on that route; by `Kind/namespace/name`. */
+  onChange(key: string): void;
+}
+
+export interface Drills {
+  /** What is judged now; a drill that is the same as before goes on. */
+  watch(verdicts: ReadonlyMap<string, RoutingVerdict>): void;
+  /** A pod told something, came or went. */
+  look(): void;
+  ordersOf(uid: string): readonly DrillOrder[];
+  /** @param key `Kind/namespace/name`. */
+  reportOf(key: string): DrillReport | undefined;
+  readings(): readonly DrillReading[];
+  close(): void;
+}
+
+/** After a rollout no pod may be there for a moment; longer than this it is told. */
+const patienceMs = 60_000;
+/** Never more often than this, however often a schedule comes. */
+const lookGapMs = 1_000;
+/** A wall clock that was put forward is noticed within this. */
+const lookMsMax = 300_000;
+
+interface Watched {
+  readonly key: string;
+  verdict: ModelRouteVerdict;
+  drill: Drill;
+  last: LastRun | undefined;
+  /** Kept for metrics. */
+  result: Pick<DrillReading, 'isPassed' | 'takeoverMs'>;
+  report: DrillReport;
+  run: ({ readonly order: DrillOrder; readonly uid: string } & LastRun) | undefined;
+  /** Unix milliseconds since when nobody could be found to run it. */
+  stuckSinceMs: number | undefined;
+  /** Unix milliseconds; known once for each run, because it takes a while to find in a calendar. */
+  dueMs: number;
+}
+
+export function createDrills(parts: DrillsParts): Drills {
+  const { clock } = parts;
+  const watched = new Map<string, Watched>();
+  const alarm = createAlarm(clock, look);
+  let orders = 0;
+  let isClosed = false;
+
+  return {
+    watch(verdicts) {
+      for (const key of watched.keys()) {
+        const verdict = verdicts.get(key);
+        if (verdict?.kind !== 'ModelRoute' || verdict.drill === undefined) watched.delete(key);
+      }
+      for (const [key, verdict] of verdicts) {
+        if (verdict.kind !== 'ModelRoute' || verdict.drill === undefined) continue;
+        const known = watched.get(key);
+        if (known === undefined) watched.set(key, begin(key, verdict, verdict.drill));
+        else if (known.verdict !== verdict) adopt(known, verdict, verdict.drill);
+      }
+      look();
+    },
+    look,
+    ordersOf: (uid) => [...watched.values()].flatMap(({ run }) => (run?.uid === uid ? [run.order] : [])),
+    reportOf: (key) => watched.get(key)?.report,
+    readings: () =>
+      [...watched.values()].map(({ verdict, last, result, dueMs: due }) => ({
+        route: placeOf(verdict),
+        dueMs: due,
+        ...(last === undefined ? {} : { lastRunMs: last.atMs }),
+        ...result,
+      })),
+    close() {
+      isClosed = true;
+      alarm(undefined);
+      watched.clear();
+    },
+  };
+
+  function begin(key: string, verdict: ModelRouteVerdict, drill: Drill): Watched {
+    const told = parts.statusOf(verdict);
+    const atMs = Date.parse(told?.lastRunTime ?? '');
+    const last = Number.isNaN(atMs) ? undefined : { atMs, trigger: told?.observedTrigger };
+    return {
+      key,
+      verdict,
+      drill,
+      last,
+      result:
+        told?.result === 'Passed' || told?.result === 'Failed' ? { isPassed: told.result === 'Passed' } : {},
+      report: {},
+      run: undefined,
+      stuckSinceMs: undefined,
+      dueMs: dueMs(drill, last, clock.wallMs()),
+    };
+  }
+
+  function adopt(known: Watched, verdict: ModelRouteVerdict, drill: Drill): void {
+    const isSame = JSON.stringify(known.drill) === JSON.stringify(drill);
+    known.verdict = verdict;
+    known.drill = drill;
+    if (isSame) return;
+    // What runs would prove something that is not asked for any more.
+    known.run = undefined;
+    known.dueMs = dueMs(drill, known.last, clock.wallMs());
+  }
+
+  function look(): void {
+    if (isClosed) return;
+    const nowMs = clock.wallMs();
+    const pods = parts.pods();
+    const answers = parts.answers();
+    for (const one of watched.values()) settle(one, pods, answers);
+    const ordered = countOrders();
+    const renewed = new Set<string>();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const one of watched.values()) {
+      if (one.run !== undefined) continue;
+      if (one.dueMs > nowMs) {
+        nextMs = Math.min(nextMs, one.dueMs);
+        continue;
+      }
+      const uid = order(one, pods, answers, ordered, nowMs);
+      if (uid !== undefined) {
+        renewed.add(uid);
+        ordered.set(uid, (ordered.get(uid) ?? 0) + 1);
+      } else if (one.stuckSinceMs !== undefined && one.report.trouble === undefined) {
+        nextMs = Math.min(nextMs, one.stuckSinceMs + patienceMs);
+      }
+    }
+    for (const uid of renewed) parts.renew(uid);
+    const waitMs = Math.min(Math.max(lookGapMs, nextMs - nowMs), lookMsMax);
+    alarm(Number.isFinite(nextMs) ? clock.now() + waitMs : undefined);
+  }
+
+  /** What was ordered may be over, or its pod may not be there any more. */
+  function settle(one: Watched, pods: readonly GatewayPod[], answers: PodAnswers): void {
+    const { run } = one;
+    if (run === undefined) return;
+    const answer = answers.get(run.uid);
+    if (answer?.failure !== undefined || pods.every(({ uid }) => uid !== run.uid)) {
+      one.run = undefined;
+      return;
+    }
+    const outcome = answer?.response?.drills?.find(({ id }) => id === run.order.id);
+    if (outcome === undefined) return;
+    const { isPassed, takeoverMs } = outcome;
+    one.run = undefined;
+    one.last = { atMs: run.atMs, trigger: run.trigger };
+    one.result = { isPassed, ...(takeoverMs === undefined ? {} : { takeoverMs }) };
+    one.report = { run: { ...one.last, outcome } };
+    one.dueMs = dueMs(one.drill, one.last, clock.wallMs());
+    parts.onChange(one.key);
+  }
+
+  /** Gives the pod that is to run it, if there is one. */
+  function order(
+    one: Watched,
+    pods: readonly GatewayPod[],
+    answers: PodAnswers,
+    ordered: ReadonlyMap<string, number>,
+    nowMs: number,
+  ): string | undefined {
+    const since = parts.sinceOf(one.verdict);
+    // It cannot prove anything about what no gateway runs yet.
+    if (since === undefined) return undefined;
+    const route = placeOf(one.verdict);
+    const able = ablePods(pods, answers, since, parts.epochFloor());
+    const pod = choosePod(able, route, (uid) => ordered.get(uid) ?? 0);
+    if (pod === undefined) {
+      if (able.length === 0) tellTrouble(one, pods.length, nowMs);
+      return undefined;
+    }
+    const { fault, takeoverWithinMs, trigger } = one.drill;
+    one.stuckSinceMs = undefined;
+    one.run = {
+      uid: pod.uid,
+      atMs: nowMs,
+      trigger,
+      order: { id: `${route} ${nowMs} ${orders++}`, route, fault, takeoverWithinMs },
+    };
+    return pod.uid;
+  }
+
+  function tellTrouble(one: Watched, ready: number, nowMs: number): void {
+    one.stuckSinceMs ??= nowMs;
+    if (nowMs - one.stuckSinceMs < patienceMs) return;
+    const trouble =
+      ready === 0
+        ? 'no gateway pod is ready to run it; it runs as soon as one is'
+        : 'no gateway pod could run it: each is silent, of a version without drills, or does not run the present form of the model yet; it runs as soon as one can';
+    if (one.report.trouble === trouble) return;
+    one.report = { ...one.report, trouble };
+    parts.onChange(one.key);
+  }
+
+  function countOrders(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { run } of watched.values()) {
+      if (run !== undefined) counts.set(run.uid, (counts.get(run.uid) ?? 0) + 1);
+    }
+    return counts;
+  }
+}

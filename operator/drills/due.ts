@@ -1,0 +1,22 @@
+// When is a drill to be run? Pure: what is wanted and what was run come in. Times that were missed, however many, are one run.
+
+import type { Drill } from '../compile/drill.ts';
+import { nextCronMs } from '../resources/cron.ts';
+
+export interface LastRun {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  /** As it was then. */
+  readonly trigger?: string | undefined;
+}
+
+/**
+ * Unix milliseconds, which may have passed. One that never ran is due at once: whoever asks for a drill wants to know how it
+ * stands.
+ */
+export function dueMs(drill: Drill, last: LastRun | undefined, nowMs: number): number {
+  if (last === undefined) return nowMs;
+  if (drill.trigger !== undefined && drill.trigger !== last.trigger) return nowMs;
+  // A clock may have been ahead: what lies in the future was not run yet.
+  return nextCronMs(drill.schedule, Math.min(last.atMs, nowMs));
+}
