@@ -5,11 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import { type RunningLocal, startLocal } from '../../../local/start.ts';
+import { type ModelRouteStatus, modelRouteStatusSchema } from '../../../operator/resources/model-route.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
+import { until } from '../../support/until.ts';
 import { type Installation, startInstallation } from './installation.ts';
+import { readMetrics } from './readings.ts';
+import { eventsOf } from './told.ts';
 
 const manifests = fileURLToPath(new URL('../../../docs/examples/quickstart/', import.meta.url));
+const drillExample = fileURLToPath(new URL('../../../docs/examples/drills/route.yaml', import.meta.url));
 const printed: string[] = [];
 let folder: string;
 let local: RunningLocal;
@@ -53,6 +59,73 @@ test('every gateway answers as local mode does: listing, plain, streamed, failed
   expect(wanted.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 200, 404, 401]);
   expect(wanted.some(({ attempts }) => attempts === '2')).toBe(true);
   for (const { url } of gateways) expect(await answersOf(url, clusterKey)).toEqual(wanted);
+});
+
+test('a drill proves the failover of a model at once, by hand, and when it fails says what to change', async () => {
+  const { plane, operators, gateways } = installation;
+  const object = { kind: 'ModelRoute', namespace: 'default', name: 'drilled' };
+  const drillOf = async (): Promise<NonNullable<ModelRouteStatus['drill']>> => {
+    const ref = ['get', 'modelroute/drilled', '--namespace=default', '--output=json'];
+    const { status } = z
+      .object({ status: modelRouteStatusSchema })
+      .parse(JSON.parse(await plane.mustKubectl(ref)));
+    return status.drill ?? {};
+  };
+  const runBy = (trigger: string) =>
+    plane.mustKubectl([
+      ...['annotate', 'modelroute/drilled', '--namespace=default', '--overwrite'],
+      `penstock.dev/drill-now=${trigger}`,
+    ]);
+  const drilled = async (trigger: string) => {
+    await runBy(trigger);
+    return until(async () => {
+      const drill = await drillOf();
+      return drill.observedTrigger === trigger && drill;
+    });
+  };
+  const askedOf = async () => {
+    const all = await Promise.all(gateways.map(({ metricsUrl }) => readMetrics(metricsUrl)));
+    return all.map((read) => [read('penstock_requests_total'), read('penstock_attempts_total')]);
+  };
+  const before = await askedOf();
+
+  await plane.mustKubectl(['apply', '-f', drillExample]);
+  const first = await until(async () => {
+    const drill = await drillOf();
+    return drill.result !== undefined && drill;
+  });
+  expect(first).toMatchObject({ result: 'Passed', servedBy: 'spare' });
+  // A silent target is waited for as long as its route says, not a moment less.
+  expect(Number.parseInt(first.takeover ?? '', 10)).toBeGreaterThanOrEqual(300);
+  expect(first.nextRunTime).toMatch(/T03:00:00Z$/);
+
+  const again = await drilled('one');
+  expect(again).toMatchObject({ result: 'Passed', nextRunTime: first.nextRunTime });
+
+  const patch = ['patch', 'modelroute/drilled', '--namespace=default', '--type=merge', '--patch'];
+  await plane.mustKubectl([
+    ...patch,
+    '{"spec":{"failover":{"maxAttempts":1},"timeouts":{"lastFirstEvent":"300ms"}}}',
+  ]);
+  const failed = await drilled('two');
+  expect(failed).toMatchObject({
+    result: 'Failed',
+    message: 'failover.maxAttempts is 1, so nothing is tried after the first; make it 2 or more',
+  });
+  const told = await eventsOf(plane, object, 'DrillFailed');
+  expect(told.filter(({ reason }) => reason.startsWith('Drill'))).toMatchObject([
+    { type: 'Warning', reason: 'DrillFailed', note: failed.message, count: 1 },
+    { type: 'Normal', reason: 'DrillPassed', count: 1 },
+  ]);
+  const [operator] = operators;
+  const metrics = await readMetrics(operator?.metricsUrl ?? '');
+  const label = 'route="default/drilled"';
+  expect(metrics('penstock_operator_drill_passed', label)).toBe(0);
+  expect(metrics('penstock_operator_drill_due_timestamp_seconds', label)).toBe(
+    Date.parse(failed.nextRunTime ?? '') / 1000,
+  );
+  // Nobody was asked, and nothing was counted.
+  expect(await askedOf()).toEqual(before);
 });
 
 interface Answer {
