@@ -73,8 +73,8 @@ function whyNobody(facts: DrillFacts): string {
   if (others.size === 0) {
     const why =
       leftOut.length === 0
-        ? 'add a second target'
-        : `no key of ${named(leftOut)} is in use, or it cannot carry the request; mend it, or add a further target`;
+        ? 'add a second target; one that is drained, or whose Provider is not ready, does not count'
+        : `${named(leftOut)} has no weight or no key in use, or cannot carry the request; put it back, or add another`;
     return `target ${faulty} is the only one that is in use: ${why}`;
   }
   const reason = reasonOf[fault];

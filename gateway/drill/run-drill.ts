@@ -4,7 +4,12 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
-import type { DrillOrder, DrillOutcome } from '../contract/exchange.ts';
+import {
+  type DrillFault,
+  type DrillOrder,
+  type DrillOutcome,
+  drillFaultSchema,
+} from '../contract/exchange.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { GatewayError } from '../errors.ts';
@@ -31,13 +36,18 @@ export interface DrillParts {
 /** Never rejects. */
 export async function runDrill(parts: DrillParts, order: DrillOrder): Promise<DrillOutcome> {
   const { id } = order;
+  const fault = drillFaultSchema.safeParse(order.fault).data;
+  if (fault === undefined) {
+    const message = `the gateway pod that was to run it knows no fault ${order.fault}: it is older than the operator`;
+    return { id, isPassed: false, message };
+  }
   const view = parts.view();
   const route = view?.routes.find(({ entry }) => entry.id === order.route);
   if (view === undefined || route === undefined) {
     return { id, isPassed: false, message: 'the gateway pod that was to run it does not have the model' };
   }
   try {
-    return { id, ...judgeDrill(await playDrill(parts, view, route, order)) };
+    return { id, ...judgeDrill(await playDrill(parts, view, route, fault, order)) };
   } catch (error) {
     const why = error instanceof GatewayError ? error.message : 'the gateway failed while it ran';
     return { id, isPassed: false, message: `the drill came to no end: ${why}`.slice(0, 1_000) };
@@ -48,7 +58,8 @@ async function playDrill(
   { clock, random, defaults }: DrillParts,
   view: TableView,
   route: RouteView,
-  { fault, takeoverWithinMs }: DrillOrder,
+  fault: DrillFault,
+  { takeoverWithinMs }: DrillOrder,
 ): Promise<DrillFacts> {
   const upstreams = simulateUpstreams(fault, clock);
   const records: LedgerRecord[] = [];

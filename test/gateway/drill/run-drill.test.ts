@@ -3,7 +3,6 @@
 
 import { describe, expect, test } from 'vitest';
 import {
-  type DrillFault,
   type DrillOutcome,
   drillFaultSchema,
   drillOutcomeSchema,
@@ -41,7 +40,7 @@ const spare = { baseUrl: 'http://127.0.0.1:2/v1', name: 'spare' };
 const keys = { a: 'secret-a', b: 'secret-b', c: 'secret-c' };
 
 interface Drill {
-  readonly fault?: DrillFault;
+  readonly fault?: string;
   readonly targets?: readonly RigTarget[];
   readonly route?: Partial<RouteEntry>;
   readonly failover?: Partial<RouteEntry['failover']>;
@@ -140,8 +139,14 @@ describe('what fails says what to change', () => {
     [
       'the other has no key in use',
       { targets: [main, { ...spare, keys: { a: 'secret-a' }, providerEntry: { keys: [] } }] },
-      'no key of target spare is in use, or it cannot carry the request',
+      'target spare has no weight or no key in use, or cannot carry the request',
     ],
+    [
+      'the other is drained',
+      { targets: [main, { ...spare, weight: 0 }] },
+      'target main is the only one that is in use: target spare has no weight',
+    ],
+    ['a fault of a later version', { fault: 'PlugPulled' }, 'knows no fault PlugPulled'],
     ['one attempt', { failover: { maxAttempts: 1 } }, 'failover.maxAttempts is 1'],
     [
       'a rate limit that is no reason to move on',

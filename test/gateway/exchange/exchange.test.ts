@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
+  DRILL_ORDERS_MAX,
   type DrillOrder,
   EXCHANGE_PATH,
   type ExchangeResponse,
@@ -197,6 +198,17 @@ describe('a poll', () => {
     expect(isAnswered()).toBe(false);
     rig.endDrill('two');
     expect((await answer).drills).toEqual([{ id: 'two', isPassed: true, message: 'played' }]);
+  });
+
+  test('may order as many drills as there can be, of the longest names', async () => {
+    const rig = await startRig();
+    const route = `${'n'.repeat(63)}/${'r'.repeat(253)}`;
+    const drills = Array.from({ length: DRILL_ORDERS_MAX }, (_, index) => {
+      const { id, ...one } = order(`${route} ${Date.now()} ${1_000_000 + index}`);
+      return { ...one, id, route, takeoverWithinMs: 600_000 };
+    });
+    await poll(rig, { drills });
+    expect(rig.begun).toHaveLength(DRILL_ORDERS_MAX);
   });
 
   test('orders a drill again and again, and it is run once; what is ordered no more is forgotten', async () => {
