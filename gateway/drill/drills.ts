@@ -1,6 +1,6 @@
 // Which drills was this pod told to run, and what came of them? An outcome is kept for as long as its order stands.
 
-import type { DrillOrder, DrillOutcome } from '../contract/exchange.ts';
+import { DRILL_ORDERS_MAX, type DrillOrder, type DrillOutcome } from '../contract/exchange.ts';
 
 export class Drills {
   private readonly run: (order: DrillOrder) => Promise<DrillOutcome>;
@@ -8,6 +8,8 @@ export class Drills {
   private readonly known = new Map<string, DrillOutcome | undefined>();
   private readonly listeners = new Set<() => void>();
   private told: readonly DrillOutcome[] = [];
+  private wanted: readonly DrillOrder[] = [];
+  private running = 0;
 
   /** @param run Must not reject. */
   constructor(run: (order: DrillOrder) => Promise<DrillOutcome>) {
@@ -16,14 +18,11 @@ export class Drills {
 
   /** All orders that stand: new ones begin, and of those that are not among them nothing is remembered. */
   order(orders: readonly DrillOrder[]): void {
+    this.wanted = orders;
     const wanted = new Set(orders.map(({ id }) => id));
     for (const id of this.known.keys()) if (!wanted.has(id)) this.known.delete(id);
     this.gather();
-    for (const order of orders) {
-      if (this.known.has(order.id)) continue;
-      this.known.set(order.id, undefined);
-      void this.run(order).then((outcome) => this.end(outcome));
-    }
+    this.begin();
   }
 
   /** The same value until another drill is over, or forgotten. */
@@ -35,6 +34,21 @@ export class Drills {
   onEnd(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
+  }
+
+  /** No more at once than one request can order: those that are forgotten run to their end too. */
+  private begin(): void {
+    for (const order of this.wanted) {
+      if (this.running >= DRILL_ORDERS_MAX) return;
+      if (this.known.has(order.id)) continue;
+      this.known.set(order.id, undefined);
+      this.running += 1;
+      void this.run(order).then((outcome) => {
+        this.running -= 1;
+        this.end(outcome);
+        this.begin();
+      });
+    }
   }
 
   private end(outcome: DrillOutcome): void {

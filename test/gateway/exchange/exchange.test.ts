@@ -19,6 +19,7 @@ import { Health, type HealthSignal } from '../../../gateway/route/health.ts';
 import { TableStatus } from '../../../gateway/table/status.ts';
 import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 import { type RawRequest, rawCall } from '../../support/raw-client.ts';
+import { until } from '../../support/until.ts';
 import { candidatesOf } from '../route/candidates.ts';
 
 const token = 't'.repeat(43);
@@ -211,11 +212,23 @@ describe('a poll', () => {
     expect(rig.begun).toHaveLength(DRILL_ORDERS_MAX);
   });
 
+  test('begins no more drills than may run at once, also where it orders others meanwhile', async () => {
+    const rig = await startRig();
+    const orders = (name: string) =>
+      Array.from({ length: DRILL_ORDERS_MAX }, (_, at) => order(`${name}${at}`));
+    await poll(rig, { drills: orders('a') });
+    await poll(rig, { drills: orders('b') });
+    expect(rig.begun).toEqual(orders('a').map(({ id }) => id));
+    rig.endDrill('a7');
+    await until(async () => rig.begun.at(-1) === 'b0');
+    expect(rig.begun).toHaveLength(DRILL_ORDERS_MAX + 1);
+  });
+
   test('orders a drill again and again, and it is run once; what is ordered no more is forgotten', async () => {
     const rig = await startRig();
     await poll(rig, { drills: [order('one')] });
     rig.endDrill('one');
-    await expect.poll(async () => (await poll(rig, { drills: [order('one')] })).drills).toHaveLength(1);
+    await until(async () => (await poll(rig, { drills: [order('one')] })).drills?.length === 1);
     expect(rig.begun).toEqual(['one']);
     expect((await poll(rig, { drills: [] })).drills).toEqual([]);
     expect((await poll(rig, { drills: [order('one')] })).drills).toEqual([]);
