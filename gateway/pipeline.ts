@@ -8,6 +8,7 @@
 // pipeline/attempt-ends.ts, what is noted about it in pipeline/call-job.ts.
 
 import type { AttemptEnds } from './attempt/attempt.ts';
+import { heldContentBytesMax } from './attempt/commit-point.ts';
 import { brokenOffError } from './attempt/final-error.ts';
 import { type CallOutcome, runAttempts } from './attempt/run-attempts.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';
@@ -31,6 +32,7 @@ import { routeExchange } from './pipeline/route-exchange.ts';
 import { tellFailure } from './pipeline/tell-failure.ts';
 import type { Candidate } from './route/plan.ts';
 import { ClientStream } from './stream/client-stream.ts';
+import { HeldAnswer } from './stream/held-answer.ts';
 import { Leaving } from './stream/leaving.ts';
 import type { OpenRequest } from './stream/open-streams.ts';
 import type { TableHolder } from './table/holder.ts';
@@ -185,14 +187,24 @@ class Run implements OpenRequest {
         return client.write(bytes);
       },
       onDrain: (resume: () => void): void => client.onDrain(resume),
+      onHeld: (change: number): void => parts.metrics.onHeld(change),
+      onTooLong: (): void => parts.metrics.onTooLongToHold(),
     };
+    // One answer may take several calls: only when all have answered is it whole.
+    const held = exchange.delivery.isAssured
+      ? new HeldAnswer(sink, { ...sink, bytesMax: heldContentBytesMax })
+      : undefined;
     try {
       const outcomes = await this.run((candidate, call) => {
-        const ends = streamEnds(parts, exchange, candidate, call, sink, encoder);
+        const ends = streamEnds(parts, exchange, candidate, call, held ?? sink, encoder);
         if (ends.reader.type === 'stream') this.stream = ends.reader.stream;
         return ends;
       });
       if (!this.settle(outcomes)) return;
+      if (held) {
+        await held.release(this.caller);
+        if (!this.settle(outcomes)) return;
+      }
       // What passed through has its own end; the encoder of another attempt has nothing to add to it.
       const isOwn = this.servedBy !== undefined && passesThrough(exchange, this.servedBy);
       client.end((isOwn ? '' : (encoder?.close() ?? '')) + dialect.streamEnd);
@@ -207,6 +219,8 @@ class Run implements OpenRequest {
       // What an attempt has not given out, the client does not know of.
       const frame = this.firstContentMs === undefined ? undefined : this.stream?.errorFrame?.(object);
       client.breakOff(frame ?? dialect.errorFrame(object, requestId));
+    } finally {
+      held?.discard();
     }
   }
 

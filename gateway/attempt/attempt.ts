@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { Usage } from '../contract/ledger-record.ts';
 import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
-import { type ClientSink, CommitPoint } from './commit-point.ts';
+import { type ClientSink, CommitPoint, type CommitRule } from './commit-point.ts';
 import { earliestDeadline, type Limits, type TimerName } from './deadlines.ts';
 import type { AttemptFailure, TransportCode } from './failure.ts';
 import { plainBody } from './plain-body.ts';
@@ -25,12 +25,27 @@ export interface Transmission {
   resume(): void;
 }
 
-/** How the two ends of an attempt are made; one of the two readers by whether a stream was asked for. */
+/** How the answer of an attempt is read. */
+export type AnswerReader<Answer> =
+  /** Streamed on to the caller. */
+  | {
+      readonly type: 'stream';
+      readonly stream: AnswerStream;
+      readonly sink: ClientSink;
+      readonly commitRule: CommitRule;
+    }
+  /** Streamed by the upstream and given to the caller in one piece: asked for when the stream is complete. */
+  | {
+      readonly type: 'gathered';
+      readonly stream: AnswerStream;
+      readonly read: () => PlainReading<Answer>;
+    }
+  | { readonly type: 'plain'; readonly read: (body: Buffer) => PlainReading<Answer> };
+
+/** How the two ends of an attempt are made. */
 export interface AttemptEnds<Answer> {
   send(receiver: Receiver): Transmission;
-  readonly reader:
-    | { readonly type: 'stream'; readonly stream: AnswerStream; readonly sink: ClientSink }
-    | { readonly type: 'plain'; readonly read: (body: Buffer) => PlainReading<Answer> };
+  readonly reader: AnswerReader<Answer>;
   readError(body: Buffer): UpstreamError;
   /** The upstream tells errors in other words than the caller's dialect has. */
   readonly speaksForeign?: boolean;
@@ -56,6 +71,8 @@ export type AttemptResult<Answer> = {
   readonly usage: Usage | undefined;
   readonly outputEstimate: number;
   readonly servedModel: string | undefined;
+  /** Events of its stream that nobody could read, left out or the end of it. */
+  readonly malformedFrames: number;
 } & (
   | { readonly outcome: 'answered'; readonly answer: Answer | undefined }
   | { readonly outcome: 'failed' | 'broken-off'; readonly failure: AttemptFailure }
@@ -63,7 +80,7 @@ export type AttemptResult<Answer> = {
 );
 
 /** A plain answer above this is no model's answer; it would only be held in memory. */
-const plainBytesMax = 64 * 1024 * 1024;
+export const plainBytesMax = 64 * 1024 * 1024;
 const errorBytesMax = 64 * 1024;
 
 /** How long an error answer may take to say why; its status alone decides what happens next. */
@@ -117,6 +134,9 @@ class Attempt<Answer> implements Receiver {
   private hasEnded = false;
   private cancelLetGo: (() => void) | undefined;
   private cancelErrorBody: (() => void) | undefined;
+  private cancelRelease: (() => void) | undefined;
+  /** Unreadable events that the client does without. */
+  private framesLeftOut = 0;
 
   constructor(
     ends: AttemptEnds<Answer>,
@@ -126,7 +146,8 @@ class Attempt<Answer> implements Receiver {
     this.ends = ends;
     this.options = options;
     this.resolve = resolve;
-    this.commitPoint = ends.reader.type === 'stream' ? new CommitPoint(ends.reader.sink) : undefined;
+    const { reader } = ends;
+    this.commitPoint = reader.type === 'stream' ? new CommitPoint(reader.sink, reader.commitRule) : undefined;
     this.startedAt = options.clock.now();
     this.startedAtMs = options.clock.wallMs();
     this.lastByteAt = this.startedAt;
@@ -157,7 +178,7 @@ class Attempt<Answer> implements Receiver {
   onBody(chunk: Buffer): void {
     if (this.isOver) return;
     const { reader } = this.ends;
-    if (reader.type === 'stream' && !this.isError) {
+    if (reader.type !== 'plain' && !this.isError) {
       this.lastByteAt = this.options.clock.now();
       this.takeStream(reader.stream, reader.stream.push(chunk));
       return;
@@ -180,7 +201,7 @@ class Attempt<Answer> implements Receiver {
       return;
     }
     const { reader } = this.ends;
-    if (reader.type === 'stream') {
+    if (reader.type !== 'plain') {
       this.takeStream(reader.stream, reader.stream.end());
       return;
     }
@@ -203,7 +224,7 @@ class Attempt<Answer> implements Receiver {
       this.failWithStatus();
       return;
     }
-    if (reader.type === 'stream') {
+    if (reader.type !== 'plain') {
       // A break behind the terminal marker costs nothing; before it, the stream is truncated.
       this.takeStream(reader.stream, reader.stream.end());
       return;
@@ -224,29 +245,65 @@ class Attempt<Answer> implements Receiver {
   /** After every step of the stream: hand out what it gave, see whether it is over. */
   private takeStream(stream: AnswerStream, bytes: Buffer | undefined): void {
     const { commitPoint } = this;
-    if (!commitPoint) return;
     const { facts } = stream;
-    if (facts.hasContent) {
-      if (this.firstContentAt === undefined) {
-        this.firstContentAt = this.options.clock.now();
-        this.rearmTimer();
-        this.options.onContent();
-      }
-      // The estimate grows with content only: pings and comments are no progress.
-      if (facts.outputEstimate > this.outputSeen) this.lastContentAt = this.lastByteAt;
-      this.outputSeen = facts.outputEstimate;
+    this.noteContent(facts);
+    // Another upstream can still give all of the answer; a client that has seen some of it goes on without the event.
+    if (facts.malformedFrames > this.framesLeftOut && commitPoint?.isCommitted !== true) {
+      if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
+      else this.failMalformed('an event of the stream cannot be read');
+      return;
     }
-    if (!commitPoint.take(bytes, facts.hasContent)) this.pause();
+    this.framesLeftOut = facts.malformedFrames;
+    const progress = { hasContent: facts.hasContent, contentEvents: facts.outputEstimate };
+    if (commitPoint?.take(bytes, progress) === false) this.pause();
     if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
-    else if (facts.isComplete) {
-      commitPoint.commit();
-      this.answered(undefined, facts);
-    } else if (commitPoint.isOverfull) {
-      this.fail({
-        kind: 'answer',
-        fault: { kind: 'malformed', detail: 'too much came before any content' },
-      });
+    else if (facts.isComplete) this.complete(stream);
+    else if (commitPoint?.isOverfull) this.failMalformed('too much came before any content');
+  }
+
+  private noteContent({ hasContent, outputEstimate }: AnswerFacts): void {
+    if (!hasContent) return;
+    if (this.firstContentAt === undefined) {
+      this.firstContentAt = this.options.clock.now();
+      this.rearmTimer();
+      this.armRelease();
+      this.options.onContent();
     }
+    // The estimate grows with content only: pings and comments are no progress.
+    if (outputEstimate > this.outputSeen) this.lastContentAt = this.lastByteAt;
+    this.outputSeen = outputEstimate;
+  }
+
+  private complete(stream: AnswerStream): void {
+    const { commitPoint } = this;
+    const { reader } = this.ends;
+    if (reader.type === 'gathered') {
+      const reading = reader.read();
+      if (reading.ok) this.answered(reading.value, reading);
+      else this.fail({ kind: 'answer', fault: reading.fault });
+      return;
+    }
+    const flaw = commitPoint?.awaitsWhole ? stream.flaw?.() : undefined;
+    if (flaw !== undefined) {
+      this.failMalformed(flaw);
+      return;
+    }
+    commitPoint?.commit();
+    this.answered(undefined, stream.facts);
+  }
+
+  private failMalformed(detail: string): void {
+    this.fail({ kind: 'answer', fault: { kind: 'malformed', detail } });
+  }
+
+  /** What is held back for a time goes out when it is over, also where nothing more comes. */
+  private armRelease(): void {
+    const { commitPoint } = this;
+    const afterMs = commitPoint?.commitAfterMs;
+    if (afterMs === undefined) return;
+    this.cancelRelease = this.options.clock.setTimer(afterMs, () => {
+      if (!commitPoint?.isCommitted && commitPoint?.commit() === false) this.pause();
+    });
   }
 
   private pause(): void {
@@ -284,7 +341,7 @@ class Attempt<Answer> implements Receiver {
       this.failWithStatus();
       return;
     }
-    if (reader.type === 'stream' && this.status === 200) {
+    if (reader.type !== 'plain' && this.status === 200) {
       // Silent behind the last finish reason: everything the client needs has come.
       const bytes = reader.stream.end();
       if (reader.stream.facts.isComplete) {
@@ -318,7 +375,6 @@ class Attempt<Answer> implements Receiver {
 
   private fail(failure: AttemptFailure): void {
     const isCommitted = this.commitPoint?.isCommitted === true;
-    if (!isCommitted) this.commitPoint?.discard();
     this.finish({
       outcome: isCommitted ? 'broken-off' : 'failed',
       failure: toldOf(failure, this.ends),
@@ -336,9 +392,13 @@ class Attempt<Answer> implements Receiver {
     this.isOver = true;
     this.cancelTimer?.();
     this.cancelErrorBody?.();
+    this.cancelRelease?.();
     this.stopListening?.();
     if (end.outcome === 'answered') this.letGo();
-    else this.transmission?.abort();
+    else {
+      this.transmission?.abort();
+      this.commitPoint?.discard();
+    }
     this.resolve({
       startedAtMs: this.startedAtMs,
       durationMs: this.options.clock.now() - this.startedAt,
@@ -347,6 +407,7 @@ class Attempt<Answer> implements Receiver {
       usage: facts.usage,
       outputEstimate: facts.outputEstimate,
       servedModel: facts.servedModel,
+      malformedFrames: this.stream?.facts.malformedFrames ?? 0,
       ...end,
     });
   }
@@ -355,8 +416,7 @@ class Attempt<Answer> implements Receiver {
   private letGo(): void {
     const { transmission } = this;
     if (this.hasEnded || !transmission) return;
-    const { reader } = this.ends;
-    if (reader.type === 'stream' && reader.stream.facts.isCut) {
+    if (this.stream?.facts.isCut) {
       // What the upstream would still write costs money, and nobody reads it.
       transmission.abort();
       return;
@@ -366,10 +426,12 @@ class Attempt<Answer> implements Receiver {
   }
 
   private streamFacts(): Pick<AnswerFacts, 'usage' | 'outputEstimate' | 'servedModel'> {
+    return this.stream?.facts ?? { usage: undefined, outputEstimate: 0, servedModel: undefined };
+  }
+
+  private get stream(): AnswerStream | undefined {
     const { reader } = this.ends;
-    return reader.type === 'stream'
-      ? reader.stream.facts
-      : { usage: undefined, outputEstimate: 0, servedModel: undefined };
+    return reader.type === 'plain' ? undefined : reader.stream;
   }
 }
 
@@ -394,14 +456,14 @@ function toldOf(
 /** Says what is wrong with the head of a 200, if anything. */
 function judgeHead(
   header: (name: string) => string | undefined,
-  reader: 'stream' | 'plain',
+  reader: AnswerReader<unknown>['type'],
 ): string | undefined {
   const encoding = header('content-encoding');
   if (encoding !== undefined && encoding !== 'identity') {
     return `the answer is encoded as ${encoding}, which was not asked for`;
   }
   const type = header('content-type') ?? '';
-  const wanted = reader === 'stream' ? 'text/event-stream' : 'json';
+  const wanted = reader === 'plain' ? 'json' : 'text/event-stream';
   return type === '' || type.includes(wanted)
     ? undefined
     : `the answer is ${type.slice(0, 80)}, not ${wanted}`;

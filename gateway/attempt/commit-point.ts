@@ -1,11 +1,42 @@
-// When does failover end? At the first content handed to the client; until then everything an
-// attempt gives is held here and can still be thrown away. The only place that decides it.
+// When does failover end? With the first byte handed to the client; until then everything an attempt
+// gives is held here and can still be thrown away. The only place that decides it.
+//
+//   first-content   the first content event commits (the default)
+//   hold-back       so many content events, or so long after the first one
+//   whole           the end of a whole and usable answer: assured delivery
+//
+// What is too long to be held is given out as an ordinary stream. Another upstream's answer would be
+// as long, so that failing over would cost the client the answer.
 
 /** Where committed bytes go: the client's answer. */
 export interface ClientSink {
   /** False: the client is full; `onDrain` calls back once when it can take more. */
   write(bytes: Buffer): boolean;
   onDrain(resume: () => void): void;
+  /** Told by how many bytes what is held behind the first content grows (or, below 0, shrinks). */
+  onHeld?(change: number): void;
+  /** Told once: more content came than is held, so the client gets it before the rule would give it out. */
+  onTooLong?(): void;
+}
+
+export type CommitRule =
+  | { readonly type: 'first-content' }
+  | {
+      readonly type: 'hold-back';
+      /** Content events; undefined: however many. */
+      readonly events: number | undefined;
+      /** Behind the first content; undefined: however long. The attempt looks at the clock. */
+      readonly durationMs: number | undefined;
+    }
+  | { readonly type: 'whole' };
+
+export const ordinaryCommit: CommitRule = { type: 'first-content' };
+
+/** What the decision needs to know of the answer so far. */
+export interface AnswerProgress {
+  readonly hasContent: boolean;
+  /** Content events that have come. */
+  readonly contentEvents: number;
 }
 
 /**
@@ -15,35 +46,58 @@ export interface ClientSink {
  */
 export const heldBytesMax = 2 * 1024 * 1024 + 64 * 1024;
 
+/** What is held from the first content on, in bytes for the client. More than this goes out. */
+export const heldContentBytesMax = 1024 * 1024;
+
 export class CommitPoint {
   private readonly sink: ClientSink;
+  private readonly rule: CommitRule;
   private held: Buffer[] = [];
   private heldBytes = 0;
+  /** Of those, from the first content on. */
+  private contentBytes = 0;
   private hasCommitted = false;
 
-  constructor(sink: ClientSink) {
+  constructor(sink: ClientSink, rule: CommitRule = ordinaryCommit) {
     this.sink = sink;
+    this.rule = rule;
   }
 
   get isCommitted(): boolean {
     return this.hasCommitted;
   }
 
+  /** How long after the first content `commit` is due at the latest; undefined where time decides nothing. */
+  get commitAfterMs(): number | undefined {
+    return this.rule.type === 'hold-back' ? this.rule.durationMs : undefined;
+  }
+
+  /** Only a whole answer is given out, so it must be one that a client can use. */
+  get awaitsWhole(): boolean {
+    return this.rule.type === 'whole' && !this.hasCommitted;
+  }
+
   /** Too much was held without content: the attempt has failed. */
   get isOverfull(): boolean {
-    return this.heldBytes > heldBytesMax;
+    return this.heldBytes - this.contentBytes > heldBytesMax;
   }
 
   /**
-   * @param hasContent Whether the attempt has given content by now.
+   * @param progress Of the attempt by now, these bytes included.
    * @returns False: the client is full.
    */
-  take(bytes: Buffer | undefined, hasContent: boolean): boolean {
+  take(bytes: Buffer | undefined, progress: AnswerProgress): boolean {
     if (!bytes || bytes.length === 0) return true;
     if (this.hasCommitted) return this.sink.write(bytes);
     this.held.push(bytes);
     this.heldBytes += bytes.length;
-    return hasContent ? this.commit() : true;
+    if (!progress.hasContent) return true;
+    if (this.isDue(progress)) return this.commit();
+    this.contentBytes += bytes.length;
+    this.sink.onHeld?.(bytes.length);
+    if (this.contentBytes <= heldContentBytesMax) return true;
+    this.sink.onTooLong?.();
+    return this.commit();
   }
 
   /** A complete answer is given out whole, also one without content. */
@@ -51,14 +105,30 @@ export class CommitPoint {
     this.hasCommitted = true;
     const [only] = this.held;
     const bytes = this.held.length === 1 && only ? only : Buffer.concat(this.held);
-    this.held = [];
-    this.heldBytes = 0;
+    this.forget();
     return bytes.length === 0 || this.sink.write(bytes);
   }
 
   /** The attempt failed before it was committed: the client never hears of it. */
   discard(): void {
+    this.forget();
+  }
+
+  private isDue({ contentEvents }: AnswerProgress): boolean {
+    switch (this.rule.type) {
+      case 'first-content':
+        return true;
+      case 'hold-back':
+        return contentEvents >= (this.rule.events ?? Number.POSITIVE_INFINITY);
+      case 'whole':
+        return false;
+    }
+  }
+
+  private forget(): void {
+    if (this.contentBytes > 0) this.sink.onHeld?.(-this.contentBytes);
     this.held = [];
     this.heldBytes = 0;
+    this.contentBytes = 0;
   }
 }

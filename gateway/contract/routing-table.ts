@@ -259,6 +259,18 @@ export const routeEntrySchema = z.object({
   contextLength: z.int().min(1).optional(),
   maxOutputTokens: z.int().min(1).optional(),
   timeouts: timeoutsSchema,
+  /**
+   * Assured: an answer is held and given out whole, so that any failure moves on to the next target. Absent:
+   * as it comes. An older gateway leaves it out: it streams, and what breaks off ends with an error.
+   */
+  delivery: z.enum(['Stream', 'Assured']).optional(),
+  /**
+   * The beginning of a stream is held until so many content events have come, or so long after the first; with
+   * neither, or without it, nothing is. An older gateway leaves it out.
+   */
+  holdBack: z.object({ events: z.int().min(1).optional(), durationMs: milliseconds.optional() }).optional(),
+  /** Always: plain answers are fetched as streams. Absent: as they were asked for. An older gateway leaves it out. */
+  upstreamStreaming: z.enum(['Auto', 'Always']).optional(),
   failover: z.object({
     retryOn: z.array(retryReasonSchema),
     maxAttempts: z.int().min(1),

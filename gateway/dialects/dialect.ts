@@ -5,6 +5,7 @@ import type { Feature } from '../contract/capabilities.ts';
 import type { Usage } from '../contract/ledger-record.ts';
 import type { DialectName } from '../contract/routing-table.ts';
 import type { ErrorObject, ErrorShape } from '../errors.ts';
+import type { JsonRecord } from '../json/record.ts';
 import type { RequestBody } from '../json/request-body.ts';
 import type { Conversation, ModelAnswer } from './conversation.ts';
 import type { StreamPart } from './stream-part.ts';
@@ -54,9 +55,11 @@ export interface AnswerFacts {
   isComplete: boolean;
   fault: AnswerFault | undefined;
   usage: Usage | undefined;
-  /** Output tokens by our own count, used where the upstream reports no usage. */
+  /** Output tokens by our own count, used where the upstream reports no usage: of a stream, its content events. */
   outputEstimate: number;
   servedModel: string | undefined;
+  /** Events that cannot be read, left out or the end of the stream: see `leaveOut`. */
+  malformedFrames: number;
   /** The gateway cut the answer short by itself: what is left of the upstream's is not wanted. */
   isCut?: boolean;
 }
@@ -68,6 +71,8 @@ export interface AnswerStream {
   push(chunk: Buffer): Buffer | undefined;
   /** The upstream's body ended. Sets `facts.isComplete`, or `facts.fault` to `truncated`. */
   end(): Buffer | undefined;
+  /** Asked of a complete answer before it is given out whole: why its client could not use it. */
+  readonly flaw?: (() => string | undefined) | undefined;
   /** The client dialect's `errorFrame`, where the frame depends on what was sent before it. */
   readonly errorFrame?: ((error: ErrorObject) => string) | undefined;
 }
@@ -173,6 +178,8 @@ export interface StreamDecoder {
 export interface UpstreamTarget {
   readonly upstreamModel: string;
   readonly isStream: boolean;
+  /** The caller has asked for a plain answer, the upstream is asked for a stream. */
+  readonly forcesStream?: boolean;
   /** Members sent where the caller gave none of that name. */
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Marks opaque state of this provider, see `state/opaque.ts`. */
@@ -193,6 +200,18 @@ export interface SameDialect {
   editRequest(body: RequestBody, facts: RequestFacts, target: UpstreamTarget): Buffer[];
   relayStream(facts: RequestFacts, origin?: string): AnswerStream;
   relayAnswer(body: Buffer, facts: RequestFacts, origin?: string): AnswerDocument;
+  /** A fresh gatherer of one stream. */
+  openGatherer(): AnswerGatherer;
+  /** Why a client could not use this plain answer, though it is complete; undefined: it could. */
+  flawOf(answer: JsonRecord): string | undefined;
+}
+
+/** Puts the events of a stream together to the plain answer that they stand for. */
+export interface AnswerGatherer {
+  /** The data of one event, in their order. */
+  add(event: JsonRecord): void;
+  /** Undefined where they make none. */
+  answer(): JsonRecord | undefined;
 }
 
 export interface Dialect {

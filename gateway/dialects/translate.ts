@@ -4,6 +4,8 @@
 import type { Usage } from '../contract/ledger-record.ts';
 import { cutAnswer, cutStream } from './answer/cut-stops.ts';
 import { estimateTokens } from './answer/estimate-tokens.ts';
+import { flawOfChoices } from './answer/flaw.ts';
+import { gatherChoice } from './answer/gather-choice.ts';
 import type { Conversation, ModelAnswer } from './conversation.ts';
 import type {
   AnswerFacts,
@@ -57,20 +59,63 @@ function textOf(part: ModelAnswer['choices'][number]['parts'][number]): string {
   return 'text' in part ? part.text : '';
 }
 
-/** A stream: each step decodes what came and encodes what it means. */
-export function translateStream(call: UpstreamCall, encoder: PartsEncoder): AnswerStream {
+/**
+ * A stream: each step decodes what came and encodes what it means.
+ *
+ * @param keptLengthMax Parts are remembered, so that the whole answer can be judged, unless it is longer than this
+ * many characters; absent: none are.
+ */
+export function translateStream(
+  call: UpstreamCall,
+  encoder: PartsEncoder,
+  keptLengthMax?: number,
+): AnswerStream {
   const decoder = call.streamDecoder();
-  return new TranslatedStream(call.stopsLeft ? cutStream(decoder, call.stopsLeft) : decoder, encoder);
+  const cut = call.stopsLeft ? cutStream(decoder, call.stopsLeft) : decoder;
+  return new TranslatedStream(
+    cut,
+    encoder,
+    keptLengthMax === undefined ? undefined : new KeptParts(keptLengthMax),
+  );
+}
+
+/** The parts of one answer, by choice. */
+class KeptParts {
+  private readonly choices = new Map<number, StreamPart[]>();
+  private readonly lengthMax: number;
+  private length = 0;
+
+  constructor(lengthMax: number) {
+    this.lengthMax = lengthMax;
+  }
+
+  add(parts: readonly StreamPart[]): void {
+    for (const part of parts) {
+      if (!('choice' in part) || this.length > this.lengthMax) continue;
+      if (part.type === 'part-delta') this.length += part.text.length;
+      const known = this.choices.get(part.choice);
+      if (known) known.push(part);
+      else this.choices.set(part.choice, [part]);
+    }
+    if (this.length > this.lengthMax) this.choices.clear();
+  }
+
+  flaw(): string | undefined {
+    if (this.length > this.lengthMax) return undefined;
+    return flawOfChoices([...this.choices].map(([index, parts]) => gatherChoice(parts, index)));
+  }
 }
 
 class TranslatedStream implements AnswerStream {
   readonly errorFrame: AnswerStream['errorFrame'];
   private readonly decoder: StreamDecoder;
   private readonly encoder: PartsEncoder;
+  private readonly kept: KeptParts | undefined;
 
-  constructor(decoder: StreamDecoder, encoder: PartsEncoder) {
+  constructor(decoder: StreamDecoder, encoder: PartsEncoder, kept: KeptParts | undefined) {
     this.decoder = decoder;
     this.encoder = encoder;
+    this.kept = kept;
     this.errorFrame = encoder.errorFrame;
   }
 
@@ -86,7 +131,12 @@ class TranslatedStream implements AnswerStream {
     return this.encoded(this.decoder.end());
   }
 
+  flaw(): string | undefined {
+    return this.kept?.flaw();
+  }
+
   private encoded(parts: readonly StreamPart[]): Buffer | undefined {
+    this.kept?.add(parts);
     const text = parts.length === 0 ? '' : this.encoder.encode(parts);
     return text === '' ? undefined : Buffer.from(text);
   }

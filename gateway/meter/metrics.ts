@@ -111,6 +111,21 @@ export class Metrics {
     help: 'Tokens used, by model, provider and kind (input, cached_input, cache_write, output, reasoning).',
     labels: ['model', 'provider', 'kind'],
   });
+  private readonly malformedFrames = new HotCounter(this.registry, {
+    name: 'penstock_malformed_frames_total',
+    help: 'Events of streamed answers that could not be read; the second one behind content ends the stream.',
+    labels: ['provider', 'upstream_model'],
+  });
+  private readonly failuresHeldBack = new HotCounter(this.registry, {
+    name: 'penstock_failures_held_back_total',
+    help: 'Attempts that failed behind their first content, of which the client saw nothing: the answer was held.',
+    labels: ['provider', 'upstream_model'],
+  });
+  private readonly answersTooLong = new HotCounter(this.registry, {
+    name: 'penstock_answers_too_long_to_hold_total',
+    help: 'Answers above 1 MiB that were to be held, and went out as ordinary streams from there on.',
+    labels: [],
+  });
   private readonly failedAuthentications = new HotCounter(this.registry, {
     name: 'penstock_authentication_failures_total',
     help: 'Requests refused because their key was missing or not valid.',
@@ -137,10 +152,12 @@ export class Metrics {
   private readonly attemptsBySeries = new Map<string, AttemptSeries>();
   private readonly streamsBySeries = new Map<string, StreamSeries>();
   private readyGateways = 0;
+  private heldBytes = 0;
 
   constructor(readings: MetricReadings) {
     const { registry } = this;
-    for (const counter of [this.failedAuthentications, this.ledgerDropped]) counter.add(0);
+    for (const counter of [this.failedAuthentications, this.ledgerDropped, this.answersTooLong])
+      counter.add(0);
     for (const reason of loadFailures) this.tablesRefused.add(0, reason);
     new Gauge({
       name: 'penstock_table_generation',
@@ -210,6 +227,15 @@ export class Metrics {
         this.set(readyGateways());
       },
     });
+    const heldBytes = (): number => this.heldBytes;
+    new Gauge({
+      name: 'penstock_held_bytes',
+      help: 'Bytes of answers that are held from their clients: assured delivery and hold-back.',
+      registers: [registry],
+      collect() {
+        this.set(heldBytes());
+      },
+    });
     // A finer loop monitor would wake an idle process all the time.
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
   }
@@ -232,6 +258,9 @@ export class Metrics {
       else this.streamEnds.add(1, provider, upstreamModel, streamEndOf(record));
     }
     if (!isAnswered) this.attempts.add(1, provider, upstreamModel, record.outcome, record.failure ?? '');
+    if (record.outcome === 'failed' && record.firstContentMs !== undefined) {
+      this.failuresHeldBack.add(1, provider, upstreamModel);
+    }
     if (!isAnswered && usage.input + usage.output === 0) return;
     const { answered, input, output } = this.attemptSeries(provider, upstreamModel, model);
     if (isAnswered) answered.count++;
@@ -249,6 +278,19 @@ export class Metrics {
   /** `model` is the route's own id. */
   onNoTarget(model: string): void {
     this.noTargets.add(1, model);
+  }
+
+  onMalformedFrames({ provider, upstreamModel }: LedgerRecord, frames: number): void {
+    this.malformedFrames.add(frames, provider, upstreamModel);
+  }
+
+  /** By how many bytes what is held from clients grows (or, below 0, shrinks). */
+  onHeld(change: number): void {
+    this.heldBytes += change;
+  }
+
+  onTooLongToHold(): void {
+    this.answersTooLong.add(1);
   }
 
   onAuthenticationFailure(): void {

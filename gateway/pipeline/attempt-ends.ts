@@ -1,18 +1,41 @@
 // encode* → send → decode*: how does a request reach one candidate, and its answer the caller?
 // The caller's own bytes where the candidate speaks the same dialect, else through our own form.
 
-import type { AttemptEnds, Receiver, Transmission } from '../attempt/attempt.ts';
-import type { ClientSink } from '../attempt/commit-point.ts';
-import type { Dialect, StreamEncoder, UpstreamCall, UpstreamTarget } from '../dialects/dialect.ts';
+import {
+  type AnswerReader,
+  type AttemptEnds,
+  type PlainReading,
+  plainBytesMax,
+  type Receiver,
+  type Transmission,
+} from '../attempt/attempt.ts';
+import { type ClientSink, heldBytesMax, heldContentBytesMax } from '../attempt/commit-point.ts';
+import { flawOfChoices } from '../dialects/answer/flaw.ts';
+import { GatheredStream } from '../dialects/answer/gathered-stream.ts';
+import { malformed } from '../dialects/answer/malformed.ts';
+import type {
+  AnswerStream,
+  Dialect,
+  StreamEncoder,
+  UpstreamCall,
+  UpstreamTarget,
+} from '../dialects/dialect.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { originOf } from '../dialects/state/opaque.ts';
 import { openCall, translateAnswer, translateStream } from '../dialects/translate.ts';
+import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
 import type { Candidate } from '../route/plan.ts';
 import { hasSeveralNative } from '../route/several-native.ts';
 import { buildRequestHeaders, redactCredentials } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
 import { dialectHeaders, forwardedQuery } from './client-headers.ts';
-import { type Answer, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
+import {
+  type Answer,
+  type PipelineParts,
+  type RoutedExchange,
+  streamsUpstream,
+  timeoutFor,
+} from './parts.ts';
 
 /** The ends of an attempt at a plain answer. `call` counts the upstream calls of the request from 0. */
 export function plainEnds(
@@ -22,17 +45,67 @@ export function plainEnds(
   call: number,
 ): AttemptEnds<Answer> {
   const encoded = encodeFor(exchange, candidate, call);
+  const read = (bytes: Buffer): PlainReading<Answer> => readPlain(exchange, encoded, bytes);
   return {
     ...commonEnds(parts, exchange, candidate, encoded),
-    reader: {
-      type: 'plain',
-      read(bytes) {
-        if (encoded.translated) return translateAnswer(encoded.translated, bytes);
-        const document = encoded.upstream.same.relayAnswer(bytes, exchange.facts, encoded.marksAs);
-        return document.ok ? { ...document, value: { type: 'bytes', bytes: document.body } } : document;
-      },
+    reader: exchange.delivery.fetchesStream
+      ? gatheredReader(exchange, encoded, call, read)
+      : { type: 'plain', read },
+  };
+}
+
+function readPlain(
+  { facts, delivery }: RoutedExchange,
+  { upstream, translated, marksAs }: EncodedRequest,
+  bytes: Buffer,
+): PlainReading<Answer> {
+  if (translated) {
+    const reading = translateAnswer(translated, bytes);
+    const flaw = delivery.isAssured && reading.ok ? flawOfChoices(reading.value.answer.choices) : undefined;
+    return flaw === undefined ? reading : malformed(flaw);
+  }
+  const document = upstream.same.relayAnswer(bytes, facts, marksAs);
+  if (!document.ok) return document;
+  const flaw = delivery.isAssured ? upstream.same.flawOf(parseObject(document.body)) : undefined;
+  if (flaw !== undefined) return malformed(flaw);
+  return { ...document, value: { type: 'bytes', bytes: document.body } };
+}
+
+/**
+ * The answer is fetched as a stream and put together in the upstream's own dialect, then read as if it had come in
+ * one piece: a request is served alike, whichever way its answer comes.
+ */
+function gatheredReader(
+  { facts, translation }: RoutedExchange,
+  { upstream, translated }: EncodedRequest,
+  call: number,
+  read: (bytes: Buffer) => PlainReading<Answer>,
+): AnswerReader<Answer> {
+  const choices = translated ? (translation?.conversations[call]?.choices ?? 1) : facts.choices;
+  const relayed = upstream.same.relayStream({ ...facts, choices, isStream: true, wantsUsage: true });
+  const stream = new GatheredStream(relayed, upstream.same, plainBytesMax);
+  return {
+    type: 'gathered',
+    stream,
+    read() {
+      const body = encodeJson(stream.answer());
+      return body ? read(body) : malformed('the stream makes no answer');
     },
   };
+}
+
+/** Undefined also where it is nested deeper than anything can be that is written as JSON. */
+function encodeJson(value: JsonRecord | undefined): Buffer | undefined {
+  try {
+    return value && Buffer.from(JSON.stringify(value));
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function parseObject(body: Buffer): JsonRecord {
+  return asRecord(tryParseJson(body.toString('utf8'))) ?? {};
 }
 
 /** The ends of an attempt at a streamed answer; `encoder` is shared by all calls of the request. */
@@ -45,14 +118,21 @@ export function streamEnds(
   encoder: StreamEncoder | undefined,
 ): AttemptEnds<Answer> {
   const encoded = encodeFor(exchange, candidate, call);
-  const stream =
-    encoded.translated && encoder
-      ? translateStream(encoded.translated, encoder.open(call))
-      : encoded.upstream.same.relayStream(exchange.facts, encoded.marksAs);
+  const { isAssured, commitRule } = exchange.delivery;
   return {
     ...commonEnds(parts, exchange, candidate, encoded),
-    reader: { type: 'stream', stream, sink },
+    reader: { type: 'stream', stream: openStream(), sink, commitRule },
   };
+
+  function openStream(): AnswerStream {
+    const { translated, marksAs } = encoded;
+    const { same } = encoded.upstream;
+    if (translated && encoder) {
+      return translateStream(translated, encoder.open(call), isAssured ? heldContentBytesMax : undefined);
+    }
+    const stream = same.relayStream(exchange.facts, marksAs);
+    return isAssured ? new GatheredStream(stream, same, heldBytesMax + heldContentBytesMax) : stream;
+  }
 }
 
 interface EncodedRequest {
@@ -69,7 +149,11 @@ function encodeFor(exchange: RoutedExchange, candidate: Candidate, call: number)
   const upstream = findDialect(candidate.dialect);
   const target = targetOf(exchange, candidate);
   if (passesThrough(exchange, candidate)) {
-    const body = dialect.same.editRequest(exchange.body, facts, target);
+    const body = dialect.same.editRequest(
+      exchange.body,
+      target.forcesStream ? { ...facts, isStream: true } : facts,
+      target,
+    );
     const marksAs = hasSeveralNative(exchange.plan.route, dialect.name) ? target.origin : undefined;
     return { upstream, body, translated: undefined, marksAs };
   }
@@ -92,14 +176,15 @@ export function passesThrough(
 }
 
 export function targetOf(
-  { facts, plan }: Pick<RoutedExchange, 'facts' | 'plan'>,
+  { facts, plan, delivery }: Pick<RoutedExchange, 'facts' | 'plan' | 'delivery'>,
   { target }: Candidate,
 ): UpstreamTarget {
   const { upstreamModel, parameters } = target.entry;
   return {
     upstreamModel,
     parameters,
-    isStream: facts.isStream,
+    isStream: facts.isStream || delivery.fetchesStream,
+    ...(delivery.fetchesStream && !facts.isStream ? { forcesStream: true } : {}),
     origin: originOf(target.provider.entry.id, upstreamModel),
     chatNames: target.provider.entry.chatNames,
     maxOutputTokens: plan.route.entry.maxOutputTokens,
@@ -143,7 +228,7 @@ function sendTo(
       isFresh: candidate.isFresh === true,
       path,
       headers: [
-        ...buildRequestHeaders(provider, candidate.endpoint, exchange.facts.isStream),
+        ...buildRequestHeaders(provider, candidate.endpoint, streamsUpstream(exchange)),
         ...dialectHeaders(exchange, candidate, upstream, isNative),
       ],
       body,

@@ -11,7 +11,13 @@ import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { healthSignal } from './health-signal.ts';
-import { type Answer, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
+import {
+  type Answer,
+  type PipelineParts,
+  type RoutedExchange,
+  streamsUpstream,
+  timeoutFor,
+} from './parts.ts';
 
 interface CallOptions {
   /** Clock time at which the whole request ends. */
@@ -56,7 +62,7 @@ export function buildCallJob(
     hasRetryBudget: (position) => health.hasBudget(at(position), clock.now()),
     lastResort: () => health.lastResort(candidates, clock.now()),
     limits: (position, isLast) => ({
-      firstEventMs: exchange.facts.isStream
+      firstEventMs: streamsUpstream(exchange)
         ? timeoutFor(exchange, at(position), isLast ? 'lastFirstEventMs' : 'firstEventMs', defaults)
         : null,
       livenessMs: timeoutFor(exchange, at(position), 'livenessMs', defaults),
@@ -135,4 +141,5 @@ function meterAttempt(
   });
   journal.append(record);
   metrics.onAttempt(record, plan.route.entry.model);
+  if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
 }

@@ -14,6 +14,7 @@ import { send } from '../upstream/send.ts';
 import { passesThrough, targetOf } from './attempt-ends.ts';
 import { dialectHeaders, forwardedQuery } from './client-headers.ts';
 import { estimateInput } from './estimate-input.ts';
+import { ordinaryDelivery } from './delivery.ts';
 import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 import { firstOf, planFor, translateFor } from './route-exchange.ts';
 
@@ -28,7 +29,7 @@ export async function serveTokenCount(
   const dialect = findDialect('anthropic-messages');
   const facts = dialect.readRequest(exchange.body, 'count');
   const plan = planFor(parts, { ...exchange, dialect }, facts);
-  const routed = { ...exchange, dialect, facts, plan, translation: undefined };
+  const routed = { ...exchange, dialect, facts, plan, delivery: ordinaryDelivery, translation: undefined };
   const counted = await askUpstreams(parts, routed);
   const inputTokens = counted ?? estimateInput(decode(routed));
   const body = JSON.stringify({ input_tokens: inputTokens });

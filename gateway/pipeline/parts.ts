@@ -17,6 +17,7 @@ import type { TableHolder } from '../table/holder.ts';
 import type { TableView } from '../table/view.ts';
 import type { UpstreamPools } from '../upstream/pools.ts';
 import type { UpstreamRequest } from '../upstream/send.ts';
+import type { Delivery } from './delivery.ts';
 
 /** What lives as long as the process. */
 export interface PipelineParts {
@@ -85,6 +86,7 @@ export interface Exchange {
 export interface RoutedExchange extends Exchange {
   readonly facts: RequestFacts;
   readonly plan: Plan;
+  readonly delivery: Delivery;
   /** Absent where every candidate speaks the caller's dialect. */
   readonly translation: Translation | undefined;
 }
@@ -93,6 +95,11 @@ export interface RoutedExchange extends Exchange {
 export type Answer =
   | { readonly type: 'bytes'; readonly bytes: Buffer }
   | { readonly type: 'translated'; readonly answer: ModelAnswer };
+
+/** Whether the upstream is asked for a stream, whatever the caller gets. */
+export function streamsUpstream({ facts, delivery }: Pick<RoutedExchange, 'facts' | 'delivery'>): boolean {
+  return facts.isStream || delivery.fetchesStream;
+}
 
 /** The nearest block wins: target, then route, then provider, then the gateway's own. */
 export function timeoutFor(

@@ -12,6 +12,7 @@ import { findModel } from '../route/find-model.ts';
 import { type Candidate, type Plan, selectTargets } from '../route/plan.ts';
 import { affinityText } from './affinity.ts';
 import { readHeader } from './client-headers.ts';
+import { readDelivery } from './delivery.ts';
 import type { Exchange, PipelineParts, RoutedExchange } from './parts.ts';
 
 type RoutingParts = Pick<PipelineParts, 'random' | 'health' | 'clock'>;
@@ -24,7 +25,8 @@ export function routeExchange(parts: RoutingParts, exchange: Exchange): RoutedEx
     ? { plan, translation: undefined }
     : translated(exchange, plan);
   checkStoredState(facts, routed.plan);
-  return { ...exchange, facts, ...routed };
+  const delivery = readDelivery(plan.route.entry, exchange.request.rawHeaders);
+  return { ...exchange, facts, ...routed, delivery };
 }
 
 /** @throws {GatewayError} `model_not_found`. */

@@ -9,6 +9,7 @@ export function freshFacts(): AnswerFacts {
     fault: undefined,
     usage: undefined,
     outputEstimate: 0,
+    malformedFrames: 0,
     servedModel: undefined,
   };
 }

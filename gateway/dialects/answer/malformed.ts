@@ -2,8 +2,39 @@
 
 import type { AnswerFacts, AnswerFault } from '../dialect.ts';
 
+/** What is wrong with an event that clients would parse in vain. */
+const noObject = 'an event is not a JSON object';
+
 export function failMalformed(facts: AnswerFacts, detail: string): void {
   facts.fault = { kind: 'malformed', detail };
+}
+
+/**
+ * An event that cannot be read. One of a stream may be left out, but only where the client has seen content:
+ * before, another upstream can give the whole answer. The attempt knows what the client has seen, and looks at
+ * `malformedFrames`.
+ */
+export function leaveOut(facts: AnswerFacts): void {
+  facts.malformedFrames++;
+  if (!facts.hasContent || facts.malformedFrames > 1) failMalformed(facts, noObject);
+}
+
+/**
+ * As `leaveOut`, where it is known what the event would have been.
+ *
+ * @param isPiece Of the output. Without the start or the end of a part, a stream falls apart.
+ */
+export function loseEvent(facts: AnswerFacts, isPiece: boolean): void {
+  leaveOut(facts);
+  if (!isPiece) failMalformed(facts, noObject);
+}
+
+/**
+ * Called where a stream gives input of a tool call, or ends with one. What has a gap may still be JSON, and a
+ * tool would be called with what no model has said.
+ */
+export function checkCallsAreWhole(facts: AnswerFacts): void {
+  if (facts.malformedFrames > 0) failMalformed(facts, 'an event was lost, and the answer calls tools');
 }
 
 export function malformed(detail: string): { readonly ok: false; readonly fault: AnswerFault } {

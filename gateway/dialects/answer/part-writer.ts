@@ -9,6 +9,7 @@ import type { MarkedState } from '../state/opaque.ts';
 import type { PartHead, StreamPart } from '../stream-part.ts';
 import type { NamedTool, ToolNames } from '../tools/tool-names.ts';
 import { uniqueIds } from '../tools/unique-ids.ts';
+import { checkCallsAreWhole } from './malformed.ts';
 
 export type TextKind = 'text' | 'refusal' | 'thinking';
 
@@ -107,6 +108,7 @@ export class PartWriter {
   callInput(key: string | number, text: string): void {
     const part = this.calls.get(key);
     if (text === '' || !part || part.isEnded || this.hasEnded) return;
+    checkCallsAreWhole(this.facts);
     this.facts.outputEstimate++;
     part.input += text;
     if (isStreamed(part)) part.waiting.push({ text, logprobs: undefined });
@@ -131,6 +133,7 @@ export class PartWriter {
     more: { readonly stopSequence?: string | undefined; readonly refusal?: RefusalDetails | undefined } = {},
   ): void {
     if (this.hasEnded) return;
+    if (this.hasCalls) checkCallsAreWhole(this.facts);
     for (const part of this.queue) endOf(part);
     this.flush();
     this.hasEnded = true;

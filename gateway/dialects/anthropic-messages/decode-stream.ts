@@ -2,11 +2,11 @@
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import { freshFacts, isOver } from '../answer/answer-facts.ts';
-import { failMalformed } from '../answer/malformed.ts';
+import { checkCallsAreWhole, failMalformed, loseEvent } from '../answer/malformed.ts';
 import { PartWriter } from '../answer/part-writer.ts';
 import type { AnswerFacts, StreamDecoder } from '../dialect.ts';
 import { EventReader } from '../events/event-reader.ts';
-import { doneMark, noObject } from '../events/event-text.ts';
+import { doneMark } from '../events/event-text.ts';
 import type { SseEvent } from '../events/sse-events.ts';
 import { TextEvents } from '../events/text-events.ts';
 import type { StreamPart } from '../stream-part.ts';
@@ -70,7 +70,7 @@ class MessagesStreamDecoder implements StreamDecoder {
     // Some servers close as the OpenAI dialects do; it says nothing here.
     if (data.trim() === doneMark) return;
     if (!event) {
-      failMalformed(this.facts, noObject);
+      loseEvent(this.facts, name === undefined || name === 'content_block_delta');
       return;
     }
     this.known(event, textOf(event.type) || (name ?? ''));
@@ -128,6 +128,7 @@ class MessagesStreamDecoder implements StreamDecoder {
 
   private messageDelta(event: JsonRecord): void {
     const ending = readEnding(asRecord(event.delta) ?? {});
+    if (ending.reason === 'tool_use') checkCallsAreWhole(this.facts);
     if (typeof ending.reason === 'string') this.ending = ending;
     this.usage(event.usage);
   }

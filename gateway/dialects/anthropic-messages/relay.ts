@@ -4,7 +4,7 @@ import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { type Edit, type RequestBody, setMember } from '../../json/request-body.ts';
 import { freshFacts } from '../answer/answer-facts.ts';
 import { estimateTokens } from '../answer/estimate-tokens.ts';
-import { failMalformed, malformed } from '../answer/malformed.ts';
+import { checkCallsAreWhole, failMalformed, malformed } from '../answer/malformed.ts';
 import { readAnswer } from '../answer/read-answer.ts';
 import type { AnswerDocument, AnswerFacts, SameDialect } from '../dialect.ts';
 import { type NamedEvents, relayNamedEvents } from '../events/named-relay.ts';
@@ -13,6 +13,7 @@ import { findForeignState, tryRead } from '../state/foreign-state.ts';
 import { markAnswer } from '../state/mark-state.ts';
 import { type MessagesCounters, mergeCounters, usageOf } from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
+import { flawOfMessage, gatherMessage } from './gather-answer.ts';
 import { answerPlaces, findStates, losesThinking, requestPlaces } from './passing-state.ts';
 
 export const relayMessages: SameDialect = {
@@ -45,6 +46,8 @@ export const relayMessages: SameDialect = {
       servedModel: typeof answer.model === 'string' ? answer.model : undefined,
     };
   },
+  openGatherer: gatherMessage,
+  flawOf: flawOfMessage,
 };
 
 class MessagesEvents implements NamedEvents {
@@ -57,7 +60,8 @@ class MessagesEvents implements NamedEvents {
   kindOf(name: string): ReturnType<NamedEvents['kindOf']> {
     switch (name) {
       case 'content_block_delta':
-        return this.facts.hasContent ? 'delta' : 'read';
+        // Behind a gap it matters what a delta is a piece of.
+        return this.facts.hasContent && this.facts.malformedFrames === 0 ? 'delta' : 'read';
       case 'message_start':
       case 'content_block_start':
       case 'message_delta':
@@ -66,6 +70,10 @@ class MessagesEvents implements NamedEvents {
       default:
         return 'pass';
     }
+  }
+
+  isPiece(name: string): boolean {
+    return name === 'content_block_delta';
   }
 
   read(name: string, value: JsonRecord): void {
@@ -82,11 +90,13 @@ class MessagesEvents implements NamedEvents {
         this.noteContent(hasBlockContent(asRecord(value.content_block)));
         break;
       case 'content_block_delta':
+        if (asRecord(value.delta)?.type === 'input_json_delta') checkCallsAreWhole(this.facts);
         this.noteContent(hasDeltaContent(asRecord(value.delta)));
         break;
       case 'message_delta': {
         this.count(value.usage);
         const reason = asRecord(value.delta)?.stop_reason;
+        if (reason === 'tool_use') checkCallsAreWhole(this.facts);
         if (typeof reason === 'string' && reason !== '') this.hasStopReason = true;
         break;
       }

@@ -6,9 +6,6 @@ import { tryParseJson } from '../../json/record.ts';
 /** Ends the streams of the OpenAI text dialects; some providers put it behind others too. */
 export const doneMark = '[DONE]';
 
-/** What is wrong with an event that clients would parse in vain. */
-export const noObject = 'an event is not a JSON object';
-
 /** Whether data has the outer shape of a JSON object; all that is looked at where there is much of it. */
 export function looksLikeObject(trimmed: string): boolean {
   return trimmed.charCodeAt(0) === 0x7b && trimmed.charCodeAt(trimmed.length - 1) === 0x7d;

@@ -5,12 +5,12 @@
 // from the `type` that the data repeats.
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
-import { failMalformed } from '../answer/malformed.ts';
+import { leaveOut, loseEvent } from '../answer/malformed.ts';
 import { readErrorMember } from '../answer/read-error.ts';
 import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialect.ts';
 import { type EventMarks, markStates } from '../state/mark-state.ts';
 import { type EventJudge, relayEvents } from './event-relay.ts';
-import { doneMark, looksLikeObject, noObject, parseLatin1, readLines, toUtf8 } from './event-text.ts';
+import { doneMark, looksLikeObject, parseLatin1, readLines, toUtf8 } from './event-text.ts';
 import type { Output } from './output.ts';
 import { eventBytesMax } from './sse-events.ts';
 
@@ -27,6 +27,8 @@ export interface NamedEvents {
    * on unread, like every name of the family that nobody knows.
    */
   kindOf(name: string): 'delta' | 'read' | 'pass';
+  /** Whether events of this name are pieces of the output, of which a stream can do without one. */
+  isPiece(name: string): boolean;
   /**
    * Notes in `facts` what an event says; behind a fault it does not go on.
    *
@@ -83,7 +85,7 @@ class NamedJudge implements EventJudge {
   /** Deltas of the name that came last. */
   run(text: string, output: Output): number {
     const head = this.deltaHead;
-    if (head === undefined) return 0;
+    if (head === undefined || this.facts.malformedFrames > 0) return 0;
     // The run ends before a delta that may hold state: one search for all of them.
     const word = this.marks?.places.deltaWord;
     const wordAt = word === undefined ? -1 : text.indexOf(word);
@@ -153,15 +155,17 @@ class NamedJudge implements EventJudge {
     }
     if (!this.events.family.test(name)) return false;
     const kind = this.events.kindOf(name);
-    if (kind !== 'read') {
-      if (!looksLikeObject(data)) failMalformed(this.facts, noObject);
-      else if (kind === 'delta') this.facts.outputEstimate++;
+    if (kind !== 'read' && looksLikeObject(data)) {
+      if (kind === 'delta') this.facts.outputEstimate++;
+      return true;
+    }
+    const value = kind === 'read' ? asRecord(parseLatin1(data)) : undefined;
+    if (value) {
+      this.events.read(name, value, data);
       return this.facts.fault === undefined;
     }
-    const value = asRecord(parseLatin1(data));
-    if (!value) failMalformed(this.facts, noObject);
-    else this.events.read(name, value, data);
-    return this.facts.fault === undefined;
+    loseEvent(this.facts, this.events.isPiece(name));
+    return false;
   }
 
   /** The data as it goes on. */
@@ -179,7 +183,7 @@ class NamedJudge implements EventJudge {
     const type = asRecord(value)?.type;
     if (typeof type === 'string' && plainName.test(type)) return type;
     if (readErrorMember(value)) this.failWith(data);
-    else if (!asRecord(value)) failMalformed(this.facts, noObject);
+    else if (!asRecord(value)) leaveOut(this.facts);
     return undefined;
   }
 

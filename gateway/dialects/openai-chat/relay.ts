@@ -6,6 +6,7 @@ import { editOpenAiRequest, relayOpenAiAnswer } from '../openai/pass-through.ts'
 import { relayOpenAiStream } from '../openai/relay-stream.ts';
 import { type ForeignPlaces, findForeignState, findInLists, isPacked } from '../state/foreign-state.ts';
 import { opaquePrefix } from '../state/opaque.ts';
+import { flawOfChat, gatherChat } from './gather-answer.ts';
 
 export const relayChat: SameDialect = {
   editRequest(body, facts, target) {
@@ -22,11 +23,15 @@ export const relayChat: SameDialect = {
       choices: facts.choices,
       wantsUsage: facts.wantsUsage,
       hasContent: (choice) => hasDeltaContent(asRecord(choice.delta)),
+      hasCalls: ({ delta, finish_reason: reason }) =>
+        hasCallPieces(asRecord(delta)) || reason === 'tool_calls' || reason === 'function_call',
     });
   },
   relayAnswer(body): AnswerDocument {
     return relayOpenAiAnswer(body, (choice) => messageText(asRecord(choice.message)));
   },
+  openGatherer: gatherChat,
+  flawOf: flawOfChat,
 };
 
 const shownMembers = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;
@@ -45,6 +50,11 @@ export function hasDeltaContent(delta: JsonRecord | undefined): boolean {
     if (Array.isArray(value) && value.length > 0) return true;
   }
   return isRecord(delta.function_call) || isRecord(delta.audio);
+}
+
+function hasCallPieces(delta: JsonRecord | undefined): boolean {
+  const calls = delta?.tool_calls;
+  return (Array.isArray(calls) && calls.length > 0) || isRecord(delta?.function_call);
 }
 
 function messageText(message: JsonRecord | undefined): string {

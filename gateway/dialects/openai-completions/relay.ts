@@ -4,6 +4,7 @@ import { type Edit, type RequestBody, removeMember } from '../../json/request-bo
 import type { AnswerDocument, SameDialect } from '../dialect.ts';
 import { editOpenAiRequest, relayOpenAiAnswer } from '../openai/pass-through.ts';
 import { relayOpenAiStream } from '../openai/relay-stream.ts';
+import { flawOfCompletion, gatherCompletion } from './gather-answer.ts';
 import { completionDefaults } from './read-request.ts';
 
 export const relayCompletions: SameDialect = {
@@ -15,11 +16,14 @@ export const relayCompletions: SameDialect = {
       choices: facts.choices,
       wantsUsage: facts.wantsUsage,
       hasContent: ({ text }) => typeof text === 'string' && text !== '',
+      hasCalls: () => false,
     });
   },
   relayAnswer(body): AnswerDocument {
     return relayOpenAiAnswer(body, ({ text }) => (typeof text === 'string' ? text : ''));
   },
+  openGatherer: gatherCompletion,
+  flawOf: flawOfCompletion,
 };
 
 /** No stops at all may be written as an empty list, which some upstreams refuse. */

@@ -6,12 +6,12 @@
 
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import { freshFacts, isOver } from '../answer/answer-facts.ts';
-import { failMalformed } from '../answer/malformed.ts';
+import { loseEvent } from '../answer/malformed.ts';
 import { PartWriter } from '../answer/part-writer.ts';
 import { readErrorMember } from '../answer/read-error.ts';
 import type { AnswerFacts, StreamDecoder, UpstreamError } from '../dialect.ts';
 import { EventReader } from '../events/event-reader.ts';
-import { doneMark, noObject } from '../events/event-text.ts';
+import { doneMark } from '../events/event-text.ts';
 import { eventBytesMax, type SseEvent } from '../events/sse-events.ts';
 import type { StreamPart } from '../stream-part.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
@@ -63,7 +63,7 @@ class ResponsesStreamDecoder implements StreamDecoder {
       return;
     }
     if (!event) {
-      failMalformed(this.facts, noObject);
+      loseEvent(this.facts, name === undefined || name.endsWith('.delta'));
       return;
     }
     const response = asRecord(event.response);

@@ -3,7 +3,7 @@
 import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import { freshFacts } from '../answer/answer-facts.ts';
 import { estimateTokens } from '../answer/estimate-tokens.ts';
-import { failMalformed, malformed } from '../answer/malformed.ts';
+import { checkCallsAreWhole, failMalformed, malformed } from '../answer/malformed.ts';
 import { readAnswer } from '../answer/read-answer.ts';
 import { readErrorMember } from '../answer/read-error.ts';
 import type { AnswerDocument, AnswerFacts, SameDialect, UpstreamError } from '../dialect.ts';
@@ -13,6 +13,7 @@ import { findForeignState } from '../state/foreign-state.ts';
 import { markAnswer } from '../state/mark-state.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
 import { encodeFailure, readResponsesErrorEvent, unnamedFailure } from './error-body.ts';
+import { flawOfResponse, gatherResponse } from './gather-answer.ts';
 import { answerPlaces, findStates, requestPlaces } from './passing-state.ts';
 import { buildResponse, settingsOf } from './response-object.ts';
 
@@ -63,6 +64,8 @@ export const relayResponses: SameDialect = {
       servedModel: typeof answer.model === 'string' ? answer.model : undefined,
     };
   },
+  openGatherer: gatherResponse,
+  flawOf: flawOfResponse,
 };
 
 class ResponsesEvents implements NamedEvents {
@@ -84,6 +87,11 @@ class ResponsesEvents implements NamedEvents {
         if (!name.endsWith('.delta')) return 'pass';
         return this.facts.hasContent ? 'delta' : 'read';
     }
+  }
+
+  /** What the pieces make up is said once more as a whole. */
+  isPiece(name: string): boolean {
+    return name.endsWith('.delta');
   }
 
   read(name: string, value: JsonRecord, data: string): void {
@@ -127,7 +135,10 @@ class ResponsesEvents implements NamedEvents {
       failMalformed(this.facts, `${name} holds no response`);
       return;
     }
-    if (Array.isArray(response.output) && response.output.length > 0) this.facts.hasContent = true;
+    const output: readonly unknown[] = Array.isArray(response.output) ? response.output : [];
+    if (output.length > 0) this.facts.hasContent = true;
+    // Some clients call the tools of the events before this one.
+    if (output.some(isCall)) checkCallsAreWhole(this.facts);
     this.facts.isComplete = true;
   }
 
@@ -138,6 +149,11 @@ class ResponsesEvents implements NamedEvents {
 
 function readError(answer: JsonRecord): UpstreamError | undefined {
   return readErrorMember(answer) ?? (answer.status === 'failed' ? unnamedFailure : undefined);
+}
+
+function isCall(item: unknown): boolean {
+  const type = asRecord(item)?.type;
+  return type === 'function_call' || type === 'custom_tool_call';
 }
 
 /** Of a response that its upstream never announced. */

@@ -2,11 +2,11 @@
 // that chat completions and completions share.
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
-import { failMalformed } from '../answer/malformed.ts';
+import { leaveOut } from '../answer/malformed.ts';
 import { readErrorEvent, readErrorMember } from '../answer/read-error.ts';
 import type { AnswerFacts } from '../dialect.ts';
 import { EventReader } from '../events/event-reader.ts';
-import { doneMark, noObject } from '../events/event-text.ts';
+import { doneMark } from '../events/event-text.ts';
 import type { SseEvent } from '../events/sse-events.ts';
 import { TextEvents } from '../events/text-events.ts';
 
@@ -51,7 +51,7 @@ export class OpenAiChunkReader {
       return undefined;
     }
     const chunk = asRecord(value);
-    if (!chunk) failMalformed(this.facts, noObject);
+    if (!chunk) leaveOut(this.facts);
     return chunk;
   }
 }

@@ -7,11 +7,11 @@
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import { freshFacts } from '../answer/answer-facts.ts';
-import { failMalformed } from '../answer/malformed.ts';
+import { checkCallsAreWhole, failMalformed, leaveOut } from '../answer/malformed.ts';
 import { readErrorEvent, readErrorMember } from '../answer/read-error.ts';
 import type { AnswerFacts, AnswerStream } from '../dialect.ts';
 import { type EventJudge, relayEvents } from '../events/event-relay.ts';
-import { doneMark, looksLikeObject, noObject, parseLatin1, readLines, toUtf8 } from '../events/event-text.ts';
+import { doneMark, looksLikeObject, parseLatin1, readLines, toUtf8 } from '../events/event-text.ts';
 import type { Output } from '../events/output.ts';
 import { eventBytesMax } from '../events/sse-events.ts';
 import { laterUsage, readOpenAiUsage } from './convert-usage.ts';
@@ -25,6 +25,8 @@ interface RelayOptions {
   readonly wantsUsage: boolean;
   /** Whether one entry of `choices` carries content that a client would show. */
   hasContent(choice: JsonRecord): boolean;
+  /** Whether one entry of `choices` is a piece of a tool call. */
+  hasCalls(choice: JsonRecord): boolean;
 }
 
 /** What is wrong with a stream that holds its end mark only. */
@@ -45,7 +47,7 @@ class OpenAiEvents implements EventJudge {
 
   /** Events behind the first content that hold no marker. */
   run(text: string, output: Output): number {
-    if (!this.facts.hasContent) return 0;
+    if (!this.facts.hasContent || this.facts.malformedFrames > 0) return 0;
     const marker = firstMarker(text);
     let events = 0;
     let to = 0;
@@ -115,13 +117,14 @@ class OpenAiEvents implements EventJudge {
       return 'drop';
     }
     if (trimmed === '') return 'drop';
-    const mustParse = !this.facts.hasContent || Number.isFinite(firstMarker(data));
+    const mustParse =
+      !this.facts.hasContent || this.facts.malformedFrames > 0 || Number.isFinite(firstMarker(data));
     if (!mustParse) {
       if (looksLikeObject(trimmed)) {
         this.facts.outputEstimate++;
         return this.stripOrKeep(data);
       }
-      failMalformed(this.facts, noObject);
+      leaveOut(this.facts);
       return 'drop';
     }
     const value = parseLatin1(data);
@@ -132,7 +135,7 @@ class OpenAiEvents implements EventJudge {
     }
     const chunk = asRecord(value);
     if (!chunk) {
-      failMalformed(this.facts, noObject);
+      leaveOut(this.facts);
       return 'drop';
     }
     return this.chunk(chunk, data);
@@ -146,6 +149,7 @@ class OpenAiEvents implements EventJudge {
       const choice = asRecord(entry);
       if (!choice) continue;
       if (this.options.hasContent(choice)) hasContent = true;
+      if (this.options.hasCalls(choice)) checkCallsAreWhole(this.facts);
       if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') {
         this.finished.add(typeof choice.index === 'number' ? choice.index : 0);
       }

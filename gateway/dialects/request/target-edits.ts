@@ -13,6 +13,7 @@ export function targetEdits(
   defaults: readonly DefaultMember[] = [],
 ): Edit[] {
   const edits = [setMember(body, 'model', JSON.stringify(target.upstreamModel))];
+  if (target.forcesStream) edits.push(setMember(body, 'stream', 'true'));
   const missing: DefaultMember[] = Object.entries(target.parameters).map(([name, value]) => [
     name,
     JSON.stringify(value),

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { type AttemptResult, type Receiver, runAttempt } from '../../../gateway/attempt/attempt.ts';
-import { heldBytesMax } from '../../../gateway/attempt/commit-point.ts';
+import { type CommitRule, heldBytesMax, ordinaryCommit } from '../../../gateway/attempt/commit-point.ts';
 import { readErrorBody } from '../../../gateway/dialects/answer/read-error.ts';
 import { relayOpenAiStream } from '../../../gateway/dialects/openai/relay-stream.ts';
 import { isRecord } from '../../../gateway/json/record.ts';
@@ -13,7 +13,7 @@ type Headers = Readonly<Record<string, string>>;
 
 const limits = { firstEventMs: 1_000, livenessMs: 2_000, progressMs: 5_000 };
 
-function startAttempt(kind: 'stream' | 'plain') {
+function startAttempt(kind: 'stream' | 'plain', commitRule: CommitRule = ordinaryCommit) {
   const clock = { ...makeFakeClock(), wallMs: () => Date.parse('2026-01-01T00:00:00Z') };
   const caller = new Leaving();
   const log: string[] = [];
@@ -52,7 +52,9 @@ function startAttempt(kind: 'stream' | 'plain') {
                 choices: 1,
                 wantsUsage: true,
                 hasContent: ({ delta }) => isRecord(delta) && typeof delta.content === 'string',
+                hasCalls: ({ delta }) => isRecord(delta) && delta.tool_calls !== undefined,
               }),
+              commitRule,
               sink: {
                 write: (bytes) => {
                   written.push(bytes.toString());
@@ -352,5 +354,131 @@ test('what comes after the end changes nothing', async () => {
     'failed',
     { kind: 'transport', code: 'connect_refused' },
   ]);
+  expect(attempt.written).toEqual([]);
+});
+
+const whole: CommitRule = { type: 'whole' };
+const garbage = 'data: {not js\n\n';
+
+test('a whole answer is given out in one piece, when its end mark has come', async () => {
+  const attempt = startAttempt('stream', whole);
+  attempt.head(200, sse);
+  attempt.body(role + word);
+  attempt.body(word + finish);
+  expect([attempt.written, attempt.contents.length]).toEqual([[], 1]);
+  attempt.body(usage + done);
+  expect(attempt.written).toEqual([role + word + word + finish + usage]);
+  expect(endOf(await attempt.result)).toBe('answered');
+});
+
+test.each<[string, (attempt: ReturnType<typeof startAttempt>) => void, object]>([
+  ['a break', ({ upstream }) => upstream.onBreak('reset', ''), { fault: { kind: 'truncated' } }],
+  ['an end too early', ({ upstream }) => upstream.onEnd(), { fault: { kind: 'truncated' } }],
+  ['an error event', ({ body }) => body('data: {"error":{"message":"no"}}\n\n'), { kind: 'answer' }],
+  ['garbage', ({ body }) => body(garbage), { fault: { kind: 'malformed' } }],
+  ['silence', ({ clock }) => clock.advance(2_000), { kind: 'timeout', timer: 'liveness' }],
+  [
+    'pings without content',
+    ({ clock, body }) => {
+      for (let seconds = 0; seconds < 5; seconds++) {
+        clock.advance(1_000);
+        body(ping);
+      }
+    },
+    { kind: 'timeout', timer: 'progress' },
+  ],
+])(
+  '%s behind content fails an attempt whose answer is held, and nobody sees any of it',
+  async (_, fail, failure) => {
+    const attempt = startAttempt('stream', whole);
+    attempt.head(200, sse);
+    attempt.body(role + word + word);
+    fail(attempt);
+    const result = await attempt.result;
+    expect(endOf(result)).toMatchObject(['failed', failure]);
+    expect([attempt.written, attempt.clock.pending(), result.outputEstimate]).toEqual([[], [], 2]);
+  },
+);
+
+test('held back for a time: a failure inside it fails the attempt, one behind it breaks the stream off', async () => {
+  const rule: CommitRule = { type: 'hold-back', events: undefined, durationMs: 500 };
+  const early = startAttempt('stream', rule);
+  early.head(200, sse);
+  early.clock.advance(900);
+  early.body(role + word);
+  early.clock.advance(499);
+  expect(early.written).toEqual([]);
+  early.upstream.onBreak('reset', '');
+  expect(endOf(await early.result)).toMatchObject(['failed', { kind: 'answer' }]);
+  expect([early.written, early.clock.pending()]).toEqual([[], []]);
+
+  const late = startAttempt('stream', rule);
+  late.head(200, sse);
+  late.body(role + word);
+  // Nothing comes, and what is there goes out all the same.
+  late.clock.advance(500);
+  expect(late.written).toEqual([role + word]);
+  late.upstream.onBreak('reset', '');
+  expect(endOf(await late.result)).toMatchObject(['broken-off', { kind: 'answer' }]);
+});
+
+test('held back for so many events, or a time: whichever is there first', async () => {
+  const rule: CommitRule = { type: 'hold-back', events: 2, durationMs: 500 };
+  const attempt = startAttempt('stream', rule);
+  attempt.head(200, sse);
+  attempt.body(role + word);
+  expect(attempt.written).toEqual([]);
+  attempt.body(word);
+  expect(attempt.written).toEqual([role + word + word]);
+  attempt.clock.advance(500);
+  attempt.body(finish + done);
+  expect(attempt.written).toEqual([role + word + word, finish]);
+  expect(endOf(await attempt.result)).toBe('answered');
+});
+
+test('a client that is full when the time is over holds the upstream up', async () => {
+  const attempt = startAttempt('stream', { type: 'hold-back', events: undefined, durationMs: 500 });
+  attempt.head(200, sse);
+  attempt.fill();
+  attempt.body(role + word);
+  expect(attempt.log).toEqual([]);
+  attempt.clock.advance(500);
+  expect(attempt.log).toEqual(['pause']);
+  attempt.drain();
+  attempt.body(finish + done);
+  expect(endOf(await attempt.result)).toBe('answered');
+});
+
+test('one event that cannot be read is left out of a stream the client has seen the start of, and is counted', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.body(role + word);
+  attempt.body(garbage + word + finish + done);
+  expect(await attempt.result).toMatchObject({ outcome: 'answered', malformedFrames: 1 });
+  expect(attempt.written.join('')).toBe(role + word + word + finish);
+});
+
+test('the second event that cannot be read ends the stream', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.body(role + word);
+  attempt.body(garbage + word);
+  attempt.body(garbage + word);
+  expect(await attempt.result).toMatchObject({
+    outcome: 'broken-off',
+    failure: { fault: { kind: 'malformed' } },
+    malformedFrames: 2,
+  });
+  expect(attempt.written.join('')).toBe(role + word + word);
+});
+
+test.each([
+  ['before content', [role + garbage]],
+  ['in the very bytes that bring the content', [role + word + garbage + word]],
+])('an event that cannot be read, %s, is no answer', async (_, bodies) => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  for (const body of bodies) attempt.body(body);
+  expect(await attempt.result).toMatchObject({ outcome: 'failed', malformedFrames: 1 });
   expect(attempt.written).toEqual([]);
 });

@@ -1,22 +1,39 @@
 // When does the client see the first byte of an attempt, and what does it never see?
 
 import { expect, test } from 'vitest';
-import { CommitPoint, heldBytesMax } from '../../../gateway/attempt/commit-point.ts';
+import {
+  CommitPoint,
+  type CommitRule,
+  heldBytesMax,
+  heldContentBytesMax,
+  ordinaryCommit,
+} from '../../../gateway/attempt/commit-point.ts';
 
-function pointWith(isFull = false) {
+function pointWith({ isFull = false, rule = ordinaryCommit }: { isFull?: boolean; rule?: CommitRule } = {}) {
   const written: string[] = [];
-  const point = new CommitPoint({
-    write: (bytes) => {
-      written.push(bytes.toString());
-      return !isFull;
+  const told = { held: 0, tooLong: 0 };
+  const point = new CommitPoint(
+    {
+      write: (bytes) => {
+        written.push(bytes.toString());
+        return !isFull;
+      },
+      onDrain: () => {},
+      onHeld: (change) => {
+        told.held += change;
+      },
+      onTooLong: () => {
+        told.tooLong++;
+      },
     },
-    onDrain: () => {},
-  });
-  return { point, written };
+    rule,
+  );
+  return { point, written, told };
 }
 
-const take = (point: CommitPoint, text: string, hasContent: boolean): boolean =>
-  point.take(Buffer.from(text), hasContent);
+/** @param content Whether there is any; or how many events of it there have been. */
+const take = (point: CommitPoint, text: string, content: boolean | number): boolean =>
+  point.take(Buffer.from(text), { hasContent: Number(content) > 0, contentEvents: Number(content) });
 
 test('what comes before the content is held and goes out with it, in one write', () => {
   const { point, written } = pointWith();
@@ -49,7 +66,8 @@ test('an answer without a byte writes none', () => {
 
 test('a step that gives nothing commits nothing', () => {
   const { point } = pointWith();
-  expect([point.take(undefined, true), point.take(Buffer.alloc(0), true), point.isCommitted]).toEqual([
+  const content = { hasContent: true, contentEvents: 1 };
+  expect([point.take(undefined, content), point.take(Buffer.alloc(0), content), point.isCommitted]).toEqual([
     true,
     true,
     false,
@@ -57,7 +75,7 @@ test('a step that gives nothing commits nothing', () => {
 });
 
 test('a full client is told from the commit on', () => {
-  const { point } = pointWith(true);
+  const { point } = pointWith({ isFull: true });
   expect(take(point, 'role', false)).toBe(true);
   expect(take(point, 'content', true)).toBe(false);
   expect(take(point, 'more', true)).toBe(false);
@@ -77,3 +95,72 @@ test('what has gone out is not held', () => {
   take(point, 'x'.repeat(heldBytesMax + 1), true);
   expect(point.isOverfull).toBe(false);
 });
+
+const holdBack = (events: number | undefined, durationMs: number | undefined): CommitRule => ({
+  type: 'hold-back',
+  events,
+  durationMs,
+});
+
+test('content is held back until so many events of it are there', () => {
+  const { point, written, told } = pointWith({ rule: holdBack(3, undefined) });
+  take(point, 'role ', 0);
+  take(point, 'one ', 1);
+  take(point, 'two ', 2);
+  expect([written, point.isCommitted, told.held]).toEqual([[], false, 8]);
+  take(point, 'three ', 3);
+  take(point, 'four', 4);
+  expect([written, told.held]).toEqual([['role one two three ', 'four'], 0]);
+});
+
+test('events that come in one piece count one by one', () => {
+  const { point, written } = pointWith({ rule: holdBack(3, undefined) });
+  take(point, 'one two three', 3);
+  expect(written).toEqual(['one two three']);
+});
+
+test("how long content is held back is looked up there, and the clock is the attempt's", () => {
+  expect(pointWith({ rule: holdBack(8, 500) }).point.commitAfterMs).toBe(500);
+  const { point, written } = pointWith({ rule: holdBack(undefined, 500) });
+  for (let n = 1; n < 100; n++) take(point, '.', n);
+  expect([written, point.isCommitted]).toEqual([[], false]);
+  point.commit();
+  take(point, 'more', 100);
+  expect(written).toEqual(['.'.repeat(99), 'more']);
+});
+
+test('a whole answer is held until the attempt says that it is whole', () => {
+  const { point, written, told } = pointWith({ rule: { type: 'whole' } });
+  take(point, 'role ', 0);
+  take(point, 'content ', 1);
+  take(point, 'end', 1);
+  expect([written, point.isCommitted, point.awaitsWhole, told.held]).toEqual([[], false, true, 11]);
+  point.commit();
+  expect([written, point.awaitsWhole, told]).toEqual([['role content end'], false, { held: 0, tooLong: 0 }]);
+});
+
+test('a held answer that failed leaves no trace, and holds nothing any more', () => {
+  const { point, written, told } = pointWith({ rule: { type: 'whole' } });
+  take(point, 'role content ', 1);
+  point.discard();
+  expect([written, point.isCommitted, told.held]).toEqual([[], false, 0]);
+});
+
+test.each([{ type: 'whole' }, holdBack(256, 30_000)] satisfies CommitRule[])(
+  'what is too long to be held goes out, and is a stream like any other from there on: %o',
+  (rule) => {
+    const { point, written, told } = pointWith({ rule });
+    // What comes before the content counts for itself.
+    take(point, 'x'.repeat(heldBytesMax), 0);
+    take(point, 'y'.repeat(heldContentBytesMax), 1);
+    expect([written, told]).toEqual([[], { held: heldContentBytesMax, tooLong: 0 }]);
+    take(point, 'z', 2);
+    expect([written.map(({ length }) => length), told]).toEqual([
+      [heldBytesMax + heldContentBytesMax + 1],
+      { held: 0, tooLong: 1 },
+    ]);
+    expect([point.isCommitted, point.awaitsWhole, point.isOverfull]).toEqual([true, false, false]);
+    take(point, 'more', 3);
+    expect(written.at(-1)).toBe('more');
+  },
+);

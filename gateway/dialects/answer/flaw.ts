@@ -1,0 +1,28 @@
+// Why can a client not use an answer that is complete? Asked where the whole answer is in hand, and
+// another upstream can still be asked: nobody can call a tool with half an object.
+
+import { asRecord, tryParseJson } from '../../json/record.ts';
+import type { AnswerChoice, FinishReason } from '../conversation.ts';
+
+/** What was cut short is cut short on purpose: by a limit of the caller's, or a filter. */
+const whole: ReadonlySet<FinishReason> = new Set(['stop', 'stop-sequence', 'tool-calls']);
+
+export function flawOfChoices(choices: readonly AnswerChoice[]): string | undefined {
+  if (choices.length === 0) return 'the answer is empty';
+  for (const { parts, finish } of choices) {
+    if (!whole.has(finish)) continue;
+    for (const part of parts) {
+      if (part.type !== 'tool-call' || part.kind !== 'function') continue;
+      const flaw = flawOfArguments(part.input);
+      if (flaw) return flaw;
+    }
+  }
+  return undefined;
+}
+
+/** @param text Of a function call; without any text there are no arguments. */
+export function flawOfArguments(text: unknown): string | undefined {
+  if (asRecord(text)) return undefined;
+  const isObject = typeof text === 'string' && (text.trim() === '' || asRecord(tryParseJson(text)));
+  return isObject ? undefined : 'the arguments of a tool call are not a JSON object';
+}

@@ -1,0 +1,67 @@
+// Which plain answer does a streamed one stand for? The relay says which of the events count and
+// whether the stream is whole; what they make up is put together on the way by the dialect's gatherer.
+
+import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import type { AnswerFacts, AnswerGatherer, AnswerStream, SameDialect } from '../dialect.ts';
+import { eventBytesMax, readSse } from '../events/sse-events.ts';
+import { leaveOut } from './malformed.ts';
+
+/** The last event of a response holds all of its output, and its instructions and tools. */
+const eventLengthMax = 4 * eventBytesMax;
+
+/** A stream that goes on as it is, and remembers what it has said. */
+export class GatheredStream implements AnswerStream {
+  readonly facts: AnswerFacts;
+  readonly errorFrame: AnswerStream['errorFrame'];
+  private readonly stream: AnswerStream;
+  private readonly dialect: Pick<SameDialect, 'flawOf'>;
+  private readonly bytesMax: number;
+  private readonly events = readSse(eventLengthMax);
+  private gatherer: AnswerGatherer | undefined;
+  private bytes = 0;
+
+  /** @param bytesMax Of a longer stream nothing is remembered. */
+  constructor(stream: AnswerStream, dialect: Pick<SameDialect, 'openGatherer' | 'flawOf'>, bytesMax: number) {
+    this.stream = stream;
+    this.facts = stream.facts;
+    this.errorFrame = stream.errorFrame;
+    this.dialect = dialect;
+    this.bytesMax = bytesMax;
+    this.gatherer = dialect.openGatherer();
+  }
+
+  push(chunk: Buffer): Buffer | undefined {
+    return this.remembered(this.stream.push(chunk));
+  }
+
+  end(): Buffer | undefined {
+    return this.remembered(this.stream.end());
+  }
+
+  /** The answer so far; undefined where it is no answer, or too long to be remembered. */
+  answer(): JsonRecord | undefined {
+    return this.gatherer?.answer();
+  }
+
+  flaw(): string | undefined {
+    if (!this.gatherer) return undefined;
+    const answer = this.gatherer.answer();
+    return answer ? this.dialect.flawOf(answer) : 'the events of the stream make no answer';
+  }
+
+  private remembered(bytes: Buffer | undefined): Buffer | undefined {
+    if (!bytes || !this.gatherer) return bytes;
+    this.bytes += bytes.length;
+    if (this.bytes > this.bytesMax) {
+      this.gatherer = undefined;
+      return bytes;
+    }
+    for (const { data } of this.events.push(bytes)) {
+      const event = asRecord(tryParseJson(data));
+      if (event) this.gatherer.add(event);
+      // The relay looks at the ends of most events only.
+      else leaveOut(this.facts);
+    }
+    return bytes;
+  }
+}

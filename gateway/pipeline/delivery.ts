@@ -1,0 +1,62 @@
+// How is the answer of a request given out, and how is it fetched? What the route says, and what the
+// caller asks for in the header `x-penstock-delivery`.
+
+import { type CommitRule, ordinaryCommit } from '../attempt/commit-point.ts';
+import type { RouteEntry } from '../contract/routing-table.ts';
+import { GatewayError } from '../errors.ts';
+
+export interface Delivery {
+  /** The caller gets a whole answer that it can use, or none of it: any failure before is none it sees. */
+  readonly isAssured: boolean;
+  /** Of streamed answers. */
+  readonly commitRule: CommitRule;
+  /** A plain answer is fetched as a stream, so that the timers of a stream see it. */
+  readonly fetchesStream: boolean;
+}
+
+const header = 'x-penstock-delivery';
+
+/**
+ * What a caller may ask for. It can ask for more than the route says and not for less: whoever made the
+ * route knows what its clients can do with half an answer.
+ */
+const askable: ReadonlySet<string> = new Set(['assured', 'stream']);
+
+/**
+ * @param rawHeaders Names and values in turn, as received.
+ * @throws {GatewayError} `invalid_parameter`, naming the header.
+ */
+export function readDelivery(
+  { delivery, holdBack, upstreamStreaming }: RouteEntry,
+  rawHeaders: readonly string[],
+): Delivery {
+  const isAssured = asksAssured(rawHeaders) || delivery === 'Assured';
+  const fetchesStream = upstreamStreaming === 'Always';
+  if (!isAssured && !fetchesStream && holdBack === undefined) return ordinaryDelivery;
+  return { isAssured, commitRule: commitRuleOf(isAssured, holdBack), fetchesStream };
+}
+
+/** As it comes, fetched as it was asked for. */
+export const ordinaryDelivery: Delivery = { isAssured: false, commitRule: ordinaryCommit, fetchesStream: false };
+
+function commitRuleOf(isAssured: boolean, holdBack: RouteEntry['holdBack']): CommitRule {
+  if (isAssured) return { type: 'whole' };
+  const { events, durationMs } = holdBack ?? {};
+  // Neither says how long: nothing is held back.
+  if (events === undefined && durationMs === undefined) return ordinaryCommit;
+  return { type: 'hold-back', events, durationMs };
+}
+
+function asksAssured(rawHeaders: readonly string[]): boolean {
+  let isAssured = false;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() !== header) continue;
+    const value = rawHeaders[at + 1]?.trim().toLowerCase() ?? '';
+    if (!askable.has(value)) {
+      const message = `The header '${header}' must be 'assured' (or 'stream', which is as if it were left out).`;
+      throw new GatewayError('invalid_parameter', message, { param: header });
+    }
+    if (value === 'assured') isAssured = true;
+  }
+  return isAssured;
+}

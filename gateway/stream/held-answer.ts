@@ -1,0 +1,100 @@
+// What is held of an answer that is given out whole? Everything its calls have given, until all of
+// them have answered. What is too long to be held goes out, and then all else as it comes.
+
+import type { LeaveSignal } from './leaving.ts';
+
+interface Client {
+  /** False: it is full. */
+  write(bytes: Buffer): boolean;
+  onDrain(resume: () => void): void;
+}
+
+interface HeldAnswerOptions {
+  /** What is more than this is not held. */
+  readonly bytesMax: number;
+  /** Told by how many bytes what is held grows (or, below 0, shrinks). */
+  onHeld(change: number): void;
+  /** Told once, where it is too long. */
+  onTooLong(): void;
+}
+
+/** Events are given out in portions of about this size: a slow reader has time for each of them. */
+const portionBytes = 64 * 1024;
+
+export class HeldAnswer implements Client {
+  private readonly client: Client;
+  private readonly options: HeldAnswerOptions;
+  private parts: Buffer[] = [];
+  private bytes = 0;
+  private isOpen = false;
+
+  constructor(client: Client, options: HeldAnswerOptions) {
+    this.client = client;
+    this.options = options;
+  }
+
+  onHeld(change: number): void {
+    this.options.onHeld(change);
+  }
+
+  /** @param bytes Whole events. */
+  write(bytes: Buffer): boolean {
+    if (this.isOpen) return this.client.write(bytes);
+    this.parts.push(bytes);
+    this.bytes += bytes.length;
+    this.options.onHeld(bytes.length);
+    if (this.bytes <= this.options.bytesMax) return true;
+    this.options.onTooLong();
+    this.isOpen = true;
+    return this.client.write(this.take());
+  }
+
+  onDrain(resume: () => void): void {
+    if (this.isOpen) this.client.onDrain(resume);
+    else resume();
+  }
+
+  /** Gives out what is held, as fast as the client reads; resolves early where the caller leaves. */
+  async release(caller: LeaveSignal): Promise<void> {
+    this.isOpen = true;
+    const bytes = this.take();
+    for (let from = 0; from < bytes.length && !caller.hasLeft; ) {
+      const to = endOfPortion(bytes, from);
+      const isReady = this.client.write(bytes.subarray(from, to));
+      from = to;
+      if (!isReady) await this.drained(caller);
+    }
+  }
+
+  /** The answer failed: nobody hears of it. */
+  discard(): void {
+    this.take();
+  }
+
+  private take(): Buffer {
+    const { parts } = this;
+    if (this.bytes > 0) this.options.onHeld(-this.bytes);
+    this.parts = [];
+    this.bytes = 0;
+    const [only] = parts;
+    return parts.length === 1 && only ? only : Buffer.concat(parts);
+  }
+
+  private drained(caller: LeaveSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const stopListening = caller.onLeave(resolve);
+      this.client.onDrain(() => {
+        stopListening();
+        resolve();
+      });
+    });
+  }
+}
+
+/** Between two events: whatever follows must not find itself inside one. */
+function endOfPortion(bytes: Buffer, from: number): number {
+  const least = from + portionBytes;
+  if (least >= bytes.length) return bytes.length;
+  const blankLine = bytes.indexOf('\n\n', least - 2);
+  return blankLine === -1 ? bytes.length : blankLine + 2;
+}
