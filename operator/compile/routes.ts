@@ -357,6 +357,7 @@ function buildEntry(
     ...(spec.contextLength === undefined ? {} : { contextLength: spec.contextLength }),
     ...(spec.maxOutputTokens === undefined ? {} : { maxOutputTokens: spec.maxOutputTokens }),
     timeouts: buildTimeouts(spec.timeouts),
+    ...buildDelivery(spec),
     failover: {
       retryOn: [...failover.retryOn].sort(compareText),
       maxAttempts: failover.maxAttempts,
@@ -367,6 +368,24 @@ function buildEntry(
       ...(failover.affinity === 'None' ? {} : { affinity: failover.affinity }),
     },
     targets: [...targets].sort((a, b) => a.priority - b.priority || compareText(a.name, b.name)),
+  };
+}
+
+/** What is as it is anyway is left out. */
+function buildDelivery({
+  delivery,
+  holdBack,
+  upstreamStreaming,
+}: ModelRoute['spec']): Pick<RouteEntry, 'delivery' | 'holdBack' | 'upstreamStreaming'> {
+  const { events, duration } = holdBack ?? {};
+  const held = {
+    ...(events === undefined ? {} : { events }),
+    ...(duration === undefined ? {} : { durationMs: toMs(duration) }),
+  };
+  return {
+    ...(delivery === 'Stream' ? {} : { delivery }),
+    ...(Object.keys(held).length === 0 ? {} : { holdBack: held }),
+    ...(upstreamStreaming === 'Auto' ? {} : { upstreamStreaming }),
   };
 }
 

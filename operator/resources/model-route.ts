@@ -248,7 +248,8 @@ export const modelRouteSpecSchema = withRules(
       .enum(['Stream', 'Assured'])
       .default('Stream')
       .describe(
-        'Stream: pass on as it comes. Assured: hold the whole answer (at most 1 MiB) and fail over on any failure.',
+        'Stream: pass on as it comes. Assured: hold the whole answer and fail over on any failure; above 1 MiB it goes ' +
+          'out as a stream. A caller asks for it with the header `x-penstock-delivery: assured`.',
       ),
     holdBack: z
       .strictObject({
@@ -258,14 +259,20 @@ export const modelRouteSpecSchema = withRules(
           .max(256)
           .optional()
           .describe('Hold until this many content events are there.'),
-        duration: durationField('1ms', '30s').optional().describe('Hold for at most this long.'),
+        duration: durationField('1ms', '30s').optional().describe('Hold for at most this long after the first content.'),
       })
       .optional()
-      .describe('Hold the beginning of a stream back, so that failover stays possible for longer.'),
+      .describe(
+        'Hold the beginning of a stream back, so that failover stays possible for longer: until one of the two, or ' +
+          '1 MiB; with neither nothing is held. The first words come later by as much.',
+      ),
     upstreamStreaming: z
       .enum(['Auto', 'Always'])
       .default('Auto')
-      .describe('Always: a plain call is fetched as a stream, so that the timers can see it.'),
+      .describe(
+        'Always: the answer of a plain call is fetched as a stream, so that the timers of a stream see it, and put ' +
+          'together. Auto: as the caller asked.',
+      ),
     drill: drillSchema
       .optional()
       .describe(

@@ -62,7 +62,7 @@ async function applyAll(): Promise<{ readonly applyingMs: number; readonly after
   ]);
   // In the middle, so that neither what is before it nor what comes after is served by luck.
   const half = right.length / 2;
-  const wrong = modelRoute('team-a', 'wrong', ['sim'], { responseModel: 'Requested' });
+  const wrong = modelRoute('team-a', 'wrong', ['sim'], { unpriced: 'Deny' });
   const startedMs = performance.now();
   await installation.apply(...right.slice(0, half), wrong, ...right.slice(half));
   const appliedMs = performance.now();
@@ -95,7 +95,7 @@ test('of 201 objects applied at once, 200 come into service, and the one that is
   expect(afterMs).toBeLessThan(15_000);
 
   await awaitCondition('modelroute/wrong', 'Accepted=false', 'team-a');
-  expect(await describedBy(plane, 'modelroute/wrong', 'team-a')).toContain('spec.responseModel is Requested');
+  expect(await describedBy(plane, 'modelroute/wrong', 'team-a')).toContain('spec.unpriced is Deny');
   for (const gateway of gateways) {
     for (const n of numbers) {
       const said = await askGateway(gateway, importedKey('team-a', `key-${n}`), `route-${n}`);
@@ -129,11 +129,11 @@ const cases: readonly Case[] = [
     what: 'a ModelRoute with a value that does not act yet',
     kind: 'ModelRoute',
     name: 'unsupported',
-    object: () => modelRoute('team-a', 'unsupported', ['sim'], { delivery: 'Assured' }),
+    object: () => modelRoute('team-a', 'unsupported', ['sim'], { unpriced: 'Deny' }),
     condition: 'Accepted',
     reason: 'UnsupportedValue',
-    words: /spec\.delivery is Assured, which does not act yet in this version; use Stream/,
-    repair: patched({ spec: { delivery: null } }),
+    words: /spec\.unpriced is Deny, which does not act yet in this version; use MeterOnly/,
+    repair: patched({ spec: { unpriced: null } }),
   },
   {
     what: 'a ModelRoute with a member that the schema of Kubernetes cannot refuse',

@@ -17,6 +17,7 @@ const TESTS = join(import.meta.dirname, '../..');
 /** What the compile makes of it is held in the file beside it; golden.test.ts compares. */
 const GOLDEN = 'fixtures/compile/everything-set.in.yaml';
 const KEYS = 'operator/compile/keys.test.ts';
+const DELIVERY = 'flow/delivery.test.ts';
 const DEADLINES = 'gateway/attempt/deadlines.test.ts';
 const FAULTS = 'flow/faults.ts';
 const SLOW = 'flow/slow-and-gone.test.ts';
@@ -116,6 +117,10 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.pricing.tiers[].cacheWritePerMillion': GOLDEN,
     'spec.pricing.tiers[].outputPerMillion': GOLDEN,
     'spec.pricing.tiers[].reasoningPerMillion': GOLDEN,
+    'spec.delivery': DELIVERY,
+    'spec.holdBack.events': DELIVERY,
+    'spec.holdBack.duration': DELIVERY,
+    'spec.upstreamStreaming': 'flow/upstream-streaming.test.ts',
     'spec.timeouts.connect': GOLDEN,
     'spec.timeouts.firstEvent': DEADLINES,
     'spec.timeouts.lastFirstEvent': FAULTS,
@@ -254,9 +259,6 @@ describe('what does not act is refused by name', () => {
     ['Provider', 'spec.limits', provider({ limits })],
     ['ModelRoute', 'spec.unpriced', route({ unpriced: 'Deny' })],
     ['ModelRoute', 'spec.responseModel', route({ responseModel: 'Requested' })],
-    ['ModelRoute', 'spec.delivery', route({ delivery: 'Assured' })],
-    ['ModelRoute', 'spec.holdBack', route({ holdBack: { events: 1 } })],
-    ['ModelRoute', 'spec.upstreamStreaming', route({ upstreamStreaming: 'Always' })],
     ['ModelRoute', 'spec.limits', route({ limits })],
     ['ApiKey', 'spec.limits', apiKey({ limits })],
     ['ApiKey', 'spec.budgets', apiKey({ budgets: [{ period: 'Day', limit: '1' }] })],
