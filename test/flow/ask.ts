@@ -23,6 +23,7 @@ export interface AskOptions {
   readonly isStream?: boolean;
   /** More members of the body. */
   readonly more?: object;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** What the wall says unasked. */
@@ -41,11 +42,11 @@ const prompts: Readonly<Record<Endpoint, { path: string; body: object }>> = {
   responses: { path: '/v1/responses', body: { input: 'three plain words' } },
 };
 
-export function requestOf({ endpoint = 'chat', isStream = false, more = {} }: AskOptions = {}) {
+export function requestOf({ endpoint = 'chat', isStream = false, more = {}, headers = {} }: AskOptions = {}) {
   const { path, body } = prompts[endpoint];
   return {
     path,
-    headers: { authorization: `Bearer ${testKey}` },
+    headers: { authorization: `Bearer ${testKey}`, ...headers },
     body: { model: 'm', ...body, ...(isStream ? { stream: true } : {}), ...more },
   };
 }
