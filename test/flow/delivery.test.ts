@@ -277,6 +277,19 @@ describe('asked for by the caller', () => {
   );
 });
 
+test.each(pairs)(
+  'an ordinary stream goes on without one event that cannot be read ($endpoint from $upstream)',
+  async ({ endpoint, upstream }) => {
+    offer(upstream);
+    // One write each, so that the client has seen some of it before.
+    first.script({ type: 'garbage-event', atEvent: 8, answer: { betweenEvents: { ms: 2 } } });
+    const seen = await ask(rig, { endpoint, isStream: true });
+    expect([textOf(seen), endsWell(seen)]).toEqual([wallText, true]);
+    expect(brokenCall().behaviour?.type).toBe('garbage-event');
+    expect(rig.records.map(lineOf)).toEqual(['1 t0 answered tenant']);
+  },
+);
+
 test('without it, the same failure is told in the stream', async () => {
   offer('openai-chat');
   first.script({ type: 'cut', after, answer: other });

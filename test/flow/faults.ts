@@ -532,15 +532,6 @@ const halvesOf = (upstream: DialectName): readonly Row[] => [
     read: 5,
   },
   {
-    name: 'garbage in the middle',
-    fault: { type: 'garbage-event', atEvent: leading[upstream] + 6 },
-    modes: ['stream'],
-    failure: 'malformed',
-    effect: 'breaks-off',
-    code: 'upstream_error',
-    read: 5,
-  },
-  {
     name: 'an event that is too long in the middle',
     fault: { type: 'oversized-event', atEvent: leading[upstream] + 6, ...tooLong(upstream) },
     modes: ['stream'],

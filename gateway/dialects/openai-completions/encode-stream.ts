@@ -12,8 +12,9 @@ type WriteFrame = (choices: readonly unknown[], usage?: unknown) => string;
 
 export function encodeCompletionStream(head: AnswerHead, shape: CompletionShape): StreamEncoder {
   const attempts = new Map<number, CallEncoder>();
-  // One request, one model name: that of the call that began first.
+  // One request, one model name: that of the call that began first, as long as that attempt stands.
   let model: string | undefined;
+  let modelOf: number | undefined;
   const top = JSON.stringify({
     id: `cmpl-${head.id}`,
     object: 'text_completion',
@@ -26,8 +27,11 @@ export function encodeCompletionStream(head: AnswerHead, shape: CompletionShape)
   };
   return {
     open(call) {
+      if (modelOf === call) model = undefined;
       const encoder = new CallEncoder(firstIndex(call, shape), echoOf(call, shape), frame, (served) => {
-        if (served !== '') model ??= served;
+        if (served === '' || model !== undefined) return;
+        model = served;
+        modelOf = call;
       });
       attempts.set(call, encoder);
       return encoder;

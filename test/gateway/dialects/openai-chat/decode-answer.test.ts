@@ -136,8 +136,8 @@ describe('a stream', () => {
     ['{"error":[{"message":"no"}]}', { kind: 'error-event', error: { message: 'no' } }],
     ['{"error":500}', { kind: 'error-event', error: { code: '500' } }],
     ['[{"error":{"message":"no"}}]', { kind: 'error-event', error: { message: 'no' } }],
-    ['<html>', { kind: 'malformed' }],
-    ['[]', { kind: 'malformed' }],
+    ['<html>\n\ndata: </html>', { kind: 'malformed' }],
+    ['[]\n\ndata: []', { kind: 'malformed' }],
   ])('12: with the event %s ends there', (data, fault) => {
     const { parts, facts } = decode(
       frame(delta({ content: 'a' })) + frame(data) + frame(delta({ content: 'b' })) + done,

@@ -225,7 +225,7 @@ describe('what is not this dialect', () => {
     ['an end before message_start', messageStop, ''],
     ['a message_start without a message', named('message_start'), ''],
     ['text as data', `${begun}event: ping\ndata: hello\n\n`, begun],
-    ['a list as data', `${begun}data: [1]\n\n`, begun],
+    ['lists as data', `${begun}data: [1]\n\ndata: [1]\n\n`, begun],
     ['a page', `data: <html>\n\n${begun}`, ''],
     ['an end that is no JSON', `${begun}event: message_stop\ndata: {]}\n\n`, begun],
   ])('%s ends the stream as malformed', (_, text, sent) => {

@@ -146,8 +146,8 @@ describe('the end', () => {
 
 test.each([
   ['text as data', 'event: response.output_text.done\ndata: hello\n\n'],
-  ['a page', 'data: <html>\n\n'],
-  ['a list as data', 'event: response.output_text.delta\ndata: [1]\n\n'],
+  ['a page', 'data: <html>\n\ndata: </html>\n\n'],
+  ['lists as data', 'event: response.output_text.delta\ndata: [1]\n\n'.repeat(2)],
   ['a last event that is no JSON', 'event: response.completed\ndata: {]}\n\n'],
   ['a last event without a response', named('response.completed')],
 ])('%s is not this dialect and ends the stream as malformed', (_, event) => {

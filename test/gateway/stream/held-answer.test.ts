@@ -1,0 +1,99 @@
+// What is held of an answer, when does its client get it, and how fast?
+
+import { expect, test } from 'vitest';
+import { HeldAnswer } from '../../../gateway/stream/held-answer.ts';
+import { Leaving } from '../../../gateway/stream/leaving.ts';
+
+function holderOf({ bytesMax = 1000, takes = Number.POSITIVE_INFINITY } = {}) {
+  const written: string[] = [];
+  const drains: (() => void)[] = [];
+  const told = { held: 0, tooLong: 0 };
+  const holder = new HeldAnswer(
+    {
+      write: (bytes) => {
+        written.push(bytes.toString());
+        return written.length < takes;
+      },
+      onDrain: (resume) => drains.push(resume),
+    },
+    {
+      bytesMax,
+      onHeld: (change) => {
+        told.held += change;
+      },
+      onTooLong: () => {
+        told.tooLong++;
+      },
+    },
+  );
+  const drain = (): void => {
+    for (const resume of drains.splice(0)) resume();
+  };
+  return { holder, written, told, drain, drains };
+}
+
+const event = (n: number, length: number): string => `data: ${n} ${'x'.repeat(length)}\n\n`;
+
+test('nothing goes out before it is released, then everything in the order it came', async () => {
+  const { holder, written, told } = holderOf();
+  for (const n of [1, 2, 3]) expect(holder.write(Buffer.from(event(n, 10)))).toBe(true);
+  expect([written, told.held]).toEqual([[], 3 * event(1, 10).length]);
+  await holder.release(new Leaving());
+  expect([written.join(''), told]).toEqual([
+    event(1, 10) + event(2, 10) + event(3, 10),
+    { held: 0, tooLong: 0 },
+  ]);
+});
+
+test('a slow reader gets it in portions of whole events, each when it has taken the one before', async () => {
+  const { holder, written, drain, drains } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
+  const events = Array.from({ length: 10 }, (_, n) => event(n, 30_000));
+  for (const each of events) holder.write(Buffer.from(each));
+  const released = holder.release(new Leaving());
+  for (let portion = 1; drains.length > 0; portion++) {
+    expect(written).toHaveLength(portion);
+    drain();
+    // The next portion is written when the promise of the drain has been seen.
+    await new Promise(setImmediate);
+  }
+  await released;
+  expect(written.join('')).toBe(events.join(''));
+  expect(written.length).toBeGreaterThan(3);
+  for (const portion of written)
+    expect([portion.startsWith('data: '), portion.endsWith('\n\n')]).toEqual([true, true]);
+});
+
+test('one event that is longer than a portion goes out in one piece', async () => {
+  const { holder, written } = holderOf({ bytesMax: 1024 * 1024 });
+  holder.write(Buffer.from(event(1, 200_000) + event(2, 5)));
+  await holder.release(new Leaving());
+  expect(written).toEqual([event(1, 200_000), event(2, 5)]);
+});
+
+test('a client that leaves is not waited for', async () => {
+  const { holder, written, told } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
+  for (let n = 0; n < 10; n++) holder.write(Buffer.from(event(n, 30_000)));
+  const caller = new Leaving();
+  const released = holder.release(caller);
+  caller.leave();
+  await released;
+  expect([written.length, told.held]).toEqual([1, 0]);
+});
+
+test('what is too long goes out, and then all else as it comes and as fast as it is read', () => {
+  const { holder, written, told, drains } = holderOf({ bytesMax: 20, takes: 2 });
+  expect(holder.write(Buffer.from('a'.repeat(20)))).toBe(true);
+  expect(holder.write(Buffer.from('b'))).toBe(true);
+  expect([written, told]).toEqual([[`${'a'.repeat(20)}b`], { held: 0, tooLong: 1 }]);
+  expect(holder.write(Buffer.from('c'))).toBe(false);
+  holder.onDrain(() => {});
+  expect([written.at(-1), drains.length, told.tooLong]).toEqual(['c', 1, 1]);
+});
+
+test('of a discarded answer nothing is left', async () => {
+  const { holder, written, told } = holderOf();
+  holder.write(Buffer.from('half'));
+  holder.discard();
+  await holder.release(new Leaving());
+  expect([written, told.held]).toEqual([[], 0]);
+});
