@@ -307,6 +307,15 @@ test('where every provider fails behind content, the client gets a status, and n
   expect(seen.text).not.toContain('Half');
 });
 
+test.each(pairs)('$endpoint from $upstream names the model that answered', async ({ endpoint, upstream }) => {
+  offer(upstream, assured);
+  first.script({ type: 'cut', after, answer: { ...other, model: 'model-that-failed' } });
+  second.script({ type: 'answer', model: 'model-that-answered' });
+  const seen = await ask(rig, { endpoint, isStream: true });
+  expect(seen.text).toContain('model-that-answered');
+  expect(seen.text).not.toContain('model-that-failed');
+});
+
 describe('while an answer is held', () => {
   test.each([
     ['chat', 'openai-chat', 'comment'],
