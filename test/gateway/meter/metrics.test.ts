@@ -354,7 +354,6 @@ describe('docs/metrics.md', () => {
     const metrics = makeMetrics();
     metrics.onRequest(request);
     metrics.onAttempt(makeRecord({ firstContentMs: 3 }), 'm');
-    metrics.onAttempt(makeRecord(), 'm');
     metrics.onAttempt(makeRecord({ outcome: 'failed', failure: 'truncated' }), 'm');
     metrics.onMalformedFrames(makeRecord(), 1);
     metrics.onTableLoaded(1);
