@@ -135,6 +135,7 @@ class Attempt<Answer> implements Receiver {
   private cancelLetGo: (() => void) | undefined;
   private cancelErrorBody: (() => void) | undefined;
   private cancelRelease: (() => void) | undefined;
+  private awaitsEnd = false;
   /** Unreadable events that the client does without. */
   private framesLeftOut = 0;
 
@@ -247,6 +248,10 @@ class Attempt<Answer> implements Receiver {
     const { commitPoint } = this;
     const { facts } = stream;
     this.noteContent(facts);
+    if (facts.awaitsEnd && !this.awaitsEnd) {
+      this.awaitsEnd = true;
+      this.rearmTimer();
+    }
     // Another upstream can still give all of the answer; a client that has seen some of it goes on without the event.
     if (facts.malformedFrames > this.framesLeftOut && commitPoint?.isCommitted !== true) {
       if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
@@ -359,6 +364,7 @@ class Attempt<Answer> implements Receiver {
         lastByteAt: this.lastByteAt,
         lastContentAt: this.lastContentAt,
         hasContent: this.firstContentAt !== undefined,
+        awaitsEnd: this.awaitsEnd,
         isPaused: this.isPaused,
         totalAt: this.options.totalAt,
       },

@@ -15,6 +15,8 @@ export interface Marks {
   readonly lastByteAt: number;
   readonly lastContentAt: number;
   readonly hasContent: boolean;
+  /** Everything has come but the counts and the end mark. */
+  readonly awaitsEnd: boolean;
   /** The upstream is held back because the client reads slowly: its silence is ours. */
   readonly isPaused: boolean;
   /** End of the one deadline of the whole request. */
@@ -28,17 +30,22 @@ export interface Deadline {
   readonly timer: TimerName;
 }
 
+/** How long the counts and the end mark may take behind the last finish reason, and between each other. */
+export const endMs = 5_000;
+
 export function earliestDeadline(marks: Marks, limits: Limits): Deadline {
   let earliest: Deadline = { at: marks.totalAt, timer: 'total' };
   const consider = (at: number, timer: TimerName): void => {
     if (at < earliest.at) earliest = { at, timer };
   };
   if (limits.firstEventMs === null || marks.isPaused) return earliest;
-  if (!marks.hasContent) {
+  // Some answers are whole without any content.
+  if (!marks.hasContent && !marks.awaitsEnd) {
     consider(marks.startedAt + limits.firstEventMs, 'first-event');
     return earliest;
   }
-  consider(marks.lastByteAt + limits.livenessMs, 'liveness');
+  const silenceMs = marks.awaitsEnd ? Math.min(endMs, limits.livenessMs) : limits.livenessMs;
+  consider(marks.lastByteAt + silenceMs, 'liveness');
   consider(marks.lastContentAt + limits.progressMs, 'progress');
   return earliest;
 }

@@ -51,6 +51,8 @@ export type AnswerFault =
 export interface AnswerFacts {
   /** A content event was seen: the commit point may be passed. */
   hasContent: boolean;
+  /** Every choice has said how it ended: what may still come is the counts and the terminal marker. */
+  awaitsEnd: boolean;
   /** The dialect's terminal marker was seen: nothing more is needed from the upstream. */
   isComplete: boolean;
   fault: AnswerFault | undefined;

@@ -13,8 +13,8 @@ import { buildRequestHeaders } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
 import { passesThrough, targetOf } from './attempt-ends.ts';
 import { dialectHeaders, forwardedQuery } from './client-headers.ts';
-import { estimateInput } from './estimate-input.ts';
 import { ordinaryDelivery } from './delivery.ts';
+import { estimateInput } from './estimate-input.ts';
 import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 import { firstOf, planFor, translateFor } from './route-exchange.ts';
 

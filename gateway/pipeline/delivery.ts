@@ -37,7 +37,11 @@ export function readDelivery(
 }
 
 /** As it comes, fetched as it was asked for. */
-export const ordinaryDelivery: Delivery = { isAssured: false, commitRule: ordinaryCommit, fetchesStream: false };
+export const ordinaryDelivery: Delivery = {
+  isAssured: false,
+  commitRule: ordinaryCommit,
+  fetchesStream: false,
+};
 
 function commitRuleOf(isAssured: boolean, holdBack: RouteEntry['holdBack']): CommitRule {
   if (isAssured) return { type: 'whole' };

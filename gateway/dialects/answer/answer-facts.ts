@@ -5,6 +5,7 @@ import type { AnswerFacts } from '../dialect.ts';
 export function freshFacts(): AnswerFacts {
   return {
     hasContent: false,
+    awaitsEnd: false,
     isComplete: false,
     fault: undefined,
     usage: undefined,

@@ -129,7 +129,10 @@ class MessagesStreamDecoder implements StreamDecoder {
   private messageDelta(event: JsonRecord): void {
     const ending = readEnding(asRecord(event.delta) ?? {});
     if (ending.reason === 'tool_use') checkCallsAreWhole(this.facts);
-    if (typeof ending.reason === 'string') this.ending = ending;
+    if (typeof ending.reason === 'string') {
+      this.ending = ending;
+      this.facts.awaitsEnd = true;
+    }
     this.usage(event.usage);
   }
 

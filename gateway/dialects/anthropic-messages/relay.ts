@@ -97,7 +97,9 @@ class MessagesEvents implements NamedEvents {
         this.count(value.usage);
         const reason = asRecord(value.delta)?.stop_reason;
         if (reason === 'tool_use') checkCallsAreWhole(this.facts);
-        if (typeof reason === 'string' && reason !== '') this.hasStopReason = true;
+        if (typeof reason !== 'string' || reason === '') break;
+        this.hasStopReason = true;
+        this.facts.awaitsEnd = true;
         break;
       }
       case 'message_stop':

@@ -166,7 +166,9 @@ class OpenAiStreamDecoder implements StreamDecoder {
       this.choices.set(index, choice);
     }
     choice.read(entry);
-    if (choice.isFinished) this.finished.add(choice);
+    if (!choice.isFinished) return;
+    this.finished.add(choice);
+    this.facts.awaitsEnd = this.hasFinished();
   }
 
   /**

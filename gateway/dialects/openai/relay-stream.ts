@@ -152,6 +152,7 @@ class OpenAiEvents implements EventJudge {
       if (this.options.hasCalls(choice)) checkCallsAreWhole(this.facts);
       if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') {
         this.finished.add(typeof choice.index === 'number' ? choice.index : 0);
+        this.facts.awaitsEnd = this.finished.size >= this.options.choices;
       }
     }
     if (hasContent) {

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { type AttemptResult, type Receiver, runAttempt } from '../../../gateway/attempt/attempt.ts';
 import { type CommitRule, heldBytesMax, ordinaryCommit } from '../../../gateway/attempt/commit-point.ts';
+import type { Limits } from '../../../gateway/attempt/deadlines.ts';
 import { readErrorBody } from '../../../gateway/dialects/answer/read-error.ts';
 import { relayOpenAiStream } from '../../../gateway/dialects/openai/relay-stream.ts';
 import { isRecord } from '../../../gateway/json/record.ts';
@@ -13,7 +14,11 @@ type Headers = Readonly<Record<string, string>>;
 
 const limits = { firstEventMs: 1_000, livenessMs: 2_000, progressMs: 5_000 };
 
-function startAttempt(kind: 'stream' | 'plain', commitRule: CommitRule = ordinaryCommit) {
+function startAttempt(
+  kind: 'stream' | 'plain',
+  commitRule: CommitRule = ordinaryCommit,
+  streamLimits: Limits = limits,
+) {
   const clock = { ...makeFakeClock(), wallMs: () => Date.parse('2026-01-01T00:00:00Z') };
   const caller = new Leaving();
   const log: string[] = [];
@@ -65,7 +70,7 @@ function startAttempt(kind: 'stream' | 'plain', commitRule: CommitRule = ordinar
             },
     },
     {
-      limits: kind === 'plain' ? { ...limits, firstEventMs: null } : limits,
+      limits: kind === 'plain' ? { ...limits, firstEventMs: null } : streamLimits,
       totalAt: 60_000,
       clock,
       caller,
@@ -481,4 +486,15 @@ test.each([
   for (const body of bodies) attempt.body(body);
   expect(await attempt.result).toMatchObject({ outcome: 'failed', malformedFrames: 1 });
   expect(attempt.written).toEqual([]);
+});
+
+test('an upstream that says neither counts nor an end mark, and stays, keeps a client waiting for five seconds only', async () => {
+  const attempt = startAttempt('stream', whole, { ...limits, livenessMs: 30_000, progressMs: 60_000 });
+  attempt.head(200, sse);
+  attempt.body(role + word + finish);
+  attempt.clock.advance(4_999);
+  expect(attempt.written).toEqual([]);
+  attempt.clock.advance(1);
+  expect(endOf(await attempt.result)).toBe('answered');
+  expect(attempt.written).toEqual([role + word + finish]);
 });

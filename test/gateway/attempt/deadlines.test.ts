@@ -14,6 +14,7 @@ const marks: Marks = {
   lastByteAt: 1_000,
   lastContentAt: 1_000,
   hasContent: false,
+  awaitsEnd: false,
   isPaused: false,
   totalAt: 601_000,
 };
@@ -35,6 +36,24 @@ test.each([
     { at: 140_000, timer: 'liveness' },
   ],
   ['the whole request ends before', { totalAt: 9_000 }, {}, { at: 9_000, timer: 'total' }],
+  [
+    'all but the end mark is there',
+    { hasContent: true, awaitsEnd: true, lastByteAt: 20_000 },
+    {},
+    { at: 25_000, timer: 'liveness' },
+  ],
+  [
+    'an upstream that is given less time gets no more for its end mark',
+    { hasContent: true, awaitsEnd: true },
+    { livenessMs: 1_000 },
+    { at: 2_000, timer: 'liveness' },
+  ],
+  [
+    'an answer without content, but for its end mark',
+    { awaitsEnd: true, lastByteAt: 2_000 },
+    {},
+    { at: 7_000, timer: 'liveness' },
+  ],
   [
     'the whole request ends before, with content',
     { hasContent: true, totalAt: 9_000 },
