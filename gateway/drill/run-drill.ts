@@ -144,4 +144,7 @@ const noMetrics: PipelineParts['metrics'] = {
   onAuthenticationFailure() {},
   onStaleReuse() {},
   onNoTarget() {},
+  onMalformedFrames() {},
+  onHeld() {},
+  onTooLongToHold() {},
 };

@@ -39,7 +39,14 @@ export interface PipelineParts {
 /** What requests count. A drill counts none of it: a method that a request calls is named here, and does nothing there. */
 type RequestMetrics = Pick<
   Metrics,
-  'onRequest' | 'onAttempt' | 'onAuthenticationFailure' | 'onStaleReuse' | 'onNoTarget'
+  | 'onRequest'
+  | 'onAttempt'
+  | 'onAuthenticationFailure'
+  | 'onStaleReuse'
+  | 'onNoTarget'
+  | 'onMalformedFrames'
+  | 'onHeld'
+  | 'onTooLongToHold'
 >;
 
 /** Answers in place of an upstream; tells nothing before it has returned. */

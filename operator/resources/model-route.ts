@@ -259,7 +259,9 @@ export const modelRouteSpecSchema = withRules(
           .max(256)
           .optional()
           .describe('Hold until this many content events are there.'),
-        duration: durationField('1ms', '30s').optional().describe('Hold for at most this long after the first content.'),
+        duration: durationField('1ms', '30s')
+          .optional()
+          .describe('Hold for at most this long after the first content.'),
       })
       .optional()
       .describe(
