@@ -10,7 +10,10 @@ interface ErrorRow {
   /** `error.type` on the messages routes. */
   readonly messagesType: string;
   readonly fault: Fault;
-  /** False: SDKs are told with `x-should-retry: false` that trying again cannot help. */
+  /**
+   * False: SDKs are told with `x-should-retry: false` not to try again by themselves, because it cannot help, or because the
+   * gateway has done so already. A whole fleet that tries three times multiplies what the gateway has tried three times.
+   */
   readonly mayRetry: boolean;
   /** `error.code` where it is not the row's own name: the code an SDK or CLI keys on. */
   readonly code?: string;
@@ -48,7 +51,7 @@ export const errorTable = {
   upstream_error: row(502, 'server_error', 'api_error', 'upstream', false),
   upstream_invalid_response: row(502, 'server_error', 'api_error', 'upstream', false),
   upstream_auth_failed: row(502, 'server_error', 'api_error', 'upstream', false),
-  upstream_unavailable: row(503, 'server_error', 'overloaded_error', 'upstream', true),
+  upstream_unavailable: row(503, 'server_error', 'overloaded_error', 'upstream', false),
   not_ready: row(503, 'server_error', 'overloaded_error', 'gateway', true),
   overloaded: row(503, 'server_error', 'overloaded_error', 'gateway', true),
   server_shutting_down: row(503, 'server_error', 'overloaded_error', 'gateway', true),
@@ -70,6 +73,7 @@ export type ErrorShape = 'openai' | 'messages';
 
 interface GatewayErrorOptions {
   readonly param?: string | undefined;
+  /** When trying again may help; told as a minute at most. */
   readonly retryAfterSeconds?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly cause?: unknown;
@@ -102,9 +106,7 @@ export class GatewayError extends Error {
     this.headers = {
       ...(entry.mayRetry ? {} : { 'x-should-retry': 'false' }),
       ...(entry.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
-      ...(options.retryAfterSeconds === undefined
-        ? {}
-        : { 'retry-after': String(clampRetryAfter(options.retryAfterSeconds)) }),
+      ...(options.retryAfterSeconds === undefined ? {} : retryAfterHeaders(options.retryAfterSeconds)),
       ...options.headers,
     };
   }
@@ -123,12 +125,16 @@ export class GatewayError extends Error {
 }
 
 /**
- * Whole seconds from 1 to 60. SDKs sleep exactly as long as they are told, some for days, and the
- * OpenAI SDK ignores values above a minute.
+ * Whole seconds from 1 to 60, which every client reads, and the same more exactly, which SDKs prefer. They sleep exactly
+ * as long as they are told, some for days, and the OpenAI SDK ignores values above a minute.
  */
-function clampRetryAfter(seconds: number): number {
-  if (Number.isNaN(seconds)) return 1;
-  return Math.min(60, Math.max(1, Math.ceil(seconds)));
+function retryAfterHeaders(seconds: number): Readonly<Record<string, string>> {
+  const atMost = Number.isNaN(seconds) ? 0 : Math.min(60, Math.max(0, seconds));
+  return {
+    'retry-after': String(Math.max(1, Math.ceil(atMost))),
+    // 0 is no wait to some SDKs, and none at all to others.
+    'retry-after-ms': String(Math.max(1, Math.ceil(atMost * 1000))),
+  };
 }
 
 /** The JSON body of an error answer. */

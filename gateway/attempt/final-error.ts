@@ -173,17 +173,27 @@ function callersMistake(
 }
 
 /**
- * Claude Code makes its conversation shorter when it reads `prompt is too long: N tokens > M
- * maximum`, or this token where the numbers are not known. The upstream's words stay in front.
+ * Claude Code makes its conversation shorter when it reads `prompt is too long: N tokens > M maximum`, or this token where
+ * the numbers are not known; and asks for a shorter answer where prompt and answer are too long only together. The
+ * upstream's words stay in front.
  */
 function inClaudeCodesWords(message: string): string {
   if (/prompt is too long/i.test(message)) return message;
-  const maximum = /maximum context length is (\d+)/i.exec(message)?.[1];
-  const actual = /(?:resulted in|requested) (\d+)/i.exec(message)?.[1];
-  return maximum !== undefined && actual !== undefined
-    ? `${message} (prompt is too long: ${actual} tokens > ${maximum} maximum)`
-    : `${message} (capability_rejected: prompt_too_long)`;
+  const [, maximum] = /maximum context length is (\d+)/i.exec(message) ?? [];
+  if (maximum === undefined) return `${message} (capability_rejected: prompt_too_long)`;
+  const [, prompt, answer] = promptAndAnswer.exec(message) ?? [];
+  if (prompt !== undefined && answer !== undefined && Number(prompt) < Number(maximum)) {
+    return `${message} (input length and \`max_tokens\` exceed context limit: ${prompt} + ${answer} > ${maximum})`;
+  }
+  const actual = prompt ?? /(?:resulted in|requested) (\d+)/i.exec(message)?.[1];
+  return actual === undefined
+    ? `${message} (capability_rejected: prompt_too_long)`
+    : `${message} (prompt is too long: ${actual} tokens > ${maximum} maximum)`;
 }
+
+/** As OpenAI says how many tokens the prompt has and how many were asked for, and servers of its dialects after it. */
+const promptAndAnswer =
+  /\((\d{1,9}) in (?:the messages|your prompt)[,;] (\d{1,9}) (?:in|for) the completion\)/i;
 
 function retryAfterMs(failure: AttemptFailure): number {
   return failure.kind === 'status' && failure.retryAfterMs !== undefined ? failure.retryAfterMs : 60_000;

@@ -129,39 +129,44 @@ describe('what is sent', () => {
 });
 
 describe('retry-after', () => {
-  const headerFor = (retryAfterSeconds: number): string | undefined =>
-    new GatewayError('rate_limit_exceeded', 'm', { retryAfterSeconds }).headers['retry-after'];
+  const headersFor = (retryAfterSeconds: number): readonly (string | undefined)[] => {
+    const { headers } = new GatewayError('rate_limit_exceeded', 'm', { retryAfterSeconds });
+    return [headers['retry-after'], headers['retry-after-ms']];
+  };
 
   // Clients sleep exactly as long as they are told, some for days; the OpenAI SDK ignores values above a minute.
   test.each([
-    [0, '1'],
-    [-5, '1'],
-    [0.001, '1'],
-    [1, '1'],
-    [1.001, '2'],
-    [59.5, '60'],
-    [60, '60'],
-    [60.001, '60'],
-    [86_400, '60'],
-    [Number.POSITIVE_INFINITY, '60'],
-    [Number.NEGATIVE_INFINITY, '1'],
-    [Number.NaN, '1'],
-  ])('%d seconds are told as %s', (seconds, header) => {
-    expect(headerFor(seconds)).toBe(header);
+    [0, '1', '1'],
+    [-5, '1', '1'],
+    [0.001, '1', '1'],
+    [0.25, '1', '250'],
+    [1, '1', '1000'],
+    [1.001, '2', '1001'],
+    [59.5, '60', '59500'],
+    [60, '60', '60000'],
+    [60.001, '60', '60000'],
+    [86_400, '60', '60000'],
+    [Number.POSITIVE_INFINITY, '60', '60000'],
+    [Number.NEGATIVE_INFINITY, '1', '1'],
+    [Number.NaN, '1', '1'],
+  ])('%d seconds are told as %s, and as %s ms', (seconds, ...told) => {
+    expect(headersFor(seconds)).toEqual(told);
   });
 
   test('is a whole number from 1 to 60 whatever is asked for, and never shorter than asked within that', () => {
     fc.assert(
       fc.property(fc.double(), (seconds) => {
-        const told = Number(headerFor(seconds));
+        const [told = Number.NaN, toldMs = Number.NaN] = headersFor(seconds).map(Number);
         expect(Number.isInteger(told) && told >= 1 && told <= 60).toBe(true);
-        if (seconds <= 60) expect(told).toBeGreaterThanOrEqual(seconds);
+        expect(Number.isInteger(toldMs) && toldMs >= 1 && toldMs <= told * 1000).toBe(true);
+        if (seconds <= 60) expect(toldMs / 1000).toBeGreaterThanOrEqual(seconds);
       }),
       { seed: 20_261_121 },
     );
   });
 
   test('is not sent where nobody knows', () => {
-    expect(new GatewayError('rate_limit_exceeded', 'm').headers).not.toHaveProperty('retry-after');
+    const { headers } = new GatewayError('rate_limit_exceeded', 'm');
+    for (const name of ['retry-after', 'retry-after-ms']) expect(headers).not.toHaveProperty(name);
   });
 });

@@ -46,7 +46,7 @@ const rows: readonly Row[] = [
     status: 503,
     code: 'upstream_unavailable',
     retryAfter: '8',
-    mayRetry: true,
+    mayRetry: false,
   },
   {
     when: 'the last one decides',
@@ -247,6 +247,18 @@ describe('told in another dialect than the caller speaks', () => {
     ],
     ['Input exceeds the context window of this model.', ' (capability_rejected: prompt_too_long)'],
     ['prompt is too long: 210000 tokens > 200000 maximum', ''],
+    [
+      "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8500 in the messages, 500 in the completion).",
+      ' (prompt is too long: 8500 tokens > 8192 maximum)',
+    ],
+    [
+      "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (1000 in the messages, 8000 in the completion). Please reduce it.",
+      ' (input length and `max_tokens` exceed context limit: 1000 + 8000 > 8192)',
+    ],
+    [
+      "This model's maximum context length is 8192 tokens, however you requested 9000 tokens (900 in your prompt; 8100 for the completion).",
+      ' (input length and `max_tokens` exceed context limit: 900 + 8100 > 8192)',
+    ],
   ])('a prompt that is too long is told so that Claude Code shortens it: %s', (message, added) => {
     const failure = status(400, { ...foreign, code: 'context_length_exceeded', message });
     const told = finalError([failure], { ...facts, shape: 'messages' });
