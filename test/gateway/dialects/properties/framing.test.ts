@@ -1,0 +1,24 @@
+// T20: can an upstream make a client see anything but events of its own dialect? Whatever it writes, in whichever legal spelling:
+// what goes out are whole events in their own names, data on one line, no `id:`, no `retry:`, nothing empty, and one end.
+// The long form is `npm run e2e -- framing`.
+
+import { expect, test } from 'vitest';
+import { runFraming } from './framing.ts';
+
+const runs = 3_000;
+const seed = 20_261;
+
+test(`${runs} streams of upstreams that write what they like (seed ${seed}): clients get their own dialect`, {
+  timeout: 120_000,
+}, () => {
+  const ends = new Map<string, number>();
+  for (let run = 0; run < runs; run++) {
+    const { faults, pair, end, sent } = runFraming(seed + run);
+    if (faults.length > 0) expect({ seed: seed + run, pair, end, faults, sent }).toBeUndefined();
+    ends.set(end, (ends.get(end) ?? 0) + 1);
+  }
+  // Else nothing was tried: there are whole answers among them, and each way to fail.
+  for (const end of ['complete', 'truncated', 'malformed', 'error-event']) {
+    expect([end, (ends.get(end) ?? 0) > runs / 50]).toEqual([end, true]);
+  }
+});
