@@ -1,4 +1,4 @@
-// T20: of a million streams, written by upstreams as they like, does one make a client see anything but whole events of its own
+// Of a million streams, written by upstreams as they like, does one make a client see anything but whole events of its own
 // dialect? Every legal spelling, hostile lines and names, garbage, cuts; four dialects from four, passing through and translated.
 //
 // PENSTOCK_FRAMING_SEED says where to begin, PENSTOCK_FRAMING_RUNS how many; after PENSTOCK_FRAMING_MINUTES (default 10) no more are begun.

@@ -1,5 +1,5 @@
-// T20: can an upstream make a client see anything but events of its own dialect? Whatever it writes, in whichever legal spelling:
-// what goes out are whole events in their own names, data on one line, no `id:`, no `retry:`, nothing empty, and one end.
+// However an upstream writes its stream, do clients of all four dialects get whole events of their own? In whichever legal spelling,
+// passing through and translated: what goes out are whole events in their own names, data on one line, no `id:`, no `retry:`, nothing empty, and one end.
 // The long form is `npm run e2e -- framing`.
 
 import { expect, test } from 'vitest';
