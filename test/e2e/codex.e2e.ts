@@ -30,7 +30,7 @@ describe.each(ableUpstreams)('on %s', (upstream) => {
 // For these it has other tools than for models it does not know: one that takes a program, told as an item of the input.
 describe.each(ableUpstreams)('with a model that it knows, on %s', (upstream) => {
   test('a turn with a tool call and a follow-up is done', async () => {
-    const facts = await runErrand('codex', codex, upstream, 'gpt-6.1-sol');
+    const facts = await runErrand('codex', codex, upstream, { knownModel: 'gpt-6.1-sol' });
     expect(facts, facts.stdout + facts.stderr).toMatchObject({ exitCode: 0, marker: 'the tool ran\n' });
     expect(facts.requests.map(({ status }) => status)).toEqual([200, 200]);
     expect(facts.stdout).toMatch(/"type":"agent_message","text":"This is the simulator[^\n]*the tool ran/);
@@ -39,6 +39,18 @@ describe.each(ableUpstreams)('with a model that it knows, on %s', (upstream) => 
     const [first, second] = fixturesOf('codex', codex, facts);
     await expect(inJson(first)).toMatchFileSnapshot(`${fixtures}/known-model-first-turn.json`);
     await expect(inJson(second)).toMatchFileSnapshot(`${fixtures}/known-model-tool-result.json`);
+  });
+});
+
+// Told by `response.failed` in front of the error event, which alone it would not understand.
+describe.each(ableUpstreams)('where the first stream breaks, on %s', (upstream) => {
+  test('it is asked for again, and the turn is done', async () => {
+    const facts = await runErrand('codex', codex, upstream, { isBroken: true });
+    expect(facts, facts.stdout + facts.stderr).toMatchObject({ exitCode: 0, marker: 'the tool ran\n' });
+    expect(facts.requests.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(facts.upstreamCalls.map(({ ending }) => ending)).toEqual(['cut-after', 'complete', 'complete']);
+    expect(facts.stdout).toMatch(/broke off/);
+    expect(facts.stdout).toContain('"type":"turn.completed"');
   });
 });
 

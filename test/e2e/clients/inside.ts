@@ -17,6 +17,8 @@ export interface Errand {
   readonly upstream: Upstream;
   /** A model that the client knows by its name; absent: one that it has never heard of. */
   readonly knownModel?: string | undefined;
+  /** The upstream's first answer breaks off in its middle. */
+  readonly isBroken?: boolean | undefined;
 }
 
 export interface Facts {
@@ -52,7 +54,7 @@ const errand: Errand = JSON.parse(await readFile(inputPath, 'utf8'));
 await writeFile(outputPath, JSON.stringify(await runErrand(errand)));
 
 async function runErrand(errand: Errand): Promise<Facts> {
-  const { client, binary, upstream, knownModel } = errand;
+  const { client, binary, upstream, knownModel, isBroken } = errand;
   const folder = await mkdtemp(join(tmpdir(), 'penstock-errand-'));
   const home = await mkdtemp(join(tmpdir(), 'penstock-home-'));
   const names = await startNameServer();
@@ -60,7 +62,8 @@ async function runErrand(errand: Errand): Promise<Facts> {
   const recorder = await startRecorder(stage.url);
   const tool = commandTool(errand);
   // So little thought that it does not depend on the names of folders.
-  stage.script(upstream, `reasoning=8,tool=${tool.name},args=${encodeURIComponent(tool.args)}`);
+  const fault = isBroken ? ',fault=cut-after:3,once' : '';
+  stage.script(upstream, `reasoning=8,tool=${tool.name},args=${encodeURIComponent(tool.args)}${fault}`);
   const { env, args: words } = commands[client](recorder.url, knownModel ?? stage.model(upstream), home);
   const ended = await run(binary, words, folder, { ...bareEnvironment(), HOME: home, ...env });
   const facts: Facts = {

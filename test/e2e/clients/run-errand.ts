@@ -11,9 +11,9 @@ export async function runErrand(
   client: Errand['client'],
   fetched: NpmProgram,
   upstream: Upstream,
-  knownModel?: string,
+  more: Pick<Errand, 'knownModel' | 'isBroken'> = {},
 ): Promise<Facts> {
-  const errand: Errand = { client, binary: await npmProgram(fetched), upstream, knownModel };
+  const errand: Errand = { client, binary: await npmProgram(fetched), upstream, ...more };
   return (await runSandboxed('test/e2e/clients/inside.ts', errand)) as Facts;
 }
 
