@@ -41,9 +41,13 @@ describe.each(toldRows.map((row) => [row.when, row] as const))('%s', (_, row) =>
     for (const endpoint of row.endpoints ?? endpoints) {
       for (const mode of modes) {
         const model = modelOf(endpoint, mode);
-        if (row.isOpen) await ask(rig, row, endpoint, mode);
-        const callsBefore = wall?.calls.length ?? 0;
-        const seen = await ask(rig, row, endpoint, mode);
+        let callsBefore = wall?.calls.length ?? 0;
+        let seen = await ask(rig, row, endpoint, mode);
+        // One request a second goes to the least bad of open circuits.
+        for (let more = 20; row.isOpen && seen.status !== row.status && more > 0; more--) {
+          callsBefore = wall?.calls.length ?? 0;
+          seen = await ask(rig, row, endpoint, mode);
+        }
         expectTold(seen, row, endpoint);
         const calls = row.isOpen ? 0 : (row.calls ?? (row.provider === undefined ? 0 : 1));
         if (wall) expect(wall.calls.length - callsBefore, `calls for ${model}`).toBe(calls);
