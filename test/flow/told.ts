@@ -421,7 +421,7 @@ export const toldRows: readonly ToldRow[] = [
     ...timedOut,
     when: 'silence',
     provider: { type: 'hang', when: 'before-headers' },
-    timeouts: { totalMs: 60 },
+    timeouts: { totalMs: 400 },
   },
   {
     error: 'upstream_unavailable',

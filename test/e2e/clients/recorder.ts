@@ -42,6 +42,8 @@ export async function startRecorder(target: string): Promise<Recorder> {
       recorded.status = answer.statusCode ?? 0;
       outgoing.writeHead(recorded.status, answer.headers);
       answer.pipe(outgoing);
+      // A broken answer ends as it came: without the end of its body.
+      answer.on('error', () => outgoing.socket?.end());
     });
     // A client that goes away takes its request with it.
     outgoing.on('close', () => onward.destroy());
