@@ -75,7 +75,7 @@ type AllowedBlock = Block & { readonly namespaces: ReadonlySet<string> };
 /**
  * Reads the platform's settings into rules.
  * @param allow the chart value `egress.allow`: `[{ cidr, namespaces }]`.
- * @param clusterCidrs Pod, Service and node ranges and the API server's address, refused like private ranges even where
+ * @param clusterCidrs the chart value `egress.deny`: Pod, Service and node ranges and the API server's address, refused like private ranges even where
  *   they lie in public space; `allow` can open them.
  * @throws Error with one sentence that names the entry, for a value that cannot be read or could never act.
  */
@@ -84,10 +84,7 @@ export function parseAddressRules(allow: unknown, clusterCidrs: readonly string[
   if (!Array.isArray(allow))
     throw new Error('egress.allow is not a list; write [{ cidr, namespaces }], or [].');
   const cluster = clusterCidrs.map((cidr, index) =>
-    buildBlock(
-      { cidr, reason: 'cluster', noun: 'an address of this cluster' },
-      `egress.clusterCidrs[${index}]`,
-    ),
+    buildBlock({ cidr, reason: 'cluster', noun: 'an address of this cluster' }, `egress.deny[${index}]`),
   );
   return {
     allow: allow.map((entry: unknown, index) => parseAllowEntry(entry, index, [...metadata, ...unopenable])),

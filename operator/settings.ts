@@ -65,6 +65,20 @@ const egressAllow = z
     return parsed.data;
   });
 
+const egressDeny = z
+  .string()
+  .default('')
+  .transform((text, context): readonly string[] => {
+    const cidrs = text.split(',').flatMap((cidr) => cidr.trim() || []);
+    try {
+      parseAddressRules([], cidrs);
+      return cidrs;
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+      return z.NEVER;
+    }
+  });
+
 const holdMsMax = 168 * 3_600_000;
 
 const settingsSchema = z.object({
@@ -96,6 +110,8 @@ const settingsSchema = z.object({
     .default('psk_'),
   PENSTOCK_PLATFORM_NAMESPACES: namespaceList,
   PENSTOCK_EGRESS_ALLOW: egressAllow,
+  /** Ranges of public space that gateways must not reach either, separated by commas. */
+  PENSTOCK_EGRESS_DENY: egressDeny,
   /** Empty: the whole cluster. */
   PENSTOCK_TENANT_NAMESPACES: namespaceList,
   /** How long the last good form of a Provider or ModelRoute stands in for one that cannot be served. */
@@ -170,6 +186,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
       keyPrefix: data.PENSTOCK_KEY_PREFIX,
       platformNamespaces: data.PENSTOCK_PLATFORM_NAMESPACES,
       egressAllow: data.PENSTOCK_EGRESS_ALLOW,
+      egressDeny: data.PENSTOCK_EGRESS_DENY,
     }),
     tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
     lastKnownGoodMs: data.PENSTOCK_LAST_KNOWN_GOOD,

@@ -322,6 +322,11 @@ export const tableContentSchema = z.object({
     keyPrefix: z.string().min(1),
     /** Address ranges, normally refused, that named namespaces may reach (`*`: all). */
     egressAllow: z.array(z.object({ cidr: z.string().min(1), namespaces: z.array(z.string().min(1)) })),
+    /**
+     * Ranges of public space that are refused like private ones, unless the list above opens them. A gateway that does not know this
+     * reaches them, as all did before.
+     */
+    egressDeny: z.array(z.string().min(1)).optional(),
   }),
   providers: z.array(providerEntrySchema),
   credentials: z.array(credentialSchema),

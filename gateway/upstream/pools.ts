@@ -30,7 +30,7 @@ export class UpstreamPools {
   private readonly resolve: Resolve;
   private readonly pools = new Map<string, OpenPool>();
   private rules = parseAddressRules([]);
-  private rulesText = '[]';
+  private rulesText = '';
 
   constructor({ threads = threadsDefault, resolve = resolveBySystem }: UpstreamPoolsOptions = {}) {
     this.resolve = createLookupLanes({
@@ -42,9 +42,10 @@ export class UpstreamPools {
 
   /** Takes over the address rules of a new table and closes what it no longer names, once it is idle. */
   adopt(view: TableView): void {
-    const rulesText = JSON.stringify(view.settings.egressAllow);
+    const { egressAllow, egressDeny } = view.settings;
+    const rulesText = JSON.stringify([egressAllow, egressDeny]);
     if (rulesText !== this.rulesText) {
-      this.rules = parseAddressRules(view.settings.egressAllow);
+      this.rules = parseAddressRules(egressAllow, egressDeny);
       this.rulesText = rulesText;
     }
     for (const [key, open] of this.pools) {

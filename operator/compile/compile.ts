@@ -124,15 +124,21 @@ function createStablePlatform(): (next: PlatformSettings) => Platform {
   return (next) => {
     const text = JSON.stringify(next);
     if (last?.text === text) return last;
-    last = { text, platform: next, addressRules: parseAddressRules(next.egressAllow) };
+    last = { text, platform: next, addressRules: parseAddressRules(next.egressAllow, next.egressDeny) };
     return last;
   };
 }
 
-function settingsOf({ servicePrefix, keyPrefix, egressAllow }: PlatformSettings): TableContent['settings'] {
+function settingsOf({
+  servicePrefix,
+  keyPrefix,
+  egressAllow,
+  egressDeny = [],
+}: PlatformSettings): TableContent['settings'] {
   return {
     servicePrefix,
     keyPrefix,
     egressAllow: egressAllow.map(({ cidr, namespaces }) => ({ cidr, namespaces: [...namespaces] })),
+    ...(egressDeny.length > 0 ? { egressDeny: [...egressDeny] } : {}),
   };
 }

@@ -89,7 +89,7 @@ export function grantsOf({ providers, modelRoutes, secrets, namespaces, platform
   return {
     provider(form) {
       const [namespace = ''] = form.entry.id.split('/');
-      rules ??= parseAddressRules(platform.egressAllow);
+      rules ??= parseAddressRules(platform.egressAllow, platform.egressDeny);
       const secret = (name: string) => findSecret(namespace, name);
       return regrantProvider(form, { secret, platform, addressRules: rules });
     },

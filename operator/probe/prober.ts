@@ -88,8 +88,8 @@ export function createProber({ clock, random, send, onChange, onChecked }: Probe
         known.delete(provider);
         onChange(provider);
       }
-      const { egressAllow } = table.settings;
-      const reach = JSON.stringify(egressAllow);
+      const { egressAllow, egressDeny } = table.settings;
+      const reach = JSON.stringify([egressAllow, egressDeny]);
       let rules: AddressRules | undefined;
       for (const [provider, check] of wanted) {
         const entry = entries.get(provider);
@@ -104,7 +104,7 @@ export function createProber({ clock, random, send, onChange, onChecked }: Probe
         if (before !== undefined && known.delete(provider)) onChange(provider);
         // Only its own: what it is checked with outlives this table.
         const values = new Map(used.map(({ id, value }) => [id, value]));
-        rules ??= parseAddressRules(egressAllow);
+        rules ??= parseAddressRules(egressAllow, egressDeny);
         watched.set(provider, start(check, { entry, rules, reveal: (id) => values.get(id) }, identity));
       }
     },

@@ -61,6 +61,8 @@ export interface PlatformSettings {
   readonly platformNamespaces: readonly string[];
   /** Address ranges, normally refused, that named namespaces may reach (`*`: all). */
   readonly egressAllow: readonly { readonly cidr: string; readonly namespaces: readonly string[] }[];
+  /** Ranges of public space that are refused like private ones: of Pods, Services, nodes and the API server. */
+  readonly egressDeny?: readonly string[];
 }
 
 /** In every list, namespace and name stand at most once together; the order means nothing. */

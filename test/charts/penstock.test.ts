@@ -340,6 +340,7 @@ describe('what is rendered', () => {
           { cidr: '10.20.0.0/16', namespaces: ['*'] },
           { cidr: 'fd00::/8', namespaces: ['ml'] },
         ],
+        egressDeny: ['93.184.0.0/16', '2a00:1450::/32'],
       },
     });
   });

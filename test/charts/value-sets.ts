@@ -16,6 +16,7 @@ export const OPENED = {
       { cidr: '10.20.0.0/16', namespaces: ['*'] },
       { cidr: 'fd00::/8', namespaces: ['ml'] },
     ],
+    deny: ['93.184.0.0/16', '2a00:1450::/32'],
   },
   image: { digest: DIGEST },
   imagePullSecrets: ['registry'],

@@ -208,7 +208,7 @@ describe('the allowlist', () => {
     expect(() => parseAddressRules([entry, { ...entry, cidr: 'x' }])).toThrow(
       /^egress\.allow\[1\]\.cidr "x"/,
     );
-    expect(() => parseAddressRules([], ['nonsense'])).toThrow(/^egress\.clusterCidrs\[0\]/);
+    expect(() => parseAddressRules([], ['nonsense'])).toThrow(/^egress\.deny\[0\]/);
   });
 });
 

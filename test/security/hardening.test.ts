@@ -197,6 +197,15 @@ describe('a kept connection', () => {
   });
 });
 
+test('a range of public space that the platform has closed is not dialled', async () => {
+  const table = tableOf([{ baseUrl: 'http://93.184.216.34:9/v1' }]);
+  const closed = { ...table.settings, egressAllow: [], egressDeny: ['93.184.0.0/16'] };
+  const rig = await rigOf({ ...table, settings: closed });
+  const answer = await post(rig, '/v1/chat/completions', bodyOf('openai-chat'));
+  expect(answer.status).toBe(502);
+  expect(rig.records.at(-1)?.failure).toBe('egress_denied');
+});
+
 test('no answer may be kept by a cache, whatever it answers; and lists of models differ by who asks', async () => {
   const upstream = await upstreamThat({
     body: JSON.stringify(plainAnswers['openai-chat']),
