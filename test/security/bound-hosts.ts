@@ -250,7 +250,7 @@ function newWorld(random: Random): Snapshot {
 
 function newSecret(random: Random, at: string, name: string, version: number): SecretRecord {
   const values = `${at}-${name}-${version}-${random(2 ** 30).toString(36)}`;
-  const several = (from: readonly string[]): string => from.filter(() => random(2) === 0).join(',');
+  const several = (from: readonly string[]): string => from.filter(() => random(3) > 0).join(',');
   const isUnbound = random(5) === 0;
   return secret({
     namespace: at,
@@ -272,7 +272,7 @@ function newProvider(random: Random, at: string, name: string): RawObject {
       ...(random(2) === 0
         ? { headers: [{ name: 'x-extra', valueFrom: { secretKeyRef: { name: 'extra', key: 'key' } } }] }
         : {}),
-      ...(random(3) === 0
+      ...(random(2) === 0
         ? { proxy: { url: `http://${pick(random, proxies)}`, credentialsRef: { name: 'proxy' } } }
         : {}),
       ...(at === 'platform' ? { allowedNamespaces: { from: pick(random, ['Same', 'All']) } } : {}),
