@@ -3,6 +3,7 @@
 import closeWithGrace from 'close-with-grace';
 import { openServiceAccountClient } from '../kube/service-account.ts';
 import { systemClock } from './clock.ts';
+import { leaveNoDump } from './leave-no-dump.ts';
 import { openFileJournal } from './meter/journal.ts';
 import { type GatewaySettings, readSettings, type TableSettings } from './settings.ts';
 import { type RunningGateway, startGateway } from './start.ts';
@@ -10,6 +11,7 @@ import { TableHolder } from './table/holder.ts';
 import { openFileSource } from './table/sources/file.ts';
 import { openSecretSource, type SecretSource, type SecretSourceReport } from './table/sources/secret.ts';
 import { TableStatus } from './table/status.ts';
+import { startWatchdog } from './watchdog.ts';
 
 interface RunningProcess {
   readonly gateway: RunningGateway;
@@ -24,7 +26,10 @@ const log = (level: 'info' | 'error', message: string, more: Record<string, unkn
 };
 
 try {
-  const starting = start(readSettings());
+  leaveNoDump();
+  const settings = readSettings();
+  startWatchdog(settings.watchdogMs, systemClock);
+  const starting = start(settings);
   // Before it has started: who waits for the first answer may be quick to end it.
   drainOnSignal(starting);
   const { gateway } = await starting;

@@ -1,13 +1,16 @@
 // The client-facing HTTP server, built out of given parts. Nothing listens until the caller says so.
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Admission } from './admission/admission.ts';
+import type { FailureLimiter } from './auth/failure-limiter.ts';
 import type { Caller } from './caller.ts';
 import { dialectNameSchema } from './contract/routing-table.ts';
 import { findDialect } from './dialects/registry.ts';
 import { watchClientErrors } from './endpoints/client-errors.ts';
 import { describeModels, describeOneModel } from './endpoints/models.ts';
 import { explainNotFound } from './endpoints/not-found.ts';
+import { oneByOne } from './endpoints/one-by-one.ts';
 import { parseBody } from './endpoints/parse-body.ts';
 import { checkBodyHeaders, readBody, requestBytesMax } from './endpoints/read-body.ts';
 import { sendError } from './endpoints/send-error.ts';
@@ -21,6 +24,10 @@ import type { TableView } from './table/view.ts';
 
 export interface ServerParts extends PipelineParts {
   readonly holder: TableHolder;
+  readonly admission: Admission;
+  readonly failures: FailureLimiter;
+  /** Addresses of proxies whose word is taken for where a request came from. */
+  readonly proxies: readonly string[];
   /** While true, answers ask their connections to close: the process is being drained. */
   isDraining(): boolean;
   /** While true, nothing new is served any more, not even on a connection that is still open. */
@@ -58,15 +65,19 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const app = Fastify({
     logger: false,
     bodyLimit: requestBytesMax,
-    requestTimeout: patience.requestMs,
-    keepAliveTimeout: keepAliveTimeoutMs,
-    trustProxy: false,
-    http: {
-      headersTimeout: patience.headersMs,
-      connectionsCheckingInterval: patience.checkEveryMs,
-      // Node refuses such requests without a word; `checkRequest` says what is wrong.
-      requireHostHeader: false,
-    },
+    trustProxy: parts.proxies.length > 0 ? [...parts.proxies] : false,
+    serverFactory: (handle) =>
+      createServer(
+        {
+          headersTimeout: patience.headersMs,
+          requestTimeout: patience.requestMs,
+          keepAliveTimeout: keepAliveTimeoutMs,
+          connectionsCheckingInterval: patience.checkEveryMs,
+          // Node refuses such requests without a word; `checkRequest` says what is wrong.
+          requireHostHeader: false,
+        },
+        oneByOne(admitted(parts, newRequestId, handle)),
+      ),
     clientErrorHandler: clientErrors.onClientError,
     frameworkErrors: (error, request, reply) => answer(parts, request, reply, fromFramework(error)),
     routerOptions: { maxParamLength: 600 },
@@ -100,6 +111,31 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     answer(parts, request, reply, told);
   });
   return app;
+}
+
+/** In front of everything else: a request that is one too many must cost next to nothing. */
+function admitted(parts: ServerParts, newRequestId: () => string, handle: RequestListener): RequestListener {
+  const { admission } = parts;
+  const leave = (): void => admission.leave();
+  return (request, response) => {
+    if (admission.enter()) {
+      response.once('close', leave);
+      handle(request, response);
+      return;
+    }
+    if (parts.isDraining()) response.setHeader('connection', 'close');
+    tell(parts, request, response, tooBusy(), newRequestId());
+  };
+}
+
+function tooBusy(): GatewayError {
+  return new GatewayError(
+    'overloaded',
+    'The gateway has as much work as it can do; send the request again.',
+    {
+      retryAfterSeconds: 1,
+    },
+  );
 }
 
 /** The connection was kept by an answer that has just been broken off; the balancer has others. */
@@ -140,8 +176,14 @@ function addPost(app: FastifyInstance, parts: ServerParts, path: string, service
     method: 'POST',
     url: `/v1${path}`,
     onRequest: (request, reply, _done) => {
-      reply.hijack();
-      void receive(parts, service, request.raw, reply.raw, request.id);
+      try {
+        const admittance = admit(parts, request.raw.rawHeaders);
+        reply.hijack();
+        void receive(parts, service, admittance, request.raw, reply.raw, request.id);
+      } catch (error) {
+        if (!(error instanceof GatewayError)) parts.onFailure(error, request.id);
+        answer(parts, request, reply, error);
+      }
     },
     handler: () => {
       throw new Error('a hijacked request came back');
@@ -152,16 +194,17 @@ function addPost(app: FastifyInstance, parts: ServerParts, path: string, service
 async function receive(
   parts: ServerParts,
   service: Service,
+  { view, caller }: ReturnType<typeof admit>,
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
 ): Promise<void> {
   const arrivedAt = parts.clock.now();
+  const room = parts.admission.openBody();
   try {
-    const { view, caller } = admit(parts, request.rawHeaders);
-    checkBodyHeaders(request);
+    checkBodyHeaders(request, room);
     if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
-    const body = parseBody(await readBody(request));
+    const body = parseBody(await readBody(request, room));
     // It may have begun while the body came.
     if (parts.isDraining()) response.setHeader('connection', 'close').removeHeader('keep-alive');
     const { url = '', rawHeaders } = request;
@@ -169,6 +212,8 @@ async function receive(
   } catch (error) {
     if (!(error instanceof GatewayError)) parts.onFailure(error, requestId);
     tell(parts, request, response, error, requestId);
+  } finally {
+    room.close();
   }
 }
 
@@ -210,7 +255,9 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
 
 function answer(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   reply.hijack();
-  tell(parts, request.raw, reply.raw, error, request.id);
+  const isBadKey = error instanceof GatewayError && error.code === 'invalid_api_key';
+  const told = isBadKey ? (parts.failures.judge(request.ip) ?? error) : error;
+  tell(parts, request.raw, reply.raw, told, request.id);
 }
 
 function tell(

@@ -2,9 +2,13 @@
 
 import { z } from 'zod';
 import { threadsDefault } from '../egress/lookup-lanes.ts';
+import type { DoorBounds } from './admission/bounds.ts';
+import { matchAddresses } from './admission/connections.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const milliseconds = z.coerce.number().int().min(0);
+
+const count = z.coerce.number().int().min(1);
 
 const settingsSchema = z.object({
   /** Address and port of the client-facing server. */
@@ -37,6 +41,23 @@ const settingsSchema = z.object({
   UV_THREADPOOL_SIZE: z.coerce.number().int().min(1).max(1024).default(threadsDefault),
   /** Whether answers name the provider that served them. */
   PENSTOCK_SHOW_PROVIDER: z.enum(['true', 'false']).default('true'),
+  /** Requests in flight; further ones get 503. */
+  PENSTOCK_REQUESTS_IN_FLIGHT_MAX: count.optional(),
+  /** Bytes of request bodies in flight; without it, a quarter of the memory that the container may have. */
+  PENSTOCK_BODY_BYTES_IN_FLIGHT_MAX: count.optional(),
+  /** Connections of clients, in total and from one address; further ones are closed at once. */
+  PENSTOCK_CONNECTIONS_MAX: count.optional(),
+  PENSTOCK_CONNECTIONS_PER_ADDRESS_MAX: count.optional(),
+  /** Bad keys that one address may send in a minute before it gets 429 instead of 401; 0: any number. */
+  PENSTOCK_FAILED_KEYS_PER_MINUTE: z.coerce.number().int().min(0).optional(),
+  /** Addresses of proxies in front, as CIDRs: no bound on their connections, and their X-Forwarded-For is believed. */
+  PENSTOCK_PROXIES: z
+    .string()
+    .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
+    .refine(areAddresses, 'must be addresses or CIDRs, separated by commas')
+    .optional(),
+  /** How long the event loop may hang before the process ends; 0: for ever. */
+  PENSTOCK_WATCHDOG_MS: milliseconds.default(10_000),
 });
 
 /** Where the routing table comes from. */
@@ -62,6 +83,9 @@ export interface GatewaySettings {
   readonly drainGraceMs: number;
   readonly showProvider: boolean;
   readonly lookups: { readonly threads: number };
+  /** Those that were set. */
+  readonly bounds: Partial<DoorBounds>;
+  readonly watchdogMs: number;
 }
 
 /** @throws {Error} naming every variable that is missing or wrong, and what it should be. */
@@ -82,7 +106,30 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     drainGraceMs: data.PENSTOCK_DRAIN_GRACE_MS,
     showProvider: data.PENSTOCK_SHOW_PROVIDER === 'true',
     lookups: { threads: data.UV_THREADPOOL_SIZE },
+    bounds: readBounds(data),
+    watchdogMs: data.PENSTOCK_WATCHDOG_MS,
   });
+}
+
+function readBounds(data: z.infer<typeof settingsSchema>): Partial<DoorBounds> {
+  const named: { readonly [Name in keyof DoorBounds]?: DoorBounds[Name] | undefined } = {
+    inFlightMax: data.PENSTOCK_REQUESTS_IN_FLIGHT_MAX,
+    bodyBytesMax: data.PENSTOCK_BODY_BYTES_IN_FLIGHT_MAX,
+    connectionsMax: data.PENSTOCK_CONNECTIONS_MAX,
+    connectionsPerAddressMax: data.PENSTOCK_CONNECTIONS_PER_ADDRESS_MAX,
+    failedKeysPerMinute: data.PENSTOCK_FAILED_KEYS_PER_MINUTE,
+    proxies: data.PENSTOCK_PROXIES,
+  };
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
+}
+
+function areAddresses(ranges: readonly string[]): boolean {
+  try {
+    matchAddresses(ranges);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readTableSettings(data: z.infer<typeof settingsSchema>): TableSettings {

@@ -2,6 +2,11 @@
 
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Admission } from './admission/admission.ts';
+import { type DoorBounds, defaultBounds } from './admission/bounds.ts';
+import { type ConnectionGuard, guardConnections } from './admission/connections.ts';
+import { openLoadMeter, readHeapShare } from './admission/load-meter.ts';
+import { openFailureLimiter } from './auth/failure-limiter.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Drills } from './drill/drills.ts';
 import { runDrill } from './drill/run-drill.ts';
@@ -38,6 +43,8 @@ export interface GatewayOptions {
   readonly lookups?: UpstreamPoolsOptions;
   /** What operator and ledger may ask; nobody where left out. */
   readonly exchange?: ExchangeOptions;
+  /** What it takes on; what is left out is derived from its memory. */
+  readonly bounds?: Partial<DoorBounds>;
   /** For tests; the system's where left out. */
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -109,7 +116,24 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
     breakers: () => health.breakers(clock.now()),
     restingKeys: () => health.restingKeys(clock.now()),
+    load: {
+      loopDelaySeconds: () => admission.loopDelayMs / 1000,
+      bodyBytes: () => admission.bodyBytesInFlight,
+      heapShare: () => readHeapShare(),
+      inFlightMax: () => admission.inFlightMax,
+    },
   });
+  const bounds = { ...defaultBounds(), ...options.bounds };
+  let connections: ConnectionGuard | undefined;
+  const admission = new Admission({
+    clock,
+    bounds,
+    bodyBytesMax: bounds.bodyBytesMax,
+    meter: openLoadMeter(clock),
+    onShed: (reason) => metrics.onShed(reason),
+    onAccepting: (accepts) => connections?.accept(accepts),
+  });
+  const failures = openFailureLimiter(bounds.failedKeysPerMinute, clock.now);
   const held = holder.current();
   if (held) pools.adopt(held);
   const stopListening = holder.onSwap((view) => {
@@ -134,10 +158,20 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     streams,
     holder,
     defaults,
+    admission,
+    failures: {
+      judge(address) {
+        const told = failures.judge(address);
+        if (told) metrics.onAuthenticationFailureLimited();
+        return told;
+      },
+    },
+    proxies: bounds.proxies,
     isDraining: () => isDraining,
     isOver: () => isOver,
     onFailure: options.onFailure,
   });
+  connections = guardConnections(app.server, bounds, (reason) => metrics.onConnectionRefused(reason));
   const internal = buildInternalServer({
     registry: metrics.registry,
     isReady: () => !isDraining && holder.current() !== undefined,

@@ -8,8 +8,17 @@ export const requestBytesMax = 32 * 1024 * 1024;
 /** Small bodies in several chunks are joined: one buffer is cheaper to work with. */
 const joinBytesMax = 16 * 1024;
 
-/** @throws {GatewayError} `request_too_large`, or `request_timeout` where it did not arrive whole. */
-export function readBody(request: IncomingMessage): Promise<readonly Buffer[]> {
+/** Room for the bytes of one body. */
+export interface BodyRoom {
+  /** False: there is none for a body of so many bytes. What was taken before stays taken. */
+  widen(bytes: number): boolean;
+}
+
+/**
+ * @throws {GatewayError} `request_too_large`, `overloaded` where there is no room for it, or `request_timeout` where it did not
+ * arrive whole.
+ */
+export function readBody(request: IncomingMessage, room: BodyRoom): Promise<readonly Buffer[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -22,9 +31,10 @@ export function readBody(request: IncomingMessage): Promise<readonly Buffer[]> {
     const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes <= requestBytesMax) return;
+      const isTooLarge = bytes > requestBytesMax;
+      if (!isTooLarge && room.widen(bytes)) return;
       request.pause();
-      refuse(tooLarge());
+      refuse(isTooLarge ? tooLarge() : noRoom());
     };
     const onBroken = (): void => {
       if (!request.complete) {
@@ -43,10 +53,11 @@ export function readBody(request: IncomingMessage): Promise<readonly Buffer[]> {
 /**
  * What the headers say about the body, before any of it is read.
  *
- * @throws {GatewayError} `request_too_large` or `unsupported_media_type`.
+ * @throws {GatewayError} `request_too_large`, `unsupported_media_type`, or `overloaded` where there is no room for it.
  */
-export function checkBodyHeaders({ headers }: IncomingMessage): void {
-  if (Number(headers['content-length'] ?? 0) > requestBytesMax) throw tooLarge();
+export function checkBodyHeaders({ headers }: IncomingMessage, room: BodyRoom): void {
+  const bytes = Number(headers['content-length'] ?? 0);
+  if (bytes > requestBytesMax) throw tooLarge();
   const type = headers['content-type'];
   if (type !== undefined && !/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) {
     throw new GatewayError(
@@ -68,6 +79,8 @@ export function checkBodyHeaders({ headers }: IncomingMessage): void {
       `The content encoding '${encoding.slice(0, 100)}' is not supported; send the body uncompressed.`,
     );
   }
+  // As much as is announced, before any of it comes: bodies that come side by side must not find out too late.
+  if (!room.widen(bytes)) throw noRoom();
 }
 
 function tooLarge(): GatewayError {
@@ -76,5 +89,13 @@ function tooLarge(): GatewayError {
     `The request body is larger than ${requestBytesMax / 1024 / 1024} MiB; send less.`,
     // What is left of the body is not read, so the connection cannot be used again.
     { headers: { connection: 'close' } },
+  );
+}
+
+function noRoom(): GatewayError {
+  return new GatewayError(
+    'overloaded',
+    'The gateway has as many request bodies in hand as its memory can hold; send the request again.',
+    { retryAfterSeconds: 1, headers: { connection: 'close' } },
   );
 }

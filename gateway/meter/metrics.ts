@@ -1,6 +1,8 @@
 // What does a gateway export? Every metric of the process, in one place.
 
 import { collectDefaultMetrics, Gauge } from 'prom-client';
+import { type ConnectionRefusal, connectionRefusals } from '../admission/connections.ts';
+import { type ShedReason, shedReasons } from '../admission/judge-load.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import { type LoadFailure, loadFailures } from '../table/load-error.ts';
 import type { TableOrigin } from '../table/sources/source.ts';
@@ -32,6 +34,8 @@ export interface MetricReadings {
   breakers(): readonly BreakerFacts[];
   /** Those that rest. */
   restingKeys(): readonly RestingKeyFacts[];
+  /** Of the door; nothing of it where left out. */
+  readonly load?: LoadReadings;
 }
 
 export interface BreakerFacts {
@@ -48,6 +52,15 @@ export interface RestingKeyFacts {
   readonly reason: string;
   /** For how long it rests still. */
   readonly forMs: number;
+}
+
+export interface LoadReadings {
+  /** 0 while nothing is under way. */
+  loopDelaySeconds(): number;
+  bodyBytes(): number;
+  /** Heap in use, as a part of its limit. */
+  heapShare(): number;
+  inFlightMax(): number;
 }
 
 export interface RequestFacts {
@@ -131,6 +144,21 @@ export class Metrics {
     help: 'Requests refused because their key was missing or not valid.',
     labels: [],
   });
+  private readonly shed = new HotCounter(this.registry, {
+    name: 'penstock_shed_total',
+    help: 'Requests refused because the gateway had too much to do, by reason.',
+    labels: ['reason'],
+  });
+  private readonly connectionsRefused = new HotCounter(this.registry, {
+    name: 'penstock_connections_refused_total',
+    help: 'Connections closed at once, by reason: too many in total, too many from one address, or the heap is full.',
+    labels: ['reason'],
+  });
+  private readonly failuresLimited = new HotCounter(this.registry, {
+    name: 'penstock_authentication_failures_limited_total',
+    help: 'Requests with a bad key that were told to wait: too many such came from their address.',
+    labels: [],
+  });
   private readonly tablesRefused = new HotCounter(this.registry, {
     name: 'penstock_tables_refused_total',
     help: 'Routing tables that could not be taken, by reason; the last good one stayed in use.',
@@ -156,8 +184,10 @@ export class Metrics {
 
   constructor(readings: MetricReadings) {
     const { registry } = this;
-    for (const counter of [this.failedAuthentications, this.ledgerDropped, this.answersTooLong])
-      counter.add(0);
+    const { failedAuthentications, failuresLimited, ledgerDropped, answersTooLong } = this;
+    for (const counter of [failedAuthentications, failuresLimited, ledgerDropped, answersTooLong]) counter.add(0);
+    for (const reason of shedReasons) this.shed.add(0, reason);
+    for (const reason of connectionRefusals) this.connectionsRefused.add(0, reason);
     for (const reason of loadFailures) this.tablesRefused.add(0, reason);
     new Gauge({
       name: 'penstock_table_generation',
@@ -236,6 +266,7 @@ export class Metrics {
         this.set(heldBytes());
       },
     });
+    if (readings.load) exportLoad(registry, readings.load);
     // A finer loop monitor would wake an idle process all the time.
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
   }
@@ -297,6 +328,18 @@ export class Metrics {
     this.failedAuthentications.add(1);
   }
 
+  onAuthenticationFailureLimited(): void {
+    this.failuresLimited.add(1);
+  }
+
+  onShed(reason: ShedReason): void {
+    this.shed.add(1, reason);
+  }
+
+  onConnectionRefused(reason: ConnectionRefusal): void {
+    this.connectionsRefused.add(1, reason);
+  }
+
   onTableRefused(reason: LoadFailure): void {
     this.tablesRefused.add(1, reason);
   }
@@ -334,6 +377,37 @@ export class Metrics {
       input: this.tokens.series(model, provider, 'input'),
       output: this.tokens.series(model, provider, 'output'),
     }));
+  }
+}
+
+function exportLoad(registry: Registry, load: LoadReadings): void {
+  const gauges: Readonly<Record<string, { readonly help: string; read(): number }>> = {
+    penstock_event_loop_delay_seconds: {
+      help: 'How late the event loop comes to what is due: 99th percentile of the last two seconds; 0 while nothing is under way.',
+      read: () => load.loopDelaySeconds(),
+    },
+    penstock_request_body_bytes: {
+      help: 'Bytes of request bodies that are kept until their answers have ended.',
+      read: () => load.bodyBytes(),
+    },
+    penstock_heap_share: {
+      help: 'Heap in use by objects that last, as a part of its limit.',
+      read: () => load.heapShare(),
+    },
+    penstock_requests_in_flight_max: {
+      help: 'Requests that may be in flight now; it falls while there is too much to do.',
+      read: () => load.inFlightMax(),
+    },
+  };
+  for (const [name, { help, read }] of Object.entries(gauges)) {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
   }
 }
 

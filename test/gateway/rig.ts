@@ -99,6 +99,13 @@ export function keyEntry(key: string, id: string): RoutingTable['keys'][number] 
   return { sha256: createHash('sha256').update(key).digest('hex'), id };
 }
 
+/** A test keeps the event loop busy by itself, and sends many bad keys. */
+const unhurried: NonNullable<GatewayOptions['bounds']> = {
+  turnMaxMs: Number.POSITIVE_INFINITY,
+  loopDelayMaxMs: Number.POSITIVE_INFINITY,
+  failedKeysPerMinute: 0,
+};
+
 export async function startRig(
   table: RoutingTable | undefined,
   options: Partial<GatewayOptions> = {},
@@ -123,6 +130,7 @@ export async function startRig(
     drainGraceMs: 0,
     onFailure: (error) => failures.push(error),
     ...options,
+    bounds: { ...unhurried, ...options.bounds },
   });
   return {
     gateway,

@@ -3,6 +3,10 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Admission } from '../../../gateway/admission/admission.ts';
+import { defaultBounds } from '../../../gateway/admission/bounds.ts';
+import { openLoadMeter } from '../../../gateway/admission/load-meter.ts';
+import { openFailureLimiter } from '../../../gateway/auth/failure-limiter.ts';
 import { systemClock } from '../../../gateway/clock.ts';
 import { openMemoryJournal } from '../../../gateway/meter/journal.ts';
 import { Metrics } from '../../../gateway/meter/metrics.ts';
@@ -49,6 +53,16 @@ beforeAll(async () => {
     }),
     streams: new OpenStreams(),
     holder,
+    admission: new Admission({
+      clock: systemClock,
+      bounds: defaultBounds(),
+      bodyBytesMax: Number.POSITIVE_INFINITY,
+      meter: openLoadMeter(systemClock),
+      onShed() {},
+      onAccepting() {},
+    }),
+    failures: openFailureLimiter(0, systemClock.now),
+    proxies: [],
     defaults: {
       timeouts: {
         connectMs: 1_000,

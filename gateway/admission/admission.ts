@@ -1,0 +1,130 @@
+// May this request begin? One number is compared for each; what it should be is found out by looking at the process ten times a
+// second, for as long as there is work.
+
+import type { Clock } from '../clock.ts';
+import {
+  calm,
+  judgeLoad,
+  type LoadBounds,
+  type LoadReading,
+  type LoadVerdict,
+  type ShedReason,
+} from './judge-load.ts';
+import type { LoadMeter } from './load-meter.ts';
+
+export interface AdmissionOptions {
+  readonly clock: Clock;
+  readonly bounds: LoadBounds;
+  /** Bytes of request bodies in flight. */
+  readonly bodyBytesMax: number;
+  readonly meter: LoadMeter;
+  onShed(reason: ShedReason): void;
+  /** Whether new connections may be taken has changed. */
+  onAccepting(accepts: boolean): void;
+}
+
+export interface HeldBody {
+  /** False: there is no room for a body of so many bytes. What was taken before stays taken. */
+  widen(bytes: number): boolean;
+  close(): void;
+}
+
+const lookEveryMs = 100;
+
+export class Admission {
+  private readonly options: AdmissionOptions;
+  private verdict: LoadVerdict;
+  private reading: LoadReading | undefined;
+  private inFlight = 0;
+  private bodyBytes = 0;
+  private isLooking = false;
+  /** Since the last look. */
+  private hasWorked = false;
+
+  constructor(options: AdmissionOptions) {
+    this.options = options;
+    this.verdict = calm(options.bounds);
+  }
+
+  /** True: it is in flight until `leave`. */
+  enter(): boolean {
+    this.hasWorked = true;
+    if (!this.isLooking) this.startLooking();
+    if (this.inFlight >= this.verdict.inFlightMax) {
+      this.options.onShed(this.verdict.reason);
+      return false;
+    }
+    this.inFlight++;
+    return true;
+  }
+
+  leave(): void {
+    this.inFlight--;
+  }
+
+  /** Room for one request body, until it is closed. */
+  openBody(): HeldBody {
+    let held = 0;
+    return {
+      widen: (bytes) => {
+        const more = bytes - held;
+        if (more <= 0) return true;
+        const sum = this.bodyBytes + more;
+        // One alone is let in whatever its size: a bound below the largest body would never take it.
+        if (sum > this.options.bodyBytesMax && this.bodyBytes > held) {
+          this.options.onShed('body_bytes');
+          return false;
+        }
+        this.bodyBytes = sum;
+        held = bytes;
+        return true;
+      },
+      close: () => {
+        this.bodyBytes -= held;
+        held = 0;
+      },
+    };
+  }
+
+  get bodyBytesInFlight(): number {
+    return this.bodyBytes;
+  }
+
+  /** 0 while nothing is under way. */
+  get loopDelayMs(): number {
+    return this.reading?.loopDelayMs ?? 0;
+  }
+
+  get inFlightMax(): number {
+    return this.verdict.inFlightMax;
+  }
+
+  private startLooking(): void {
+    this.isLooking = true;
+    this.options.meter.start();
+    this.lookLater();
+  }
+
+  private lookLater(): void {
+    this.options.clock.setTimer(lookEveryMs, () => {
+      this.look();
+      // A process that has nothing to do is not woken to hear that.
+      if (this.hasWorked || this.inFlight > 0 || this.verdict.reason !== 'in_flight') {
+        this.hasWorked = false;
+        this.lookLater();
+        return;
+      }
+      this.isLooking = false;
+      this.reading = undefined;
+      this.options.meter.stop();
+    });
+  }
+
+  private look(): void {
+    const { bounds, meter, onAccepting } = this.options;
+    this.reading = { ...meter.read(bounds.heapShareMax), inFlight: this.inFlight };
+    const before = this.verdict;
+    this.verdict = judgeLoad(before, this.reading, bounds);
+    if (this.verdict.accepts !== before.accepts) onAccepting(this.verdict.accepts);
+  }
+}

@@ -1,0 +1,37 @@
+// How much does one gateway take on? What nobody set is derived from the memory that the process may have.
+
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
+import type { ConnectionBounds } from './connections.ts';
+import type { LoadBounds } from './judge-load.ts';
+
+export interface DoorBounds extends LoadBounds, ConnectionBounds {
+  /** Bytes of request bodies in flight; they are kept until their answers have ended. */
+  readonly bodyBytesMax: number;
+  /** Refusals of bad keys that one address gets in a minute before it is told to wait; 0: any number. */
+  readonly failedKeysPerMinute: number;
+}
+
+export function defaultBounds(memoryBytes = readMemoryBytes()): DoorBounds {
+  return {
+    inFlightMax: 4_096,
+    turnMaxMs: 50,
+    loopDelayMaxMs: 100,
+    heapShareMax: 0.85,
+    heapShareCloses: 0.92,
+    connectionsMax: 10_000,
+    // Nobody takes all places alone; a proxy in front seldom needs as many for one pod.
+    connectionsPerAddressMax: 5_000,
+    proxies: [],
+    // Bodies lie outside the heap, which may take three quarters.
+    bodyBytesMax: Math.floor(memoryBytes / 4),
+    failedKeysPerMinute: 600,
+  };
+}
+
+/** Of the container; where none is set, what the heap may take and a third more. */
+function readMemoryBytes(): number {
+  const constrained = process.constrainedMemory();
+  if (constrained > 0 && constrained < totalmem()) return constrained;
+  return Math.floor(getHeapStatistics().heap_size_limit / 0.75);
+}

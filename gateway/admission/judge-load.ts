@@ -1,0 +1,91 @@
+// How much work may be under way? Pure: what was measured comes in, the bound on requests in flight comes out.
+//
+// The processor is the one thing that all requests share, and its queue is the event loop: what has arrived waits for the turn
+// under way to end. Requests in flight say nothing by themselves, since most of them wait for an upstream. So nothing is bounded
+// while turns are short. Where they stay long, what runs by then is too much, and the bound is set below it; from there it rises
+// slowly for as long as turns are short. Running work is never touched: only new work is refused.
+
+export interface LoadReading {
+  /** Mean length of the turns of the event loop since the last look, without its waiting. */
+  readonly turnMs: number;
+  /** How late the event loop came to what was due: the 99th percentile of the last window. */
+  readonly loopDelayMs: number;
+  /** Heap in use, as a part of its limit. */
+  readonly heapShare: number;
+  readonly inFlight: number;
+}
+
+export interface LoadBounds {
+  /** Requests in flight, whatever is measured. */
+  readonly inFlightMax: number;
+  /** Turns of the event loop that are longer than this for several looks in a row are too long. */
+  readonly turnMaxMs: number;
+  readonly loopDelayMaxMs: number;
+  /** From here on new requests are refused. */
+  readonly heapShareMax: number;
+  /** From here on connections are, too. */
+  readonly heapShareCloses: number;
+}
+
+export const shedReasons = ['heap', 'event_loop', 'in_flight', 'body_bytes'] as const;
+export type ShedReason = (typeof shedReasons)[number];
+
+export interface LoadVerdict {
+  /** Requests that may be in flight; 0: nothing new. */
+  readonly inFlightMax: number;
+  /** Why a request over that bound is refused; `in_flight`: nothing is wrong but their number. */
+  readonly reason: Exclude<ShedReason, 'body_bytes'>;
+  /** Whether new connections are taken. */
+  readonly accepts: boolean;
+  /** Looks in a row that found long turns. */
+  readonly longLooks: number;
+}
+
+/** What is too much for a moment only, such as the first seconds of a cold process, is not refused. */
+const longLooksMax = 5;
+
+/** Of what runs, a part between these may go on: the longer the turns, the less. */
+const stepDown = { most: 0.7, least: 0.95 };
+
+/** The bound becomes so much larger with each look: it doubles within two seconds. */
+const stepUp = 1.04;
+
+/** So many are let in whatever their turns take. */
+const inFlightMin = 4;
+
+/** What is refused once is taken again only this far below, so that the two do not alternate. */
+const heapRelief = 0.05;
+
+export function calm(bounds: LoadBounds): LoadVerdict {
+  return { inFlightMax: bounds.inFlightMax, reason: 'in_flight', accepts: true, longLooks: 0 };
+}
+
+export function judgeLoad(before: LoadVerdict, reading: LoadReading, bounds: LoadBounds): LoadVerdict {
+  const { heapShare } = reading;
+  if (heapShare >= bounds.heapShareMax - (before.reason === 'heap' ? heapRelief : 0)) {
+    const closesAt = bounds.heapShareCloses - (before.accepts ? 0 : heapRelief);
+    return { inFlightMax: 0, reason: 'heap', accepts: heapShare < closesAt, longLooks: 0 };
+  }
+  return judgeLoop(before, reading, bounds);
+}
+
+function judgeLoop(before: LoadVerdict, reading: LoadReading, bounds: LoadBounds): LoadVerdict {
+  const { inFlight, turnMs } = reading;
+  const longLooks = turnMs > bounds.turnMaxMs ? before.longLooks + 1 : 0;
+  const isBounded = before.reason === 'event_loop';
+  const isLate =
+    reading.loopDelayMs > bounds.loopDelayMaxMs || longLooks >= longLooksMax || (isBounded && longLooks > 0);
+  // Behind a full heap nothing was let in: what runs by now is what there is to start from.
+  const last = before.reason === 'heap' ? inFlight : before.inFlightMax;
+  if (!isLate) {
+    const next = Math.ceil(Math.max(inFlightMin, last) * stepUp);
+    return next >= bounds.inFlightMax
+      ? { ...calm(bounds), longLooks }
+      : { inFlightMax: next, reason: 'event_loop', accepts: true, longLooks };
+  }
+  // Long streams leave late: a bound that has not been reached yet is not lowered again.
+  const isReached = !isBounded || inFlight <= last;
+  const part = Math.min(stepDown.least, Math.max(stepDown.most, Math.sqrt(bounds.turnMaxMs / turnMs)));
+  const next = isReached ? Math.max(inFlightMin, Math.floor(Math.min(last, inFlight) * part)) : last;
+  return { inFlightMax: next, reason: 'event_loop', accepts: true, longLooks };
+}

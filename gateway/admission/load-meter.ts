@@ -1,0 +1,102 @@
+// How busy is this process? What Node and V8 count anyway, read a few times a second.
+
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Clock } from '../clock.ts';
+import type { LoadReading } from './judge-load.ts';
+
+export interface LoadMeter {
+  start(): void;
+  stop(): void;
+  /** Above `heapShareMax` what is only garbage is looked for first. */
+  read(heapShareMax: number): Omit<LoadReading, 'inFlight'>;
+}
+
+/** How often the delay of the event loop is looked at, within a window: of 200 looks one or two may be late for once. */
+const sampleMs = 10;
+const windowMs = 2_000;
+
+/** A collection of the whole heap takes time itself. */
+const collectEveryMs = 5_000;
+
+export function openLoadMeter(clock: Clock): LoadMeter {
+  const delays = monitorEventLoopDelay({ resolution: sampleMs });
+  let activeMs = 0;
+  let turns = 0;
+  let windowAt = 0;
+  let loopDelayMs = 0;
+  let collectedAt = Number.NEGATIVE_INFINITY;
+  const lastingHeapMax = readLastingHeapMax();
+
+  const meanTurn = (): number => {
+    const { active } = performance.eventLoopUtilization();
+    const { loopCount } = performance.nodeTiming.uvMetricsInfo;
+    const meanMs = (active - activeMs) / Math.max(1, loopCount - turns);
+    activeMs = active;
+    turns = loopCount;
+    return meanMs;
+  };
+
+  const turnWindow = (): void => {
+    if (clock.now() - windowAt < windowMs) return;
+    windowAt = clock.now();
+    // Its timer counts as late by as long as it was set for.
+    loopDelayMs = delays.count === 0 ? 0 : Math.max(0, delays.percentile(99) / 1e6 - sampleMs);
+    delays.reset();
+  };
+
+  /**
+   * Nobody is refused because of garbage: a process that takes nothing new makes none, and so would never collect what it has.
+   */
+  const heapShare = (heapShareMax: number): number => {
+    const share = readHeapShare(lastingHeapMax);
+    if (share < heapShareMax || clock.now() - collectedAt < collectEveryMs) return share;
+    collectedAt = clock.now();
+    collectGarbage();
+    return readHeapShare(lastingHeapMax);
+  };
+
+  return {
+    start() {
+      delays.enable();
+      delays.reset();
+      windowAt = clock.now();
+      loopDelayMs = 0;
+      meanTurn();
+    },
+    stop: () => void delays.disable(),
+    read(heapShareMax) {
+      turnWindow();
+      return { turnMs: meanTurn(), loopDelayMs, heapShare: heapShare(heapShareMax) };
+    },
+  };
+}
+
+/** Of objects that last: where they fill their part of the heap the process ends, however much is left for young ones. */
+export function readHeapShare(lastingHeapMax = readLastingHeapMax()): number {
+  let used = 0;
+  for (const { space_name: name, space_used_size: bytes } of getHeapSpaceStatistics()) {
+    if (!name.startsWith('new_')) used += bytes;
+  }
+  return used / lastingHeapMax;
+}
+
+/** What V8 keeps for young objects beside what it was told, unless it was told that too. */
+const youngBytes = 96 * 1024 * 1024;
+
+/** V8 tells the sum of both parts only. */
+function readLastingHeapMax(): number {
+  const told = process.execArgv.map((flag) => /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)?.[1]);
+  const mebibytes = told.findLast((value) => value !== undefined);
+  if (mebibytes !== undefined) return Number(mebibytes) * 1024 * 1024;
+  return getHeapStatistics().heap_size_limit - youngBytes;
+}
+
+/** Node has no other door to it than this flag, which may be set late. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  setFlagsFromString('--no-expose-gc');
+  if (typeof collect === 'function') collect();
+}

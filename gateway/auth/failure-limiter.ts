@@ -1,0 +1,63 @@
+// How often may one address be told that its key is not good? A bucket for each, filled by time; only failures take from it, so
+// whoever has a good key is never slowed.
+
+import { GatewayError } from '../errors.ts';
+
+export interface FailureLimiter {
+  /** Counts one failure; gives what the caller is told instead of 401 where there were too many. */
+  judge(address: string): GatewayError | undefined;
+}
+
+/** The addresses longest unheard of are forgotten first: to be forgotten is to have a full bucket again. */
+const addressesMax = 10_000;
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+/** `perMinute` may come at once, and as many in each minute that follows; 0: any number. */
+export function openFailureLimiter(perMinute: number, now: () => number): FailureLimiter {
+  if (perMinute === 0) return { judge: () => undefined };
+  const buckets = new Map<string, Bucket>();
+  const perMs = perMinute / 60_000;
+  return {
+    judge(address) {
+      const source = sourceOf(address);
+      const atMs = now();
+      const before = buckets.get(source);
+      const tokens = before ? Math.min(perMinute, before.tokens + (atMs - before.atMs) * perMs) : perMinute;
+      // Put behind all others: a Map keeps the order in which things were put in.
+      buckets.delete(source);
+      buckets.set(source, { tokens: Math.max(0, tokens >= 1 ? tokens - 1 : tokens), atMs });
+      if (buckets.size > addressesMax) forgetOldest(buckets);
+      return tokens >= 1 ? undefined : tooMany((1 - tokens) / perMs / 1000);
+    },
+  };
+}
+
+function forgetOldest(buckets: Map<string, Bucket>): void {
+  for (const oldest of buckets.keys()) {
+    buckets.delete(oldest);
+    return;
+  }
+}
+
+/** Of IPv6 the network of 64 bits: whoever has one of its addresses has them all. */
+function sourceOf(address: string): string {
+  if (!address.includes(':') || address.startsWith('::ffff:')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const rest = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = Array.from({ length: Math.max(0, 8 - groups.length - rest.length) }, () => '0');
+  return [...groups, ...(tail === undefined ? [] : zeros), ...rest].slice(0, 4).join(':');
+}
+
+function tooMany(retryAfterSeconds: number): GatewayError {
+  return new GatewayError(
+    'rate_limit_exceeded',
+    'The API key is missing or not valid, and too many such requests came from this address. Correct the key first.',
+    // To send the same key again cannot help, however long one waits.
+    { retryAfterSeconds, headers: { 'x-should-retry': 'false' } },
+  );
+}
