@@ -35,7 +35,7 @@ export function guardConnections(
     const count = (byAddress.get(address) ?? 0) + 1;
     if (count > connectionsPerAddressMax) {
       onRefused('address');
-      socket.resetAndDestroy();
+      socket.destroy();
       return;
     }
     byAddress.set(address, count);

@@ -58,6 +58,8 @@ export interface RawTarget {
   port: number;
   /** Default 127.0.0.1. */
   host?: string;
+  /** Where the connection comes from; the system's choice where left out. */
+  localAddress?: string;
 }
 
 export interface RawRequest {
@@ -119,6 +121,7 @@ export async function openRaw(target: RawTarget): Promise<RawConnection> {
   const socket = connect({
     port: target.port,
     host: target.host ?? '127.0.0.1',
+    ...(target.localAddress === undefined ? {} : { localAddress: target.localAddress }),
     noDelay: true,
     allowHalfOpen: true,
   });

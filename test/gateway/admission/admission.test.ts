@@ -1,0 +1,131 @@
+// What does the door do with what was judged, and with bodies? The clock and the measurements are the test's.
+
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Admission } from '../../../gateway/admission/admission.ts';
+import { defaultBounds } from '../../../gateway/admission/bounds.ts';
+import type { LoadReading } from '../../../gateway/admission/judge-load.ts';
+import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
+
+const mebibyte = 1024 * 1024;
+
+let clock: FakeClock;
+let measured: Omit<LoadReading, 'inFlight'>;
+let isMetering: boolean;
+let shed: string[];
+let accepting: boolean[];
+let admission: Admission;
+
+beforeEach(() => {
+  clock = makeFakeClock();
+  measured = { turnMs: 1, loopDelayMs: 0, heapShare: 0.2 };
+  isMetering = false;
+  shed = [];
+  accepting = [];
+  const bounds = { ...defaultBounds(768 * mebibyte), inFlightMax: 40 };
+  admission = new Admission({
+    clock: { ...clock, wallMs: clock.now },
+    bounds,
+    bodyBytesMax: bounds.bodyBytesMax,
+    meter: {
+      start() {
+        isMetering = true;
+      },
+      stop() {
+        isMetering = false;
+      },
+      read: () => measured,
+    },
+    onShed: (reason) => shed.push(reason),
+    onAccepting: (accepts) => accepting.push(accepts),
+  });
+});
+
+const enter = (count: number): number =>
+  Array.from({ length: count }, () => admission.enter()).filter(Boolean).length;
+
+describe('requests', () => {
+  test('are let in up to the bound, and again as others leave', () => {
+    expect(enter(41)).toBe(40);
+    expect(shed).toEqual(['in_flight']);
+    admission.leave();
+    expect(enter(2)).toBe(1);
+  });
+
+  test('are refused while the heap is full; those that run stay, and all is well when it is not full any more', () => {
+    expect(enter(10)).toBe(10);
+    measured = { ...measured, heapShare: 0.93 };
+    clock.advance(100);
+    expect([enter(5), accepting]).toEqual([0, [false]]);
+    expect(new Set(shed)).toEqual(new Set(['heap']));
+    measured = { ...measured, heapShare: 0.5 };
+    clock.advance(5_000);
+    expect([enter(30), accepting]).toEqual([30, [false, true]]);
+  });
+
+  test('are refused while the event loop stays slow, those over what runs', () => {
+    expect(enter(20)).toBe(20);
+    measured = { ...measured, turnMs: 80 };
+    clock.advance(500);
+    expect(enter(1)).toBe(0);
+    expect(shed).toEqual(['event_loop']);
+    for (let left = 0; left < 10; left++) admission.leave();
+    expect(enter(10)).toBe(5);
+  });
+});
+
+describe('a process that has nothing to do', () => {
+  test('is not woken, and measures again with the next request', () => {
+    expect([clock.pending(), isMetering]).toEqual([[], false]);
+    enter(1);
+    expect([clock.pending().length, isMetering]).toEqual([1, true]);
+    clock.advance(60_000);
+    expect(isMetering, 'one request is long').toBe(true);
+    admission.leave();
+    clock.advance(200);
+    expect([clock.pending(), isMetering]).toEqual([[], false]);
+    enter(1);
+    expect(isMetering).toBe(true);
+  });
+
+  test('is looked at for as long as it refuses', () => {
+    enter(1);
+    measured = { ...measured, heapShare: 0.9 };
+    clock.advance(100);
+    admission.leave();
+    clock.advance(60_000);
+    expect(isMetering).toBe(true);
+    measured = { ...measured, heapShare: 0.1 };
+    clock.advance(20_000);
+    expect([isMetering, enter(40)]).toEqual([false, 40]);
+  });
+});
+
+describe('bodies', () => {
+  test('take up a quarter of the memory together, and give it back', () => {
+    const bodies = Array.from({ length: 6 }, () => admission.openBody());
+    expect(bodies.map((body) => body.widen(32 * mebibyte))).toEqual([true, true, true, true, true, true]);
+    expect(admission.openBody().widen(1)).toBe(false);
+    expect([shed, admission.bodyBytesInFlight]).toEqual([['body_bytes'], 192 * mebibyte]);
+    for (const body of bodies) body.close();
+    expect(admission.bodyBytesInFlight).toBe(0);
+    expect(admission.openBody().widen(32 * mebibyte)).toBe(true);
+  });
+
+  test('of unknown length count as they come', () => {
+    const other = admission.openBody();
+    other.widen(180 * mebibyte);
+    const body = admission.openBody();
+    expect([4, 8, 12, 16].map((sum) => body.widen(sum * mebibyte))).toEqual([true, true, true, false]);
+    expect(admission.bodyBytesInFlight).toBe(192 * mebibyte);
+    body.close();
+    expect(admission.bodyBytesInFlight).toBe(180 * mebibyte);
+    body.close();
+    expect(admission.bodyBytesInFlight, 'closed once').toBe(180 * mebibyte);
+  });
+
+  test('one alone is let in whatever its size', () => {
+    const body = admission.openBody();
+    expect([body.widen(100 * mebibyte), body.widen(400 * mebibyte)]).toEqual([true, true]);
+    expect(admission.openBody().widen(1)).toBe(false);
+  });
+});

@@ -1,0 +1,105 @@
+// How many requests may be in flight, by what was measured? Looks are a tenth of a second apart.
+
+import { describe, expect, test } from 'vitest';
+import { defaultBounds } from '../../../gateway/admission/bounds.ts';
+import {
+  calm,
+  judgeLoad,
+  type LoadReading,
+  type LoadVerdict,
+} from '../../../gateway/admission/judge-load.ts';
+
+const bounds = defaultBounds(768 * 1024 * 1024);
+
+/** A process with nothing to complain of, but for what is given. */
+const reading = (differs: Partial<LoadReading> = {}): LoadReading => ({
+  turnMs: 2,
+  loopDelayMs: 1,
+  heapShare: 0.3,
+  inFlight: 500,
+  ...differs,
+});
+
+function judgeAll(readings: readonly Partial<LoadReading>[], from: LoadVerdict = calm(bounds)): LoadVerdict {
+  return readings.reduce(
+    (verdict: LoadVerdict, differs) => judgeLoad(verdict, reading(differs), bounds),
+    from,
+  );
+}
+
+const times = (count: number, differs: Partial<LoadReading>): Partial<LoadReading>[] =>
+  Array.from({ length: count }, () => differs);
+
+describe('the event loop', () => {
+  test('with short turns bounds nothing but the number', () => {
+    expect(judgeAll(times(50, { inFlight: 4_000 }))).toEqual(calm(bounds));
+  });
+
+  test('with turns that are long for a moment bounds nothing', () => {
+    expect(judgeAll(times(4, { turnMs: 400 }))).toMatchObject({ inFlightMax: bounds.inFlightMax });
+    expect(judgeAll([...times(4, { turnMs: 400 }), {}, ...times(4, { turnMs: 400 })])).toMatchObject({
+      inFlightMax: bounds.inFlightMax,
+    });
+  });
+
+  test.each([
+    ['a little too long', 52, 475],
+    ['twice too long', 100, 353],
+    ['much too long', 900, 350],
+  ])('with turns that stay %s lets in less than runs', (_, turnMs, inFlightMax) => {
+    expect(judgeAll(times(5, { turnMs }))).toMatchObject({
+      inFlightMax,
+      reason: 'event_loop',
+      accepts: true,
+    });
+  });
+
+  test('is given time: a bound that is not reached yet is not lowered again', () => {
+    const bounded = judgeAll(times(5, { turnMs: 100 }));
+    expect(judgeAll(times(10, { turnMs: 100, inFlight: 400 }), bounded).inFlightMax).toBe(353);
+    expect(judgeAll([{ turnMs: 100, inFlight: 353 }], bounded).inFlightMax).toBe(249);
+  });
+
+  test('with short turns again lets in a little more each time, and twice as much after two seconds', () => {
+    const bounded = judgeAll(times(5, { turnMs: 100 }));
+    expect(judgeAll([{}], bounded).inFlightMax).toBe(368);
+    const later = judgeAll(times(20, {}), bounded).inFlightMax;
+    expect(later).toBeGreaterThan(2 * bounded.inFlightMax);
+    expect(judgeAll(times(100, {}), bounded)).toEqual(calm(bounds));
+  });
+
+  test('that is late again and again lets in less than runs; one request in two hundred may be late', () => {
+    expect(judgeAll([{ loopDelayMs: 101 }])).toMatchObject({ inFlightMax: 475, reason: 'event_loop' });
+    expect(judgeAll([{ loopDelayMs: 99 }])).toEqual(calm(bounds));
+  });
+
+  test('never lets in nobody', () => {
+    expect(judgeAll(times(200, { turnMs: 5_000, inFlight: 0 })).inFlightMax).toBe(4);
+  });
+});
+
+describe('the heap', () => {
+  test.each([
+    [0.84, bounds.inFlightMax, 'in_flight', true],
+    [0.85, 0, 'heap', true],
+    [0.91, 0, 'heap', true],
+    [0.92, 0, 'heap', false],
+    [0.99, 0, 'heap', false],
+  ] as const)(
+    'used to a share of %s: %s requests, for the reason %s, connections: %s',
+    (heapShare, inFlightMax, reason, accepts) => {
+      expect(judgeAll([{ heapShare }])).toMatchObject({ inFlightMax, reason, accepts });
+    },
+  );
+
+  test('lets in again only well below: what runs, and then more', () => {
+    const full = judgeAll([{ heapShare: 0.93 }]);
+    expect(judgeAll([{ heapShare: 0.88 }], full)).toMatchObject({ inFlightMax: 0, accepts: false });
+    expect(judgeAll([{ heapShare: 0.86 }], full)).toMatchObject({ inFlightMax: 0, accepts: true });
+    expect(judgeAll([{ heapShare: 0.81 }], full)).toMatchObject({ inFlightMax: 0 });
+    expect(judgeAll([{ heapShare: 0.79, inFlight: 100 }], full)).toMatchObject({
+      inFlightMax: 104,
+      accepts: true,
+    });
+  });
+});

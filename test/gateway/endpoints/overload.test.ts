@@ -1,0 +1,244 @@
+// What does a client see when there is too much to do, and what when it sends its next request too early?
+
+import { afterEach, describe, expect, test } from 'vitest';
+import type { GatewayOptions } from '../../../gateway/start.ts';
+import { openRaw, type RawConnection, rawCall, writeRequest } from '../../support/raw-client.ts';
+import { startWall, type Wall } from '../../support/wall.ts';
+import { type Rig, startRig, tableOf } from '../rig.ts';
+import { bearer, errorOf, get, messagesErrorOf, portOf, post } from './ask.ts';
+
+const path = '/v1/chat/completions';
+const body = { model: 'm', messages: [{ role: 'user', content: 'x' }] };
+
+let wall: Wall;
+let rig: Rig;
+let mayAnswer: PromiseWithResolvers<void>;
+const connections: RawConnection[] = [];
+
+async function start(
+  bounds: NonNullable<GatewayOptions['bounds']>,
+  options: Partial<GatewayOptions> = {},
+): Promise<void> {
+  mayAnswer = Promise.withResolvers();
+  wall = await startWall({ type: 'answer', beforeHeaders: { until: mayAnswer.promise } });
+  rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]), { ...options, bounds });
+}
+
+afterEach(async () => {
+  mayAnswer.resolve();
+  for (const connection of connections.splice(0)) connection.close();
+  await rig.close();
+  await wall.close();
+  expect(rig.failures).toEqual([]);
+});
+
+async function open(): Promise<RawConnection> {
+  const connection = await openRaw({ port: portOf(rig) });
+  connections.push(connection);
+  return connection;
+}
+
+async function metric(name: string): Promise<number | undefined> {
+  const text = await rig.gateway.metrics.registry.metrics();
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+  return line === undefined ? undefined : Number(line.slice(name.length + 1));
+}
+
+describe('requests over the bound', () => {
+  test('get 503 in the shape of their route, may be sent again, and their connection stays', async () => {
+    await start({ inFlightMax: 1 });
+    const running = post(rig, path, body);
+    await wall.nextCall();
+    const connection = await open();
+    for (const [route, read] of [
+      [path, errorOf],
+      ['/v1/messages', (answer: { json: unknown }) => messagesErrorOf(answer).error],
+    ] as const) {
+      await connection.send(writeRequest({ path: route, headers: bearer, body }));
+      const refused = await connection.answer();
+      expect(refused.status).toBe(503);
+      expect(refused.headers).toMatchObject({ 'retry-after': '1', connection: 'keep-alive' });
+      expect(refused.headers).not.toHaveProperty('x-should-retry');
+      expect(refused.headers['x-request-id']).toMatch(/^req_/);
+      expect(read(await refused.finished)).toMatchObject({
+        message: 'The gateway has as much work as it can do; send the request again.',
+        code: 'overloaded',
+      });
+    }
+    mayAnswer.resolve();
+    expect((await running).status).toBe(200);
+    await connection.send(writeRequest({ path, headers: bearer, body }));
+    expect((await connection.answer()).status).toBe(200);
+    expect(await metric('penstock_shed_total{reason="in_flight"}')).toBe(2);
+    expect(wall.calls).toHaveLength(2);
+  });
+
+  test('are let in again when those that run end, also where their callers leave', async () => {
+    await start({ inFlightMax: 3 });
+    const leaving = await Promise.all([open(), open(), open()]);
+    for (const connection of leaving) {
+      await connection.send(writeRequest({ path, headers: bearer, body }));
+      await wall.nextCall();
+    }
+    expect((await post(rig, path, body)).status).toBe(503);
+    for (const connection of leaving) connection.abort();
+    await Promise.all(wall.calls.map(({ clientClosed }) => clientClosed));
+    mayAnswer.resolve();
+    for (let round = 0; round < 5; round++) expect((await post(rig, path, body)).status).toBe(200);
+  });
+});
+
+describe('bodies over the bound', () => {
+  test('get 503 before they are read, or where they become too large; smaller ones go on', async () => {
+    await start({ bodyBytesMax: 100_000 });
+    const running = post(rig, path, { ...body, x: 'x'.repeat(90_000) });
+    await wall.nextCall();
+    expect(await metric('penstock_request_body_bytes')).toBeGreaterThan(90_000);
+    const announced = await open();
+    await announced.send(
+      `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer.authorization}\r\ncontent-length: 20000\r\n\r\n{`,
+    );
+    const refused = await announced.answer();
+    expect([refused.status, refused.headers['retry-after'], refused.headers.connection]).toEqual([
+      503,
+      '1',
+      'close',
+    ]);
+    expect(errorOf(await refused.finished).message).toMatch(/as many request bodies in hand/);
+    const unknown = await rawCall(
+      { port: portOf(rig) },
+      {
+        path,
+        method: 'POST',
+        headers: { ...bearer, 'transfer-encoding': 'chunked', 'content-type': 'application/json' },
+        body: `4e20\r\n${' '.repeat(20_000)}\r\n0\r\n\r\n`,
+      },
+    );
+    expect(unknown.status).toBe(503);
+    expect(await metric('penstock_shed_total{reason="body_bytes"}')).toBe(2);
+    const small = post(rig, path, body);
+    await wall.nextCall();
+    mayAnswer.resolve();
+    expect([(await running).status, (await small).status]).toEqual([200, 200]);
+    expect(await metric('penstock_request_body_bytes')).toBe(0);
+  });
+});
+
+/** Resolves where the server has let the connection go. */
+const gone = async (): Promise<'fin' | 'reset' | 'self'> => (await open()).closed;
+
+async function models(connection: RawConnection): Promise<number> {
+  await connection.send(writeRequest({ path: '/v1/models', headers: bearer }));
+  const answer = await connection.answer();
+  await answer.finished;
+  return answer.status;
+}
+
+describe('connections over the bound', () => {
+  test('in total are closed; those that there are go on, and others may come when they go', async () => {
+    await start({ connectionsMax: 2 });
+    const [first, second] = [await open(), await open()];
+    expect(await gone()).toMatch(/fin|reset/);
+    expect([await models(first), await models(second)]).toEqual([200, 200]);
+    expect(await metric('penstock_connections_refused_total{reason="total"}')).toBe(1);
+    first.close();
+    await expect.poll(async () => await models(await open()).catch(() => 0)).toBe(200);
+  });
+
+  test('from one address are closed', async () => {
+    await start({ connectionsPerAddressMax: 2 });
+    const [first, second] = [await open(), await open()];
+    expect([await models(first), await models(second)]).toEqual([200, 200]);
+    expect(await gone()).toMatch(/fin|reset/);
+    const other = await openRaw({ port: portOf(rig), localAddress: '127.0.0.2' });
+    connections.push(other);
+    expect(await models(other)).toBe(200);
+    expect(await metric('penstock_connections_refused_total{reason="address"}')).toBe(1);
+    first.close();
+    await expect.poll(async () => await models(await open()).catch(() => 0)).toBe(200);
+  });
+
+  test('from a proxy are as many as there may be', async () => {
+    await start({ connectionsPerAddressMax: 1, proxies: ['127.0.0.0/8'] });
+    for (const connection of [await open(), await open(), await open()])
+      expect(await models(connection)).toBe(200);
+  });
+});
+
+describe('bad keys from one address', () => {
+  const bad = { authorization: `Bearer psk_${'x'.repeat(49)}` };
+
+  test('get 429 where they are too many; a good key from there is never slowed', async () => {
+    await start({ failedKeysPerMinute: 3 });
+    for (let n = 0; n < 3; n++) expect((await post(rig, path, body, bad)).status).toBe(401);
+    const limited = await post(rig, path, body, bad);
+    expect(limited.status).toBe(429);
+    expect(limited.headers).toMatchObject({ 'retry-after': '20', 'x-should-retry': 'false' });
+    expect(errorOf(limited)).toMatchObject({ type: 'rate_limit_error', code: 'rate_limit_exceeded' });
+    expect((await get(rig, '/v1/models', bad)).status).toBe(429);
+    expect((await post(rig, path, body, {})).status).toBe(429);
+    expect((await get(rig, '/v1/models')).status).toBe(200);
+    mayAnswer.resolve();
+    for (let n = 0; n < 5; n++) expect((await post(rig, path, body)).status).toBe(200);
+    expect(await metric('penstock_authentication_failures_limited_total')).toBe(3);
+  });
+
+  test('behind a proxy count for the address that it names, and only where it is one', async () => {
+    await start({ failedKeysPerMinute: 1, proxies: ['127.0.0.1'] });
+    const from = async (address: string): Promise<number> =>
+      (await post(rig, path, body, { ...bad, 'x-forwarded-for': address })).status;
+    expect([await from('192.0.2.1'), await from('192.0.2.1'), await from('192.0.2.2')]).toEqual([
+      401, 429, 401,
+    ]);
+    expect(await from('192.0.2.9, 192.0.2.1'), 'what the client put in front is not believed').toBe(429);
+    await rig.close();
+    await wall.close();
+    await start({ failedKeysPerMinute: 1 });
+    expect([await from('192.0.2.1'), await from('192.0.2.2')]).toEqual([401, 429]);
+  });
+});
+
+describe('a request that is sent before the answer to the one before it', () => {
+  const request = writeRequest({ path, headers: bearer, body });
+
+  test('waits for its turn, and is served', async () => {
+    await start({});
+    const connection = await open();
+    await connection.send(Buffer.concat([request, request, request]));
+    await wall.nextCall();
+    expect((await get(rig, '/v1/models', bearer)).status).toBe(200);
+    expect(wall.calls).toHaveLength(1);
+    mayAnswer.resolve();
+    for (let n = 0; n < 3; n++)
+      expect((await (await connection.answer()).finished).ending).toBe('length-complete');
+    expect(wall.calls).toHaveLength(3);
+  });
+
+  test('is not begun for a caller who has left, and takes up no place', async () => {
+    await start({ inFlightMax: 2 });
+    for (let round = 0; round < 3; round++) {
+      const connection = await open();
+      await connection.send(Buffer.concat([request, request, request]));
+      const call = await wall.nextCall();
+      connection.abort();
+      await call.clientClosed;
+    }
+    expect(wall.calls).toHaveLength(3);
+    mayAnswer.resolve();
+    expect((await post(rig, path, body)).status).toBe(200);
+  });
+
+  test('is not begun behind an answer that closes its connection: its caller sends it elsewhere', async () => {
+    await start({}, { drainAcceptMs: 60_000 });
+    const drained = rig.gateway.drain();
+    const connection = await open();
+    await connection.send(Buffer.concat([request, request]));
+    await wall.nextCall();
+    mayAnswer.resolve();
+    expect((await connection.answer()).headers.connection).toBe('close');
+    expect(await connection.closed).toBe('fin');
+    expect(wall.calls).toHaveLength(1);
+    rig.gateway.hurry();
+    await drained;
+  });
+});
