@@ -17,6 +17,8 @@ export type Load = {
   dialect?: ClientDialect;
   rampMs?: number;
   authorization?: string;
+  /** A 503 of an overloaded target is a refusal, and no bad answer. */
+  mayRefuse?: boolean;
 };
 
 const quantilesSchema = z
@@ -27,6 +29,8 @@ const resultSchema = z.object({
   event: z.literal('result'),
   seconds: z.number(),
   good: z.number(),
+  /** Answered 503 for too much load; counted with `mayRefuse` only. */
+  refused: z.number(),
   bad: z.number(),
   /** The client stopped early because nearly everything failed. */
   gaveUp: z.boolean(),
@@ -44,6 +48,7 @@ const resultSchema = z.object({
   firstEventMs: quantilesSchema,
   /** From the mock's send to the client's read. */
   eventDelayMs: quantilesSchema,
+  refusalMs: quantilesSchema,
 });
 
 export type LoadResult = z.infer<typeof resultSchema>;
@@ -114,6 +119,7 @@ async function startClient(client: LoadClient, load: Load, mode: string[]): Prom
     args: [
       ...['--port', String(load.port), '--model', load.model, '--body-bytes', String(load.bodyBytes)],
       ...['--connections', String(load.connections), '--lead-ms', String(load.leadMs)],
+      ...(load.mayRefuse ? ['--may-refuse'] : []),
       ...optional.flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)])),
       ...mode,
     ],

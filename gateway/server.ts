@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Admission } from './admission/admission.ts';
+import { Refusals } from './admission/refusals.ts';
 import type { FailureLimiter } from './auth/failure-limiter.ts';
 import type { Caller } from './caller.ts';
 import { dialectNameSchema } from './contract/routing-table.ts';
@@ -116,6 +117,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 /** In front of everything else: a request that is one too many must cost next to nothing. */
 function admitted(parts: ServerParts, newRequestId: () => string, handle: RequestListener): RequestListener {
   const { admission } = parts;
+  const refusals = new Refusals(parts.clock);
   const leave = (): void => admission.leave();
   return (request, response) => {
     if (admission.enter()) {
@@ -123,8 +125,12 @@ function admitted(parts: ServerParts, newRequestId: () => string, handle: Reques
       handle(request, response);
       return;
     }
-    if (parts.isDraining()) response.setHeader('connection', 'close');
-    tell(parts, request, response, tooBusy(), newRequestId());
+    refusals.add(() => {
+      // Whoever has left meanwhile need not be told.
+      if (response.destroyed || request.socket.destroyed) return;
+      if (parts.isDraining()) response.setHeader('connection', 'close');
+      tell(parts, request, response, tooBusy(), newRequestId());
+    });
   };
 }
 

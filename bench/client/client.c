@@ -11,6 +11,7 @@
 //     --body-bytes B       exact size of the request body (default 1024)
 //     --authorization V    value of the Authorization header
 //     --path P             default: the dialect's
+//     --may-refuse         503 with code "overloaded" is a refusal, counted apart, and no bad answer
 //     --hold               opens C streams and keeps them open until standard input closes
 //
 // It prints JSON lines: {"event":"measuring"} when the window opens ({"event":"open"} when all streams of --hold are asked
@@ -114,7 +115,7 @@ struct conn {
   int64_t first_event_ns;
 };
 
-static int port, connections = 1, lead_ms = 300, ramp_ms, expected_events, hold;
+static int port, connections = 1, lead_ms = 300, ramp_ms, expected_events, hold, may_refuse;
 static double seconds = 3, rate;
 static size_t body_bytes = 1024;
 static const char *model, *authorization, *path;
@@ -129,8 +130,8 @@ static struct conn **idle;
 static int idle_len;
 static int64_t start_ns, window_ns, end_ns, read_ns;
 static bool is_measuring;
-static uint64_t good, bad, bads[BAD_KINDS], events_seen, reconnects, due_index, first_due, written, lost;
-static struct samples latency, first_event, event_delay;
+static uint64_t good, refused, bad, bads[BAD_KINDS], events_seen, reconnects, due_index, first_due, written, lost;
+static struct samples latency, first_event, event_delay, refusal;
 static char sample[SAMPLE_BYTES * 6 + 1];
 
 // --- numbers -----------------------------------------------------------------------------------------------------
@@ -163,8 +164,8 @@ static void print_samples(const char *name, struct samples *s) {
 }
 
 static void print_result(double window_s, uint64_t unfinished) {
-  printf("{\"event\":\"result\",\"seconds\":%.4f,\"good\":%llu,\"bad\":%llu,\"gaveUp\":%s", window_s, (unsigned long long)good,
-    (unsigned long long)bad, bad > BAD_MAX ? "true" : "false");
+  printf("{\"event\":\"result\",\"seconds\":%.4f,\"good\":%llu,\"refused\":%llu,\"bad\":%llu,\"gaveUp\":%s", window_s,
+    (unsigned long long)good, (unsigned long long)refused, (unsigned long long)bad, bad > BAD_MAX ? "true" : "false");
   printf(",\"events\":%llu,\"unfinished\":%llu,\"reconnects\":%llu,\"lost\":%llu,\"badReasons\":{", (unsigned long long)events_seen,
     (unsigned long long)unfinished, (unsigned long long)reconnects, (unsigned long long)lost);
   const char *comma = "";
@@ -177,6 +178,7 @@ static void print_result(double window_s, uint64_t unfinished) {
   print_samples("latencyMs", &latency);
   print_samples("firstEventMs", &first_event);
   print_samples("eventDelayMs", &event_delay);
+  print_samples("refusalMs", &refusal);
   printf("}\n");
   fflush(stdout);
 }
@@ -484,8 +486,15 @@ static enum bad judge(struct conn *c) {
 static void finish(struct conn *c) {
   enum bad why = judge(c);
   // Open loop: a request that was due before the window opened belongs to the lead.
-  bool counts = is_measuring && !(rate > 0 && c->began_ns < window_ns);
-  if (hold) {
+  // Where requests are refused, what was answered in the window counts: a caller of more load than is served keeps a line of its own.
+  bool counts = is_measuring && (may_refuse || !(rate > 0 && c->began_ns < window_ns));
+  bool is_refused = may_refuse && c->status == 503 && find(c->text, c->text_len, "\"code\":\"overloaded\"");
+  if (is_refused) {
+    if (counts) {
+      refused++;
+      add_sample(&refusal, read_ns - c->began_ns);
+    }
+  } else if (hold) {
     lost++;
     if (why != BAD_KINDS) note_bad(why, c->text, c->text_len);
   } else if (why != BAD_KINDS) {
@@ -496,7 +505,7 @@ static void finish(struct conn *c) {
     add_sample(&latency, read_ns - c->began_ns);
     if (c->first_event_ns) add_sample(&first_event, c->first_event_ns - c->began_ns);
   }
-  if (c->is_closing || why == BAD_STATUS) {
+  if (c->is_closing || (why == BAD_STATUS && !is_refused)) {
     reconnect(c);
   } else if (hold) {
     c->phase = PHASE_IDLE;
@@ -617,7 +626,7 @@ static void open_window(int64_t now) {
   is_measuring = true;
   window_ns = now;
   end_ns = now + (int64_t)(seconds * 1e9);
-  good = events_seen = reconnects = 0;
+  good = refused = events_seen = reconnects = 0;
   printf(hold ? "{\"event\":\"open\"}\n" : "{\"event\":\"measuring\"}\n");
   fflush(stdout);
   if (rate > 0)
@@ -653,6 +662,10 @@ static const struct dialect *find_dialect(const char *name) {
 static void read_arguments(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     const char *name = argv[i];
+    if (strcmp(name, "--may-refuse") == 0) {
+      may_refuse = 1;
+      continue;
+    }
     if (strcmp(name, "--hold") == 0) {
       hold = 1;
       continue;

@@ -2,14 +2,7 @@
 // second, for as long as there is work.
 
 import type { Clock } from '../clock.ts';
-import {
-  calm,
-  judgeLoad,
-  type LoadBounds,
-  type LoadReading,
-  type LoadVerdict,
-  type ShedReason,
-} from './judge-load.ts';
+import { calm, judgeLoad, type LoadBounds, type LoadVerdict, type ShedReason } from './judge-load.ts';
 import type { LoadMeter } from './load-meter.ts';
 
 export interface AdmissionOptions {
@@ -34,10 +27,11 @@ const lookEveryMs = 100;
 export class Admission {
   private readonly options: AdmissionOptions;
   private verdict: LoadVerdict;
-  private reading: LoadReading | undefined;
+  private lastLoopDelayMs = 0;
   private inFlight = 0;
   private bodyBytes = 0;
   private isLooking = false;
+  private lookedAt = 0;
   /** Since the last look. */
   private hasWorked = false;
 
@@ -92,7 +86,7 @@ export class Admission {
 
   /** 0 while nothing is under way. */
   get loopDelayMs(): number {
-    return this.reading?.loopDelayMs ?? 0;
+    return this.lastLoopDelayMs;
   }
 
   get inFlightMax(): number {
@@ -101,6 +95,7 @@ export class Admission {
 
   private startLooking(): void {
     this.isLooking = true;
+    this.lookedAt = this.options.clock.now();
     this.options.meter.start();
     this.lookLater();
   }
@@ -115,16 +110,20 @@ export class Admission {
         return;
       }
       this.isLooking = false;
-      this.reading = undefined;
+      this.lastLoopDelayMs = 0;
       this.options.meter.stop();
     });
   }
 
   private look(): void {
-    const { bounds, meter, onAccepting } = this.options;
-    this.reading = { ...meter.read(bounds.heapShareMax), inFlight: this.inFlight };
+    const { bounds, clock, meter, onAccepting } = this.options;
+    const now = clock.now();
+    const looks = Math.max(1, (now - this.lookedAt) / lookEveryMs);
+    this.lookedAt = now;
+    const reading = { ...meter.read(bounds.heapShareMax), inFlight: this.inFlight, looks };
+    this.lastLoopDelayMs = reading.loopDelayMs ?? this.lastLoopDelayMs;
     const before = this.verdict;
-    this.verdict = judgeLoad(before, this.reading, bounds);
+    this.verdict = judgeLoad(before, reading, bounds);
     if (this.verdict.accepts !== before.accepts) onAccepting(this.verdict.accepts);
   }
 }

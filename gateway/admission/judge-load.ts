@@ -2,17 +2,22 @@
 //
 // The processor is the one thing that all requests share, and its queue is the event loop: what has arrived waits for the turn
 // under way to end. Requests in flight say nothing by themselves, since most of them wait for an upstream. So nothing is bounded
-// while turns are short. Where they stay long, what runs by then is too much, and the bound is set below it; from there it rises
-// slowly for as long as turns are short. Running work is never touched: only new work is refused.
+// while turns are short, or while the loop finds time to wait: then its queue was empty, and a neighbour took the processor. Where
+// turns stay long and nothing waits, what runs by then is too much, and the bound is set below it; from there it rises slowly for as
+// long as all is well. Running work is never touched: only new work is refused.
 
 export interface LoadReading {
   /** Mean length of the turns of the event loop since the last look, without its waiting. */
   readonly turnMs: number;
-  /** How late the event loop came to what was due: the 99th percentile of the last window. */
-  readonly loopDelayMs: number;
+  /** The part of the time since the last look that the event loop did not wait. */
+  readonly busyShare: number;
+  /** How late the event loop came to what was due: the 99th percentile of the last window, told once, when it ends. */
+  readonly loopDelayMs: number | undefined;
   /** Heap in use, as a part of its limit. */
   readonly heapShare: number;
   readonly inFlight: number;
+  /** How long ago the last look was, in looks: a turn may be longer than the time between two. */
+  readonly looks: number;
 }
 
 export interface LoadBounds {
@@ -37,21 +42,24 @@ export interface LoadVerdict {
   readonly reason: Exclude<ShedReason, 'body_bytes'>;
   /** Whether new connections are taken. */
   readonly accepts: boolean;
-  /** Looks in a row that found long turns. */
+  /** For how many looks turns have been long. */
   readonly longLooks: number;
 }
 
-/** What is too much for a moment only, such as the first seconds of a cold process, is not refused. */
-const longLooksMax = 5;
+/** An event loop that is busy for less of its time has caught up with all there was. */
+const busyShareMin = 0.95;
 
-/** Of what runs, a part between these may go on: the longer the turns, the less. */
-const stepDown = { most: 0.7, least: 0.95 };
+/** What is too much for a moment only, such as the first seconds of a cold process, is not refused. */
+const longLooksMax = { unbounded: 5, bounded: 2 };
+
+/** Of what runs, a part between these may go on after each look: the longer the turns, the less. */
+const stepDown = { most: 0.75, least: 0.95 };
 
 /** The bound becomes so much larger with each look: it doubles within two seconds. */
 const stepUp = 1.04;
 
-/** So many are let in whatever their turns take. */
-const inFlightMin = 4;
+/** So many are let in whatever their turns take: too few to be what makes them long. */
+const inFlightMin = 64;
 
 /** What is refused once is taken again only this far below, so that the two do not alternate. */
 const heapRelief = 0.05;
@@ -70,11 +78,12 @@ export function judgeLoad(before: LoadVerdict, reading: LoadReading, bounds: Loa
 }
 
 function judgeLoop(before: LoadVerdict, reading: LoadReading, bounds: LoadBounds): LoadVerdict {
-  const { inFlight, turnMs } = reading;
-  const longLooks = turnMs > bounds.turnMaxMs ? before.longLooks + 1 : 0;
+  const { inFlight, looks, turnMs, loopDelayMs = 0 } = reading;
+  const isBusy = reading.busyShare >= busyShareMin;
+  const longLooks = isBusy && turnMs > bounds.turnMaxMs ? before.longLooks + looks : 0;
   const isBounded = before.reason === 'event_loop';
-  const isLate =
-    reading.loopDelayMs > bounds.loopDelayMaxMs || longLooks >= longLooksMax || (isBounded && longLooks > 0);
+  const isStalled = isBusy && loopDelayMs > bounds.loopDelayMaxMs;
+  const isLate = isStalled || longLooks >= longLooksMax[isBounded ? 'bounded' : 'unbounded'];
   // Behind a full heap nothing was let in: what runs by now is what there is to start from.
   const last = before.reason === 'heap' ? inFlight : before.inFlightMax;
   if (!isLate) {
@@ -85,7 +94,8 @@ function judgeLoop(before: LoadVerdict, reading: LoadReading, bounds: LoadBounds
   }
   // Long streams leave late: a bound that has not been reached yet is not lowered again.
   const isReached = !isBounded || inFlight <= last;
-  const part = Math.min(stepDown.least, Math.max(stepDown.most, Math.sqrt(bounds.turnMaxMs / turnMs)));
+  const fits = Math.min(bounds.turnMaxMs / turnMs, bounds.loopDelayMaxMs / loopDelayMs);
+  const part = Math.min(stepDown.least, Math.max(stepDown.most ** looks, Math.sqrt(fits)));
   const next = isReached ? Math.max(inFlightMin, Math.floor(Math.min(last, inFlight) * part)) : last;
   return { inFlightMax: next, reason: 'event_loop', accepts: true, longLooks };
 }

@@ -10,7 +10,7 @@ export interface LoadMeter {
   start(): void;
   stop(): void;
   /** Above `heapShareMax` what is only garbage is looked for first. */
-  read(heapShareMax: number): Omit<LoadReading, 'inFlight'>;
+  read(heapShareMax: number): Omit<LoadReading, 'inFlight' | 'looks'>;
 }
 
 /** How often the delay of the event loop is looked at, within a window: of 200 looks one or two may be late for once. */
@@ -22,28 +22,29 @@ const collectEveryMs = 5_000;
 
 export function openLoadMeter(clock: Clock): LoadMeter {
   const delays = monitorEventLoopDelay({ resolution: sampleMs });
-  let activeMs = 0;
+  let looked = performance.eventLoopUtilization();
   let turns = 0;
   let windowAt = 0;
-  let loopDelayMs = 0;
   let collectedAt = Number.NEGATIVE_INFINITY;
   const lastingHeapMax = readLastingHeapMax();
 
-  const meanTurn = (): number => {
-    const { active } = performance.eventLoopUtilization();
+  const readTurns = (): Pick<LoadReading, 'turnMs' | 'busyShare'> => {
+    const now = performance.eventLoopUtilization();
+    const { active, utilization } = performance.eventLoopUtilization(now, looked);
     const { loopCount } = performance.nodeTiming.uvMetricsInfo;
-    const meanMs = (active - activeMs) / Math.max(1, loopCount - turns);
-    activeMs = active;
+    const turnMs = active / Math.max(1, loopCount - turns);
+    looked = now;
     turns = loopCount;
-    return meanMs;
+    return { turnMs, busyShare: utilization };
   };
 
-  const turnWindow = (): void => {
-    if (clock.now() - windowAt < windowMs) return;
+  const readDelay = (): number | undefined => {
+    if (clock.now() - windowAt < windowMs) return undefined;
     windowAt = clock.now();
     // Its timer counts as late by as long as it was set for.
-    loopDelayMs = delays.count === 0 ? 0 : Math.max(0, delays.percentile(99) / 1e6 - sampleMs);
+    const delayMs = delays.count === 0 ? 0 : Math.max(0, delays.percentile(99) / 1e6 - sampleMs);
     delays.reset();
+    return delayMs;
   };
 
   /**
@@ -62,13 +63,11 @@ export function openLoadMeter(clock: Clock): LoadMeter {
       delays.enable();
       delays.reset();
       windowAt = clock.now();
-      loopDelayMs = 0;
-      meanTurn();
+      readTurns();
     },
     stop: () => void delays.disable(),
     read(heapShareMax) {
-      turnWindow();
-      return { turnMs: meanTurn(), loopDelayMs, heapShare: heapShare(heapShareMax) };
+      return { ...readTurns(), loopDelayMs: readDelay(), heapShare: heapShare(heapShareMax) };
     },
   };
 }

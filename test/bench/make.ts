@@ -8,6 +8,7 @@ export function makeResult(difference: Partial<LoadResult> = {}): LoadResult {
     event: 'result',
     seconds: 3,
     good: 300,
+    refused: 0,
     bad: 0,
     gaveUp: false,
     events: 0,
@@ -19,6 +20,7 @@ export function makeResult(difference: Partial<LoadResult> = {}): LoadResult {
     latencyMs: { count: 300, mean: 1, p50: 1, p99: 2, max: 3 },
     firstEventMs: null,
     eventDelayMs: null,
+    refusalMs: null,
     ...difference,
   };
 }

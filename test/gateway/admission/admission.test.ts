@@ -9,7 +9,7 @@ import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 const mebibyte = 1024 * 1024;
 
 let clock: FakeClock;
-let measured: Omit<LoadReading, 'inFlight'>;
+let measured: Omit<LoadReading, 'inFlight' | 'looks'>;
 let isMetering: boolean;
 let shed: string[];
 let accepting: boolean[];
@@ -17,11 +17,11 @@ let admission: Admission;
 
 beforeEach(() => {
   clock = makeFakeClock();
-  measured = { turnMs: 1, loopDelayMs: 0, heapShare: 0.2 };
+  measured = { turnMs: 1, busyShare: 1, loopDelayMs: 0, heapShare: 0.2 };
   isMetering = false;
   shed = [];
   accepting = [];
-  const bounds = { ...defaultBounds(768 * mebibyte), inFlightMax: 40 };
+  const bounds = { ...defaultBounds(768 * mebibyte), inFlightMax: 300 };
   admission = new Admission({
     clock: { ...clock, wallMs: clock.now },
     bounds,
@@ -45,7 +45,7 @@ const enter = (count: number): number =>
 
 describe('requests', () => {
   test('are let in up to the bound, and again as others leave', () => {
-    expect(enter(41)).toBe(40);
+    expect(enter(301)).toBe(300);
     expect(shed).toEqual(['in_flight']);
     admission.leave();
     expect(enter(2)).toBe(1);
@@ -63,13 +63,13 @@ describe('requests', () => {
   });
 
   test('are refused while the event loop stays slow, those over what runs', () => {
-    expect(enter(20)).toBe(20);
-    measured = { ...measured, turnMs: 80 };
+    expect(enter(200)).toBe(200);
+    measured = { ...measured, turnMs: 60 };
     clock.advance(500);
     expect(enter(1)).toBe(0);
     expect(shed).toEqual(['event_loop']);
-    for (let left = 0; left < 10; left++) admission.leave();
-    expect(enter(10)).toBe(5);
+    for (let left = 0; left < 30; left++) admission.leave();
+    expect(enter(100)).toBe(12);
   });
 });
 
@@ -96,7 +96,7 @@ describe('a process that has nothing to do', () => {
     expect(isMetering).toBe(true);
     measured = { ...measured, heapShare: 0.1 };
     clock.advance(20_000);
-    expect([isMetering, enter(40)]).toEqual([false, 40]);
+    expect([isMetering, enter(300)]).toEqual([false, 300]);
   });
 });
 
