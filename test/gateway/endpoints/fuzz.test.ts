@@ -5,11 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
 import { parseBody } from '../../../gateway/endpoints/parse-body.ts';
 import { GatewayError } from '../../../gateway/errors.ts';
+import { bombard } from '../../support/attack/bombard.ts';
+import { mutate } from '../../support/attack/mutate.ts';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
 import { makeRandom, makeSplitter } from '../../support/wall/split.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
+import { launchListening, makeFolder } from '../process/gateway-process.ts';
 import { type Rig, startRig, tableOf } from '../rig.ts';
-import { bearer, get, portOf } from './ask.ts';
+import { bearer, get, portOf, post } from './ask.ts';
 
 const seed = 20_261_121;
 
@@ -31,69 +34,6 @@ const seeds = {
     text: '{"model":"m","prompt":["a\\n","ü😀"],"max_tokens":16,"temperature":0,"top_p":1,"n":2,"stream":false,"stop":"x","presence_penalty":-2,"frequency_penalty":2.0,"echo":true,"best_of":2,"logprobs":null,"seed":7}',
   },
 } as const;
-
-/** Bytes that mean something to a JSON parser, or to nobody. */
-const pieces = [
-  '"',
-  '\\',
-  '{',
-  '}',
-  '[',
-  ']',
-  ':',
-  ',',
-  '0',
-  '9',
-  '-',
-  '.',
-  'e',
-  'true',
-  'null',
-  '\0',
-  '\n',
-  '\ufeff',
-  '\ud83d',
-  '"model":',
-  '\\u',
-  '\xff',
-  ' ',
-  '/*',
-  '1e999',
-  '__proto__',
-];
-
-/** One to four changes: a byte replaced, a piece put in, some bytes taken out, or a part repeated. */
-function mutate(bytes: Buffer, random: () => number): Buffer {
-  let changed = bytes;
-  const changes = 1 + Math.floor(random() * 4);
-  for (let change = 0; change < changes; change++) {
-    const at = Math.floor(random() * (changed.length + 1));
-    const to = Math.min(changed.length, at + Math.floor(random() * 12));
-    const before = changed.subarray(0, at);
-    switch (Math.floor(random() * 4)) {
-      case 0:
-        changed = Buffer.concat([
-          before,
-          Buffer.from([Math.floor(random() * 256)]),
-          changed.subarray(at + 1),
-        ]);
-        break;
-      case 1:
-        changed = Buffer.concat([
-          before,
-          Buffer.from(pieces[Math.floor(random() * pieces.length)] ?? ''),
-          changed.subarray(at),
-        ]);
-        break;
-      case 2:
-        changed = Buffer.concat([before, changed.subarray(to)]);
-        break;
-      default:
-        changed = Buffer.concat([before, changed.subarray(at, to), changed.subarray(at)]);
-    }
-  }
-  return changed;
-}
 
 /** What the gateway says to a body, before any upstream is asked. */
 function judge(name: keyof typeof seeds, chunks: readonly Buffer[]): string {
@@ -194,3 +134,35 @@ describe.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-
     });
   },
 );
+
+/** A minute of one core in all, with what stands above; `npm run e2e -- overload` goes on for a quarter of an hour. */
+const seconds = 30;
+
+test(`${seconds} s of bombs and broken requests: the process lives, nothing is a failure of ours, and others are served`, {
+  timeout: 120_000,
+}, async () => {
+  const folder = await makeFolder();
+  const wall = await startWall();
+  await folder.putTable(
+    tableOf([
+      { baseUrl: wall.baseUrl, dialects: ['openai-chat'] },
+      { baseUrl: wall.baseUrl, dialects: ['anthropic-messages'] },
+    ]),
+  );
+  const gateway = await launchListening(folder, { NODE_OPTIONS: '--max-old-space-size=576' });
+  await gateway.process.line(/routing table in use/);
+  const target = { port: portOf(gateway), authorization: bearer.authorization, model: 'm' };
+  const { sent, statuses, wrong } = await bombard(target, { seed, seconds });
+  expect(wrong).toEqual([]);
+  // Both kinds must be many, or only one half of the code was looked at.
+  expect(statuses.get(200)).toBeGreaterThan(sent / 100);
+  expect(statuses.get(400)).toBeGreaterThan(sent / 20);
+  expect(
+    (await post(gateway, '/v1/chat/completions', { model: 'm', messages: [{ role: 'user', content: 'x' }] }))
+      .status,
+  ).toBe(200);
+  expect(gateway.process.stdout()).not.toContain('a request failed');
+  expect(await gateway.process.stop(20_000)).toEqual({ code: 0, signal: null });
+  await wall.close();
+  await folder.remove();
+});
