@@ -44,11 +44,17 @@ export function readCredential(rawHeaders: readonly string[]): Credential {
   return apiKey === undefined ? { type: 'none' } : readKey(apiKey);
 }
 
+/** What of a table says whose key is good. */
+export interface KeyBook {
+  readonly keys: Pick<TableView['keys'], 'get'>;
+  readonly settings: Pick<TableView['settings'], 'keyPrefix'>;
+}
+
 /**
  * @throws {GatewayError} `invalid_api_key`: the same body whatever is wrong with the key, and after the same work, so that the time
  * it takes says nothing either.
  */
-export function authenticate(credential: Credential, view: TableView, nowMs: number): Caller {
+export function authenticate(credential: Credential, view: KeyBook, nowMs: number): Caller {
   const value = credential.type === 'key' ? credential.value : noKey;
   const key = view.keys.get(digestKey(value));
   const isLive = key !== undefined && (key.notAfterMs === undefined || nowMs < key.notAfterMs);

@@ -166,6 +166,30 @@ describe('a key that is none is 401 on both generation routes, and no upstream i
     expect(texts.size).toBe(1);
   });
 
+  test('each cause costs the same: one digest of as many bytes, and one look-up', () => {
+    const expiring = { ...keyEntry(expiringKey, 'team/expiring'), notAfterMs: 1 };
+    const asked: string[] = [];
+    const book = {
+      settings: { keyPrefix: 'psk_' },
+      keys: {
+        get(digest: string) {
+          asked.push(digest);
+          return digest === expiring.sha256 ? expiring : undefined;
+        },
+      },
+    };
+    for (const headers of [
+      [],
+      ['authorization', 'Bearer short'],
+      ['authorization', `Bearer other_${'x'.repeat(47)}`],
+      ['authorization', `Bearer ${unknownKey}`],
+      ['authorization', `Bearer ${expiringKey}`],
+    ]) {
+      expect(() => authenticate(readCredential(headers), book, 2)).toThrow(plainRefusal);
+      expect(asked.splice(0)).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    }
+  });
+
   test('the body is not read first: a wrong key is told although the body is no JSON', async () => {
     const answer = await post(rig, '/v1/completions', '{', [['authorization', `Bearer ${unknownKey}`]]);
     expect(answer.status).toBe(401);

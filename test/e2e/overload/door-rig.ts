@@ -1,0 +1,108 @@
+// What is attacked? A gateway as a pod runs it: a process of its own with the memory of the chart's default, in front of an upstream that
+// costs next to nothing; load comes from a third process.
+
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createLauncher } from '../../../bench/launcher.ts';
+import { type Load, type LoadResult, runLoad } from '../../../bench/load.ts';
+import { pickCores } from '../../../bench/measure/cores.ts';
+import { buildNative } from '../../../bench/native.ts';
+import { readSettings } from '../../../bench/settings.ts';
+import { startUpstream } from '../../../bench/upstream.ts';
+import { type ListeningProcess, launchListening, makeFolder } from '../../gateway/process/gateway-process.ts';
+import { tableOf, testKey } from '../../gateway/rig.ts';
+import type { AttackTarget } from '../../support/attack/slow-clients.ts';
+import { rawCall } from '../../support/raw-client.ts';
+import { type Probe, type Resident, readProbe, readResident } from '../scale/readings.ts';
+
+const run = promisify(execFile);
+const probe = fileURLToPath(new URL('../scale/probe.ts', import.meta.url));
+
+/** `gateway.resources.limits.memory` of the chart, of which JavaScript may take three quarters. */
+export const memoryMib = 768;
+
+export interface DoorRig extends AsyncDisposable {
+  readonly target: AttackTarget;
+  readonly gateway: ListeningProcess;
+  /** From a process of its own. */
+  load(load: Partial<Load>): Promise<LoadResult>;
+  /** Of the event loop, since the last call. */
+  probe(): Promise<Probe>;
+  resident(): Promise<Resident>;
+  /** One metric of the gateway, with its labels as they stand there. */
+  metric(name: string): Promise<number>;
+  hasDied(): boolean;
+}
+
+/** @param script What the upstream answers, as bench/mock/mock.c names it. */
+export async function startDoorRig(script: string, env: Record<string, string> = {}): Promise<DoorRig> {
+  const invocation = readSettings([], process.env);
+  if (invocation.kind !== 'run') throw new Error('no arguments must mean a run');
+  const { cacheFolder, environment } = invocation.settings;
+  await using parts = new AsyncDisposableStack();
+  const programs = await buildNative(cacheFolder);
+  const workFolder = await mkdtemp(join(tmpdir(), 'penstock-overload-'));
+  parts.defer(() => rm(workFolder, { recursive: true, force: true }));
+  const launcher = createLauncher(workFolder, environment);
+  parts.defer(() => launcher.close());
+  const cores = pickCores();
+  const upstream = await startUpstream(launcher, programs.mock, cores.load);
+  const folder = await makeFolder();
+  parts.defer(() => folder.remove());
+  await folder.putTable(
+    tableOf([{ baseUrl: `http://127.0.0.1:${upstream.port}/v1`, upstreamModel: script }]),
+  );
+  const gateway = await launchListening(folder, {
+    NODE_OPTIONS: `--max-old-space-size=${(memoryMib * 3) / 4} --import=${probe}`,
+    PENSTOCK_BODY_BYTES_IN_FLIGHT_MAX: String((memoryMib / 4) * 1024 * 1024),
+    PENSTOCK_DRAIN_GRACE_MS: '1000',
+    ...env,
+  });
+  let hasDied = false;
+  let isStopping = false;
+  void gateway.process.exit.then(() => {
+    hasDied = !isStopping;
+  });
+  parts.defer(async () => {
+    isStopping = true;
+    await gateway.process.stop(20_000);
+  });
+  await gateway.process.line(/routing table in use/);
+  await run('taskset', ['-acp', String(cores.proxy), String(gateway.process.pid)]);
+  const target = { port: Number(new URL(gateway.url).port), authorization: `Bearer ${testKey}`, model: 'm' };
+  const client = { launcher, program: programs.client, core: cores.load };
+  const owned = parts.move();
+  return {
+    target,
+    gateway,
+    async load(load) {
+      const whole: Load = {
+        port: target.port,
+        model: target.model,
+        authorization: target.authorization,
+        bodyBytes: 4_096,
+        connections: 100,
+        seconds: 5,
+        leadMs: 2_000,
+        ...load,
+      };
+      return (await runLoad(client, whole, () => undefined)).result;
+    },
+    probe: () => readProbe(gateway.process),
+    resident: () => readResident(gateway.process),
+    async metric(name) {
+      const { text } = await rawCall(
+        { port: Number(new URL(gateway.metricsUrl).port) },
+        { path: '/metrics' },
+      );
+      const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+      return Number(line?.slice(name.length + 1));
+    },
+    hasDied: () => hasDied,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
