@@ -23,6 +23,7 @@ import { OpenStreams } from './stream/open-streams.ts';
 import type { TableHolder } from './table/holder.ts';
 import { TableStatus } from './table/status.ts';
 import { UpstreamPools, type UpstreamPoolsOptions } from './upstream/pools.ts';
+import { warmUp } from './warm-up.ts';
 
 export interface GatewayOptions {
   readonly host: string;
@@ -191,6 +192,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   await using started = new AsyncDisposableStack();
   started.defer(stopListening);
   started.defer(() => app.close());
+  warmUp();
   const url = await app.listen({ host: options.host, port: options.port });
   const metricsUrl = await listen(internal, options.host, options.metricsPort);
   started.defer(() => void internal.close());
