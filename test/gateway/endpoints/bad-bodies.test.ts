@@ -367,7 +367,7 @@ describe('content types', () => {
   );
 
   test.each(['gzip', 'GZIP', 'br', 'zstd', 'deflate', 'gzip, identity', 'x', ''])(
-    "the content encoding '%s' is 415",
+    'the content encoding %s is 415',
     async (encoding) => {
       const answer = await post(rig, path, gzipSync(valid), { ...bearer, 'content-encoding': encoding });
       expect(answer.status).toBe(415);
