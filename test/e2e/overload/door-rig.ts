@@ -38,8 +38,8 @@ export interface DoorRig extends AsyncDisposable {
   hasDied(): boolean;
 }
 
-/** @param script What the upstream answers, as bench/mock/mock.c names it. */
-export async function startDoorRig(script: string, env: Record<string, string> = {}): Promise<DoorRig> {
+/** @param upstreamOf What the upstream answers, as bench/mock/mock.c names it; or the base URL of another one. */
+export async function startDoorRig(upstreamOf: string | { readonly baseUrl: string }): Promise<DoorRig> {
   const invocation = readSettings([], process.env);
   if (invocation.kind !== 'run') throw new Error('no arguments must mean a run');
   const { cacheFolder, environment } = invocation.settings;
@@ -54,13 +54,16 @@ export async function startDoorRig(script: string, env: Record<string, string> =
   const folder = await makeFolder();
   parts.defer(() => folder.remove());
   await folder.putTable(
-    tableOf([{ baseUrl: `http://127.0.0.1:${upstream.port}/v1`, upstreamModel: script }]),
+    tableOf([
+      typeof upstreamOf === 'string'
+        ? { baseUrl: `http://127.0.0.1:${upstream.port}/v1`, upstreamModel: upstreamOf }
+        : upstreamOf,
+    ]),
   );
   const gateway = await launchListening(folder, {
     NODE_OPTIONS: `--max-old-space-size=${(memoryMib * 3) / 4} --import=${probe}`,
     PENSTOCK_BODY_BYTES_IN_FLIGHT_MAX: String((memoryMib / 4) * 1024 * 1024),
     PENSTOCK_DRAIN_GRACE_MS: '1000',
-    ...env,
   });
   let hasDied = false;
   let isStopping = false;
