@@ -3,7 +3,7 @@
 //
 // PENSTOCK_FUZZ_MINUTES (default 15) says how long bombs fall, PENSTOCK_FUZZ_SEED which they are. Needs two cores and gcc.
 
-import { afterAll, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { launchListening, makeFolder } from '../gateway/process/gateway-process.ts';
 import { tableOf, testKey } from '../gateway/rig.ts';
 import { bombard } from '../support/attack/bombard.ts';
@@ -13,16 +13,20 @@ import { until } from '../support/until.ts';
 import { startWall } from '../support/wall.ts';
 import { memoryMib, startDoorRig } from './overload/door-rig.ts';
 import { load } from './scale/readings.ts';
-import { openScorecard } from './scorecard.ts';
+import { openScorecard, type Scorecard } from './scorecard.ts';
 
 const fuzzMinutes = Number(process.env.PENSTOCK_FUZZ_MINUTES ?? 15);
 const seed = Number(process.env.PENSTOCK_FUZZ_SEED ?? 20_261_122);
 
-const card = openScorecard(
-  `overload: gateway with ${memoryMib} MiB on a core of its own, load and upstream on another; seed ${seed}`,
-);
+let card: Scorecard;
 
-afterAll(() => card.print());
+beforeEach(({ task }) => {
+  card = openScorecard(
+    `${task.name} (${memoryMib} MiB, a core of its own; load and upstream on another; seed ${seed})`,
+  );
+});
+
+afterEach(() => card.print());
 
 const shown = (ms: number | undefined): string => (ms === undefined ? 'none' : `${ms.toFixed(1)} ms`);
 
