@@ -40,7 +40,7 @@ test('four times the load that can be served: as much is served, nearly as quick
     const { good, seconds } = await rig.load({ ...stream, connections, seconds: 6 });
     peak = Math.max(peak, good / seconds);
   }
-  const calm = await rig.load({ ...stream, connections: 1_500, seconds: 12, ratePerSecond: 0.8 * peak });
+  const calm = await rig.load({ ...stream, connections: 1_500, seconds: 12, ratePerSecond: 0.7 * peak });
   const over = await rig.load({
     ...stream,
     connections: 6_000,
@@ -53,7 +53,7 @@ test('four times the load that can be served: as much is served, nearly as quick
     connections: 1_500,
     seconds: 12,
     leadMs: 8_000,
-    ratePerSecond: 0.8 * peak,
+    ratePerSecond: 0.7 * peak,
   });
   const goodput = over.good / over.seconds;
   const ratio = (over.latencyMs?.p99 ?? Number.NaN) / (calm.latencyMs?.p99 ?? Number.NaN);
@@ -68,7 +68,7 @@ test('four times the load that can be served: as much is served, nearly as quick
   });
   card.add({
     ...claim,
-    what: 'at 4 times the peak, p99 of what is served is less than twice that of 0.8 times the peak',
+    what: 'at 4 times the peak, p99 of what is served is less than twice that of 0.7 times the peak',
     failed: ratio < 2 ? 0 : 1,
     figures: `${shown(over.latencyMs?.p99)} and ${shown(calm.latencyMs?.p99)}; first event ${shown(over.firstEventMs?.p99)} and ${shown(calm.firstEventMs?.p99)}`,
   });
