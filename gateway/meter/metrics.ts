@@ -185,7 +185,8 @@ export class Metrics {
   constructor(readings: MetricReadings) {
     const { registry } = this;
     const { failedAuthentications, failuresLimited, ledgerDropped, answersTooLong } = this;
-    for (const counter of [failedAuthentications, failuresLimited, ledgerDropped, answersTooLong]) counter.add(0);
+    for (const counter of [failedAuthentications, failuresLimited, ledgerDropped, answersTooLong])
+      counter.add(0);
     for (const reason of shedReasons) this.shed.add(0, reason);
     for (const reason of connectionRefusals) this.connectionsRefused.add(0, reason);
     for (const reason of loadFailures) this.tablesRefused.add(0, reason);
