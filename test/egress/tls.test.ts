@@ -6,7 +6,8 @@ import { TLSSocket } from 'node:tls';
 import { Agent, request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { GuardedConnectorOptions } from '../../egress/connect.ts';
-import { type CertificateOptions, makeCertificate } from './certificates.ts';
+import { badCertificates } from './bad-certificates.ts';
+import { makeCertificate } from './certificates.ts';
 import { connectTo, failureOf, loopbackOpen, makeConnector } from './connect-to.ts';
 import { type Listening, listenTcp, listenTls } from './listen.ts';
 
@@ -51,48 +52,9 @@ async function connectSecurely(
 }
 
 describe('a certificate that does not prove the name', () => {
-  const bad: [string, CertificateOptions, string, RegExp][] = [
-    [
-      'signed by itself',
-      { name: 'api.example', dnsNames: ['api.example'] },
-      'DEPTH_ZERO_SELF_SIGNED_CERT',
-      /nobody we trust/,
-    ],
-    [
-      'signed by an unknown authority',
-      { name: 'api.example', dnsNames: ['api.example'], issuer: otherCa },
-      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-      /nobody we trust/,
-    ],
-    [
-      'for another name',
-      { name: 'other.example', dnsNames: ['other.example'], issuer: ca },
-      'ERR_TLS_CERT_ALTNAME_INVALID',
-      /for another name/,
-    ],
-    [
-      'for another name, with ours only as common name',
-      { name: 'api.example', dnsNames: ['other.example'], issuer: ca },
-      'ERR_TLS_CERT_ALTNAME_INVALID',
-      /for another name/,
-    ],
-    [
-      'expired',
-      { name: 'api.example', dnsNames: ['api.example'], issuer: ca, notBefore: past(9), notAfter: past(2) },
-      'CERT_HAS_EXPIRED',
-      /has expired/,
-    ],
-    [
-      'not valid yet',
-      { name: 'api.example', dnsNames: ['api.example'], issuer: ca, notBefore: past(-2), notAfter: past(-9) },
-      'CERT_NOT_YET_VALID',
-      /not valid yet/,
-    ],
-  ];
-
-  test.each(bad)(
-    '%s: tls_failed and not a byte of HTTP',
-    async (_what, certificate, systemCode, sentence) => {
+  test.each(badCertificates(ca))(
+    '$what: tls_failed and not a byte of HTTP',
+    async ({ certificate, systemCode, sentence }) => {
       const { cert, key } = makeCertificate(certificate);
       const server = await serve({ cert, key });
       const agent = new Agent({ connect: makeTlsConnector() });
