@@ -51,12 +51,13 @@ async function stageOf(house: House, row: Row, { upstream }: Variant, hasSecond:
   const second = hasSecond ? await house.wallThat({ type: 'answer' }) : undefined;
   const common = {
     dialects: [upstream],
-    ...(row.timeouts ? { timeouts: row.timeouts } : {}),
+    // A machine that has much else to do may be slow to connect.
+    timeouts: { connectMs: 30_000, ...row.timeouts },
   };
   const targets: RigTarget[] = [{ ...common, baseUrl: first ? first.baseUrl : await house.nowhere() }];
   // The good one has time: only the one deadline of the request is common to both.
   const { totalMs } = row.timeouts ?? {};
-  const timeouts = totalMs === undefined ? {} : { totalMs };
+  const timeouts = { connectMs: 30_000, ...(totalMs !== undefined && { totalMs }) };
   if (second) targets.push({ ...common, timeouts, baseUrl: second.baseUrl });
   const { failover } = tableOf([]).routes[0] ?? {};
   if (!failover) throw new Error('the table of the rig has no route');

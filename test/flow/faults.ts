@@ -71,7 +71,7 @@ const completing: readonly DialectName[] = ['openai-chat', 'openai-completions']
 
 const message = 'Ünusual words – kept byte for byte, "quotes" too';
 /** Long enough for a request to arrive, also on a machine with much else to do. */
-const quick: Timeouts = { firstEventMs: 300, lastFirstEventMs: 300 };
+const quick: Timeouts = { firstEventMs: 1_000, lastFirstEventMs: 1_000 };
 const framings: readonly Framing[] = ['chunked', 'close', 'content-length'];
 
 const status = (code: number, more: Partial<Extract<Behaviour, { type: 'status' }>> = {}): Behaviour => ({
@@ -230,7 +230,7 @@ const silences: readonly Row[] = [
       name: `a hang ${when.replace('-', ' ')}`,
       fault: { type: 'hang', when },
       modes: ['plain'],
-      timeouts: { totalMs: 400 },
+      timeouts: { totalMs: 1_000 },
       failure: 'timeout_total',
       effect: 'ends',
       told: { status: 504, code: 'upstream_timeout' },
@@ -544,7 +544,7 @@ const halvesOf = (upstream: DialectName): readonly Row[] => [
     name: 'silence in the middle',
     fault: { type: 'stall', after: five },
     modes: ['stream'],
-    timeouts: { livenessMs: 300 },
+    timeouts: { livenessMs: 1_500 },
     failure: 'timeout_liveness',
     effect: 'breaks-off',
     code: 'upstream_timeout',
@@ -554,7 +554,7 @@ const halvesOf = (upstream: DialectName): readonly Row[] => [
     name: 'pings without progress in the middle',
     fault: { type: 'stall', after: five, pingEveryMs: 10 },
     modes: ['stream'],
-    timeouts: { progressMs: 300 },
+    timeouts: { progressMs: 1_500 },
     failure: 'timeout_progress',
     effect: 'breaks-off',
     code: 'upstream_timeout',

@@ -39,12 +39,12 @@ async function answeredByNext(
   house: House,
   { endpoint, dialect, isStream }: Variant,
   baseUrl: string,
-  providerEntry: Partial<ProviderEntry> = {},
+  { connectMs = 30_000, ...providerEntry }: Partial<ProviderEntry> & { connectMs?: number } = {},
 ): Promise<string[]> {
   const second = await house.wallThat({ type: 'answer' });
   const dialects = [dialect];
   const rig = await house.rigOf([
-    { baseUrl, dialects, providerEntry, timeouts: { connectMs: 400 } },
+    { baseUrl, dialects, providerEntry, timeouts: { connectMs } },
     { baseUrl: second.baseUrl, dialects },
   ]);
   const seen = await ask(rig, { endpoint, isStream });
@@ -59,7 +59,7 @@ describe.concurrent.each(variants)('$name', (variant) => {
   test(
     'nobody answers the SYN: the next provider does, after the time for a connection and once',
     inHouse(async (house) => {
-      expect(await answeredByNext(house, variant, `${full.url}/v1`)).toEqual([
+      expect(await answeredByNext(house, variant, `${full.url}/v1`, { connectMs: 400 })).toEqual([
         '1 t0 failed connect_timeout platform',
         '2 t1 answered tenant',
       ]);
