@@ -47,6 +47,8 @@ export interface Situation {
 
 /** Longest wait for a key that is the only way left; SDKs wait longer themselves, with their own plan. */
 const retryAfterPatienceMs = 5_000;
+/** A rest so short that waiting for it is better than another model. */
+const shortRestMs = 2_500;
 const sameTargetDelayMs = { min: 100, max: 400 } as const;
 
 export function nextStep(situation: Situation): NextStep {
@@ -73,6 +75,9 @@ export function nextStep(situation: Situation): NextStep {
   );
   const [other] = left;
   if (other !== undefined) {
+    if (hasBudget && triesOfLast === 1 && isSoonBack(situation, last, left)) {
+      return tryAfter(situation, last.candidate, last.retryAfterMs ?? 0);
+    }
     const isAgain = hasBudget && triesOfLast === 1 && mayGoAgain(situation, last, left);
     return { type: 'try', candidate: isAgain ? last.candidate : other, delayMs: 0 };
   }
@@ -91,17 +96,40 @@ export function nextStep(situation: Situation): NextStep {
   return tryAfter(situation, last.candidate, min + situation.random() * (max - min));
 }
 
-/**
- * A failure that may pass at once is worth a second call before a lower tier serves the request, but never one that another
- * target would miss.
- */
+/** A failure that may pass at once is worth a second call before a lower tier serves the request. */
 function mayGoAgain(
-  { candidates, isClosed, failed, failover }: Situation,
+  situation: Situation,
   { candidate, judgement }: FailedAttempt,
   left: readonly number[],
 ): boolean {
+  return (
+    judgement.keyRest === null && situation.isClosed(candidate) && nobodyMisses(situation, candidate, left)
+  );
+}
+
+/** A rate limit that is over within moments is waited for, before a lower tier serves the request. */
+function isSoonBack(
+  situation: Situation,
+  { candidate, judgement, retryAfterMs }: FailedAttempt,
+  left: readonly number[],
+): boolean {
+  return (
+    judgement.keyRest === 'rate-limit' &&
+    situation.failover.honorRetryAfter &&
+    retryAfterMs !== undefined &&
+    retryAfterMs <= shortRestMs &&
+    retryAfterMs < situation.remainingMs &&
+    nobodyMisses(situation, candidate, left)
+  );
+}
+
+/** No peer of its tier could serve at once, and attempts are left for every other target. */
+function nobodyMisses(
+  { candidates, failed, failover }: Situation,
+  candidate: number,
+  left: readonly number[],
+): boolean {
   const here = candidates[candidate];
-  if (judgement.keyRest !== null || !isClosed(candidate)) return false;
   if (left.some((position) => candidates[position]?.tier === here?.tier)) return false;
   const targets = new Set(left.map((position) => candidates[position]?.targetId));
   return failed.length + 1 + targets.size <= failover.maxAttempts;

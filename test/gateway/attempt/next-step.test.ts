@@ -171,9 +171,38 @@ const rows: readonly Row[] = [
     step: giveUp,
   },
   {
-    when: 'the time it asks for is waited out only where nothing else is left',
+    when: 'it asks for a moment: that is waited out before a lower tier serves',
+    candidates: [a1, b],
+    failed: [[0, status(429, 2_500)]],
+    unusable: [0],
+    step: go(0, 2_500),
+  },
+  {
+    when: 'it asks for more than a moment, and a lower tier can serve: that one',
+    candidates: [a1, b],
+    failed: [[0, status(429, 2_501)]],
+    step: go(1),
+  },
+  {
+    when: 'it asks for a moment, and a peer can serve: that one',
+    candidates: [a1, peer, b],
+    failed: [[0, status(429, 10)]],
+    step: go(1),
+  },
+  {
+    when: 'it asks for a moment again: the next tier',
+    candidates: [a1, b],
+    failed: [
+      [0, status(429, 10)],
+      [0, status(429, 10)],
+    ],
+    step: go(1),
+  },
+  {
+    when: 'it asks for a moment, but the route does not wait: the next tier',
     candidates: [a1, b],
     failed: [[0, status(429, 10)]],
+    failover: { honorRetryAfter: false },
     step: go(1),
   },
 
