@@ -1,0 +1,223 @@
+// What becomes of requests while a provider fails in one of the sixteen shapes? Each shape has walls and a gateway of its own;
+// its verdict is computed from the walls' logs and from what the caller got.
+
+import type { RouteEntry } from '../../../gateway/contract/routing-table.ts';
+import { type Rig, type RigTarget, tableOf } from '../../gateway/rig.ts';
+import { openRaw, writeRequest } from '../../support/raw-client.ts';
+import { endsWell, errorOf, isBag, parseJson, textOf, usageOf } from '../../support/said.ts';
+import { type Call, sixtyWords } from '../../support/wall.ts';
+import { portOf, requestOf, type Seen } from '../ask.ts';
+import type { House } from '../house.ts';
+import { healthy, type Shape } from '../shapes.ts';
+
+/** How the times of the table are played. */
+export interface Timing {
+  /** A time as it passes: pauses of providers, timers of the gateway. */
+  own(ms: number): number;
+  /** A bound on how long something may take. */
+  limit(ms: number): number;
+  /** A silence that whoever waits for it to end must not reach the bounds with. */
+  silence(ms: number): number;
+}
+
+export const fullTiming: Timing = { own: same, limit: same, silence: same };
+
+/** Everything in a twentieth of its time; bounds leave room for a machine that has much else to do. */
+export const fastTiming: Timing = {
+  own: (ms) => ms / 20,
+  limit: (ms) => ms / 20 + 20_000,
+  silence: (ms) => ms / 20 + 60_000,
+};
+
+function same(ms: number): number {
+  return ms;
+}
+
+export type ShapeMode = 'streaming' | 'plain' | 'assured';
+
+/** `safe`: no answer, but a clear error in time. */
+export type Verdict = 'pass' | 'partial' | 'safe' | 'fail';
+
+/** One request, as its caller saw it. */
+export interface AskedOnce {
+  /** `cut`: taken for a good answer, and it is not whole. */
+  readonly result: 'whole' | 'error' | 'cut' | 'hang';
+  readonly durationMs: number;
+  readonly endedAtMs: number;
+  readonly model: string | undefined;
+  readonly usage: { readonly input: number; readonly output: number } | undefined;
+  readonly errorCode: string | undefined;
+}
+
+export interface ShapeRun {
+  readonly timing: Timing;
+  readonly begunAtMs: number;
+  readonly asked: readonly AskedOnce[];
+  readonly firstCalls: readonly Call[];
+  readonly fallbackCalls: readonly Call[];
+  readonly isHealthyAfter: boolean;
+}
+
+export interface ShapeResult {
+  readonly id: string;
+  readonly mode: ShapeMode;
+  readonly verdict: Verdict;
+  /** Checks that did not hold. */
+  readonly missed: readonly string[];
+  readonly calls: { readonly first: number; readonly fallback: number };
+  /** Of the longest request. */
+  readonly longestMs: number;
+}
+
+export async function runShape(
+  house: House,
+  shape: Shape,
+  mode: ShapeMode,
+  timing: Timing,
+): Promise<ShapeResult> {
+  // The script of a shape that changes with time begins with the first request.
+  let begunAtMs = performance.now();
+  const first = await house.wallThat(() => ({ type: 'answer', ...healthy(timing) }));
+  const fallback = await house.wallThat(shape.fallback ?? { type: 'answer', ...healthy(timing) });
+  const rig = await house.rigOf(
+    [
+      { ...targetOf('first', shape, timing), baseUrl: first.baseUrl },
+      { ...targetOf('fallback', shape, timing), baseUrl: fallback.baseUrl },
+    ],
+    routeOf(mode),
+  );
+  begunAtMs = performance.now();
+  first.script(shape.first(timing, begunAtMs));
+
+  const { count, everyMs } = shape.requests ?? { count: 1, everyMs: 0 };
+  const asked = await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      await new Promise((resolve) => setTimeout(resolve, timing.own(index * everyMs)));
+      return askOnce(rig, mode, timing.limit(shape.limitMs));
+    }),
+  );
+  const firstCalls = [...first.calls];
+  const fallbackCalls = [...fallback.calls];
+  for (const wall of [first, fallback]) wall.script({ type: 'answer', text: sixtyWords });
+  const after = await askOnce(rig, mode, 10_000);
+
+  const run: ShapeRun = {
+    timing,
+    begunAtMs,
+    asked,
+    firstCalls,
+    fallbackCalls,
+    isHealthyAfter: after.result === 'whole',
+  };
+  return {
+    id: shape.id,
+    mode,
+    ...judge(shape, run),
+    calls: { first: firstCalls.length, fallback: fallbackCalls.length },
+    longestMs: Math.max(...asked.map(({ durationMs }) => durationMs)),
+  };
+}
+
+function judge(shape: Shape, run: ShapeRun): Pick<ShapeResult, 'verdict' | 'missed'> {
+  const required = shape.required.filter(({ holds }) => !holds(run));
+  const advisory = shape.advisory.filter(({ holds }) => !holds(run));
+  const missed = [...required, ...advisory].map(({ what }) => what);
+  if (!run.isHealthyAfter) missed.push('a healthy request is answered within 10 s');
+  // Without a call there was no fault, and the verdict would say nothing.
+  const hasFired = run.firstCalls.length > 0;
+  if (!hasFired) missed.push('the first provider was asked');
+  const results = new Set(run.asked.map(({ result }) => result));
+  const isIdeal = results.size === 1 && results.has(shape.ideal === 'error' ? 'error' : 'whole');
+  const isFailed =
+    required.length > 0 || !hasFired || !run.isHealthyAfter || results.has('cut') || results.has('hang');
+  if (isFailed) return { verdict: 'fail', missed };
+  if (results.has('error') && !isIdeal) return { verdict: 'safe', missed };
+  return { verdict: advisory.length === 0 ? 'pass' : 'partial', missed };
+}
+
+/** As an operator sets up one model with one fallback, and nothing else; `ContextLengthExceeded` is opted into. */
+function routeOf(mode: ShapeMode): Partial<RouteEntry> {
+  const { failover } = tableOf([]).routes[0] ?? {};
+  if (!failover) throw new Error('the table of the rig has no route');
+  return {
+    failover: { ...failover, retryOn: [...failover.retryOn, 'ContextLengthExceeded'] },
+    // Of a plain answer a provider says nothing until it is done: only as a stream its silence is seen.
+    ...(mode === 'plain' && { upstreamStreaming: 'Always' as const }),
+  };
+}
+
+/** As the gateway has them by itself. */
+const ownTimers = { firstEventMs: 12_000, livenessMs: 30_000 };
+
+function targetOf(name: string, { timer }: Shape, { own }: Timing): Omit<RigTarget, 'baseUrl'> {
+  const breaker = {
+    consecutiveFailures: 5,
+    openForMs: own(5_000),
+    maxOpenMs: own(25_000),
+    rateLimitCooldownMs: own(20_000),
+  };
+  return {
+    name,
+    upstreamModel: name,
+    dialects: ['openai-chat'],
+    providerEntry: { breaker },
+    ...(timer && { timeouts: { [timer]: own(ownTimers[timer]) } }),
+  };
+}
+
+async function askOnce(rig: Rig, mode: ShapeMode, limitMs: number): Promise<AskedOnce> {
+  const isStream = mode !== 'plain';
+  const request = requestOf({
+    isStream,
+    more: isStream ? { stream_options: { include_usage: true } } : {},
+  });
+  const headers = {
+    ...request.headers,
+    ...(mode === 'assured' && { 'x-penstock-delivery': 'assured' }),
+  };
+  const startedAtMs = performance.now();
+  const connection = await openRaw({ port: portOf(rig) });
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), limitMs);
+  });
+  const answered = async (): Promise<Seen | 'broken'> => {
+    try {
+      await connection.send(writeRequest({ ...request, headers }));
+      const answer = await connection.answer();
+      return { ...answer, ...(await answer.finished) };
+    } catch {
+      return 'broken';
+    }
+  };
+  const seen = await Promise.race([answered(), tooLong]);
+  clearTimeout(timer);
+  connection.close();
+  const endedAtMs = performance.now();
+  const times = { durationMs: endedAtMs - startedAtMs, endedAtMs };
+  const nothing = { ...times, model: undefined, usage: undefined, errorCode: undefined };
+  if (seen === undefined) return { ...nothing, result: 'hang' };
+  if (seen === 'broken') return { ...nothing, result: 'error' };
+  return {
+    ...times,
+    result: resultOf(seen, isStream),
+    model: modelOf(seen),
+    usage: usageOf(seen),
+    errorCode: errorOf(seen)?.code ?? undefined,
+  };
+}
+
+/** As an official client takes it: an error frame raises, and so does a body that does not end as it should. */
+function resultOf(seen: Seen, isStream: boolean): AskedOnce['result'] {
+  const hasGoodEnd = seen.ending === 'last-chunk' || seen.ending === 'length-complete';
+  if (seen.status !== 200 || errorOf(seen) !== undefined || !hasGoodEnd) return 'error';
+  const isEnded = !isStream || endsWell(seen);
+  return isEnded && textOf(seen) === sixtyWords ? 'whole' : 'cut';
+}
+
+function modelOf(seen: Seen): string | undefined {
+  const documents =
+    seen.json === undefined ? seen.events.map(({ data }) => parseJson(data ?? '')) : [seen.json];
+  const told = documents.filter(isBag).find(({ model }) => typeof model === 'string');
+  return told === undefined ? undefined : String(told.model);
+}
