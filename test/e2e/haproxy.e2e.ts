@@ -1,7 +1,8 @@
 // Does anybody who calls notice when gateways behind HAProxy are restarted? Three of them, one after the other, three times over,
 // under requests and open streams. HAProxy has to be installed (`apt-get install haproxy`).
 //
-// PENSTOCK_ROUNDS (default 3) says how often each is restarted.
+// PENSTOCK_ROUNDS (default 3) says how often each is restarted; PENSTOCK_RATE and PENSTOCK_STREAMS (200 each) how many requests a
+// second and how many streams there are. A machine that cannot answer so many fails for that alone.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,14 +16,18 @@ import { until } from '../support/until.ts';
 import { openScorecard } from './scorecard.ts';
 
 const rounds = Number(process.env.PENSTOCK_ROUNDS ?? 3);
+const requestsPerSecond = Number(process.env.PENSTOCK_RATE ?? 200);
+const streams = Number(process.env.PENSTOCK_STREAMS ?? 200);
+/** Enough of them for what is claimed; a shorter run is a look at the script. */
+const isWhole = rounds >= 3 && requestsPerSecond >= 200 && streams >= 200;
 
-test(`${rounds} rolling restarts behind HAProxy, under 200 requests a second and 200 open streams`, async () => {
+test(`${rounds} rolling restarts behind HAProxy, under ${requestsPerSecond} requests a second and ${streams} open streams`, async () => {
   await using parts = new AsyncDisposableStack();
   const fleet = await startFleet({ gateways: 3, drainAcceptMs: 3_000, stream: 'pace=300+tokens=40' });
   parts.defer(() => fleet.stop());
   const proxy = await startHaproxy(fleet);
   parts.defer(() => proxy.stop());
-  const load = await startLoad({ ...fleet.plan, urls: [proxy.url], requestsPerSecond: 200, streams: 200 });
+  const load = await startLoad({ ...fleet.plan, urls: [proxy.url], requestsPerSecond, streams });
   parts.defer(() => load.kill());
   await load.full();
   let restarts = 0;
@@ -54,7 +59,7 @@ test(`${rounds} rolling restarts behind HAProxy, under 200 requests a second and
   card.print();
   expect(card.misses()).toEqual([]);
   expect(restarts).toBe(rounds * fleet.members.length);
-  if (rounds >= 3) {
+  if (isWhole) {
     expect(figures.requests).toBeGreaterThanOrEqual(20_000);
     expect(figures.streams).toBeGreaterThanOrEqual(500);
   }
@@ -99,17 +104,18 @@ async function startHaproxy({ members }: Fleet): Promise<Haproxy> {
 function configFor(members: Fleet['members'], port: number, statsPort: number): string {
   const servers = members.map(
     (member, index) =>
-      `  server gateway-${index} 127.0.0.1:${member.port} check port ${member.readyPort} inter 500ms fall 1 rise 1`,
+      `  server gateway-${index} 127.0.0.1:${member.port} check port ${member.readyPort} inter 500ms fall 2 rise 1`,
   );
   return `
 global
-  maxconn 4000
+  maxconn 20000
 defaults
   mode http
   option http-keep-alive
   option redispatch
   retries 3
   timeout connect 3s
+  timeout check 5s
   timeout client 1h
   timeout server 1h
 frontend models
