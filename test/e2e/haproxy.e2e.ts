@@ -108,7 +108,7 @@ function configFor(members: Fleet['members'], port: number, statsPort: number): 
   );
   return `
 global
-  maxconn 20000
+  maxconn 8000
 defaults
   mode http
   option http-keep-alive
