@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { runDeadPrimary } from './run.ts';
 
 test('a load whose first provider is dead and then back: no request fails, few calls are wasted', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const openForMs = 500;
   const seen = await runDeadPrimary({

@@ -12,7 +12,7 @@ const kills = 4;
 const lossMs = 5_000;
 
 test(`${kills} times killed under load: no attempt stands there twice, and only the latest are missing`, {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const seen = await runKilledGateway({ kills, random: makeRandom(8) });
   const verdict = judgeJournal(seen);
