@@ -9,7 +9,7 @@ test('two gateways are restarted one after the other: no request fails, no strea
   timeout: 300_000,
 }, async () => {
   await using parts = new AsyncDisposableStack();
-  const fleet = await startFleet({ gateways: 2, drainAcceptMs: 1_000, stream: 'pace=100+tokens=12' });
+  const fleet = await startFleet({ gateways: 2, drainAcceptMs: 3_000, stream: 'pace=100+tokens=12' });
   parts.defer(() => fleet.stop());
   const service = await startService(fleet.members, 100);
   parts.defer(() => service.close());
