@@ -30,7 +30,7 @@ export interface Situation {
   readonly candidates: readonly CandidateFacts[];
   /** Positions that may be used now; an open or resting one does not count as an attempt. */
   readonly isUsable: (candidate: number) => boolean;
-  /** Positions that may be asked again, although another could be: their breaker is closed. */
+  /** Positions whose breaker is closed: they may be asked again, although another could be. Says nothing of resting keys. */
   readonly isClosed: (candidate: number) => boolean;
   /** Positions at whose target fewer requests than allowed were repeated lately. */
   readonly hasRetryBudget: (candidate: number) => boolean;
@@ -103,7 +103,10 @@ function mayGoAgain(
   left: readonly number[],
 ): boolean {
   return (
-    judgement.keyRest === null && situation.isClosed(candidate) && nobodyMisses(situation, candidate, left)
+    judgement.keyRest === null &&
+    situation.isUsable(candidate) &&
+    situation.isClosed(candidate) &&
+    nobodyMisses(situation, candidate, left)
   );
 }
 
@@ -116,6 +119,7 @@ function isSoonBack(
   return (
     judgement.keyRest === 'rate-limit' &&
     situation.failover.honorRetryAfter &&
+    situation.isClosed(candidate) &&
     retryAfterMs !== undefined &&
     retryAfterMs <= shortRestMs &&
     retryAfterMs < situation.remainingMs &&

@@ -116,9 +116,8 @@ export class Health {
     return this.circuitsOf(candidate).every((circuit) => mayTry(circuit, nowMs));
   }
 
-  /** Whether its breakers are closed, in a slow start too. */
+  /** Whether its breakers are closed, in a slow start too, and whether or not its key rests. */
   isClosed(candidate: Candidate, nowMs: number): boolean {
-    if (this.restReason(candidate, nowMs)) return false;
     return this.circuitsOf(candidate).every((circuit) => {
       const phase = phaseOf(circuit, nowMs);
       return phase === 'closed' || phase === 'slow-start';

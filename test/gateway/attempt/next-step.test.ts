@@ -52,6 +52,8 @@ interface Row {
   /** Position and failure of each attempt so far. */
   readonly failed: readonly (readonly [candidate: number, failure: AttemptFailure])[];
   readonly unusable?: readonly number[];
+  /** Not usable, though the breaker is closed: the key rests. */
+  readonly resting?: readonly number[];
   /** Usable, but only as a trial. */
   readonly halfOpen?: readonly number[];
   readonly hasNoBudget?: boolean;
@@ -174,8 +176,15 @@ const rows: readonly Row[] = [
     when: 'it asks for a moment: that is waited out before a lower tier serves',
     candidates: [a1, b],
     failed: [[0, status(429, 2_500)]],
-    unusable: [0],
+    resting: [0],
     step: go(0, 2_500),
+  },
+  {
+    when: 'it asks for a moment, and its circuit has opened: the next tier',
+    candidates: [a1, b],
+    failed: [[0, status(429, 2_500)]],
+    unusable: [0],
+    step: go(1),
   },
   {
     when: 'it asks for more than a moment, and a lower tier can serve: that one',
@@ -449,11 +458,20 @@ const rows: readonly Row[] = [
 
 describe('the next step', () => {
   test.each(rows)('$when', (row) => {
-    const { candidates, failed, unusable = [], halfOpen = [], random = 0, remainingMs = 60_000, step } = row;
+    const {
+      candidates,
+      failed,
+      unusable = [],
+      resting = [],
+      halfOpen = [],
+      random = 0,
+      remainingMs = 60_000,
+      step,
+    } = row;
     expect(
       nextStep({
         candidates,
-        isUsable: (candidate) => !unusable.includes(candidate),
+        isUsable: (candidate) => !unusable.includes(candidate) && !resting.includes(candidate),
         isClosed: (candidate) => !unusable.includes(candidate) && !halfOpen.includes(candidate),
         hasRetryBudget: () => row.hasNoBudget !== true,
         lastResort: () => row.lastResort,

@@ -132,7 +132,10 @@ describe('the metrics of a gateway', () => {
     const usage = { input: 10, cachedInput: 4, cacheWrite: 3, output: 5, reasoning: 2 };
     metrics.onAttempt(makeRecord({ usage }), 'm');
     metrics.onAttempt(makeRecord({ usage: { ...usage, cachedInput: 0, cacheWrite: 0, reasoning: 0 } }), 'm');
-    metrics.onAttempt(makeRecord({ usage, outcome: 'failed', failure: 'timeout' }), 'other');
+    metrics.onAttempt(
+      makeRecord({ usage, outputEstimate: 4, outcome: 'failed', failure: 'timeout' }),
+      'other',
+    );
     const tokens = (await samplesOf(metrics, 'penstock_tokens_total')).map(({ labels, value }) => [
       `${labels.model} ${labels.provider} ${labels.kind}`,
       value,

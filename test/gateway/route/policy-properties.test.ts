@@ -325,7 +325,11 @@ test('the next step of a call, whatever fails', () => {
           );
           // What the operator asks for is its own business.
           if (isRepetition && mayHelp && attemptsPerTarget === 1) {
-            must(delayMs === 0, 'no wait while another could serve');
+            const isShortRest = judgement.keyRest === 'rate-limit' && delayMs <= 2_500;
+            must(
+              delayMs === 0 || isShortRest,
+              'no wait while another could serve, but for a short rate limit',
+            );
             must(closed[candidate] === true, 'no second call into a breaker that is not closed');
             must(failed.length + 2 <= maxAttempts, 'no call that another would miss');
           }
