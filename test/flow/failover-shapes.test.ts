@@ -2,8 +2,9 @@
 // assured delivery; `npm run e2e -- failover-shapes` plays them at full length.
 
 import { expect, test } from 'vitest';
-import { fastTiming, type ShapeResult } from './shapes/run-shape.ts';
+import type { ShapeResult } from './shapes/run-shape.ts';
 import { countVerdicts, runShapes, writeVerdict } from './shapes/run-shapes.ts';
+import { fastTiming } from './shapes/shape.ts';
 
 function expectNone(results: readonly ShapeResult[], wanted: (result: ShapeResult) => boolean): void {
   expect(results.filter((result) => !wanted(result)).map(writeVerdict)).toEqual([]);

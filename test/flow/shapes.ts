@@ -1,39 +1,9 @@
 // In which sixteen shapes does a provider fail, and what must become of a request then? The table of a public benchmark
 // of failover, in our words: what the first provider does, what is required, what is only better, and the limit.
 
-import type { Behaviour, Call, Script } from '../support/wall.ts';
+import type { Behaviour, Call } from '../support/wall.ts';
 import { sixtyWords } from '../support/wall.ts';
-import type { AskedOnce, ShapeRun, Timing } from './shapes/run-shape.ts';
-
-export interface Check {
-  readonly what: string;
-  readonly holds: (run: ShapeRun) => boolean;
-}
-
-export interface Shape {
-  readonly id: string;
-  /** What the first provider does. */
-  readonly what: string;
-  /** `begunAtMs`: clock time at which the shape begins, as of `performance.now()`. */
-  readonly first: (timing: Timing, begunAtMs: number) => Script;
-  /** What the provider behind it does; left out: it answers. */
-  readonly fallback?: Script;
-  /** What the caller is to get at best. */
-  readonly ideal: 'answer' | 'error';
-  /** The timer of the gateway that the shape is about: a fast run shortens it, and no other, which a slow machine could reach. */
-  readonly timer?: 'firstEventMs' | 'livenessMs';
-  /** More than one request, so far apart. */
-  readonly requests?: { readonly count: number; readonly everyMs: number };
-  /** A request that takes longer hangs. */
-  readonly limitMs: number;
-  readonly required: readonly Check[];
-  readonly advisory: readonly Check[];
-}
-
-/** One token each 15 ms, at full length. */
-export function healthy(timing: Timing): { text: string; betweenEvents: { ms: number } } {
-  return { text: sixtyWords, betweenEvents: { ms: Math.max(1, timing.own(15)) } };
-}
+import { type AskedOnce, type Check, healthy, type Shape, type Timing } from './shapes/shape.ts';
 
 const answers = (timing: Timing): Behaviour => ({ type: 'answer', ...healthy(timing) });
 const status = (code: number, more: object = {}): Behaviour => ({ type: 'status', status: code, ...more });

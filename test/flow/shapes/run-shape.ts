@@ -5,58 +5,18 @@ import type { RouteEntry } from '../../../gateway/contract/routing-table.ts';
 import { type Rig, type RigTarget, tableOf } from '../../gateway/rig.ts';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
 import { endsWell, errorOf, isBag, parseJson, textOf, usageOf } from '../../support/said.ts';
-import { type Call, sixtyWords } from '../../support/wall.ts';
+import { sixtyWords } from '../../support/wall.ts';
 import { portOf, requestOf, type Seen } from '../ask.ts';
 import type { House } from '../house.ts';
-import { healthy, type Shape } from '../shapes.ts';
-
-/** How the times of the table are played. */
-export interface Timing {
-  /** A time as it passes: pauses of providers, timers of the gateway. */
-  own(ms: number): number;
-  /** A bound on how long something may take. */
-  limit(ms: number): number;
-  /** A silence that whoever waits for it to end must not reach the bounds with. */
-  silence(ms: number): number;
-}
-
-export const fullTiming: Timing = { own: same, limit: same, silence: same };
-
-/** Everything in a twentieth of its time; bounds leave room for a machine that has much else to do. */
-export const fastTiming: Timing = {
-  own: (ms) => ms / 20,
-  limit: (ms) => ms / 20 + 20_000,
-  silence: (ms) => ms / 20 + 60_000,
-};
-
-function same(ms: number): number {
-  return ms;
-}
-
-export type ShapeMode = 'streaming' | 'plain' | 'assured';
-
-/** `safe`: no answer, but a clear error in time. */
-export type Verdict = 'pass' | 'partial' | 'safe' | 'fail';
-
-/** One request, as its caller saw it. */
-export interface AskedOnce {
-  /** `cut`: taken for a good answer, and it is not whole. */
-  readonly result: 'whole' | 'error' | 'cut' | 'hang';
-  readonly durationMs: number;
-  readonly endedAtMs: number;
-  readonly model: string | undefined;
-  readonly usage: { readonly input: number; readonly output: number } | undefined;
-  readonly errorCode: string | undefined;
-}
-
-export interface ShapeRun {
-  readonly timing: Timing;
-  readonly begunAtMs: number;
-  readonly asked: readonly AskedOnce[];
-  readonly firstCalls: readonly Call[];
-  readonly fallbackCalls: readonly Call[];
-  readonly isHealthyAfter: boolean;
-}
+import {
+  type AskedOnce,
+  healthy,
+  type Shape,
+  type ShapeMode,
+  type ShapeRun,
+  type Timing,
+  type Verdict,
+} from './shape.ts';
 
 export interface ShapeResult {
   readonly id: string;

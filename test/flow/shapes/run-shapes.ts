@@ -2,7 +2,8 @@
 
 import { House } from '../house.ts';
 import { shapes } from '../shapes.ts';
-import { runShape, type ShapeMode, type ShapeResult, type Timing, type Verdict } from './run-shape.ts';
+import { runShape, type ShapeResult } from './run-shape.ts';
+import type { ShapeMode, Timing, Verdict } from './shape.ts';
 
 /**
  * Side by side, each with walls and a gateway of its own.

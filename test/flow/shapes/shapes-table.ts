@@ -1,7 +1,6 @@
 // How do the verdicts of a run stand in the guide? A table of Markdown, made from the file that the run has written.
 
-import type { Shape } from '../shapes.ts';
-import type { ShapeMode, Verdict } from './run-shape.ts';
+import type { Shape, ShapeMode, Verdict } from './shape.ts';
 
 /** One verdict as bench/results/failover-shapes.json holds it. */
 export interface WrittenVerdict {
