@@ -203,8 +203,8 @@ const delivery: readonly Mutant[] = [
   {
     name: 'the commit point: nothing is handed out before the first content',
     file: 'gateway/attempt/commit-point.ts',
-    from: 'return hasContent ? this.commit() : true;',
-    to: 'return this.commit();',
+    from: 'if (!progress.hasContent) return true;',
+    to: '',
     tests: ['test/gateway/attempt/commit-point.test.ts'],
     isQuick: true,
   },
@@ -218,8 +218,8 @@ const delivery: readonly Mutant[] = [
   {
     name: 'back-pressure: a caller that does not read stops the upstream',
     file: 'gateway/attempt/attempt.ts',
-    from: 'if (!commitPoint.take(bytes, facts.hasContent)) this.pause();',
-    to: 'commitPoint.take(bytes, facts.hasContent);',
+    from: 'if (commitPoint?.take(bytes, progress) === false) this.pause();',
+    to: 'commitPoint?.take(bytes, progress);',
     tests: ['test/gateway/attempt/attempt.test.ts', 'test/flow/slow-and-gone.test.ts'],
   },
   {
@@ -368,7 +368,7 @@ const failover: readonly Mutant[] = [
   {
     name: 'an upstream that falls silent in a stream is given up',
     file: 'gateway/attempt/deadlines.ts',
-    from: "consider(marks.lastByteAt + limits.livenessMs, 'liveness');",
+    from: "consider(marks.lastByteAt + silenceMs, 'liveness');",
     to: '',
     tests: ['test/gateway/attempt/deadlines.test.ts'],
   },
@@ -413,8 +413,8 @@ const door: readonly Mutant[] = [
   {
     name: 'a body above the limit is refused while it comes',
     file: 'gateway/endpoints/read-body.ts',
-    from: 'if (bytes <= requestBytesMax) return;',
-    to: 'if (bytes > 0) return;',
+    from: 'const isTooLarge = bytes > requestBytesMax;',
+    to: 'const isTooLarge = bytes < 0;',
     tests: ['test/gateway/endpoints/bad-bodies.test.ts'],
   },
   {
