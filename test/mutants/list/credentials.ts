@@ -1,0 +1,105 @@
+// Which safeguards of credentials and of tenants are noticed when they are gone?
+
+import type { Mutant } from '../mutant.ts';
+
+export const credentials: readonly Mutant[] = [
+  {
+    name: 'a credential goes to the hosts it is bound to and to no other',
+    file: 'gateway/table/view.ts',
+    from: 'if (!credential.hosts.includes(host)) {',
+    to: 'if (credential.hosts.length === 0) {',
+    tests: ['test/gateway/table/table-view.test.ts'],
+    isQuick: true,
+  },
+  {
+    name: 'headers to an upstream are built from a list: a caller’s own key stays here',
+    file: 'gateway/pipeline/client-headers.ts',
+    from: '!upstream.forwardsHeader(name, isOwn)',
+    to: "name === 'host' || name === 'content-length'",
+    tests: ['test/gateway/endpoints/messages.test.ts'],
+  },
+  {
+    name: 'an upstream that repeats its key is not quoted',
+    file: 'gateway/upstream/request-headers.ts',
+    from: 'rest.replaceAll(value, redactedMark)',
+    to: 'rest',
+    tests: ['test/gateway/endpoints/upstream-words.test.ts'],
+  },
+  {
+    name: 'a secret shows itself to nobody who prints it',
+    file: 'gateway/table/secret.ts',
+    from: "toJSON(): string {\n    return '[redacted]';",
+    to: 'toJSON(): string {\n    return this.#value;',
+    tests: ['test/gateway/table/secret.test.ts'],
+  },
+  {
+    name: 'a header that decides who is asking is not sent twice',
+    file: 'gateway/auth/authenticate.ts',
+    from: 'if (seen.has(name)) {',
+    to: "if (name === 'none' && seen.has(name)) {",
+    tests: ['test/gateway/auth/authenticate.test.ts'],
+  },
+  {
+    name: 'a key that has expired is refused',
+    file: 'gateway/auth/authenticate.ts',
+    from: 'nowMs < key.notAfterMs',
+    to: 'nowMs < Infinity',
+    tests: ['test/gateway/auth/authenticate.test.ts'],
+  },
+  {
+    name: 'without a table a key is neither good nor bad: 503, not 401',
+    file: 'gateway/pipeline.ts',
+    from: "throw new GatewayError('not_ready',",
+    to: "throw new GatewayError('invalid_api_key',",
+    tests: ['test/gateway/auth/not-ready.test.ts'],
+  },
+  {
+    name: 'a route is seen by the namespaces it is shared with and by no other',
+    file: 'gateway/table/view.ts',
+    from: "entry.sharedWith === '*' || entry.sharedWith.includes(namespace)",
+    to: "entry.sharedWith === '*' || entry.sharedWith.length > 0 || namespace === ''",
+    tests: ['test/gateway/table/table-view.test.ts'],
+  },
+  {
+    name: 'a key that may not use a model is told what it is told of one that does not exist',
+    file: 'gateway/route/find-model.ts',
+    from: 'if (!route || !isAllowed(caller, route)) throw',
+    to: 'if (!route) throw',
+    tests: ['test/gateway/endpoints/models.test.ts'],
+  },
+  {
+    name: 'a Secret that is not lent by its label is not used',
+    file: 'operator/compile/credentials.ts',
+    from: 'secretNotOptedIn(use, secret) ??',
+    to: '',
+    tests: ['test/operator/compile/credentials.test.ts'],
+  },
+  {
+    name: 'a Secret is bound to hosts by its owner',
+    file: 'operator/compile/credentials.ts',
+    from: 'hostNotAllowed(use, secret, destination)',
+    to: 'undefined',
+    tests: ['test/operator/compile/credentials.test.ts'],
+  },
+  {
+    name: 'the Provider of another namespace is used only where its owner allows it',
+    file: 'operator/compile/checks/ref-not-permitted.ts',
+    from: 'if (sharedWith !== undefined && isShared(',
+    to: 'if (sharedWith !== undefined || isShared(',
+    tests: ['test/operator/compile/tenancy.test.ts'],
+  },
+  {
+    name: 'a tenant cannot take a model id of the service',
+    file: 'operator/compile/checks/reserved-prefix.ts',
+    from: 'if (taken.length === 0) return undefined;',
+    to: 'if (taken.length >= 0) return undefined;',
+    tests: ['test/operator/compile/tenancy.test.ts'],
+  },
+  {
+    name: 'the exchange answers to nobody without its token',
+    file: 'gateway/exchange/server.ts',
+    from: "if (!isSame(request.headers.authorization ?? '',",
+    to: "if (request.headers.authorization === '' && !isSame('',",
+    tests: ['test/gateway/exchange/exchange.test.ts'],
+  },
+];

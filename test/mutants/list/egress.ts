@@ -1,0 +1,55 @@
+// Which safeguards of connections to the outside are noticed when they are gone?
+
+import type { Mutant } from '../mutant.ts';
+
+export const egress: readonly Mutant[] = [
+  {
+    name: 'the guard judges an address that is written in the URL',
+    file: 'egress/connect.ts',
+    from: "if (host.kind === 'denied') throw refuse(endpoint, host);",
+    to: '',
+    tests: ['test/egress/guard.test.ts'],
+  },
+  {
+    name: 'the guard judges every address that a name resolves to',
+    file: 'egress/address-rules.ts',
+    from: "if (verdict.kind === 'denied') {\n      return deny(verdict.reason,",
+    to: "if (verdict.kind === 'denied') {\n      if (reachable.length > 0) continue;\n      return deny(verdict.reason,",
+    tests: ['test/egress/guard.test.ts'],
+  },
+  {
+    name: 'the guard judges the peer that a connection has ended up at',
+    file: 'egress/connect.ts',
+    from: 'checkPeer(endpoint, dialled.socket, dialled.address);',
+    to: '',
+    tests: ['test/egress/guard.test.ts'],
+  },
+  {
+    name: 'what is opened is opened to its own namespaces only',
+    file: 'egress/address-rules.ts',
+    from: 'rules.allow.find((entry) => isFor(entry, namespace) && isIn(entry))',
+    to: 'rules.allow.find((entry) => isIn(entry))',
+    tests: ['test/egress/guard.test.ts'],
+  },
+  {
+    name: 'addresses of cloud metadata can never be opened',
+    file: 'egress/address-rules.ts',
+    from: 'if (metadata !== undefined) {',
+    to: 'if (metadata !== undefined && rules.allow.length === 0) {',
+    tests: ['test/egress/guard.test.ts'],
+  },
+  {
+    name: 'TLS: certificate and name of an upstream are verified',
+    file: 'egress/secure.ts',
+    from: 'rejectUnauthorized: trust.insecureSkipVerify !== true',
+    to: 'rejectUnauthorized: false',
+    tests: ['test/egress/tls.test.ts'],
+  },
+  {
+    name: 'a redirect of an upstream is not followed',
+    file: 'gateway/upstream/send.ts',
+    from: 'request.pool.dispatch(',
+    to: "request.pool.compose(process.getBuiltinModule('node:module').createRequire(import.meta.url)('undici').interceptors.redirect({ maxRedirections: 3 })).dispatch(",
+    tests: ['test/flow/failover.test.ts'],
+  },
+];

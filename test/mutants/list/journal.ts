@@ -1,0 +1,48 @@
+// Which safeguards of the journal are noticed when they are gone?
+
+import type { Mutant } from '../mutant.ts';
+
+export const journal: readonly Mutant[] = [
+  {
+    name: 'a line that a crash left half is nobody’s record',
+    file: 'gateway/meter/journal-folder.ts',
+    from: 'if (whole < size) ftruncateSync(file, whole);\n      return whole;',
+    to: 'return size;',
+    tests: ['test/gateway/meter/journal.test.ts'],
+  },
+  {
+    name: 'a group that failed half-way is cut off before it is written again',
+    file: 'gateway/meter/journal.ts',
+    from: 'if (size > this.written) await file.truncate(this.written);\n      else this.written = size;',
+    to: 'this.written = size;',
+    tests: ['test/gateway/meter/journal.test.ts'],
+  },
+  {
+    name: 'a group that could not be written is kept',
+    file: 'gateway/meter/journal.ts',
+    from: 'group.putBack();',
+    to: '',
+    tests: ['test/gateway/meter/journal.test.ts'],
+  },
+  {
+    name: 'an attempt stands in the journal once',
+    file: 'gateway/meter/journal.ts',
+    from: 'this.waiting.add(JSON.stringify(record));',
+    to: 'for (let times = 0; times < 2; times++) this.waiting.add(JSON.stringify(record));',
+    tests: ['test/flow/killed-gateway/journal.test.ts'],
+  },
+  {
+    name: 'a record waits for its group no longer than stated',
+    file: 'gateway/meter/journal.ts',
+    from: 'const groupMs = 100;',
+    to: 'const groupMs = 60_000;',
+    tests: ['test/gateway/meter/journal.test.ts'],
+  },
+  {
+    name: 'a failed attempt is the platform’s cost and never the tenant’s',
+    file: 'gateway/meter/ledger.ts',
+    from: "outcome === 'failed' ? 'platform' : 'tenant'",
+    to: "'tenant'",
+    tests: ['test/gateway/meter/ledger-record.test.ts'],
+  },
+];

@@ -1,0 +1,69 @@
+// Which safeguards of the routing table and its leader are noticed when they are gone?
+
+import type { Mutant } from '../mutant.ts';
+
+export const table: readonly Mutant[] = [
+  {
+    name: 'compare-and-swap: a leader writes the pointer only over what it has seen',
+    file: 'operator/publish/table-store.ts',
+    from: 'const labelled = { ...metadata, labels:',
+    to: 'const { resourceVersion: _seen, ...unseen } = metadata;\n      const labelled = { ...unseen, labels:',
+    tests: ['test/simulation/every-promise-1.test.ts'],
+  },
+  {
+    name: 'a leader that lost the pointer to another stops writing',
+    file: 'operator/publish/pointer-holder.ts',
+    from: 'if (late === undefined && !isAsLeft(found)) {',
+    to: 'if (late !== undefined && !isAsLeft(found)) {',
+    tests: ['test/operator/publish/publisher.test.ts'],
+  },
+  {
+    name: 'a revocation goes ahead of the shards',
+    file: 'operator/publish/publisher.ts',
+    from: 'isNew && how.urgent === true && missing.length > SHARD_CALLS_AT_ONCE',
+    to: 'isNew && missing.length < 0',
+    tests: ['test/operator/publish/publisher.test.ts'],
+  },
+  {
+    name: 'a mass of objects that nobody saw deleted is held',
+    file: 'operator/hold/hold-absent.ts',
+    from: 'if (absent.length < HELD_MIN || isAccepted)',
+    to: 'if (absent.length < Infinity || isAccepted)',
+    tests: ['test/operator/hold/hold-absent.test.ts'],
+  },
+  {
+    name: 'a table never goes backwards',
+    file: 'gateway/table/holder.ts',
+    from: 'if (held && compareVersions(view, held) <= 0)',
+    to: 'if (held && compareVersions(view, held) === 0)',
+    tests: ['test/gateway/table/table-holder.test.ts'],
+  },
+  {
+    name: 'a gateway takes no shard that is not what its digest says',
+    file: 'gateway/table/sources/decode-shard.ts',
+    from: "if (hash('sha256', plain, 'hex') !== ref.sha256) throw",
+    to: 'if (plain.length < 0) throw',
+    tests: ['test/gateway/table/shards.test.ts'],
+  },
+  {
+    name: 'a gateway takes no manifest that is not what its digest says',
+    file: 'gateway/table/sources/pointer.ts',
+    from: "if (hash('sha256', text, 'hex') !== sha256) {",
+    to: "if (sha256 === '') {",
+    tests: ['test/gateway/table/secret-source.test.ts'],
+  },
+  {
+    name: 'a key that was revoked is unknown before its shard has come',
+    file: 'gateway/table/revocations.ts',
+    from: 'for (const digest of revoked) keys.delete(digest);',
+    to: '',
+    tests: ['test/gateway/table/table-holder.test.ts'],
+  },
+  {
+    name: 'a lease is held from when it was asked for, not from when the answer came',
+    file: 'kube/lease.ts',
+    from: 'function hold(sinceMs: number): void {',
+    to: 'function hold(_: number): void {\n    const sinceMs = clock.now();',
+    tests: ['test/kube/lease.test.ts'],
+  },
+];
