@@ -1,0 +1,79 @@
+// Does the end of a broken answer reach a client that reads slowly? What comes behind it must not be lost on the way, and what the
+// client has sent meanwhile must not throw it away: a connection that is closed with unread bytes is reset (RFC 9112, section 9.6).
+
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ClientStream } from '../../../gateway/stream/client-stream.ts';
+import { makeFakeClock } from '../../support/fake-clock.ts';
+import { openRaw, type RawConnection, writeRequest } from '../../support/raw-client.ts';
+
+const frame = 'data: {"error":{}}\n\n';
+const event = `data: ${'x'.repeat(64 * 1024)}\n\n`;
+/** More than any two kernels hold between them. */
+const events = 128;
+
+/** The answer to the first request; one behind it waits for its turn. */
+let response: ServerResponse;
+let connection: RawConnection;
+const server = createServer();
+
+beforeEach(async () => {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('it listens on no port');
+  connection = await openRaw({ port: address.port });
+  const begun = nextRequest();
+  await connection.send(writeRequest({ path: '/' }));
+  response = await begun;
+});
+
+afterEach(async () => {
+  connection.close();
+  server.closeAllConnections();
+  await new Promise((closed) => server.close(closed));
+});
+
+function nextRequest(): Promise<ServerResponse> {
+  return new Promise((resolve) => server.once('request', (_, answer) => resolve(answer)));
+}
+
+test.each<readonly [string, Uint8Array | undefined]>([
+  ['reads slowly', undefined],
+  ['reads slowly, and has sent its next request already', writeRequest({ path: '/', body: event.repeat(8) })],
+])('a client that %s gets all that there was, and the frame', async (_, next) => {
+  const clock = { ...makeFakeClock(), wallMs: () => 0 };
+  const stream = new ClientStream(response, {
+    clock,
+    openAfterMs: 1_000,
+    keepAliveMs: 1_000,
+    keepAlive: ': keep-alive\n\n',
+    writeStallMs: 1_000,
+    head: () => ({ 'content-type': 'text/event-stream' }),
+    onStall: () => {},
+  });
+  connection.pause();
+  for (let n = 0; n < events; n++) stream.write(event);
+  if (next !== undefined) {
+    const isHeard = nextRequest();
+    connection.socket.write(next);
+    await isHeard;
+  }
+  stream.breakOff(frame);
+
+  const { socket } = response;
+  await turn();
+  expect(socket?.writableLength, 'what the kernels do not take').toBeGreaterThan(event.length);
+  // As little as it takes until the last byte has left the process: the connection ends with its kernels full.
+  while ((socket?.writableLength ?? 0) > 0) {
+    connection.resume();
+    await once(connection.socket, 'data');
+    connection.pause();
+    await turn();
+  }
+  connection.resume();
+  const { ending, text } = await (await connection.answer()).finished;
+  expect([ending, text.length]).toEqual(['fin-early', events * event.length + frame.length]);
+  expect(text.endsWith(frame)).toBe(true);
+});
