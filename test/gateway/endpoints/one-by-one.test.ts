@@ -1,0 +1,56 @@
+// What if a client sends its next request before it has its answer? No upstream is asked before its turn, nor paid where that never comes.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openRaw, type RawConnection, writeRequest } from '../../support/raw-client.ts';
+import { startWall, type Wall } from '../../support/wall.ts';
+import { type Rig, startRig, tableOf } from '../rig.ts';
+import { bearer, portOf, post } from './ask.ts';
+
+const path = '/v1/chat/completions';
+const ask = (content: string): object => ({ model: 'm', messages: [{ role: 'user', content }] });
+const request = (content: string): Buffer => writeRequest({ path, headers: bearer, body: ask(content) });
+
+let wall: Wall;
+let rig: Rig;
+let connection: RawConnection;
+let mayAnswer: PromiseWithResolvers<void>;
+
+beforeEach(async () => {
+  mayAnswer = Promise.withResolvers();
+  wall = await startWall([
+    { type: 'answer', beforeHeaders: { until: mayAnswer.promise } },
+    { type: 'answer' },
+  ]);
+  rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]));
+  connection = await openRaw({ port: portOf(rig) });
+  await connection.send(Buffer.concat([request('first'), request('second')]));
+  await wall.nextCall();
+});
+
+afterEach(async () => {
+  connection.close();
+  mayAnswer.resolve();
+  await rig.close();
+  await wall.close();
+  expect(rig.failures).toEqual([]);
+});
+
+/** What the upstream was asked, by a word of each request. */
+function asked(): readonly string[] {
+  return wall.calls.map(({ bodyText }) => /first|second|other/.exec(bodyText)?.[0] ?? '?');
+}
+
+test('it is served when the one before it has been answered', async () => {
+  expect((await post(rig, path, ask('other'))).status).toBe(200);
+  expect(asked()).toEqual(['first', 'other']);
+  mayAnswer.resolve();
+  expect([(await connection.answer()).status, (await connection.answer()).status]).toEqual([200, 200]);
+  expect(asked()).toEqual(['first', 'other', 'second']);
+});
+
+test('it is never served where the connection ends before', async () => {
+  connection.abort();
+  await wall.calls[0]?.clientClosed;
+  expect((await post(rig, path, ask('other'))).status).toBe(200);
+  expect(asked()).toEqual(['first', 'other']);
+});
