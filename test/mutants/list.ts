@@ -4,6 +4,7 @@
 import { credentials } from './list/credentials.ts';
 import { delivery } from './list/delivery.ts';
 import { door } from './list/door.ts';
+import { drills } from './list/drills.ts';
 import { egress } from './list/egress.ts';
 import { failover } from './list/failover.ts';
 import { journal } from './list/journal.ts';
@@ -17,6 +18,7 @@ export const mutants: readonly Mutant[] = [
   ...delivery,
   ...streams,
   ...failover,
+  ...drills,
   ...door,
   ...table,
   ...journal,

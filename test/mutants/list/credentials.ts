@@ -16,7 +16,7 @@ export const credentials: readonly Mutant[] = [
     file: 'gateway/pipeline/client-headers.ts',
     from: '!upstream.forwardsHeader(name, isOwn)',
     to: "name === 'host' || name === 'content-length'",
-    tests: ['test/gateway/endpoints/messages.test.ts'],
+    tests: ['test/gateway/endpoints/messages.test.ts', 'test/security/caller-requests.test.ts'],
   },
   {
     name: 'an upstream that repeats its key is not quoted',
@@ -101,5 +101,33 @@ export const credentials: readonly Mutant[] = [
     from: "if (!isSame(request.headers.authorization ?? '',",
     to: "if (request.headers.authorization === '' && !isSame('',",
     tests: ['test/gateway/exchange/exchange.test.ts'],
+  },
+  {
+    name: 'an upstream that repeats another key of its provider is not quoted',
+    file: 'gateway/upstream/request-headers.ts',
+    from: '...keys, ...provider',
+    to: '...provider',
+    tests: ['test/security/canaries.test.ts'],
+  },
+  {
+    name: 'a Secret that is bound to other hosts is not sent to this one',
+    file: 'operator/compile/checks/host-not-allowed.ts',
+    from: "annotation.split(',').some((entry) => isDestination(entry, destination))",
+    to: "annotation !== ''",
+    tests: ['test/security/bound-hosts.test.ts'],
+  },
+  {
+    name: 'no cache keeps what a caller is answered',
+    file: 'gateway/pipeline.ts',
+    from: "'cache-control': 'no-store'",
+    to: "'cache-control': 'private'",
+    tests: ['test/security/hardening.test.ts'],
+  },
+  {
+    name: 'no signal opens a debugger, which could read all secrets',
+    file: 'images/contents.ts',
+    from: ' --disable-sigusr1',
+    to: '',
+    tests: ['test/security/prototype.test.ts'],
   },
 ];

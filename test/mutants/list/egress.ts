@@ -52,4 +52,18 @@ export const egress: readonly Mutant[] = [
     to: "request.pool.compose(process.getBuiltinModule('node:module').createRequire(import.meta.url)('undici').interceptors.redirect({ maxRedirections: 3 })).dispatch(",
     tests: ['test/flow/failover.test.ts'],
   },
+  {
+    name: 'names that are slow to look up leave threads to the others',
+    file: 'egress/lookup-lanes.ts',
+    from: 'if (running < doubtedMax)',
+    to: 'if (running < Number.POSITIVE_INFINITY)',
+    tests: ['test/egress/lookup-lanes.test.ts'],
+  },
+  {
+    name: 'a kept connection carries requests of the Provider it was opened for alone',
+    file: 'gateway/upstream/pools.ts',
+    from: 'provider.entry.id} ',
+    to: 'provider.entry.baseUrl} ',
+    tests: ['test/security/hardening.test.ts'],
+  },
 ];

@@ -1,0 +1,55 @@
+// Which safeguards of drills are noticed when they are gone?
+
+import type { Mutant } from '../mutant.ts';
+
+export const drills: readonly Mutant[] = [
+  {
+    name: 'a drill breaks one target and leaves the others whole',
+    file: 'gateway/drill/simulated-upstream.ts',
+    from: 'name === faulty ? faultScript(fault, answer) : wholeScript(answer)',
+    to: 'wholeScript(answer)',
+    tests: ['test/gateway/drill/run-drill.test.ts'],
+  },
+  {
+    name: 'a drill fails where somebody takes over too late',
+    file: 'gateway/drill/judge-drill.ts',
+    from: 'if (takeoverMs > takeoverWithinMs) {',
+    to: 'if (takeoverMs > Infinity) {',
+    tests: ['test/gateway/drill/run-drill.test.ts'],
+  },
+  {
+    name: 'a poll that waits hears of a drill that is over',
+    file: 'gateway/exchange/pod-state.ts',
+    from: 'const stopHearing = this.parts.drills.onEnd(look);',
+    to: 'const stopHearing = (): void => {};',
+    tests: ['test/gateway/exchange/exchange.test.ts'],
+  },
+  {
+    name: 'a clock that was ahead puts off no drill',
+    file: 'operator/drills/due.ts',
+    from: 'Math.min(last.atMs, nowMs)',
+    to: 'last.atMs',
+    tests: ['test/operator/drills/due.test.ts'],
+  },
+  {
+    name: 'a drill that was missed is made up for',
+    file: 'operator/drills/due.ts',
+    from: 'Math.min(last.atMs, nowMs)',
+    to: 'nowMs',
+    tests: ['test/operator/drills/due.test.ts'],
+  },
+  {
+    name: 'a drill is run by a pod that runs what is to be proven',
+    file: 'operator/drills/choose-pod.ts',
+    from: 'return failure === undefined && drills !== undefined && runsIt;',
+    to: 'return drills !== undefined;',
+    tests: ['test/operator/drills/drills.test.ts'],
+  },
+  {
+    name: 'a pod hears at once that it has a drill to run',
+    file: 'operator/drills/drills.ts',
+    from: 'for (const uid of renewed) parts.renew(uid);',
+    to: '',
+    tests: ['test/operator/drills/drills.test.ts'],
+  },
+];
