@@ -14,9 +14,9 @@ export default defineConfig({
     execArgv: ['--max-semi-space-size=64'],
     // What waits for an API server leaves the cores to the others.
     maxWorkers: availableParallelism() + 1,
-    // Every test file starts real servers; a test that hangs is a defect, this bound only ends it.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Every test file starts real servers; a test that hangs is a defect, this bound only ends it, also on a machine with much else to do.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     retry: 0,
     passWithNoTests: false,
   },
