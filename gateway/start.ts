@@ -1,7 +1,7 @@
 // A whole gateway out of its parts: serving when the promise resolves, gone when it is drained.
 
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import { Admission } from './admission/admission.ts';
 import { type DoorBounds, defaultBounds } from './admission/bounds.ts';
 import { type ConnectionGuard, guardConnections } from './admission/connections.ts';
@@ -222,13 +222,17 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       isDraining = true;
       exchange?.drain();
       await wait(options.drainAcceptMs);
-      // Behind the poll of sockets: a request that has arrived already is read before its connection is taken for idle.
-      await new Promise((resolve) => setImmediate(resolve));
+      const noneLeft = stopAccepting(app.server);
       app.server.keepAliveTimeout = idleGraceMs;
-      const closed = app.close();
       const over = wait(options.drainGraceMs).then(() => {
         isOver = true;
       });
+      // The answer of a stream that began before the drain said nothing of it: its caller may be about to use the connection again.
+      // One that was idle before has been let go of by then.
+      await Promise.race([noneLeft, over, wait(Math.min(idleGraceMs, options.drainAcceptMs))]);
+      // Behind the poll of sockets: a request that has arrived already is read before its connection is taken for idle.
+      await new Promise((resolve) => setImmediate(resolve));
+      const closed = app.close();
       await Promise.race([streams.empty(), over]);
       // Who is still sending a request is not among the streams yet. Node asks nobody to hurry once it is closed.
       await Promise.race([closed, over, wait(senderGraceMs)]);
@@ -256,6 +260,14 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       }
     },
   };
+}
+
+/** Nobody connects any more; unlike `server.close()` it leaves idle connections alone. Resolves when there is no connection left. */
+function stopAccepting(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.once('close', resolve);
+    NetServer.prototype.close.call(server);
+  });
 }
 
 function listen(server: Server, host: string, port: number): Promise<string> {

@@ -2,6 +2,7 @@
 // it is served, and is the last on that connection; behind the grace it is told to come back.
 
 import { expect, test } from 'vitest';
+import { makeFakeClock } from '../../support/fake-clock.ts';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
 import { startWall } from '../../support/wall.ts';
 import { startRig, tableOf } from '../rig.ts';
@@ -83,6 +84,32 @@ test('it gets 503 when the grace is over', async () => {
   expect(errorOf(await late.finished)).toMatchObject({ type: 'server_error', code: 'overloaded' });
   expect(await connection.closed).toBe('fin');
   await end();
+});
+
+test('it comes just when nobody can connect any more, behind a stream that began before: it is served', async () => {
+  await using parts = new AsyncDisposableStack();
+  const wall = parts.adopt(await startWall(), (one) => one.close());
+  const clock = { ...makeFakeClock(1_000_000), wallMs: () => 1_767_225_600_000 };
+  const rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]), { clock, drainAcceptMs: 10_000 });
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  wall.script([{ type: 'stall', after: { contentEvents: 2 }, for: { until: promise } }, { type: 'answer' }]);
+  const connection = await openRaw({ port: portOf(rig) });
+  await connection.send(writeRequest({ path: '/v1/chat/completions', headers: bearer, body: streamed }));
+  const running = await connection.answer();
+  await running.nextEvent();
+  const drained = rig.gateway.drain();
+  release();
+  await running.finished;
+  clock.advance(10_000);
+  await refusal(portOf(rig));
+
+  await connection.send(writeRequest({ path: '/v1/chat/completions', headers: bearer, body }));
+  const late = await connection.answer();
+  expect([late.status, late.headers.connection]).toEqual([200, 'close']);
+  await late.finished;
+  rig.gateway.hurry();
+  await drained;
+  await rig.close();
 });
 
 async function refusal(port: number): Promise<void> {
