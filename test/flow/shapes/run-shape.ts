@@ -50,8 +50,9 @@ export async function runShape(
   first.script(shape.first(timing, begunAtMs));
 
   const { count, everyMs } = shape.requests ?? { count: 1, everyMs: 0 };
+  const requests = count === 1 ? 1 : count + timing.moreRequests;
   const asked = await Promise.all(
-    Array.from({ length: count }, async (_, index) => {
+    Array.from({ length: requests }, async (_, index) => {
       await new Promise((resolve) => setTimeout(resolve, timing.own(index * everyMs)));
       return askOnce(rig, mode, timing.limit(shape.limitMs));
     }),

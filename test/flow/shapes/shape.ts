@@ -10,15 +10,21 @@ export interface Timing {
   limit(ms: number): number;
   /** A silence that whoever waits for it to end must not reach the bounds with. */
   silence(ms: number): number;
+  /**
+   * Requests beyond those of a row of them. A trial that falls into the last moment of an outage is followed by the next one
+   * 25 s later, behind the last of twenty requests, and moments are long where everything is played fast.
+   */
+  readonly moreRequests: number;
 }
 
-export const fullTiming: Timing = { own: same, limit: same, silence: same };
+export const fullTiming: Timing = { own: same, limit: same, silence: same, moreRequests: 0 };
 
 /** Everything in a twentieth of its time; bounds leave room for a machine that has much else to do. */
 export const fastTiming: Timing = {
   own: (ms) => ms / 20,
   limit: (ms) => ms / 20 + 20_000,
   silence: (ms) => ms / 20 + 60_000,
+  moreRequests: 3,
 };
 
 function same(ms: number): number {
