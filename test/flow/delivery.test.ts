@@ -20,6 +20,7 @@ import {
   textOf,
   wallText,
 } from './ask.ts';
+import { pairs, tableOfTwo } from './two-walls.ts';
 
 let first: Wall;
 let second: Wall;
@@ -48,40 +49,12 @@ afterEach(() => {
   second.script({ type: 'answer' });
 });
 
-/** A route from one upstream dialect, the failing provider before the good one; no breaker takes it out. */
 function offer(dialect: DialectName, route: Partial<RouteEntry> = {}, timeouts: Timeouts = {}): void {
-  const common = {
-    dialects: [dialect],
-    providerEntry: {
-      dialects: [dialect],
-      breaker: { consecutiveFailures: 0, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 0 },
-    },
-  };
-  const targets = [
-    { ...common, baseUrl: first.baseUrl, timeouts },
-    { ...common, baseUrl: second.baseUrl },
-  ];
-  for (const each of [rig, hasty]) each.offer(tableOf(targets, route));
+  const table = tableOfTwo([first, second], dialect, route, timeouts);
+  for (const each of [rig, hasty]) each.offer(table);
 }
 
 const assured: Partial<RouteEntry> = { delivery: 'Assured' };
-
-interface Pair {
-  readonly endpoint: Endpoint;
-  readonly upstream: DialectName;
-}
-
-/** The four dialects as they are, and translations that between them use every decoder and encoder. */
-const pairs: readonly Pair[] = [
-  { endpoint: 'chat', upstream: 'openai-chat' },
-  { endpoint: 'completions', upstream: 'openai-completions' },
-  { endpoint: 'messages', upstream: 'anthropic-messages' },
-  { endpoint: 'responses', upstream: 'openai-responses' },
-  { endpoint: 'completions', upstream: 'openai-chat' },
-  { endpoint: 'chat', upstream: 'anthropic-messages' },
-  { endpoint: 'messages', upstream: 'openai-responses' },
-  { endpoint: 'responses', upstream: 'openai-chat' },
-];
 
 /** Said by the provider that breaks: none of it may be seen. */
 const other: Answer = { text: 'Half of this answer would have been for nothing at all, dear reader.' };

@@ -6,7 +6,8 @@ import type { DialectName, RouteEntry, Timeouts } from '../../gateway/contract/r
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { withoutNulls } from '../support/rebuild-answer.ts';
 import { type Answer, type Behaviour, startWall, type Wall } from '../support/wall.ts';
-import { ask, type Endpoint, errorOf, isBag, lineOf, textOf, wallText } from './ask.ts';
+import { ask, errorOf, isBag, lineOf, textOf, wallText } from './ask.ts';
+import { pairs, tableOfTwo } from './two-walls.ts';
 
 let first: Wall;
 let second: Wall;
@@ -33,34 +34,8 @@ afterEach(() => {
 const always: Partial<RouteEntry> = { upstreamStreaming: 'Always' };
 
 function offer(dialect: DialectName, route: Partial<RouteEntry> = always, timeouts: Timeouts = {}): void {
-  const common = {
-    dialects: [dialect],
-    providerEntry: {
-      dialects: [dialect],
-      breaker: { consecutiveFailures: 0, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 0 },
-    },
-  };
-  rig.offer(
-    tableOf(
-      [
-        { ...common, baseUrl: first.baseUrl, timeouts },
-        { ...common, baseUrl: second.baseUrl },
-      ],
-      route,
-    ),
-  );
+  rig.offer(tableOfTwo([first, second], dialect, route, timeouts));
 }
-
-const pairs: readonly { readonly endpoint: Endpoint; readonly upstream: DialectName }[] = [
-  { endpoint: 'chat', upstream: 'openai-chat' },
-  { endpoint: 'completions', upstream: 'openai-completions' },
-  { endpoint: 'messages', upstream: 'anthropic-messages' },
-  { endpoint: 'responses', upstream: 'openai-responses' },
-  { endpoint: 'completions', upstream: 'openai-chat' },
-  { endpoint: 'chat', upstream: 'anthropic-messages' },
-  { endpoint: 'messages', upstream: 'openai-responses' },
-  { endpoint: 'responses', upstream: 'openai-chat' },
-];
 
 /** What two answers to one request may differ in. */
 function lasting(value: unknown): unknown {
