@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RELEASE_NAMESPACE } from '../../charts/helm.ts';
 import type { LoadFigures } from '../../support/load/figures.ts';
-import { loadEgress, type OwnedCluster, openTeam, startLoad } from './load.ts';
+import { type OwnedCluster, openLoadedRelease, startLoad } from './load.ts';
 import { openOwnNodes } from './own-nodes.ts';
-import { awaitState, inRelease, installChart, smallPods } from './release.ts';
+import { awaitState, inRelease } from './release.ts';
 import { stopwatch } from './stopwatch.ts';
 import { watchValue } from './watch.ts';
 
@@ -15,12 +15,7 @@ const say = (line: string) => process.stderr.write(`nodes: ${line}\n`);
 
 beforeAll(async () => {
   cluster = await openOwnNodes({ say });
-  await installChart(cluster, {
-    egress: loadEgress,
-    operator: smallPods,
-    gateway: { ...smallPods, replicas: 3 },
-  });
-  key = await openTeam(cluster);
+  key = await openLoadedRelease(cluster);
 });
 afterAll(() => cluster?.stop());
 

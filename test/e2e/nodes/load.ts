@@ -8,7 +8,7 @@ import { untilReady } from '../../cluster/child.ts';
 import type { Machine, NodeCluster } from '../../cluster/nodes/cluster.ts';
 import { planeAddress } from '../../cluster/nodes/network.ts';
 import { type LoadFigures, type LoadPlan, loadFiguresSchema } from '../../support/load/figures.ts';
-import { gatewayService } from './release.ts';
+import { gatewayService, installChart, smallPods } from './release.ts';
 
 const team = 'load';
 const providerPort = 9_100;
@@ -26,6 +26,20 @@ const foremost = [
 ];
 
 export type OwnedCluster = NodeCluster & { readonly machine: Machine };
+
+/**
+ * The chart with three gateways, and the team of `openTeam`.
+ *
+ * @returns the team's key.
+ */
+export async function openLoadedRelease(cluster: OwnedCluster): Promise<string> {
+  await installChart(cluster, {
+    egress: loadEgress,
+    operator: smallPods,
+    gateway: { ...smallPods, replicas: 3 },
+  });
+  return openTeam(cluster);
+}
 
 /**
  * The models `quick`, that answers at once, `slow`, whose streams take 20 s, and `thoughtful`, which says nothing for 28 s.
