@@ -13,6 +13,7 @@ import {
 } from '../gateway/process/gateway-process.ts';
 import { type RigTarget, tableOf, testKey } from '../gateway/rig.ts';
 import { openRaw, type RawConnection, rawCall, writeRequest } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 import { type Behaviour, closedPort, startWall, type Wall } from '../support/wall.ts';
 import { type Claim, openScorecard } from './scorecard.ts';
 
@@ -183,16 +184,19 @@ test.each(['before-headers', 'after-headers'] as const)(
   async (when) => {
     first.script({ type: 'hang', when });
     const from = first.calls.length;
-    const took = await Promise.all(
-      Array.from({ length: silentCalls }, async (_, index) => {
-        // Not all at once: what is measured is one failover.
-        await new Promise((resolve) => setTimeout(resolve, index * 50));
-        const beganMs = performance.now();
-        const answer = await rawCall({ port: portOf() }, requestOf(true));
-        const isRight = answer.status === 200 && answer.headers['x-penstock-attempts'] === '2';
-        return isRight && answer.text.includes('[DONE]') ? performance.now() - beganMs : undefined;
-      }),
-    );
+    const askOne = async (): Promise<number | undefined> => {
+      const beganMs = performance.now();
+      const answer = await rawCall({ port: portOf() }, requestOf(true));
+      const isRight = answer.status === 200 && answer.headers['x-penstock-attempts'] === '2';
+      return isRight && answer.text.includes('[DONE]') ? performance.now() - beganMs : undefined;
+    };
+    const asked: Promise<number | undefined>[] = [];
+    for (let count = 1; count <= silentCalls; count++) {
+      asked.push(askOne());
+      // Not all at once: what is measured is one failover.
+      await until(async () => first.calls.length - from >= count);
+    }
+    const took = await Promise.all(asked);
     const late = took.filter((ms) => ms === undefined || ms > 12_100).length;
     const fired = first.calls.length - from;
     const figures = `${inMs(Math.max(...took.map((ms) => ms ?? 0)))} at most`;
