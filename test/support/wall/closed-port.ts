@@ -13,13 +13,15 @@ export interface ClosedPort {
 
 /**
  * A port that was free a moment ago may be taken by another test file. This one is taken for good: it is the local
- * port of an outgoing connection, so nobody else can bind it, and a connection to it is refused.
+ * port of an outgoing connection, so nobody else can bind it, and a connection to it is refused. It is bound by name:
+ * a port that the system only lends may be lent once more to the very connection that goes to it, which then meets itself.
  */
 export async function closedPort(): Promise<ClosedPort> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const holder = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const { port: listening } = server.address() as AddressInfo;
+  const holder = connect({ port: listening, host: '127.0.0.1', localAddress: '127.0.0.1' });
   const [[accepted]] = await Promise.all([once(server, 'connection'), once(holder, 'connect')]);
   const port = holder.localPort;
   if (port === undefined) throw new Error('The connection that holds a closed port has no local port');
