@@ -417,14 +417,11 @@ describe('without an answer', () => {
     connection.close();
   });
 
-  test('a refused connection, at a port nobody else can get', async () => {
+  test('a refused connection', async () => {
     const closed = await closedPort();
     for (let attempt = 0; attempt < 3; attempt += 1) {
       await expect(openRaw(closed)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     }
-    await expect(startWall({ type: 'answer' }, { port: closed.port })).rejects.toMatchObject({
-      code: 'EADDRINUSE',
-    });
     await closed.close();
   });
 });
