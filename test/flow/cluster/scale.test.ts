@@ -1,4 +1,4 @@
-// 2,000 ApiKeys and 200 routes: how long until all are programmed, what does one change cost, who stalls, and is it quiet
+// 1,000 ApiKeys and 100 routes: how long until all are programmed, what does one change cost, who stalls, and is it quiet
 // afterwards? The figures are printed; the bounds are against faults, not against slow machines.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -43,15 +43,15 @@ afterAll(() => simulator.close());
 
 const teams = Array.from({ length: 10 }, (_, index) => `team-${index}`);
 const providers = Array.from({ length: 20 }, (_, index) => `p-${index}`);
-const routes = Array.from({ length: 200 }, (_, index) => `m-${index}`);
-const imported = Array.from({ length: 1_880 }, (_, index) => `imported-${index}`);
-const issued = Array.from({ length: 120 }, (_, index) => `issued-${index}`);
+const routes = Array.from({ length: 100 }, (_, index) => `m-${index}`);
+const imported = Array.from({ length: 940 }, (_, index) => `imported-${index}`);
+const issued = Array.from({ length: 60 }, (_, index) => `issued-${index}`);
 const objectCount = providers.length + routes.length + imported.length + issued.length;
 const teamOf = (index: number) => teams[index % teams.length] ?? '';
 const caller = importedKey('team-0', 'imported-0');
 const model = 'penstock/m-0';
 
-test('2,000 ApiKeys and 200 routes that an operator meets are one table, and all are programmed', async () => {
+test('1,000 ApiKeys and 100 routes that an operator meets are one table, and all are programmed', async () => {
   const { apply, gateways, operators, plane, startOperator } = installation();
   const census = await startCensus(plane);
   await apply(

@@ -140,7 +140,7 @@ describe('the official SDK', () => {
         expect(choice?.message.content ?? '').toBe(textOf(answer, 'text'));
         expect(callsOf(choice?.message.tool_calls)).toEqual(expectedCalls(answer));
       }),
-      { numRuns: 700 },
+      { numRuns: 400 },
     );
   });
 
@@ -170,7 +170,7 @@ describe('the official SDK', () => {
         );
         expect(message.usage.output_tokens).toBe(answer.usage?.output);
       }),
-      { numRuns: 700 },
+      { numRuns: 400 },
     );
   });
 
@@ -187,7 +187,7 @@ describe('the official SDK', () => {
         expect(response.output_text).toBe(textOf(answer, 'text'));
         expect(response.usage?.output_tokens).toBe(answer.usage?.output);
       }),
-      { numRuns: 700 },
+      { numRuns: 400 },
     );
   });
 });
