@@ -114,7 +114,7 @@ async function readVendor(vendor: Vendor, ownPort: number): Promise<VendorResult
   const { name, apiKey, baseUrl } = vendor;
   const reason = refuse(vendor, ownPort);
   if (reason !== undefined) return { note: `${name} is left out: ${reason}`, routes: [] };
-  const { host } = new URL(baseUrl);
+  const { host, origin } = new URL(baseUrl);
   let models: readonly string[];
   try {
     models = await listModels(vendor);
@@ -132,7 +132,7 @@ async function readVendor(vendor: Vendor, ownPort: number): Promise<VendorResult
     note,
     routes,
     provider: draftProvider(vendor),
-    ...(apiKey === undefined ? {} : { secret: draftSecret(name, host, apiKey) }),
+    ...(apiKey === undefined ? {} : { secret: draftSecret(name, origin, apiKey) }),
   };
 }
 
@@ -207,12 +207,12 @@ function draftProvider({ name, type, host, api, keyHeader, apiKey, baseUrl }: Ve
   };
 }
 
-function draftSecret(name: string, host: string, apiKey: string): SecretRecord {
+function draftSecret(name: string, origin: string, apiKey: string): SecretRecord {
   return {
     namespace,
     name: `${name}-environment`,
     labels: { 'penstock.dev/provider-credential': 'true' },
-    annotations: { 'penstock.dev/allowed-hosts': host },
+    annotations: { 'penstock.dev/allowed-hosts': origin },
     type: 'Opaque',
     data: { apiKey },
   };

@@ -185,7 +185,7 @@ function resolveProxy(
 } {
   const endpoint = proxyOf(provider.spec);
   if (endpoint === undefined) return { credentials: [], findings: [] };
-  const { protocol, hostname, port } = endpoint;
+  const { scheme: protocol, hostname, port } = endpoint;
   const signIn = resolveProxyCredentials(provider, endpoint, input);
   const findings = signIn.flatMap((resolved) => (resolved.kind === 'refused' ? [resolved.finding] : []));
   const [username, password] = signIn.flatMap((resolved) =>

@@ -8,8 +8,7 @@ export interface Destination {
   /** Host name or address literal; IPv6 in brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** Of the scheme: it may be left out. */
-  readonly defaultPort: number;
+  readonly scheme: keyof typeof DEFAULT_PORTS;
   /** `host` or `host:port`; the default port of the scheme is left out. */
   readonly authority: string;
   /** By what the value is named in the table. */
@@ -28,10 +27,10 @@ export interface Endpoint extends Destination {
 
 export interface ProxyEndpoint extends Destination {
   readonly url: string;
-  readonly protocol: 'http' | 'https' | 'socks5';
 }
 
-const DEFAULT_PORTS = { http: 80, https: 443, socks5: 1080 } as const;
+/** Of the scheme: it may be left out. */
+export const DEFAULT_PORTS = { http: 80, https: 443, socks5: 1080 } as const;
 
 /** @throws {TypeError} where the address is no URL: its schema has let something through. */
 export function endpointOf(spec: Pick<ProviderSpec, 'type' | 'baseURL'>): Endpoint {
@@ -39,12 +38,10 @@ export function endpointOf(spec: Pick<ProviderSpec, 'type' | 'baseURL'>): Endpoi
   const url = new URL(spec.baseURL ?? builtIn ?? '');
   const path = url.pathname === '/' ? '' : url.pathname;
   const scheme = url.protocol === 'http:' ? 'http' : 'https';
-  const defaultPort = DEFAULT_PORTS[scheme];
   return {
     baseUrl: `${url.protocol}//${url.host}${path}`,
     hostname: url.hostname,
-    port: url.port === '' ? defaultPort : Number(url.port),
-    defaultPort,
+    port: url.port === '' ? DEFAULT_PORTS[scheme] : Number(url.port),
     authority: url.host,
     tableHost: url.host,
     scheme,
@@ -69,20 +66,19 @@ const PROXY_URL = /^(https?|socks5):\/\/(.+?)(?::([0-9]{1,5}))?$/;
 /** Undefined where there is none. @throws {TypeError} where its address is none: its schema has let something through. */
 export function proxyOf({ proxy }: Pick<Connected, 'proxy'>): ProxyEndpoint | undefined {
   if (proxy === undefined) return undefined;
-  const [, protocol, host, portText] = PROXY_URL.exec(proxy.url) ?? [];
+  const [, scheme, host, portText] = PROXY_URL.exec(proxy.url) ?? [];
   // Read as an http URL, for of socks5 the parser knows nothing and leaves the host as it is written.
   const { hostname } = new URL(`http://${host}`);
-  if (protocol !== 'http' && protocol !== 'https' && protocol !== 'socks5') {
+  if (scheme !== 'http' && scheme !== 'https' && scheme !== 'socks5') {
     throw new TypeError('spec.proxy.url has no scheme that is known');
   }
-  const defaultPort = DEFAULT_PORTS[protocol];
+  const defaultPort = DEFAULT_PORTS[scheme];
   const port = portText === undefined ? defaultPort : Number(portText);
   return {
     url: proxy.url,
-    protocol,
+    scheme,
     hostname,
     port,
-    defaultPort,
     authority: port === defaultPort ? hostname : `${hostname}:${port}`,
     tableHost: `${hostname}:${port}`,
     isBuiltIn: false,

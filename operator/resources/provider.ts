@@ -110,7 +110,8 @@ const keySchema = z.strictObject({
   secretRef: secretKeyRefSchema.describe(
     'The Secret value that is the key. The Secret must carry the label `penstock.dev/provider-credential: "true"`, ' +
       'and its annotation `penstock.dev/allowed-hosts` must name the host of the Provider: exact `host` or ' +
-      '`host:port`, separated by commas. Without the annotation, only the built-in host of the type is allowed. ' +
+      '`host:port`, separated by commas; plain http to a public host takes `http://host`. Without the annotation, only ' +
+      'the built-in host of the type is allowed. ' +
       'One line break at the end of the value is dropped.',
   ),
   weight: z
@@ -221,7 +222,8 @@ const proxySchema = z.strictObject({
   credentialsRef: refObject({
     name: objectNameSchema.describe(
       'Name of a Secret with the keys username and password, in the own namespace. It must carry the label ' +
-        '`penstock.dev/provider-credential: "true"`, and its annotation `penstock.dev/allowed-hosts` must name the proxy.',
+        '`penstock.dev/provider-credential: "true"`, and its annotation `penstock.dev/allowed-hosts` must name the proxy, ' +
+        'with its scheme where that is not https: `http://host:port`.',
     ),
   })
     .optional()

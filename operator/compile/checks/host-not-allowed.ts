@@ -1,7 +1,8 @@
 // Is the Secret bound to the host that its value would be sent to?
 
+import { judgeHost, parseAddressRules } from '../../../egress/address-rules.ts';
 import type { SecretRecord } from '../../watch/snapshot.ts';
-import type { Destination } from '../endpoint.ts';
+import { DEFAULT_PORTS, type Destination } from '../endpoint.ts';
 import type { Finding } from '../verdict.ts';
 import { ALLOWED_HOSTS_ANNOTATION, type SecretUse } from './secret-use.ts';
 
@@ -19,22 +20,33 @@ export function hostNotAllowed(
   } else if (annotation.split(',').some((entry) => isDestination(entry, destination))) {
     return undefined;
   }
-  const { authority, seenAs } = destination;
+  const { authority, scheme, seenAs } = destination;
+  const entry = scheme === impliedScheme(destination) ? authority : `${scheme}://${authority}`;
   const fact = annotation === undefined ? 'is bound to no host' : 'is bound to other hosts';
   return {
     reason: 'HostNotAllowed',
     message:
-      `${use.field} names Secret ${use.secret}, which ${fact}, so its value is not sent to ${authority}` +
+      `${use.field} names Secret ${use.secret}, which ${fact}, so its value is not sent to ${entry}` +
       `${seenAs === undefined ? '' : `, ${seenAs}`}; ` +
-      `whoever may write the Secret can allow that: add ${authority} to its annotation ${ALLOWED_HOSTS_ANNOTATION}`,
+      `whoever may write the Secret can allow that: add ${entry} to its annotation ${ALLOWED_HOSTS_ANNOTATION}`,
   };
 }
 
-// Exactly `host` or `host:port`: nothing that a URL parser would read more out of, and no wildcard.
-const HOST_ENTRY = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?$/;
+// Exactly `host`, `host:port`, or one of these behind a scheme: nothing that a URL parser would read more out of, and no wildcard.
+const HOST_ENTRY = /^(?:(https?|socks5):\/\/)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?$/;
 
-function isDestination(entry: string, { hostname, port, defaultPort }: Destination): boolean {
-  const [, host, portText] = HOST_ENTRY.exec(entry.trim().toLowerCase()) ?? [];
+function isDestination(entry: string, destination: Destination): boolean {
+  const { hostname, port, scheme } = destination;
+  const [, named, host, portText] = HOST_ENTRY.exec(entry.trim().toLowerCase()) ?? [];
   if (host === undefined || URL.parse(`http://${host}`)?.hostname !== hostname) return false;
-  return (portText === undefined ? defaultPort : Number(portText)) === port;
+  if ((named ?? impliedScheme(destination)) !== scheme) return false;
+  return (portText === undefined ? DEFAULT_PORTS[scheme] : Number(portText)) === port;
 }
+
+// Who writes a Provider chooses its scheme, and could send a value over the internet in the clear: that takes the word of
+// who writes the Secret. Inside, where nothing is reached but what the platform has opened, the Provider's is enough.
+function impliedScheme({ hostname, scheme }: Destination): Destination['scheme'] {
+  return judgeHost(nothingOpened, '', hostname).kind === 'denied' ? scheme : 'https';
+}
+
+const nothingOpened = parseAddressRules([]);

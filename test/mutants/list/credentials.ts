@@ -117,6 +117,20 @@ export const credentials: readonly Mutant[] = [
     tests: ['test/security/bound-hosts.test.ts'],
   },
   {
+    name: 'a Secret that is bound to a public host is not sent there in the clear',
+    file: 'operator/compile/checks/host-not-allowed.ts',
+    from: "? scheme : 'https'",
+    to: '? scheme : scheme',
+    tests: ['test/operator/compile/credentials.test.ts'],
+  },
+  {
+    name: 'a health check goes to the host of its Provider, whatever its path',
+    file: 'operator/probe/check.ts',
+    from: 'new URL(entry.baseUrl).origin + request.path',
+    to: 'new URL(request.path, entry.baseUrl).href',
+    tests: ['test/security/bound-hosts.test.ts'],
+  },
+  {
     name: 'no cache keeps what a caller is answered',
     file: 'gateway/pipeline.ts',
     from: "'cache-control': 'no-store'",

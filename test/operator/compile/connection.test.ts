@@ -40,7 +40,7 @@ const clientSecret = (fields: Partial<SecretRecord> = {}): SecretRecord =>
 const proxySecret = (fields: Partial<SecretRecord> = {}): SecretRecord =>
   secret({
     name: 'proxy-auth',
-    annotations: bound('proxy.example:3128'),
+    annotations: bound('http://proxy.example:3128'),
     data: { username: 'team', password: 'pass-w0rd\n' },
     ...fields,
   });
@@ -301,7 +301,7 @@ describe('other rules for TLS', () => {
 
   test('on plain http they are refused, for they would do nothing', () => {
     const result = compileOnce(
-      worldOf({ spec: { baseURL: 'http://models.example/v1', tls: {} }, hosts: ['models.example'] }),
+      worldOf({ spec: { baseURL: 'http://models.example/v1', tls: {} }, hosts: ['http://models.example'] }),
     );
     const { reason, message } = condition(result, 'Provider', 'team-a/openai', 'Accepted');
     expect([reason, message]).toEqual(['Invalid', expect.stringContaining('spec.tls has no effect')]);
@@ -339,12 +339,18 @@ describe('the proxy', () => {
   });
 
   test.each([
-    ['http://proxy.example', 'proxy.example', true],
-    ['http://proxy.example', 'proxy.example:80', true],
-    ['socks5://proxy.example:1080', 'PROXY.example', true],
-    ['socks5://proxy.example', 'proxy.example:1080', true],
-    ['socks5://proxy.example', 'proxy.example:80', false],
-    ['http://proxy.example:3128', 'proxy.example', false],
+    ['http://proxy.example', 'http://proxy.example', true],
+    ['http://proxy.example', 'http://proxy.example:80', true],
+    ['http://proxy.example', 'proxy.example', false],
+    ['http://proxy.example', 'proxy.example:80', false],
+    ['https://proxy.example', 'proxy.example', true],
+    ['https://proxy.example:3128', 'proxy.example:3128', true],
+    ['socks5://proxy.example:1080', 'socks5://PROXY.example', true],
+    ['socks5://proxy.example', 'socks5://proxy.example:1080', true],
+    ['socks5://proxy.example', 'socks5://proxy.example:80', false],
+    ['socks5://proxy.example', 'proxy.example:1080', false],
+    ['http://proxy.example:3128', 'http://proxy.example', false],
+    ['http://proxy.example:3128', 'proxy.example:3128', false],
     ['http://proxy.example:3128', '*', false],
   ])('%s with credentials bound to %s: %s', (url, host, isAllowed) => {
     const secrets = [proxySecret({ annotations: bound(host) })];
@@ -404,7 +410,7 @@ describe('a key of which the proxy could get to know', () => {
   const proxy = { url: 'http://proxy.example:3128' };
   const configMaps = [caMap];
   test.each<[string, object, Partial<Parts>]>([
-    ['plain http', { baseURL: 'http://models.example:8443/v1' }, {}],
+    ['plain http', { baseURL: 'http://models.example:8443/v1' }, { hosts: ['http://models.example:8443'] }],
     ['an authority of the Provider', caRef(), { configMaps }],
     ['a name of the Provider', { tls: { serverName: 'proxy.example' } }, {}],
     ['verification switched off', { tls: { insecureSkipVerify: true } }, {}],
@@ -412,9 +418,11 @@ describe('a key of which the proxy could get to know', () => {
     const refused = judge({ spec: { ...spec, proxy }, ...parts });
     expect([refused.reason, refused.message]).toEqual([
       'HostNotAllowed',
-      expect.stringMatching(/not sent to proxy.example:3128, the proxy, which .*add proxy.example:3128/),
+      expect.stringMatching(
+        /not sent to http:..proxy.example:3128, the proxy, which .*add http:..proxy.example:3128/,
+      ),
     ]);
-    const hosts = ['models.example:8443', 'proxy.example:3128'];
+    const hosts = [...(parts.hosts ?? ['models.example:8443']), 'http://proxy.example:3128'];
     expect(judge({ spec: { ...spec, proxy }, ...parts, hosts }).status).toBe('True');
   });
 

@@ -61,6 +61,9 @@ describe('the host', () => {
     ['the default port, written out there', 'https://a.example/v1', 'a.example:443'],
     ['the default port, written out here', 'https://a.example:443/v1', 'a.example'],
     ['another port', 'https://a.example:8443/v1', 'a.example:8443'],
+    ['https, written out there', 'https://a.example/v1', 'https://a.example'],
+    ['plain http, written out there', 'http://a.example/v1', 'http://a.example'],
+    ['plain http on another port, written out there', 'http://a.example:8080/v1', 'http://a.example:8080'],
     ['an IPv6 address', 'https://[2606:4700::1]:8443/v1', '[2606:4700:0::1]:8443'],
   ])('%s is allowed', (_, url, hosts) => {
     expect(judge(url, bound(hosts)).status).toBe('True');
@@ -74,7 +77,12 @@ describe('the host', () => {
     ['a parent', 'https://a.example/v1', 'x.a.example'],
     ['a wildcard', 'https://x.a.example/v1', '*.a.example'],
     ['a star', 'https://a.example/v1', '*'],
-    ['a whole URL', 'https://a.example/v1', 'https://a.example'],
+    ['a whole URL', 'https://a.example/v1', 'https://a.example/v1'],
+    ['plain http to a host', 'http://a.example/v1', 'a.example'],
+    ['plain http to its port for https', 'http://a.example:443/v1', 'a.example:443'],
+    ['plain http to its port', 'http://a.example:8443/v1', 'a.example:8443'],
+    ['plain http where https is written out', 'http://a.example:443/v1', 'https://a.example'],
+    ['https where http is written out', 'https://a.example/v1', 'http://a.example:443'],
     ['a path', 'https://a.example/v1', 'a.example/v1'],
     ['user info', 'https://a.example/v1', 'b.example@a.example'],
     ['another port', 'https://a.example:8443/v1', 'a.example'],
@@ -86,6 +94,24 @@ describe('the host', () => {
     expect(reason).toBe('HostNotAllowed');
     expect(message).toContain(HOSTS);
     expect(result.table.credentials).toEqual([]);
+  });
+
+  test.each(['10.0.0.1', '10.0.0.1:8000', 'vllm.team-a.svc:8000'])(
+    'plain http to %s, where only the platform lets anybody in, needs no scheme',
+    (host) => {
+      const spec = { type: 'OpenAICompatible', apis: ['ChatCompletions'], baseURL: `http://${host}/v1` };
+      const platform = { ...PLATFORM, egressAllow: [{ cidr: '10.0.0.0/8', namespaces: ['team-a'] }] };
+      const secrets = [secret(bound(host))];
+      const { table } = compileOnce(snapshot({ providers: [provider(spec)], secrets, platform }));
+      expect(table.credentials).toHaveLength(1);
+    },
+  );
+
+  test('what is told to add to the annotation is what then lets the value go', () => {
+    const url = 'http://a.example:8080/v1';
+    const { message } = judge(url, bound('a.example'));
+    const [, entry = ''] = /add (\S+) to its annotation/.exec(message) ?? [];
+    expect(judge(url, bound(entry)).status).toBe('True');
   });
 
   test('without an annotation the built-in host of the type is allowed, and nothing else', () => {

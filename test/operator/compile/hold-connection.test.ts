@@ -14,6 +14,7 @@ const [client, another] = ['one', 'two'].map((name) => makeCertificate({ name, i
 const bound = (...hosts: string[]) => ({ 'penstock.dev/allowed-hosts': hosts.join(', ') });
 const upstream = 'models.example:8443';
 const proxyHost = 'proxy.example:3128';
+const proxyEntry = `http://${proxyHost}`;
 
 const caMap: ConfigMapRecord = { namespace: 'team-a', name: 'internal-ca', data: { 'ca.crt': ca.cert } };
 const tlsSecret = (identity: Identity | undefined, fields: Partial<SecretRecord> = {}) =>
@@ -27,7 +28,7 @@ const tlsSecret = (identity: Identity | undefined, fields: Partial<SecretRecord>
 const proxySecret = (fields: Partial<SecretRecord> = {}) =>
   secret({
     name: 'proxy-auth',
-    annotations: bound(proxyHost),
+    annotations: bound(proxyEntry),
     data: { username: 'team', password: 'pass' },
     ...fields,
   });
@@ -44,7 +45,7 @@ const SPEC = {
 const GOOD: Snapshot = {
   ...snapshot(),
   providers: [provider(SPEC, { generation: 1 })],
-  secrets: [key(upstream, proxyHost), tlsSecret(client), proxySecret()],
+  secrets: [key(upstream, proxyEntry), tlsSecret(client), proxySecret()],
   configMaps: [caMap],
 };
 const WRONG = { providers: [provider({ ...SPEC, bogus: true }, { generation: 2 })] };
@@ -69,7 +70,7 @@ describe('stays as it was where', () => {
       'InvalidCertificate',
       {
         secrets: [
-          key(upstream, proxyHost),
+          key(upstream, proxyEntry),
           tlsSecret(client, { data: { 'tls.crt': client?.cert ?? '', 'tls.key': another?.key ?? '' } }),
           proxySecret(),
         ],
@@ -78,13 +79,13 @@ describe('stays as it was where', () => {
     [
       'the credentials of the proxy are gone',
       'SecretNotFound',
-      { secrets: [key(upstream, proxyHost), tlsSecret(client)] },
+      { secrets: [key(upstream, proxyEntry), tlsSecret(client)] },
     ],
     ['a field is unknown', 'Invalid', WRONG],
     [
       'a field is unknown, and the client certificate is a newer one: key and certificate stay together',
       'Invalid',
-      { ...WRONG, secrets: [key(upstream, proxyHost), tlsSecret(another), proxySecret()] },
+      { ...WRONG, secrets: [key(upstream, proxyEntry), tlsSecret(another), proxySecret()] },
     ],
   ])('%s: %s', (_, reason, changes) => {
     const { good, later } = after(changes);
@@ -97,19 +98,19 @@ describe('stays as it was where', () => {
 
 describe('leaves at once, though a field is unknown, where', () => {
   test.each<[string, readonly SecretRecord[]]>([
-    ['the key is no longer for the host', [key(proxyHost), tlsSecret(client), proxySecret()]],
+    ['the key is no longer for the host', [key(proxyEntry), tlsSecret(client), proxySecret()]],
     [
       'the key is no longer for the proxy, which can read it',
       [key(upstream), tlsSecret(client), proxySecret()],
     ],
     [
       'the client certificate is no longer lent',
-      [key(upstream, proxyHost), tlsSecret(client, { labels: {} }), proxySecret()],
+      [key(upstream, proxyEntry), tlsSecret(client, { labels: {} }), proxySecret()],
     ],
     [
       'the credentials of the proxy are for another one now',
       [
-        key(upstream, proxyHost),
+        key(upstream, proxyEntry),
         tlsSecret(client),
         proxySecret({ annotations: bound('other.example:3128') }),
       ],
