@@ -69,13 +69,13 @@ test('a name that flips between outside and inside at each look never leads insi
 });
 
 test('the bytes of a credential go to the hosts of its Secret alone', async () => {
-  const run = runBoundHosts(50_000 * scale, seed);
+  const run = await runBoundHosts(50_000 * scale, seed);
   card.add({
     what: 'pairs of a table and a request: credentials that went elsewhere',
     tried: run.requests,
     failed: run.strayed.length,
     fired: run.sent,
-    figures: `${run.sent} sent, ${run.proxied} through proxies, ${run.own} to providers of the caller's own`,
+    figures: `${run.sent} sent, ${run.proxied} through proxies, ${run.counted} to count tokens, ${run.checked} health checks, ${run.inTheClear} over plain http, ${run.own} to providers of the caller's own`,
   });
   expectHeld();
 });

@@ -1,6 +1,6 @@
 // Where do the bytes of a credential go? Worlds of tenants, Secrets and Providers that change step by step, compiled by the operator's
-// own compile and looked up by the gateway's own pipeline, for every caller, model and dialect: each request as it would be sent, with
-// the host it would be sent to. The second opinion on who may have which value is read from the Secrets alone.
+// own compile and looked up by the gateway's own pipeline, for every caller, model and dialect, counting of tokens too, and by the
+// operator's health checks: each request as it would be sent, with the scheme and host it would be sent to. The second opinion on who may have which value is read from the Secrets alone.
 
 import { createHash } from 'node:crypto';
 import { IncomingMessage, ServerResponse } from 'node:http';
@@ -8,13 +8,20 @@ import { Socket } from 'node:net';
 import { type Dispatcher, Pool } from 'undici';
 import { authenticate, readCredential } from '../../gateway/auth/authenticate.ts';
 import { systemClock } from '../../gateway/clock.ts';
-import { dialectNameSchema, parseRoutingTable, TABLE_FORMAT } from '../../gateway/contract/routing-table.ts';
+import {
+  credentialsOf,
+  dialectNameSchema,
+  parseRoutingTable,
+  type RoutingTable,
+  TABLE_FORMAT,
+} from '../../gateway/contract/routing-table.ts';
 import { findDialect } from '../../gateway/dialects/registry.ts';
 import { parseBody } from '../../gateway/endpoints/parse-body.ts';
 import { GatewayError } from '../../gateway/errors.ts';
 import { openMemoryJournal } from '../../gateway/meter/journal.ts';
 import { Metrics } from '../../gateway/meter/metrics.ts';
 import { plainEnds } from '../../gateway/pipeline/attempt-ends.ts';
+import { serveTokenCount } from '../../gateway/pipeline/count-tokens.ts';
 import type { Exchange, PipelineParts } from '../../gateway/pipeline/parts.ts';
 import { routeExchange } from '../../gateway/pipeline/route-exchange.ts';
 import { Health } from '../../gateway/route/health.ts';
@@ -27,6 +34,7 @@ import {
 } from '../../gateway/table/view.ts';
 import { UpstreamPools } from '../../gateway/upstream/pools.ts';
 import { createCompiler } from '../../operator/compile/compile.ts';
+import { buildCheck } from '../../operator/probe/check.ts';
 import type { RawObject, SecretRecord, Snapshot } from '../../operator/watch/snapshot.ts';
 import { NOW_MS } from '../operator/compile/support.ts';
 import { apiKey, namespace, PLATFORM, provider, route, secret, snapshot, target } from '../operator/make.ts';
@@ -35,7 +43,9 @@ import { plainAsks } from './recording-upstream.ts';
 
 const tenants = ['platform', 'team-a', 'team-b'] as const;
 const hosts = ['api.openai.com', 'a.example', 'b.example:8443', 'c.example'] as const;
-const proxies = ['proxy.example:3128', 'a.example:3128'] as const;
+const proxies = ['http://proxy.example:3128', 'http://a.example:3128'] as const;
+/** What an owner of a Secret may allow. */
+const entries = [...hosts, ...hosts.map((host) => `http://${host}`), ...proxies, 'proxy.example:3128'];
 const secretNames = ['openai', 'other', 'extra', 'proxy'] as const;
 const models = ['chat', 'shared', 'penstock/large'] as const;
 const providerNames = ['one', 'two'] as const;
@@ -49,6 +59,11 @@ export interface BoundHostsRun {
   /** Requests that would go out with a credential; each was looked at byte by byte. */
   readonly sent: number;
   readonly proxied: number;
+  readonly counted: number;
+  /** Health checks of the operator. */
+  readonly checked: number;
+  /** Of all, those that would go out over plain http. */
+  readonly inTheClear: number;
   /** Requests of callers to Providers of their own. */
   readonly own: number;
   /** Credentials that would go where their Secrets do not let them, in words without values. */
@@ -57,13 +72,14 @@ export interface BoundHostsRun {
 
 /** What would be written where. */
 interface Sending {
-  readonly host: string;
+  /** Scheme and host. */
+  readonly to: string;
   readonly bytes: string;
 }
 
-export function runBoundHosts(requestsMin: number, seed: number): BoundHostsRun {
+export async function runBoundHosts(requestsMin: number, seed: number): Promise<BoundHostsRun> {
   const random = createRandom(seed);
-  const counts = { requests: 0, sent: 0, proxied: 0, own: 0 };
+  const counts = { requests: 0, sent: 0, proxied: 0, counted: 0, checked: 0, inTheClear: 0, own: 0 };
   const strayed = new Set<string>();
   while (counts.requests < requestsMin) {
     let world = newWorld(random);
@@ -76,17 +92,24 @@ export function runBoundHosts(requestsMin: number, seed: number): BoundHostsRun 
           minted.set(value, `${one.namespace}/${one.name} ${key}`);
       const { table } = compile(world, NOW_MS);
       const whole = { ...table, format: TABLE_FORMAT, minReader: 1, epoch: 1, generation: step + 1 };
-      const view = buildTableView(parseRoutingTable(JSON.parse(JSON.stringify(whole))));
+      const parsed = parseRoutingTable(JSON.parse(JSON.stringify(whole)));
+      const view = buildTableView(parsed);
+      const look = (sendings: readonly Sending[]): void => {
+        for (const { to, bytes } of sendings) {
+          if (to.startsWith('http://')) counts.inTheClear++;
+          for (const [value, name] of minted) {
+            if (bytes.includes(value) && !mayGoTo(world.secrets, value, to)) strayed.add(`${name} to ${to}`);
+          }
+        }
+      };
+      const checks = checksOf(parsed);
+      counts.checked += checks.length;
+      look(checks);
       for (const caller of tenants)
         for (const model of models)
           for (const dialect of dialectNameSchema.options) {
             counts.requests++;
-            for (const { host, bytes } of sendingsOf(view, caller, model, dialect, random, counts)) {
-              for (const [value, name] of minted) {
-                if (bytes.includes(value) && !mayGoTo(world.secrets, value, host))
-                  strayed.add(`${name} to ${host}`);
-              }
-            }
+            look(await sendingsOf(view, caller, model, dialect, random, counts));
           }
     }
   }
@@ -94,23 +117,46 @@ export function runBoundHosts(requestsMin: number, seed: number): BoundHostsRun 
 }
 
 /** As the annotation of the Secret says it now; of one that is replaced or not lent, nothing says anything. */
-function mayGoTo(secrets: readonly SecretRecord[], value: string, host: string): boolean {
+function mayGoTo(secrets: readonly SecretRecord[], value: string, to: string): boolean {
   return secrets.some(({ data, labels, annotations }) => {
     if (!Object.values(data).includes(value) || labels[lentLabel] !== 'true') return false;
     const allowed = annotations[hostsAnnotation];
-    // Without one, the typed Provider's own host alone.
-    return allowed === undefined ? host === 'api.openai.com' : allowed.split(',').includes(host);
+    // Without one, the typed Provider's own host alone. Where no scheme stands, https alone.
+    const entry = to.replace(/^https:\/\//, '');
+    return allowed === undefined ? entry === 'api.openai.com' : allowed.split(',').includes(entry);
   });
 }
 
-function* sendingsOf(
+/** What the operator would ask of each Provider, with each of its keys. */
+function checksOf(table: RoutingTable): readonly Sending[] {
+  return table.providers.flatMap((entry) => {
+    const values = new Map(credentialsOf(entry).map((id) => [id, credentialValue(table, id)]));
+    const reveal = (id: string): string | undefined => values.get(id);
+    const requests = [
+      { type: 'ListModels' },
+      { type: 'HTTPGet', path: '//c.example/health' },
+      { type: 'Completion', model: 'm' },
+    ] as const;
+    return entry.keys.flatMap(({ credential }) =>
+      requests.map((request) => {
+        const { url, headers, body } = buildCheck(request, entry, credential, reveal);
+        return { to: new URL(url).origin, bytes: `${url} ${JSON.stringify(headers)} ${body}` };
+      }),
+    );
+  });
+}
+
+const credentialValue = ({ credentials }: RoutingTable, id: string): string | undefined =>
+  credentials.find((one) => one.id === id)?.value;
+
+async function sendingsOf(
   view: TableView,
   caller: string,
   model: string,
   dialectName: (typeof dialectNameSchema.options)[number],
   random: Random,
-  counts: { sent: number; proxied: number; own: number },
-): Generator<Sending> {
+  counts: { sent: number; proxied: number; counted: number; own: number },
+): Promise<readonly Sending[]> {
   const sendings: Sending[] = [];
   const pools = new RecordingPools((sending) => sendings.push(sending));
   const parts: PipelineParts = { ...unusedParts, pools, random: () => random(1_000) / 1_000 };
@@ -123,7 +169,7 @@ function* sendingsOf(
     body: parseBody([Buffer.from(text)]),
     requestId: 'req_0',
     request: { url: `${findDialect(dialectName).path}?api_base=https://c.example`, rawHeaders },
-    response,
+    response: nobodysResponse(),
     arrivedAt: 0,
   };
   try {
@@ -136,13 +182,19 @@ function* sendingsOf(
       if (proxy === undefined) continue;
       counts.proxied++;
       const { credentials } = proxy;
-      sendings.push({ host: `${proxy.hostname}:${proxy.port}`, bytes: JSON.stringify(credentials ?? {}) });
+      const to = `${proxy.protocol}://${proxy.hostname}:${proxy.port}`;
+      sendings.push({ to, bytes: JSON.stringify(credentials ?? {}) });
+    }
+    if (dialectName === 'anthropic-messages') {
+      const before = sendings.length;
+      await serveTokenCount(parts, { ...exchange, response: nobodysResponse() });
+      counts.counted += sendings.length - before;
     }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
   }
   counts.sent += sendings.length;
-  yield* sendings;
+  return sendings;
 }
 
 /** Pools that write down what would be sent, and where a connection would be opened to. */
@@ -170,18 +222,27 @@ class RecordingPool extends Pool {
     this.onSend = onSend;
   }
 
-  override dispatch(options: Dispatcher.DispatchOptions): boolean {
-    const { host } = new URL(this.origin);
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     this.onSend({
-      host,
+      to: this.origin,
       bytes: `${options.path} ${JSON.stringify(options.headers)} ${String(options.body)}`,
     });
+    // Whoever counts tokens asks the next one then.
+    queueMicrotask(() => handler.onResponseError?.(unusedController, new Error('not sent')));
     return true;
   }
 }
 
 const nobody = { onHead() {}, onBody() {}, onEnd() {}, onBreak() {} };
-const response = new ServerResponse(new IncomingMessage(new Socket()));
+const nobodysResponse = () => new ServerResponse(new IncomingMessage(new Socket()));
+const unusedController: Dispatcher.DispatchController = {
+  aborted: false,
+  paused: false,
+  reason: null,
+  abort() {},
+  pause() {},
+  resume() {},
+};
 const unusedParts: Omit<PipelineParts, 'pools'> = {
   clock: systemClock,
   random: () => 0,
@@ -256,24 +317,27 @@ function newSecret(random: Random, at: string, name: string, version: number): S
     namespace: at,
     name,
     labels: random(6) === 0 ? {} : { [lentLabel]: 'true' },
-    annotations: isUnbound ? {} : { [hostsAnnotation]: several([...hosts, ...proxies]) },
+    annotations: isUnbound ? {} : { [hostsAnnotation]: several(entries) },
     data: { key: `sk-${values}`, username: `user-${values}`, password: `pass-${values}` },
   });
 }
 
 function newProvider(random: Random, at: string, name: string): RawObject {
   const host = pick(random, hosts);
+  const type = pick(random, ['OpenAI', 'OpenAICompatible', 'Anthropic', 'Ollama']);
+  const isPlain = (type === 'OpenAICompatible' || type === 'Ollama') && random(2) === 0;
   const key = (of: string) => ({ name: of, secretRef: { name: of, key: 'key' } });
   return provider(
     {
-      type: pick(random, ['OpenAI', 'OpenAICompatible', 'Anthropic']),
-      baseURL: `https://${host}/v1`,
+      type,
+      apis: pick(random, [['ChatCompletions'], ['ChatCompletions', 'Messages']]),
+      baseURL: `${isPlain ? 'http' : 'https'}://${host}/v1`,
       auth: { keys: random(2) === 0 ? [key('openai')] : [key('openai'), key('other')] },
       ...(random(2) === 0
         ? { headers: [{ name: 'x-extra', valueFrom: { secretKeyRef: { name: 'extra', key: 'key' } } }] }
         : {}),
       ...(random(2) === 0
-        ? { proxy: { url: `http://${pick(random, proxies)}`, credentialsRef: { name: 'proxy' } } }
+        ? { proxy: { url: pick(random, proxies), credentialsRef: { name: 'proxy' } } }
         : {}),
       ...(at === 'platform' ? { allowedNamespaces: { from: pick(random, ['Same', 'All']) } } : {}),
     },
