@@ -160,8 +160,7 @@ export function createDrills(parts: DrillsParts): Drills {
     const ordered = countOrders();
     const renewed = new Set<string>();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const one of watched.values()) {
-      if (one.run !== undefined) continue;
+    for (const one of inTurn([...watched.values()])) {
       if (one.dueMs > nowMs) {
         nextMs = Math.min(nextMs, one.dueMs);
         continue;
@@ -214,7 +213,7 @@ export function createDrills(parts: DrillsParts): Drills {
     const able = ablePods(pods, answers, since, parts.epochFloor());
     const pod = choosePod(able, route, (uid) => ordered.get(uid) ?? 0);
     if (pod === undefined) {
-      if (able.length === 0) tellTrouble(one, pods.length, nowMs);
+      tellTrouble(one, troubleOf(pods.length, able.length), nowMs);
       return undefined;
     }
     const { fault, takeoverWithinMs, trigger } = one.drill;
@@ -228,14 +227,9 @@ export function createDrills(parts: DrillsParts): Drills {
     return pod.uid;
   }
 
-  function tellTrouble(one: Watched, ready: number, nowMs: number): void {
+  function tellTrouble(one: Watched, trouble: string, nowMs: number): void {
     one.stuckSinceMs ??= nowMs;
-    if (nowMs - one.stuckSinceMs < patienceMs) return;
-    const trouble =
-      ready === 0
-        ? 'no gateway pod is ready to run it; it runs as soon as one is'
-        : 'no gateway pod could run it: each is silent, of a version without drills, or does not run the present form of the model yet; it runs as soon as one can';
-    if (one.report.trouble === trouble) return;
+    if (nowMs - one.stuckSinceMs < patienceMs || one.report.trouble === trouble) return;
     one.report = { ...one.report, trouble };
     parts.onChange(one.key);
   }
@@ -247,4 +241,22 @@ export function createDrills(parts: DrillsParts): Drills {
     }
     return counts;
   }
+}
+
+function troubleOf(ready: number, able: number): string {
+  if (ready === 0) return 'no gateway pod is ready to run it; it runs as soon as one is';
+  if (able === 0)
+    return 'no gateway pod could run it: each is silent, of a version without drills, or does not run the present form of the model yet; it runs as soon as one can';
+  return 'no gateway pod has a place for it: each runs as many other drills as it takes; it runs in its turn';
+}
+
+/** Those that do not run. Who has many drills that take long must not keep others from theirs: a namespace with fewer in a run goes first. */
+function inTurn(watched: readonly Watched[]): readonly Watched[] {
+  const running = new Map<string, number>();
+  for (const { run, verdict } of watched)
+    if (run !== undefined) running.set(verdict.namespace, (running.get(verdict.namespace) ?? 0) + 1);
+  const runningOf = ({ verdict }: Watched): number => running.get(verdict.namespace) ?? 0;
+  return watched
+    .filter(({ run }) => run === undefined)
+    .toSorted((a, b) => runningOf(a) - runningOf(b) || a.dueMs - b.dueMs);
 }

@@ -52,4 +52,18 @@ export const drills: readonly Mutant[] = [
     to: '',
     tests: ['test/operator/drills/drills.test.ts'],
   },
+  {
+    name: 'who has many long drills does not keep others from theirs',
+    file: 'operator/drills/drills.ts',
+    from: 'runningOf(a) - runningOf(b) || a.dueMs - b.dueMs',
+    to: 'a.dueMs - b.dueMs',
+    tests: ['test/operator/drills/drills.test.ts'],
+  },
+  {
+    name: 'a drill that finds no place says so',
+    file: 'operator/drills/drills.ts',
+    from: 'tellTrouble(one, troubleOf(pods.length, able.length), nowMs);',
+    to: 'if (able.length === 0) tellTrouble(one, troubleOf(pods.length, able.length), nowMs);',
+    tests: ['test/operator/drills/drills.test.ts'],
+  },
 ];

@@ -226,6 +226,49 @@ test('a pod is told of no more than it takes, and the others are run after that'
   expect(rig.changed).toHaveLength(1);
 });
 
+describe('where every place is taken', () => {
+  /** As many as there are places, of one namespace, that take long; then one of another. */
+  function crowded(): Rig {
+    const rig = start(undefined, ['a']);
+    const many = Array.from({ length: 3 * DRILL_ORDERS_MAX }, (_, index) => `m${index}`);
+    const verdicts = new Map(many.map((name) => [`ModelRoute/team-a/${name}`, { ...nightly, name }]));
+    rig.watch(verdicts);
+    rig.watch(verdicts.set('ModelRoute/team-b/m', { ...nightly, namespace: 'team-b' }));
+    return rig;
+  }
+
+  test('by one namespace, the next place is that of another', () => {
+    const rig = crowded();
+    expect(rig.orders().map(([, { route: of }]) => of)).not.toContain('team-b/m');
+    rig.tell('a');
+    expect(rig.orders().map(([, { route: of }]) => of)).toContain('team-b/m');
+  });
+
+  test('for a minute, that is told, and ends with the run', () => {
+    const rig = crowded();
+    rig.clock.advance(59_000);
+    expect(rig.changed).toEqual([]);
+    rig.clock.advance(2_000);
+    expect(rig.reportOf('ModelRoute/team-b/m')?.trouble).toContain('runs in its turn');
+    expect(rig.changed).toContain('ModelRoute/team-b/m');
+    rig.tell('a');
+    const { id } = rig.orders().find(([, { route: of }]) => of === 'team-b/m')?.[1] ?? { id: 'none' };
+    rig.answers.set('uid-a', runs(7, { drills: [{ id, isPassed: true, message: 'played' }] }));
+    rig.look();
+    expect(rig.reportOf('ModelRoute/team-b/m')?.trouble).toBeUndefined();
+  });
+
+  test('those that have waited longest go first', () => {
+    const rig = crowded();
+    for (const _ of Array(DRILL_ORDERS_MAX + 1)) rig.tell('a');
+    rig.clock.advance(15 * hourMs);
+    // The night is there: those that ran are due again, and those that never ran still go before them.
+    for (const _ of Array(DRILL_ORDERS_MAX)) rig.tell('a');
+    const ran = rig.readings().filter(({ lastRunMs }) => lastRunMs !== undefined);
+    expect(ran).toHaveLength(2 * DRILL_ORDERS_MAX + 1);
+  });
+});
+
 describe('where nobody can run it', () => {
   test.each([
     [
