@@ -1,0 +1,232 @@
+// What becomes of a request whose first provider fails? For every fault, streamed and not, in every dialect and through
+// translations: what the caller gets, which calls are made, what is written down. `npm test` plays the four dialects and a few of each
+// translation (failover.test.ts); `npm run e2e -- fault-matrix` all of them, several times.
+
+import { expect } from 'vitest';
+import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import { type Rig, type RigTarget, tableOf } from '../gateway/rig.ts';
+import type { Wall } from '../support/wall.ts';
+import { ask, type Endpoint, endsWell, errorOf, lineOf, type Seen, textOf, wallText } from './ask.ts';
+import { type BreaksOff, type Ends, type Mode, type MovesOn, type Row, rowsOf, type Told } from './faults.ts';
+import type { House } from './house.ts';
+
+/** What a caller speaks, and what the upstreams. */
+export interface Variant {
+  readonly name: string;
+  readonly endpoint: Endpoint;
+  /** The dialect of the upstreams. */
+  readonly upstream: DialectName;
+}
+
+export const nativeVariants: readonly Variant[] = [
+  { name: 'chat', endpoint: 'chat', upstream: 'openai-chat' },
+  { name: 'completions', endpoint: 'completions', upstream: 'openai-completions' },
+  { name: 'messages', endpoint: 'messages', upstream: 'anthropic-messages' },
+  { name: 'responses', endpoint: 'responses', upstream: 'openai-responses' },
+];
+
+export const translatedVariants: readonly Variant[] = [
+  { name: 'completions from chat upstreams', endpoint: 'completions', upstream: 'openai-chat' },
+  { name: 'messages from chat upstreams', endpoint: 'messages', upstream: 'openai-chat' },
+  { name: 'responses from messages upstreams', endpoint: 'responses', upstream: 'anthropic-messages' },
+  { name: 'chat from responses upstreams', endpoint: 'chat', upstream: 'openai-responses' },
+];
+
+/** One request and what is to become of it. */
+export interface FaultCase {
+  readonly fault: string;
+  readonly mode: Mode;
+  readonly name: string;
+  /** Gives how often the fault has happened. @throws where anything is not as it should be. */
+  play(house: House): Promise<number>;
+}
+
+export function faultCasesOf(variant: Variant): readonly FaultCase[] {
+  return (['stream', 'plain'] as const).flatMap((mode) =>
+    rowsOf(variant.upstream)
+      .filter(({ modes }) => modes?.includes(mode) !== false)
+      .flatMap((row) => casesOf(row, variant, mode)),
+  );
+}
+
+function casesOf(row: Row, variant: Variant, mode: Mode): readonly FaultCase[] {
+  const common = { fault: row.name, mode };
+  switch (row.effect) {
+    case 'moves-on':
+      return [
+        {
+          ...common,
+          name: `${row.name}: the next provider answers`,
+          play: (house) => movesOn(house, row, variant, mode),
+        },
+        {
+          ...common,
+          name: `${row.name} of the only provider: ${row.alone.status} ${row.alone.code}`,
+          play: (house) => failsAlone(house, row, variant, mode),
+        },
+      ];
+    case 'ends':
+      return [
+        {
+          ...common,
+          name: `${row.name}: ${toldOf(row, variant).status} after one call`,
+          play: (house) => ends(house, row, variant, mode),
+        },
+      ];
+    case 'breaks-off':
+      return [
+        {
+          ...common,
+          name: `${row.name}: an error frame and no good end`,
+          play: (house) => breaksOff(house, row, variant),
+        },
+      ];
+  }
+}
+
+interface Stage {
+  readonly rig: Rig;
+  readonly first: Wall | undefined;
+  readonly second: Wall | undefined;
+}
+
+/** The failing provider, and a good one behind it where asked for. */
+async function stageOf(house: House, row: Row, { upstream }: Variant, hasSecond: boolean): Promise<Stage> {
+  const first = row.fault === 'refused' ? undefined : await house.wallThat(row.fault);
+  const second = hasSecond ? await house.wallThat({ type: 'answer' }) : undefined;
+  const common = {
+    dialects: [upstream],
+    // A machine that has much else to do may be slow to connect.
+    timeouts: { connectMs: 30_000, ...row.timeouts },
+  };
+  const targets: RigTarget[] = [{ ...common, baseUrl: first ? first.baseUrl : await house.nowhere() }];
+  // The good one has time: only the one deadline of the request is common to both.
+  const { totalMs } = row.timeouts ?? {};
+  const timeouts = { connectMs: 30_000, ...(totalMs !== undefined && { totalMs }) };
+  if (second) targets.push({ ...common, timeouts, baseUrl: second.baseUrl });
+  const { failover } = tableOf([]).routes[0] ?? {};
+  if (!failover) throw new Error('the table of the rig has no route');
+  const route = row.retryOn ? { failover: { ...failover, retryOn: row.retryOn } } : {};
+  return { rig: await house.rigOf(targets, route), first, second };
+}
+
+async function movesOn(house: House, row: MovesOn, variant: Variant, mode: Mode): Promise<number> {
+  const { rig, first, second } = await stageOf(house, row, variant, true);
+  const seen = await ask(rig, { endpoint: variant.endpoint, isStream: mode === 'stream' });
+  expectWhole(seen, mode);
+  // What may help at once, or within moments, is tried also where there is another.
+  const calls = row.alone.calls;
+  const numbers = calls === 2 ? [1, 2] : [1];
+  expect(seen.headers).toMatchObject({
+    'x-penstock-attempts': String(calls + 1),
+    'x-penstock-provider': 'platform/p1',
+  });
+  const fired = expectFired(row, first, calls);
+  expect(second?.calls).toHaveLength(1);
+  expect(rig.records.map(lineOf)).toEqual([
+    ...numbers.map((n) => `${n} t0 failed ${row.failure} platform`),
+    `${calls + 1} t1 answered tenant`,
+  ]);
+  expect(new Set(rig.records.map(({ request }) => request))).toEqual(new Set([seen.headers['x-request-id']]));
+  const { inputTokens, outputTokens } = second?.totals() ?? {};
+  expect(rig.records.at(-1)).toMatchObject({
+    isEstimated: false,
+    usage: { input: inputTokens, output: outputTokens },
+  });
+  expect(rig.failures).toEqual([]);
+  return fired;
+}
+
+async function failsAlone(house: House, row: MovesOn, variant: Variant, mode: Mode): Promise<number> {
+  const { rig, first } = await stageOf(house, row, variant, false);
+  const seen = await ask(rig, { endpoint: variant.endpoint, isStream: mode === 'stream' });
+  expectTold(seen, row.alone);
+  const fired = expectFired(row, first, row.alone.calls);
+  const numbers = row.alone.calls === 2 ? [1, 2] : [1];
+  expect(seen.headers['x-penstock-attempts']).toBe(String(numbers.length));
+  expect(rig.records.map(lineOf)).toEqual(numbers.map((n) => `${n} t0 failed ${row.failure} platform`));
+  // A message that has begun has told its input, and that one token of output is there.
+  const isTold = row.hasBegun === true && variant.upstream === 'anthropic-messages';
+  const input = isTold ? (first?.calls[0]?.tokens.inputTokens ?? 0) : 0;
+  const cost = isTold ? input * 1_000_000 + 2_000_000 : 0;
+  expect(rig.records.map(({ costPicodollars }) => costPicodollars)).toEqual(numbers.map(() => cost));
+  expect(rig.failures).toEqual([]);
+  return fired;
+}
+
+async function ends(house: House, row: Ends, variant: Variant, mode: Mode): Promise<number> {
+  const { rig, first, second } = await stageOf(house, row, variant, true);
+  const seen = await ask(rig, { endpoint: variant.endpoint, isStream: mode === 'stream' });
+  expectTold(seen, toldOf(row, variant));
+  if (row.message !== undefined) expect(errorOf(seen)?.message).toBe(row.message);
+  expect(seen.headers['x-penstock-attempts']).toBe('1');
+  const fired = expectFired(row, first, 1);
+  expect(second?.calls).toHaveLength(0);
+  expect(rig.records.map(lineOf)).toEqual([`1 t0 failed ${row.failure} platform`]);
+  expect(rig.failures).toEqual([]);
+  return fired;
+}
+
+async function breaksOff(house: House, row: BreaksOff, variant: Variant): Promise<number> {
+  const { rig, first, second } = await stageOf(house, row, variant, true);
+  const seen = await ask(rig, { endpoint: variant.endpoint, isStream: true });
+  expectBrokenOff(seen, row.code);
+  expect(textOf(seen)).toBe(firstTokens(row.read));
+  const fired = expectFired(row, first, 1);
+  expect(second?.calls).toHaveLength(0);
+  expect(seen.headers['x-penstock-attempts']).toBe('1');
+  expect(rig.records.map(lineOf)).toEqual([`1 t0 broken-off ${row.failure} tenant`]);
+  expect(rig.records[0]).toMatchObject({ isEstimated: true, usage: { output: row.read } });
+  expect(rig.failures).toEqual([]);
+  return fired;
+}
+
+/** By the wall's own log: without the fault a row would say nothing. Of a connection that is refused the ledger tells. */
+function expectFired({ fault }: Row, first: Wall | undefined, calls: number): number {
+  if (fault !== 'refused')
+    expect(first?.calls.map(({ behaviour }) => behaviour)).toEqual(Array(calls).fill(fault));
+  return calls;
+}
+
+/** What the caller is told of its own mistake depends on whether its dialect and the upstream's are of one family. */
+function toldOf(row: Ends, { endpoint, upstream }: Variant): Omit<Told, 'calls'> {
+  const isForeign = (endpoint === 'messages') !== (upstream === 'anthropic-messages');
+  return isForeign ? (row.foreign ?? row.told) : row.told;
+}
+
+/** A whole answer that ends as it promised. */
+export function expectWhole(seen: Seen, mode: Mode): void {
+  expect([seen.status, textOf(seen)]).toEqual([200, wallText]);
+  if (mode === 'stream') {
+    expect(seen.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+    expect(endsWell(seen)).toBe(true);
+    expect([seen.ending, seen.unfinishedEvent]).toEqual(['last-chunk', '']);
+  } else {
+    expect(seen.headers['content-type']).toBe('application/json');
+    expect(seen.ending).toBe('length-complete');
+  }
+}
+
+/** A JSON error with the status that belongs to it, whether or not a stream was asked for. */
+export function expectTold(seen: Seen, told: Omit<Told, 'calls'>): void {
+  expect([seen.status, errorOf(seen)?.code]).toEqual([told.status, told.code]);
+  expect(seen.headers['content-type']).toBe('application/json');
+  expect(seen.ending).toBe('length-complete');
+  expect(seen.headers['retry-after']).toBe(told.retryAfter);
+  expect(seen.headers['x-request-id']).toMatch(/^req_/);
+}
+
+/** Content, then an error frame as the last thing, then an end that no client takes for a good one. */
+export function expectBrokenOff(seen: Seen, code: string): void {
+  expect(seen.status).toBe(200);
+  expect(errorOf(seen)?.code).toBe(code);
+  expect(seen.text).not.toMatch(/^data: \[DONE\]|message_stop|response\.completed/m);
+  expect([seen.ending, seen.unfinishedEvent]).toEqual(['fin-early', '']);
+}
+
+function firstTokens(count: number): string {
+  return wallText
+    .split(/(?<= )/)
+    .slice(0, count)
+    .join('');
+}
