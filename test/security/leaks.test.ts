@@ -28,3 +28,11 @@ test('a short value, and the frame of a PEM file, are none', () => {
   ]);
   expect(findLeaks(short, { log: 'main: -----BEGIN PRIVATE KEY-----' })).toEqual([]);
 });
+
+test('of thousands that begin alike, in a long text, each is found', () => {
+  const many = new Map(
+    Array.from({ length: 3_000 }, (_, index) => [`key ${index}`, `psk_alike_for_long_${index}_end`]),
+  );
+  const text = `${'a line of a log\n'.repeat(1_000)}psk_alike_for_long_2999_end and psk_alike_for_long_17_end`;
+  expect(findLeaks(many, { log: text })).toEqual(['key 2999 in log', 'key 17 in log']);
+});

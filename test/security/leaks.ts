@@ -10,12 +10,22 @@ export type Texts = Readonly<Record<string, string>>;
 /** Shorter values stand in texts by chance. */
 const lengthMin = 12;
 
-/** One line for each secret in each place that shows it; never its value. */
+/** One line for each secret in each place that shows it; never its value. However many secrets: each text is read once. */
 export function findLeaks(secrets: Secrets, texts: Texts): readonly string[] {
-  const forms = [...secrets].flatMap(([name, value]) => formsOf(value).map((form) => ({ name, form })));
+  const byStart = new Map<string, { readonly name: string; readonly form: string }[]>();
+  for (const [name, value] of secrets) {
+    for (const form of formsOf(value)) {
+      const start = form.slice(0, lengthMin);
+      byStart.set(start, [...(byStart.get(start) ?? []), { name, form }]);
+    }
+  }
   return Object.entries(texts).flatMap(([place, text]) => {
-    const names = forms.filter(({ form }) => text.includes(form)).map(({ name }) => name);
-    return [...new Set(names)].map((name) => `${name} in ${place}`);
+    const names = new Set<string>();
+    for (let at = 0; at + lengthMin <= text.length; at++) {
+      for (const { name, form } of byStart.get(text.slice(at, at + lengthMin)) ?? [])
+        if (text.startsWith(form, at)) names.add(name);
+    }
+    return [...names].map((name) => `${name} in ${place}`);
   });
 }
 

@@ -116,7 +116,7 @@ test('the second manifest leads all calls through the proxy, to which the key ha
   const { awaitCondition, gateways } = installation();
   const text = await example('proxy.yaml');
   const withoutConsent = text.replace(
-    `127.0.0.1:${front.port}, 127.0.0.1:${proxy.port}`,
+    `127.0.0.1:${front.port}, http://127.0.0.1:${proxy.port}`,
     `127.0.0.1:${front.port}`,
   );
   expect(withoutConsent).not.toBe(text);

@@ -23,7 +23,7 @@ import {
 import { applyChart, type RenderedObject } from '../../cluster/install.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
 import { type RunningProcess, startProcess } from '../../support/process.ts';
-import { watchSecrecy } from './secrecy.ts';
+import { expectKept, type Searched, watchSecrecy } from './secrecy.ts';
 
 /** What is installed: a chart, and the programs that its pods would run. */
 export interface Build {
@@ -59,6 +59,8 @@ export interface InstallationOptions {
    * anew, which forbids everything in the moments before it has read the roles.
    */
   readonly losesRights?: boolean;
+  /** What `stop` has searched for values of Secrets. */
+  onSearched?(searched: Searched): void;
 }
 
 export interface OperatorProcess {
@@ -136,13 +138,16 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   // Most tests delete nothing that others own, and starting the controllers takes seconds.
   const plane = await startControlPlane({ hasControllers: false, ...options.plane });
   parts.defer(() => plane.stop());
-  const secrecy = watchSecrecy();
+  const secrecy = watchSecrecy(plane.client);
+  parts.defer(() => secrecy.close());
   // By then the processes have ended, and the log and the journals have not gone yet.
   let isWhole = false;
   parts.defer(async () => {
     if (!isWhole) return;
-    await secrecy.readCluster(plane.client);
-    await secrecy.expectKept();
+    await secrecy.readCluster();
+    const searched = await secrecy.searched();
+    options.onSearched?.(searched);
+    expectKept(searched);
     if (options.losesRights !== true) await expectNothingForbidden(plane, rendered);
   });
   for (const name of options.namespaces ?? []) await plane.mustKubectl(['create', 'namespace', name]);
@@ -185,6 +190,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     const said = z
       .object({ metricsUrl: z.string() })
       .parse(JSON.parse(await process.line(/operator started/)));
+    secrecy.onMetrics(name, said.metricsUrl);
     const operator = { name, process, metricsUrl: said.metricsUrl };
     operators.push(operator);
     return operator;
@@ -222,6 +228,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     secrecy.onProcess(name, process);
     const line = await process.line(/gateway listening/);
     const { url, metricsUrl } = z.object({ url: z.string(), metricsUrl: z.string() }).parse(JSON.parse(line));
+    secrecy.onMetrics(name, metricsUrl);
     return { process, url, metricsUrl, baseUrl: `${url}/v1` };
   };
 
@@ -284,7 +291,6 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       tellReady(gateway);
     },
     async apply(...objects) {
-      secrecy.onApplied(objects);
       await plane.mustKubectl(['apply', '--filename=-'], {
         stdin: objects.map((object) => JSON.stringify(object)).join('\n---\n'),
       });
@@ -300,7 +306,10 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         ],
       ]);
     },
-    stop: () => parts.disposeAsync(),
+    async stop() {
+      await secrecy.readMetrics();
+      await parts.disposeAsync();
+    },
   };
 }
 

@@ -1,32 +1,54 @@
 // Does anything that an installation wrote show the value of a Secret? Asked of each installation when it is stopped, whatever its
-// tests were about: of the output of its processes, of its journals, and of what its API server shows to others.
+// tests were about: of the output and the metrics of its processes, of their files and journals, and of what its API server shows to
+// others. Of every Secret, every value is looked for that it ever had.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { POINTER_DATA } from '../../../gateway/contract/manifest.ts';
-import { type KubeClient, KubeError } from '../../../kube/client.ts';
+import type { KubeClient } from '../../../kube/client.ts';
+import { systemClock } from '../../../kube/clock.ts';
 import { collectionPath, configMaps, events, type Resource, secrets } from '../../../kube/paths.ts';
-import { findLeaks } from '../../security/leaks.ts';
+import { startReflector } from '../../../kube/watch.ts';
+import { findLeaks, type Secrets, type Texts } from '../../security/leaks.ts';
 import type { RunningProcess } from '../../support/process.ts';
 
 export interface Secrecy {
-  /** What is applied may be gone, or replaced, by the end. */
-  onApplied(objects: readonly object[]): void;
   onProcess(name: string, process: RunningProcess): void;
-  /** Of a pod: its journal is read. */
+  onMetrics(name: string, url: string): void;
+  /** Of a pod: its journal and what else lies there are read. */
   onFolder(name: string, folder: string): void;
-  /** To be called while the API server still runs. An API server that is gone is not asked. */
-  readCluster(client: KubeClient): Promise<void>;
-  /** To be called once all processes have ended. @throws with the names of the Secrets and the places, never a value. */
-  expectKept(): Promise<void>;
+  /** To be called before anything is stopped. Never rejects: what has ended already shows no metrics. */
+  readMetrics(): Promise<void>;
+  /** To be called while the API server still runs. */
+  readCluster(): Promise<void>;
+  /** To be called once all processes have ended. */
+  searched(): Promise<Searched>;
+  close(): Promise<void>;
+}
+
+export interface Searched {
+  readonly values: Secrets;
+  /** By place, which begins with one of the kinds. */
+  readonly texts: Texts;
+}
+
+/** What every installation has, and so has to be there to be searched. */
+export const searchedKinds = ['output', 'metrics', 'journal', 'files', 'events', 'objects'] as const;
+
+/** @throws with the names of the Secrets and the places, never a value; and where there was nothing to search. */
+export function expectKept({ values, texts }: Searched): void {
+  if (values.size === 0) throw new Error('no Secret was seen, so nothing was looked for');
+  for (const kind of ['output', 'metrics', 'events', 'objects'])
+    if (!Object.entries(texts).some(([place, text]) => place.startsWith(kind) && text !== ''))
+      throw new Error(`no ${kind} was there to be searched for the values of Secrets`);
+  const leaks = findLeaks(values, texts);
+  if (leaks.length > 0) throw new Error(`values of Secrets were shown: ${leaks.slice(0, 20).join('; ')}`);
 }
 
 const secretSchema = z.object({
-  kind: z.string().optional(),
   metadata: z.object({ name: z.string(), namespace: z.string().optional() }),
   data: z.record(z.string(), z.string()).optional(),
-  stringData: z.record(z.string(), z.string()).optional(),
 });
 
 const ours: readonly Resource[] = ['providers', 'modelroutes', 'apikeys'].map((plural) => ({
@@ -41,61 +63,73 @@ const unsearched = new Set([
   ...['tls.crt', 'ca.crt', 'baseURL'],
 ]);
 
-/** Of installations with more values, so many spread over all are looked for. */
-const searchedMax = 200;
-
-export function watchSecrecy(): Secrecy {
+export function watchSecrecy(client: KubeClient): Secrecy {
   const values = new Map<string, string>();
   const processes: { readonly name: string; readonly process: RunningProcess }[] = [];
+  const pages: { readonly name: string; readonly url: string }[] = [];
   const folders: { readonly name: string; readonly folder: string }[] = [];
   const shown: Record<string, string> = {};
+  // A key that is rotated, or deleted, may be nowhere at the end.
+  const watch = startReflector({
+    client,
+    clock: systemClock,
+    random: Math.random,
+    path: collectionPath(secrets),
+    convert: note,
+    onEvent() {},
+  });
+  watch.synced.catch(() => {});
 
   function note(object: unknown): void {
     const parsed = secretSchema.safeParse(object);
     if (!parsed.success) return;
-    const { metadata, data = {}, stringData = {} } = parsed.data;
-    const add = (key: string, value: string): void => {
-      if (unsearched.has(key) || value === '') return;
-      // A value of each name at each time: rotated ones too.
-      values.set(`${metadata.namespace}/${metadata.name} ${key} #${values.size}`, value);
-    };
-    for (const [key, value] of Object.entries(stringData)) add(key, value);
-    for (const [key, value] of Object.entries(data)) add(key, Buffer.from(value, 'base64').toString());
+    const { metadata, data = {} } = parsed.data;
+    for (const [key, encoded] of Object.entries(data)) {
+      const value = Buffer.from(encoded, 'base64').toString();
+      if (unsearched.has(key) || value === '' || values.has(value)) continue;
+      values.set(value, `${metadata.namespace}/${metadata.name} ${key} #${values.size}`);
+    }
   }
 
   return {
-    onApplied(objects) {
-      for (const object of objects) if ('kind' in object && object.kind === 'Secret') note(object);
-    },
     onProcess: (name, process) => void processes.push({ name, process }),
+    onMetrics: (name, url) => void pages.push({ name, url }),
     onFolder: (name, folder) => void folders.push({ name, folder }),
-    async readCluster(client) {
+    async readMetrics() {
+      const read = async ({ name, url }: (typeof pages)[number], index: number): Promise<void> => {
+        const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(5_000) });
+        shown[`metrics of ${name} (${index})`] = await answer.text();
+      };
+      await Promise.allSettled(pages.map(read));
+    },
+    async readCluster() {
       const list = async (resource: Resource): Promise<readonly unknown[]> => {
         const answer = await client.call({ method: 'GET', path: collectionPath(resource) });
         return z.object({ items: z.array(z.unknown()) }).parse(answer).items;
       };
-      try {
-        for (const object of await list(secrets)) note(object);
-        for (const resource of [events, configMaps, ...ours])
-          shown[`the ${resource.plural}`] = JSON.stringify(await list(resource));
-      } catch (error) {
-        if (!(error instanceof KubeError)) throw error;
-      }
+      for (const object of await list(secrets)) note(object);
+      shown.events = JSON.stringify(await list(events));
+      for (const resource of [configMaps, ...ours])
+        shown[`objects: ${resource.plural}`] = JSON.stringify(await list(resource));
     },
-    async expectKept() {
+    async searched() {
       const texts: Record<string, string> = { ...shown };
       for (const [index, { name, process }] of processes.entries())
-        texts[`what ${name} wrote (${index})`] = process.stdout() + process.stderr();
+        texts[`output of ${name} (${index})`] = process.stdout() + process.stderr();
       for (const { name, folder } of folders) {
-        const journal = join(folder, 'journal');
-        const files = await readdir(journal).catch(() => []);
-        const contents = await Promise.all(files.map((file) => readFile(join(journal, file), 'utf8')));
-        texts[`the journal of ${name}`] = contents.join('\n');
+        texts[`journal of ${name}`] = await readFiles(join(folder, 'journal'));
+        // Where a dump or a report of a crash would lie.
+        texts[`files of ${name}`] = await readFiles(folder);
       }
-      const step = Math.ceil(values.size / searchedMax);
-      const searched = new Map([...values].filter((_, index) => index % step === 0));
-      const leaks = findLeaks(searched, texts);
-      if (leaks.length > 0) throw new Error(`values of Secrets were shown: ${leaks.join('; ')}`);
+      return { values: new Map([...values].map(([value, name]) => [name, value])), texts };
     },
+    close: () => watch.close(),
   };
+}
+
+async function readFiles(folder: string): Promise<string> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => join(folder, name));
+  const contents = await Promise.all(files.map((file) => readFile(file, 'latin1')));
+  return contents.join('\n');
 }
