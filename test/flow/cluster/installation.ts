@@ -99,6 +99,8 @@ export interface Installation {
   apply(...objects: readonly object[]): Promise<void>;
   /** `kubectl wait --for=condition=…`. @param ref such as `modelroute/small`. */
   awaitCondition(ref: string, condition: string, inNamespace: string, timeout?: string): Promise<void>;
+  /** As `stop` does for all that run: for those that are to be killed before. */
+  readMetrics(): Promise<void>;
   /** @throws where an operator or a gateway was ever forbidden anything, or a value of a Secret was shown, once all has ended. */
   stop(): Promise<void>;
 }
@@ -306,6 +308,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         ],
       ]);
     },
+    readMetrics: () => secrecy.readMetrics(),
     async stop() {
       await secrecy.readMetrics();
       await parts.disposeAsync();
