@@ -375,6 +375,18 @@ describe('every rule can fail', () => {
       complaint: 'gateway/a.ts:2 fetch',
       innocent: { 'gateway/a.ts': 'class Shelf { async fetch(ref: string) { return this.fetch(ref); } }' },
     },
+    ...[
+      "import { get } from 'node:http';",
+      "import net from 'node:net';",
+      "import { lookup } from 'node:dns';",
+    ].map(
+      (line): Case => ({
+        rule: 'fewConnect',
+        offender: { 'gateway/a.ts': line },
+        complaint: 'gateway/a.ts',
+        innocent: { 'gateway/a.ts': "import { createServer, type Agent } from 'node:http';" },
+      }),
+    ),
     {
       rule: 'noDistinctHeaders',
       offender: { 'gateway/a.ts': 'const x = request.headersDistinct;' },

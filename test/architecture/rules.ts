@@ -11,6 +11,21 @@ export interface Rule {
   readonly check: (project: Project) => string[];
 }
 
+/** Who can open a connection. The drill has a socket that is never connected. */
+const connectors = [
+  'egress',
+  'kube/connection.ts',
+  'gateway/upstream',
+  'gateway/drill/run-drill.ts',
+  'operator/probe/send-check.ts',
+  'operator/pods/exchange.ts',
+];
+const connectingModules =
+  /^(?:node:)?(?:https|http2|tls|dns|dns\/promises|dgram|child_process|cluster)$|^(?:undici|http|net)$/;
+/** Of node:http and node:net; also all of them at once. */
+const connectingNames =
+  /(?<!type )\b(?:request|get|Agent|globalAgent|connect|createConnection|Socket)\b|^\*|^\w/;
+
 const kubernetesClient = '@kubernetes/client-node';
 const leaves = ['kube', 'egress'];
 /** All reads of one run in one plain value: made by the watch, taken by compile, and so as pure as compile. */
@@ -273,6 +288,28 @@ export const rules = {
             const isOther = ['.', 'async'].includes(tokens[index - 1]?.text ?? '');
             return isCall && !isOther ? [`${path}:${line} fetch`] : [];
           }),
+      ),
+  },
+  fewConnect: {
+    sentence: `of gateway, operator, kube and egress, only ${connectors.join(', ')} can open a connection`,
+    why: 'Each of them goes through the guard, to the API server or to our own pods; nothing else could follow a URL of a request.',
+    check: (project) =>
+      offences(
+        project,
+        (path) => isInAny(path, ['gateway', 'operator', ...leaves]) && !isInAny(path, connectors),
+        (source) => [
+          ...[...source.text.matchAll(/^import (?!type )(\S[^;]*?) from '([^']+)'/gms)]
+            .filter(
+              ([, names = '', module = '']) =>
+                connectingModules.test(module) ||
+                (/^node:(?:http|net)$/.test(module) && connectingNames.test(names)),
+            )
+            .map(([, , module]) => `${source.path} ${module}`),
+          ...findCode(source, [
+            ['new', 'WebSocket'],
+            ['new', 'EventSource'],
+          ]),
+        ],
       ),
   },
   noDistinctHeaders: {
