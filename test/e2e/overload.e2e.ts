@@ -180,6 +180,14 @@ test('JSON bombs and broken requests: the event loop is never late, and nothing 
     fired,
     figures: `p99 ${lagP99Ms} ms, most ${lagMaxMs} ms, longest turn of its own ${turnMaxMs} ms; load of the machine ${load()}`,
   });
+  const grownMib = after.nowMib - before.nowMib;
+  card.add({
+    what: 'memory grows by less than 64 MiB',
+    tried: sent,
+    failed: grownMib < 64 ? 0 : 1,
+    fired,
+    figures: `${grownMib} MiB`,
+  });
   card.add({
     what: 'memory stays within that of the pod',
     tried: sent,

@@ -18,6 +18,13 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/json/scan-members.test.ts'],
   },
   {
+    name: 'a request that has ended leaves its place to another',
+    file: 'gateway/admission/admission.ts',
+    from: 'this.inFlight--;',
+    to: '',
+    tests: ['test/flow/overload.test.ts'],
+  },
+  {
     name: 'a body above the limit is refused while it comes',
     file: 'gateway/endpoints/read-body.ts',
     from: 'const isTooLarge = bytes > requestBytesMax;',
