@@ -1,5 +1,5 @@
-// What stands between a process and the real API server, so that a test can act at the very moment of a write? It passes
-// everything on, and says what goes by.
+// What stands between a process and the real API server, so that a test can act at the very moment of a write, or harm what is
+// said? It says what goes by, and passes on all that it is not told to change.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -25,6 +25,10 @@ export interface ApiProxyOptions {
   after?(passing: Passing, status: number): void | Promise<void>;
   /** True: 410 is said in place of the server, which is not asked. */
   isExpired?(passing: Passing): boolean;
+  /** A status to be said in place of the server, which is not asked. */
+  refusal?(passing: Passing): number | undefined;
+  /** What whoever watches reads in place of this line; or nothing more comes: the connection ends, or without a word. */
+  watchLine?(passing: Passing, line: string): readonly string[] | 'cut' | 'stall';
   /** Lists come in pages of so many objects at most, as a server may have it. */
   readonly pageMax?: number;
 }
@@ -33,6 +37,8 @@ export interface ApiProxy {
   readonly url: string;
   /** Every open watch ends as it does where history is gone: 410 is its last event. Gives how many there were. */
   expireWatches(): number;
+  /** Cuts every connection that is open. */
+  cutAll(): void;
   /** A kubeconfig that leads through the proxy. */
   kubeconfig(name: string, token: string): Promise<string>;
   close(): Promise<void>;
@@ -78,6 +84,14 @@ export async function startApiProxy(plane: ControlPlane, options: ApiProxyOption
       outgoing.writeHead(410, { 'content-type': 'application/json' }).end(JSON.stringify(expired));
       return;
     }
+    const refusal = options.refusal?.(passing);
+    if (refusal !== undefined) {
+      incoming.resume();
+      const message = { ...expired, message: 'refused on purpose', reason: 'Refused', code: refusal };
+      outgoing.writeHead(refusal, { 'content-type': 'application/json', 'retry-after': '1' });
+      outgoing.end(JSON.stringify(message));
+      return;
+    }
     const { pageMax } = options;
     if (pageMax !== undefined && Number(query.get('limit')) > pageMax) query.set('limit', String(pageMax));
     const asking = request(target, { agent, method, headers }, (answer) => {
@@ -87,8 +101,9 @@ export async function startApiProxy(plane: ControlPlane, options: ApiProxyOption
           outgoing.writeHead(status, answer.headers);
           // A watch is open when its head has come, though nothing may follow for a minute.
           outgoing.flushHeaders();
-          if (query.get('watch') === 'true' && status === 200) passWatch(answer, outgoing);
-          else answer.pipe(outgoing);
+          if (query.get('watch') !== 'true' || status !== 200) answer.pipe(outgoing);
+          else if (options.watchLine === undefined) passWatch(answer, outgoing);
+          else passLines(answer, outgoing, (line) => options.watchLine?.(passing, line) ?? [line]);
         },
         () => outgoing.destroy(),
       );
@@ -96,6 +111,30 @@ export async function startApiProxy(plane: ControlPlane, options: ApiProxyOption
     asking.on('error', () => outgoing.destroy());
     outgoing.on('close', () => asking.destroy());
     incoming.pipe(asking);
+  }
+
+  function passLines(
+    answer: IncomingMessage,
+    outgoing: ServerResponse,
+    change: (line: string) => readonly string[] | 'cut' | 'stall',
+  ): void {
+    let rest = '';
+    let isOver = false;
+    answer.setEncoding('utf8').on('data', (piece: string) => {
+      const lines = (rest + piece).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        if (isOver) return;
+        const told = change(line);
+        isOver = typeof told === 'string';
+        if (told === 'cut') outgoing.destroy();
+        else if (told !== 'stall') for (const one of told) outgoing.write(`${one}\n`);
+      }
+    });
+    answer.on('end', () => {
+      if (!isOver) outgoing.end();
+    });
+    answer.on('error', () => outgoing.destroy());
   }
 
   function passWatch(answer: IncomingMessage, outgoing: ServerResponse): void {
@@ -133,6 +172,7 @@ export async function startApiProxy(plane: ControlPlane, options: ApiProxyOption
       for (const end of open) end();
       return open.length;
     },
+    cutAll: () => server.closeAllConnections(),
     async kubeconfig(name, token) {
       const path = join(plane.folder, `${name}-through-${port}.kubeconfig`);
       await writeFile(path, tokenKubeconfig({ url, ca, token }), { mode: 0o600 });

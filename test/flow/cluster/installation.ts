@@ -46,6 +46,8 @@ export interface InstallationOptions {
   /** Values of the chart, beside those that tests need: loopback is open to all, `platform` is the platform. */
   readonly values?: Readonly<Record<string, unknown>>;
   readonly plane?: ControlPlaneOptions;
+  /** What stands between all operators and gateways and the API server; gives its address. */
+  way?(plane: ControlPlane): Promise<{ readonly url: string; close(): Promise<void> }>;
   /** Made before the chart, which may bind roles in them. */
   readonly namespaces?: readonly string[];
   /** Default: this checkout. */
@@ -140,6 +142,9 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   // Most tests delete nothing that others own, and starting the controllers takes seconds.
   const plane = await startControlPlane({ hasControllers: false, ...options.plane });
   parts.defer(() => plane.stop());
+  const way = await options.way?.(plane);
+  parts.defer(() => way?.close());
+  const seenPlane = { ...plane, url: way?.url ?? plane.url };
   const secrecy = watchSecrecy(plane.client);
   parts.defer(() => secrecy.close());
   // By then the processes have ended, and the log and the journals have not gone yet.
@@ -182,7 +187,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         ...environmentOf(spec, { 'metadata.name': name, 'status.podIP': '127.0.0.1' }),
         PENSTOCK_HOST: '127.0.0.1',
         PENSTOCK_METRICS_PORT: '0',
-        KUBECONFIG: await writeKubeconfig(plane, name, token),
+        KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
         ...options.operatorEnv,
         ...env,
       },
@@ -211,7 +216,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       cwd: folder,
       env: {
         ...environmentOf(spec, { 'metadata.name': name, 'status.podIP': ip }),
-        ...serverEnvironment(plane),
+        ...serverEnvironment(seenPlane),
         PENSTOCK_HOST: ip,
         PENSTOCK_PORT: '0',
         PENSTOCK_METRICS_PORT: '0',

@@ -1,0 +1,42 @@
+// Connections to the API server that are slow, cut, reset or corrupted, calls that are refused, watches that break or say wrong things:
+// do changes arrive, and does nobody who calls a gateway notice? Longer, and with more faults: test/e2e/bad-way.e2e.ts.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { type BadWay, changeOnBadWay, startBadWay } from './bad-way.ts';
+import { useInstallation } from './installation.ts';
+
+let way: BadWay | undefined;
+const installation = useInstallation({
+  operators: 1,
+  gateways: 1,
+  async way(plane) {
+    const linkFaults = ['none', 'delay', 'throttle', 'cut', 'reset', 'corrupt'] as const;
+    way = await startBadWay(plane, { seed: 7, linkFaults, canStall: false });
+    return way;
+  },
+});
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+});
+afterAll(async () => {
+  way?.heal();
+  await simulator.close();
+});
+
+test('over a bad way to the API server every change arrives, and nobody who calls notices', async () => {
+  way?.harm();
+  const { asked, bad, tookMs, untrue } = await changeOnBadWay(installation(), simulator.url, 4);
+  const fired = way?.fired() ?? new Map<string, number>();
+  const faults = [...fired].map(([what, count]) => `${what} ${count}`).join(', ');
+  console.log(
+    `${bad.length} of ${asked} requests failed; ${tookMs.length} changes took ${tookMs.map(Math.round).join(', ')} ms; faults: ${faults}`,
+  );
+  expect(bad).toEqual([]);
+  expect(untrue).toEqual([]);
+  expect(asked).toBeGreaterThan(20);
+  for (const kind of ['a connection: ', 'a call answered with ', 'a watch: '])
+    expect([kind, [...fired.keys()].some((what) => what.startsWith(kind))]).toEqual([kind, true]);
+}, 240_000);
