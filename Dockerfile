@@ -48,7 +48,7 @@ COPY --from=bundles \
 COPY --from=compiled /app/compile-cache /app/compile-cache
 ENV PATH=/usr/local/bin:/nodejs/bin:/usr/bin:/bin \
   NODE_COMPILE_CACHE=/app/compile-cache \
-  NODE_OPTIONS="--disable-proto=throw --disable-sigusr1" \
+  NODE_OPTIONS="--disable-proto=delete --disable-sigusr1" \
   UV_THREADPOOL_SIZE=128
 LABEL org.opencontainers.image.title="penstock" \
   org.opencontainers.image.description="The Kubernetes-native gateway between programs and AI models" \

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RoutingTable } from '../../gateway/contract/routing-table.ts';
-import { image } from '../../images/contents.ts';
 import { makeCertificate } from '../egress/certificates.ts';
 import { type Folder, launchListening, makeFolder } from '../gateway/process/gateway-process.ts';
 import { keyEntry, type RigTarget, tableOf } from '../gateway/rig.ts';
@@ -259,7 +258,7 @@ describe('a process that fails with a credential in its hands', () => {
   test.each(['exception', 'rejection', 'stage'])('by an uncaught %s', async (how) => {
     wall.script({ type: 'answer' });
     const running = await launchWith({
-      NODE_OPTIONS: `${image.config.Env.NODE_OPTIONS} --import ${preload}`,
+      NODE_OPTIONS: `--import ${preload}`,
       PENSTOCK_TEST_CRASH: how,
       PENSTOCK_DRAIN_GRACE_MS: '0',
     });

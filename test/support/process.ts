@@ -8,7 +8,7 @@ import { bareEnvironment } from './bare-environment.ts';
 
 export interface ProcessOptions {
   args?: readonly string[];
-  /** On top of a bare environment: what a test needs is said by the test. */
+  /** On top of a bare environment: what a test needs is said by the test. `NODE_OPTIONS` come behind those of the image. */
   env?: Readonly<Record<string, string>>;
   cwd?: string;
   /** Default: the Node that runs the test. */
@@ -47,9 +47,8 @@ export async function startProcess(script: string, options: ProcessOptions = {})
     cwd: options.cwd,
     env: {
       ...bareEnvironment(),
-      // What runs as in a pod also does without what the image forbids.
-      ...(options.command === undefined ? { NODE_OPTIONS: image.config.Env.NODE_OPTIONS } : {}),
       ...options.env,
+      ...(options.command === undefined ? asInImage(options.env) : {}),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -112,6 +111,12 @@ export async function startProcess(script: string, options: ProcessOptions = {})
       return value;
     },
   };
+}
+
+/** What runs as in a pod also does without what the image forbids, whatever else a test tells Node. */
+function asInImage({ NODE_OPTIONS: more }: NonNullable<ProcessOptions['env']> = {}): Record<string, string> {
+  const shipped = image.config.Env.NODE_OPTIONS;
+  return { NODE_OPTIONS: more === undefined ? shipped : `${shipped} ${more}` };
 }
 
 function collectOutput(child: ChildProcess) {

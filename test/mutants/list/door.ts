@@ -4,6 +4,13 @@ import type { Mutant } from '../mutant.ts';
 
 export const door: readonly Mutant[] = [
   {
+    name: 'a header named __proto__ does not end the process',
+    file: 'images/contents.ts',
+    from: '--disable-proto=delete',
+    to: '--disable-proto=throw',
+    tests: ['test/security/prototype.test.ts'],
+  },
+  {
     name: 'a body does not nest without end',
     file: 'gateway/json/scan-members.ts',
     from: 'if (depth >= this.limits.depthMax) {',
