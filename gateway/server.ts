@@ -206,7 +206,7 @@ async function receive(
   requestId: string,
 ): Promise<void> {
   const arrivedAt = parts.clock.now();
-  const room = parts.admission.openBody();
+  const room = parts.admission.openBody(caller.key.id);
   try {
     checkBodyHeaders(request, room);
     if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();

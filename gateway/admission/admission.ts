@@ -2,6 +2,7 @@
 // second, for as long as there is work.
 
 import type { Clock } from '../clock.ts';
+import { hasBodyRoom } from './body-room.ts';
 import { calm, judgeLoad, type LoadBounds, type LoadVerdict, type ShedReason } from './judge-load.ts';
 import type { LoadMeter } from './load-meter.ts';
 
@@ -17,6 +18,8 @@ export interface AdmissionOptions {
 }
 
 export interface HeldBody {
+  /** Whether there would be room for a body of so many bytes; nothing is taken. */
+  fits(bytes: number): boolean;
   /** False: there is no room for a body of so many bytes. What was taken before stays taken. */
   widen(bytes: number): boolean;
   close(): void;
@@ -30,6 +33,7 @@ export class Admission {
   private lastLoopDelayMs = 0;
   private inFlight = 0;
   private bodyBytes = 0;
+  private readonly bodyBytesOf = new Map<string, number>();
   private isLooking = false;
   private lookedAt = 0;
   /** Since the last look. */
@@ -56,27 +60,32 @@ export class Admission {
     this.inFlight--;
   }
 
-  /** Room for one request body, until it is closed. */
-  openBody(): HeldBody {
+  /** Room for one request body of this caller, until it is closed. Only bytes that have come take any. */
+  openBody(caller: string): HeldBody {
     let held = 0;
+    const take = (bytes: number): void => {
+      this.bodyBytes += bytes - held;
+      const ofCaller = (this.bodyBytesOf.get(caller) ?? 0) + bytes - held;
+      if (ofCaller === 0) this.bodyBytesOf.delete(caller);
+      else this.bodyBytesOf.set(caller, ofCaller);
+      held = bytes;
+    };
+    const fits = (bytes: number): boolean => {
+      if (bytes <= held) return true;
+      const ofCaller = (this.bodyBytesOf.get(caller) ?? 0) - held;
+      const others = { bytes: this.bodyBytes - held, ofCaller };
+      if (hasBodyRoom(bytes, others, this.options.bodyBytesMax)) return true;
+      this.options.onShed('body_bytes');
+      return false;
+    };
     return {
-      widen: (bytes) => {
-        const more = bytes - held;
-        if (more <= 0) return true;
-        const sum = this.bodyBytes + more;
-        // One alone is let in whatever its size: a bound below the largest body would never take it.
-        if (sum > this.options.bodyBytesMax && this.bodyBytes > held) {
-          this.options.onShed('body_bytes');
-          return false;
-        }
-        this.bodyBytes = sum;
-        held = bytes;
+      fits,
+      widen(bytes) {
+        if (!fits(bytes)) return false;
+        if (bytes > held) take(bytes);
         return true;
       },
-      close: () => {
-        this.bodyBytes -= held;
-        held = 0;
-      },
+      close: () => take(0),
     };
   }
 

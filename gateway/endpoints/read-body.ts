@@ -1,15 +1,17 @@
-// How does a request body come in? As the chunks that arrive, counted against the limit, joined never.
+// How does a request body come in? As the chunks that arrive, counted against the limit; only small ones are joined.
 
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
 
 export const requestBytesMax = 32 * 1024 * 1024;
 
-/** Small bodies in several chunks are joined: one buffer is cheaper to work with. */
+/** Small bodies in several chunks are joined: one buffer is cheaper to work with. So are small chunks of large ones. */
 const joinBytesMax = 16 * 1024;
 
 /** Room for the bytes of one body. */
 export interface BodyRoom {
+  /** Whether there would be room for a body of so many bytes; nothing is taken. */
+  fits(bytes: number): boolean;
   /** False: there is none for a body of so many bytes. What was taken before stays taken. */
   widen(bytes: number): boolean;
 }
@@ -20,16 +22,16 @@ export interface BodyRoom {
  */
 export function readBody(request: IncomingMessage, room: BodyRoom): Promise<readonly Buffer[]> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const chunks = new Chunks();
     let bytes = 0;
     const refuse = (error: GatewayError): void => {
       request.removeListener('data', onData);
       // What is read and dropped from here on may take a while; these bytes need not wait for it.
-      chunks.length = 0;
+      chunks.drop();
       reject(error);
     };
     const onData = (chunk: Buffer): void => {
-      chunks.push(chunk);
+      chunks.add(chunk);
       bytes += chunk.length;
       const isTooLarge = bytes > requestBytesMax;
       if (!isTooLarge && room.widen(bytes)) return;
@@ -43,11 +45,51 @@ export function readBody(request: IncomingMessage, room: BodyRoom): Promise<read
     };
     request.on('data', onData);
     request.once('end', () => {
-      resolve(bytes <= joinBytesMax && chunks.length > 1 ? [Buffer.concat(chunks)] : chunks);
+      const whole = chunks.end();
+      resolve(bytes <= joinBytesMax && whole.length > 1 ? [Buffer.concat(whole)] : whole);
     });
     request.once('close', onBroken);
     request.once('error', onBroken);
   });
+}
+
+/**
+ * Chunks as they came, small ones copied together: each would keep an object of a hundred bytes alive, and what it was read with,
+ * for as little as one byte.
+ */
+class Chunks {
+  private whole: Buffer[] = [];
+  private small: Buffer | undefined;
+  private smallBytes = 0;
+
+  add(chunk: Buffer): void {
+    const isFirst = this.whole.length === 0 && this.smallBytes === 0;
+    if (isFirst || chunk.length >= joinBytesMax) {
+      this.flush();
+      this.whole.push(chunk);
+      return;
+    }
+    if (this.smallBytes + chunk.length > joinBytesMax) this.flush();
+    this.small ??= Buffer.allocUnsafe(joinBytesMax);
+    this.smallBytes += chunk.copy(this.small, this.smallBytes);
+  }
+
+  end(): readonly Buffer[] {
+    this.flush();
+    return this.whole;
+  }
+
+  drop(): void {
+    this.whole = [];
+    this.small = undefined;
+    this.smallBytes = 0;
+  }
+
+  private flush(): void {
+    if (this.small && this.smallBytes > 0)
+      this.whole.push(Buffer.from(this.small.subarray(0, this.smallBytes)));
+    this.smallBytes = 0;
+  }
 }
 
 /**
@@ -79,8 +121,8 @@ export function checkBodyHeaders({ headers }: IncomingMessage, room: BodyRoom): 
       `The content encoding '${encoding.slice(0, 100)}' is not supported; send the body uncompressed.`,
     );
   }
-  // As much as is announced, before any of it comes: bodies that come side by side must not find out too late.
-  if (!room.widen(bytes)) throw noRoom();
+  // Told before it is sent in vain. Nothing is kept for it: what is only announced costs nobody anything.
+  if (!room.fits(bytes)) throw noRoom();
 }
 
 function tooLarge(): GatewayError {

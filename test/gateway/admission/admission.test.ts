@@ -101,31 +101,56 @@ describe('a process that has nothing to do', () => {
 });
 
 describe('bodies', () => {
-  test('take up a quarter of the memory together, and give it back', () => {
-    const bodies = Array.from({ length: 6 }, () => admission.openBody());
-    expect(bodies.map((body) => body.widen(32 * mebibyte))).toEqual([true, true, true, true, true, true]);
-    expect(admission.openBody().widen(1)).toBe(false);
-    expect([shed, admission.bodyBytesInFlight]).toEqual([['body_bytes'], 192 * mebibyte]);
-    for (const body of bodies) body.close();
+  const open = (caller = 'a') => admission.openBody(caller);
+
+  test('take up a quarter of the memory together, the last eighth of it small ones, and give it back', () => {
+    const bodies = ['a', 'b', 'c', 'd', 'e'].map(open);
+    expect(bodies.map((body) => body.widen(32 * mebibyte))).toEqual([true, true, true, true, true]);
+    expect(open('f').widen(9 * mebibyte)).toBe(false);
+    const small = Array.from({ length: 600 }, (_, index) => open(`small-${index}`));
+    expect(small.filter((body) => body.widen(64 * 1024))).toHaveLength(512);
+    expect([new Set(shed), admission.bodyBytesInFlight]).toEqual([new Set(['body_bytes']), 192 * mebibyte]);
+    for (const body of [...bodies, ...small]) body.close();
     expect(admission.bodyBytesInFlight).toBe(0);
-    expect(admission.openBody().widen(32 * mebibyte)).toBe(true);
+    expect(open('f').widen(32 * mebibyte)).toBe(true);
   });
 
-  test('of unknown length count as they come', () => {
-    const other = admission.openBody();
-    other.widen(180 * mebibyte);
-    const body = admission.openBody();
-    expect([4, 8, 12, 16].map((sum) => body.widen(sum * mebibyte))).toEqual([true, true, true, false]);
-    expect(admission.bodyBytesInFlight).toBe(192 * mebibyte);
+  test('of one caller take up half of that, and others find room', () => {
+    const bodies = Array.from({ length: 6 }, () => open('a'));
+    expect(bodies.map((body) => body.widen(20 * mebibyte))).toEqual([true, true, true, true, false, false]);
+    expect([open('a').widen(17 * mebibyte), open('a').widen(16 * mebibyte), open('a').widen(1)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect([open('b').widen(32 * mebibyte), open('c').widen(32 * mebibyte)]).toEqual([true, true]);
+    for (const body of bodies) body.close();
+    expect(open('a').widen(32 * mebibyte)).toBe(true);
+  });
+
+  test('count as they come: what is only announced takes nothing', () => {
+    const announced = Array.from({ length: 100 }, () => open('idle'));
+    expect(announced.every((body) => body.fits(32 * mebibyte))).toBe(true);
+    const other = open('b');
+    other.widen(150 * mebibyte);
+    const body = open('c');
+    expect([4, 8, 12, 18, 19].map((sum) => body.widen(sum * mebibyte))).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+    ]);
+    expect([announced[0]?.fits(mebibyte), admission.bodyBytesInFlight]).toEqual([false, 168 * mebibyte]);
     body.close();
-    expect(admission.bodyBytesInFlight).toBe(180 * mebibyte);
+    expect(admission.bodyBytesInFlight).toBe(150 * mebibyte);
     body.close();
-    expect(admission.bodyBytesInFlight, 'closed once').toBe(180 * mebibyte);
+    expect(admission.bodyBytesInFlight, 'closed once').toBe(150 * mebibyte);
   });
 
   test('one alone is let in whatever its size', () => {
-    const body = admission.openBody();
+    const body = open();
     expect([body.widen(100 * mebibyte), body.widen(400 * mebibyte)]).toEqual([true, true]);
-    expect(admission.openBody().widen(1)).toBe(false);
+    expect(open().widen(1)).toBe(false);
   });
 });

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { GatewayOptions } from '../../../gateway/start.ts';
 import { openRaw, type RawConnection, rawCall, writeRequest } from '../../support/raw-client.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
-import { type Rig, startRig, tableOf } from '../rig.ts';
+import { keyEntry, type Rig, startRig, tableOf, testKey } from '../rig.ts';
 import { bearer, errorOf, get, messagesErrorOf, portOf, post } from './ask.ts';
 
 const path = '/v1/chat/completions';
@@ -89,15 +89,23 @@ describe('requests over the bound', () => {
 });
 
 describe('bodies over the bound', () => {
+  const otherKey = `psk_${'o'.repeat(49)}`;
+  const other = { authorization: `Bearer ${otherKey}` };
+  const announcing = ({ authorization }: typeof bearer, bytes: number): string =>
+    `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${authorization}\r\ncontent-length: ${bytes}\r\n\r\n{`;
+
+  async function startWithTwoKeys(): Promise<void> {
+    await start({ bodyBytesMax: 400_000 });
+    rig.offer({ keys: [keyEntry(testKey, 'team/key'), keyEntry(otherKey, 'team/other')] });
+  }
+
   test('get 503 before they are read, or where they become too large; smaller ones go on', async () => {
-    await start({ bodyBytesMax: 100_000 });
-    const running = post(rig, path, { ...body, x: 'x'.repeat(90_000) });
+    await startWithTwoKeys();
+    const running = post(rig, path, { ...body, x: 'x'.repeat(290_000) });
     await wall.nextCall();
-    expect(await metric('penstock_request_body_bytes')).toBeGreaterThan(90_000);
+    expect(await metric('penstock_request_body_bytes')).toBeGreaterThan(290_000);
     const announced = await open();
-    await announced.send(
-      `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer.authorization}\r\ncontent-length: 20000\r\n\r\n{`,
-    );
+    await announced.send(announcing(other, 80_000));
     const refused = await announced.answer();
     expect([refused.status, refused.headers['retry-after'], refused.headers.connection]).toEqual([
       503,
@@ -110,17 +118,28 @@ describe('bodies over the bound', () => {
       {
         path,
         method: 'POST',
-        headers: { ...bearer, 'transfer-encoding': 'chunked', 'content-type': 'application/json' },
-        body: `4e20\r\n${' '.repeat(20_000)}\r\n0\r\n\r\n`,
+        headers: { ...other, 'transfer-encoding': 'chunked', 'content-type': 'application/json' },
+        body: `13880\r\n${' '.repeat(80_000)}\r\n0\r\n\r\n`,
       },
     );
     expect(unknown.status).toBe(503);
-    expect(await metric('penstock_shed_total{reason="body_bytes"}')).toBe(2);
-    const small = post(rig, path, body);
+    expect((await post(rig, path, body)).status, 'of the caller that has more than half').toBe(503);
+    expect(await metric('penstock_shed_total{reason="body_bytes"}')).toBe(3);
+    const small = post(rig, path, body, other);
     await wall.nextCall();
     mayAnswer.resolve();
     expect([(await running).status, (await small).status]).toEqual([200, 200]);
     expect(await metric('penstock_request_body_bytes')).toBe(0);
+  });
+
+  test('that are only announced keep nobody out', async () => {
+    await startWithTwoKeys();
+    for (let idle = 0; idle < 20; idle++) await (await open()).send(announcing(bearer, 150_000));
+    await expect.poll(() => metric('penstock_request_body_bytes')).toBe(20);
+    const asked = [post(rig, path, { ...body, x: 'x'.repeat(190_000) }), post(rig, path, body, other)];
+    for (const _ of asked) await wall.nextCall();
+    mayAnswer.resolve();
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200]);
   });
 });
 

@@ -82,10 +82,24 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'load: bodies are held within their bound',
-    file: 'gateway/admission/admission.ts',
-    from: 'if (sum > this.options.bodyBytesMax && this.bodyBytes > held) {',
-    to: 'if (sum < 0) {',
-    tests: ['test/gateway/endpoints/overload.test.ts'],
+    file: 'gateway/admission/body-room.ts',
+    from: 'others.bytes + bytes > bytesMax * (isSmall ? 1 : largeShare)',
+    to: 'false',
+    tests: ['test/gateway/endpoints/overload.test.ts', 'test/gateway/admission/admission.test.ts'],
+  },
+  {
+    name: 'load: the bodies of one caller do not take all the room',
+    file: 'gateway/admission/body-room.ts',
+    from: 'others.ofCaller + bytes <= bytesMax * callerShare',
+    to: 'true',
+    tests: ['test/gateway/endpoints/overload.test.ts', 'test/gateway/admission/admission.test.ts'],
+  },
+  {
+    name: 'load: a body in tiny chunks takes no more memory than any other',
+    file: 'gateway/endpoints/read-body.ts',
+    from: 'isFirst || chunk.length >= joinBytesMax',
+    to: 'true',
+    tests: ['test/gateway/endpoints/read-body.test.ts'],
   },
   {
     name: 'load: fewer are let in while the event loop is late',
