@@ -15,6 +15,7 @@ import { oneByOne } from './endpoints/one-by-one.ts';
 import { parseBody } from './endpoints/parse-body.ts';
 import { checkBodyHeaders, readBody, requestBytesMax } from './endpoints/read-body.ts';
 import { sendError } from './endpoints/send-error.ts';
+import { watchUnread } from './endpoints/unread-answers.ts';
 import { GatewayError } from './errors.ts';
 import { serveTokenCount } from './pipeline/count-tokens.ts';
 import type { Exchange, PipelineParts } from './pipeline/parts.ts';
@@ -61,8 +62,8 @@ const keepAliveHint = 'timeout=5';
 
 export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
-  const newRequestId = createRequestIds();
-  const clientErrors = watchClientErrors(parts.clock, newRequestId);
+  const door = openDoor(parts);
+  const clientErrors = watchClientErrors(parts.clock, door.newRequestId);
   const app = Fastify({
     logger: false,
     bodyLimit: requestBytesMax,
@@ -77,12 +78,12 @@ export function buildServer(parts: ServerParts): FastifyInstance {
           // Node refuses such requests without a word; `checkRequest` says what is wrong.
           requireHostHeader: false,
         },
-        oneByOne(admitted(parts, newRequestId, handle)),
+        oneByOne(admitted(parts, door, handle)),
       ),
     clientErrorHandler: clientErrors.onClientError,
     frameworkErrors: (error, request, reply) => answer(parts, request, reply, fromFramework(error)),
     routerOptions: { maxParamLength: 600 },
-    genReqId: newRequestId,
+    genReqId: door.newRequestId,
     // A connection that an old stream kept open may bring a request behind it, and its caller heard of nothing: it is served.
     return503OnClosing: false,
   });
@@ -94,9 +95,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 
   for (const name of dialectNameSchema.options) {
     const dialect = findDialect(name);
-    addPost(app, parts, dialect.path, (exchange) => serve(parts, { ...exchange, dialect }));
+    addPost(app, parts, door, dialect.path, (exchange) => serve(parts, { ...exchange, dialect }));
   }
-  addPost(app, parts, '/messages/count_tokens', (exchange) => serveTokenCount(parts, exchange));
+  addPost(app, parts, door, '/messages/count_tokens', (exchange) => serveTokenCount(parts, exchange));
   addUpgradeRefusal(app);
   addModels(app, parts);
   app.addHook('onRequest', (request, reply, done) => {
@@ -115,22 +116,34 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 }
 
 /** In front of everything else: a request that is one too many must cost next to nothing. */
-function admitted(parts: ServerParts, newRequestId: () => string, handle: RequestListener): RequestListener {
-  const { admission } = parts;
-  const refusals = new Refusals(parts.clock);
-  const leave = (): void => admission.leave();
+function admitted(parts: ServerParts, door: Door, handle: RequestListener): RequestListener {
+  const watch = watchUnread(parts.clock, parts.defaults.timeouts.clientWriteMs);
   return (request, response) => {
-    if (admission.enter()) {
-      response.once('close', leave);
-      handle(request, response);
-      return;
-    }
-    refusals.add(() => {
-      // Whoever has left meanwhile need not be told.
-      if (response.destroyed || request.socket.destroyed) return;
-      if (parts.isDraining()) response.setHeader('connection', 'close');
-      tell(parts, request, response, tooBusy(), newRequestId());
-    });
+    watch(response);
+    if (parts.admission.mayEnter()) handle(request, response);
+    else door.refuse(request, response, door.newRequestId());
+  };
+}
+
+/** What all requests of a server have in common before they are served. */
+interface Door {
+  newRequestId(): string;
+  /** Tells that there is too much to do, now or in a moment. */
+  refuse(request: IncomingMessage, response: ServerResponse, requestId: string): void;
+}
+
+function openDoor(parts: ServerParts): Door {
+  const refusals = new Refusals(parts.clock);
+  return {
+    newRequestId: createRequestIds(),
+    refuse(request, response, requestId) {
+      refusals.add(() => {
+        // Whoever has left meanwhile need not be told.
+        if (response.destroyed || request.socket.destroyed) return;
+        if (parts.isDraining()) response.setHeader('connection', 'close');
+        tell(parts, request, response, tooBusy(), requestId);
+      });
+    },
   };
 }
 
@@ -177,7 +190,7 @@ function fromFramework(error: unknown): unknown {
 type Service = (exchange: Omit<Exchange, 'dialect'>) => Promise<void>;
 
 /** From here on Fastify has nothing more to do: the body stays as it arrives, the answer is written by us. */
-function addPost(app: FastifyInstance, parts: ServerParts, path: string, service: Service): void {
+function addPost(app: FastifyInstance, parts: ServerParts, door: Door, path: string, service: Service): void {
   app.route({
     method: 'POST',
     url: `/v1${path}`,
@@ -185,7 +198,7 @@ function addPost(app: FastifyInstance, parts: ServerParts, path: string, service
       try {
         const admittance = admit(parts, request.raw.rawHeaders);
         reply.hijack();
-        void receive(parts, service, admittance, request.raw, reply.raw, request.id);
+        void receive(parts, door, service, admittance, request.raw, reply.raw, request.id);
       } catch (error) {
         if (!(error instanceof GatewayError)) parts.onFailure(error, request.id);
         answer(parts, request, reply, error);
@@ -199,6 +212,7 @@ function addPost(app: FastifyInstance, parts: ServerParts, path: string, service
 
 async function receive(
   parts: ServerParts,
+  door: Door,
   service: Service,
   { view, caller }: ReturnType<typeof admit>,
   request: IncomingMessage,
@@ -210,7 +224,15 @@ async function receive(
   try {
     checkBodyHeaders(request, room);
     if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
-    const body = parseBody(await readBody(request, room));
+    const bytes = await readBody(request, room);
+    // Only now is there work to do: whoever sends slowly, or is only told a mistake, takes up no place.
+    if (!parts.admission.enter()) {
+      door.refuse(request, response, requestId);
+      return;
+    }
+    if (response.closed) parts.admission.leave();
+    else response.once('close', () => parts.admission.leave());
+    const body = parseBody(bytes);
     // It may have begun while the body came.
     if (parts.isDraining()) response.setHeader('connection', 'close').removeHeader('keep-alive');
     const { url = '', rawHeaders } = request;

@@ -44,14 +44,18 @@ export class Admission {
     this.verdict = calm(options.bounds);
   }
 
-  /** True: it is in flight until `leave`. */
-  enter(): boolean {
+  /** Whether one more may be in flight. */
+  mayEnter(): boolean {
     this.hasWorked = true;
     if (!this.isLooking) this.startLooking();
-    if (this.inFlight >= this.verdict.inFlightMax) {
-      this.options.onShed(this.verdict.reason);
-      return false;
-    }
+    if (this.inFlight < this.verdict.inFlightMax) return true;
+    this.options.onShed(this.verdict.reason);
+    return false;
+  }
+
+  /** True: it is in flight until `leave`. */
+  enter(): boolean {
+    if (!this.mayEnter()) return false;
     this.inFlight++;
     return true;
   }

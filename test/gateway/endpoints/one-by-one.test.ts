@@ -54,3 +54,12 @@ test('it is never served where the connection ends before', async () => {
   expect((await post(rig, path, ask('other'))).status).toBe(200);
   expect(asked()).toEqual(['first', 'other']);
 });
+
+test('thousands of them are not kept: the connection is closed, and others are served', async () => {
+  const flood = Buffer.from('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(20_000));
+  await connection.send(flood).catch(() => {});
+  expect((await post(rig, path, ask('other'))).status).toBe(200);
+  mayAnswer.resolve();
+  await expect(connection.answer()).rejects.toThrow();
+  expect(asked()).toEqual(['first', 'other']);
+});

@@ -88,6 +88,25 @@ describe('requests over the bound', () => {
   });
 });
 
+test('whoever only sends, or is only told a mistake, takes up no place', async () => {
+  await start({ inFlightMax: 1 });
+  const unfinished = 'content-length: 1000\r\n\r\n{';
+  for (const head of [
+    `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer.authorization}\r\n`,
+    `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer psk_nobody\r\n`,
+    'POST /nowhere HTTP/1.1\r\nhost: a\r\n',
+  ]) {
+    const connection = await open();
+    await connection.send(head + unfinished);
+  }
+  await expect.poll(() => metric('penstock_request_body_bytes')).toBe(1);
+  const running = post(rig, path, body);
+  await Promise.race([wall.nextCall(), running]);
+  expect((await post(rig, path, body)).status, 'one at work is one').toBe(503);
+  mayAnswer.resolve();
+  expect((await running).status).toBe(200);
+});
+
 describe('bodies over the bound', () => {
   const otherKey = `psk_${'o'.repeat(49)}`;
   const other = { authorization: `Bearer ${otherKey}` };
@@ -137,7 +156,7 @@ describe('bodies over the bound', () => {
     for (let idle = 0; idle < 20; idle++) await (await open()).send(announcing(bearer, 150_000));
     await expect.poll(() => metric('penstock_request_body_bytes')).toBe(20);
     const asked = [post(rig, path, { ...body, x: 'x'.repeat(190_000) }), post(rig, path, body, other)];
-    for (const _ of asked) await wall.nextCall();
+    for (const _ of asked) await Promise.race([wall.nextCall(), ...asked]);
     mayAnswer.resolve();
     expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200]);
   });

@@ -76,8 +76,8 @@ export const door: readonly Mutant[] = [
   {
     name: 'load: no more requests are let in than may be in flight',
     file: 'gateway/admission/admission.ts',
-    from: 'if (this.inFlight >= this.verdict.inFlightMax) {',
-    to: 'if (false) {',
+    from: 'if (this.inFlight < this.verdict.inFlightMax) return true;',
+    to: 'return true;',
     tests: ['test/gateway/endpoints/overload.test.ts'],
   },
   {
@@ -139,9 +139,30 @@ export const door: readonly Mutant[] = [
   {
     name: 'requests of one connection are served one by one',
     file: 'gateway/endpoints/one-by-one.ts',
-    from: 'before === undefined || before.writableFinished',
+    from: 'line === undefined || line.latest.writableFinished',
     to: 'true',
     tests: ['test/gateway/endpoints/one-by-one.test.ts'],
+  },
+  {
+    name: 'requests that wait behind another are few',
+    file: 'gateway/endpoints/one-by-one.ts',
+    from: 'line.waiting === waitingMax',
+    to: 'false',
+    tests: ['test/gateway/endpoints/one-by-one.test.ts'],
+  },
+  {
+    name: 'a client that does not take its answer is let go',
+    file: 'gateway/endpoints/unread-answers.ts',
+    from: 'now - before.since >= stallMs',
+    to: 'false',
+    tests: ['test/gateway/endpoints/unread-answers.test.ts'],
+  },
+  {
+    name: 'load: whoever only sends takes up no place',
+    file: 'gateway/server.ts',
+    from: 'const bytes = await readBody(request, room);\n    // Only now is there work to do: whoever sends slowly, or is only told a mistake, takes up no place.',
+    to: 'parts.admission.enter();\n    const bytes = await readBody(request, room);',
+    tests: ['test/gateway/endpoints/overload.test.ts'],
   },
   {
     name: 'a process whose event loop hangs for good is ended',

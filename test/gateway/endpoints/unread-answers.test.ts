@@ -1,0 +1,89 @@
+// A client that does not take its answer is let go, however little of it is left; one that is slow is not. The kernel holds what it is
+// given for the client, so the answers here are larger than its buffers. Time is the test's.
+
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { watchUnread } from '../../../gateway/endpoints/unread-answers.ts';
+import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
+import { openRaw, type RawAnswer, type RawConnection } from '../../support/raw-client.ts';
+
+const answerBytes = 32 * 1024 * 1024;
+
+let clock: FakeClock;
+let server: Server;
+let connection: RawConnection;
+let response: ServerResponse;
+
+beforeEach(async () => {
+  clock = makeFakeClock();
+  const watch = watchUnread({ ...clock, wallMs: clock.now }, 60_000);
+  server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const served = new Promise<ServerResponse>((resolve) => {
+    server.once('request', (_, answering) => {
+      watch(answering);
+      resolve(answering);
+    });
+  });
+  const address = server.address();
+  connection = await openRaw({ port: typeof address === 'object' && address ? address.port : 0 });
+  await connection.send('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+  response = await served;
+});
+
+afterEach(() => {
+  connection.close();
+  server.close();
+});
+
+/** The head has come, and of the body as much as the kernel takes while nobody reads. */
+async function endUnread(): Promise<RawAnswer> {
+  const head = connection.answer();
+  response.writeHead(200, { 'content-length': answerBytes });
+  response.end(Buffer.alloc(answerBytes));
+  const answer = await head;
+  connection.pause();
+  await new Promise((resolve) => setImmediate(resolve));
+  return answer;
+}
+
+test('one that takes nothing for a minute is let go', async () => {
+  await endUnread();
+  clock.advance(60_000);
+  expect(response.destroyed, 'the first look tells what has been taken so far').toBe(false);
+  clock.advance(60_000);
+  expect(response.destroyed).toBe(true);
+  if (!response.closed) await once(response, 'close');
+  clock.advance(15_000);
+  expect(clock.pending()).toEqual([]);
+});
+
+test('one that takes a little in each minute is served to the end', async () => {
+  const answer = await endUnread();
+  let looks = 0;
+  for (; !response.writableFinished; looks++) {
+    // Less, and the kernel would not ask for more.
+    const next = connection.socket.bytesRead + 4 * 1024 * 1024;
+    connection.resume();
+    while (connection.socket.bytesRead < next && !response.writableFinished)
+      await once(connection.socket, 'data');
+    connection.pause();
+    clock.advance(45_000);
+    expect(response.destroyed).toBe(response.writableFinished);
+  }
+  expect(looks).toBeGreaterThan(2);
+  connection.resume();
+  expect((await answer.finished).ending).toBe('length-complete');
+});
+
+test('an answer that is still being written is not judged, and nobody is looked after once all is read', async () => {
+  response.writeHead(200);
+  response.write('beginning');
+  clock.advance(600_000);
+  expect(response.destroyed).toBe(false);
+  response.end();
+  expect((await (await connection.answer()).finished).ending).toBe('last-chunk');
+  clock.advance(30_000);
+  expect(clock.pending()).toEqual([]);
+});
