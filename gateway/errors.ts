@@ -85,6 +85,17 @@ interface GatewayErrorOptions {
     | undefined;
 }
 
+/** Of the words of callers in an error; whole messages may hold those of an upstream, and are read by programs too. */
+const wordsMax = 256;
+const messageMax = 4_096;
+
+/** Words of others as they are told back: both ends of what is too long, since what to do about it stands at the end of sentences. */
+export function shorten(words: string, charactersMax = wordsMax): string {
+  if (words.length <= charactersMax) return words;
+  const tail = charactersMax / 4;
+  return `${words.slice(0, charactersMax - tail - 1)}…${words.slice(-tail)}`;
+}
+
 /** An answer other than success, on its way to the caller. The message names the thing, the fact and the way out. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
@@ -95,10 +106,10 @@ export class GatewayError extends Error {
   private readonly upstream: GatewayErrorOptions['upstream'];
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
-    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    super(shorten(message, messageMax), options.cause === undefined ? {} : { cause: options.cause });
     this.name = 'GatewayError';
     this.code = code;
-    this.param = options.param;
+    this.param = options.param && shorten(options.param);
     this.details = options.details;
     this.upstream = options.upstream;
     const entry: ErrorRow = errorTable[code];

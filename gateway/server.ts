@@ -16,7 +16,7 @@ import { parseBody } from './endpoints/parse-body.ts';
 import { checkBodyHeaders, readBody, requestBytesMax } from './endpoints/read-body.ts';
 import { sendError } from './endpoints/send-error.ts';
 import { watchUnread } from './endpoints/unread-answers.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError, shorten } from './errors.ts';
 import { serveTokenCount } from './pipeline/count-tokens.ts';
 import type { Exchange, PipelineParts } from './pipeline/parts.ts';
 import { admit, admitAnyone, serve } from './pipeline.ts';
@@ -181,7 +181,7 @@ function fromFramework(error: unknown): unknown {
   if (error instanceof GatewayError || !(error instanceof Error) || !('statusCode' in error)) return error;
   const { statusCode } = error;
   if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500) return error;
-  return new GatewayError('invalid_parameter', `This request cannot be read: ${error.message}.`, {
+  return new GatewayError('invalid_parameter', `This request cannot be read: ${shorten(error.message)}.`, {
     cause: error,
   });
 }

@@ -1,6 +1,6 @@
 // Why is there nothing at this address? Mistyped base URLs are told apart from plain mistakes.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError, shorten } from '../errors.ts';
 
 /** Paths that exist, with their method. */
 const routes: Readonly<Record<string, string>> = {
@@ -16,15 +16,19 @@ export function explainNotFound(method: string, url: string): GatewayError {
   const path = url.split('?')[0] ?? '';
   const allowed = /^\/v1\/models\/./.test(path) ? 'GET' : routes[path];
   if (allowed !== undefined) {
-    return new GatewayError('method_not_allowed', `${method} is not allowed on ${path}; use ${allowed}.`, {
-      headers: { allow: allowed === 'GET' ? 'GET, HEAD' : allowed },
-    });
+    return new GatewayError(
+      'method_not_allowed',
+      `${method} is not allowed on ${shorten(path)}; use ${allowed}.`,
+      {
+        headers: { allow: allowed === 'GET' ? 'GET, HEAD' : allowed },
+      },
+    );
   }
   return new GatewayError('not_found', explain(path));
 }
 
 function explain(path: string): string {
-  const shown = path.slice(0, 200);
+  const shown = shorten(path);
   if (path.includes('//')) {
     return `There is nothing at ${shown}: it has two slashes in a row. Write the base URL without a slash at its end.`;
   }

@@ -120,9 +120,11 @@ class Scanner {
     const name = decodeName(this.text.slice(start, this.at), start);
     const folded = name.toLowerCase();
     if (this.names.has(folded)) {
+      // A name may be as long as the body.
+      const shown = name.slice(0, 256);
       throw new JsonStructureError(
-        `the member ${JSON.stringify(name)} stands twice, or once more in another case; send it once`,
-        name,
+        `the member ${JSON.stringify(shown)} stands twice, or once more in another case; send it once`,
+        shown,
       );
     }
     this.names.add(folded);

@@ -170,3 +170,12 @@ describe('retry-after', () => {
     for (const name of ['retry-after', 'retry-after-ms']) expect(headers).not.toHaveProperty(name);
   });
 });
+
+test('the words of an upstream are told to 4,096 characters, both ends of them; a parameter to 256', () => {
+  const words = `Because of ${'x'.repeat(60_000)} (send less)`;
+  const { message, param } = new GatewayError('invalid_parameter', words, {
+    param: 'p'.repeat(300),
+  }).toErrorObject('openai');
+  expect(message).toMatch(/^Because of x+…x+ \(send less\)$/);
+  expect([message.length, param?.length]).toEqual([4_096, 256]);
+});

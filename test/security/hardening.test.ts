@@ -8,6 +8,7 @@ import { findDialect } from '../../gateway/dialects/registry.ts';
 import { bearer, get, post } from '../gateway/endpoints/ask.ts';
 import { keyEntry, type Rig, type RigTarget, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { listenKept } from '../support/listen-kept.ts';
+import { rawCall } from '../support/raw-client.ts';
 import { runFlippingName } from './flipping-name.ts';
 import { runRandomModels } from './random-models.ts';
 import {
@@ -246,6 +247,31 @@ test('what callers ask for grows no metric: models and paths that nobody has lea
   expect(seriesBefore).toBeGreaterThan(20);
   expect(seriesAfter).toBe(seriesBefore);
   expect(isNameShown).toBe(false);
+});
+
+const long = 'y'.repeat(12_000);
+test.each([
+  ['a member that stands twice', 'POST', '/v1/chat/completions', `{"${long}":1,"${long}":2}`],
+  ['a model', 'POST', '/v1/chat/completions', JSON.stringify({ model: long, messages: [] })],
+  [
+    'a role',
+    'POST',
+    '/v1/messages',
+    JSON.stringify({ model: 'm', messages: [{ role: long, content: 'x' }] }),
+  ],
+  ['a path', 'GET', `/v1/${long}`, undefined],
+  ['a path with another method', 'DELETE', `/v1/models/${long}`, undefined],
+  ['a path that is none', 'GET', `/v1/%zz${long}`, undefined],
+  ['the id of a model', 'GET', `/v1/models/${long}`, undefined],
+])('%s of 12,000 characters is not told back: no more than 256 of it', async (_, method, path, body) => {
+  const upstream = await upstreamThat({ body: JSON.stringify(plainAnswers['openai-chat']) });
+  const rig = await rigOf(tableOf([targetOf(upstream, 'openai-chat')]));
+  const request = { method, path, headers: bearer, ...(body === undefined ? {} : { body }) };
+  const answer = await rawCall({ port: Number(new URL(rig.url).port) }, request);
+  expect(answer.status).toBeGreaterThanOrEqual(400);
+  expect(answer.status).toBeLessThan(500);
+  expect(answer.text).not.toContain('y'.repeat(257));
+  expect(answer.text.length).toBeLessThan(1_500);
 });
 
 test('the id of a request is never the caller’s: ids are told apart by it, and stand in logs and the ledger', async () => {

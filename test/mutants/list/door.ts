@@ -32,6 +32,13 @@ export const door: readonly Mutant[] = [
     tests: ['test/flow/overload.test.ts'],
   },
   {
+    name: 'the words of a caller are told back in part only',
+    file: 'gateway/json/scan-members.ts',
+    from: 'name.slice(0, 256)',
+    to: 'name',
+    tests: ['test/security/hardening.test.ts'],
+  },
+  {
     name: 'a body above the limit is refused while it comes',
     file: 'gateway/endpoints/read-body.ts',
     from: 'const isTooLarge = bytes > requestBytesMax;',
