@@ -76,6 +76,11 @@ export class Admission {
     };
     const fits = (bytes: number): boolean => {
       if (bytes <= held) return true;
+      // What has been let in must not fill the memory that is left.
+      if (this.verdict.reason === 'heap') {
+        this.options.onShed('heap');
+        return false;
+      }
       const ofCaller = (this.bodyBytesOf.get(caller) ?? 0) - held;
       const others = { bytes: this.bodyBytes - held, ofCaller };
       if (hasBodyRoom(bytes, others, this.options.bodyBytesMax)) return true;

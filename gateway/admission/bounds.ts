@@ -23,14 +23,14 @@ export function defaultBounds(memoryBytes = readMemoryBytes()): DoorBounds {
     // Nobody takes all places alone; a proxy in front seldom needs as many for one pod.
     connectionsPerAddressMax: 5_000,
     proxies: [],
-    // Bodies lie outside the heap, which may take three quarters.
+    // Bodies lie outside the heap, which may take three quarters. That both are full is seen, and nothing new let in, before that is so.
     bodyBytesMax: Math.floor(memoryBytes / 4),
     failedKeysPerMinute: 600,
   };
 }
 
 /** Of the container; where none is set, what the heap may take and a third more. */
-function readMemoryBytes(): number {
+export function readMemoryBytes(): number {
   const constrained = process.constrainedMemory();
   if (constrained > 0 && constrained < totalmem()) return constrained;
   return Math.floor(getHeapStatistics().heap_size_limit / 0.75);

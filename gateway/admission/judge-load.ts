@@ -13,7 +13,7 @@ export interface LoadReading {
   readonly busyShare: number;
   /** How late the event loop came to what was due: the 99th percentile of the last window, told once, when it ends. */
   readonly loopDelayMs: number | undefined;
-  /** Heap in use, as a part of its limit. */
+  /** Memory in use, as a part of its limit: of the heap alone, or with what lies beside it, whichever is nearer. */
   readonly heapShare: number;
   readonly inFlight: number;
   /** How long ago the last look was, in looks: a turn may be longer than the time between two. */

@@ -4,6 +4,7 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock } from '../clock.ts';
+import { readMemoryBytes } from './bounds.ts';
 import type { LoadReading } from './judge-load.ts';
 
 export interface LoadMeter {
@@ -26,7 +27,7 @@ export function openLoadMeter(clock: Clock): LoadMeter {
   let turns = 0;
   let windowAt = 0;
   let collectedAt = Number.NEGATIVE_INFINITY;
-  const lastingHeapMax = readLastingHeapMax();
+  const limits = readMemoryLimits();
 
   const readTurns = (): Pick<LoadReading, 'turnMs' | 'busyShare'> => {
     const now = performance.eventLoopUtilization();
@@ -51,11 +52,11 @@ export function openLoadMeter(clock: Clock): LoadMeter {
    * Nobody is refused because of garbage: a process that takes nothing new makes none, and so would never collect what it has.
    */
   const heapShare = (heapShareMax: number): number => {
-    const share = readHeapShare(lastingHeapMax);
+    const share = readHeapShare(limits);
     if (share < heapShareMax || clock.now() - collectedAt < collectEveryMs) return share;
     collectedAt = clock.now();
     collectGarbage();
-    return readHeapShare(lastingHeapMax);
+    return readHeapShare(limits);
   };
 
   return {
@@ -72,13 +73,30 @@ export function openLoadMeter(clock: Clock): LoadMeter {
   };
 }
 
-/** Of objects that last: where they fill their part of the heap the process ends, however much is left for young ones. */
-export function readHeapShare(lastingHeapMax = readLastingHeapMax()): number {
+export interface MemoryLimits {
+  /** Of objects that last: where they fill their part of the heap the process ends, however much is left for young ones. */
+  readonly lastingHeapBytes: number;
+  /** Of them and of what lies beside the heap, such as bodies: where they fill the memory the kernel ends the process. */
+  readonly togetherBytes: number;
+}
+
+/** The nearer of the two limits counts. */
+export function readHeapShare({ lastingHeapBytes, togetherBytes } = readMemoryLimits()): number {
   let used = 0;
   for (const { space_name: name, space_used_size: bytes } of getHeapSpaceStatistics()) {
     if (!name.startsWith('new_')) used += bytes;
   }
-  return used / lastingHeapMax;
+  return Math.max(used / lastingHeapBytes, (used + getHeapStatistics().external_memory) / togetherBytes);
+}
+
+/** What nobody here can count: the program itself, young objects, threads, sockets, and the copy of the table (decision 0033). */
+const uncountedShare = 1 / 6;
+
+function readMemoryLimits(): MemoryLimits {
+  return {
+    lastingHeapBytes: readLastingHeapMax(),
+    togetherBytes: readMemoryBytes() * (1 - uncountedShare),
+  };
 }
 
 /** What V8 keeps for young objects beside what it was told, unless it was told that too. */

@@ -148,6 +148,17 @@ describe('bodies', () => {
     expect(admission.bodyBytesInFlight, 'closed once').toBe(150 * mebibyte);
   });
 
+  test('do not grow while memory is short', () => {
+    const body = open();
+    expect([enter(1), body.widen(1_000)]).toEqual([1, true]);
+    measured = { ...measured, heapShare: 0.86 };
+    clock.advance(100);
+    expect([body.widen(1_001), body.fits(2_000), new Set(shed)]).toEqual([false, false, new Set(['heap'])]);
+    measured = { ...measured, heapShare: 0.5 };
+    clock.advance(100);
+    expect(body.widen(1_001)).toBe(true);
+  });
+
   test('one alone is let in whatever its size', () => {
     const body = open();
     expect([body.widen(100 * mebibyte), body.widen(400 * mebibyte)]).toEqual([true, true]);

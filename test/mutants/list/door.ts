@@ -123,6 +123,20 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/admission/judge-load.test.ts'],
   },
   {
+    name: 'load: what lies beside the heap counts too',
+    file: 'gateway/admission/load-meter.ts',
+    from: '(used + getHeapStatistics().external_memory) / togetherBytes',
+    to: '0',
+    tests: ['test/gateway/admission/load-meter.test.ts'],
+  },
+  {
+    name: 'load: bodies do not grow while memory is short',
+    file: 'gateway/admission/admission.ts',
+    from: "if (this.verdict.reason === 'heap') {",
+    to: 'if (false) {',
+    tests: ['test/gateway/admission/admission.test.ts'],
+  },
+  {
     name: 'load: one address does not take all connections',
     file: 'gateway/admission/connections.ts',
     from: 'count > connectionsPerAddressMax',
