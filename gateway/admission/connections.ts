@@ -2,10 +2,11 @@
 
 import type { Server, Socket } from 'node:net';
 import { BlockList } from 'node:net';
+import { sourceOf } from '../source-of.ts';
 
 export interface ConnectionBounds {
   readonly connectionsMax: number;
-  /** From one address; proxies may have as many as there may be. */
+  /** From one address, of IPv6 from one network of 64 bits; proxies may have as many as there may be. */
   readonly connectionsPerAddressMax: number;
   /** Addresses of proxies, as CIDRs or single ones: many callers come from them. */
   readonly proxies: readonly string[];
@@ -30,8 +31,9 @@ export function guardConnections(
   server.maxConnections = connectionsMax;
   server.on('drop', () => onRefused(accepts ? 'total' : 'heap'));
   server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress;
-    if (address === undefined || isProxy(address)) return;
+    const { remoteAddress } = socket;
+    if (remoteAddress === undefined || isProxy(remoteAddress)) return;
+    const address = sourceOf(remoteAddress);
     const count = (byAddress.get(address) ?? 0) + 1;
     if (count > connectionsPerAddressMax) {
       onRefused('address');

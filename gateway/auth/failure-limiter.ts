@@ -2,6 +2,7 @@
 // whoever has a good key is never slowed.
 
 import { GatewayError } from '../errors.ts';
+import { sourceOf } from '../source-of.ts';
 
 export interface FailureLimiter {
   /** Counts one failure; gives what the caller is told instead of 401 where there were too many. */
@@ -41,16 +42,6 @@ function forgetOldest(buckets: Map<string, Bucket>): void {
     buckets.delete(oldest);
     return;
   }
-}
-
-/** Of IPv6 the network of 64 bits: whoever has one of its addresses has them all. */
-function sourceOf(address: string): string {
-  if (!address.includes(':') || address.startsWith('::ffff:')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const rest = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = Array.from({ length: Math.max(0, 8 - groups.length - rest.length) }, () => '0');
-  return [...groups, ...(tail === undefined ? [] : zeros), ...rest].slice(0, 4).join(':');
 }
 
 function tooMany(retryAfterSeconds: number): GatewayError {
