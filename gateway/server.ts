@@ -9,7 +9,7 @@ import type { Caller } from './caller.ts';
 import { dialectNameSchema } from './contract/routing-table.ts';
 import { findDialect } from './dialects/registry.ts';
 import { watchClientErrors } from './endpoints/client-errors.ts';
-import { describeModels, describeOneModel } from './endpoints/models.ts';
+import { describeOneModel, openModelList } from './endpoints/models.ts';
 import { explainNotFound } from './endpoints/not-found.ts';
 import { oneByOne } from './endpoints/one-by-one.ts';
 import { parseBody } from './endpoints/parse-body.ts';
@@ -260,7 +260,7 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
   const respond = (
     request: FastifyRequest,
     reply: FastifyReply,
-    describe: (view: TableView, caller: Caller | undefined) => Record<string, unknown>,
+    describe: (view: TableView, caller: Caller | undefined) => Buffer,
   ): void => {
     const { view, caller } = admitAnyone(parts, request.raw.rawHeaders);
     void reply
@@ -270,14 +270,17 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
       .header('x-request-id', request.id)
       .header('request-id', request.id)
       .header('x-penstock-generation', String(view.generation))
-      .send(JSON.stringify(describe(view, caller)));
+      .send(describe(view, caller));
   };
-  app.get('/v1/models', (request, reply) => respond(request, reply, describeModels));
+  const list = openModelList();
+  app.get('/v1/models', (request, reply) => respond(request, reply, list));
   // Model ids contain slashes; SDKs percent-encode them, people do not.
   app.get<{ Params: { '*': string } }>('/v1/models/*', (request, reply) => {
     const id = request.params['*'];
     if (id === '') throw explainNotFound(request.method, request.url);
-    respond(request, reply, (view, caller) => describeOneModel(view, caller, id));
+    respond(request, reply, (view, caller) =>
+      Buffer.from(JSON.stringify(describeOneModel(view, caller, id))),
+    );
   });
 }
 

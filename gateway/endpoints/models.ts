@@ -15,7 +15,19 @@ interface Pricing {
   readonly request?: string;
 }
 
-export function describeModels(view: TableView, caller: Caller | undefined): Record<string, unknown> {
+/** The list as it is sent. What needs no key must cost next to nothing: the one for everybody is made once for each table. */
+export function openModelList(): (view: TableView, caller: Caller | undefined) => Buffer {
+  const forEverybody = new WeakMap<TableView, Buffer>();
+  return (view, caller) => {
+    const made = caller ? undefined : forEverybody.get(view);
+    if (made) return made;
+    const list = Buffer.from(JSON.stringify(describeModels(view, caller)));
+    if (!caller) forEverybody.set(view, list);
+    return list;
+  };
+}
+
+function describeModels(view: TableView, caller: Caller | undefined): Record<string, unknown> {
   const data = listModels(view, caller).map((route) => describeModel(route, caller, route.entry.model));
   return {
     object: 'list',

@@ -5,6 +5,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { KeyEntry, Price, RouteEntry, RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { openModelList } from '../../../gateway/endpoints/models.ts';
 import { keyEntry, type Rig, type RigTarget, startRig, tableOf, testKey } from '../rig.ts';
 import { bearer, errorOf, get, messagesErrorOf, portOf, post, recordOf, recordsOf } from './ask.ts';
 
@@ -391,4 +392,21 @@ describe('the price', () => {
     rig.offer(tableWith([{ id: 'team/a', model: 'a', sharedWith: ['other'], wish: [own] }]));
     expect((await onlyModel(withKey(otherKey))).pricing).toEqual({ prompt: '0.000003', completion: '0' });
   });
+});
+
+test('the list for everybody is made once for each table, so that asking without a key costs next to nothing', async () => {
+  const list = openModelList();
+  const inUse = (): NonNullable<ReturnType<Rig['holder']['current']>> => {
+    const view = rig.holder.current();
+    if (!view) throw new Error('there is no table');
+    return view;
+  };
+  rig.offer(tableWith([{ id: 'a/x', model: 'x', visibility: 'Public', sharedWith: '*' }]));
+  const before = inUse();
+  expect(list(before, undefined)).toBe(list(before, undefined));
+  const { text } = await get(rig, '/v1/models');
+  expect([text, (await get(rig, '/v1/models')).text]).toEqual([list(before, undefined).toString(), text]);
+  rig.offer(tableWith([{ id: 'a/y', model: 'y', visibility: 'Public', sharedWith: '*' }]));
+  expect(await idsFor({})).toEqual(['y']);
+  expect(list(inUse(), undefined)).not.toBe(list(before, undefined));
 });
