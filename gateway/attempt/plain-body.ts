@@ -4,18 +4,19 @@ import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } fro
 
 type Decoder = (body: Buffer, options: { readonly maxOutputLength: number }) => Buffer;
 
-const decoders: Readonly<Record<string, Decoder>> = {
-  gzip: gunzipSync,
-  'x-gzip': gunzipSync,
-  deflate: inflateSync,
-  br: brotliDecompressSync,
-  zstd: zstdDecompressSync,
-};
+/** A map: the upstream names the entry, and an object has more names than its own. */
+const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
+  ['zstd', zstdDecompressSync],
+]);
 
 /** The body as it was before it was compressed; nothing where it cannot be read, or would grow beyond the limit. */
 export function plainBody(body: Buffer, encoding: string | undefined, bytesMax: number): Buffer {
   if (encoding === undefined || encoding === 'identity' || body.length === 0) return body;
-  const decode = decoders[encoding.toLowerCase()];
+  const decode = decoders.get(encoding.toLowerCase());
   if (!decode) return Buffer.alloc(0);
   try {
     return decode(body, { maxOutputLength: bytesMax });

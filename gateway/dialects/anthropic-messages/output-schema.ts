@@ -6,15 +6,15 @@ import { isRecord, type JsonRecord } from '../../json/record.ts';
 
 export function encodeOutputSchema(schema: unknown): unknown {
   if (!isRecord(schema)) return schema;
-  const kept: Record<string, unknown> = {};
+  const kept = new Map<string, unknown>();
   const said: string[] = [];
   for (const [name, value] of Object.entries(schema)) {
     if (isUnsupported(name, value)) said.push(`${name}: ${JSON.stringify(value)}`);
-    else if (!ignored.has(name)) kept[name] = encodeMember(name, value);
+    else if (!ignored.has(name)) kept.set(name, encodeMember(name, value));
   }
-  if (said.length > 0) kept.description = describe(schema.description, said);
-  if (isObjectSchema(schema)) kept.additionalProperties = false;
-  return kept;
+  if (said.length > 0) kept.set('description', describe(schema.description, said));
+  if (isObjectSchema(schema)) kept.set('additionalProperties', false);
+  return Object.fromEntries(kept);
 }
 
 const ignored: ReadonlySet<string> = new Set(['$schema', 'encrypted']);

@@ -90,13 +90,13 @@ function isSame(known: JsonRecord, more: JsonRecord): boolean {
 }
 
 function merged(known: JsonRecord, more: JsonRecord): JsonRecord {
-  const sum: Record<string, unknown> = { ...known };
+  const sum = new Map(Object.entries(known));
   for (const [name, value] of Object.entries(more)) {
     if (value === null || value === undefined) continue;
     const isPiece = piecewise.some((piece) => piece === name) && typeof value === 'string';
-    sum[name] = isPiece ? textOf(sum[name]) + value : value;
+    sum.set(name, isPiece ? textOf(sum.get(name)) + value : value);
   }
-  return sum;
+  return Object.fromEntries(sum);
 }
 
 function recordsOf(value: unknown): readonly JsonRecord[] {

@@ -20,6 +20,8 @@ test.each([
 
 test.each([
   ['an encoding nobody knows', 'pack200', text],
+  ['an encoding called as what every object has', 'constructor', text],
+  ['an encoding called as the prototype of every object', '__proto__', text],
   ['what is not compressed at all', 'gzip', text],
   ['half of it', 'gzip', gzipSync(text).subarray(0, 20)],
   ['what grows beyond the limit', 'gzip', gzipSync(Buffer.alloc(100_000))],
