@@ -1,6 +1,7 @@
 // Which safeguards does somebody notice who switches them off? One row for each; a safeguard without a row is one that a careless
 // change may take away unseen.
 
+import { answers } from './list/answers.ts';
 import { credentials } from './list/credentials.ts';
 import { delivery } from './list/delivery.ts';
 import { door } from './list/door.ts';
@@ -17,6 +18,7 @@ export const mutants: readonly Mutant[] = [
   ...credentials,
   ...delivery,
   ...streams,
+  ...answers,
   ...failover,
   ...drills,
   ...door,

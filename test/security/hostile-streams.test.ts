@@ -3,12 +3,28 @@
 import { describe, expect, test } from 'vitest';
 import { mergeCounters, usageOf } from '../../gateway/dialects/anthropic-messages/convert-usage.ts';
 import { laterUsage, readOpenAiUsage } from '../../gateway/dialects/openai/convert-usage.ts';
+import { findDialect } from '../../gateway/dialects/registry.ts';
+import { streamFacts } from '../gateway/dialects/pass-through/stream-facts.ts';
 import { runHostileStreams } from './hostile-streams.ts';
 
 test('whatever an upstream streams, only whole events of its dialect go on, and what is counted can be billed', () => {
   const { relayed, refused, broken } = runHostileStreams(2_500, 20_261_122);
   expect(broken).toEqual([]);
   expect([relayed, refused].every((count) => count > 1_000)).toBe(true);
+});
+
+test('an event that comes byte by byte costs its bytes once, not all that came before them again', () => {
+  const stream = findDialect('openai-chat').same.relayStream(streamFacts);
+  const head = 'data: {"choices":[{"index":0,"delta":{"content":"';
+  const [begun, byByte, end] = ['x'.repeat(900_000), 40_000, '"}}]}'];
+  stream.push(Buffer.from(head + begun));
+  const startedAt = performance.now();
+  for (let count = 0; count < byByte; count++) stream.push(Buffer.from('x'));
+  // Each of them once: a tenth of a second. All of them each time: 20 s.
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(stream.push(Buffer.from(`${end}\n`))).toBeUndefined();
+  expect(stream.push(Buffer.from('\n'))?.toString()).toBe(`${head}${begun}${'x'.repeat(byByte)}${end}\n\n`);
+  expect(stream.facts.fault).toBeUndefined();
 });
 
 describe('counts of tokens', () => {

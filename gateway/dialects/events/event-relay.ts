@@ -5,6 +5,7 @@
 // places in the bytes, and nothing is decoded that is not looked at.
 
 import { asRecord } from '../../json/record.ts';
+import { Pieces } from '../../stream/pieces.ts';
 import { isOver } from '../answer/answer-facts.ts';
 import { failMalformed } from '../answer/malformed.ts';
 import type { AnswerFacts, AnswerStream } from '../dialect.ts';
@@ -34,7 +35,8 @@ class EventRelay implements AnswerStream {
   readonly facts: AnswerFacts;
   private readonly judge: EventJudge;
   /** The start of an event whose end has not arrived. */
-  private tail: Buffer | undefined;
+  private readonly tail = new Pieces();
+  private tailEndsLine = false;
   private endedWithReturn = false;
   private isAtStart = true;
 
@@ -55,14 +57,19 @@ class EventRelay implements AnswerStream {
       failMalformed(this.facts, 'there is a NUL byte in the stream');
       return undefined;
     }
-    if (this.tail) {
-      bytes = Buffer.concat([this.tail, bytes]);
+    if (text === '') return undefined;
+    if (this.tail.length > 0) {
+      if (!this.isAtStart && !this.endsEvent(text)) {
+        this.keep(bytes);
+        return undefined;
+      }
+      this.tail.add(bytes);
+      bytes = this.tail.take();
       text = bytes.toString('latin1');
-      this.tail = undefined;
     }
     if (this.isAtStart) {
       if (text.length < byteOrderMark.length && byteOrderMark.startsWith(text)) {
-        this.tail = bytes;
+        this.keep(bytes);
         return undefined;
       }
       this.isAtStart = false;
@@ -82,16 +89,21 @@ class EventRelay implements AnswerStream {
       start = next;
       if (isOver(this.facts)) return output.take();
     }
-    if (start < bytes.length) {
-      // A line end may be the first half of the blank line; it does not count.
-      const size = bytes.length - start - (text.endsWith('\n') ? 1 : 0);
-      if (size > eventBytesMax) this.failTooLong();
-      else {
-        // Copied where it is small, so that it does not keep a whole network chunk in memory.
-        this.tail = Buffer.from(bytes.subarray(start));
-      }
-    }
+    // Copied, so that it does not keep a whole network chunk in memory.
+    if (start < bytes.length) this.keep(Buffer.from(bytes.subarray(start)));
     return output.take();
+  }
+
+  /** Whether the event whose start is kept ends in what follows it: only then is all of it looked at. */
+  private endsEvent(text: string): boolean {
+    return (this.tailEndsLine && text.startsWith('\n')) || text.includes('\n\n');
+  }
+
+  private keep(bytes: Buffer): void {
+    this.tail.add(bytes);
+    this.tailEndsLine = bytes.at(-1) === 0x0a;
+    // A line end may be the first half of the blank line; it does not count.
+    if (this.tail.length - (this.tailEndsLine ? 1 : 0) > eventBytesMax) this.failTooLong();
   }
 
   end(): Buffer | undefined {
@@ -106,9 +118,8 @@ class EventRelay implements AnswerStream {
 
   /** Some providers leave out the last blank line; a half event is nothing. */
   private lastEvent(): string | undefined {
-    const tail = this.tail?.toString('latin1').trimEnd();
-    this.tail = undefined;
-    if (!tail) return undefined;
+    const tail = this.tail.take().toString('latin1').trimEnd();
+    if (tail === '') return undefined;
     const data = readLines(tail).data.join('\n');
     return data.trim() === doneMark || asRecord(parseLatin1(data)) ? tail : undefined;
   }
