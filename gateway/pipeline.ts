@@ -31,6 +31,7 @@ import {
 import { routeExchange } from './pipeline/route-exchange.ts';
 import { tellFailure } from './pipeline/tell-failure.ts';
 import type { Candidate } from './route/plan.ts';
+import type { AnswerShare } from './stream/answer-room.ts';
 import { ClientStream } from './stream/client-stream.ts';
 import { HeldAnswer } from './stream/held-answer.ts';
 import { Leaving } from './stream/leaving.ts';
@@ -114,6 +115,7 @@ class Run implements OpenRequest {
   private readonly exchange: RoutedExchange;
   private readonly caller = new Leaving();
   private readonly totalAt: number;
+  private readonly share: AnswerShare;
   private attempts = 0;
   private servedBy: Candidate | undefined;
   private firstContentMs: number | undefined;
@@ -130,7 +132,11 @@ class Run implements OpenRequest {
       timeoutFor(exchange, candidate, 'totalMs', parts.defaults),
     );
     this.totalAt = exchange.arrivedAt + Math.max(0, ...totals);
-    exchange.response.once('close', () => this.caller.leave());
+    this.share = parts.answers.open();
+    exchange.response.once('close', () => {
+      this.caller.leave();
+      this.share.close();
+    });
   }
 
   async serve(): Promise<void> {
@@ -163,8 +169,8 @@ class Run implements OpenRequest {
   }
 
   private async servePlain(): Promise<void> {
-    const { parts, exchange } = this;
-    const outcomes = await this.run((candidate, call) => plainEnds(parts, exchange, candidate, call));
+    const { parts, exchange, share } = this;
+    const outcomes = await this.run((candidate, call) => plainEnds(parts, exchange, candidate, call, share));
     const answers = this.settle(outcomes);
     if (!answers) return;
     const bytes = this.encodeAnswers(answers);
@@ -177,7 +183,7 @@ class Run implements OpenRequest {
   }
 
   private async serveStream(): Promise<void> {
-    const { parts, exchange } = this;
+    const { parts, exchange, share } = this;
     const { dialect, requestId, translation } = exchange;
     const client = this.openClient();
     const encoder = translation?.streamEncoder(this.answerHead());
@@ -187,7 +193,7 @@ class Run implements OpenRequest {
         return client.write(bytes);
       },
       onDrain: (resume: () => void): void => client.onDrain(resume),
-      onHeld: (change: number): void => parts.metrics.onHeld(change),
+      onHeld: share.change,
       onTooLong: (): void => parts.metrics.onTooLongToHold(),
     };
     // One answer may take several calls: only when all have answered is it whole.
@@ -196,7 +202,7 @@ class Run implements OpenRequest {
       : undefined;
     try {
       const outcomes = await this.run((candidate, call) => {
-        const ends = streamEnds(parts, exchange, candidate, call, held ?? sink, encoder);
+        const ends = streamEnds(parts, exchange, candidate, call, share, held ?? sink, encoder);
         if (ends.reader.type === 'stream') this.stream = ends.reader.stream;
         return ends;
       });
@@ -213,6 +219,7 @@ class Run implements OpenRequest {
         client.stop();
         throw error;
       }
+      if (!(error instanceof GatewayError)) parts.onFailure(error, requestId);
       const told = asGatewayError(error);
       this.status = told.status;
       const object = told.toErrorObject(dialect.errorShape);

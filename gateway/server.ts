@@ -34,8 +34,6 @@ export interface ServerParts extends PipelineParts {
   isDraining(): boolean;
   /** While true, nothing new is served any more, not even on a connection that is still open. */
   isOver(): boolean;
-  /** A failure of ours, for the log: `requestId` is what the caller was told. */
-  onFailure(error: unknown, requestId: string): void;
   /** For tests; the gateway's own where left out. */
   readonly patience?: SenderPatience;
 }

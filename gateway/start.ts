@@ -19,6 +19,7 @@ import { Metrics } from './meter/metrics.ts';
 import type { PipelineDefaults } from './pipeline/parts.ts';
 import { Health } from './route/health.ts';
 import { buildServer } from './server.ts';
+import { AnswerRoom } from './stream/answer-room.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import type { TableHolder } from './table/holder.ts';
 import { TableStatus } from './table/status.ts';
@@ -120,11 +121,13 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     load: {
       loopDelaySeconds: () => admission.loopDelayMs / 1000,
       bodyBytes: () => admission.bodyBytesInFlight,
+      answerBytes: () => answers.bytesHeld,
       heapShare: () => readHeapShare(),
       inFlightMax: () => admission.inFlightMax,
     },
   });
   const bounds = { ...defaultBounds(), ...options.bounds };
+  const answers = new AnswerRoom(bounds.answerBytesMax);
   let connections: ConnectionGuard | undefined;
   const admission = new Admission({
     clock,
@@ -157,6 +160,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     journal,
     metrics,
     streams,
+    answers,
     holder,
     defaults,
     admission,
@@ -177,7 +181,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     registry: metrics.registry,
     isReady: () => !isDraining && holder.current() !== undefined,
   });
-  const drillParts = { clock, random, defaults, view: () => holder.current() };
+  const { onFailure } = options;
+  const drillParts = { clock, random, defaults, onFailure, view: () => holder.current() };
   const drills = new Drills((order) => runDrill(drillParts, order));
   const exchange =
     options.exchange &&

@@ -8,6 +8,8 @@ import type { LoadBounds } from './judge-load.ts';
 export interface DoorBounds extends LoadBounds, ConnectionBounds {
   /** Bytes of request bodies in flight; they are kept until their answers have ended. */
   readonly bodyBytesMax: number;
+  /** Bytes of answers that are kept until their clients have them. */
+  readonly answerBytesMax: number;
   /** Refusals of bad keys that one address gets in a minute before it is told to wait; 0: any number. */
   readonly failedKeysPerMinute: number;
 }
@@ -25,6 +27,8 @@ export function defaultBounds(memoryBytes = readMemoryBytes()): DoorBounds {
     proxies: [],
     // Bodies lie outside the heap, which may take three quarters. That both are full is seen, and nothing new let in, before that is so.
     bodyBytesMax: Math.floor(memoryBytes / 4),
+    // They come when their requests have long been there, most of them as streams of which nothing is kept.
+    answerBytesMax: Math.floor(memoryBytes / 8),
     failedKeysPerMinute: 600,
   };
 }

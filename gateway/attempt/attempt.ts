@@ -4,7 +4,9 @@
 import type { Clock } from '../clock.ts';
 import type { Usage } from '../contract/ledger-record.ts';
 import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
+import type { JsonRecord } from '../json/record.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
+import { Pieces } from '../stream/pieces.ts';
 import { type ClientSink, CommitPoint, type CommitRule } from './commit-point.ts';
 import { earliestDeadline, type Limits, type TimerName } from './deadlines.ts';
 import type { AttemptFailure, TransportCode } from './failure.ts';
@@ -51,6 +53,12 @@ export interface AttemptEnds<Answer> {
   readonly speaksForeign?: boolean;
   /** Takes out of an upstream's words what it was signed in with. */
   readonly redact?: (text: string) => string;
+  /**
+   * Told by how many bytes what is kept of the answer grows (or, below 0, shrinks), beside what its sink holds.
+   *
+   * @returns False: the process has no room for it.
+   */
+  readonly hold?: (change: number) => boolean;
 }
 
 export type PlainReading<Answer> =
@@ -79,8 +87,8 @@ export type AttemptResult<Answer> = {
   | { readonly outcome: 'cancelled' }
 );
 
-/** A plain answer above this is no model's answer; it would only be held in memory. */
-export const plainBytesMax = 64 * 1024 * 1024;
+/** As large as a request may be, which most answers become a part of; a larger one would only be held in memory. */
+export const plainBytesMax = 32 * 1024 * 1024;
 const errorBytesMax = 64 * 1024;
 
 /** How long an error answer may take to say why; its status alone decides what happens next. */
@@ -123,8 +131,9 @@ class Attempt<Answer> implements Receiver {
   private retryAfterMs: number | undefined;
   private encoding: string | undefined;
   private isError = false;
-  private readonly body: Buffer[] = [];
-  private bodyBytes = 0;
+  private readonly body = new Pieces();
+  /** Of the room of the process. */
+  private heldBytes = 0;
   private lastByteAt: number;
   private lastContentAt: number;
   private outputSeen = 0;
@@ -159,24 +168,55 @@ class Attempt<Answer> implements Receiver {
     this.stopListening = this.options.caller.onLeave(() => this.finish({ outcome: 'cancelled' }));
     if (this.isOver) return;
     this.armTimer();
-    this.transmission = this.ends.send(this);
-    if (this.isOver) this.transmission.abort();
+    this.guarded(() => {
+      this.transmission = this.ends.send(this);
+    });
+    if (this.isOver) this.transmission?.abort();
   }
 
   onHead(status: number, header: (name: string) => string | undefined): void {
+    this.guarded(() => this.takeHead(status, header));
+  }
+
+  onBody(chunk: Buffer): void {
+    this.guarded(() => this.takeBody(chunk));
+  }
+
+  onEnd(): void {
+    this.guarded(() => this.takeEnd());
+  }
+
+  onBreak(code: TransportCode, detail: string, isReused = false): void {
+    this.guarded(() => this.takeBreak(code, detail, isReused));
+  }
+
+  /** What we cannot cope with ends this attempt, and nothing else: neither the transport nor the process hears of it. */
+  private guarded(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.fail({ kind: 'gateway', code: 'internal_error', error });
+    }
+  }
+
+  private setTimer(ms: number, step: () => void): () => void {
+    return this.options.clock.setTimer(ms, () => this.guarded(step));
+  }
+
+  private takeHead(status: number, header: (name: string) => string | undefined): void {
     this.status = status;
     this.retryAfterMs = readRetryAfterMs(header, this.options.clock.wallMs());
     this.encoding = header('content-encoding');
     if (status !== 200) {
       this.isError = true;
-      this.cancelErrorBody = this.options.clock.setTimer(errorBodyMs, () => this.failWithStatus());
+      this.cancelErrorBody = this.setTimer(errorBodyMs, () => this.failWithStatus());
       return;
     }
     const complaint = judgeHead(header, this.ends.reader.type);
     if (complaint) this.fail({ kind: 'answer', fault: { kind: 'malformed', detail: complaint } });
   }
 
-  onBody(chunk: Buffer): void {
+  private takeBody(chunk: Buffer): void {
     if (this.isOver) return;
     const { reader } = this.ends;
     if (reader.type !== 'plain' && !this.isError) {
@@ -184,16 +224,15 @@ class Attempt<Answer> implements Receiver {
       this.takeStream(reader.stream, reader.stream.push(chunk));
       return;
     }
-    this.body.push(chunk);
-    this.bodyBytes += chunk.length;
+    this.body.add(chunk);
     // The start of an error page says enough; the rest is only more of it.
-    if (this.isError && this.bodyBytes > errorBytesMax) this.failWithStatus();
-    else if (this.bodyBytes > plainBytesMax) {
-      this.fail({ kind: 'answer', fault: { kind: 'malformed', detail: 'the answer is too large' } });
-    }
+    if (this.isError) {
+      if (this.body.length > errorBytesMax) this.failWithStatus();
+    } else if (this.body.length > plainBytesMax) this.failMalformed('the answer is too large');
+    else this.hold(this.body.length);
   }
 
-  onEnd(): void {
+  private takeEnd(): void {
     this.hasEnded = true;
     this.cancelLetGo?.();
     if (this.isOver) return;
@@ -206,13 +245,12 @@ class Attempt<Answer> implements Receiver {
       this.takeStream(reader.stream, reader.stream.end());
       return;
     }
-    const [only] = this.body;
-    const reading = reader.read(this.body.length === 1 && only ? only : Buffer.concat(this.body));
+    const reading = reader.read(this.body.take());
     if (reading.ok) this.answered(reading.value, reading);
     else this.fail({ kind: 'answer', fault: reading.fault });
   }
 
-  onBreak(code: TransportCode, detail: string, isReused = false): void {
+  private takeBreak(code: TransportCode, detail: string, isReused: boolean): void {
     this.hasEnded = true;
     this.cancelLetGo?.();
     if (this.isOver) return;
@@ -238,7 +276,7 @@ class Attempt<Answer> implements Receiver {
     this.fail({
       kind: 'status',
       status: this.status ?? 0,
-      error: this.ends.readError(plainBody(Buffer.concat(this.body), this.encoding, errorBytesMax)),
+      error: this.ends.readError(plainBody(this.body.take(), this.encoding, errorBytesMax)),
       retryAfterMs: this.retryAfterMs,
     });
   }
@@ -264,6 +302,19 @@ class Attempt<Answer> implements Receiver {
     if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
     else if (facts.isComplete) this.complete(stream);
     else if (commitPoint?.isOverfull) this.failMalformed('too much came before any content');
+    else if (commitPoint?.lacksRoom) this.failForRoom();
+    else this.hold(facts.pendingBytes);
+  }
+
+  /** So many bytes are kept of the answer by now, beside what is held for the sink. */
+  private hold(bytes: number): void {
+    const change = bytes - this.heldBytes;
+    this.heldBytes = bytes;
+    if (change !== 0 && this.ends.hold?.(change) === false) this.failForRoom();
+  }
+
+  private failForRoom(): void {
+    this.fail({ kind: 'gateway', code: 'no_room' });
   }
 
   private noteContent({ hasContent, outputEstimate }: AnswerFacts): void {
@@ -306,7 +357,7 @@ class Attempt<Answer> implements Receiver {
     const { commitPoint } = this;
     const afterMs = commitPoint?.commitAfterMs;
     if (afterMs === undefined) return;
-    this.cancelRelease = this.options.clock.setTimer(afterMs, () => {
+    this.cancelRelease = this.setTimer(afterMs, () => {
       if (!commitPoint?.isCommitted && commitPoint?.commit() === false) this.pause();
     });
   }
@@ -316,19 +367,21 @@ class Attempt<Answer> implements Receiver {
     if (this.isPaused || reader.type !== 'stream') return;
     this.isPaused = true;
     this.transmission?.pause();
-    reader.sink.onDrain(() => {
-      this.isPaused = false;
-      this.lastByteAt = this.options.clock.now();
-      this.lastContentAt = this.lastByteAt;
-      if (!this.isOver) this.transmission?.resume();
-    });
+    reader.sink.onDrain(() =>
+      this.guarded(() => {
+        this.isPaused = false;
+        this.lastByteAt = this.options.clock.now();
+        this.lastContentAt = this.lastByteAt;
+        if (!this.isOver) this.transmission?.resume();
+      }),
+    );
   }
 
   /** One timer an attempt: it looks at the marks when it fires and sets itself anew. */
   private armTimer(): void {
     const { clock } = this.options;
     const { at } = this.deadline();
-    this.cancelTimer = clock.setTimer(Math.max(0, at - clock.now()), () => {
+    this.cancelTimer = this.setTimer(Math.max(0, at - clock.now()), () => {
       const { at: due, timer } = this.deadline();
       if (due <= clock.now()) this.onTimer(timer);
       else this.armTimer();
@@ -400,6 +453,8 @@ class Attempt<Answer> implements Receiver {
     this.cancelErrorBody?.();
     this.cancelRelease?.();
     this.stopListening?.();
+    // A plain answer stays until its client has it.
+    if (end.outcome !== 'answered' || this.ends.reader.type !== 'plain') this.hold(0);
     if (end.outcome === 'answered') this.letGo();
     else {
       this.transmission?.abort();
@@ -428,7 +483,7 @@ class Attempt<Answer> implements Receiver {
       return;
     }
     if (this.isPaused) transmission.resume();
-    this.cancelLetGo = this.options.clock.setTimer(letGoMs, () => transmission.abort());
+    this.cancelLetGo = this.setTimer(letGoMs, () => transmission.abort());
   }
 
   private streamFacts(): Pick<AnswerFacts, 'usage' | 'outputEstimate' | 'servedModel'> {
@@ -453,10 +508,27 @@ function toldOf(
     type: error.type && redact(error.type),
     code: error.code && redact(error.code),
     param: error.param && redact(error.param),
+    ...(error.details ? { details: cleanMembers(error.details, redact) } : {}),
   });
   if (failure.kind === 'status') return { ...failure, error: clean(failure.error) };
   if (failure.kind !== 'answer' || failure.fault.kind !== 'error-event') return failure;
   return { ...failure, fault: { ...failure.fault, error: clean(failure.fault.error) } };
+}
+
+/** What nests deeper is no detail of an error. */
+const detailDepthMax = 8;
+
+/** A key may be repeated anywhere in it, also as a name. */
+function cleanMembers(members: JsonRecord, redact: (text: string) => string, depth = 1): JsonRecord {
+  const clean = (value: unknown): unknown => {
+    if (typeof value === 'string') return redact(value);
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth >= detailDepthMax) return null;
+    return Array.isArray(value)
+      ? Object.values(cleanMembers({ ...value }, redact, depth + 1))
+      : cleanMembers({ ...value }, redact, depth + 1);
+  };
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [redact(name), clean(value)]));
 }
 
 /** Says what is wrong with the head of a 200, if anything. */

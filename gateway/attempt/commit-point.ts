@@ -8,13 +8,19 @@
 // What is too long to be held is given out as an ordinary stream. Another upstream's answer would be
 // as long, so that failing over would cost the client the answer.
 
+import { Pieces } from '../stream/pieces.ts';
+
 /** Where committed bytes go: the client's answer. */
 export interface ClientSink {
   /** False: the client is full; `onDrain` calls back once when it can take more. */
   write(bytes: Buffer): boolean;
   onDrain(resume: () => void): void;
-  /** Told by how many bytes what is held behind the first content grows (or, below 0, shrinks). */
-  onHeld?(change: number): void;
+  /**
+   * Told by how many bytes what is held grows (or, below 0, shrinks).
+   *
+   * @returns False: the process has no room for it.
+   */
+  onHeld?(change: number): boolean;
   /** Told once: more content came than is held, so the client gets it before the rule would give it out. */
   onTooLong?(): void;
 }
@@ -52,10 +58,12 @@ export const heldContentBytesMax = 1024 * 1024;
 export class CommitPoint {
   private readonly sink: ClientSink;
   private readonly rule: CommitRule;
-  private held: Buffer[] = [];
-  private heldBytes = 0;
+  private readonly held = new Pieces();
   /** Of those, from the first content on. */
   private contentBytes = 0;
+  /** Of those, what the sink was told. */
+  private toldBytes = 0;
+  private hasRoom = true;
   private hasCommitted = false;
 
   constructor(sink: ClientSink, rule: CommitRule = ordinaryCommit) {
@@ -79,7 +87,12 @@ export class CommitPoint {
 
   /** Too much was held without content: the attempt has failed. */
   get isOverfull(): boolean {
-    return this.heldBytes - this.contentBytes > heldBytesMax;
+    return this.held.length - this.contentBytes > heldBytesMax;
+  }
+
+  /** The process holds too much: the attempt has failed. */
+  get lacksRoom(): boolean {
+    return !this.hasRoom;
   }
 
   /**
@@ -89,12 +102,12 @@ export class CommitPoint {
   take(bytes: Buffer | undefined, progress: AnswerProgress): boolean {
     if (!bytes || bytes.length === 0) return true;
     if (this.hasCommitted) return this.sink.write(bytes);
-    this.held.push(bytes);
-    this.heldBytes += bytes.length;
+    this.held.add(bytes);
+    if (progress.hasContent && this.isDue(progress)) return this.commit();
+    this.toldBytes += bytes.length;
+    this.hasRoom = this.sink.onHeld?.(bytes.length) ?? true;
     if (!progress.hasContent) return true;
-    if (this.isDue(progress)) return this.commit();
     this.contentBytes += bytes.length;
-    this.sink.onHeld?.(bytes.length);
     if (this.contentBytes <= heldContentBytesMax) return true;
     this.sink.onTooLong?.();
     return this.commit();
@@ -103,9 +116,7 @@ export class CommitPoint {
   /** A complete answer is given out whole, also one without content. */
   commit(): boolean {
     this.hasCommitted = true;
-    const [only] = this.held;
-    const bytes = this.held.length === 1 && only ? only : Buffer.concat(this.held);
-    this.forget();
+    const bytes = this.forget();
     return bytes.length === 0 || this.sink.write(bytes);
   }
 
@@ -125,10 +136,12 @@ export class CommitPoint {
     }
   }
 
-  private forget(): void {
-    if (this.contentBytes > 0) this.sink.onHeld?.(-this.contentBytes);
-    this.held = [];
-    this.heldBytes = 0;
+  /** Gives what was held. */
+  private forget(): Buffer {
+    if (this.toldBytes > 0) this.sink.onHeld?.(-this.toldBytes);
     this.contentBytes = 0;
+    this.toldBytes = 0;
+    this.hasRoom = true;
+    return this.held.take();
   }
 }

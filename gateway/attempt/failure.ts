@@ -28,7 +28,9 @@ export type AttemptFailure =
     }
   /** A 200 whose content is no answer: see `AnswerFault`. */
   | { readonly kind: 'answer'; readonly fault: AnswerFault }
-  | { readonly kind: 'timeout'; readonly timer: 'first-event' | 'liveness' | 'progress' | 'total' };
+  | { readonly kind: 'timeout'; readonly timer: 'first-event' | 'liveness' | 'progress' | 'total' }
+  /** Ours: no room for what the answer brings, or something that we cannot cope with, which `error` tells the log. */
+  | { readonly kind: 'gateway'; readonly code: 'no_room' | 'internal_error'; readonly error?: unknown };
 
 /** What is to be done about it. */
 export interface Judgement {
@@ -84,6 +86,11 @@ export function judgeFailure(failure: AttemptFailure): Judgement {
       return judgeStatus(failure.status, failure.error);
     case 'answer':
       return judgeAnswerFault(failure.fault);
+    case 'gateway':
+      // Another upstream's answer would need as much room.
+      return failure.code === 'no_room'
+        ? judgement(null, 'target', 'overloaded')
+        : judgement('ServerError', 'target', 'internal_error', { isHealthSignal: false });
   }
 }
 
@@ -197,5 +204,7 @@ export function failureCode(failure: AttemptFailure): string {
       return `timeout_${failure.timer.replace('-', '_')}`;
     case 'answer':
       return failure.fault.kind.replace('-', '_');
+    case 'gateway':
+      return failure.code;
   }
 }

@@ -36,6 +36,12 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
       return modelUnknown(failures, facts);
     case 'upstream_timeout':
       return new GatewayError(code, `The upstreams of model '${model}' did not answer in time (${tries}).`);
+    case 'overloaded':
+      return new GatewayError(
+        code,
+        'The gateway holds as many answers as it has room for; send the request again.',
+        { retryAfterSeconds: 1 },
+      );
     case 'invalid_parameter':
     case 'request_too_large':
     case 'context_length_exceeded':
@@ -97,7 +103,10 @@ function keyRejected({ model, isOwnProvider }: FinalErrorFacts): GatewayError {
 export function brokenOffError(failure: AttemptFailure, model: string): GatewayError {
   const { code, reason } = judgeFailure(failure);
   const isKept =
-    code === 'rate_limit_exceeded' || code === 'upstream_timeout' || code === 'context_length_exceeded';
+    code === 'rate_limit_exceeded' ||
+    code === 'upstream_timeout' ||
+    code === 'context_length_exceeded' ||
+    failure.kind === 'gateway';
   // Clients retry an overloaded upstream in another way than a broken one.
   const told = isKept ? code : reason === 'Overloaded' ? 'upstream_unavailable' : 'upstream_error';
   const wait = told === 'rate_limit_exceeded' ? inWaitWords(failure) : '';
@@ -210,6 +219,8 @@ function inWords(failure: AttemptFailure): string {
       return `the upstream answered ${failure.status}`;
     case 'timeout':
       return `the upstream was silent too long (${failure.timer})`;
+    case 'gateway':
+      return failure.code === 'no_room' ? 'the gateway has no room for it' : 'the gateway failed';
     case 'answer':
       switch (failure.fault.kind) {
         case 'truncated':

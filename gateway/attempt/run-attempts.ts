@@ -65,7 +65,7 @@ interface Excuse {
   readonly isFresh: boolean;
 }
 
-/** Never rejects. */
+/** Rejects only where a candidate cannot be opened. */
 export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOutcome<Answer>> {
   const failed: (FailedAttempt & { readonly failure: AttemptFailure })[] = [];
   let excuse: Excuse | undefined;
@@ -96,8 +96,10 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
     }
 
     const isFresh = excuse?.isFresh ?? false;
+    // First: where no request can be made for it, no attempt has begun that would have to end.
+    const ends = job.open(candidate, isFresh);
     job.onStart(candidate, excuse === undefined && failed.some((attempt) => attempt.candidate === candidate));
-    const result = await runAttempt(job.open(candidate, isFresh), {
+    const result = await runAttempt(ends, {
       limits: job.limits(candidate, !hasOther(job, failed, candidate)),
       totalAt: job.totalAt,
       clock: job.clock,

@@ -60,6 +60,8 @@ export interface AnswerFacts {
   /** Output tokens by our own count, used where the upstream reports no usage: of a stream, its content events. */
   outputEstimate: number;
   servedModel: string | undefined;
+  /** Kept of an event that has not ended. */
+  pendingBytes: number;
   /** Events that cannot be read, left out or the end of the stream: see `leaveOut`. */
   malformedFrames: number;
   /** The gateway cut the answer short by itself: what is left of the upstream's is not wanted. */

@@ -18,6 +18,7 @@ import { type Exchange, type PipelineDefaults, type PipelineParts, timeoutFor } 
 import { routeExchange } from '../pipeline/route-exchange.ts';
 import { serve } from '../pipeline.ts';
 import { Health } from '../route/health.ts';
+import { AnswerRoom } from '../stream/answer-room.ts';
 import { OpenStreams } from '../stream/open-streams.ts';
 import type { RouteView, TableView } from '../table/view.ts';
 import { type DrillFacts, judgeDrill } from './judge-drill.ts';
@@ -29,6 +30,8 @@ export interface DrillParts {
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly defaults: PipelineDefaults;
+  /** A failure of ours, for the log. */
+  onFailure(error: unknown, requestId: string): void;
   /** The table of the moment; a drill takes it once, as a request does. */
   view(): TableView | undefined;
 }
@@ -55,7 +58,7 @@ export async function runDrill(parts: DrillParts, order: DrillOrder): Promise<Dr
 }
 
 async function playDrill(
-  { clock, random, defaults }: DrillParts,
+  { clock, random, defaults, onFailure }: DrillParts,
   view: TableView,
   route: RouteView,
   fault: DrillFault,
@@ -79,6 +82,8 @@ async function playDrill(
     }),
     metrics: noMetrics,
     streams: new OpenStreams(),
+    answers: new AnswerRoom(Number.POSITIVE_INFINITY),
+    onFailure,
     holder: { current: () => view },
   };
   const exchange = openExchange(clock, view, route);
@@ -145,6 +150,5 @@ const noMetrics: PipelineParts['metrics'] = {
   onStaleReuse() {},
   onNoTarget() {},
   onMalformedFrames() {},
-  onHeld() {},
   onTooLongToHold() {},
 };

@@ -70,6 +70,15 @@ export function scanMembers(text: string, limits: StructureLimits = structureLim
   return scanner.scan();
 }
 
+/**
+ * The same bounds for any JSON value; what its members are called does not matter.
+ *
+ * @throws {JsonStructureError}
+ */
+export function checkStructure(text: string, limits: StructureLimits): void {
+  new Scanner(text, limits).skip();
+}
+
 class Scanner {
   private readonly text: string;
   private readonly limits: StructureLimits;
@@ -111,6 +120,11 @@ class Scanner {
     this.skipSpace();
     if (this.at < this.text.length) throw this.unexpected('nothing after the closing brace');
     return { members, closingBrace };
+  }
+
+  skip(): void {
+    this.skipSpace();
+    this.skipValue();
   }
 
   private member(): Member {

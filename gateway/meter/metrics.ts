@@ -58,6 +58,8 @@ export interface LoadReadings {
   /** 0 while nothing is under way. */
   loopDelaySeconds(): number;
   bodyBytes(): number;
+  /** Of answers that their clients do not have yet. */
+  answerBytes(): number;
   /** Heap in use, as a part of its limit. */
   heapShare(): number;
   inFlightMax(): number;
@@ -180,7 +182,6 @@ export class Metrics {
   private readonly attemptsBySeries = new Map<string, AttemptSeries>();
   private readonly streamsBySeries = new Map<string, StreamSeries>();
   private readyGateways = 0;
-  private heldBytes = 0;
 
   constructor(readings: MetricReadings) {
     const { registry } = this;
@@ -258,15 +259,6 @@ export class Metrics {
         this.set(readyGateways());
       },
     });
-    const heldBytes = (): number => this.heldBytes;
-    new Gauge({
-      name: 'penstock_held_bytes',
-      help: 'Bytes of answers that are held from their clients: assured delivery and hold-back.',
-      registers: [registry],
-      collect() {
-        this.set(heldBytes());
-      },
-    });
     if (readings.load) exportLoad(registry, readings.load);
     // A finer loop monitor would wake an idle process all the time.
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
@@ -314,11 +306,6 @@ export class Metrics {
 
   onMalformedFrames({ provider, upstreamModel }: LedgerRecord, frames: number): void {
     this.malformedFrames.add(frames, provider, upstreamModel);
-  }
-
-  /** By how many bytes what is held from clients grows (or, below 0, shrinks). */
-  onHeld(change: number): void {
-    this.heldBytes += change;
   }
 
   onTooLongToHold(): void {
@@ -390,6 +377,10 @@ function exportLoad(registry: Registry, load: LoadReadings): void {
     penstock_request_body_bytes: {
       help: 'Bytes of request bodies that are kept until their answers have ended.',
       read: () => load.bodyBytes(),
+    },
+    penstock_held_bytes: {
+      help: 'Bytes of answers that are kept until their clients have them: plain ones, and what is held of streams.',
+      read: () => load.answerBytes(),
     },
     penstock_heap_share: {
       help: 'Heap in use by objects that last, as a part of its limit.',

@@ -26,6 +26,7 @@ import { openCall, translateAnswer, translateStream } from '../dialects/translat
 import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
 import type { Candidate } from '../route/plan.ts';
 import { hasSeveralNative } from '../route/several-native.ts';
+import type { AnswerShare } from '../stream/answer-room.ts';
 import { buildRequestHeaders, redactCredentials } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
 import { dialectHeaders, forwardedQuery } from './client-headers.ts';
@@ -37,17 +38,21 @@ import {
   timeoutFor,
 } from './parts.ts';
 
+/** Of the events that an answer comes in: each token has its frame around it. */
+const gatheredBytesMax = 2 * plainBytesMax;
+
 /** The ends of an attempt at a plain answer. `call` counts the upstream calls of the request from 0. */
 export function plainEnds(
   parts: PipelineParts,
   exchange: RoutedExchange,
   candidate: Candidate,
   call: number,
+  share: AnswerShare,
 ): AttemptEnds<Answer> {
   const encoded = encodeFor(exchange, candidate, call);
   const read = (bytes: Buffer): PlainReading<Answer> => readPlain(exchange, encoded, bytes);
   return {
-    ...commonEnds(parts, exchange, candidate, encoded),
+    ...commonEnds(parts, exchange, candidate, encoded, share),
     reader: exchange.delivery.fetchesStream
       ? gatheredReader(exchange, encoded, call, read)
       : { type: 'plain', read },
@@ -83,7 +88,7 @@ function gatheredReader(
 ): AnswerReader<Answer> {
   const choices = translated ? (translation?.conversations[call]?.choices ?? 1) : facts.choices;
   const relayed = upstream.same.relayStream({ ...facts, choices, isStream: true, wantsUsage: true });
-  const stream = new GatheredStream(relayed, upstream.same, plainBytesMax);
+  const stream = new GatheredStream(relayed, upstream.same, gatheredBytesMax);
   return {
     type: 'gathered',
     stream,
@@ -114,13 +119,14 @@ export function streamEnds(
   exchange: RoutedExchange,
   candidate: Candidate,
   call: number,
+  share: AnswerShare,
   sink: ClientSink,
   encoder: StreamEncoder | undefined,
 ): AttemptEnds<Answer> {
   const encoded = encodeFor(exchange, candidate, call);
   const { isAssured, commitRule } = exchange.delivery;
   return {
-    ...commonEnds(parts, exchange, candidate, encoded),
+    ...commonEnds(parts, exchange, candidate, encoded, share),
     reader: { type: 'stream', stream: openStream(), sink, commitRule },
   };
 
@@ -196,6 +202,7 @@ function commonEnds(
   exchange: RoutedExchange,
   candidate: Candidate,
   { upstream, body, translated }: EncodedRequest,
+  share: AnswerShare,
 ): Omit<AttemptEnds<Answer>, 'reader'> {
   return {
     send: (receiver) =>
@@ -203,6 +210,7 @@ function commonEnds(
     readError: upstream.readError,
     speaksForeign: upstream.errorShape !== exchange.dialect.errorShape,
     redact: (text) => redactCredentials(text, candidate.target),
+    hold: share.change,
   };
 }
 

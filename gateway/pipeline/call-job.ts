@@ -89,6 +89,9 @@ export function buildCallJob(
             hasStoredState: exchange.facts.storedState !== undefined,
           });
       health.onEnd(underWay(), signal, clock.now());
+      if ('failure' in result && result.failure.kind === 'gateway' && result.failure.error !== undefined) {
+        parts.onFailure(result.failure.error, exchange.requestId);
+      }
       if (isStale(result)) parts.metrics.onStaleReuse(at(position).target.provider.entry.id);
       meterAttempt(parts, exchange, at(position), number, result);
     },

@@ -12,6 +12,7 @@ import type { Journal } from '../meter/journal.ts';
 import type { Metrics } from '../meter/metrics.ts';
 import type { Health } from '../route/health.ts';
 import type { Candidate, Plan } from '../route/plan.ts';
+import type { AnswerRoom } from '../stream/answer-room.ts';
 import type { OpenStreams } from '../stream/open-streams.ts';
 import type { TableHolder } from '../table/holder.ts';
 import type { TableView } from '../table/view.ts';
@@ -31,6 +32,9 @@ export interface PipelineParts {
   readonly journal: Journal;
   readonly metrics: RequestMetrics;
   readonly streams: OpenStreams;
+  readonly answers: AnswerRoom;
+  /** A failure of ours, for the log: `requestId` is what the caller was told. */
+  onFailure(error: unknown, requestId: string): void;
   /** A request takes its table once, at its start. Only what an upstream refused is looked up in the newest. */
   readonly holder: Pick<TableHolder, 'current'>;
   readonly defaults: PipelineDefaults;
@@ -45,7 +49,6 @@ type RequestMetrics = Pick<
   | 'onStaleReuse'
   | 'onNoTarget'
   | 'onMalformedFrames'
-  | 'onHeld'
   | 'onTooLongToHold'
 >;
 

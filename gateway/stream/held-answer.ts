@@ -2,6 +2,7 @@
 // them have answered. What is too long to be held goes out, and then all else as it comes.
 
 import type { LeaveSignal } from './leaving.ts';
+import { Pieces } from './pieces.ts';
 
 interface Client {
   /** False: it is full. */
@@ -12,8 +13,12 @@ interface Client {
 interface HeldAnswerOptions {
   /** What is more than this is not held. */
   readonly bytesMax: number;
-  /** Told by how many bytes what is held grows (or, below 0, shrinks). */
-  onHeld(change: number): void;
+  /**
+   * Told by how many bytes what is held grows (or, below 0, shrinks).
+   *
+   * @returns False: the process has no room for it.
+   */
+  onHeld(change: number): boolean;
   /** Told once, where it is too long. */
   onTooLong(): void;
 }
@@ -24,8 +29,7 @@ const portionBytes = 64 * 1024;
 export class HeldAnswer implements Client {
   private readonly client: Client;
   private readonly options: HeldAnswerOptions;
-  private parts: Buffer[] = [];
-  private bytes = 0;
+  private readonly parts = new Pieces();
   private isOpen = false;
 
   constructor(client: Client, options: HeldAnswerOptions) {
@@ -33,17 +37,16 @@ export class HeldAnswer implements Client {
     this.options = options;
   }
 
-  onHeld(change: number): void {
-    this.options.onHeld(change);
+  onHeld(change: number): boolean {
+    return this.options.onHeld(change);
   }
 
   /** @param bytes Whole events. */
   write(bytes: Buffer): boolean {
     if (this.isOpen) return this.client.write(bytes);
-    this.parts.push(bytes);
-    this.bytes += bytes.length;
+    this.parts.add(bytes);
     this.options.onHeld(bytes.length);
-    if (this.bytes <= this.options.bytesMax) return true;
+    if (this.parts.length <= this.options.bytesMax) return true;
     this.options.onTooLong();
     this.isOpen = true;
     return this.client.write(this.take());
@@ -72,12 +75,8 @@ export class HeldAnswer implements Client {
   }
 
   private take(): Buffer {
-    const { parts } = this;
-    if (this.bytes > 0) this.options.onHeld(-this.bytes);
-    this.parts = [];
-    this.bytes = 0;
-    const [only] = parts;
-    return parts.length === 1 && only ? only : Buffer.concat(parts);
+    if (this.parts.length > 0) this.options.onHeld(-this.parts.length);
+    return this.parts.take();
   }
 
   private drained(caller: LeaveSignal): Promise<void> {

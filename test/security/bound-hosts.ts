@@ -25,6 +25,7 @@ import { serveTokenCount } from '../../gateway/pipeline/count-tokens.ts';
 import type { Exchange, PipelineParts } from '../../gateway/pipeline/parts.ts';
 import { routeExchange } from '../../gateway/pipeline/route-exchange.ts';
 import { Health } from '../../gateway/route/health.ts';
+import { AnswerRoom } from '../../gateway/stream/answer-room.ts';
 import { OpenStreams } from '../../gateway/stream/open-streams.ts';
 import {
   buildTableView,
@@ -175,7 +176,7 @@ async function sendingsOf(
   try {
     const routed = routeExchange(parts, exchange);
     for (const candidate of routed.plan.candidates) {
-      plainEnds(parts, routed, candidate, 0).send(nobody);
+      plainEnds(parts, routed, candidate, 0, parts.answers.open()).send(nobody);
       const { provider: served } = candidate.target;
       if (served.namespace === caller && caller !== 'platform') counts.own++;
       const { proxy } = revealConnection(served);
@@ -257,6 +258,8 @@ const unusedParts: Omit<PipelineParts, 'pools'> = {
     restingKeys: () => [],
   }),
   streams: new OpenStreams(),
+  answers: new AnswerRoom(0),
+  onFailure() {},
   holder: { current: () => undefined },
   defaults: {
     timeouts: {

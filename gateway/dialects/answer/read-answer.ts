@@ -1,6 +1,12 @@
 // What did an upstream answer in one piece? A JSON object, an error in place of one, or neither.
 
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import {
+  checkStructure,
+  JsonStructureError,
+  type StructureLimits,
+  structureLimits,
+} from '../../json/scan-members.ts';
 import type { AnswerFault, UpstreamError } from '../dialect.ts';
 import { malformed } from './malformed.ts';
 
@@ -13,8 +19,36 @@ export function readAnswer(
   body: Buffer,
   readError: (answer: JsonRecord) => UpstreamError | undefined,
 ): ReadAnswer {
+  const flaw = findBomb(body);
+  if (flaw !== undefined) return malformed(flaw);
   const answer = asRecord(tryParseJson(body.toString('utf8')));
   if (!answer) return malformed('the answer is not a JSON object');
   const error = readError(answer);
   return error ? { ok: false, fault: { kind: 'error-event', error } } : { ok: true, answer };
+}
+
+/**
+ * Answers may be denser than requests: log probabilities hold a structural character every five bytes. These bounds let twenty of them
+ * through for each of 3,000 tokens, and what they let through takes some 50 MB of heap at most (docs/decisions/0034).
+ */
+export const answerLimits: StructureLimits = {
+  depthMax: structureLimits.depthMax,
+  tokensMax: 1_000_000,
+  denseBytesMin: Number.POSITIVE_INFINITY,
+  bytesPerToken: 1,
+};
+
+/** Of what is smaller, nothing that it may hold can hurt. */
+const scannedBytesMin = 4 * 1024;
+
+function findBomb(body: Buffer): string | undefined {
+  if (body.length <= scannedBytesMin) return undefined;
+  try {
+    checkStructure(body.toString('latin1'), answerLimits);
+    return undefined;
+  } catch (error) {
+    if (error instanceof JsonStructureError)
+      return 'the answer is no JSON, nests too deep or has too many values';
+    throw error;
+  }
 }

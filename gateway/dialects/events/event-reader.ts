@@ -6,7 +6,7 @@ import { isOver } from '../answer/answer-facts.ts';
 import { failMalformed } from '../answer/malformed.ts';
 import type { AnswerFacts } from '../dialect.ts';
 import { doneMark } from './event-text.ts';
-import { eventBytesMax, readSse, type SseEvent } from './sse-events.ts';
+import { endsWhole, eventBytesMax, readSse, type SseEvent } from './sse-events.ts';
 
 export class EventReader {
   private readonly facts: AnswerFacts;
@@ -23,11 +23,15 @@ export class EventReader {
   }
 
   push(bytes: Buffer): void {
-    this.handOver(this.reader.push(bytes));
+    const events = this.reader.push(bytes);
+    this.handOver(events);
+    const isKept = events.length === 0 && !endsWhole(bytes) && !isOver(this.facts);
+    this.facts.pendingBytes = isKept ? Math.min(this.facts.pendingBytes + bytes.length, this.lengthMax) : 0;
   }
 
   /** The upstream's body ended. In a cut stream the last event may be half, and is nothing then. */
   end(): void {
+    this.facts.pendingBytes = 0;
     this.handOver(this.reader.end().filter(isWhole));
   }
 

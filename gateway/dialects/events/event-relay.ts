@@ -46,7 +46,13 @@ class EventRelay implements AnswerStream {
   }
 
   push(chunk: Buffer): Buffer | undefined {
-    if (isOver(this.facts) || chunk.length === 0) return undefined;
+    if (isOver(this.facts)) return undefined;
+    const given = this.relay(chunk);
+    this.facts.pendingBytes = isOver(this.facts) ? 0 : this.tail.length;
+    return given;
+  }
+
+  private relay(chunk: Buffer): Buffer | undefined {
     let bytes = chunk;
     let text = chunk.toString('latin1');
     if (this.endedWithReturn || text.includes('\r')) {
@@ -108,6 +114,7 @@ class EventRelay implements AnswerStream {
 
   end(): Buffer | undefined {
     if (isOver(this.facts)) return undefined;
+    this.facts.pendingBytes = 0;
     const last = this.lastEvent();
     const bytes = Buffer.from(last === undefined ? '' : `${last}\n\n`, 'latin1');
     const output = new Output(bytes);

@@ -69,6 +69,7 @@ function readOnly(chunk: Buffer, dataLengthMax: number): SseEvent | undefined {
   return isOnly && data.length <= dataLengthMax ? { name: undefined, data } : undefined;
 }
 
-function endsWhole(chunk: Buffer): boolean {
+/** Nothing is kept behind it. */
+export function endsWhole(chunk: Buffer): boolean {
   return chunk[chunk.length - 1] === 0x0a && chunk[chunk.length - 2] === 0x0a;
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { type AttemptResult, type Receiver, runAttempt } from '../../../gateway/attempt/attempt.ts';
 import { type CommitRule, heldBytesMax, ordinaryCommit } from '../../../gateway/attempt/commit-point.ts';
 import type { Limits } from '../../../gateway/attempt/deadlines.ts';
-import { readErrorBody } from '../../../gateway/dialects/answer/read-error.ts';
+import { readMessagesError } from '../../../gateway/dialects/anthropic-messages/error-body.ts';
 import { relayOpenAiStream } from '../../../gateway/dialects/openai/relay-stream.ts';
 import { isRecord } from '../../../gateway/json/record.ts';
 import { Leaving } from '../../../gateway/stream/leaving.ts';
@@ -27,6 +27,8 @@ function startAttempt(
   const drains: (() => void)[] = [];
   let receiver: Receiver | undefined;
   let isFull = false;
+  let held = 0;
+  let room = Number.POSITIVE_INFINITY;
   const result = runAttempt<string>(
     {
       send: (given) => {
@@ -37,19 +39,26 @@ function startAttempt(
           resume: () => log.push('resume'),
         };
       },
-      readError: readErrorBody,
+      readError: readMessagesError,
       redact: (text) => text.replaceAll('sk-sent', '***'),
+      hold: (change) => {
+        held += change;
+        return held <= room;
+      },
       reader:
         kind === 'plain'
           ? {
               type: 'plain',
-              read: (body) => ({
-                ok: true,
-                value: body.toString(),
-                usage: undefined,
-                outputEstimate: 1,
-                servedModel: undefined,
-              }),
+              read: (body) => {
+                if (body.toString() === 'break') throw new TypeError('nobody had thought of this');
+                return {
+                  ok: true,
+                  value: body.toString(),
+                  usage: undefined,
+                  outputEstimate: 1,
+                  servedModel: undefined,
+                };
+              },
             }
           : {
               type: 'stream',
@@ -89,6 +98,10 @@ function startAttempt(
     upstream,
     head: (status: number, headers: Headers = {}) => upstream.onHead(status, (name) => headers[name]),
     body: (text: string) => upstream.onBody(Buffer.from(text)),
+    held: () => held,
+    leaveRoom: (bytes: number) => {
+      room = bytes;
+    },
     fill: () => {
       isFull = true;
     },
@@ -278,6 +291,65 @@ test.each([
   expect(endOf(await attempt.result)).toMatchObject(['failed', { retryAfterMs }]);
 });
 
+test('a plain answer larger than any request may be is none', async () => {
+  const attempt = startAttempt('plain');
+  attempt.head(200);
+  const mebibyte = 'x'.repeat(1024 * 1024);
+  for (let n = 0; n < 32; n++) attempt.body(mebibyte);
+  expect(attempt.log).toEqual([]);
+  attempt.body('x');
+  expect(endOf(await attempt.result)).toMatchObject([
+    'failed',
+    { kind: 'answer', fault: { detail: 'the answer is too large' } },
+  ]);
+  expect(attempt.held()).toBe(0);
+});
+
+test.each(['plain', 'stream'] as const)(
+  'what is kept of a %s answer is told, and where there is no room for it the attempt fails for that',
+  async (kind) => {
+    const attempt = startAttempt(kind);
+    attempt.head(200, kind === 'stream' ? sse : {});
+    attempt.body('data: {');
+    expect(attempt.held()).toBe(7);
+    attempt.leaveRoom(0);
+    attempt.body('x');
+    expect(endOf(await attempt.result)).toEqual(['failed', { kind: 'gateway', code: 'no_room' }]);
+    expect([attempt.held(), attempt.log]).toEqual([0, ['abort']]);
+  },
+);
+
+test('a whole plain answer still counts: its client does not have it yet', async () => {
+  const attempt = startAttempt('plain');
+  attempt.head(200);
+  attempt.body('{}');
+  attempt.upstream.onEnd();
+  expect(await attempt.result).toMatchObject({ outcome: 'answered' });
+  expect(attempt.held()).toBe(2);
+});
+
+test('an event that has ended counts no more', () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.body(word.slice(0, 9));
+  expect(attempt.held()).toBe(9);
+  attempt.body(word.slice(9));
+  expect(attempt.held()).toBe(0);
+  attempt.caller.leave();
+});
+
+test('what we cannot cope with ends the attempt at once, and is known', async () => {
+  const attempt = startAttempt('plain');
+  attempt.head(200);
+  attempt.body('break');
+  expect(() => attempt.upstream.onEnd()).not.toThrow();
+  expect(endOf(await attempt.result)).toEqual([
+    'failed',
+    { kind: 'gateway', code: 'internal_error', error: expect.any(TypeError) },
+  ]);
+  expect(attempt.clock.pending()).toEqual([]);
+});
+
 test.each(['', 'soon'])('retry-after-ms %j says nothing', async (value) => {
   const attempt = startAttempt('plain');
   attempt.head(429, { 'retry-after': '9', 'retry-after-ms': value });
@@ -290,9 +362,13 @@ test("an upstream's words come without what it was signed in with, in a status a
   const heard = { message: 'the key *** is wrong', type: '***', code: '***', param: '***' };
   const plain = startAttempt('plain');
   plain.head(400);
-  plain.body(JSON.stringify({ error: said }));
+  const deep = (key: string): unknown => ({ a: [{ [key]: 1, b: [key, 2] }] });
+  plain.body(JSON.stringify({ error: { ...said, details: deep('sk-sent') } }));
   plain.upstream.onEnd();
-  expect(endOf(await plain.result)).toMatchObject(['failed', { kind: 'status', error: heard }]);
+  expect(endOf(await plain.result)).toMatchObject([
+    'failed',
+    { kind: 'status', error: { ...heard, details: deep('***') } },
+  ]);
 
   const streamed = startAttempt('stream');
   streamed.head(200, sse);

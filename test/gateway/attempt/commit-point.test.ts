@@ -21,6 +21,7 @@ function pointWith({ isFull = false, rule = ordinaryCommit }: { isFull?: boolean
       onDrain: () => {},
       onHeld: (change) => {
         told.held += change;
+        return true;
       },
       onTooLong: () => {
         told.tooLong++;
@@ -107,7 +108,7 @@ test('content is held back until so many events of it are there', () => {
   take(point, 'role ', 0);
   take(point, 'one ', 1);
   take(point, 'two ', 2);
-  expect([written, point.isCommitted, told.held]).toEqual([[], false, 8]);
+  expect([written, point.isCommitted, told.held]).toEqual([[], false, 13]);
   take(point, 'three ', 3);
   take(point, 'four', 4);
   expect([written, told.held]).toEqual([['role one two three ', 'four'], 0]);
@@ -134,7 +135,7 @@ test('a whole answer is held until the attempt says that it is whole', () => {
   take(point, 'role ', 0);
   take(point, 'content ', 1);
   take(point, 'end', 1);
-  expect([written, point.isCommitted, point.awaitsWhole, told.held]).toEqual([[], false, true, 11]);
+  expect([written, point.isCommitted, point.awaitsWhole, told.held]).toEqual([[], false, true, 16]);
   point.commit();
   expect([written, point.awaitsWhole, told]).toEqual([['role content end'], false, { held: 0, tooLong: 0 }]);
 });
@@ -153,7 +154,7 @@ test.each([{ type: 'whole' }, holdBack(256, 30_000)] satisfies CommitRule[])(
     // What comes before the content counts for itself.
     take(point, 'x'.repeat(heldBytesMax), 0);
     take(point, 'y'.repeat(heldContentBytesMax), 1);
-    expect([written, told]).toEqual([[], { held: heldContentBytesMax, tooLong: 0 }]);
+    expect([written, told]).toEqual([[], { held: heldBytesMax + heldContentBytesMax, tooLong: 0 }]);
     take(point, 'z', 2);
     expect([written.map(({ length }) => length), told]).toEqual([
       [heldBytesMax + heldContentBytesMax + 1],

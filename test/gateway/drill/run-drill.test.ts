@@ -63,7 +63,7 @@ async function drill(asked: Drill): Promise<DrillOutcome> {
   const clock = { ...fake, wallMs: () => 1_800_000_000_000 + fake.now() };
   let outcome: DrillOutcome | undefined;
   void runDrill(
-    { clock, random: () => 0, defaults, view: () => view },
+    { clock, random: () => 0, defaults, onFailure() {}, view: () => view },
     {
       id: 'one',
       route: asked.id ?? 'team/m',

@@ -12,6 +12,7 @@ import { openMemoryJournal } from '../../../gateway/meter/journal.ts';
 import { Metrics } from '../../../gateway/meter/metrics.ts';
 import { Health } from '../../../gateway/route/health.ts';
 import { buildServer } from '../../../gateway/server.ts';
+import { AnswerRoom } from '../../../gateway/stream/answer-room.ts';
 import { OpenStreams } from '../../../gateway/stream/open-streams.ts';
 import { TableHolder } from '../../../gateway/table/holder.ts';
 import { offerTable } from '../../../gateway/table/sources/memory.ts';
@@ -52,6 +53,7 @@ beforeAll(async () => {
       restingKeys: () => [],
     }),
     streams: new OpenStreams(),
+    answers: new AnswerRoom(0),
     holder,
     admission: new Admission({
       clock: systemClock,

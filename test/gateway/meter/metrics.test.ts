@@ -19,7 +19,13 @@ const makeMetrics = () =>
       { provider: 'platform/p', upstreamModel: 'large', phase: 'open' },
     ],
     restingKeys: () => [{ provider: 'platform/p', key: 'main', reason: 'rate-limit', forMs: 1_500 }],
-    load: { loopDelaySeconds: () => 0, bodyBytes: () => 0, heapShare: () => 0.1, inFlightMax: () => 4_096 },
+    load: {
+      loopDelaySeconds: () => 0,
+      bodyBytes: () => 0,
+      answerBytes: () => 0,
+      heapShare: () => 0.1,
+      inFlightMax: () => 4_096,
+    },
   });
 
 const familiesOf = async ({ registry }: { registry: Registry }): Promise<readonly Family[]> =>

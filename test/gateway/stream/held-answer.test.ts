@@ -20,6 +20,7 @@ function holderOf({ bytesMax = 1000, takes = Number.POSITIVE_INFINITY } = {}) {
       bytesMax,
       onHeld: (change) => {
         told.held += change;
+        return true;
       },
       onTooLong: () => {
         told.tooLong++;

@@ -1,0 +1,64 @@
+// All attempts of one call: what begins must end.
+
+import { expect, test } from 'vitest';
+import { type CallJob, runAttempts } from '../../../gateway/attempt/run-attempts.ts';
+import { Leaving } from '../../../gateway/stream/leaving.ts';
+import { makeFakeClock } from '../../support/fake-clock.ts';
+
+const limits = { firstEventMs: null, livenessMs: 1_000, progressMs: 1_000 };
+
+function jobOf(open: CallJob<string>['open']) {
+  const log: string[] = [];
+  const job: CallJob<string> = {
+    candidates: [{ keyId: 'k', targetId: 't', endpointId: 'e', tier: 0, contextLength: undefined }],
+    failover: {
+      retryOn: [],
+      maxAttempts: 1,
+      attemptsPerTarget: 1,
+      backoffBaseMs: 1,
+      backoffMaxMs: 1,
+      honorRetryAfter: true,
+    },
+    totalAt: 60_000,
+    caller: new Leaving(),
+    clock: { ...makeFakeClock(), wallMs: () => 0 },
+    random: () => 0,
+    hasSideEffects: () => false,
+    isUsable: () => true,
+    isClosed: () => true,
+    hasRetryBudget: () => true,
+    lastResort: () => undefined,
+    limits: () => limits,
+    open,
+    renew: () => undefined,
+    onStart: () => log.push('start'),
+    onContent: () => log.push('content'),
+    onEnd: (_, { outcome }) => log.push(outcome),
+  };
+  return { job, log };
+}
+
+test('what throws while a request is made is thrown, and leaves no attempt under way', async () => {
+  const broken = new TypeError('nobody had thought of this');
+  const { job, log } = jobOf(() => {
+    throw broken;
+  });
+  await expect(runAttempts(job)).rejects.toBe(broken);
+  expect(log.length % 2, log.join()).toBe(0);
+});
+
+test('what throws while it is sent ends the attempt', async () => {
+  const broken = new TypeError('nobody had thought of this');
+  const { job, log } = jobOf(() => ({
+    send() {
+      throw broken;
+    },
+    readError: () => ({ message: '', type: null, code: null, param: null, status: null }),
+    reader: { type: 'plain', read: () => ({ ok: false, fault: { kind: 'truncated' } }) },
+  }));
+  expect(await runAttempts(job)).toEqual({
+    type: 'failed',
+    failures: [{ kind: 'gateway', code: 'internal_error', error: broken }],
+  });
+  expect(log).toEqual(['start', 'failed']);
+});

@@ -1,0 +1,87 @@
+// What does a client see when the gateway holds as many answers as it has room for, or fails while it answers?
+
+import { afterEach, expect, test } from 'vitest';
+import type { Journal } from '../../../gateway/meter/journal.ts';
+import type { GatewayOptions } from '../../../gateway/start.ts';
+import { type Behaviour, startWall, type Wall } from '../../support/wall.ts';
+import { type Rig, startRig, tableOf } from '../rig.ts';
+import { errorOf, post } from './ask.ts';
+
+const path = '/v1/chat/completions';
+const body = { model: 'm', messages: [{ role: 'user', content: 'x' }] };
+
+let wall: Wall;
+let rig: Rig;
+
+async function start(behaviour: Behaviour, options: Partial<GatewayOptions>): Promise<void> {
+  wall = await startWall(behaviour);
+  rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }, { baseUrl: wall.baseUrl }]), options);
+}
+
+afterEach(async () => {
+  await rig.close();
+  await wall.close();
+});
+
+async function heldBytes(): Promise<number> {
+  const text = await rig.gateway.metrics.registry.metrics();
+  return Number(/^penstock_held_bytes (\d+)$/m.exec(text)?.[1]);
+}
+
+async function holdsMoreThan(bytes: number): Promise<void> {
+  for (let looks = 0; (await heldBytes()) <= bytes; looks++) {
+    if (looks > 2_000) throw new Error(`no more than ${await heldBytes()} bytes are held`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const long = { text: 'word '.repeat(20_000) };
+
+test('an answer for which there is no room is 503 at once, may be asked for again, and no other upstream is', async () => {
+  const mayEnd = Promise.withResolvers<void>();
+  await start(
+    {
+      type: 'stall',
+      after: { bytes: 60_000 },
+      for: { until: mayEnd.promise },
+      followedBy: 'go-on',
+      answer: long,
+    },
+    { bounds: { answerBytesMax: 100_000 } },
+  );
+  const first = post(rig, path, body);
+  await holdsMoreThan(50_000);
+  const second = await post(rig, path, body);
+  expect([second.status, second.headers['retry-after'], second.headers['x-should-retry']]).toEqual([
+    503,
+    '1',
+    undefined,
+  ]);
+  expect(errorOf(second)).toMatchObject({ code: 'overloaded', message: expect.stringContaining('room') });
+  expect(wall.calls).toHaveLength(2);
+  mayEnd.resolve();
+  // Alone it may be larger than all the room there is.
+  expect((await first).status).toBe(200);
+  expect(rig.records.map(({ outcome, failure }) => [outcome, failure])).toEqual([
+    ['failed', 'no_room'],
+    ['answered', undefined],
+  ]);
+  expect(await heldBytes()).toBe(0);
+  expect((await post(rig, path, body)).status).toBe(200);
+});
+
+test('a failure of ours in mid-stream is told in a frame, and logged once', async () => {
+  const broken = new TypeError('nobody had thought of this');
+  const journal: Journal = {
+    append() {
+      throw broken;
+    },
+    flush: async () => {},
+    close: async () => {},
+  };
+  await start({ type: 'answer', text: 'a b c' }, { journal });
+  const answer = await post(rig, path, { ...body, stream: true });
+  expect(answer.ending).not.toBe('complete');
+  expect(answer.text).toMatch(/"content":"c"[^]*"code":"internal_error"/);
+  expect(rig.failures).toEqual([broken]);
+});
