@@ -143,6 +143,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const stopListening = holder.onSwap((view) => {
     pools.adopt(view);
     health.adopt(view);
+    metrics.adopt(view);
   });
 
   const defaults: PipelineDefaults = {

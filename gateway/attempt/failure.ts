@@ -1,6 +1,7 @@
 // What can go wrong with one attempt, and what does each failure mean? Pure: the facts come in,
 // the judgement comes out.
 
+import { STATUS_CODES } from 'node:http';
 import type { EgressErrorCode } from '../../egress/egress-error.ts';
 import type { RetryReason } from '../contract/routing-table.ts';
 import type { AnswerFault, UpstreamError } from '../dialects/dialect.ts';
@@ -193,13 +194,22 @@ function judgeCallersMistake(words: string, message: string): Judgement {
   return judgement(null, 'target', 'invalid_parameter');
 }
 
+/** In no standard, and sent all the same: by Anthropic, nginx, and Cloudflare. */
+const furtherStatuses: ReadonlySet<number> = new Set([499, 520, 521, 522, 523, 524, 525, 526, 529]);
+
+/** An upstream may send any number; those that mean nothing go by their hundred. */
+function statusWord(status: number): string {
+  if (Object.hasOwn(STATUS_CODES, status) || furtherStatuses.has(status)) return String(status);
+  return status >= 100 && status < 600 ? `${Math.floor(status / 100)}xx` : 'other';
+}
+
 /** One word for ledger and metrics: a fixed set, whatever upstreams say. */
 export function failureCode(failure: AttemptFailure): string {
   switch (failure.kind) {
     case 'transport':
       return failure.code;
     case 'status':
-      return `status_${failure.status}`;
+      return `status_${statusWord(failure.status)}`;
     case 'timeout':
       return `timeout_${failure.timer.replace('-', '_')}`;
     case 'answer':

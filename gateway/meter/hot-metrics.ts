@@ -23,6 +23,18 @@ export interface HistogramSeries {
   observe(value: number): void;
 }
 
+/** @param labelOf Gives undefined for a label that the series does not have. */
+export type IsKept = (labelOf: (label: string) => string | undefined) => boolean;
+
+function retainSeries(
+  values: Map<string, { readonly labels: readonly string[] }>,
+  names: readonly string[],
+  isKept: IsKept,
+): void {
+  for (const [key, { labels }] of values)
+    if (!isKept((name) => labels[names.indexOf(name)])) values.delete(key);
+}
+
 /** The value under a key; made and kept at the first asking. */
 export function getOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   let value = map.get(key);
@@ -46,6 +58,11 @@ export class HotCounter<Label extends string> {
   /** Label values in the order of the head's labels. */
   add(count: number, ...labels: readonly string[]): void {
     this.series(...labels).count += count;
+  }
+
+  /** Only those series stay whose labels still mean something. */
+  retain(isKept: IsKept): void {
+    retainSeries(this.values, this.head.labels, isKept);
   }
 
   series(...labels: readonly string[]): CounterSeries {
@@ -81,6 +98,11 @@ export class HotHistogram<Label extends string> {
 
   observe(value: number, ...labels: readonly string[]): void {
     this.series(...labels).observe(value);
+  }
+
+  /** As of a counter. */
+  retain(isKept: IsKept): void {
+    retainSeries(this.values, this.head.labels, isKept);
   }
 
   series(...labels: readonly string[]): HistogramSeries {

@@ -6,12 +6,14 @@ import { type ShedReason, shedReasons } from '../admission/judge-load.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import { type LoadFailure, loadFailures } from '../table/load-error.ts';
 import type { TableOrigin } from '../table/sources/source.ts';
+import type { TableView } from '../table/view.ts';
 import {
   type CounterSeries,
   getOrMake,
   type HistogramSeries,
   HotCounter,
   HotHistogram,
+  type IsKept,
   Registry,
 } from './hot-metrics.ts';
 
@@ -262,6 +264,35 @@ export class Metrics {
     if (readings.load) exportLoad(registry, readings.load);
     // A finer loop monitor would wake an idle process all the time.
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
+  }
+
+  /** What is counted of models and targets that are gone is told no longer: series would never become fewer. */
+  adopt({ routes }: Pick<TableView, 'routes'>): void {
+    const models = new Set(routes.map(({ entry }) => entry.model));
+    const targets = routes.flatMap((route) => route.targets);
+    const providers = new Set(targets.map(({ provider }) => provider.entry.id));
+    const upstreams = new Set(
+      targets.map(({ provider, entry }) => `${provider.entry.id} ${entry.upstreamModel}`),
+    );
+    const isKept: IsKept = (labelOf) => {
+      const [model, provider, upstream] = [labelOf('model'), labelOf('provider'), labelOf('upstream_model')];
+      return (
+        (model === undefined || models.has(model)) &&
+        (provider === undefined || providers.has(provider)) &&
+        (upstream === undefined || upstreams.has(`${provider} ${upstream}`))
+      );
+    };
+    for (const metric of [
+      ...[this.requests, this.durations, this.firstContents, this.attempts, this.firstEvents],
+      ...[this.streamEnds, this.staleReuses, this.noTargets, this.tokens],
+      ...[this.malformedFrames, this.failuresHeldBack],
+    ]) {
+      metric.retain(isKept);
+    }
+    // They hold series that may be gone.
+    for (const bySeries of [this.requestsBySeries, this.attemptsBySeries, this.streamsBySeries]) {
+      bySeries.clear();
+    }
   }
 
   onRequest({ endpoint, model, status, durationMs, firstContentMs }: RequestFacts): void {

@@ -203,7 +203,19 @@ test('the ledger has one word for each', () => {
     'status_529',
   );
   expect(failureCode(errorEvent({ message: 'secret' }))).toBe('error_event');
+  expect(failureCode({ kind: 'gateway', code: 'no_room' })).toBe('no_room');
   expect(failureCode({ kind: 'answer', fault: { kind: 'malformed', detail: 'secret' } })).toBe('malformed');
+});
+
+test('whatever statuses upstreams send, there are few words for them', () => {
+  const words = new Set(Array.from({ length: 900 }, (_, n) => failureCode(refusal(n + 100))));
+  expect(words.size).toBeLessThan(80);
+  expect([402, 524, 529, 418].map((status) => failureCode(refusal(status)))).toEqual([
+    ...['status_402', 'status_524', 'status_529', 'status_418'],
+  ]);
+  expect([467, 599, 999].map((status) => failureCode(refusal(status)))).toEqual([
+    ...['status_4xx', 'status_5xx', 'status_other'],
+  ]);
 });
 
 function errorEvent(error: Partial<UpstreamError>): AttemptFailure {

@@ -82,6 +82,6 @@ test('a failure of ours in mid-stream is told in a frame, and logged once', asyn
   await start({ type: 'answer', text: 'a b c' }, { journal });
   const answer = await post(rig, path, { ...body, stream: true });
   expect(answer.ending).not.toBe('complete');
-  expect(answer.text).toMatch(/"content":"c"[^]*"code":"internal_error"/);
+  expect(answer.text).toMatch(/"content":"c"[\s\S]*"code":"internal_error"/);
   expect(rig.failures).toEqual([broken]);
 });

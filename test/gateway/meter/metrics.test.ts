@@ -5,6 +5,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HotCounter, HotHistogram, Registry } from '../../../gateway/meter/hot-metrics.ts';
 import { Metrics } from '../../../gateway/meter/metrics.ts';
+import { buildTableView } from '../../../gateway/table/view.ts';
+import { tableOf } from '../rig.ts';
 import { type Family, parseExposition, type Sample } from './exposition.ts';
 import { makeRecord } from './make-facts.ts';
 
@@ -35,6 +37,12 @@ async function samplesOf(source: { registry: Registry }, name: string): Promise<
   const family = (await familiesOf(source)).find((other) => other.name === name);
   if (!family) throw new Error(`no metric ${name}`);
   return family.samples;
+}
+
+/** Of what is counted by model or provider. */
+async function seriesOf({ registry }: { registry: Registry }): Promise<readonly string[]> {
+  const text = await registry.metrics();
+  return text.split('\n').flatMap((line) => /^\w+\{.*(?:model|provider)=.*\}/.exec(line) ?? []);
 }
 
 const request = {
@@ -131,6 +139,33 @@ describe('the metrics of a gateway', () => {
     const firsts = await samplesOf(metrics, 'penstock_time_to_first_token_seconds');
     expect(firsts.at(-1)?.value).toBe(2);
     expect(firsts.find(({ labels }) => labels.le === '0.02')?.value).toBe(2);
+  });
+
+  test('forget what is no longer in the table, and go on counting what is', async () => {
+    const metrics = makeMetrics();
+    const count = (model: string, provider: string, upstreamModel: string): void => {
+      metrics.onRequest({ ...request, model });
+      metrics.onStaleReuse(provider);
+      metrics.onNoTarget(model);
+      for (const outcome of ['answered', 'failed'] as const) {
+        const record = makeRecord({ isStream: true, firstContentMs: 5, outcome });
+        metrics.onAttempt({ ...record, provider, upstreamModel }, model);
+      }
+    };
+    count('m', 'platform/p', 'large');
+    const before = (await seriesOf(metrics)).toSorted();
+    count('m', 'platform/p', 'small');
+    count('m', 'platform/q', 'large');
+    count('n', 'platform/p', 'large');
+    expect((await seriesOf(metrics)).length).toBeGreaterThan(before.length);
+    const table = tableOf([
+      { baseUrl: 'http://127.0.0.1:9/v1', provider: 'platform/p', upstreamModel: 'large' },
+    ]);
+    metrics.adopt(buildTableView(table));
+    expect((await seriesOf(metrics)).toSorted()).toEqual(before);
+    count('m', 'platform/p', 'large');
+    const requests = await samplesOf(metrics, 'penstock_requests_total');
+    expect(requests.map(({ value }) => value)).toEqual([4]);
   });
 
   test('count attempts and tokens, and no series for kinds that were not used', async () => {

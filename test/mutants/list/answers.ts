@@ -94,4 +94,18 @@ export const answers: readonly Mutant[] = [
     to: 'return Object.assign({}, ...[...kept].map(([name, value]) => ({ [name]: value })));',
     tests: ['test/gateway/dialects/anthropic-messages/output-schema.test.ts'],
   },
+  {
+    name: 'statuses that mean nothing are one word',
+    file: 'gateway/attempt/failure.ts',
+    from: 'if (Object.hasOwn(STATUS_CODES, status) || furtherStatuses.has(status)) return',
+    to: 'if (status > 0) return',
+    tests: ['test/gateway/attempt/judge-failure.test.ts'],
+  },
+  {
+    name: 'series of what is gone are let go',
+    file: 'gateway/meter/hot-metrics.ts',
+    from: 'if (!isKept((name) => labels[names.indexOf(name)])) values.delete(key);',
+    to: 'if (!isKept((name) => labels[names.indexOf(name)])) continue;',
+    tests: ['test/gateway/meter/metrics.test.ts'],
+  },
 ];

@@ -69,7 +69,7 @@ export const streams: readonly Mutant[] = [
   {
     name: 'company for a caller that waits is never put inside an event',
     file: 'gateway/dialects/events/event-relay.ts',
-    from: 'this.tail = Buffer.from(bytes.subarray(start));',
+    from: 'this.keep(Buffer.from(bytes.subarray(start)));',
     to: 'output.keep(start, bytes.length);',
     tests: ['test/flow/slow-and-gone.test.ts'],
   },
