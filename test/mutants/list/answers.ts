@@ -85,7 +85,7 @@ export const answers: readonly Mutant[] = [
     file: 'gateway/attempt/attempt.ts',
     from: "if (typeof value === 'string') return redact(value);",
     to: "if (typeof value === 'string') return value;",
-    tests: ['test/gateway/attempt/attempt.test.ts'],
+    tests: ['test/gateway/attempt/attempt.test.ts', 'test/gateway/endpoints/error-details.test.ts'],
   },
   {
     name: 'a member called as the prototype of every object is a member',
