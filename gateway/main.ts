@@ -3,6 +3,7 @@
 import closeWithGrace from 'close-with-grace';
 import { openServiceAccountClient } from '../kube/service-account.ts';
 import { systemClock } from './clock.ts';
+import { errorInLog } from './error-in-log.ts';
 import { leaveNoDump } from './leave-no-dump.ts';
 import { openFileJournal } from './meter/journal.ts';
 import { type GatewaySettings, readSettings, type TableSettings } from './settings.ts';
@@ -67,7 +68,7 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
     onFailure: (error, requestId) => {
       log('error', 'a request failed', {
         requestId,
-        error: error instanceof Error ? error.stack : String(error),
+        error: errorInLog(error),
       });
     },
   });
@@ -133,7 +134,7 @@ function drainOnSignal(starting: Promise<RunningProcess>): void {
   // It ends the process at a second signal, whatever is under way; so the signals are counted here.
   const closer = closeWithGrace({ delay: false, skip: [...signals] }, async ({ err }) => {
     isDraining = true;
-    if (err) log('error', 'the process failed and drains', { error: err.stack });
+    if (err) log('error', 'the process failed and drains', { error: errorInLog(err) });
     await (await starting).drain();
   });
   let signalCount = 0;
