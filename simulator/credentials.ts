@@ -52,10 +52,11 @@ const exceededQuota: WireError = {
   code: 'insufficient_quota',
 };
 
+/** As Anthropic says it: nothing but the words tells it from a caller's mistake. */
 const emptyBalance: WireError = {
-  status: 402,
+  status: 400,
   message:
-    'Your credit balance is too low to access the API. Please go to Plans & Billing to purchase credits.',
+    'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
 };
 
 const secretHeaders = new Set([

@@ -120,9 +120,17 @@ function judgeByWords(error: UpstreamError): Judgement {
   return judgeStatus(500, error);
 }
 
+/**
+ * Anthropic says so in a 400 for which it has no code, and for a spend limit that the account has set itself likewise. Read from
+ * the very beginning: further on a message may quote the caller.
+ */
+const outOfMoney =
+  /^You(r credit balance is too low to access| have reached your specified (workspace )?API usage limits)/;
+
 function judgeStatus(status: number, error: UpstreamError): Judgement {
   const words = `${error.type ?? ''} ${error.code ?? ''}`;
-  if (/insufficient_quota|credit_balance|billing_hard_limit/.test(words)) {
+  const hasNoMoney = /insufficient_quota|credit_balance|billing_hard_limit|billing_error/.test(words);
+  if (status === 402 || hasNoMoney || outOfMoney.test(error.message)) {
     return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
       keyRest: 'out-of-money',
       isHealthSignal: false,
@@ -134,12 +142,6 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
     case 403:
       return judgement('AuthFailure', 'key', 'upstream_auth_failed', {
         keyRest: 'rejected',
-        isHealthSignal: false,
-        mayHaveActed: false,
-      });
-    case 402:
-      return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
-        keyRest: 'out-of-money',
         isHealthSignal: false,
         mayHaveActed: false,
       });

@@ -23,7 +23,8 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
   const { model } = facts;
   const chosen = choose(failures);
   if (!chosen) return noneTried(facts);
-  const { code } = judgeFailure(chosen);
+  const { code, keyRest } = judgeFailure(chosen);
+  if (keyRest === 'out-of-money') return noMoney(facts);
   const tries = failures.length === 1 ? '1 attempt' : `${failures.length} attempts`;
   switch (code) {
     case 'rate_limit_exceeded':
@@ -61,8 +62,9 @@ function noneTried({ model, usableInMs, commonRest, ...facts }: FinalErrorFacts)
   switch (commonRest) {
     case 'rejected':
       return keyRejected({ model, usableInMs, commonRest, ...facts });
-    case 'rate-limit':
     case 'out-of-money':
+      return noMoney({ model, usableInMs, commonRest, ...facts });
+    case 'rate-limit':
       return new GatewayError('rate_limit_exceeded', `The upstreams of model '${model}' are rate limited.`, {
         retryAfterSeconds,
       });
@@ -97,6 +99,14 @@ function keyRejected({ model, isOwnProvider }: FinalErrorFacts): GatewayError {
         'upstream_auth_failed',
         `The upstreams of model '${model}' could not be signed in to.`,
       );
+}
+
+/** It wants a person: whoever waits a minute and asks again has waited in vain. */
+function noMoney({ model, isOwnProvider }: FinalErrorFacts): GatewayError {
+  const message = isOwnProvider
+    ? `The provider of model '${model}' takes no more requests of your own account: its balance or spend limit is used up.`
+    : `The upstreams of model '${model}' take no more requests until the platform has attended to its accounts.`;
+  return new GatewayError('rate_limit_exceeded', message, { headers: { 'x-should-retry': 'false' } });
 }
 
 /** The error told inside a stream that has already begun. */
@@ -135,13 +145,15 @@ const wait =
   /(?:try again in|retry[-_ ]after)\W{0,3}(?:(\d{1,4})\s*m(?!s))?(?:(\d{1,6}(?:\.\d{1,6})?)(?!\.?\d|\s*h)\s*(ms)?)?/i;
 
 /**
- * The caller's own mistake first, then a rate limit, else what happened last. That the model is
- * unknown is only believed where every upstream says so.
+ * What the caller can mend first, whoever failed besides: clients shorten a conversation that is told to be too long. Then a rate
+ * limit, else what happened last. That the model is unknown is only believed where every upstream says so.
  */
 function choose(failures: readonly AttemptFailure[]): AttemptFailure | undefined {
-  const isMistake = (failure: AttemptFailure): boolean => judgeFailure(failure).reason === null;
-  const isRateLimit = (failure: AttemptFailure): boolean =>
-    judgeFailure(failure).code === 'rate_limit_exceeded';
+  const isMistake = (failure: AttemptFailure): boolean => {
+    const { reason } = judgeFailure(failure);
+    return reason === null || reason === 'ContextLengthExceeded' || reason === 'ContentFiltered';
+  };
+  const isRateLimit = (failure: AttemptFailure): boolean => judgeFailure(failure).keyRest === 'rate-limit';
   const knowsModel = (failure: AttemptFailure): boolean => judgeFailure(failure).code !== 'model_not_found';
   return (
     failures.findLast(isMistake) ??

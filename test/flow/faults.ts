@@ -66,6 +66,8 @@ const limited = (retryAfter: string): Told => ({
   calls: 1,
   retryAfter,
 });
+/** It wants a person: nobody is told when to come back. */
+const outOfMoney: Told = { status: 429, code: 'rate_limit_exceeded', calls: 1 };
 
 const completing: readonly DialectName[] = ['openai-chat', 'openai-completions'];
 
@@ -132,14 +134,25 @@ const statuses: readonly Row[] = [
     fault: status(429, { error: { type: 'insufficient_quota', code: 'insufficient_quota' } }),
     failure: 'status_429',
     effect: 'moves-on',
-    alone: limited('60'),
+    alone: outOfMoney,
   },
   {
     name: '402',
     fault: status(402),
     failure: 'status_402',
     effect: 'moves-on',
-    alone: limited('60'),
+    alone: outOfMoney,
+  },
+  {
+    name: 'out of money, as Anthropic says it',
+    fault: status(400, {
+      error: {
+        message: 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.',
+      },
+    }),
+    failure: 'status_400',
+    effect: 'moves-on',
+    alone: outOfMoney,
   },
   ...[401, 403].map(
     (code): Row => ({

@@ -100,6 +100,18 @@ describe('a key that is rate limited', () => {
 test.each([
   ['out of money', { ...status(429), error: { type: 'insufficient_quota' } } as Behaviour, 300_000],
   ['out of money (402)', status(402), 300_000],
+  [
+    'out of money, as Anthropic says it',
+    {
+      ...status(400),
+      error: {
+        type: 'invalid_request_error',
+        message:
+          'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
+      },
+    } as Behaviour,
+    300_000,
+  ],
   ['rejected', status(401), 60_000],
   ['forbidden', status(403), 60_000],
 ])('a key that is %s is left alone, and tried again now and then', async (_name, fault, restMs) => {
@@ -155,12 +167,24 @@ describe('all keys out', () => {
   });
 
   test('nobody waits for longer than a minute', async () => {
-    const wall = await wallThat(status(402));
+    const wall = await wallThat(status(429, { 'retry-after': '600' }));
     const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
     for (let n = 0; n < 3; n++) {
       const { headers } = await ask(rig);
       expect(headers['retry-after']).toBe('60');
     }
+  });
+
+  test('nobody is told to wait for money', async () => {
+    const wall = await wallThat(status(402));
+    const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+    for (let n = 0; n < 3; n++) {
+      const answer = await ask(rig);
+      expect([answer.status, errorOf(answer)?.code]).toEqual([429, 'rate_limit_exceeded']);
+      expect(answer.headers['retry-after']).toBeUndefined();
+      expect(answer.headers['x-should-retry']).toBe('false');
+    }
+    expect(wall.calls, 'one of each key').toHaveLength(2);
   });
 
   test('another provider takes over', async () => {

@@ -376,7 +376,19 @@ export const toldRows: readonly ToldRow[] = [
     ...limited,
     when: '402: the platform has no money there',
     provider: status(402),
-    headers: { 'retry-after': '60', 'retry-after-ms': '60000' },
+    isFinal: true,
+  },
+  {
+    ...limited,
+    when: 'the platform has no money there, in the words of Anthropic',
+    provider: status(400, {
+      error: {
+        type: invalid,
+        message:
+          'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade.',
+      },
+    }),
+    isFinal: true,
   },
   {
     ...noModel,

@@ -194,7 +194,12 @@ describe('a scripted key', () => {
     expect(await statusOf(dialect, 'key-fast')).toMatchObject({ status: 429, retryAfter: '9' });
     const poor = await statusOf(dialect, 'key-poor');
     if (dialect === 'messages')
-      expect(poor).toMatchObject({ status: 402, body: { error: { type: 'billing_error' } } });
+      expect(poor).toMatchObject({
+        status: 400,
+        body: {
+          error: { type: 'invalid_request_error', message: expect.stringMatching(/^Your credit balance/) },
+        },
+      });
     else expect(poor).toMatchObject({ status: 429, body: { error: { code: 'insufficient_quota' } } });
     const { keys } = simulator.counts();
     expect(keys.bad).toMatchObject({ calls: 1, byEnding: { rejected: 1 }, tokens: { input: 0, output: 0 } });

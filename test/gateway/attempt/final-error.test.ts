@@ -1,7 +1,7 @@
 // Every attempt failed: what is the caller told?
 
 import { describe, expect, test } from 'vitest';
-import type { AttemptFailure } from '../../../gateway/attempt/failure.ts';
+import { type AttemptFailure, failureCode } from '../../../gateway/attempt/failure.ts';
 import { brokenOffError, type FinalErrorFacts, finalError } from '../../../gateway/attempt/final-error.ts';
 import type { UpstreamError } from '../../../gateway/dialects/dialect.ts';
 
@@ -146,6 +146,45 @@ const rows: readonly Row[] = [
     code: 'context_length_exceeded',
     mayRetry: true,
   },
+  // Whoever can mend it is told, whatever else went wrong: clients shorten a conversation, or change its words.
+  ...[status(503), status(429, {}, 3_000), status(402), status(401), status(404), silent, reset].flatMap(
+    (other): Row[] =>
+      (['context_length_exceeded', 'content_policy_violation'] as const).flatMap((code) =>
+        [
+          [status(400, { code }), other],
+          [other, status(400, { code })],
+        ].map((failures) => ({
+          when: `${code} beside another failure, ${failures.map(failureCode).join(', then ')}`,
+          failures,
+          status: 400,
+          code,
+          mayRetry: true,
+        })),
+      ),
+  ),
+  // A minute's wait mends no account.
+  {
+    when: 'out of money',
+    failures: [status(402)],
+    status: 429,
+    code: 'rate_limit_exceeded',
+    mayRetry: false,
+  },
+  {
+    when: 'one out of money, another limited for a while',
+    failures: [status(402), status(429, {}, 3_000), status(402)],
+    status: 429,
+    code: 'rate_limit_exceeded',
+    retryAfter: '3',
+    mayRetry: true,
+  },
+  {
+    when: 'out of money before another failure',
+    failures: [status(402), status(503)],
+    status: 502,
+    code: 'upstream_error',
+    mayRetry: false,
+  },
   {
     when: 'a redirect',
     failures: [status(302)],
@@ -212,12 +251,16 @@ describe('where all keys rest for one reason', () => {
     ['rejected', true, 403, 'upstream_auth_failed'],
     ['rate-limit', false, 429, 'rate_limit_exceeded'],
     ['out-of-money', false, 429, 'rate_limit_exceeded'],
+    ['out-of-money', true, 429, 'rate_limit_exceeded'],
   ] as const)(
     '%s (own provider: %s) is told as %i %s, as to the request that found out',
     (commonRest, isOwnProvider, status, code) => {
       const error = finalError([], { ...facts, commonRest, isOwnProvider });
       expect(error.status).toBe(status);
       expect(error.toErrorObject('openai').code).toBe(code);
+      const isTimely = commonRest === 'rate-limit';
+      expect(error.headers['retry-after']).toBe(isTimely ? '8' : undefined);
+      expect(error.headers['x-should-retry']).toBe(isTimely ? undefined : 'false');
     },
   );
 });

@@ -88,7 +88,23 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
     { 429: limited, 400: mistake },
   ],
   [{ code: 'invalid_api_key' }, { 401: rejected, 400: mistake }],
-  // Only type and code are read: a message may quote the caller.
+  [{ type: 'billing_error' }, { 400: broke, 402: broke, 429: broke }],
+  // Of messages only what Anthropic says from their beginning, for which it has no code.
+  ...[
+    'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
+    'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
+    'You have reached your specified workspace API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
+  ].flatMap((message): (typeof words)[number][] => [
+    [
+      { message, type: 'invalid_request_error' },
+      { 400: broke, 403: broke, 429: broke },
+    ],
+    // Further on a message may quote the caller.
+    [
+      { message: `messages.0: "${message}" is odd`, type: 'invalid_request_error' },
+      { 400: mistake, 429: limited },
+    ],
+  ]),
   [{ message: 'insufficient_quota context_length content_filter' }, { 400: mistake, 429: limited }],
 ];
 
@@ -118,6 +134,13 @@ describe('an error inside a 200', () => {
   test.each([
     [{ type: 'insufficient_quota' }, broke],
     [{ type: 'billing_error' }, broke],
+    [
+      {
+        type: 'invalid_request_error',
+        message: 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.',
+      },
+      broke,
+    ],
     [{ type: 'rate_limit_error' }, limited],
     [{ code: 'rate_limit_exceeded' }, limited],
     [{ type: 'overloaded_error' }, overloaded],

@@ -199,4 +199,25 @@ export const failover: readonly Mutant[] = [
     to: "upstream_error: row(502, 'server_error', 'api_error', 'upstream', true),",
     tests: ['test/conformance/sdk-retries.test.ts'],
   },
+  {
+    name: 'out of money is known by the words of Anthropic, which has no code for it',
+    file: 'gateway/attempt/failure.ts',
+    from: 'hasNoMoney || outOfMoney.test(error.message)',
+    to: 'hasNoMoney',
+    tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/flow/keys.test.ts'],
+  },
+  {
+    name: 'nobody is told to come back when money is what is missing',
+    file: 'gateway/attempt/final-error.ts',
+    from: "if (keyRest === 'out-of-money') return noMoney(facts);",
+    to: '',
+    tests: ['test/gateway/attempt/final-error.test.ts'],
+  },
+  {
+    name: 'a conversation that is too long is said to be, whoever failed besides',
+    file: 'gateway/attempt/final-error.ts',
+    from: "|| reason === 'ContextLengthExceeded'",
+    to: '',
+    tests: ['test/gateway/attempt/final-error.test.ts'],
+  },
 ];
