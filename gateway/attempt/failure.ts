@@ -146,6 +146,9 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
         mayHaveActed: false,
       });
     case 404:
+      if (isNobodyThere(error)) {
+        return judgement('ServerError', 'target', 'upstream_invalid_response', { mayHaveActed: false });
+      }
       return judgement('ModelNotFound', 'target', 'model_not_found', {
         isHealthSignal: false,
         mayHaveActed: false,
@@ -175,6 +178,20 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
       if (status < 400) return judgement('ServerError', 'target', 'upstream_invalid_response');
       return judgeCallersMistake(words, error.message);
   }
+}
+
+/** Of a 404: it is the model, or what some providers serve it by, that is not there. */
+export function isAboutModel({ code, type, message }: UpstreamError): boolean {
+  return /model|deployment/i.test(`${code ?? ''} ${type ?? ''} ${message}`);
+}
+
+/** Nothing serves requests at that address: a web server's page, or the words with which frameworks say so. */
+function isNobodyThere(error: UpstreamError): boolean {
+  if (isAboutModel(error)) return false;
+  const { code, type, message } = error;
+  return message === ''
+    ? type === null && code === null
+    : /^(404\b|(page |resource )?not found\b|invalid url\b|cannot post\b)/i.test(message);
 }
 
 /** Not every dialect has a code for a prompt that is too long. */

@@ -1,7 +1,8 @@
 // What does a finished attempt say about its upstream? Pure.
 
 import type { AttemptResult } from '../attempt/attempt.ts';
-import { type AttemptFailure, failureCode, type Judgement } from '../attempt/failure.ts';
+import { type AttemptFailure, failureCode, isAboutModel, type Judgement } from '../attempt/failure.ts';
+import type { UpstreamError } from '../dialects/dialect.ts';
 import type { HealthSignal } from '../route/health.ts';
 
 /** Rests of a key: out of money and rejected keys need a person; they are tried again now and then. */
@@ -44,8 +45,10 @@ export function healthSignal(
     case null:
       break;
   }
+  const error = errorOf(failure);
   // What a request refers to may be unknown as well.
-  if (judgement.reason === 'ModelNotFound' && !hasStoredState && isAboutModel(failure)) {
+  if (failure.kind === 'status' && failure.status === 404 && hasStoredState) return { type: 'none' };
+  if (judgement.reason === 'ModelNotFound' && !hasStoredState && error && isAboutModel(error)) {
     return { type: 'misconfigured' };
   }
   if (!judgement.isHealthSignal || isLongAnswer(result, failure)) return { type: 'none' };
@@ -60,12 +63,7 @@ function isLongAnswer({ firstContentMs }: Outcome, failure: AttemptFailure): boo
   return firstContentMs !== undefined && failure.kind === 'timeout' && failure.timer === 'total';
 }
 
-function isAboutModel(failure: AttemptFailure): boolean {
-  const error =
-    failure.kind === 'status'
-      ? failure.error
-      : failure.kind === 'answer' && failure.fault.kind === 'error-event'
-        ? failure.fault.error
-        : undefined;
-  return /model/i.test(`${error?.code ?? ''} ${error?.type ?? ''} ${error?.message ?? ''}`);
+function errorOf(failure: AttemptFailure): UpstreamError | undefined {
+  if (failure.kind === 'status') return failure.error;
+  return failure.kind === 'answer' && failure.fault.kind === 'error-event' ? failure.fault.error : undefined;
 }

@@ -110,8 +110,19 @@ const backoffSchema = withRules(
 
 const failoverSchema = z.strictObject({
   retryOn: listSet(retryReasonSchema.describe('A kind of failure.'), 9)
-    .default(['ConnectFailure', 'Timeout', 'RateLimited', 'ServerError', 'Overloaded', 'AuthFailure'])
-    .describe('Failures that move a call on. Never after the first content has reached the client.'),
+    .default([
+      'ConnectFailure',
+      'Timeout',
+      'RateLimited',
+      'ServerError',
+      'Overloaded',
+      'AuthFailure',
+      'ModelNotFound',
+      'ContextLengthExceeded',
+    ])
+    .describe(
+      'Failures that move a call on; ContextLengthExceeded only to targets that are not known to hold no more. Never after the first content has reached the client.',
+    ),
   maxAttempts: z
     .int32()
     .min(1)

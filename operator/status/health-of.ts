@@ -158,6 +158,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 function wordsFor(cause: string): string {
   const status = /^status_([1-5](?:\d\d|xx))$/.exec(cause)?.[1];
+  if (status === '404') return 'it answers 404; see whether the path of spec.baseURL is right';
   if (status !== undefined) return `it answers ${status}; see whether its service is up`;
   return (Object.hasOwn(CAUSES, cause) ? CAUSES[cause] : undefined) ?? 'see whether its service is up';
 }

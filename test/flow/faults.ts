@@ -164,17 +164,24 @@ const statuses: readonly Row[] = [
     }),
   ),
   {
-    name: '404 where the route moves on from it',
+    name: '404',
     fault: status(404),
-    retryOn: ['ModelNotFound'],
     failure: 'status_404',
     effect: 'moves-on',
     alone: { status: 404, code: 'model_not_found', calls: 1 },
   },
   {
+    name: '404 of a wrong address',
+    fault: { type: 'status', status: 404, error: { code: '404', message: 'Resource not found' } },
+    failure: 'status_404',
+    effect: 'moves-on',
+    alone: invalidAnswer,
+  },
+  {
     // One upstream of two does not know the model: it is misconfigured, the model is not gone.
-    name: '404',
+    name: '404 where the route does not move on from it',
     fault: status(404),
+    retryOn: ['ServerError'],
     failure: 'status_404',
     effect: 'ends',
     told: { status: 502, code: 'upstream_error' },

@@ -394,7 +394,6 @@ export const toldRows: readonly ToldRow[] = [
     ...noModel,
     when: '404 from every provider',
     provider: status(404),
-    retryOn: ['ModelNotFound'],
     param: 'model',
   },
   ...[408, 409, 500, 502, 504].map(

@@ -80,7 +80,16 @@ export function tableOf(targets: readonly RigTarget[], route: Partial<RouteEntry
         capabilities: ['Streaming', 'Tools'],
         timeouts: {},
         failover: {
-          retryOn: ['ConnectFailure', 'Timeout', 'RateLimited', 'ServerError', 'Overloaded', 'AuthFailure'],
+          retryOn: [
+            'ConnectFailure',
+            'Timeout',
+            'RateLimited',
+            'ServerError',
+            'Overloaded',
+            'AuthFailure',
+            'ModelNotFound',
+            'ContextLengthExceeded',
+          ],
           maxAttempts: 3,
           attemptsPerTarget: 1,
           backoffBaseMs: 100,

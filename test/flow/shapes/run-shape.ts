@@ -2,7 +2,7 @@
 // its verdict is computed from the walls' logs and from what the caller got.
 
 import type { RouteEntry } from '../../../gateway/contract/routing-table.ts';
-import { type Rig, type RigTarget, tableOf } from '../../gateway/rig.ts';
+import type { Rig, RigTarget } from '../../gateway/rig.ts';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
 import { endsWell, errorOf, isBag, parseJson, textOf, usageOf } from '../../support/said.ts';
 import { sixtyWords } from '../../support/wall.ts';
@@ -96,15 +96,12 @@ function judge(shape: Shape, run: ShapeRun): Pick<ShapeResult, 'verdict' | 'miss
   return { verdict: advisory.length === 0 ? 'pass' : 'partial', missed };
 }
 
-/** As an operator sets up one model with one fallback, and nothing else; `ContextLengthExceeded` is opted into. */
+/**
+ * As an operator sets up one model with one fallback, and nothing else but this: of a plain answer a provider says nothing until
+ * it is done, and only as a stream its silence is seen.
+ */
 function routeOf(mode: ShapeMode): Partial<RouteEntry> {
-  const { failover } = tableOf([]).routes[0] ?? {};
-  if (!failover) throw new Error('the table of the rig has no route');
-  return {
-    failover: { ...failover, retryOn: [...failover.retryOn, 'ContextLengthExceeded'] },
-    // Of a plain answer a provider says nothing until it is done: only as a stream its silence is seen.
-    ...(mode === 'plain' && { upstreamStreaming: 'Always' as const }),
-  };
+  return mode === 'plain' ? { upstreamStreaming: 'Always' } : {};
 }
 
 /** As the gateway has them by itself. */

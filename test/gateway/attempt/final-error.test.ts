@@ -12,6 +12,7 @@ const status = (code: number, error: Partial<UpstreamError> = {}, retryAfterMs?:
   error: { ...noWords, ...error },
   retryAfterMs,
 });
+const unknownModel = status(404, { code: 'model_not_found' });
 const reset: AttemptFailure = { kind: 'transport', code: 'reset', detail: 'ECONNRESET 10.9.8.7' };
 const silent: AttemptFailure = { kind: 'timeout', timer: 'first-event' };
 const nonsense: AttemptFailure = { kind: 'answer', fault: { kind: 'malformed', detail: 'from 10.9.8.7' } };
@@ -126,14 +127,14 @@ const rows: readonly Row[] = [
   },
   {
     when: 'nobody knows the model',
-    failures: [status(404)],
+    failures: [unknownModel],
     status: 404,
     code: 'model_not_found',
     mayRetry: false,
   },
   {
     when: 'one knows the model and another does not',
-    failures: [status(503), status(404)],
+    failures: [status(503), unknownModel],
     status: 502,
     code: 'upstream_error',
     mayRetry: false,
@@ -147,7 +148,7 @@ const rows: readonly Row[] = [
     mayRetry: true,
   },
   // Whoever can mend it is told, whatever else went wrong: clients shorten a conversation, or change its words.
-  ...[status(503), status(429, {}, 3_000), status(402), status(401), status(404), silent, reset].flatMap(
+  ...[status(503), status(429, {}, 3_000), status(402), status(401), unknownModel, silent, reset].flatMap(
     (other): Row[] =>
       (['context_length_exceeded', 'content_policy_violation'] as const).flatMap((code) =>
         [
@@ -266,7 +267,7 @@ describe('where all keys rest for one reason', () => {
 });
 
 test('a model that one of two targets does not know is not said to be unknown', () => {
-  const error = finalError([status(404)], { ...facts, targets: 2 });
+  const error = finalError([unknownModel], { ...facts, targets: 2 });
   expect([error.status, error.toErrorObject('openai').code]).toEqual([502, 'upstream_error']);
 });
 

@@ -39,13 +39,14 @@ const broke: Verdict = ['RateLimited', 'key', 'rate_limit_exceeded', 'out-of-mon
 const mistake: Verdict = [null, 'target', 'invalid_parameter'];
 const tooLong: Verdict = ['ContextLengthExceeded', 'target', 'context_length_exceeded'];
 const filtered: Verdict = ['ContentFiltered', 'target', 'content_policy_violation'];
+const unknown: Verdict = ['ModelNotFound', 'target', 'model_not_found'];
 const nonsense: Verdict = ['ServerError', 'target', 'upstream_invalid_response', 'health'];
 
 const byStatus: Readonly<Record<number, Verdict>> = {
   401: rejected,
   402: broke,
   403: rejected,
-  404: ['ModelNotFound', 'target', 'model_not_found'],
+  404: nonsense,
   408: serverError,
   409: serverError,
   413: [null, 'target', 'request_too_large'],
@@ -89,6 +90,22 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
   ],
   [{ code: 'invalid_api_key' }, { 401: rejected, 400: mistake }],
   [{ type: 'billing_error' }, { 400: broke, 402: broke, 429: broke }],
+  // 404 of a model, of something else that the request names, and of a wrong address.
+  ...[
+    { type: 'invalid_request_error', code: 'model_not_found', message: 'The model `x` does not exist' },
+    { type: 'not_found_error', message: 'model: x' },
+    { code: 'DeploymentNotFound', message: 'The API deployment for this resource does not exist' },
+    { message: 'Not found: model x' },
+    { type: 'invalid_request_error', message: 'No such File object: file-1' },
+  ].map((error): (typeof words)[number] => [error, { 404: unknown }]),
+  ...[
+    { message: 'Not Found' },
+    { type: 'not_found_error', message: 'Not Found' },
+    { code: '404', message: 'Resource not found' },
+    { type: 'invalid_request_error', message: 'Invalid URL (POST /v2/chat/completions)' },
+    { message: '404 page not found' },
+    { message: 'Cannot POST /chat' },
+  ].map((error): (typeof words)[number] => [error, { 404: nonsense }]),
   // Of messages only what Anthropic says from their beginning, for which it has no code.
   ...[
     'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',

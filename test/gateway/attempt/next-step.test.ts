@@ -19,7 +19,16 @@ const holding = (contextLength: number | undefined, facts: CandidateFacts): Cand
 });
 
 const failover: RouteEntry['failover'] = {
-  retryOn: ['ConnectFailure', 'Timeout', 'RateLimited', 'ServerError', 'Overloaded', 'AuthFailure'],
+  retryOn: [
+    'ConnectFailure',
+    'Timeout',
+    'RateLimited',
+    'ServerError',
+    'Overloaded',
+    'AuthFailure',
+    'ModelNotFound',
+    'ContextLengthExceeded',
+  ],
   maxAttempts: 3,
   attemptsPerTarget: 1,
   backoffBaseMs: 100,
@@ -40,6 +49,12 @@ const status = (code: number, retryAfterMs?: number): AttemptFailure => ({
   error: noWords,
   retryAfterMs,
 });
+const unknownModel: AttemptFailure = {
+  kind: 'status',
+  status: 404,
+  error: { ...noWords, code: 'model_not_found' },
+  retryAfterMs: undefined,
+};
 const refused: AttemptFailure = { kind: 'transport', code: 'connect_refused', detail: '' };
 const blackhole: AttemptFailure = { kind: 'transport', code: 'connect_timeout', detail: '' };
 const silent: AttemptFailure = { kind: 'timeout', timer: 'first-event' };
@@ -368,7 +383,7 @@ const rows: readonly Row[] = [
     step: giveUp,
   },
 
-  ...[400, 413, 422, 404, 451].map(
+  ...[400, 413, 422, 451].map(
     (code): Row => ({
       when: `${code}: nobody else is asked`,
       candidates: [a1, a2, b],
@@ -377,11 +392,17 @@ const rows: readonly Row[] = [
     }),
   ),
   {
-    when: '404, and the route moves on from it',
+    when: '404: another target, not another key of the same',
     candidates: [a1, a2, b],
-    failed: [[0, status(404)]],
-    failover: { retryOn: ['ModelNotFound'] },
+    failed: [[0, unknownModel]],
     step: go(2),
+  },
+  {
+    when: '404, and the route does not move on from it',
+    candidates: [a1, b],
+    failed: [[0, unknownModel]],
+    failover: { retryOn: ['ServerError'] },
+    step: giveUp,
   },
   {
     when: 'a reason that the route does not move on from',

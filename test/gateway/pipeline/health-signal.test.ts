@@ -50,6 +50,21 @@ test.each<[string, HealthSignal, HealthSignal]>([
   ['401', signalOf(status(401)), rest('rejected', 60_000)],
   ['a model that is not known', signalOf(unknown), { type: 'misconfigured' }],
   ['404 of what the request refers to', signalOf(unknown, { hasStoredState: true }), { type: 'none' }],
+  [
+    '404 of a deployment',
+    signalOf(status(404, { message: 'No such thing', code: 'DeploymentNotFound' })),
+    { type: 'misconfigured' },
+  ],
+  [
+    '404 of an address at which nobody serves',
+    signalOf(status(404, { message: 'Not Found' })),
+    { type: 'target-failure', cause: 'status_404' },
+  ],
+  [
+    'the same, where the request refers to something',
+    signalOf(status(404, { message: 'Not Found' }), { hasStoredState: true }),
+    { type: 'none' },
+  ],
   ['404 that says nothing of a model', signalOf(status(404, { message: 'No such file' })), { type: 'none' }],
   [
     'a stream that fell silent',

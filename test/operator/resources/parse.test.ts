@@ -57,7 +57,16 @@ describe('what the API takes', () => {
       upstreamStreaming: 'Auto',
       targets: [{ ...target(), priority: 0, weight: 1 }],
       failover: {
-        retryOn: ['ConnectFailure', 'Timeout', 'RateLimited', 'ServerError', 'Overloaded', 'AuthFailure'],
+        retryOn: [
+          'ConnectFailure',
+          'Timeout',
+          'RateLimited',
+          'ServerError',
+          'Overloaded',
+          'AuthFailure',
+          'ModelNotFound',
+          'ContextLengthExceeded',
+        ],
         maxAttempts: 3,
         attemptsPerTarget: 1,
         backoff: { base: '100ms', max: '2s' },

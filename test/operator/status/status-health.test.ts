@@ -142,6 +142,10 @@ describe('in the status', () => {
       'calls to the upstream fail: TLSFailed, no TLS connection comes about; see its certificate',
     ],
     ['status_503', 'calls to the upstream fail: it answers 503;'],
+    [
+      'status_404',
+      'calls to the upstream fail: it answers 404; see whether the path of spec.baseURL is right',
+    ],
     ['a word of a newer pod', 'calls to the upstream fail: see whether its service is up'],
   ])('a breaker that opened for %s says so', (cause, text) => {
     const answers = [
