@@ -19,7 +19,10 @@ export interface FailedAttempt {
   /** Position in the list of candidates. */
   readonly candidate: number;
   readonly judgement: Judgement;
+  /** From its end until the same may be tried again, if anybody has said. */
   readonly retryAfterMs: number | undefined;
+  /** How much of that was waited out. */
+  readonly waitedMs?: number;
 }
 
 export type NextStep =
@@ -76,7 +79,7 @@ export function nextStep(situation: Situation): NextStep {
   const [other] = left;
   if (other !== undefined) {
     if (hasBudget && triesOfLast === 1 && isSoonBack(situation, last, left)) {
-      return tryAfter(situation, last.candidate, last.retryAfterMs ?? 0);
+      return tryAfter(situation, last.candidate, waitLeftMs(last));
     }
     const isAgain = hasBudget && triesOfLast === 1 && mayGoAgain(situation, last, left);
     return { type: 'try', candidate: isAgain ? last.candidate : other, delayMs: 0 };
@@ -85,10 +88,10 @@ export function nextStep(situation: Situation): NextStep {
   // Nothing else is left: the same once more, where that can help.
   if (triesOfLast > Math.max(1, failover.attemptsPerTarget - 1) || !hasBudget) return { type: 'give-up' };
   if (last.judgement.keyRest === 'rate-limit') {
-    const waitMs = last.retryAfterMs;
-    if (!failover.honorRetryAfter || waitMs === undefined || waitMs > retryAfterPatienceMs)
+    const { retryAfterMs } = last;
+    if (!failover.honorRetryAfter || retryAfterMs === undefined || retryAfterMs > retryAfterPatienceMs)
       return { type: 'give-up' };
-    return tryAfter(situation, last.candidate, waitMs);
+    return tryAfter(situation, last.candidate, waitLeftMs(last));
   }
   // This very failure may have opened its circuit: then only the probe may go there.
   if (!isUsable(last.candidate)) return { type: 'give-up' };
@@ -152,6 +155,10 @@ function isNoLarger(blamed: CandidateFacts, { judgement }: FailedAttempt, other:
   if (judgement.reason !== 'ContextLengthExceeded') return false;
   if (blamed.contextLength === undefined || other.contextLength === undefined) return false;
   return other.contextLength <= blamed.contextLength;
+}
+
+function waitLeftMs({ retryAfterMs = 0, waitedMs = 0 }: FailedAttempt): number {
+  return retryAfterMs - waitedMs;
 }
 
 function tryAfter({ remainingMs }: Situation, candidate: number, delayMs: number): NextStep {

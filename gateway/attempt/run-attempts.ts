@@ -29,6 +29,8 @@ export interface CallJob<Answer> {
   hasSideEffects(): boolean;
   isUsable(candidate: number): boolean;
   isClosed(candidate: number): boolean;
+  /** When it is worth while to look again whether a resting key may be used; undefined where it does not rest. */
+  restMs(candidate: number): number | undefined;
   hasRetryBudget(candidate: number): boolean;
   lastResort(): number | undefined;
   /** The timers of an attempt; `isLast` where no other candidate could take over. */
@@ -90,9 +92,12 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
     const { candidate } = step;
     if (step.delayMs > 0) {
       if (!(await wait(job, step.delayMs))) return { type: 'cancelled' };
-      // Others may have found it dead meanwhile. A key that rested is tried all the same: its time is up.
-      const isRested = failed.at(-1)?.judgement.keyRest === 'rate-limit';
-      if (!isRested && !job.isUsable(candidate)) continue;
+      // Others may have found it dead meanwhile, were told to wait longer, or are trying it now.
+      if (!job.isUsable(candidate)) {
+        const last = failed.pop();
+        if (last) failed.push({ ...last, ...waitAgain(last, step.delayMs, job.restMs(candidate)) });
+        continue;
+      }
     }
 
     const isFresh = excuse?.isFresh ?? false;
@@ -151,6 +156,16 @@ function excuseFor<Answer>(
   const isStale = failure.kind === 'transport' && failure.isStale === true;
   if (!isStale || job.caller.hasLeft || job.clock.now() >= job.totalAt) return undefined;
   return job.hasSideEffects() ? undefined : { candidate, isFresh: true };
+}
+
+/** What was waited out counts: nobody waits for a key for ever. */
+function waitAgain(
+  { waitedMs = 0 }: FailedAttempt,
+  delayMs: number,
+  restMs: number | undefined,
+): Pick<FailedAttempt, 'retryAfterMs' | 'waitedMs'> {
+  const overMs = waitedMs + delayMs;
+  return { retryAfterMs: restMs === undefined ? undefined : overMs + restMs, waitedMs: overMs };
 }
 
 /** Refused for who we are, or no connection came about: both can be for what has been replaced. */

@@ -59,6 +59,7 @@ export function buildCallJob(
     hasSideEffects: () => exchange.dialect.hasSideEffects(exchange.body),
     isUsable: (position) => health.isUsable(at(position), clock.now()),
     isClosed: (position) => health.isClosed(at(position), clock.now()),
+    restMs: (position) => health.restMs(at(position), clock.now()),
     hasRetryBudget: (position) => health.hasBudget(at(position), clock.now()),
     lastResort: () => health.lastResort(candidates, clock.now()),
     limits: (position, isLast) => ({

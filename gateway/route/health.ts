@@ -48,6 +48,26 @@ interface KeyAtProvider {
 interface Rest extends KeyAtProvider {
   readonly untilMs: number;
   readonly reason: RestReason;
+  /** When the one attempt began that is to show whether the key works again. */
+  readonly trialSinceMs?: number | undefined;
+}
+
+/** `due`: its time is up, and the next attempt shows whether the key works again; `on-trial`: that one is under way. */
+type RestPhase = 'resting' | 'due' | 'on-trial' | 'over';
+
+/**
+ * Who refuses a key does so at once: an attempt that has gone on for so long was let in. And a rate limit that was over for so
+ * long says nothing any more.
+ */
+const refusalPatienceMs = 5_000;
+
+/** Whoever waits for a key on trial looks again after this long. */
+const trialLookMs = 200;
+
+function phaseOfRest({ untilMs, reason, trialSinceMs }: Rest, nowMs: number): RestPhase {
+  if (nowMs < untilMs) return 'resting';
+  if (trialSinceMs !== undefined) return nowMs - trialSinceMs < refusalPatienceMs ? 'on-trial' : 'over';
+  return reason === 'rate-limit' && nowMs - untilMs >= refusalPatienceMs ? 'over' : 'due';
 }
 
 /** What has not answered for so long, to twice as long, is no longer reported as working. */
@@ -161,7 +181,7 @@ export class Health {
   }
 
   /**
-   * Called before each attempt: takes the one trial of a half-open circuit.
+   * Called before each attempt: takes the one trial of a half-open circuit, and of a key that has rested.
    *
    * @param isRepetition The same candidate was asked before, for the same request.
    */
@@ -172,6 +192,10 @@ export class Health {
       onAsked(this.budgets.get(target.healthId) ?? emptyBudget, isRepetition, nowMs),
     );
     for (const id of [target.healthId, endpoint.healthId]) this.underWay.set(id, this.inFlight(id) + 1);
+    const rest = this.rests.get(endpoint.healthId);
+    const restPhase = rest && phaseOfRest(rest, nowMs);
+    if (rest && restPhase === 'due') this.rests.set(endpoint.healthId, { ...rest, trialSinceMs: nowMs });
+    else if (restPhase === 'over') this.rests.delete(endpoint.healthId);
     if (this.circuits.size > 0) {
       const isOpen = this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'open');
       if (isOpen) this.lastResorts.set(target.healthId, nowMs);
@@ -194,6 +218,11 @@ export class Health {
       const left = this.inFlight(id) - 1;
       if (left > 0) this.underWay.set(id, left);
       else this.underWay.delete(id);
+    }
+    const rest = this.rests.get(endpoint.healthId);
+    if (rest?.trialSinceMs === startedAtMs) {
+      // Without a verdict: the next request makes another trial.
+      this.rests.set(endpoint.healthId, { ...rest, trialSinceMs: undefined });
     }
     const [endpointId, targetId] = circuitIds(candidate);
     const limits = target.provider.entry.breaker;
@@ -253,10 +282,19 @@ export class Health {
     }
   }
 
-  /** Why the candidate's key rests; undefined where it does not. */
+  /** Why the candidate's key rests, or is on trial after it; undefined where it may be used. */
   restReason({ endpoint }: Candidate, nowMs: number): RestReason | undefined {
     const rest = this.rests.get(endpoint.healthId);
-    return rest && nowMs < rest.untilMs ? rest.reason : undefined;
+    const phase = rest && phaseOfRest(rest, nowMs);
+    return phase === 'resting' || phase === 'on-trial' ? rest?.reason : undefined;
+  }
+
+  /** When it is worth while to look again whether the candidate's key may be used; undefined where it does not rest. */
+  restMs({ endpoint }: Candidate, nowMs: number): number | undefined {
+    const rest = this.rests.get(endpoint.healthId);
+    const phase = rest && phaseOfRest(rest, nowMs);
+    if (phase === 'resting') return rest && rest.untilMs - nowMs;
+    return phase === 'on-trial' ? trialLookMs : undefined;
   }
 
   /** The shortest time until one of the candidates may be tried again, in milliseconds. */
@@ -273,11 +311,7 @@ export class Health {
 
   /** Changes when a report would: a number to compare, not to read. */
   revision(nowMs: number): number {
-    for (const [id, { untilMs }] of this.rests) {
-      if (nowMs < untilMs) continue;
-      this.rests.delete(id);
-      this.changes++;
-    }
+    for (const [id, rest] of this.rests) if (phaseOfRest(rest, nowMs) === 'over') this.rests.delete(id);
     for (const [id, saidAtMs] of this.misconfigured) {
       if (nowMs - saidAtMs < answerMemoryMs) continue;
       this.misconfigured.delete(id);
@@ -291,10 +325,11 @@ export class Health {
     }
     for (const id of this.circuits.keys()) this.forget(id, nowMs);
     for (const [id, budget] of this.budgets) if (isSpent(budget, nowMs)) this.budgets.delete(id);
-    // A circuit goes on by the mere passing of time.
-    const phases = [...this.circuits]
-      .map(([id, circuit]) => `${id} ${phaseOf(circuit, nowMs)} ${circuit.openUntilMs}`)
-      .join();
+    // Circuits and rests go on by the mere passing of time.
+    const phases = [
+      ...[...this.circuits].map(([id, circuit]) => `${id} ${phaseOf(circuit, nowMs)} ${circuit.openUntilMs}`),
+      ...[...this.rests].flatMap(([id, { untilMs }]) => (nowMs < untilMs ? [id] : [])),
+    ].join();
     if (phases !== this.phases) this.changes++;
     this.phases = phases;
     return this.changes;
@@ -390,6 +425,11 @@ export class Health {
   }
 
   private answer({ candidate, startedAtMs }: Watched, nowMs: number): void {
+    const { healthId } = candidate.endpoint;
+    // What began before the rest says nothing of now.
+    if (startedAtMs >= (this.rests.get(healthId)?.untilMs ?? Number.POSITIVE_INFINITY)) {
+      this.rests.delete(healthId);
+    }
     if (this.circuits.size === 0) return;
     for (const id of circuitIds(candidate)) {
       this.change(id, (circuit) => onAnswered(circuit, startedAtMs, nowMs));

@@ -1,6 +1,6 @@
 // Who is asked when keys rest, providers are dead or weights say so? Through the whole gateway, over several requests.
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../gateway/clock.ts';
 import type { ProviderEntry } from '../../gateway/contract/routing-table.ts';
 import type { GatewayOptions } from '../../gateway/start.ts';
@@ -127,6 +127,124 @@ test.each([
   clock.advance(1);
   await statusesOf(rig, 1);
   expect(wall.calls.map(keyOf).filter((key) => key === 'KEY-A')).toHaveLength(2);
+});
+
+describe('a key whose rest is over', () => {
+  test.each([
+    ['rate limited', status(429, { 'retry-after': '9' }), 9_000, 30],
+    ['out of money', status(402), 300_000, 30],
+    ['rejected', status(401), 60_000, 200],
+  ])(
+    '(%s) is tried by one of many callers, and again by one at a time; all of them are answered',
+    async (_name, fault, restMs, callers) => {
+      const wall = await wallThat(byKey({ 'KEY-A': fault }));
+      const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+      const callsOfA = (): number => wall.calls.filter((call) => keyOf(call) === 'KEY-A').length;
+      const askAll = async (): Promise<void> => {
+        const seen = await Promise.all(Array.from({ length: callers }, () => ask(rig)));
+        expect(new Set(seen.map(({ status: code }) => code))).toEqual(new Set([200]));
+      };
+      expect(await statusesOf(rig, 1)).toEqual([200]);
+      for (const calls of [2, 3]) {
+        clock.advance(restMs);
+        await askAll();
+        expect(callsOfA(), `one of ${callers}`).toBe(calls);
+      }
+
+      const mayAnswer = Promise.withResolvers<void>();
+      wall.script(byKey({ 'KEY-A': { type: 'answer', beforeHeaders: { until: mayAnswer.promise } } }));
+      clock.advance(restMs);
+      const trial = ask(rig);
+      await vi.waitFor(() => expect(callsOfA()).toBe(4));
+      await askAll();
+      expect(callsOfA(), 'nobody else meanwhile').toBe(4);
+      mayAnswer.resolve();
+      expect((await trial).status).toBe(200);
+      await statusesOf(rig, 2);
+      expect(callsOfA()).toBe(6);
+    },
+  );
+
+  /** Whoever waits looks again as often, and sets out anew in between. */
+  async function looking(clock: { advance(ms: number): void }, times: number): Promise<void> {
+    for (let n = 0; n < times; n++) {
+      clock.advance(200);
+      await new Promise(setImmediate);
+    }
+  }
+
+  async function threeWaiting() {
+    const mayRefuse = Promise.withResolvers<void>();
+    const wall = await wallThat({
+      ...status(429, { 'retry-after': '2' }),
+      beforeHeaders: { until: mayRefuse.promise },
+    } as Behaviour);
+    const { rig, clock } = await rigOf([{ baseUrl: wall.baseUrl }]);
+    const asked = [1, 2, 3].map(() => ask(rig));
+    await vi.waitFor(() => expect(wall.calls).toHaveLength(3));
+    mayRefuse.resolve();
+    await vi.waitFor(() => expect(rig.records).toHaveLength(3));
+    return { wall, rig, clock, asked };
+  }
+
+  test('and who is told to rest on is not asked by others who have waited as well', async () => {
+    const { wall, rig, clock, asked } = await threeWaiting();
+    wall.script(status(429, { 'retry-after': '60' }));
+    clock.advance(2_000);
+    await vi.waitFor(() => expect(rig.records).toHaveLength(4));
+    clock.advance(200);
+    const seen = await Promise.all(asked);
+    expect(seen.map(({ status: code }) => code)).toEqual([429, 429, 429]);
+    expect(wall.calls, 'one of three who waited').toHaveLength(4);
+  });
+
+  test('is waited for by others while one of them tries it', async () => {
+    const { wall, clock, asked } = await threeWaiting();
+    const mayAnswer = Promise.withResolvers<void>();
+    wall.script({ type: 'answer', beforeHeaders: { until: mayAnswer.promise } });
+    clock.advance(2_000);
+    await vi.waitFor(() => expect(wall.calls).toHaveLength(4));
+    await looking(clock, 5);
+    expect(wall.calls).toHaveLength(4);
+    mayAnswer.resolve();
+    await Promise.any(asked);
+    clock.advance(200);
+    expect((await Promise.all(asked)).map(({ status: code }) => code)).toEqual([200, 200, 200]);
+    expect(wall.calls).toHaveLength(6);
+  });
+
+  test('is waited for no longer than for any other', async () => {
+    const { wall, clock, asked } = await threeWaiting();
+    wall.script({ type: 'hang', when: 'before-headers' });
+    clock.advance(2_000);
+    await vi.waitFor(() => expect(wall.calls).toHaveLength(4));
+    await looking(clock, 16);
+    const first = await Promise.race(asked);
+    expect([first.status, wall.calls.length]).toEqual([429, 4]);
+  });
+});
+
+test('one of two keys is revoked under load: nobody notices', async () => {
+  const wall = await wallThat({ type: 'answer' });
+  const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }], { random: makeRandom(7) });
+  let isRevoked = false;
+  wall.script((call) => (isRevoked && keyOf(call) === 'KEY-A' ? status(401) : { type: 'answer' }));
+  const statuses: number[] = [];
+  const callers = Array.from({ length: 20 }, async () => {
+    for (let n = 0; n < 20; n++) {
+      statuses.push((await ask(rig, { isStream: n % 2 === 0 })).status);
+      if (statuses.length === 100) isRevoked = true;
+    }
+  });
+  await Promise.all(callers);
+  expect(
+    statuses.filter((code) => code !== 200),
+    'of 400',
+  ).toEqual([]);
+  const refused = rig.records.filter(({ outcome }) => outcome === 'failed');
+  expect(refused.length, 'the fault fired').toBeGreaterThan(0);
+  expect(refused.length, 'no more than were under way').toBeLessThanOrEqual(20);
+  expect(refused.every(({ providerKey }) => providerKey === 'a')).toBe(true);
 });
 
 test('a rejected key with a new value in the next table is used at once', async () => {

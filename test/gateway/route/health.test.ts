@@ -57,6 +57,69 @@ describe('a resting key', () => {
     expect(usable(health, 1_999)).toEqual(['t0/b', 't1']);
     expect(usable(health, 2_000)).toEqual(['t0/a', 't0/b', 't1']);
   });
+  describe('whose time is up', () => {
+    const rested = (reason: 'rate-limit' | 'out-of-money' | 'rejected'): Health =>
+      healthAfter({ type: 'key-rest', forMs: 2_000, reason }, 1);
+    const reasons = ['rate-limit', 'out-of-money', 'rejected'] as const;
+
+    test.each(reasons)('(%s) is tried by one at a time, until one is answered', (reason) => {
+      const again = rested(reason);
+      for (const signal of [{ type: 'none' }, targetFailure] satisfies HealthSignal[]) {
+        const trial = again.onStart(keyA, false, 2_000);
+        expect(usable(again, 2_000)).toEqual(['t0/b', 't1']);
+        expect(again.restReason(keyA, 2_000)).toBe(reason);
+        again.onEnd(trial, signal, 2_000);
+        expect(again.isUsable(keyA, 2_000), 'no verdict: the next may try').toBe(true);
+      }
+      const trial = again.onStart(keyA, false, 2_100);
+      again.onContent(trial, 2_200);
+      expect(again.isUsable(keyA, 2_200)).toBe(true);
+      again.onStart(keyA, false, 2_200);
+      expect(again.isUsable(keyA, 2_200), 'no trial any more').toBe(true);
+    });
+
+    test('rests again where it is refused again', () => {
+      const again = rested('rejected');
+      again.onEnd(
+        again.onStart(keyA, false, 2_000),
+        { type: 'key-rest', forMs: 9_000, reason: 'rejected' },
+        2_000,
+      );
+      expect(again.isUsable(keyA, 10_999)).toBe(false);
+      expect(again.isUsable(keyA, 11_000)).toBe(true);
+    });
+
+    test('is not believed to work for an answer to what was asked before', () => {
+      const again = newHealth();
+      const early = again.onStart(keyA, false, 0);
+      attempt(again, keyA, { type: 'key-rest', forMs: 2_000, reason: 'rejected' }, 0);
+      again.onContent(early, 2_000);
+      again.onStart(keyA, false, 2_000);
+      expect(again.isUsable(keyA, 2_000)).toBe(false);
+    });
+
+    test('works again where nobody has refused it for five seconds', () => {
+      const again = rested('rejected');
+      again.onStart(keyA, false, 2_000);
+      expect(again.isUsable(keyA, 6_999)).toBe(false);
+      expect(again.restMs(keyA, 6_999)).toBe(200);
+      expect(again.isUsable(keyA, 7_000)).toBe(true);
+      again.onStart(keyA, false, 7_000);
+      expect(again.isUsable(keyA, 7_000)).toBe(true);
+    });
+
+    test.each([
+      ['rate-limit', true],
+      ['out-of-money', false],
+      ['rejected', false],
+    ] as const)('long ago (%s): as if nothing had been: %s', (reason, isForgotten) => {
+      const again = rested(reason);
+      again.revision(1e6);
+      again.onStart(keyA, false, 1e6);
+      expect(again.isUsable(keyA, 1e6)).toBe(isForgotten);
+    });
+  });
+
   test('says when it may be used again', () => {
     expect(health.usableInMs([keyA], 500)).toBe(1_500);
     expect(health.usableInMs([keyA, keyB], 500)).toBe(0);
