@@ -19,7 +19,7 @@ import {
 import { type Deadline, startDeadline, withinSignal } from './deadline.ts';
 import { type Dial, dialByTcp, dialFirst } from './dial.ts';
 import { EgressError, systemCode } from './egress-error.ts';
-import { createResolver, type Resolve, resolveBySystem } from './resolve.ts';
+import { createResolver, type LastAnswers, type Resolve, resolveBySystem } from './resolve.ts';
 import { createSecure, type TlsTrust } from './secure.ts';
 import type { ProxyCredentials } from './tunnel/handshake.ts';
 import { startHttpConnect } from './tunnel/http-connect.ts';
@@ -48,6 +48,8 @@ export interface GuardedConnectorOptions {
   readonly proxy?: ProxyRoute;
   /** All addresses of a name. Default: the system's resolver. */
   readonly resolve?: Resolve;
+  /** What it said last. Default: of this connector alone. */
+  readonly lastAnswers?: LastAnswers;
   /** Opens a TCP connection. Default: node:net. */
   readonly dial?: Dial;
   /** A clock that never goes back, in milliseconds. */
@@ -87,6 +89,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
     nowMs,
     // A third for an old answer's sake leaves two thirds for TCP and TLS.
     patienceMs: connectTimeoutMs / 3,
+    ...(options.lastAnswers && { lastAnswers: options.lastAnswers }),
   });
 
   async function connect(target: ConnectTarget): Promise<Socket | TLSSocket> {

@@ -1,5 +1,5 @@
 // Which addresses does a name have now? Asks the resolver once per connection. While the resolver is down or slow, the last
-// answer it gave is used for up to 60 s. Answers are not judged here; the caller judges each one each time, old ones too.
+// answer it gave serves for 60 s more. Answers are not judged here; the caller judges each one each time, old ones too.
 
 import { lookup } from 'node:dns/promises';
 
@@ -12,11 +12,51 @@ export interface ResolverOptions {
   readonly nowMs: () => number;
   /** With an earlier answer at hand, how long the resolver may think before that one is used. */
   readonly patienceMs: number;
+  /** Default: one of its own. */
+  readonly lastAnswers?: LastAnswers;
 }
 
-const lastAnswerMaxAgeMs = 60_000;
-// One connector serves few names. Beyond this the oldest answer is forgotten: that name merely loses its fallback.
-const lastAnswersMax = 256;
+/** What the resolver said last. Connections that are kept ask nothing, so one memory serves all connectors of a process. */
+export interface LastAnswers {
+  keep(name: string, addresses: readonly string[]): void;
+  /** The resolver gave none, or none in time. */
+  miss(name: string): void;
+  find(name: string): readonly string[] | undefined;
+}
+
+/** From the first question that got no answer. */
+const outageMs = 60_000;
+/** A provider may be served over the same connections for long, but not for ever: its address may be another's by then. */
+const ageMaxMs = 3_600_000;
+// Beyond this the oldest answer is forgotten: that name merely loses its fallback.
+const lastAnswersMax = 4_096;
+
+export function createLastAnswers(nowMs: () => number): LastAnswers {
+  const answers = new Map<string, LastAnswer>();
+  return {
+    keep(name, addresses) {
+      answers.delete(name);
+      answers.set(name, { addresses, atMs: nowMs(), missedSinceMs: undefined });
+      const [oldest] = answers.keys();
+      if (answers.size > lastAnswersMax && oldest !== undefined) answers.delete(oldest);
+    },
+    miss(name) {
+      const last = answers.get(name);
+      if (last) last.missedSinceMs ??= nowMs();
+    },
+    find(name) {
+      const last = answers.get(name);
+      if (last === undefined || nowMs() - last.atMs > ageMaxMs) return undefined;
+      return nowMs() - (last.missedSinceMs ?? nowMs()) <= outageMs ? last.addresses : undefined;
+    },
+  };
+}
+
+interface LastAnswer {
+  readonly addresses: readonly string[];
+  readonly atMs: number;
+  missedSinceMs: number | undefined;
+}
 
 /**
  * The system's resolver (`/etc/hosts`, search domains, DNS), unsorted. It occupies one of libuv's few threads for as long as
@@ -27,8 +67,8 @@ export async function resolveBySystem(name: string): Promise<readonly string[]> 
   return answers.map((answer) => answer.address);
 }
 
-export function createResolver({ resolve, nowMs, patienceMs }: ResolverOptions): Resolve {
-  const lastAnswers = new Map<string, { addresses: readonly string[]; atMs: number }>();
+export function createResolver(options: ResolverOptions): Resolve {
+  const { resolve, nowMs, patienceMs, lastAnswers = createLastAnswers(nowMs) } = options;
   const questions = new Map<string, Question>();
 
   function ask(name: string): Question {
@@ -37,7 +77,7 @@ export function createResolver({ resolve, nowMs, patienceMs }: ResolverOptions):
     const answer = Promise.try(resolve, name)
       .then((addresses) => {
         if (addresses.length === 0) throw new Error(`the resolver has no address for ${name}`);
-        keepAnswer(name, addresses);
+        lastAnswers.keep(name, addresses);
         return addresses;
       })
       .finally(() => questions.delete(name));
@@ -46,28 +86,20 @@ export function createResolver({ resolve, nowMs, patienceMs }: ResolverOptions):
     return question;
   }
 
-  function keepAnswer(name: string, addresses: readonly string[]): void {
-    lastAnswers.delete(name);
-    lastAnswers.set(name, { addresses, atMs: nowMs() });
-    const [oldest] = lastAnswers.keys();
-    if (lastAnswers.size > lastAnswersMax && oldest !== undefined) lastAnswers.delete(oldest);
-  }
-
-  function lastAnswer(name: string): readonly string[] | undefined {
-    const last = lastAnswers.get(name);
-    return last !== undefined && nowMs() - last.atMs <= lastAnswerMaxAgeMs ? last.addresses : undefined;
-  }
-
   return async (name) => {
     const { answer, askedAtMs } = ask(name);
-    if (lastAnswer(name) === undefined) return answer;
+    if (lastAnswers.find(name) === undefined) return answer;
     const { promise: patienceOver, resolve: endPatience } = Promise.withResolvers<undefined>();
     // Counted from when the question was put: behind a dead resolver only the first connection waits.
     const timer = setTimeout(endPatience, patienceMs - (nowMs() - askedAtMs), undefined);
     try {
-      return (await Promise.race([answer, patienceOver])) ?? lastAnswer(name) ?? (await answer);
+      const inTime = await Promise.race([answer, patienceOver]);
+      if (inTime) return inTime;
+      lastAnswers.miss(name);
+      return lastAnswers.find(name) ?? (await answer);
     } catch (error) {
-      const last = lastAnswer(name);
+      lastAnswers.miss(name);
+      const last = lastAnswers.find(name);
       if (last === undefined) throw error;
       return last;
     } finally {

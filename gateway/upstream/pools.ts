@@ -6,7 +6,7 @@ import { Pool } from 'undici';
 import { parseAddressRules } from '../../egress/address-rules.ts';
 import { createGuardedConnector } from '../../egress/connect.ts';
 import { createLookupLanes, doubtedMaxOf, threadsDefault } from '../../egress/lookup-lanes.ts';
-import { type Resolve, resolveBySystem } from '../../egress/resolve.ts';
+import { createLastAnswers, type LastAnswers, type Resolve, resolveBySystem } from '../../egress/resolve.ts';
 import { type ProviderView, revealConnection, type TableView } from '../table/view.ts';
 import { makeCountingClient } from './connection-use.ts';
 
@@ -24,20 +24,22 @@ export interface UpstreamPoolsOptions {
   readonly threads?: number;
   /** All addresses of a name. Default: the system's resolver. */
   readonly resolve?: Resolve;
+  /** A clock that never goes back, in milliseconds, for the age of its answers. */
+  readonly nowMs?: () => number;
 }
 
 export class UpstreamPools {
   private readonly resolve: Resolve;
+  private readonly lastAnswers: LastAnswers;
   private readonly pools = new Map<string, OpenPool>();
   private rules = parseAddressRules([]);
   private rulesText = '';
 
-  constructor({ threads = threadsDefault, resolve = resolveBySystem }: UpstreamPoolsOptions = {}) {
-    this.resolve = createLookupLanes({
-      resolve,
-      doubtedMax: doubtedMaxOf(threads),
-      nowMs: () => performance.now(),
-    });
+  constructor(options: UpstreamPoolsOptions = {}) {
+    const { threads = threadsDefault, resolve = resolveBySystem } = options;
+    const nowMs = options.nowMs ?? (() => performance.now());
+    this.resolve = createLookupLanes({ resolve, doubtedMax: doubtedMaxOf(threads), nowMs });
+    this.lastAnswers = createLastAnswers(nowMs);
   }
 
   /** Takes over the address rules of a new table and closes what it no longer names, once it is idle. */
@@ -69,6 +71,7 @@ export class UpstreamPools {
         namespace: provider.namespace,
         connectTimeoutMs: connectMs,
         resolve: this.resolve,
+        lastAnswers: this.lastAnswers,
         ...revealConnection(provider),
       }),
       factory: makeCountingClient,

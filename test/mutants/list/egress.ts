@@ -66,4 +66,18 @@ export const egress: readonly Mutant[] = [
     to: 'provider.entry.baseUrl} ',
     tests: ['test/security/hardening.test.ts'],
   },
+  {
+    name: 'a name that was resolved for one connection is known to all',
+    file: 'gateway/upstream/pools.ts',
+    from: 'lastAnswers: this.lastAnswers,',
+    to: '',
+    tests: ['test/flow/resolver-down.test.ts'],
+  },
+  {
+    name: 'an answer of the resolver serves for a minute when it is dead',
+    file: 'egress/resolve.ts',
+    from: 'last.missedSinceMs ??= nowMs()',
+    to: 'last.missedSinceMs ??= 0',
+    tests: ['test/egress/connecting.test.ts'],
+  },
 ];
