@@ -3,18 +3,22 @@
 // its conversation shorter too late. It is no generation: nothing is metered, nothing limited.
 
 import type { Receiver } from '../attempt/attempt.ts';
+import { judgeFailure } from '../attempt/failure.ts';
 import type { Conversation } from '../dialects/conversation.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { openCall } from '../dialects/translate.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
 import { asRecord, tryParseJson } from '../json/record.ts';
+import type { HealthSignal } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
+import { type LeaveSignal, Leaving } from '../stream/leaving.ts';
 import { buildRequestHeaders } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
 import { passesThrough, targetOf } from './attempt-ends.ts';
 import { dialectHeaders, forwardedQuery } from './client-headers.ts';
 import { ordinaryDelivery } from './delivery.ts';
 import { estimateInput } from './estimate-input.ts';
+import { healthSignal } from './health-signal.ts';
 import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 import { firstOf, planFor, translateFor } from './route-exchange.ts';
 
@@ -46,17 +50,45 @@ export async function serveTokenCount(
   exchange.response.end(body);
 }
 
-/** The first of the upstreams that can count and is in service; one try each. */
+/** The first of the upstreams that can count and is in service; one try each, and three in all. */
 async function askUpstreams(parts: PipelineParts, exchange: RoutedExchange): Promise<number | undefined> {
+  const { health, clock } = parts;
+  const caller = new Leaving();
+  exchange.response.once('close', () => caller.leave());
+  let triesLeft = triesMax;
   for (const candidate of exchange.plan.candidates) {
-    if (!parts.health.isUsable(candidate, parts.clock.now())) continue;
+    if (caller.hasLeft || triesLeft === 0) return undefined;
+    if (!health.isUsable(candidate, clock.now())) continue;
     const request = countRequest(exchange, candidate);
     if (!request) continue;
-    const answer = await ask(parts, exchange, candidate, request);
-    const tokens = asRecord(answer)?.input_tokens;
+    triesLeft -= 1;
+    const watched = health.onStart(candidate, false, clock.now());
+    const answer = await ask(parts, exchange, candidate, request, caller);
+    health.onEnd(watched, signalOf(answer, candidate), clock.now());
+    const tokens = answer?.status === 200 ? asRecord(tryParseJson(answer.body))?.input_tokens : undefined;
     if (Number.isSafeInteger(tokens) && Number(tokens) >= 0) return Number(tokens);
   }
   return undefined;
+}
+
+/** Counting has limits, rights and troubles of its own: only of an account without money it says what holds for all requests. */
+function signalOf(answer: CountAnswer | undefined, candidate: Candidate): HealthSignal {
+  if (answer === undefined || answer.status === 200) return { type: 'none' };
+  const error = findDialect(candidate.dialect).readError(Buffer.from(answer.body));
+  const failure = { kind: 'status', status: answer.status, error, retryAfterMs: undefined } as const;
+  const judgement = judgeFailure(failure);
+  if (judgement.keyRest !== 'out-of-money') return { type: 'none' };
+  return healthSignal({ outcome: 'failed', failure, firstContentMs: undefined }, judgement, {
+    rateLimitCooldownMs: 0,
+    hasStoredState: false,
+  });
+}
+
+const triesMax = 3;
+
+interface CountAnswer {
+  readonly status: number;
+  readonly body: string;
 }
 
 interface CountRequest {
@@ -84,31 +116,32 @@ function onlyMembers(request: Buffer, names: ReadonlySet<string> | undefined): s
   return JSON.stringify(Object.fromEntries(members.filter(([name]) => names?.has(name) ?? true)));
 }
 
-/** The answer's JSON; undefined where it is late, broken, or not 200. */
+/** Undefined where it is late or broken, or the caller has gone. */
 function ask(
   { clock, pools, defaults }: PipelineParts,
   exchange: RoutedExchange,
   candidate: Candidate,
   { path, body }: CountRequest,
-): Promise<unknown> {
+  caller: LeaveSignal,
+): Promise<CountAnswer | undefined> {
   const { provider } = candidate.target;
   const upstream = findDialect(candidate.dialect);
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
-    let isOk = false;
-    const finish = (value: unknown): void => {
+    let status = 0;
+    const finish = (value: CountAnswer | undefined): void => {
       cancel();
       stopListening();
       resolve(value);
     };
     const receiver: Receiver = {
-      onHead: (status) => {
-        isOk = status === 200;
+      onHead: (told) => {
+        status = told;
       },
       onBody: (chunk) => {
         if (chunks.length < chunksMax) chunks.push(chunk);
       },
-      onEnd: () => finish(isOk ? tryParseJson(Buffer.concat(chunks).toString('utf8')) : undefined),
+      onEnd: () => finish({ status, body: Buffer.concat(chunks).toString('utf8') }),
       onBreak: () => finish(undefined),
     };
     const giveUp = (): void => {
@@ -116,7 +149,7 @@ function ask(
       finish(undefined);
     };
     const cancel = clock.setTimer(countWithinMs, giveUp);
-    const stopListening = onClose(exchange, giveUp);
+    const stopListening = caller.onLeave(giveUp);
     const call = send(
       {
         pool: pools.poolFor(provider, timeoutFor(exchange, candidate, 'connectMs', defaults)),
@@ -134,11 +167,6 @@ function ask(
 
 /** A number is short. */
 const chunksMax = 64;
-
-function onClose({ response }: Pick<Exchange, 'response'>, listener: () => void): () => void {
-  response.once('close', listener);
-  return () => void response.removeListener('close', listener);
-}
 
 function decode(exchange: RoutedExchange): Conversation {
   parseWhole(exchange.body);

@@ -134,7 +134,10 @@ const failoverSchema = z.strictObject({
   honorRetryAfter: z
     .boolean()
     .default(true)
-    .describe("Let a target rest for as long as the upstream's Retry-After asks."),
+    .describe(
+      'Wait out a short Retry-After of an upstream, where no peer can serve, before a lower tier is asked, or where nothing else is ' +
+        'left. A key that was limited is left alone for as long as it was told in either case: other routes use it too.',
+    ),
   affinity: z
     .enum(['None', 'ApiKey', 'PromptPrefix'])
     .default('None')

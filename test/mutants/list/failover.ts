@@ -235,6 +235,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/gateway/pipeline/health-signal.test.ts'],
   },
   {
+    name: 'nobody is asked to count for a caller who has gone',
+    file: 'gateway/pipeline/count-tokens.ts',
+    from: 'if (caller.hasLeft || triesLeft === 0) return undefined;',
+    to: 'if (triesLeft === 0) return undefined;',
+    tests: ['test/flow/count-tokens.test.ts'],
+  },
+  {
     name: 'nobody is told to come back when money is what is missing',
     file: 'gateway/attempt/final-error.ts',
     from: "if (keyRest === 'out-of-money') return noMoney(facts);",

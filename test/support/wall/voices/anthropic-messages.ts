@@ -13,7 +13,8 @@ import {
 
 export const anthropicMessages: Voice = {
   name: 'anthropic-messages',
-  matches: (method, path) => method === 'POST' && path.endsWith('/messages'),
+  // A count has no answer here, but all the faults.
+  matches: (method, path) => method === 'POST' && /\/messages(\/count_tokens)?$/.test(path),
   isStreamAsked: (request) => request.stream === true,
   // Nobody has to ask: a message tells its usage.
   isUsageAsked: () => true,

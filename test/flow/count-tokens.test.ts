@@ -1,0 +1,70 @@
+// Who is asked how many tokens a request is, and for how long? A count is a help, and no reason to ask everybody.
+
+import { expect, test } from 'vitest';
+import { type RigTarget, testKey } from '../gateway/rig.ts';
+import { openRaw, rawCall, writeRequest } from '../support/raw-client.ts';
+import type { Behaviour, Wall } from '../support/wall.ts';
+import { portOf } from './ask.ts';
+import { inHouse } from './house.ts';
+
+const question = { model: 'm', messages: [{ role: 'user', content: 'three plain words' }] };
+const asked = {
+  path: '/v1/messages/count_tokens',
+  headers: { authorization: `Bearer ${testKey}` },
+  body: question,
+};
+const fromWall = (wall: Wall, more: Partial<RigTarget> = {}): RigTarget => ({
+  baseUrl: wall.baseUrl,
+  dialects: ['anthropic-messages'],
+  ...more,
+});
+
+test(
+  'three are asked, then it is estimated',
+  inHouse(async (house) => {
+    const walls = await Promise.all([1, 2, 3, 4].map(() => house.wallThat({ type: 'status', status: 500 })));
+    const rig = await house.rigOf(walls.map((wall) => fromWall(wall)));
+    const answer = await rawCall({ port: portOf(rig) }, asked);
+    expect([answer.status, answer.headers['x-penstock-estimated']]).toEqual([200, 'true']);
+    expect(walls.map(({ calls }) => calls.length)).toEqual([1, 1, 1, 0]);
+  }),
+);
+
+test(
+  'none is asked any more for a caller who has gone',
+  inHouse(async (house) => {
+    const silent = await house.wallThat({ type: 'hang', when: 'before-headers' });
+    const next = await house.wallThat({ type: 'status', status: 500 });
+    const rig = await house.rigOf([fromWall(silent), fromWall(next)]);
+    const connection = await openRaw({ port: portOf(rig) });
+    await connection.send(writeRequest(asked));
+    await expect.poll(() => silent.calls.length).toBe(1);
+    connection.abort();
+    await expect.poll(() => silent.calls[0]?.end).toBe('client-closed');
+    // One more way through the gateway: whatever the first was to do has been done.
+    expect(
+      (await rawCall({ port: portOf(rig) }, { ...asked, body: { ...question, model: 'none' } })).status,
+    ).toBe(404);
+    expect(next.calls).toHaveLength(0);
+  }),
+);
+
+test(
+  'a key that is out of money rests for all requests, one that counts badly does not',
+  inHouse(async (house) => {
+    const words = 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.';
+    const errors: Readonly<Record<string, Behaviour>> = {
+      'KEY-A': { type: 'status', status: 400, error: { message: words } },
+      'KEY-B': { type: 'status', status: 429, headers: { 'retry-after': '60' } },
+    };
+    const wall = await house.wallThat(
+      (call) => errors[String(call.headers['x-api-key'])] ?? { type: 'answer' },
+    );
+    const auth = { header: 'x-api-key', prefix: '' };
+    const rig = await house.rigOf([
+      fromWall(wall, { keys: { a: 'KEY-A', b: 'KEY-B' }, providerEntry: { auth } }),
+    ]);
+    for (let n = 0; n < 2; n++) await rawCall({ port: portOf(rig) }, asked);
+    expect(wall.calls.map((call) => call.headers['x-api-key'])).toEqual(['KEY-A', 'KEY-B', 'KEY-B']);
+  }),
+);
