@@ -27,6 +27,7 @@ function jobOf(open: CallJob<string>['open']) {
     isUsable: () => true,
     isClosed: () => true,
     hasRetryBudget: () => true,
+    restMs: () => undefined,
     lastResort: () => undefined,
     limits: () => limits,
     open,

@@ -108,4 +108,11 @@ export const answers: readonly Mutant[] = [
     to: 'if (!isKept((name) => labels[names.indexOf(name)])) continue;',
     tests: ['test/gateway/meter/metrics.test.ts'],
   },
+  {
+    name: 'the log does not quote the values that an error is about',
+    file: 'gateway/error-in-log.ts',
+    from: 'const isOurs = error.constructor === Error && code === undefined;',
+    to: 'const isOurs = true;',
+    tests: ['test/gateway/error-in-log.test.ts'],
+  },
 ];
