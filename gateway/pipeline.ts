@@ -93,7 +93,8 @@ function authenticateCounted(
 }
 
 /**
- * Serves one request to its end: the answer is written, or the caller is gone, when it resolves.
+ * Serves one request to its end: the answer is written, or the caller is gone, when it resolves. Among the open streams it stays
+ * until its reader has taken it.
  *
  * @throws {GatewayError} where nothing has been sent to the caller yet.
  */
@@ -103,7 +104,7 @@ export async function serve(parts: PipelineParts, exchange: Exchange): Promise<v
   try {
     await run.serve();
   } finally {
-    parts.streams.remove(run);
+    parts.streams.removeOnceTaken(run, exchange.response);
     run.meter();
   }
 }

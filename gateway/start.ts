@@ -236,6 +236,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       // The answer of a stream that began before the drain said nothing of it: its caller may be about to use the connection again.
       // One that was idle before has been let go of by then.
       await Promise.race([noneLeft, over, wait(Math.min(idleGraceMs, options.drainAcceptMs))]);
+      // Closing would cut an answer that is written and not yet taken: to Node its connection is idle.
+      await Promise.race([streams.taken(), over]);
       // Behind the poll of sockets: a request that has arrived already is read before its connection is taken for idle.
       await new Promise((resolve) => setImmediate(resolve));
       const closed = app.close();
@@ -251,9 +253,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       streams.breakOff(
         new GatewayError('server_shutting_down', 'The gateway is shutting down; send the request again.'),
       );
-      await streams.empty();
-      // Whoever does not close its connection by now, or never finishes its request, must not hold the process.
+      // Whoever does not close its connection by now, or never finishes its request or takes its answer, must not hold the process.
       const cancelCut = clock.setTimer(lastWordMs, () => app.server.closeAllConnections());
+      await streams.empty();
       await closed;
       cancelCut();
       hurried.resolve();

@@ -1,5 +1,6 @@
 // Which requests are under way? Counted for the drain, and reachable for its last word.
 
+import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../errors.ts';
 
 /** A request that can be told that the process is going. */
@@ -15,7 +16,8 @@ export interface OpenRequest {
  */
 export class OpenStreams {
   private readonly open: OpenRequest[] = [];
-  private waiters: (() => void)[] = [];
+  private unread = 0;
+  private waiters: { isMet(): boolean; resolve(): void }[] = [];
 
   get size(): number {
     return this.open.length;
@@ -31,15 +33,39 @@ export class OpenStreams {
       this.open[request.place] = last;
       last.place = request.place;
     }
-    if (this.open.length > 0) return;
-    for (const waiter of this.waiters.splice(0)) waiter();
+    this.waiters = this.waiters.filter(({ isMet, resolve }) => {
+      if (isMet()) resolve();
+      return !isMet();
+    });
+  }
+
+  /** What is written is under way until its reader has taken it. */
+  removeOnceTaken(request: OpenRequest, response: ServerResponse): void {
+    if (response.closed) {
+      this.remove(request);
+      return;
+    }
+    this.unread++;
+    response.once('close', () => {
+      this.unread--;
+      this.remove(request);
+    });
   }
 
   /** Resolves when nothing is under way. */
   empty(): Promise<void> {
-    if (this.open.length === 0) return Promise.resolve();
+    return this.when(() => this.open.length === 0);
+  }
+
+  /** Resolves when everything that is written has been taken. */
+  taken(): Promise<void> {
+    return this.when(() => this.unread === 0);
+  }
+
+  private when(isMet: () => boolean): Promise<void> {
+    if (isMet()) return Promise.resolve();
     return new Promise((resolve) => {
-      this.waiters.push(resolve);
+      this.waiters.push({ isMet, resolve });
     });
   }
 

@@ -1,6 +1,6 @@
 // Is a running stream cut when the table changes or the process goes? Not before the grace is over; then it is told.
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { type FakeClock, makeFakeClock } from '../support/fake-clock.ts';
 import { openRaw, type RawAnswer } from '../support/raw-client.ts';
@@ -19,12 +19,13 @@ beforeEach(async () => {
   mayGoOn = Promise.withResolvers();
   walls = await Promise.all([startWall(), startWall()]);
   clock = makeFakeClock();
-  rig = await startRig(tableFor(0), {
-    clock: { ...clock, wallMs: () => Date.now() },
-    drainAcceptMs: acceptMs,
-    drainGraceMs: graceMs,
-  });
+  rig = await rigWith(graceMs);
 });
+
+function rigWith(drainGraceMs: number): Promise<Rig> {
+  const wallClock = { ...clock, wallMs: () => Date.now() };
+  return startRig(tableFor(0), { clock: wallClock, drainAcceptMs: acceptMs, drainGraceMs });
+}
 
 afterEach(async () => {
   rig.gateway.hurry();
@@ -146,4 +147,49 @@ test('without anything under way a drain takes no longer than its accepting', as
   clock.advance(acceptMs);
   await drained;
   await refuses();
+});
+
+describe('a plain answer that its reader takes slowly', () => {
+  const text = 'twelve bytes'.repeat(1_500_000);
+
+  async function draining() {
+    rig.gateway.hurry();
+    await rig.close();
+    rig = await rigWith(600_000);
+    for (const wall of walls) wall.script({ type: 'answer', text });
+    const { connection, answer } = await askOpen(rig, { isStream: false });
+    const opened = await answer;
+    connection.pause();
+    await vi.waitFor(() => expect(rig.records).toHaveLength(1));
+    const drained = rig.gateway.drain();
+    return { connection, opened, drained };
+  }
+
+  /** One step after the other: each sets timers of its own. */
+  async function pass(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second++) {
+      clock.advance(1_000);
+      await new Promise(setImmediate);
+    }
+  }
+
+  test('is left to it, though nobody else is there any more', async () => {
+    const { connection, opened, drained } = await draining();
+    // Longer than all other patience of a drain, and not as long as nobody may take anything.
+    await pass(20);
+    connection.resume();
+    expect(textOf(await opened.finished)).toBe(text);
+    connection.close();
+    await pass(20);
+    await drained;
+  });
+
+  test('and does not hold the process behind it', async () => {
+    const { connection, opened, drained } = await draining();
+    await pass(620);
+    await drained;
+    connection.resume();
+    expect((await opened.finished).ending).not.toBe('length-complete');
+    connection.close();
+  });
 });

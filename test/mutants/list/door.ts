@@ -67,6 +67,13 @@ export const door: readonly Mutant[] = [
     tests: ['test/flow/drain.test.ts', 'test/flow/rolling-restart/nobody-notices.test.ts'],
   },
   {
+    name: 'drain: an answer that is read slowly is read to its end',
+    file: 'gateway/start.ts',
+    from: 'await Promise.race([streams.taken(), over]);',
+    to: '',
+    tests: ['test/flow/drain.test.ts'],
+  },
+  {
     name: 'drain: a stream is given its time',
     file: 'gateway/start.ts',
     from: 'await Promise.race([streams.empty(), over]);\n      // Who',
