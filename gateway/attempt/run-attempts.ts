@@ -92,10 +92,12 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
     const { candidate } = step;
     if (step.delayMs > 0) {
       if (!(await wait(job, step.delayMs))) return { type: 'cancelled' };
+      // Asked first: a timer may be early, and time goes on between two questions.
+      const restMs = job.restMs(candidate);
       // Others may have found it dead meanwhile, were told to wait longer, or are trying it now.
       if (!job.isUsable(candidate)) {
         const last = failed.pop();
-        if (last) failed.push({ ...last, ...waitAgain(last, step.delayMs, job.restMs(candidate)) });
+        if (last) failed.push({ ...last, ...waitAgain(last, step.delayMs, restMs) });
         continue;
       }
     }

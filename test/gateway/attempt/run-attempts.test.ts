@@ -63,3 +63,40 @@ test('what throws while it is sent ends the attempt', async () => {
   });
   expect(log).toEqual(['start', 'failed']);
 });
+
+test('a rest that ends while it is asked about has ended: the same candidate is tried, not the next', async () => {
+  let attempts = 0;
+  const { job } = jobOf(() => ({
+    send(receiver) {
+      const isLimited = attempts++ === 0;
+      receiver.onHead(isLimited ? 429 : 200, (name) => (name === 'retry-after-ms' ? '20' : undefined));
+      receiver.onEnd();
+      return { abort() {}, pause() {}, resume() {} };
+    },
+    readError: () => ({ message: '', type: null, code: null, param: null, status: null }),
+    reader: {
+      type: 'plain',
+      read: () => ({ ok: true, value: 'whole', usage: undefined, outputEstimate: 1, servedModel: undefined }),
+    },
+  }));
+  const [first, clock] = [0, makeFakeClock()];
+  const other = { keyId: 'k2', targetId: 't2', endpointId: 'e2', tier: 1, contextLength: undefined };
+  // The timer is a moment early, and by the second question that moment is over.
+  let questions = 0;
+  const askedAt = () => clock.now() + (clock.now() < 20 ? 0 : 0.01 * ++questions);
+  const overAt = 20.015;
+  const outcome = runAttempts({
+    ...job,
+    clock: { ...clock, wallMs: () => 0 },
+    candidates: [...job.candidates, other],
+    failover: { ...job.failover, maxAttempts: 3, retryOn: ['RateLimited'] },
+    isUsable: (candidate) => candidate !== first || attempts === 0 || askedAt() >= overAt,
+    restMs: () => {
+      const leftMs = overAt - askedAt();
+      return leftMs > 0 ? leftMs : undefined;
+    },
+  });
+  await new Promise(setImmediate);
+  clock.advance(20);
+  expect(await outcome).toMatchObject({ type: 'answered', candidate: first });
+});
