@@ -89,6 +89,9 @@ const defaultTimeouts: PipelineDefaults['timeouts'] = {
   clientWriteMs: 60_000,
 };
 
+/** Callers of a pod that has gone come all at once; whoever finds the queue full asks again only after a second, or three, or seven. */
+const listenBacklog = 4_096;
+
 /** How long a request that is being sent may take to come, once nothing else is under way: as long as at any time. */
 const senderGraceMs = 30_000;
 
@@ -199,7 +202,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   started.defer(stopListening);
   started.defer(() => app.close());
   warmUp();
-  const url = await app.listen({ host: options.host, port: options.port });
+  const url = await app.listen({ host: options.host, port: options.port, backlog: listenBacklog });
   const metricsUrl = await listen(internal, options.host, options.metricsPort);
   started.defer(() => void internal.close());
   const internalUrl =

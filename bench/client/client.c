@@ -559,8 +559,10 @@ static void on_readable(struct conn *c) {
     }
     return;
   }
-  if (c->phase != PHASE_BUSY) { // bytes that nobody asked for
-    fail(c, BAD_FRAMING);
+  if (c->phase != PHASE_BUSY) {
+    // So may be telling it that no request has come (RFC 9110, 15.5.9); other bytes nobody asked for.
+    if (n >= 12 && memcmp(read_buffer, "HTTP/1.1 408", 12) == 0) reconnect(c);
+    else fail(c, BAD_FRAMING);
     return;
   }
   size_t at = 0;
