@@ -52,6 +52,9 @@ export class JsonStructureError extends Error {
   }
 }
 
+/** Dialects have some forty; each of them is kept by name, which costs more than a value that is only passed over. */
+const membersMax = 1_000;
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
@@ -106,6 +109,9 @@ class Scanner {
     if (this.code() !== CLOSE_BRACE) {
       for (;;) {
         members.push(this.member());
+        if (members.length > membersMax) {
+          throw new JsonStructureError(`the body has more than ${membersMax} members`);
+        }
         this.skipSpace();
         const code = this.code();
         if (code === CLOSE_BRACE) break;

@@ -75,6 +75,7 @@ describe('limits', () => {
     ['a long text with one structural character for 8 bytes', list(20_000, '12345678')],
     // One colon, two brackets, and a comma less than items.
     ['250,000 structural characters', list(250_000 - 2, '"123456"')],
+    ['1,000 members', `{"a":1,${members(999)}}`],
   ])('%s is let through', (_, text) => {
     expect(scan(text).members[0]?.name).toBe('a');
   });
@@ -85,16 +86,10 @@ describe('limits', () => {
     ['half a million open lists', `{"a":${'['.repeat(500_000)}`, 'deeper than 64 levels'],
     ['a text above 64 KiB that is denser', list(40_000, '1'), 'too many values for its size'],
     ['250,001 structural characters', list(250_000 - 1, '"123456"'), 'more than 250000'],
-    ['250,000 members', `{${members(130_000)}}`, 'more than 250000'],
+    // Kept by their names, 130,000 of them in a body of 2 MB stopped everything else for a tenth of a second.
+    ['1,001 members', `{${members(1_001)}}`, 'more than 1000 members'],
   ])('%s is refused', (_, text, reason) => {
     expect(() => scan(text)).toThrow(reason);
-  });
-
-  // Looking for an equal name in a list of those before costs the square of their number: half a minute here.
-  test('a hundred thousand members take no longer than their bytes', () => {
-    const startedAt = performance.now();
-    expect(scan(`{${members(100_000)}}`).members).toHaveLength(100_000);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
   function members(count: number): string {

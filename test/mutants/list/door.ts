@@ -32,6 +32,13 @@ export const door: readonly Mutant[] = [
     tests: ['test/flow/overload.test.ts'],
   },
   {
+    name: 'json: a body has a thousand members at most',
+    file: 'gateway/json/scan-members.ts',
+    from: 'if (members.length > membersMax) {',
+    to: 'if (members.length > membersMax * 1_000) {',
+    tests: ['test/gateway/json/scan-members.test.ts'],
+  },
+  {
     name: 'the words of a caller are told back in part only',
     file: 'gateway/json/scan-members.ts',
     from: 'name.slice(0, 256)',
