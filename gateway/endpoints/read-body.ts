@@ -2,10 +2,11 @@
 
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
+import { Pieces } from '../stream/pieces.ts';
 
 export const requestBytesMax = 32 * 1024 * 1024;
 
-/** Small bodies in several chunks are joined: one buffer is cheaper to work with. So are small chunks of large ones. */
+/** Small bodies in several chunks are joined: one buffer is cheaper to work with. */
 const joinBytesMax = 16 * 1024;
 
 /** Room for the bytes of one body. */
@@ -22,19 +23,17 @@ export interface BodyRoom {
  */
 export function readBody(request: IncomingMessage, room: BodyRoom): Promise<readonly Buffer[]> {
   return new Promise((resolve, reject) => {
-    const chunks = new Chunks();
-    let bytes = 0;
+    const chunks = new Pieces();
     const refuse = (error: GatewayError): void => {
       request.removeListener('data', onData);
       // What is read and dropped from here on may take a while; these bytes need not wait for it.
-      chunks.drop();
+      chunks.takeEach();
       reject(error);
     };
     const onData = (chunk: Buffer): void => {
       chunks.add(chunk);
-      bytes += chunk.length;
-      const isTooLarge = bytes > requestBytesMax;
-      if (!isTooLarge && room.widen(bytes)) return;
+      const isTooLarge = chunks.length > requestBytesMax;
+      if (!isTooLarge && room.widen(chunks.length)) return;
       request.pause();
       refuse(isTooLarge ? tooLarge() : noRoom());
     };
@@ -45,51 +44,12 @@ export function readBody(request: IncomingMessage, room: BodyRoom): Promise<read
     };
     request.on('data', onData);
     request.once('end', () => {
-      const whole = chunks.end();
-      resolve(bytes <= joinBytesMax && whole.length > 1 ? [Buffer.concat(whole)] : whole);
+      const isSmall = chunks.length > 0 && chunks.length <= joinBytesMax;
+      resolve(isSmall ? [chunks.take()] : chunks.takeEach());
     });
     request.once('close', onBroken);
     request.once('error', onBroken);
   });
-}
-
-/**
- * Chunks as they came, small ones copied together: each would keep an object of a hundred bytes alive, and what it was read with,
- * for as little as one byte.
- */
-class Chunks {
-  private whole: Buffer[] = [];
-  private small: Buffer | undefined;
-  private smallBytes = 0;
-
-  add(chunk: Buffer): void {
-    const isFirst = this.whole.length === 0 && this.smallBytes === 0;
-    if (isFirst || chunk.length >= joinBytesMax) {
-      this.flush();
-      this.whole.push(chunk);
-      return;
-    }
-    if (this.smallBytes + chunk.length > joinBytesMax) this.flush();
-    this.small ??= Buffer.allocUnsafe(joinBytesMax);
-    this.smallBytes += chunk.copy(this.small, this.smallBytes);
-  }
-
-  end(): readonly Buffer[] {
-    this.flush();
-    return this.whole;
-  }
-
-  drop(): void {
-    this.whole = [];
-    this.small = undefined;
-    this.smallBytes = 0;
-  }
-
-  private flush(): void {
-    if (this.small && this.smallBytes > 0)
-      this.whole.push(Buffer.from(this.small.subarray(0, this.smallBytes)));
-    this.smallBytes = 0;
-  }
 }
 
 /**

@@ -28,10 +28,16 @@ export class Pieces {
 
   /** All of them as one; none are left. */
   take(): Buffer {
+    const pieces = this.takeEach();
+    const [only] = pieces;
+    return pieces.length === 1 && only ? only : Buffer.concat(pieces);
+  }
+
+  /** Each as it is by now, in order; none are left. */
+  takeEach(): readonly Buffer[] {
     const { pieces } = this;
     this.pieces = [];
     this.bytes = 0;
-    const [only] = pieces;
-    return pieces.length === 1 && only ? only : Buffer.concat(pieces);
+    return pieces;
   }
 }

@@ -48,8 +48,8 @@ export const door: readonly Mutant[] = [
   {
     name: 'a body above the limit is refused while it comes',
     file: 'gateway/endpoints/read-body.ts',
-    from: 'const isTooLarge = bytes > requestBytesMax;',
-    to: 'const isTooLarge = bytes < 0;',
+    from: 'const isTooLarge = chunks.length > requestBytesMax;',
+    to: 'const isTooLarge = chunks.length < 0;',
     tests: ['test/gateway/endpoints/bad-bodies.test.ts'],
   },
   {
@@ -117,9 +117,9 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'load: a body in tiny chunks takes no more memory than any other',
-    file: 'gateway/endpoints/read-body.ts',
-    from: 'isFirst || chunk.length >= joinBytesMax',
-    to: 'true',
+    file: 'gateway/stream/pieces.ts',
+    from: 'while (last.length < mergedBytesMax) {',
+    to: 'while (last.length < 0) {',
     tests: ['test/gateway/endpoints/read-body.test.ts'],
   },
   {
