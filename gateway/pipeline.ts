@@ -134,8 +134,10 @@ class Run implements OpenRequest {
     );
     this.totalAt = exchange.arrivedAt + Math.max(0, ...totals);
     this.share = parts.answers.open();
-    exchange.response.once('close', () => this.caller.leave());
-    exchange.response.once('close', () => this.share.close());
+    exchange.response.once('close', () => {
+      this.caller.leave();
+      this.share.close();
+    });
   }
 
   async serve(): Promise<void> {

@@ -35,8 +35,8 @@ export const delivery: readonly Mutant[] = [
   {
     name: 'a caller that has gone away ends the call upstream',
     file: 'gateway/pipeline.ts',
-    from: "exchange.response.once('close', () => this.caller.leave());",
-    to: '',
+    from: 'this.caller.leave();\n      this.share.close();',
+    to: 'this.share.close();',
     tests: ['test/flow/slow-and-gone.test.ts'],
   },
   {
