@@ -53,6 +53,8 @@ export const ledgerRecordSchema = z.object({
     'broken-off',
     /** The client went away. */
     'cancelled',
+    /** The gateway ended in its middle: what had been seen by then, and nobody knows how it went on. */
+    'interrupted',
   ]),
   /** HTTP status of the upstream, where it gave one. */
   status: z.int().optional(),

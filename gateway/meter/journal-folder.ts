@@ -52,6 +52,19 @@ export function openJournalFolder(folder: string): JournalFolder {
   return { identity, active, full, bytes: cutHalfLine(join(folder, growingFile)) };
 }
 
+/**
+ * The ids of the newest records: of all in the growing file and the last full one, which no group is longer than.
+ * Records begin with their id.
+ */
+export function readRecordIds(folder: string, { active, full }: JournalFolder): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const segment of [...full.slice(-1), active]) {
+    const text = readExisting(segmentPath(folder, segment, active));
+    for (const [, id = ''] of text.matchAll(/^\{"id":"([^"]*)"/gm)) ids.add(id);
+  }
+  return ids;
+}
+
 export function segmentPath(folder: string, segment: number, active: number): string {
   return join(folder, segment === active ? growingFile : `journal-${segment}.jsonl`);
 }
@@ -101,6 +114,16 @@ function cutHalfLine(path: string): number {
     }
     if (size > 0) ftruncateSync(file, 0);
     return 0;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readExisting(path: string): string {
+  const file = openExisting(path);
+  if (file === undefined) return '';
+  try {
+    return readFileSync(file, 'utf8');
   } finally {
     closeSync(file);
   }

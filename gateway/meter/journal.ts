@@ -1,21 +1,32 @@
 // Where do ledger records go? Into a local file, one JSON line each, written in groups: a write per
 // record would cost more than the request it describes. Who keeps the ledger reads them from here, by a cursor
 // that says at the same time what it has taken over: full files of which everything is taken over are removed.
+// What is under way stands beside it (under-way.ts), so that a crash leaves a record of that too.
 
-import { type FileHandle, open } from 'node:fs/promises';
+import { appendFile, type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import {
   type JournalFolder,
   openJournalFolder,
+  readRecordIds,
   removeSegment,
   rotate,
   segmentPath,
 } from './journal-folder.ts';
 import { LineQueue } from './line-queue.ts';
 import { readLines } from './read-lines.ts';
+import { sealLine, sortLines } from './sealed-line.ts';
+import { type Marks, progressMs, UnderWay } from './under-way.ts';
 
 export interface Journal {
+  /**
+   * An attempt has been begun, whose record is appended when it has ended. One that outlasts a group is written down.
+   *
+   * @param estimate The record that it would leave if the process ended now, under the same id.
+   */
+  begin(id: string, estimate: () => LedgerRecord): void;
   append(record: LedgerRecord): void;
   /** Resolves when all that was appended before is written. */
   flush(): Promise<void>;
@@ -41,9 +52,14 @@ export interface ReadableJournal extends Journal {
   onWritten(listener: () => void): () => void;
 }
 
+/** What happens behind the back of whoever appends. It may be told so while the journal is being opened. */
 export interface JournalReport {
   /** Records are kept in memory and written at the next chance. */
   failed(reason: string): void;
+  /** So many attempts were under way when an earlier process ended, and have estimated records now. */
+  replayed?(records: number): void;
+  /** So many lines were not as they had been written, and were set aside. */
+  damaged?(lines: number): void;
   /** So many records are lost: the disk took none for too long. */
   dropped(records: number): void;
 }
@@ -76,7 +92,12 @@ export function openFileJournal(
 
 /** For tests, and where the records are not wanted: hands each one over. */
 export function openMemoryJournal(onRecord: (record: LedgerRecord) => void): Journal {
-  return { append: onRecord, flush: () => Promise.resolve(), close: () => Promise.resolve() };
+  return {
+    begin: () => {},
+    append: onRecord,
+    flush: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
 }
 
 class FileJournal implements ReadableJournal {
@@ -89,6 +110,10 @@ class FileJournal implements ReadableJournal {
   private written: number;
   private file: FileHandle | undefined;
   private readonly waiting = new LineQueue();
+  private readonly underWay: UnderWay;
+  private cancelProgress: (() => void) | undefined;
+  /** Pages before it have been looked at for damage. */
+  private checked: Place = { segment: 0, offset: 0 };
   private writing: Promise<void> | undefined;
   private renames = 0;
   private isRenaming = false;
@@ -103,10 +128,18 @@ class FileJournal implements ReadableJournal {
     this.segmentBytes = segmentBytes;
     this.state = openJournalFolder(folder);
     this.written = this.state.bytes;
+    this.underWay = new UnderWay(folder);
+    this.replay();
+  }
+
+  begin(id: string, estimate: () => LedgerRecord): void {
+    this.underWay.begin(id, estimate);
+    this.writeIn(groupMs);
   }
 
   append(record: LedgerRecord): void {
-    this.waiting.add(JSON.stringify(record));
+    this.underWay.end(record.id);
+    this.waiting.add(sealLine(JSON.stringify(record)));
     this.writeIn(groupMs);
   }
 
@@ -124,15 +157,17 @@ class FileJournal implements ReadableJournal {
     this.isClosed = true;
     const lost = this.waiting.keepLatest(0);
     if (lost > 0) this.report.dropped(lost);
+    this.cancelProgress?.();
     await this.file?.close();
     this.file = undefined;
+    await this.underWay.close();
   }
 
   async read(after: string | undefined): Promise<JournalPage | undefined> {
     const place = after === undefined ? this.oldest() : this.placeOf(after);
     if (!place) return undefined;
     await this.removeBefore(place.segment);
-    for (let { segment, offset } = place; ; segment++, offset = 0) {
+    for (let { segment, offset } = place; ; ) {
       const { active } = this.state;
       const isGrowing = segment === active;
       const path = segmentPath(this.folder, segment, active);
@@ -145,14 +180,56 @@ class FileJournal implements ReadableJournal {
       }
       // Not a place behind a line, or the file is gone.
       if (!bytes) return undefined;
-      if (bytes.length === 0 && !isGrowing) continue;
-      return { bytes, cursor: `${this.state.identity}.${segment}.${offset + bytes.length}` };
+      if (bytes.length === 0 && !isGrowing) {
+        segment++;
+        offset = 0;
+        continue;
+      }
+      const sound = await this.sortOut({ segment, offset }, bytes);
+      offset += bytes.length;
+      if (sound.length === 0 && bytes.length > 0) continue;
+      return { bytes: sound, cursor: `${this.state.identity}.${segment}.${offset}` };
     }
   }
 
   onWritten(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
+  }
+
+  /** Attempts that an earlier process had under way when it ended without a word. */
+  private replay(): void {
+    const { records, damaged } = this.underWay.readLeft();
+    void this.setAside(damaged);
+    if (records.length === 0) return;
+    // The end of one may have been written, and not yet that it has ended.
+    const known = readRecordIds(this.folder, this.state);
+    const left = records.filter(({ id }) => !known.has(id));
+    for (const record of left) this.waiting.add(sealLine(JSON.stringify(record)));
+    if (left.length > 0) this.report.replayed?.(left.length);
+    this.writeIn(groupMs);
+  }
+
+  /** What of a page is as it was written. A page that is asked for again is not told of again. */
+  private async sortOut(place: Place, bytes: Buffer): Promise<Buffer> {
+    const { sound, damaged } = sortLines(bytes);
+    const isNew =
+      place.segment > this.checked.segment ||
+      (place.segment === this.checked.segment && place.offset >= this.checked.offset);
+    if (isNew) {
+      this.checked = { segment: place.segment, offset: place.offset + bytes.length };
+      await this.setAside(damaged);
+    }
+    return sound;
+  }
+
+  private async setAside(lines: readonly Buffer[]): Promise<void> {
+    if (lines.length === 0) return;
+    this.report.damaged?.(lines.length);
+    const path = join(this.folder, 'damaged.jsonl');
+    await appendFile(path, Buffer.concat(lines), { mode: 0o600 }).catch((error: unknown) =>
+      this.report.failed(reasonOf(error)),
+    );
   }
 
   private oldest(): Place {
@@ -185,25 +262,55 @@ class FileJournal implements ReadableJournal {
   }
 
   private async writeGroup(): Promise<void> {
+    // Both at once: what ends while the group is written has ended in the next one.
     const group = this.waiting.take();
-    if (group.bytes.length === 0) return;
+    const marks = this.underWay.take(this.clock.now());
+    if (group.bytes.length > 0 && !(await this.writeRecords(group))) {
+      this.underWay.failed();
+      return;
+    }
+    if (marks) await this.writeMarks(marks);
+    this.keepUpToDate();
+    if (group.bytes.length > 0) for (const listener of this.listeners) listener();
+  }
+
+  /** False: they wait again. */
+  private async writeRecords(group: ReturnType<LineQueue['take']>): Promise<boolean> {
     try {
       this.file ??= await this.openAtEnd();
       for (const bytes of group.bytes) await this.file.appendFile(bytes);
       group.done();
       this.written += group.bytes.reduce((sum, { length }) => sum + length, 0);
       if (this.written >= this.segmentBytes) await this.startNext();
+      return true;
     } catch (error) {
-      this.report.failed(error instanceof Error ? error.message : String(error));
+      this.report.failed(reasonOf(error));
       group.putBack();
       const dropped = this.waiting.keepLatest(waitingMax);
       if (dropped > 0) this.report.dropped(dropped);
       this.writeIn(retryMs);
       await this.file?.close().catch(() => {});
       this.file = undefined;
-      return;
+      return false;
     }
-    for (const listener of this.listeners) listener();
+  }
+
+  private async writeMarks(marks: Marks): Promise<void> {
+    try {
+      await this.underWay.write(marks);
+    } catch (error) {
+      this.report.failed(reasonOf(error));
+      this.writeIn(retryMs);
+    }
+  }
+
+  /** What lasts is told of again and again, so that a crash finds most of its tokens counted. */
+  private keepUpToDate(): void {
+    if (this.cancelProgress || this.isClosed || !this.underWay.isLong) return;
+    this.cancelProgress = this.clock.setTimer(progressMs, () => {
+      this.cancelProgress = undefined;
+      void this.flush();
+    });
   }
 
   /** What a failed group left behind its last whole predecessor is cut off: it will be written again. */
@@ -232,12 +339,16 @@ class FileJournal implements ReadableJournal {
       this.file = undefined;
       await file?.close();
     } catch (error) {
-      this.report.failed(error instanceof Error ? error.message : String(error));
+      this.report.failed(reasonOf(error));
     } finally {
       this.renames++;
       this.isRenaming = false;
     }
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 interface Place {

@@ -35,13 +35,17 @@ export interface AttemptFacts {
   readonly requestBytes: number;
 }
 
+export function recordId(requestId: string, number: number): string {
+  return `${requestId}.${number}`;
+}
+
 export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
   const { caller, target, outcome } = facts;
   const { usage, isEstimated } = countUsage(facts);
   const price = target.entry.price;
   const isOwnKey = !target.provider.entry.isPlatform && target.provider.namespace === caller.namespace;
   return {
-    id: `${facts.requestId}.${facts.number}`,
+    id: recordId(facts.requestId, facts.number),
     request: facts.requestId,
     attempt: facts.number,
     startedAt: new Date(facts.startedAtMs).toISOString(),
@@ -66,10 +70,16 @@ export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
     isEstimated,
     price,
     costPicodollars: costOf(facts, usage, isOwnKey),
-    payer: isOwnKey ? 'own-key' : outcome === 'failed' ? 'platform' : 'tenant',
+    payer: isOwnKey ? 'own-key' : isWaste(facts) ? 'platform' : 'tenant',
     owner: caller.key.owner,
     metadata: caller.key.metadata,
   };
+}
+
+/** Nothing of it has reached the caller. */
+function isWaste({ outcome, isStream, firstContentMs }: AttemptFacts): boolean {
+  if (outcome === 'interrupted') return !isStream || firstContentMs === undefined;
+  return outcome === 'failed';
 }
 
 function costOf({ target, outcome }: AttemptFacts, usage: Usage, isOwnKey: boolean): number | null {
@@ -93,16 +103,18 @@ function costOf({ target, outcome }: AttemptFacts, usage: Usage, isOwnKey: boole
 function countUsage(facts: AttemptFacts): { readonly usage: Usage; readonly isEstimated: boolean } {
   const { usage: told, outcome, outputEstimate } = facts;
   if (!told) return { usage: estimateUsage(facts), isEstimated: true };
-  if (outcome === 'answered' || told.output >= outputEstimate) return { usage: told, isEstimated: false };
-  return { usage: { ...told, output: outputEstimate }, isEstimated: true };
+  const isAll = outcome === 'answered' || (outcome !== 'interrupted' && told.output >= outputEstimate);
+  if (isAll) return { usage: told, isEstimated: false };
+  return { usage: { ...told, output: Math.max(told.output, outputEstimate) }, isEstimated: true };
 }
 
 /**
  * Where the upstream gave no counts: what was seen of the answer, and about four bytes of request a
- * token. Nothing for an attempt that failed without a sign of work.
+ * token. Nothing for an attempt that failed without a sign of work; one that was cut off by our own end may have
+ * been at work.
  */
 function estimateUsage({ outcome, outputEstimate, requestBytes }: AttemptFacts): Usage {
-  const hasWorked = outcome === 'answered' || outputEstimate > 0;
+  const hasWorked = outcome === 'answered' || outcome === 'interrupted' || outputEstimate > 0;
   return {
     input: hasWorked ? Math.ceil(requestBytes / 4) : 0,
     cachedInput: 0,

@@ -1,11 +1,12 @@
 // One upstream call as a job for the attempt loop: its candidates, timers, health, and what is
 // written down about each attempt.
 
-import type { AttemptEnds, AttemptResult } from '../attempt/attempt.ts';
+import type { AnswerReader, AttemptEnds, AttemptResult } from '../attempt/attempt.ts';
 import { failureCode } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
-import { buildLedgerRecord } from '../meter/ledger.ts';
+import type { LedgerRecord } from '../contract/ledger-record.ts';
+import { type AttemptFacts, buildLedgerRecord, recordId } from '../meter/ledger.ts';
 import type { Watched } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
@@ -44,6 +45,8 @@ export function buildCallJob(
     return candidate;
   };
   let number = 0;
+  let reader: AnswerReader<Answer> | undefined;
+  let firstContentAt: number | undefined;
   let watched: Watched | undefined;
   const underWay = (): Watched => {
     if (!watched) throw new Error('no attempt is under way');
@@ -69,7 +72,11 @@ export function buildCallJob(
       livenessMs: timeoutFor(exchange, at(position), 'livenessMs', defaults),
       progressMs: timeoutFor(exchange, at(position), 'progressMs', defaults),
     }),
-    open: (position, isFresh) => open(isFresh ? { ...at(position), isFresh } : at(position)),
+    open(position, isFresh) {
+      const ends = open(isFresh ? { ...at(position), isFresh } : at(position));
+      ({ reader } = ends);
+      return ends;
+    },
     renew: (position) => {
       const newest = holder.current();
       const renewed = newest && renewCandidate(at(position), route.entry.id, newest);
@@ -80,8 +87,23 @@ export function buildCallJob(
     onStart: (position, isRepetition) => {
       number = onStart(at(position));
       watched = health.onStart(at(position), isRepetition, clock.now());
+      firstContentAt = undefined;
+      const begun = { candidate: at(position), number, reader, startedAt: clock.now() };
+      const startedAtMs = clock.wallMs();
+      parts.journal.begin(recordId(exchange.requestId, number), () =>
+        recordOf(exchange, begun.candidate, begun.number, {
+          ...factsSoFar(begun.reader),
+          outcome: 'interrupted',
+          startedAtMs,
+          durationMs: clock.now() - begun.startedAt,
+          firstContentMs: firstContentAt === undefined ? undefined : firstContentAt - begun.startedAt,
+        }),
+      );
     },
-    onContent: () => health.onContent(underWay(), clock.now()),
+    onContent() {
+      firstContentAt = clock.now();
+      health.onContent(underWay(), firstContentAt);
+    },
     onEnd: (position, result, judgement, isExcused) => {
       const signal = isExcused
         ? ({ type: 'none' } as const)
@@ -120,30 +142,55 @@ function meterAttempt(
   number: number,
   result: AttemptResult<Answer>,
 ): void {
-  const { facts, plan, view } = exchange;
-  const record = buildLedgerRecord({
-    requestId: exchange.requestId,
+  const failure = 'failure' in result ? failureCode(result.failure) : undefined;
+  const record = recordOf(exchange, candidate, number, { ...result, failure });
+  journal.append(record);
+  metrics.onAttempt(record, exchange.plan.route.entry.model);
+  if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
+}
+
+/** What an attempt itself adds to a record. */
+type Course = Pick<
+  AttemptFacts,
+  'startedAtMs' | 'durationMs' | 'firstContentMs' | 'outcome' | 'status' | 'usage' | 'outputEstimate'
+> & { readonly failure?: string | undefined };
+
+function recordOf(
+  { requestId, view, caller, plan, facts, dialect, body }: RoutedExchange,
+  candidate: Candidate,
+  number: number,
+  { startedAtMs, durationMs, firstContentMs, outcome, status, failure, usage, outputEstimate }: Course,
+): LedgerRecord {
+  return buildLedgerRecord({
+    requestId,
     number,
     tableGeneration: view.generation,
-    caller: exchange.caller,
+    caller,
     route: plan.route,
     model: facts.model,
     target: candidate.target,
     providerKey: candidate.endpoint.key?.name,
-    clientDialect: exchange.dialect.name,
+    clientDialect: dialect.name,
     upstreamDialect: candidate.dialect,
     isStream: facts.isStream,
-    startedAtMs: result.startedAtMs,
-    durationMs: result.durationMs,
-    firstContentMs: result.firstContentMs,
-    outcome: result.outcome,
-    status: result.status,
-    failure: 'failure' in result ? failureCode(result.failure) : undefined,
-    usage: result.usage,
-    outputEstimate: result.outputEstimate,
-    requestBytes: exchange.body.bytes,
+    startedAtMs,
+    durationMs,
+    firstContentMs,
+    outcome,
+    status,
+    failure,
+    usage,
+    outputEstimate,
+    requestBytes: body.bytes,
   });
-  journal.append(record);
-  metrics.onAttempt(record, plan.route.entry.model);
-  if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
+}
+
+/** Of a plain answer nothing is known until it is whole. */
+function factsSoFar(
+  reader: AnswerReader<Answer> | undefined,
+): Pick<Course, 'status' | 'usage' | 'outputEstimate'> {
+  if (reader === undefined || reader.type === 'plain')
+    return { status: undefined, usage: undefined, outputEstimate: 0 };
+  const { usage, outputEstimate, hasContent } = reader.stream.facts;
+  return { status: hasContent ? 200 : undefined, usage, outputEstimate };
 }

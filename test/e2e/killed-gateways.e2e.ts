@@ -17,7 +17,7 @@ const lossMs = 200;
 
 test(`${kills} times killed under load`, async () => {
   const seen = await runKilledGateway({ kills, random: makeRandom(seed) });
-  const { whole, doubled, lostAgesMs, underWay, otherTokens, invented } = judgeJournal(seen);
+  const { whole, doubled, lostAgesMs, underWay, otherTokens, invented, ...rest } = judgeJournal(seen);
   const card = openScorecard(`gateways killed with SIGKILL, seed ${seed}`);
   const fired = seen.killed;
   card.add({ what: 'kills that ended a process', tried: kills, failed: kills - seen.killed, fired });
@@ -28,6 +28,13 @@ test(`${kills} times killed under load`, async () => {
     failed: lostAgesMs.filter((ms) => ms > lossMs).length,
     fired,
     figures: `${lostAgesMs.length} lost in all, ${(lostAgesMs.length / kills).toFixed(1)} a kill, the oldest ${lostAgesMs[0] ?? 0} ms before it; ${underWay} answers were under way`,
+  });
+  card.add({
+    what: `calls without a record that had arrived more than ${lossMs} ms before the kill`,
+    tried: seen.callsMade,
+    failed: seen.callAgesMs.slice(0, rest.missing).filter((ms) => ms > lossMs).length,
+    fired,
+    figures: `${rest.missing} calls without a record, the oldest ${rest.missingAgeMs.toFixed(0)} ms before its kill; ${rest.interrupted} records of attempts that were cut off`,
   });
   card.add({
     what: 'whole answers with other tokens than the provider counted',

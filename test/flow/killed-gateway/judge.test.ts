@@ -19,7 +19,7 @@ const asked = (requestId: string, more: Partial<Asked> = {}): Asked => ({
   ...more,
 });
 
-const seen = { calls: new Map(), callsMade: 9, killed: 1 };
+const seen = { calls: new Map(), callsMade: 9, callAgesMs: [0, 10, 20, 30, 40, 50, 60, 70, 80], killed: 1 };
 
 test('an attempt that stands there twice', () => {
   const records = [record('a', 1), record('b', 1), record('a', 1)];
@@ -46,4 +46,14 @@ test('more records than calls were made, and other tokens than the provider coun
     1,
     [`a: ${record('a', 1).usage.output}, not undefined`],
   ]);
+});
+
+test('calls without a record: how many, and how old the oldest must have been', () => {
+  const records = [record('a', 1), { ...record('b', 1), outcome: 'interrupted' as const }];
+  const verdict = judgeJournal({ ...seen, callsMade: 5, asked: [asked('a')], records });
+  expect([verdict.missing, verdict.missingAgeMs, verdict.interrupted]).toEqual([3, 20, 1]);
+  expect(judgeJournal({ ...seen, callsMade: 2, asked: [], records })).toMatchObject({
+    missing: 0,
+    missingAgeMs: 0,
+  });
 });

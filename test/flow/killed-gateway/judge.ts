@@ -15,9 +15,21 @@ export interface JournalVerdict {
   readonly otherTokens: readonly string[];
   /** Records of calls that no provider saw. */
   readonly invented: number;
+  /** Records of attempts that were under way at a kill, or whose own records were not written yet. */
+  readonly interrupted: number;
+  /** Calls without any record. */
+  readonly missing: number;
+  /** If it is the latest calls that have none: how long before its kill the oldest of them arrived. */
+  readonly missingAgeMs: number;
 }
 
-export function judgeJournal({ asked, records, calls, callsMade }: KilledGatewaySeen): JournalVerdict {
+export function judgeJournal({
+  asked,
+  records,
+  calls,
+  callsMade,
+  callAgesMs,
+}: KilledGatewaySeen): JournalVerdict {
   const byRequest = Map.groupBy(records, ({ request }) => request);
   const ids = new Set<string>();
   const doubled: string[] = [];
@@ -36,6 +48,7 @@ export function judgeJournal({ asked, records, calls, callsMade }: KilledGateway
     if (answered !== undefined && answered.usage.output !== call?.tokens.outputTokens)
       otherTokens.push(`${requestId}: ${answered.usage.output}, not ${call?.tokens.outputTokens}`);
   }
+  const missing = Math.max(0, callsMade - ids.size);
   return {
     whole: whole.length,
     doubled,
@@ -43,5 +56,8 @@ export function judgeJournal({ asked, records, calls, callsMade }: KilledGateway
     underWay: asked.filter(({ isWhole, user }) => !isWhole && calls.has(user)).length,
     otherTokens,
     invented: Math.max(0, records.length - callsMade),
+    interrupted: records.filter(({ outcome }) => outcome === 'interrupted').length,
+    missing,
+    missingAgeMs: missing === 0 ? 0 : (callAgesMs[missing - 1] ?? 0),
   };
 }

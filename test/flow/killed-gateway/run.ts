@@ -38,6 +38,8 @@ export interface KilledGatewaySeen {
   /** Of both providers, by the user that the request was made for. */
   readonly calls: ReadonlyMap<string, readonly Call[]>;
   readonly callsMade: number;
+  /** For each call, how long before the end of its gateway it arrived; shortest first. */
+  readonly callAgesMs: readonly number[];
   /** Of how many lives the end was the kill. */
   readonly killed: number;
 }
@@ -54,7 +56,7 @@ export async function runKilledGateway({ kills, random }: KilledGateway): Promis
   const first = await startWall(({ number }) =>
     number % 3 === 0
       ? { type: 'status', status: 503 }
-      : { type: 'answer', betweenEvents: { ms: number % 2 === 0 ? 3 : 0 } },
+      : { type: 'answer', betweenEvents: { ms: number % 2 === 0 ? 20 : 0 } },
   );
   parts.defer(() => first.close());
   const second = await startWall();
@@ -65,6 +67,7 @@ export async function runKilledGateway({ kills, random }: KilledGateway): Promis
   );
 
   const asked: Asked[] = [];
+  const endedMs: number[] = [];
   let killed = 0;
   let serial = 0;
   for (let life = 0; life < kills; life++) {
@@ -80,6 +83,7 @@ export async function runKilledGateway({ kills, random }: KilledGateway): Promis
     await pause(random.between(0, lifeMsMax));
     const killedMs = Date.now();
     process.signal('SIGKILL');
+    endedMs.push(killedMs);
     isOver = true;
     const { signal } = await process.exit;
     if (signal === 'SIGKILL') killed++;
@@ -91,6 +95,7 @@ export async function runKilledGateway({ kills, random }: KilledGateway): Promis
     records: await readAfterRestart(folder),
     calls: Map.groupBy([...first.calls, ...second.calls], userOf),
     callsMade: callsOf(first) + callsOf(second),
+    callAgesMs: [...first.calls, ...second.calls].map((call) => ageOf(call, endedMs)).sort((a, b) => a - b),
     killed,
   };
 }
@@ -142,6 +147,13 @@ async function askOne(port: number, serial: number): Promise<Omit<Asked, 'killed
     // The gateway is gone, or not there any more.
     return { user, requestId, attempts, isWhole: false, endedMs: Date.now() };
   }
+}
+
+/** What arrives while the gateway ends is of no age. */
+function ageOf({ startedAtMs }: Call, endedMs: readonly number[]): number {
+  const atMs = performance.timeOrigin + startedAtMs;
+  const end = endedMs.find((ms) => ms >= atMs);
+  return end === undefined ? 0 : end - atMs;
 }
 
 function callsOf({ calls }: Wall): number {

@@ -14,6 +14,7 @@ import { startRig, tableOf } from '../rig.ts';
 
 const token = 't'.repeat(43);
 const noJournal: ReadableJournal = {
+  begin() {},
   append() {},
   flush: async () => {},
   close: async () => {},

@@ -73,6 +73,7 @@ test('an answer for which there is no room is 503 at once, may be asked for agai
 test('a failure of ours in mid-stream is told in a frame, and logged once', async () => {
   const broken = new TypeError('nobody had thought of this');
   const journal: Journal = {
+    begin() {},
     append() {
       throw broken;
     },

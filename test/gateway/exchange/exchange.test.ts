@@ -61,6 +61,7 @@ async function startRig(): Promise<Rig> {
   const asked: (string | undefined)[] = [];
   const listeners = new Set<() => void>();
   const journal: ReadableJournal = {
+    begin: () => {},
     append: () => {},
     flush: async () => {},
     close: async () => {},

@@ -44,7 +44,7 @@ const perRequest = { input: 10, output: 100, perRequest: 7, source: 'target' };
 const noUsage = { usage: undefined } as const;
 
 describe('who pays what', () => {
-  test.each<[string, Differing, Partial<LedgerRecord>]>([
+  test.each<[string, Differing, object]>([
     ['answered: the tenant, all of it', { outcome: 'answered' }, { payer: 'tenant', costPicodollars: 6_007 }],
     [
       'broken off: the tenant, what was delivered',
@@ -98,6 +98,21 @@ describe('who pays what', () => {
         usage: { input: 100, output: 51 },
       },
     ]),
+    [
+      'cut off by the end of the gateway behind content: the tenant, what was seen, estimated',
+      { outcome: 'interrupted', outputEstimate: 51 },
+      { payer: 'tenant', costPicodollars: 100 * 10 + 51 * 100 + 7, isEstimated: true },
+    ],
+    [
+      'cut off by the end of the gateway before content: the platform, the request, which may have been served',
+      { outcome: 'interrupted', firstContentMs: undefined, ...noUsage, outputEstimate: 0 },
+      { payer: 'platform', isEstimated: true, usage: { input: 101, output: 0 } },
+    ],
+    [
+      'cut off by the end of the gateway, all of it counted: estimated all the same',
+      { outcome: 'interrupted', isStream: false },
+      { payer: 'platform', isEstimated: true, usage: { input: 100, output: 50 } },
+    ],
     [
       'answered, though more was seen than counted: as counted',
       { outcome: 'answered', outputEstimate: 51 },

@@ -27,8 +27,8 @@ export const journal: readonly Mutant[] = [
   {
     name: 'an attempt stands in the journal once',
     file: 'gateway/meter/journal.ts',
-    from: 'this.waiting.add(JSON.stringify(record));',
-    to: 'for (let times = 0; times < 2; times++) this.waiting.add(JSON.stringify(record));',
+    from: '  append(record: LedgerRecord): void {\n    this.underWay.end(record.id);',
+    to: '  append(record: LedgerRecord): void {\n    this.underWay.end(record.id);\n    this.waiting.add(sealLine(JSON.stringify(record)));',
     tests: ['test/flow/killed-gateway/journal.test.ts'],
   },
   {
@@ -39,9 +39,30 @@ export const journal: readonly Mutant[] = [
     tests: ['test/gateway/meter/journal.test.ts'],
   },
   {
+    name: 'an attempt that has its own record has no other behind a crash',
+    file: 'gateway/meter/journal.ts',
+    from: 'records.filter(({ id }) => !known.has(id))',
+    to: 'records',
+    tests: ['test/gateway/meter/under-way.test.ts'],
+  },
+  {
+    name: 'an attempt has ended with the group of its record, and not before',
+    file: 'gateway/meter/under-way.ts',
+    from: 'const lines = isWhole ? [] : this.ended',
+    to: 'const lines = isWhole ? [] : []',
+    tests: ['test/gateway/meter/under-way.test.ts'],
+  },
+  {
+    name: 'a line that is not as it was written is no money',
+    file: 'gateway/meter/sealed-line.ts',
+    from: "=== Number.parseInt(seal[1] ?? '', 16)",
+    to: '>= 0',
+    tests: ['test/gateway/meter/sealed-line.test.ts'],
+  },
+  {
     name: 'a failed attempt is the platform’s cost and never the tenant’s',
     file: 'gateway/meter/ledger.ts',
-    from: "outcome === 'failed' ? 'platform' : 'tenant'",
+    from: "isWaste(facts) ? 'platform' : 'tenant'",
     to: "'tenant'",
     tests: ['test/gateway/meter/ledger-record.test.ts'],
   },

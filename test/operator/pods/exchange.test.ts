@@ -95,6 +95,7 @@ async function gateway(token: () => string | undefined = () => TOKEN) {
   const state = new PodState({ clock: gatewayClock, table, health: new Health(() => 0), drills });
   const readyPods: number[] = [];
   const journal = {
+    begin() {},
     append() {},
     flush: () => Promise.resolve(),
     close: () => Promise.resolve(),

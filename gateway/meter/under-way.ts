@@ -1,0 +1,142 @@
+// Which attempts are under way, as far as the disk knows? A file beside the journal: a line for each attempt that outlasts a
+// group, with the record it would leave if the process ended now; the same again every few seconds; a line when its own record
+// stands in the journal. Whoever opens the folder behind a crash makes records of those that have none.
+
+import { readFileSync } from 'node:fs';
+import { type FileHandle, open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type LedgerRecord, ledgerRecordSchema } from '../contract/ledger-record.ts';
+import { sealLine, sortLines } from './sealed-line.ts';
+
+const fileName = 'under-way.jsonl';
+
+/** How old the newest line of an attempt becomes. */
+export const progressMs = 5_000;
+
+/** A file that has grown to this, and to several times what it would be anew, is written anew. */
+const rewriteBytes = 4 * 1024 * 1024;
+const rewriteGrowth = 4;
+
+interface Attempt {
+  readonly estimate: () => LedgerRecord;
+  /** Clock time of its newest line. */
+  writtenAt: number | undefined;
+}
+
+/** What is to be written with a group, as it was when the group was taken. */
+export interface Marks {
+  readonly text: string;
+  /** In place of all that is there. */
+  readonly isWhole: boolean;
+}
+
+export class UnderWay {
+  private readonly folder: string;
+  private readonly attempts = new Map<string, Attempt>();
+  /** Have a line, and their own record by now. */
+  private ended: string[] = [];
+  private file: FileHandle | undefined;
+  private bytes = 0;
+  private wholeBytes = 0;
+  /** What lies there is of an earlier process, or was written in part only. */
+  private isStale = true;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  begin(id: string, estimate: () => LedgerRecord): void {
+    this.attempts.set(id, { estimate, writtenAt: undefined });
+  }
+
+  end(id: string): void {
+    const attempt = this.attempts.get(id);
+    if (!attempt) return;
+    this.attempts.delete(id);
+    if (attempt.writtenAt !== undefined) this.ended.push(id);
+  }
+
+  /** Whether a line is to be written once in a while. */
+  get isLong(): boolean {
+    return this.attempts.values().some(({ writtenAt }) => writtenAt !== undefined);
+  }
+
+  /** Undefined where there is nothing to write. */
+  take(now: number): Marks | undefined {
+    const isWhole = this.isStale || this.bytes > Math.max(rewriteBytes, rewriteGrowth * this.wholeBytes);
+    const lines = isWhole ? [] : this.ended.map((id) => sealLine(JSON.stringify({ ended: id })));
+    this.ended = [];
+    for (const attempt of this.attempts.values()) {
+      const isFresh = attempt.writtenAt !== undefined && now - attempt.writtenAt < progressMs;
+      if (isFresh && !isWhole) continue;
+      lines.push(sealLine(JSON.stringify(attempt.estimate())));
+      attempt.writtenAt = now;
+    }
+    if (lines.length === 0 && !(isWhole && this.bytes > 0)) return undefined;
+    return { text: lines.map((line) => `${line}\n`).join(''), isWhole };
+  }
+
+  /** Where it fails, all is written anew at the next chance. @throws what the disk says. */
+  async write({ text, isWhole }: Marks): Promise<void> {
+    const wasStale = this.isStale;
+    this.isStale = true;
+    if (isWhole) await this.writeWhole(text);
+    else if (wasStale) return;
+    else await this.file?.appendFile(text);
+    this.bytes += Buffer.byteLength(text);
+    if (isWhole) this.wholeBytes = this.bytes;
+    this.isStale = false;
+  }
+
+  /** What the group was taken with is written again, whichever of the files it failed at. */
+  failed(): void {
+    this.isStale = true;
+  }
+
+  async close(): Promise<void> {
+    await this.file?.close();
+    this.file = undefined;
+  }
+
+  /**
+   * What an earlier process has left: each attempt as it was told of last, but for those that have ended.
+   *
+   * @returns Also how many lines could not be read.
+   */
+  readLeft(): { readonly records: readonly LedgerRecord[]; readonly damaged: readonly Buffer[] } {
+    const bytes = readExisting(join(this.folder, fileName));
+    this.bytes = bytes.length;
+    const { sound, damaged } = sortLines(bytes.subarray(0, bytes.lastIndexOf(0x0a) + 1));
+    const left = new Map<string, LedgerRecord>();
+    const unknown: Buffer[] = [];
+    for (const line of sound.toString('utf8').split('\n')) {
+      if (line === '') continue;
+      const parsed = lineSchema.safeParse(JSON.parse(line));
+      if (!parsed.success) unknown.push(Buffer.from(`${line}\n`));
+      else if ('ended' in parsed.data) left.delete(parsed.data.ended);
+      else left.set(parsed.data.id, parsed.data);
+    }
+    return { records: [...left.values()], damaged: [...damaged, ...unknown] };
+  }
+
+  private async writeWhole(text: string): Promise<void> {
+    await this.close();
+    const next = await open(join(this.folder, `${fileName}.next`), 'w', 0o600);
+    this.file = next;
+    await next.appendFile(text);
+    await rename(join(this.folder, `${fileName}.next`), join(this.folder, fileName));
+    this.bytes = 0;
+  }
+}
+
+const lineSchema = z.union([ledgerRecordSchema, z.object({ ended: z.string() })]);
+
+function readExisting(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  }
+}

@@ -1,0 +1,233 @@
+// What does the next process find of attempts that were under way when a gateway ended without a word?
+
+import { appendFile, copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type LedgerRecord, ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import { openFileJournal, type ReadableJournal } from '../../../gateway/meter/journal.ts';
+import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
+import { type Differing, makeRecord } from './make-facts.ts';
+
+let folder = '';
+let path = '';
+const opened: ReadableJournal[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'penstock-under-way-'));
+  path = join(folder, 'under-way.jsonl');
+});
+
+afterEach(async () => {
+  for (const journal of opened.splice(0)) await journal.close();
+  await rm(folder, { recursive: true });
+});
+
+interface Life {
+  readonly journal: ReadableJournal;
+  readonly clock: FakeClock;
+  readonly replayed: number[];
+  readonly damaged: number[];
+}
+
+/** A process that opens the folder; the one before it is never told that it ends. */
+function live(segmentBytes?: number): Life {
+  const clock = makeFakeClock();
+  const [replayed, damaged]: number[][] = [[], []];
+  const journal = openFileJournal(
+    folder,
+    { ...clock, wallMs: () => 0 },
+    {
+      failed: (reason) => expect.unreachable(reason),
+      dropped: (records) => expect.unreachable(`${records} records dropped`),
+      replayed: (records) => void replayed?.push(records),
+      damaged: (lines) => void damaged?.push(lines),
+    },
+    segmentBytes,
+  );
+  opened.push(journal);
+  return { journal, clock, replayed: replayed ?? [], damaged: damaged ?? [] };
+}
+
+const cutOff = (number: number, outputEstimate: number, more: Differing = {}): LedgerRecord =>
+  makeRecord({ number, outcome: 'interrupted', usage: undefined, outputEstimate, ...more });
+
+async function recordsOf({ journal }: Life): Promise<readonly LedgerRecord[]> {
+  await journal.flush();
+  const page = await journal.read(undefined);
+  const lines = page?.bytes.toString('utf8').split('\n').filter(Boolean) ?? [];
+  return lines.map((line) => ledgerRecordSchema.parse(JSON.parse(line)));
+}
+
+const told = (records: readonly LedgerRecord[]) =>
+  records.map(({ attempt, outcome, usage }) => `${attempt} ${outcome} ${usage.output}`);
+
+describe('an attempt that was under way at a crash', () => {
+  test('has a record that says so, with an estimate, and who pays', async () => {
+    const { journal } = live();
+    journal.begin('req_1.1', () => cutOff(1, 5));
+    await journal.flush();
+    const next = live();
+    expect(await recordsOf(next)).toEqual([
+      expect.objectContaining({
+        id: 'req_1.1',
+        outcome: 'interrupted',
+        isEstimated: true,
+        usage: expect.objectContaining({ input: 101, output: 5 }),
+        payer: 'tenant',
+        costPicodollars: 101 * 1_000_000 + 5 * 2_000_000,
+      }),
+    ]);
+    expect(next.replayed).toEqual([1]);
+  });
+
+  test('has it once, however often the gateway starts and crashes after that', async () => {
+    const { journal } = live();
+    journal.begin('req_1.1', () => cutOff(1, 5));
+    await journal.flush();
+    for (let times = 0; times < 3; times++) await recordsOf(live());
+    expect(told(await recordsOf(live()))).toEqual(['1 interrupted 5']);
+  });
+
+  test('is there with what had been seen of it some seconds before', async () => {
+    const { journal, clock } = live();
+    let output = 1;
+    journal.begin('req_1.1', () => cutOff(1, output));
+    await journal.flush();
+    output = 700;
+    await journal.flush();
+    // The journal writes it by itself.
+    expect(clock.pending()).toContain(5_000);
+    output = 800;
+    clock.advance(5_000);
+    await journal.flush();
+    output = 900;
+    expect(told(await recordsOf(live()))).toEqual(['1 interrupted 800']);
+  });
+
+  test('that had its own record in the journal has no other', async () => {
+    const { journal } = live();
+    journal.begin('req_1.1', () => cutOff(1, 5));
+    journal.begin('req_1.2', () => cutOff(2, 6));
+    await journal.flush();
+    journal.append(makeRecord({ number: 1 }));
+    await journal.flush();
+    const next = live();
+    expect(told(await recordsOf(next))).toEqual(['1 answered 50', '2 interrupted 6']);
+    expect(next.replayed).toEqual([1]);
+  });
+
+  test('has no other either where the crash came between its record and the word that it has ended', async () => {
+    const { journal } = live();
+    journal.begin('req_1.1', () => cutOff(1, 5));
+    await journal.flush();
+    await copyFile(path, `${path}.before`);
+    journal.append(makeRecord({ number: 1 }));
+    await journal.flush();
+    await copyFile(`${path}.before`, path);
+    const next = live();
+    expect(told(await recordsOf(next))).toEqual(['1 answered 50']);
+    expect(next.replayed).toEqual([]);
+  });
+
+  test('has no other either where its record has been taken over and is gone', async () => {
+    const { journal } = live(1_000);
+    for (const number of [1, 2]) journal.begin(`req_1.${number}`, () => cutOff(number, number));
+    await journal.flush();
+    for (const number of [1, 3, 4, 5]) {
+      journal.append(makeRecord({ number }));
+      await journal.flush();
+    }
+    for (let cursor: string | undefined, times = 0; times < 6; times++) {
+      cursor = (await journal.read(cursor))?.cursor;
+    }
+    expect(told(await recordsOf(live(1_000)))).toEqual(['2 interrupted 2']);
+  });
+
+  test('is not forgotten when its record comes while a group is being written', async () => {
+    const { journal } = live();
+    journal.begin('req_1.1', () => cutOff(1, 5));
+    await journal.flush();
+    journal.append(makeRecord({ number: 9 }));
+    const writing = journal.flush();
+    // The group is taken a moment after the call.
+    await Promise.resolve();
+    journal.append(makeRecord({ number: 1 }));
+    await writing;
+    expect(told(await recordsOf(live()))).toEqual(['9 answered 50', '1 interrupted 5']);
+  });
+});
+
+describe('the file beside the journal', () => {
+  test('holds nothing of attempts that end within a group', async () => {
+    const { journal } = live();
+    for (let number = 1; number <= 100; number++) {
+      journal.begin(`req_1.${number}`, () => expect.unreachable('nobody has to estimate'));
+      journal.append(makeRecord({ number }));
+    }
+    await journal.flush();
+    await expect(stat(path)).rejects.toThrow('ENOENT');
+  });
+
+  test('can be read by its owner only', async () => {
+    const { journal } = live();
+    journal.begin('req_1.1', () => cutOff(1, 5));
+    await journal.flush();
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  test('does not grow with how many there have been', async () => {
+    const { journal } = live();
+    const key = { id: 'team/key', metadata: { long: 'x'.repeat(500_000) } };
+    journal.begin('req_1.99', () => cutOff(99, 5));
+    for (let number = 1; number <= 40; number++) {
+      journal.begin(`req_1.${number}`, () => cutOff(number, 5, { key }));
+      await journal.flush();
+      journal.append(makeRecord({ number }));
+      await journal.flush();
+    }
+    expect((await stat(path)).size).toBeLessThan(6 * 1024 * 1024);
+    expect(await readFile(path, 'utf8')).toContain('"req_1.99"');
+    expect(live().replayed).toEqual([1]);
+  });
+
+  test('is read as far as it is sound: half a line is left out, a damaged one is set aside and counted', async () => {
+    const { journal } = live();
+    for (const number of [1, 2, 3]) journal.begin(`req_1.${number}`, () => cutOff(number, number));
+    await journal.flush();
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"output":2,', '"output":9,'));
+    await appendFile(path, '{"id":"req_1.4","requ');
+    const next = live();
+    expect(told(await recordsOf(next))).toEqual(['1 interrupted 1', '3 interrupted 3']);
+    expect(next.damaged).toEqual([1]);
+    expect(await readFile(join(folder, 'damaged.jsonl'), 'utf8')).toContain('"output":9,');
+  });
+});
+
+describe('a record that is not as it was written', () => {
+  async function damage(): Promise<Life> {
+    const { journal } = live();
+    for (const number of [1, 2, 3]) journal.append(makeRecord({ number }));
+    await journal.flush();
+    const records = join(folder, 'journal.jsonl');
+    await writeFile(records, (await readFile(records, 'utf8')).replace('"attempt":2', '"attempt":7'));
+    return live();
+  }
+
+  test('is not handed out, but counted once and set aside', async () => {
+    const life = await damage();
+    expect((await recordsOf(life)).map(({ attempt }) => attempt)).toEqual([1, 3]);
+    expect((await recordsOf(life)).map(({ attempt }) => attempt)).toEqual([1, 3]);
+    expect(life.damaged).toEqual([1]);
+    expect(await readFile(join(folder, 'damaged.jsonl'), 'utf8')).toContain('"attempt":7');
+  });
+
+  test('keeps no reader from what is behind it', async () => {
+    const { journal } = await damage();
+    const page = await journal.read(undefined);
+    journal.append(makeRecord({ number: 4 }));
+    await journal.flush();
+    const next = await journal.read(page?.cursor);
+    expect(next?.bytes.toString('utf8')).toContain('"attempt":4');
+  });
+});
