@@ -6,6 +6,8 @@ import { systemClock } from './clock.ts';
 import { errorInLog } from './error-in-log.ts';
 import { leaveNoDump } from './leave-no-dump.ts';
 import { openFileJournal } from './meter/journal.ts';
+import type { JournalReport } from './meter/journal-report.ts';
+import { writeUnclaimed } from './meter/unclaimed.ts';
 import { type GatewaySettings, readSettings, type TableSettings } from './settings.ts';
 import { type RunningGateway, startGateway } from './start.ts';
 import { TableHolder } from './table/holder.ts';
@@ -47,13 +49,19 @@ try {
 
 async function start(settings: GatewaySettings): Promise<RunningProcess> {
   const holder = new TableHolder();
-  const journal = openFileJournal(settings.journalFolder, systemClock, {
+  const { journalFolder, journalBytesMax } = settings;
+  const bounds = journalBytesMax === undefined ? {} : { folderBytesMax: journalBytesMax };
+  const journalReport: JournalReport = {
     failed: (reason) => log('error', 'the journal could not be written', { reason }),
     dropped: (records) => {
       gateway.metrics.onLedgerDropped(records);
       log('error', 'ledger records were lost', { records });
     },
-  });
+    replayed: (records) => log('info', 'attempts were under way when an earlier process ended', { records }),
+    damaged: (lines) => log('error', 'lines of the journal are damaged and were set aside', { lines }),
+    unclaimed: (lines) => writeUnclaimed(lines, (text) => process.stdout.write(text)),
+  };
+  const journal = openFileJournal(journalFolder, systemClock, journalReport, bounds);
   const tableStatus = new TableStatus(systemClock.wallMs);
   let secretSource: SecretSource | undefined;
   const gateway = await startGateway({

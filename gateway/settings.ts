@@ -33,6 +33,8 @@ const settingsSchema = z.object({
   KUBERNETES_SERVICE_PORT: port.optional(),
   /** Folder of the ledger journal. */
   PENSTOCK_JOURNAL_DIR: z.string().min(1),
+  /** Bytes of records that it may hold; above, the oldest go to the log and are counted. */
+  PENSTOCK_JOURNAL_BYTES_MAX: count.optional(),
   /** How long a draining gateway keeps accepting, until every load balancer has heard of it. */
   PENSTOCK_DRAIN_ACCEPT_MS: milliseconds.default(10_000),
   /** How long running streams may take to end after that. */
@@ -79,6 +81,7 @@ export interface GatewaySettings {
   readonly internalPort: number;
   readonly table: TableSettings;
   readonly journalFolder: string;
+  readonly journalBytesMax: number | undefined;
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
   readonly showProvider: boolean;
@@ -102,6 +105,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     internalPort: data.PENSTOCK_INTERNAL_PORT,
     table: readTableSettings(data),
     journalFolder: data.PENSTOCK_JOURNAL_DIR,
+    journalBytesMax: data.PENSTOCK_JOURNAL_BYTES_MAX,
     drainAcceptMs: data.PENSTOCK_DRAIN_ACCEPT_MS,
     drainGraceMs: data.PENSTOCK_DRAIN_GRACE_MS,
     showProvider: data.PENSTOCK_SHOW_PROVIDER === 'true',

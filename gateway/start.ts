@@ -101,6 +101,9 @@ const idleGraceMs = 5_000;
 /** How long the last words may take to be read; a stream that is broken off lets go of its connection after 5 s. */
 const lastWordMs = 6_000;
 
+/** How long whoever keeps the ledger may take to take over the last records. */
+const handOverMs = 10_000;
+
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
   const clock = options.clock ?? systemClock;
   const { holder, journal } = options;
@@ -119,6 +122,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       const seenMs = options.operatorSeenMs?.();
       return seenMs === undefined ? undefined : Math.max(0, clock.wallMs() - seenMs) / 1000;
     },
+    journal: () => journal.figures,
     breakers: () => health.breakers(clock.now()),
     restingKeys: () => health.restingKeys(clock.now()),
     load: {
@@ -263,6 +267,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       cancelCut();
       hurried.resolve();
       stopListening();
+      await options.exchange?.journal.handOver?.(handOverMs);
       await journal.close();
       await pools.close();
       for (const server of [internal, ...(exchange ? [exchange.server] : [])]) {

@@ -63,6 +63,7 @@ export async function startLocal(
         gateway.metrics.onLedgerDropped(records);
         print(`${records} ledger records were lost.`);
       },
+      unclaimed: async () => print('The oldest ledger records made room for new ones.'),
     }),
     showProvider: true,
     drainAcceptMs: 0,

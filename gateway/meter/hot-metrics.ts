@@ -84,6 +84,20 @@ export class HotCounter<Label extends string> {
   }
 }
 
+/** A counter that somebody else counts; it is asked when metrics are read. */
+export function exportCount(
+  registry: Registry,
+  { name, help, read }: { readonly name: string; readonly help: string; readonly read: () => number },
+): void {
+  register(registry, name, () => ({
+    name,
+    help,
+    type: 'counter',
+    aggregator: 'sum',
+    values: [{ value: read(), labels: {} }],
+  }));
+}
+
 /** A histogram whose observation is one map lookup, or none with a series in hand, and a short search. */
 export class HotHistogram<Label extends string> {
   private readonly head: MetricHead<Label>;

@@ -3,8 +3,7 @@
 // that says at the same time what it has taken over: full files of which everything is taken over are removed.
 // What is under way stands beside it (under-way.ts), so that a crash leaves a record of that too.
 
-import { appendFile, type FileHandle, open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { Clock } from '../clock.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import {
@@ -15,9 +14,11 @@ import {
   rotate,
   segmentPath,
 } from './journal-folder.ts';
+import type { JournalBounds, JournalFigures, JournalReport } from './journal-report.ts';
 import { LineQueue } from './line-queue.ts';
 import { readLines } from './read-lines.ts';
-import { sealLine, sortLines } from './sealed-line.ts';
+import { sealLine } from './sealed-line.ts';
+import { type Place, SetAside } from './set-aside.ts';
 import { type Marks, progressMs, UnderWay } from './under-way.ts';
 
 export interface Journal {
@@ -31,6 +32,8 @@ export interface Journal {
   /** Resolves when all that was appended before is written. */
   flush(): Promise<void>;
   close(): Promise<void>;
+  /** Absent where nothing is kept. */
+  readonly figures?: JournalFigures;
 }
 
 /** Whole lines, and the cursor behind the last of them. */
@@ -50,18 +53,8 @@ export interface ReadableJournal extends Journal {
   read(after: string | undefined): Promise<JournalPage | undefined>;
   /** Told whenever more has been written; gives a function that stops it. */
   onWritten(listener: () => void): () => void;
-}
-
-/** What happens behind the back of whoever appends. It may be told so while the journal is being opened. */
-export interface JournalReport {
-  /** Records are kept in memory and written at the next chance. */
-  failed(reason: string): void;
-  /** So many attempts were under way when an earlier process ended, and have estimated records now. */
-  replayed?(records: number): void;
-  /** So many lines were not as they had been written, and were set aside. */
-  damaged?(lines: number): void;
-  /** So many records are lost: the disk took none for too long. */
-  dropped(records: number): void;
+  /** Waits until the reader has taken over all there is, and hands what it has not to `JournalReport.unclaimed`. */
+  handOver?(patienceMs: number): Promise<void>;
 }
 
 /** Records wait at most this long for their group. */
@@ -73,21 +66,31 @@ const retryMs = 1_000;
 /** Records kept while the disk takes none; above this the oldest are dropped, and counted. */
 const waitingMax = 100_000;
 
-/** A file that has grown to this is full. */
-const segmentBytesDefault = 16 * 1024 * 1024;
+const defaultBounds: JournalBounds = {
+  segmentBytes: 16 * 1024 * 1024,
+  // Some 300,000 records: a day of three and a half a second that nobody takes over.
+  folderBytesMax: 256 * 1024 * 1024,
+};
+
+/** Nothing can be written now, and perhaps later: requests are served meanwhile. */
+const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
+
+/** The same trouble is told of once in so long. */
+const tellAgainMs = 10_000;
 
 /**
- * The records of this process, in `journal.jsonl` of a folder that is made where it is missing.
+ * The records of this process, in `journal.jsonl` of a folder that is made where it is missing. A disk that is full or
+ * takes nothing is no reason not to: records wait in memory.
  *
- * @param segmentBytes For tests.
+ * @throws what the system says of a folder that cannot be made or used for another reason.
  */
 export function openFileJournal(
   folder: string,
   clock: Clock,
   report: JournalReport,
-  segmentBytes: number = segmentBytesDefault,
-): ReadableJournal {
-  return new FileJournal(folder, clock, report, segmentBytes);
+  bounds: Partial<JournalBounds> = {},
+): ReadableJournal & Required<Pick<ReadableJournal, 'handOver' | 'figures'>> {
+  return new FileJournal(folder, clock, report, { ...defaultBounds, ...bounds });
 }
 
 /** For tests, and where the records are not wanted: hands each one over. */
@@ -105,30 +108,45 @@ class FileJournal implements ReadableJournal {
   private readonly clock: Clock;
   private readonly report: JournalReport;
   private readonly segmentBytes: number;
+  /** Full files that are kept beside the growing one. */
+  private readonly fullMax: number;
   private state: JournalFolder;
+  /** False while the disk has not even taken the folder. */
+  private isOpen = true;
   /** Bytes of the growing file that are whole groups. */
   private written: number;
   private file: FileHandle | undefined;
   private readonly waiting = new LineQueue();
   private readonly underWay: UnderWay;
   private cancelProgress: (() => void) | undefined;
-  /** Pages before it have been looked at for damage. */
-  private checked: Place = { segment: 0, offset: 0 };
+  private readonly aside: SetAside;
   private writing: Promise<void> | undefined;
   private renames = 0;
   private isRenaming = false;
   private hasTimer = false;
   private isClosed = false;
   private readonly listeners = new Set<() => void>();
+  /** How far the reader has come. */
+  private taken: Place | undefined;
+  private onTaken: (() => void) | undefined;
+  private givingUp: Promise<void> | undefined;
+  private told: { readonly reason: string; readonly at: number } | undefined;
+  private readonly counts = { failedWrites: 0, replayedRecords: 0, unclaimedRecords: 0 };
 
-  constructor(folder: string, clock: Clock, report: JournalReport, segmentBytes: number) {
+  constructor(folder: string, clock: Clock, report: JournalReport, bounds: JournalBounds) {
     this.folder = folder;
     this.clock = clock;
     this.report = report;
-    this.segmentBytes = segmentBytes;
-    this.state = openJournalFolder(folder);
+    this.segmentBytes = Math.min(bounds.segmentBytes, Math.ceil(bounds.folderBytesMax / 4));
+    this.fullMax = Math.floor(bounds.folderBytesMax / this.segmentBytes) - 1;
+    this.state = this.openFolder();
     this.written = this.state.bytes;
     this.underWay = new UnderWay(folder);
+    this.aside = new SetAside(
+      folder,
+      (lines) => report.damaged?.(lines),
+      (error) => this.noteFailure(error),
+    );
     this.replay();
   }
 
@@ -161,12 +179,35 @@ class FileJournal implements ReadableJournal {
     await this.file?.close();
     this.file = undefined;
     await this.underWay.close();
+    await this.givingUp;
+  }
+
+  get figures(): JournalFigures {
+    const damagedLines = this.aside.count;
+    return { ...this.counts, damagedLines, bytes: this.state.full.length * this.segmentBytes + this.written };
   }
 
   async read(after: string | undefined): Promise<JournalPage | undefined> {
     const place = after === undefined ? this.oldest() : this.placeOf(after);
     if (!place) return undefined;
+    this.taken = place;
+    this.onTaken?.();
     await this.removeBefore(place.segment);
+    const page = await this.pageAt(place);
+    return (
+      page && { bytes: page.bytes, cursor: `${this.state.identity}.${page.to.segment}.${page.to.offset}` }
+    );
+  }
+
+  async handOver(patienceMs: number): Promise<void> {
+    await this.flush();
+    // Where nobody has ever asked, nobody is waited for.
+    if (this.taken) await this.untilTaken(patienceMs);
+    await this.tellUnclaimed(this.taken && this.isHere(this.taken) ? this.taken : this.oldest());
+  }
+
+  /** Whole sound lines from a place on, as many as fit a page, and the place behind them. */
+  private async pageAt(place: Place): Promise<{ readonly bytes: Buffer; readonly to: Place } | undefined> {
     for (let { segment, offset } = place; ; ) {
       const { active } = this.state;
       const isGrowing = segment === active;
@@ -176,7 +217,7 @@ class FileJournal implements ReadableJournal {
       if (renames !== this.renames || this.isRenaming) {
         // What was read may have been another file under the same name.
         await this.writing;
-        return this.read(after);
+        return this.pageAt(place);
       }
       // Not a place behind a line, or the file is gone.
       if (!bytes) return undefined;
@@ -185,10 +226,10 @@ class FileJournal implements ReadableJournal {
         offset = 0;
         continue;
       }
-      const sound = await this.sortOut({ segment, offset }, bytes);
+      const sound = await this.aside.sortOut({ segment, offset }, bytes);
       offset += bytes.length;
       if (sound.length === 0 && bytes.length > 0) continue;
-      return { bytes: sound, cursor: `${this.state.identity}.${segment}.${offset}` };
+      return { bytes: sound, to: { segment, offset } };
     }
   }
 
@@ -200,36 +241,69 @@ class FileJournal implements ReadableJournal {
   /** Attempts that an earlier process had under way when it ended without a word. */
   private replay(): void {
     const { records, damaged } = this.underWay.readLeft();
-    void this.setAside(damaged);
+    void this.aside.add(damaged);
     if (records.length === 0) return;
     // The end of one may have been written, and not yet that it has ended.
     const known = readRecordIds(this.folder, this.state);
     const left = records.filter(({ id }) => !known.has(id));
     for (const record of left) this.waiting.add(sealLine(JSON.stringify(record)));
+    this.counts.replayedRecords = left.length;
     if (left.length > 0) this.report.replayed?.(left.length);
     this.writeIn(groupMs);
   }
 
-  /** What of a page is as it was written. A page that is asked for again is not told of again. */
-  private async sortOut(place: Place, bytes: Buffer): Promise<Buffer> {
-    const { sound, damaged } = sortLines(bytes);
-    const isNew =
-      place.segment > this.checked.segment ||
-      (place.segment === this.checked.segment && place.offset >= this.checked.offset);
-    if (isNew) {
-      this.checked = { segment: place.segment, offset: place.offset + bytes.length };
-      await this.setAside(damaged);
-    }
-    return sound;
+  private noteFailure(error: unknown): void {
+    this.counts.failedWrites++;
+    const reason = error instanceof Error ? error.message : String(error);
+    const at = this.clock.now();
+    if (this.told?.reason === reason && at - this.told.at < tellAgainMs) return;
+    this.told = { reason, at };
+    this.report.failed(reason);
   }
 
-  private async setAside(lines: readonly Buffer[]): Promise<void> {
-    if (lines.length === 0) return;
-    this.report.damaged?.(lines.length);
-    const path = join(this.folder, 'damaged.jsonl');
-    await appendFile(path, Buffer.concat(lines), { mode: 0o600 }).catch((error: unknown) =>
-      this.report.failed(reasonOf(error)),
-    );
+  private openFolder(): JournalFolder {
+    try {
+      return openJournalFolder(this.folder);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && fullCodes.has(String(error.code)))) throw error;
+      this.isOpen = false;
+      this.noteFailure(error);
+      return { identity: '0'.repeat(16), active: 1, full: [], bytes: 0 };
+    }
+  }
+
+  private async untilTaken(patienceMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.onTaken = () => {
+      const { taken, state, written } = this;
+      if (taken?.segment === state.active && taken.offset === written) resolve();
+    };
+    this.onTaken();
+    const cancel = this.clock.setTimer(patienceMs, resolve);
+    await promise;
+    cancel();
+    this.onTaken = undefined;
+  }
+
+  /** @param segment Of this file alone; without it, of all there are. */
+  private async tellUnclaimed(from: Place, segment?: number): Promise<void> {
+    for (let place = from; ; ) {
+      const page = await this.pageAt(place);
+      if (!page || page.bytes.length === 0) return;
+      if (segment !== undefined && page.to.segment !== segment) return;
+      this.counts.unclaimedRecords += countLines(page.bytes);
+      await this.report.unclaimed?.(page.bytes);
+      place = page.to;
+    }
+  }
+
+  /** Nobody takes the oldest over, and the disk is not ours alone. */
+  private async giveUpOldest(): Promise<void> {
+    while (!this.isClosed && this.state.full.length > this.fullMax) {
+      const [oldest = 0] = this.state.full;
+      await this.tellUnclaimed({ segment: oldest, offset: 0 }, oldest);
+      await this.removeBefore(oldest + 1);
+    }
   }
 
   private oldest(): Place {
@@ -240,8 +314,11 @@ class FileJournal implements ReadableJournal {
     const [, identity, segment, offset] = /^([0-9a-f]{16})\.(\d{1,12})\.(\d{1,15})$/.exec(cursor) ?? [];
     if (identity !== this.state.identity) return undefined;
     const place = { segment: Number(segment), offset: Number(offset) };
-    const isHere = place.segment === this.state.active || this.state.full.includes(place.segment);
-    return isHere ? place : undefined;
+    return this.isHere(place) ? place : undefined;
+  }
+
+  private isHere({ segment }: Place): boolean {
+    return segment === this.state.active || this.state.full.includes(segment);
   }
 
   /** A reader that asks behind a file has taken it over; of the one it stands in, an answer may have been lost. */
@@ -282,9 +359,12 @@ class FileJournal implements ReadableJournal {
       group.done();
       this.written += group.bytes.reduce((sum, { length }) => sum + length, 0);
       if (this.written >= this.segmentBytes) await this.startNext();
+      this.givingUp ??= this.giveUpOldest().finally(() => {
+        this.givingUp = undefined;
+      });
       return true;
     } catch (error) {
-      this.report.failed(reasonOf(error));
+      this.noteFailure(error);
       group.putBack();
       const dropped = this.waiting.keepLatest(waitingMax);
       if (dropped > 0) this.report.dropped(dropped);
@@ -299,7 +379,7 @@ class FileJournal implements ReadableJournal {
     try {
       await this.underWay.write(marks);
     } catch (error) {
-      this.report.failed(reasonOf(error));
+      this.noteFailure(error);
       this.writeIn(retryMs);
     }
   }
@@ -315,6 +395,11 @@ class FileJournal implements ReadableJournal {
 
   /** What a failed group left behind its last whole predecessor is cut off: it will be written again. */
   private async openAtEnd(): Promise<FileHandle> {
+    if (!this.isOpen) {
+      this.state = openJournalFolder(this.folder);
+      this.written = this.state.bytes;
+      this.isOpen = true;
+    }
     const file = await open(segmentPath(this.folder, this.state.active, this.state.active), 'a', 0o600);
     try {
       const { size } = await file.stat();
@@ -339,7 +424,7 @@ class FileJournal implements ReadableJournal {
       this.file = undefined;
       await file?.close();
     } catch (error) {
-      this.report.failed(reasonOf(error));
+      this.noteFailure(error);
     } finally {
       this.renames++;
       this.isRenaming = false;
@@ -347,11 +432,8 @@ class FileJournal implements ReadableJournal {
   }
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-interface Place {
-  readonly segment: number;
-  readonly offset: number;
+function countLines(bytes: Buffer): number {
+  let lines = 0;
+  for (let at = bytes.indexOf(0x0a); at !== -1; at = bytes.indexOf(0x0a, at + 1)) lines++;
+  return lines;
 }

@@ -9,6 +9,7 @@ import type { TableOrigin } from '../table/sources/source.ts';
 import type { TableView } from '../table/view.ts';
 import {
   type CounterSeries,
+  exportCount,
   getOrMake,
   type HistogramSeries,
   HotCounter,
@@ -16,6 +17,7 @@ import {
   type IsKept,
   Registry,
 } from './hot-metrics.ts';
+import type { JournalFigures } from './journal-report.ts';
 
 /** Seconds; the buckets of the OpenTelemetry GenAI conventions for durations. */
 const durationBounds = [
@@ -36,6 +38,8 @@ export interface MetricReadings {
   breakers(): readonly BreakerFacts[];
   /** Those that rest. */
   restingKeys(): readonly RestingKeyFacts[];
+  /** Undefined where no journal is kept. */
+  journal?(): JournalFigures | undefined;
   /** Of the door; nothing of it where left out. */
   readonly load?: LoadReadings;
 }
@@ -262,6 +266,7 @@ export class Metrics {
       },
     });
     if (readings.load) exportLoad(registry, readings.load);
+    exportJournal(registry, () => readings.journal?.());
     // A finer loop monitor would wake an idle process all the time.
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
   }
@@ -432,6 +437,37 @@ function exportLoad(registry: Registry, load: LoadReadings): void {
       },
     });
   }
+}
+
+function exportJournal(registry: Registry, figures: () => JournalFigures | undefined): void {
+  new Gauge({
+    name: 'penstock_journal_bytes',
+    help: 'Ledger records in the journal that nobody has taken over yet; full files count as full.',
+    registers: [registry],
+    collect() {
+      this.set(figures()?.bytes ?? 0);
+    },
+  });
+  const counts: Readonly<Record<string, readonly [help: string, figure: keyof JournalFigures]>> = {
+    penstock_journal_write_errors_total: [
+      'Writes to the journal that failed; they are tried again.',
+      'failedWrites',
+    ],
+    penstock_journal_damaged_lines_total: [
+      'Lines of the journal set aside: their checksums do not fit.',
+      'damagedLines',
+    ],
+    penstock_ledger_records_replayed_total: [
+      'Records of attempts under way when an earlier process ended.',
+      'replayedRecords',
+    ],
+    penstock_ledger_records_unclaimed_total: [
+      'Records written to the log: nobody had taken them over.',
+      'unclaimedRecords',
+    ],
+  };
+  for (const [name, [help, figure]] of Object.entries(counts))
+    exportCount(registry, { name, help, read: () => figures()?.[figure] ?? 0 });
 }
 
 interface RequestSeries {

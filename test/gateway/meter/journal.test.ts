@@ -8,11 +8,11 @@ import type { Clock } from '../../../gateway/clock.ts';
 import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
 import {
   type Journal,
-  type JournalReport,
   openFileJournal,
   openMemoryJournal,
   type ReadableJournal,
 } from '../../../gateway/meter/journal.ts';
+import type { JournalReport } from '../../../gateway/meter/journal-report.ts';
 import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 import { makeRecord } from './make-facts.ts';
 
@@ -55,7 +55,7 @@ function open(segmentBytes?: number): Rig {
     folder,
     { ...clock, wallMs: () => 0 } satisfies Clock,
     report,
-    segmentBytes,
+    segmentBytes === undefined ? {} : { segmentBytes, folderBytesMax: 2 ** 50 },
   );
   opened.push(journal);
   const nextFailure = (): Promise<void> =>
@@ -208,7 +208,7 @@ describe('while the disk takes none', () => {
   });
 
   test('above 100,000 the oldest are lost, and counted', async () => {
-    const { journal, dropped } = open(Number.POSITIVE_INFINITY);
+    const { journal, dropped } = open(2 ** 40);
     await rm(folder, { recursive: true });
     const one = record(1);
     for (let left = 100_002; left > 0; left--) journal.append(left === 1 ? record(2) : one);

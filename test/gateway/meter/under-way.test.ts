@@ -43,7 +43,7 @@ function live(segmentBytes?: number): Life {
       replayed: (records) => void replayed?.push(records),
       damaged: (lines) => void damaged?.push(lines),
     },
-    segmentBytes,
+    segmentBytes === undefined ? {} : { segmentBytes, folderBytesMax: 2 ** 50 },
   );
   opened.push(journal);
   return { journal, clock, replayed: replayed ?? [], damaged: damaged ?? [] };

@@ -4,7 +4,12 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { EXCHANGE_PATH, exchangeResponseSchema, JOURNAL_PATH } from '../../../gateway/contract/exchange.ts';
+import {
+  EXCHANGE_PATH,
+  exchangeResponseSchema,
+  JOURNAL_CURSOR_HEADER,
+  JOURNAL_PATH,
+} from '../../../gateway/contract/exchange.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { rawCall } from '../../support/raw-client.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
@@ -130,13 +135,27 @@ test('a table in Secrets is served, the exchange tells of it, and the journal of
   expect(await metric(gateway, 'penstock_table_source{source="api"}')).toBe(1);
   expect(await metric(gateway, 'penstock_config_age_seconds')).toBeGreaterThan(0);
 
-  const journal = await rawCall(
-    { port: Number(new URL(gateway.internalUrl ?? '').port) },
-    { path: `${JOURNAL_PATH}?waitMs=1000`, headers: { authorization: `Bearer ${exchangeToken}` } },
-  );
+  const readJournal = (query: string) =>
+    rawCall(
+      { port: Number(new URL(gateway.internalUrl ?? '').port) },
+      { path: `${JOURNAL_PATH}?${query}`, headers: { authorization: `Bearer ${exchangeToken}` } },
+    );
+  const journal = await readJournal('waitMs=1000');
   expect(journal.text).toContain('"tableGeneration":7');
+  // All is taken over, and so the log has none of it.
+  expect((await readJournal(`after=${journal.headers[JOURNAL_CURSOR_HEADER]}`)).text).toBe('');
   expect(await gateway.process.stop()).toEqual({ code: 0, signal: null });
+  expect(gateway.process.stdout()).not.toContain('was not taken over');
   expect(gateway.process.stdout()).not.toMatch(/sk-upstream|eeeeeeee/);
+});
+
+test('records that nobody has taken over are in the log when the gateway has ended', async () => {
+  await place.put(publishNumber(8));
+  const gateway = await launch();
+  await gateway.process.line(/"routing table in use","generation":8/);
+  expect(await ask(gateway)).toBe(200);
+  expect(await gateway.process.stop()).toEqual({ code: 0, signal: null });
+  expect(gateway.process.stdout()).toMatch(/"a ledger record was not taken over","record":\{"id":"req_/);
 });
 
 describe('no request fails', () => {

@@ -1,0 +1,32 @@
+// What does a journal tell besides records? What happens behind the back of whoever appends, and how much of it there was.
+
+/** Since the journal was opened. */
+export interface JournalFigures {
+  /** Of records that are there; each full file counts as full. */
+  readonly bytes: number;
+  readonly failedWrites: number;
+  readonly replayedRecords: number;
+  readonly damagedLines: number;
+  readonly unclaimedRecords: number;
+}
+
+export interface JournalBounds {
+  /** A file that has grown to this is full. */
+  readonly segmentBytes: number;
+  /** Above it the oldest full files are given up. */
+  readonly folderBytesMax: number;
+}
+
+/** What happens behind the back of whoever appends. It may be told so while the journal is being opened. */
+export interface JournalReport {
+  /** Records are kept in memory and written at the next chance. */
+  failed(reason: string): void;
+  /** So many attempts were under way when an earlier process ended, and have estimated records now. */
+  replayed?(records: number): void;
+  /** So many lines were not as they had been written, and were set aside. */
+  damaged?(lines: number): void;
+  /** Records, as lines, that nobody has taken over and that will not be kept. It goes on when the promise resolves. */
+  unclaimed?(lines: Buffer): Promise<void>;
+  /** So many records are lost: the disk took none for too long. */
+  dropped(records: number): void;
+}

@@ -1,0 +1,147 @@
+// What becomes of records that nobody takes over: when the folder is full, and when the process goes?
+
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import { openFileJournal } from '../../../gateway/meter/journal.ts';
+import { writeUnclaimed } from '../../../gateway/meter/unclaimed.ts';
+import { makeFakeClock } from '../../support/fake-clock.ts';
+import { until } from '../../support/until.ts';
+import { makeRecord } from './make-facts.ts';
+
+let folder = '';
+const closers: (() => Promise<void>)[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'penstock-full-journal-'));
+});
+
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+  await rm(folder, { recursive: true });
+});
+
+function open(folderBytesMax: number) {
+  const clock = makeFakeClock();
+  const unclaimed: number[] = [];
+  const journal = openFileJournal(
+    folder,
+    { ...clock, wallMs: () => 0 },
+    {
+      failed: (reason) => expect.unreachable(reason),
+      dropped: (records) => expect.unreachable(`${records} records dropped`),
+      unclaimed: async (lines) => void unclaimed.push(...attemptsIn(lines)),
+    },
+    { folderBytesMax },
+  );
+  closers.push(() => journal.close());
+  const write = async (from: number, to: number): Promise<void> => {
+    for (let number = from; number <= to; number++) {
+      journal.append(makeRecord({ number }));
+      await journal.flush();
+    }
+  };
+  return { journal, clock, unclaimed, write };
+}
+
+function attemptsIn(lines: Buffer): number[] {
+  const texts = lines.toString('utf8').trimEnd().split('\n').filter(Boolean);
+  return texts.map((line) => ledgerRecordSchema.parse(JSON.parse(line)).attempt);
+}
+
+const numbers = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, at) => from + at);
+
+describe('a folder that is full', () => {
+  test('gives up its oldest records, each told of once, and keeps the others', async () => {
+    const { journal, unclaimed, write } = open(16_000);
+    await write(1, 100);
+    // The last full file may still be on its way out.
+    await until(async () => (await readdir(folder)).filter((name) => name.endsWith('.jsonl')).length <= 4, 2);
+    const kept: number[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await journal.read(cursor);
+      if (!page || page.bytes.length === 0) break;
+      kept.push(...attemptsIn(page.bytes));
+      ({ cursor } = page);
+    }
+    expect(kept.length).toBeGreaterThan(5);
+    expect([...unclaimed, ...kept]).toEqual(numbers(1, 100));
+    expect(journal.figures.unclaimedRecords).toBe(unclaimed.length);
+  });
+
+  test('tells a reader whose place is gone to begin anew', async () => {
+    const { journal, write } = open(16_000);
+    await write(1, 1);
+    const page = await journal.read(undefined);
+    await write(2, 100);
+    await until(async () => (await journal.read(page?.cursor)) === undefined, 2);
+  });
+
+  test('has given up nothing where a reader keeps up', async () => {
+    const { journal, unclaimed, write } = open(16_000);
+    let cursor: string | undefined;
+    for (let from = 1; from < 100; from += 3) {
+      await write(from, from + 2);
+      cursor = (await journal.read(cursor))?.cursor;
+    }
+    expect(unclaimed).toEqual([]);
+  });
+});
+
+describe('a process that goes', () => {
+  test('waits for nobody where nobody has ever asked, and hands all to its log', async () => {
+    const { journal, unclaimed, write, clock } = open(1_000_000);
+    await write(1, 10);
+    await journal.handOver(10_000);
+    expect([unclaimed, clock.now()]).toEqual([numbers(1, 10), 0]);
+  });
+
+  test('hands nothing to its log where all was taken over', async () => {
+    const { journal, unclaimed, write } = open(1_000_000);
+    await write(1, 10);
+    const page = await journal.read(undefined);
+    await journal.read(page?.cursor);
+    await journal.handOver(10_000);
+    expect(unclaimed).toEqual([]);
+  });
+
+  test('waits for the reader to come to the end', async () => {
+    const { journal, unclaimed, write } = open(1_000_000);
+    await write(1, 10);
+    const page = await journal.read(undefined);
+    const leaving = journal.handOver(10_000);
+    await until(async () => (await journal.read(page?.cursor)) !== undefined, 2);
+    await leaving;
+    expect(unclaimed).toEqual([]);
+  });
+
+  test('hands what the reader has not taken over in ten seconds to its log, and no more', async () => {
+    const { journal, unclaimed, write, clock } = open(1_000_000);
+    await write(1, 10);
+    const page = await journal.read(undefined);
+    await journal.read(page?.cursor);
+    await write(11, 13);
+    const leaving = journal.handOver(10_000);
+    await until(async () => clock.pending().includes(10_000), 2);
+    clock.advance(10_000);
+    await leaving;
+    expect(unclaimed).toEqual(numbers(11, 13));
+    expect(journal.figures.unclaimedRecords).toBe(3);
+  });
+});
+
+test('in the log each record is a line of its own that can be read back', async () => {
+  let text = '';
+  const lines = numbers(1, 120).map((number) => `${JSON.stringify(makeRecord({ number }))}\n`);
+  await writeUnclaimed(Buffer.from(lines.join('')), (piece) => {
+    text += piece;
+  });
+  const told: unknown[] = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).record);
+  expect(told.map((record) => ledgerRecordSchema.parse(record).attempt)).toEqual(numbers(1, 120));
+});
