@@ -39,6 +39,7 @@ export const errorTable = {
   invalid_api_key: row(401, invalid, invalid, 'caller', false),
   upstream_key_rejected: row(403, invalid, 'permission_error', 'caller', false, 'upstream_auth_failed'),
   model_not_found: row(404, invalid, 'not_found_error', 'caller', false),
+  model_not_priced: row(404, invalid, 'not_found_error', 'caller', false, 'model_not_found'),
   not_found: row(404, invalid, 'not_found_error', 'caller', true),
   method_not_allowed: row(405, invalid, invalid, 'caller', true),
   request_timeout: row(408, invalid, invalid, 'caller', true),

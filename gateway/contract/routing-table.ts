@@ -260,6 +260,11 @@ export const routeEntrySchema = z.object({
   maxOutputTokens: z.int().min(1).optional(),
   timeouts: timeoutsSchema,
   /**
+   * Deny: targets without a price serve nobody but the owner of their provider. Absent: what they serve has no cost. An
+   * older gateway leaves it out: it serves, and the records say that the cost is not known.
+   */
+  unpriced: z.enum(['MeterOnly', 'Deny']).optional(),
+  /**
    * Assured: an answer is held and given out whole, so that any failure moves on to the next target. Absent:
    * as it comes. An older gateway leaves it out: it streams, and what breaks off ends with an error.
    */

@@ -7,11 +7,11 @@ import { findImpossible, impossible } from '../dialects/carry.ts';
 import type { Ask, Conversation } from '../dialects/conversation.ts';
 import type { RequestFacts, Translation } from '../dialects/dialect.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, shorten } from '../errors.ts';
 import { findModel } from '../route/find-model.ts';
 import { type Candidate, type Plan, selectTargets } from '../route/plan.ts';
 import { affinityText } from './affinity.ts';
-import { readHeader } from './client-headers.ts';
+import { isOwnProvider, readHeader } from './client-headers.ts';
 import { readDelivery } from './delivery.ts';
 import type { Exchange, PipelineParts, RoutedExchange } from './parts.ts';
 
@@ -20,13 +20,32 @@ type RoutingParts = Pick<PipelineParts, 'random' | 'health' | 'clock'>;
 /** @throws {GatewayError} where the request is not valid, leads nowhere, or cannot be carried. */
 export function routeExchange(parts: RoutingParts, exchange: Exchange): RoutedExchange {
   const facts = exchange.dialect.readRequest(exchange.body);
-  const plan = planFor(parts, exchange, facts);
+  const plan = billable(exchange, planFor(parts, exchange, facts), facts.model);
   const routed = plan.candidates.every((candidate) => candidate.dialect === exchange.dialect.name)
     ? { plan, translation: undefined }
     : translated(exchange, plan);
   checkStoredState(facts, routed.plan);
   const delivery = readDelivery(plan.route.entry, exchange.request.rawHeaders);
   return { ...exchange, facts, ...routed, delivery };
+}
+
+/**
+ * Where a route denies what has no price, such targets are left out. Calls with the caller's own provider cost nothing here.
+ *
+ * @throws {GatewayError} `model_not_priced` where none is left.
+ */
+function billable({ caller }: Exchange, plan: Plan, model: string): Plan {
+  const { candidates, route } = plan;
+  if (route.entry.unpriced !== 'Deny') return plan;
+  const left = candidates.filter(
+    (candidate) => candidate.target.entry.price !== null || isOwnProvider({ caller }, candidate),
+  );
+  if (left.length > 0 || candidates.length === 0) return { ...plan, candidates: left };
+  throw new GatewayError(
+    'model_not_priced',
+    `The model '${shorten(model)}' has no price, and its ModelRoute ${route.entry.id} serves no calls without one. Its owner can state spec.pricing there, or unpriced: MeterOnly.`,
+    { param: 'model' },
+  );
 }
 
 /** @throws {GatewayError} `model_not_found`. */

@@ -155,7 +155,7 @@ export function compileRoute(
         spec.apis === undefined ? served : offered,
         usable.length > 0 ? pairings : pairAll(offered, targets, declared),
       ),
-      pricedCondition(entryTargets, usable),
+      pricedCondition(entryTargets, usable, spec.unpriced === 'Deny'),
       ...(lost === undefined ? [] : [holds('Conflicted', lost.reason, lost.message)]),
     ],
     isInTable,
@@ -280,12 +280,17 @@ function translatableCondition(promised: readonly Api[], pairings: readonly Pair
   return holds('Translatable', isLossy ? 'Lossy' : 'Translated', describePairings(foreign));
 }
 
-function pricedCondition(targets: readonly TargetEntry[], judged: readonly JudgedTarget[]): Condition {
+function pricedCondition(
+  targets: readonly TargetEntry[],
+  judged: readonly JudgedTarget[],
+  isDenied: boolean,
+): Condition {
   if (targets.length === 0) return notJudgedWithoutTarget('Priced');
   const unpriced = noPrice(
     judged.flatMap(({ spec: { name }, quote }) =>
       quote !== undefined && 'why' in quote ? [{ name, why: quote.why }] : [],
     ),
+    isDenied,
   );
   if (unpriced !== undefined) return fails('Priced', unpriced);
   const listed = targets.flatMap(({ name, price }) =>
@@ -357,6 +362,7 @@ function buildEntry(
     ...(spec.contextLength === undefined ? {} : { contextLength: spec.contextLength }),
     ...(spec.maxOutputTokens === undefined ? {} : { maxOutputTokens: spec.maxOutputTokens }),
     timeouts: buildTimeouts(spec.timeouts),
+    ...(spec.unpriced === 'MeterOnly' ? {} : { unpriced: spec.unpriced }),
     ...buildDelivery(spec),
     failover: {
       retryOn: [...failover.retryOn].sort(compareText),

@@ -214,7 +214,7 @@ export const REASONS = {
   },
   NoPrice: {
     conditions: ['Priced'],
-    text: 'A target states no price, and no list price counts for it; its tokens are recorded, their cost stays unknown.',
+    text: 'A target states no price, and no list price counts for it; its tokens are recorded, their cost stays unknown, or, with unpriced: Deny, it is not used.',
   },
   NotEvaluated: {
     conditions: ['ResolvedRefs', 'Translatable', 'Priced', 'Issued'],

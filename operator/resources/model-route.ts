@@ -250,7 +250,7 @@ export const modelRouteSpecSchema = withRules(
       .default('MeterOnly')
       .describe(
         'What happens on a target without a price. MeterOnly: tokens are recorded, the cost stays unknown, never 0. ' +
-          'Deny: the target is not used.',
+          'Deny: the target is not used, but for callers whose own Provider it is at.',
       ),
     responseModel: z
       .enum(['Served', 'Requested'])

@@ -19,7 +19,6 @@ export interface UnsupportedEntry {
 export const UNSUPPORTED: readonly UnsupportedEntry[] = [
   { kind: 'Provider', path: 'spec.auth.keys[].limits' },
   { kind: 'Provider', path: 'spec.limits' },
-  { kind: 'ModelRoute', path: 'spec.unpriced', values: ['Deny'], instead: 'MeterOnly' },
   { kind: 'ModelRoute', path: 'spec.responseModel', values: ['Requested'], instead: 'Served' },
   { kind: 'ModelRoute', path: 'spec.limits' },
   { kind: 'ApiKey', path: 'spec.limits' },

@@ -8,13 +8,16 @@ export interface UnpricedTarget {
   readonly why: string;
 }
 
-export function noPrice(targets: readonly UnpricedTarget[]): Finding | undefined {
+const denied = 'spec.unpriced is Deny, so only calls with an own Provider of the caller are sent there';
+
+/** @param isDenied Targets without a price are not used. */
+export function noPrice(targets: readonly UnpricedTarget[], isDenied: boolean): Finding | undefined {
   if (targets.length === 0) return undefined;
   const each = targets.map(({ name, why }) => `no price for target ${name}: ${why}`);
   return {
     reason: 'NoPrice',
     message:
-      `${each.join('; ')}; tokens are recorded, their cost stays unknown; ` +
+      `${each.join('; ')}; ${isDenied ? denied : 'tokens are recorded, their cost stays unknown'}; ` +
       'set spec.pricing, or pricing at the target',
   };
 }

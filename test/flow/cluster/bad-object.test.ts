@@ -62,7 +62,7 @@ async function applyAll(): Promise<{ readonly applyingMs: number; readonly after
   ]);
   // In the middle, so that neither what is before it nor what comes after is served by luck.
   const half = right.length / 2;
-  const wrong = modelRoute('team-a', 'wrong', ['sim'], { unpriced: 'Deny' });
+  const wrong = modelRoute('team-a', 'wrong', ['sim'], { responseModel: 'Requested' });
   const startedMs = performance.now();
   await installation.apply(...right.slice(0, half), wrong, ...right.slice(half));
   const appliedMs = performance.now();
@@ -95,7 +95,7 @@ test('of 201 objects applied at once, 200 come into service, and the one that is
   expect(afterMs).toBeLessThan(15_000);
 
   await awaitCondition('modelroute/wrong', 'Accepted=false', 'team-a');
-  expect(await describedBy(plane, 'modelroute/wrong', 'team-a')).toContain('spec.unpriced is Deny');
+  expect(await describedBy(plane, 'modelroute/wrong', 'team-a')).toContain('spec.responseModel is Requested');
   for (const gateway of gateways) {
     for (const n of numbers) {
       const said = await askGateway(gateway, importedKey('team-a', `key-${n}`), `route-${n}`);
@@ -129,11 +129,11 @@ const cases: readonly Case[] = [
     what: 'a ModelRoute with a value that does not act yet',
     kind: 'ModelRoute',
     name: 'unsupported',
-    object: () => modelRoute('team-a', 'unsupported', ['sim'], { unpriced: 'Deny' }),
+    object: () => modelRoute('team-a', 'unsupported', ['sim'], { responseModel: 'Requested' }),
     condition: 'Accepted',
     reason: 'UnsupportedValue',
-    words: /spec\.unpriced is Deny, which does not act yet in this version; use MeterOnly/,
-    repair: patched({ spec: { unpriced: null } }),
+    words: /spec\.responseModel is Requested, which does not act yet in this version; use Served/,
+    repair: patched({ spec: { responseModel: null } }),
   },
   {
     what: 'a ModelRoute with a member that the schema of Kubernetes cannot refuse',
@@ -308,9 +308,11 @@ test('a good object that is edited into a wrong one serves on as it was, and all
   await applied;
   const at = `${api}/modelroutes/route-50`;
   const events = { kind: 'ModelRoute', namespace: 'team-a', name: 'route-50' };
-  await mergePatch(plane.client, at, { spec: { unpriced: 'Deny' } });
+  await mergePatch(plane.client, at, { spec: { responseModel: 'Requested' } });
   await awaitCondition('modelroute/route-50', 'Degraded', 'team-a');
-  expect(await describedBy(plane, 'modelroute/route-50', 'team-a')).toMatch(/spec\.unpriced is Deny/);
+  expect(await describedBy(plane, 'modelroute/route-50', 'team-a')).toMatch(
+    /spec\.responseModel is Requested/,
+  );
   await othersMove();
   for (const gateway of gateways) {
     for (const n of [0, 49, 50, 51, 99])
@@ -321,11 +323,11 @@ test('a good object that is edited into a wrong one serves on as it was, and all
     {
       type: 'Warning',
       reason: 'LastKnownGood',
-      note: expect.stringContaining('spec.unpriced is Deny'),
+      note: expect.stringContaining('spec.responseModel is Requested'),
       count: 1,
     },
   ]);
-  await mergePatch(plane.client, at, { spec: { unpriced: null } });
+  await mergePatch(plane.client, at, { spec: { responseModel: null } });
   await awaitCondition('modelroute/route-50', 'Ready', 'team-a');
   for (const gateway of gateways) expect((await askGateway(gateway, key, 'route-50')).status).toBe(200);
 }, 60_000);

@@ -88,6 +88,13 @@ export const journal: readonly Mutant[] = [
     tests: ['test/gateway/meter/sealed-line.test.ts'],
   },
   {
+    name: 'what has no price serves nobody where the route denies it',
+    file: 'gateway/pipeline/route-exchange.ts',
+    from: "if (route.entry.unpriced !== 'Deny') return plan;",
+    to: 'return plan;',
+    tests: ['test/flow/unpriced.test.ts'],
+  },
+  {
     name: 'a failed attempt is the platform’s cost and never the tenant’s',
     file: 'gateway/meter/ledger.ts',
     from: "isWaste(facts) ? 'platform' : 'tenant'",
