@@ -247,6 +247,7 @@ class Run implements OpenRequest {
         buildCallJob(parts, exchange, {
           totalAt,
           caller,
+          call,
           open: (candidate) => open(candidate, call),
           onStart,
         }),

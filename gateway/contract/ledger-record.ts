@@ -7,7 +7,8 @@ const tokens = z.int().min(0);
 
 /**
  * Tokens of one attempt by kind. `input` includes cached and cache-write tokens, `output` includes
- * reasoning tokens, as the OpenAI usage object counts them.
+ * reasoning tokens and predicted ones that were rejected, as the OpenAI usage object counts them. Cache writes are of all
+ * lifetimes together.
  */
 export const usageSchema = z.object({
   input: tokens,
@@ -15,6 +16,9 @@ export const usageSchema = z.object({
   cacheWrite: tokens,
   output: tokens,
   reasoning: tokens,
+  /** Tokens of sound among `input` and among `output`, where the upstream tells them; they cost what those cost. */
+  audioInput: tokens.optional(),
+  audioOutput: tokens.optional(),
 });
 export type Usage = z.infer<typeof usageSchema>;
 

@@ -65,7 +65,7 @@ function describeModel(
     display_name: entry.displayName ?? id,
     created_at: new Date(entry.createdAt * 1000).toISOString(),
     ...(entry.description === undefined ? {} : { description: entry.description }),
-    pricing: isOwn ? ownPricing : highestPricing(targets.map((target) => target.entry.price)),
+    pricing: isOwn ? ownPricing : highestPricing(pricesOf(entry, targets)),
     context_length: entry.contextLength ?? null,
     max_completion_tokens: entry.maxOutputTokens ?? null,
     supported_parameters: supportedParameters(entry.capabilities),
@@ -80,6 +80,15 @@ const ownPricing: Pricing = {
   input_cache_write: '0',
   request: '0',
 };
+
+/** Of the targets that are used. */
+function pricesOf(
+  { unpriced }: RouteView['entry'],
+  targets: RouteView['targets'],
+): readonly (Price | null)[] {
+  const prices = targets.map((target) => target.entry.price);
+  return unpriced === 'Deny' ? prices.filter((price) => price !== null) : prices;
+}
 
 /** Null where the price of one target is not known: it might be the highest. */
 function highestPricing(prices: readonly (Price | null)[]): Pricing | null {

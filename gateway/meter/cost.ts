@@ -4,6 +4,8 @@ import type { Usage } from '../contract/ledger-record.ts';
 import type { Price } from '../contract/routing-table.ts';
 
 /**
+ * Tokens of sound cost what text costs: no price of ours tells them apart, and a list price that does is not used.
+ *
  * Exact as long as it is a safe integer (about 9,000 USD for one attempt).
  *
  * @throws {RangeError} above that: a price or a count is absurd, and a wrong sum would be worse.

@@ -11,6 +11,8 @@ export interface AttemptFacts {
   readonly requestId: string;
   /** Counts from 1 over the whole request. */
   readonly number: number;
+  /** Which of the upstream calls that the request stands for, from 0. */
+  readonly call: number;
   readonly tableGeneration: number;
   readonly caller: Caller;
   readonly route: RouteView;
@@ -82,18 +84,23 @@ function isWaste({ outcome, isStream, firstContentMs }: AttemptFacts): boolean {
   return outcome === 'failed';
 }
 
-function costOf({ target, outcome }: AttemptFacts, usage: Usage, isOwnKey: boolean): number | null {
+function costOf(facts: AttemptFacts, usage: Usage, isOwnKey: boolean): number | null {
   // The tenant pays its provider itself.
   if (isOwnKey) return 0;
-  const { price } = target.entry;
+  const { price } = facts.target.entry;
   if (!price) return null;
-  const hasDelivered = outcome === 'answered' || outcome === 'broken-off' || usage.output > 0;
   try {
-    return costPicodollars(usage, hasDelivered ? price : { ...price, perRequest: 0 });
+    return costPicodollars(usage, isRequest(facts, usage) ? price : { ...price, perRequest: 0 });
   } catch {
     // Counts that no model could have produced: the record shows them, and no wrong sum is made of them.
     return null;
   }
+}
+
+/** What a request costs beside its tokens, it costs once: where it was delivered, however many attempts and calls it took. */
+function isRequest(facts: AttemptFacts, usage: Usage): boolean {
+  if (facts.call > 0 || isWaste(facts)) return false;
+  return facts.outcome === 'answered' || facts.outcome === 'broken-off' || usage.output > 0;
 }
 
 /**

@@ -129,7 +129,7 @@ export class Metrics {
   });
   private readonly tokens = new HotCounter(this.registry, {
     name: 'penstock_tokens_total',
-    help: 'Tokens used, by model, provider and kind (input, cached_input, cache_write, output, reasoning).',
+    help: 'Tokens used, by model, provider and kind (input, cached_input, cache_write, output, reasoning, audio_input, audio_output).',
     labels: ['model', 'provider', 'kind'],
   });
   private readonly malformedFrames = new HotCounter(this.registry, {
@@ -329,6 +329,8 @@ export class Metrics {
     if (usage.cachedInput > 0) this.tokens.add(usage.cachedInput, model, provider, 'cached_input');
     if (usage.cacheWrite > 0) this.tokens.add(usage.cacheWrite, model, provider, 'cache_write');
     if (usage.reasoning > 0) this.tokens.add(usage.reasoning, model, provider, 'reasoning');
+    if (usage.audioInput) this.tokens.add(usage.audioInput, model, provider, 'audio_input');
+    if (usage.audioOutput) this.tokens.add(usage.audioOutput, model, provider, 'audio_output');
   }
 
   onStaleReuse(provider: string): void {

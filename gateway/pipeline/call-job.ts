@@ -24,6 +24,8 @@ interface CallOptions {
   /** Clock time at which the whole request ends. */
   readonly totalAt: number;
   readonly caller: LeaveSignal;
+  /** Which of the upstream calls of the request, from 0. */
+  readonly call: number;
   open(candidate: Candidate): AttemptEnds<Answer>;
   /** Gives the attempt's number within the request. */
   onStart(candidate: Candidate): number;
@@ -32,7 +34,7 @@ interface CallOptions {
 export function buildCallJob(
   parts: PipelineParts,
   exchange: RoutedExchange,
-  { totalAt, caller, open, onStart }: CallOptions,
+  { totalAt, caller, call, open, onStart }: CallOptions,
 ): CallJob<Answer> {
   const { clock, health, holder, random, defaults } = parts;
   const { route } = exchange.plan;
@@ -88,10 +90,10 @@ export function buildCallJob(
       number = onStart(at(position));
       watched = health.onStart(at(position), isRepetition, clock.now());
       firstContentAt = undefined;
-      const begun = { candidate: at(position), number, reader, startedAt: clock.now() };
+      const begun = { candidate: at(position), call, number, reader, startedAt: clock.now() };
       const startedAtMs = clock.wallMs();
       parts.journal.begin(recordId(exchange.requestId, number), () =>
-        recordOf(exchange, begun.candidate, begun.number, {
+        recordOf(exchange, begun.candidate, begun, {
           ...factsSoFar(begun.reader),
           outcome: 'interrupted',
           startedAtMs,
@@ -116,7 +118,7 @@ export function buildCallJob(
         parts.onFailure(result.failure.error, exchange.requestId);
       }
       if (isStale(result)) parts.metrics.onStaleReuse(at(position).target.provider.entry.id);
-      meterAttempt(parts, exchange, at(position), number, result);
+      meterAttempt(parts, exchange, at(position), { call, number }, result);
     },
   };
 }
@@ -139,15 +141,18 @@ function meterAttempt(
   { journal, metrics }: PipelineParts,
   exchange: RoutedExchange,
   candidate: Candidate,
-  number: number,
+  place: Place,
   result: AttemptResult<Answer>,
 ): void {
   const failure = 'failure' in result ? failureCode(result.failure) : undefined;
-  const record = recordOf(exchange, candidate, number, { ...result, failure });
+  const record = recordOf(exchange, candidate, place, { ...result, failure });
   journal.append(record);
   metrics.onAttempt(record, exchange.plan.route.entry.model);
   if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
 }
+
+/** Of an attempt in its request. */
+type Place = Pick<AttemptFacts, 'call' | 'number'>;
 
 /** What an attempt itself adds to a record. */
 type Course = Pick<
@@ -158,12 +163,13 @@ type Course = Pick<
 function recordOf(
   { requestId, view, caller, plan, facts, dialect, body }: RoutedExchange,
   candidate: Candidate,
-  number: number,
+  { call, number }: Place,
   { startedAtMs, durationMs, firstContentMs, outcome, status, failure, usage, outputEstimate }: Course,
 ): LedgerRecord {
   return buildLedgerRecord({
     requestId,
     number,
+    call,
     tableGeneration: view.generation,
     caller,
     route: plan.route,

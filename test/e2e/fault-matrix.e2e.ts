@@ -6,6 +6,7 @@
 import { expect, test } from 'vitest';
 import { faultCasesOf, nativeVariants, translatedVariants } from '../flow/fault-matrix.ts';
 import { House } from '../flow/house.ts';
+import { addSums, noSums } from '../flow/same-tokens.ts';
 import { createRandom } from '../security/random.ts';
 import { openScorecard } from './scorecard.ts';
 
@@ -24,6 +25,7 @@ test(`${rounds} rounds of every fault in eight variants`, { timeout: 3_000_000 }
   const random = createRandom(seed);
   const tallies = new Map<string, Tally>();
   const failures: string[] = [];
+  let tokens = noSums;
   const all = [...nativeVariants, ...translatedVariants].flatMap((variant) =>
     faultCasesOf(variant).map((one) => ({ variant: variant.name, one })),
   );
@@ -39,6 +41,7 @@ test(`${rounds} rounds of every fault in eight variants`, { timeout: 3_000_000 }
         try {
           const fired = await one.play(house);
           tally.fired += fired;
+          tokens = addSums(tokens, house.tokens);
         } catch (error) {
           tally.failed++;
           failures.push(`${variant}, ${one.mode}, ${one.name}: ${String(error).slice(0, 500)}`);
@@ -53,6 +56,14 @@ test(`${rounds} rounds of every fault in eight variants`, { timeout: 3_000_000 }
   const sum = (of: keyof Tally): number =>
     [...tallies.values()].reduce((total, tally) => total + tally[of], 0);
   scorecard.add({ what: 'all faults', tried: sum('tried'), failed: sum('failed'), fired: sum('fired') });
+  const { recorded, provided, counted, estimated } = tokens;
+  scorecard.add({
+    what: 'tokens by the records and by the providers: the same sums',
+    tried: counted,
+    failed: JSON.stringify(recorded) === JSON.stringify(provided) ? 0 : 1,
+    fired: counted,
+    figures: `${recorded.input} in and ${recorded.output} out recorded, ${provided.input} and ${provided.output} counted by providers; ${estimated} records with estimates are not in it`,
+  });
   scorecard.print();
   expect(failures).toEqual([]);
   expect(scorecard.misses()).toEqual([]);

@@ -9,6 +9,7 @@ import type { Wall } from '../support/wall.ts';
 import { ask, type Endpoint, endsWell, errorOf, lineOf, type Seen, textOf, wallText } from './ask.ts';
 import { type BreaksOff, type Ends, type Mode, type MovesOn, type Row, rowsOf, type Told } from './faults.ts';
 import type { House } from './house.ts';
+import { addSums, expectSameTokens } from './same-tokens.ts';
 
 /** What a caller speaks, and what the upstreams. */
 export interface Variant {
@@ -84,6 +85,11 @@ function casesOf(row: Row, variant: Variant, mode: Mode): readonly FaultCase[] {
   }
 }
 
+/** One record for each call, and where the provider has counted, what it has counted. */
+function settleTokens(house: House, { rig, first, second }: Stage): void {
+  house.tokens = addSums(house.tokens, expectSameTokens(rig, { t0: first, t1: second }));
+}
+
 interface Stage {
   readonly rig: Rig;
   readonly first: Wall | undefined;
@@ -111,7 +117,8 @@ async function stageOf(house: House, row: Row, { upstream }: Variant, hasSecond:
 }
 
 async function movesOn(house: House, row: MovesOn, variant: Variant, mode: Mode): Promise<number> {
-  const { rig, first, second } = await stageOf(house, row, variant, true);
+  const stage = await stageOf(house, row, variant, true);
+  const { rig, first, second } = stage;
   const seen = await ask(rig, { endpoint: variant.endpoint, isStream: mode === 'stream' });
   expectWhole(seen, mode);
   // What may help at once, or within moments, is tried also where there is another.
@@ -134,11 +141,13 @@ async function movesOn(house: House, row: MovesOn, variant: Variant, mode: Mode)
     usage: { input: inputTokens, output: outputTokens },
   });
   expect(rig.failures).toEqual([]);
+  settleTokens(house, stage);
   return fired;
 }
 
 async function failsAlone(house: House, row: MovesOn, variant: Variant, mode: Mode): Promise<number> {
-  const { rig, first } = await stageOf(house, row, variant, false);
+  const stage = await stageOf(house, row, variant, false);
+  const { rig, first } = stage;
   const seen = await ask(rig, { endpoint: variant.endpoint, isStream: mode === 'stream' });
   expectTold(seen, row.alone);
   const fired = expectFired(row, first, row.alone.calls);
@@ -151,11 +160,13 @@ async function failsAlone(house: House, row: MovesOn, variant: Variant, mode: Mo
   const cost = isTold ? input * 1_000_000 + 2_000_000 : 0;
   expect(rig.records.map(({ costPicodollars }) => costPicodollars)).toEqual(numbers.map(() => cost));
   expect(rig.failures).toEqual([]);
+  settleTokens(house, stage);
   return fired;
 }
 
 async function ends(house: House, row: Ends, variant: Variant, mode: Mode): Promise<number> {
-  const { rig, first, second } = await stageOf(house, row, variant, true);
+  const stage = await stageOf(house, row, variant, true);
+  const { rig, first, second } = stage;
   const seen = await ask(rig, { endpoint: variant.endpoint, isStream: mode === 'stream' });
   expectTold(seen, toldOf(row, variant));
   if (row.message !== undefined) expect(errorOf(seen)?.message).toBe(row.message);
@@ -164,11 +175,13 @@ async function ends(house: House, row: Ends, variant: Variant, mode: Mode): Prom
   expect(second?.calls).toHaveLength(0);
   expect(rig.records.map(lineOf)).toEqual([`1 t0 failed ${row.failure} platform`]);
   expect(rig.failures).toEqual([]);
+  settleTokens(house, stage);
   return fired;
 }
 
 async function breaksOff(house: House, row: BreaksOff, variant: Variant): Promise<number> {
-  const { rig, first, second } = await stageOf(house, row, variant, true);
+  const stage = await stageOf(house, row, variant, true);
+  const { rig, first, second } = stage;
   const seen = await ask(rig, { endpoint: variant.endpoint, isStream: true });
   expectBrokenOff(seen, row.code);
   expect(textOf(seen)).toBe(firstTokens(row.read));
@@ -178,6 +191,7 @@ async function breaksOff(house: House, row: BreaksOff, variant: Variant): Promis
   expect(rig.records.map(lineOf)).toEqual([`1 t0 broken-off ${row.failure} tenant`]);
   expect(rig.records[0]).toMatchObject({ isEstimated: true, usage: { output: row.read } });
   expect(rig.failures).toEqual([]);
+  settleTokens(house, stage);
   return fired;
 }
 

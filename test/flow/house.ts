@@ -3,8 +3,11 @@
 import type { RouteEntry } from '../../gateway/contract/routing-table.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
 import { closedPort, type Script, startWall, type Wall } from '../support/wall.ts';
+import { noSums, type TokenSums } from './same-tokens.ts';
 
 export class House {
+  /** What the ledgers of its gateways and its walls have agreed on. */
+  tokens: TokenSums = noSums;
   private readonly closers: (() => Promise<void>)[] = [];
 
   onClose(close: () => Promise<void>): void {

@@ -11,11 +11,14 @@ export interface MessagesCounters {
   readonly cacheWrite?: number;
   readonly output?: number;
   readonly thinking?: number;
+  /** One of the two that every message has was no count. */
+  readonly isAbsurd?: boolean;
 }
 
 /**
  * The latest counters that are known: an event repeats them, or leaves them out. They are never
- * added up. What has been put out does not become less; of the input, some tell later what came from a cache.
+ * added up. What has been put out does not become less; of the input, some tell later what came from a cache. Cache
+ * writes for five minutes and for an hour are one count: prices know no other.
  */
 export function mergeCounters(known: MessagesCounters, value: unknown): MessagesCounters {
   const usage = asRecord(value);
@@ -27,21 +30,23 @@ export function mergeCounters(known: MessagesCounters, value: unknown): Messages
       count(usage?.cache_creation_input_tokens) ??
       sum(count(writes?.ephemeral_5m_input_tokens), count(writes?.ephemeral_1h_input_tokens)),
     output: notLess(known.output, count(usage?.output_tokens)),
+    isAbsurd: [usage?.input_tokens, usage?.output_tokens].some(isAbsurd) || undefined,
     thinking: notLess(known.thinking, count(asRecord(usage?.output_tokens_details)?.thinking_tokens)),
   };
   const entries = Object.entries(later).filter(([, counter]) => counter !== undefined);
   return { ...known, ...Object.fromEntries(entries) };
 }
 
-/** Undefined where nothing was counted. */
+/** Undefined where nothing was counted, or nothing that can be believed. */
 export function usageOf({
   input,
   cacheRead,
   cacheWrite,
   output,
   thinking,
+  isAbsurd,
 }: MessagesCounters): Usage | undefined {
-  if (input === undefined && output === undefined) return undefined;
+  if (isAbsurd || (input === undefined && output === undefined)) return undefined;
   const outputTokens = output ?? 0;
   return {
     input: (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0),
@@ -66,6 +71,10 @@ export function encodeMessagesUsage(usage: Usage | undefined, inputEstimate: num
 }
 
 const noCache = { cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+
+function isAbsurd(told: unknown): boolean {
+  return told !== undefined && told !== null && count(told) === undefined;
+}
 
 function notLess(known: number | undefined, later: number | undefined): number | undefined {
   return later === undefined ? undefined : Math.max(known ?? 0, later);

@@ -15,6 +15,9 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
   const prompt = count(usage?.prompt_tokens);
   const completion = count(usage?.completion_tokens);
   if (!usage || (prompt === undefined && completion === undefined)) return undefined;
+  // Beside a count that is none the other is worth nothing: half a bill would look like a whole one.
+  if (isAbsurd(usage.prompt_tokens, prompt) || isAbsurd(usage.completion_tokens, completion))
+    return undefined;
   const total = count(usage.total_tokens) ?? 0;
   const input = prompt ?? Math.max(0, total - (completion ?? 0));
   const output = Math.max(completion ?? 0, total - input);
@@ -23,6 +26,8 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
   // The latter is DeepSeek's.
   const cached = count(promptDetails?.cached_tokens) ?? count(usage.prompt_cache_hit_tokens) ?? 0;
   const cachedInput = Math.min(cached, input);
+  const audioInput = Math.min(count(promptDetails?.audio_tokens) ?? 0, input);
+  const audioOutput = Math.min(count(completionDetails?.audio_tokens) ?? 0, output);
   return {
     input,
     cachedInput,
@@ -32,19 +37,36 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
       count(completionDetails?.reasoning_tokens) ?? output - (completion ?? output),
       output,
     ),
+    ...audioOf({ audioInput, audioOutput }),
   };
+}
+
+function isAbsurd(told: unknown, believed: number | undefined): boolean {
+  return told !== undefined && told !== null && believed === undefined;
+}
+
+/** Left out where there is none: few answers have sound. */
+function audioOf({ audioInput = 0, audioOutput = 0 }: Pick<Usage, 'audioInput' | 'audioOutput'>) {
+  return { ...(audioInput > 0 ? { audioInput } : {}), ...(audioOutput > 0 ? { audioOutput } : {}) };
 }
 
 /** The three counts every client knows, and the details only where there are any. */
 export function encodeOpenAiUsage(usage: Usage): Record<string, unknown> {
+  const { cachedInput, cacheWrite, reasoning, audioInput = 0, audioOutput = 0 } = usage;
+  const promptDetails = {
+    ...(cachedInput + cacheWrite > 0 ? { cached_tokens: cachedInput, cache_write_tokens: cacheWrite } : {}),
+    ...(audioInput > 0 ? { audio_tokens: audioInput } : {}),
+  };
+  const completionDetails = {
+    ...(reasoning > 0 ? { reasoning_tokens: reasoning } : {}),
+    ...(audioOutput > 0 ? { audio_tokens: audioOutput } : {}),
+  };
   return {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
-    ...(usage.cachedInput + usage.cacheWrite > 0
-      ? { prompt_tokens_details: { cached_tokens: usage.cachedInput, cache_write_tokens: usage.cacheWrite } }
-      : {}),
-    ...(usage.reasoning > 0 ? { completion_tokens_details: { reasoning_tokens: usage.reasoning } } : {}),
+    ...(Object.keys(promptDetails).length > 0 ? { prompt_tokens_details: promptDetails } : {}),
+    ...(Object.keys(completionDetails).length > 0 ? { completion_tokens_details: completionDetails } : {}),
   };
 }
 
@@ -61,6 +83,10 @@ export function addUsage(a: Usage, b: Usage): Usage {
     cacheWrite: a.cacheWrite + b.cacheWrite,
     output: a.output + b.output,
     reasoning: a.reasoning + b.reasoning,
+    ...audioOf({
+      audioInput: (a.audioInput ?? 0) + (b.audioInput ?? 0),
+      audioOutput: (a.audioOutput ?? 0) + (b.audioOutput ?? 0),
+    }),
   };
 }
 

@@ -363,6 +363,14 @@ describe('the price', () => {
     expect((await onlyModel()).pricing).toBeNull();
   });
 
+  test('is the highest of those that are used, where the route denies what has none', async () => {
+    const wish = [{ price: price({ input: 3_000_000 }) }, { price: null }];
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', unpriced: 'Deny', wish }]));
+    expect((await onlyModel()).pricing).toEqual({ prompt: '0.000003', completion: '0' });
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', unpriced: 'Deny', wish: wish.slice(1) }]));
+    expect((await onlyModel()).pricing).toBeNull();
+  });
+
   const zeros = {
     prompt: '0',
     completion: '0',

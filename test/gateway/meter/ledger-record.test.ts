@@ -57,9 +57,14 @@ describe('who pays what', () => {
       { payer: 'tenant', costPicodollars: 6_007 },
     ],
     [
-      'failed: the platform, what the provider counted',
+      'failed: the platform, what the provider counted, and nothing for a request that was not delivered',
       { outcome: 'failed', failure: 'error-event' },
-      { payer: 'platform', costPicodollars: 6_007 },
+      { payer: 'platform', costPicodollars: 6_000 },
+    ],
+    [
+      'the second call of one request: its tokens, the request was paid for with the first',
+      { call: 1, number: 2 },
+      { payer: 'tenant', costPicodollars: 6_000 },
     ],
     [
       'failed without a sign of work: nothing',

@@ -29,6 +29,7 @@ export function makeFacts({ key, provider, entry, ...more }: Differing = {}): At
   return {
     requestId: 'req_1',
     number: 1,
+    call: 0,
     tableGeneration: 4,
     caller,
     route,

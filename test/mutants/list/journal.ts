@@ -95,6 +95,27 @@ export const journal: readonly Mutant[] = [
     tests: ['test/flow/unpriced.test.ts'],
   },
   {
+    name: 'a request that takes several calls costs its fee once',
+    file: 'gateway/meter/ledger.ts',
+    from: 'if (facts.call > 0 || isWaste(facts)) return false;',
+    to: 'if (isWaste(facts)) return false;',
+    tests: ['test/flow/worked-bill.test.ts'],
+  },
+  {
+    name: 'a request that was not delivered costs no fee',
+    file: 'gateway/meter/ledger.ts',
+    from: 'if (facts.call > 0 || isWaste(facts)) return false;',
+    to: 'if (facts.call > 0) return false;',
+    tests: ['test/gateway/meter/ledger-record.test.ts'],
+  },
+  {
+    name: 'half of a usage that cannot be true is no usage',
+    file: 'gateway/dialects/anthropic-messages/convert-usage.ts',
+    from: 'if (isAbsurd || (input',
+    to: 'if ((input',
+    tests: ['test/gateway/dialects/anthropic-messages/convert-usage.test.ts'],
+  },
+  {
     name: 'a failed attempt is the platform’s cost and never the tenant’s',
     file: 'gateway/meter/ledger.ts',
     from: "isWaste(facts) ? 'platform' : 'tenant'",

@@ -32,9 +32,9 @@ describe('reading', () => {
         completion_tokens: 50,
         total_tokens: 150,
         prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 20, audio_tokens: 1 },
-        completion_tokens_details: { reasoning_tokens: 40 },
+        completion_tokens_details: { reasoning_tokens: 40, audio_tokens: 5, rejected_prediction_tokens: 3 },
       },
-      usage(100, 50, { cachedInput: 30, cacheWrite: 20, reasoning: 40 }),
+      usage(100, 50, { cachedInput: 30, cacheWrite: 20, reasoning: 40, audioInput: 1, audioOutput: 5 }),
     ],
     [
       'null details',
@@ -81,7 +81,17 @@ describe('reading', () => {
       { prompt_tokens: 1, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 99 } },
       usage(1, 5, { reasoning: 5 }),
     ],
-    ['a count that is no count beside one that is', { prompt_tokens: -1, completion_tokens: 3 }, usage(0, 3)],
+    ['a count that is null beside one', { prompt_tokens: null, completion_tokens: 3 }, usage(0, 3)],
+    [
+      'more sound than there was',
+      {
+        prompt_tokens: 1,
+        completion_tokens: 2,
+        prompt_tokens_details: { audio_tokens: 9 },
+        completion_tokens_details: { audio_tokens: 1.5 },
+      },
+      usage(1, 2, { audioInput: 1 }),
+    ],
     ['counts in quotes', { prompt_tokens: '7', completion_tokens: '3' }, usage(7, 3)],
     [
       "DeepSeek's name of what was cached",
@@ -117,6 +127,9 @@ describe('reading', () => {
     [{ prompt_tokens: '', completion_tokens: '1e3' }],
     [{ prompt_tokens: 1.5, completion_tokens: -3 }],
     [{ prompt_tokens: 1e300, completion_tokens: 2 ** 53 }],
+    [{ prompt_tokens: -1, completion_tokens: 3 }],
+    [{ prompt_tokens: 7, completion_tokens: 1e300, total_tokens: 10 }],
+    [{ prompt_tokens: 7, completion_tokens: 'many' }],
     [{ prompt_tokens: Number.NaN, completion_tokens: null }],
   ])('%j holds no counts', (value) => {
     expect(readOpenAiUsage(value)).toBeUndefined();
@@ -128,6 +141,7 @@ test('writing and reading again gives the same counts', () => {
     usage(7, 3),
     usage(0, 0),
     usage(100, 50, { cachedInput: 30, cacheWrite: 20, reasoning: 40 }),
+    usage(100, 50, { audioInput: 60, audioOutput: 40 }),
   ]) {
     expect(readOpenAiUsage(encodeOpenAiUsage(counts))).toEqual(counts);
   }
@@ -144,4 +158,5 @@ test('details are written only where there are any', () => {
 test('a sum adds every kind', () => {
   const one = usage(1, 2, { cachedInput: 3, cacheWrite: 4, reasoning: 5 });
   expect(addUsage(one, one)).toEqual(usage(2, 4, { cachedInput: 6, cacheWrite: 8, reasoning: 10 }));
+  expect(addUsage(one, { ...one, audioOutput: 2 })).toMatchObject({ audioOutput: 2 });
 });

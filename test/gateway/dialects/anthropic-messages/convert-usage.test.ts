@@ -1,0 +1,38 @@
+// How many tokens does a message say were used? Its input counter leaves out what ours has in.
+
+import { describe, expect, test } from 'vitest';
+import { mergeCounters, usageOf } from '../../../../gateway/dialects/anthropic-messages/convert-usage.ts';
+
+const read = (...told: unknown[]) => usageOf(told.reduce(mergeCounters, {}));
+
+describe('input', () => {
+  test('is what is fresh, what was read from the cache and what was written to it', () => {
+    const told = {
+      input_tokens: 10,
+      cache_read_input_tokens: 5,
+      cache_creation_input_tokens: 3,
+      output_tokens: 2,
+    };
+    expect(read(told)).toEqual({ input: 18, cachedInput: 5, cacheWrite: 3, output: 2, reasoning: 0 });
+  });
+
+  test('has cache writes for five minutes and for an hour in one count', () => {
+    const lifetimes = { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 };
+    expect(read({ input_tokens: 10, cache_creation: lifetimes, output_tokens: 2 })).toMatchObject({
+      input: 17,
+      cacheWrite: 7,
+    });
+    // Told in both ways it is not counted twice.
+    const both = { cache_creation_input_tokens: 7, cache_creation: lifetimes };
+    expect(read({ input_tokens: 10, ...both, output_tokens: 2 })).toMatchObject({ input: 17, cacheWrite: 7 });
+  });
+});
+
+test('what has been put out does not become less', () => {
+  expect(read({ input_tokens: 1, output_tokens: 9 }, { output_tokens: 4 })).toMatchObject({ output: 9 });
+});
+
+test.each([[-1], [1.5], [1e300], ['7'], [[7]], [{}], [true]])('%j tokens are no usage at all', (count) => {
+  expect(read({ input_tokens: 10, output_tokens: 1 }, { output_tokens: count })).toBeUndefined();
+  expect(read({ input_tokens: count, output_tokens: 1 })).toBeUndefined();
+});
