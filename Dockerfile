@@ -40,6 +40,7 @@ COPY --from=bundles \
   /app/dist/simulator.js \
   /app/dist/apply-demo.js \
   /app/dist/helm-test.js \
+  /app/dist/token-thread.js \
   /app/dist/package.json \
   /app/dist/LICENSE \
   /app/dist/THIRD-PARTY-NOTICES \

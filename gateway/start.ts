@@ -16,6 +16,7 @@ import { buildExchangeServer } from './exchange/server.ts';
 import { buildInternalServer } from './internal-server.ts';
 import type { Journal, ReadableJournal } from './meter/journal.ts';
 import { Metrics } from './meter/metrics.ts';
+import { TokenCounter } from './meter/token-counter.ts';
 import type { PipelineDefaults } from './pipeline/parts.ts';
 import { Health } from './route/health.ts';
 import { buildServer } from './server.ts';
@@ -114,6 +115,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const tableStatus = options.tableStatus ?? new TableStatus(clock.wallMs);
   const random = options.random ?? Math.random;
   const health = new Health(random);
+  const tokens = new TokenCounter(clock);
   const metrics = new Metrics({
     tableGeneration: () => holder.current()?.generation ?? 0,
     requestsInFlight: () => streams.size,
@@ -166,6 +168,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     health,
     pools,
     journal,
+    tokens,
     metrics,
     streams,
     answers,
@@ -267,6 +270,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       cancelCut();
       hurried.resolve();
       stopListening();
+      // Records of attempts that are being counted are not in the journal yet.
+      await tokens.settled();
+      tokens.end();
       await options.exchange?.journal.handOver?.(handOverMs);
       await journal.close();
       await pools.close();

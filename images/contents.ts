@@ -7,10 +7,14 @@ export const processes = ['gateway', 'operator', 'simulator'] as const;
 /** What the chart runs once: the Job of the demo, and the Pod of `helm test`. */
 const jobs = ['apply-demo', 'helm-test'] as const;
 
+/** Beside the processes: what they run in threads of their own. */
+const threads = ['token-thread'] as const;
+
 /** Each is `dist/<name>.js`, made from this source. */
 export const bundles: Readonly<Record<string, string>> = Object.fromEntries([
   ...processes.map((name) => [name, `${name}/main.ts`]),
   ...jobs.map((name) => [name, `jobs/${name}/main.ts`]),
+  ...threads.map((name) => [name, `gateway/meter/${name}.ts`]),
 ]);
 
 /** Those whose start is compiled ahead. They end by themselves when nobody has told them anything; the simulator would serve. */
@@ -25,7 +29,7 @@ export const image = {
   folder,
   /** Of the image, each at the same place below `folder`; in the project the build writes them. */
   files: [
-    ...[...processes, ...jobs].map((name) => `dist/${name}.js` as const),
+    ...[...processes, ...jobs, ...threads].map((name) => `dist/${name}.js` as const),
     // Says that they are modules; without it Node reads each twice to find that out.
     'dist/package.json',
     'dist/LICENSE',

@@ -67,6 +67,8 @@ export type PlainReading<Answer> =
       readonly value: Answer;
       readonly usage: Usage | undefined;
       readonly outputEstimate: number;
+      /** What it says, where its upstream has not counted. */
+      readonly uncounted?: string;
       readonly servedModel: string | undefined;
     }
   | { readonly ok: false; readonly fault: NonNullable<AnswerFacts['fault']> };
@@ -78,6 +80,7 @@ export type AttemptResult<Answer> = {
   readonly status: number | undefined;
   readonly usage: Usage | undefined;
   readonly outputEstimate: number;
+  readonly uncounted?: string | undefined;
   readonly servedModel: string | undefined;
   /** Events of its stream that nobody could read, left out or the end of it. */
   readonly malformedFrames: number;
@@ -86,6 +89,10 @@ export type AttemptResult<Answer> = {
   | { readonly outcome: 'failed' | 'broken-off'; readonly failure: AttemptFailure }
   | { readonly outcome: 'cancelled' }
 );
+
+type CountFacts = Pick<AnswerFacts, 'usage' | 'outputEstimate' | 'servedModel'> & {
+  readonly uncounted?: string;
+};
 
 /** As large as a request may be, which most answers become a part of; a larger one would only be held in memory. */
 export const plainBytesMax = 32 * 1024 * 1024;
@@ -425,10 +432,7 @@ class Attempt<Answer> implements Receiver {
     );
   }
 
-  private answered(
-    answer: Answer | undefined,
-    facts: Pick<AnswerFacts, 'usage' | 'outputEstimate' | 'servedModel'>,
-  ): void {
+  private answered(answer: Answer | undefined, facts: CountFacts): void {
     this.finish({ outcome: 'answered', answer }, facts);
   }
 
@@ -445,7 +449,7 @@ class Attempt<Answer> implements Receiver {
       | { outcome: 'answered'; answer: Answer | undefined }
       | { outcome: 'failed' | 'broken-off'; failure: AttemptFailure }
       | { outcome: 'cancelled' },
-    facts: Pick<AnswerFacts, 'usage' | 'outputEstimate' | 'servedModel'> = this.streamFacts(),
+    facts: CountFacts = this.streamFacts(),
   ): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -467,6 +471,7 @@ class Attempt<Answer> implements Receiver {
       status: this.status,
       usage: facts.usage,
       outputEstimate: facts.outputEstimate,
+      uncounted: facts.uncounted,
       servedModel: facts.servedModel,
       malformedFrames: this.stream?.facts.malformedFrames ?? 0,
       ...end,
@@ -486,7 +491,7 @@ class Attempt<Answer> implements Receiver {
     this.cancelLetGo = this.setTimer(letGoMs, () => transmission.abort());
   }
 
-  private streamFacts(): Pick<AnswerFacts, 'usage' | 'outputEstimate' | 'servedModel'> {
+  private streamFacts(): CountFacts {
     return this.stream?.facts ?? { usage: undefined, outputEstimate: 0, servedModel: undefined };
   }
 

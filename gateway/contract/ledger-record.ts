@@ -67,6 +67,11 @@ export const ledgerRecordSchema = z.object({
   usage: usageSchema,
   /** True where the upstream gave no usage and the numbers are ours. */
   isEstimated: z.boolean(),
+  /**
+   * How, where estimated: by the vocabulary of OpenAI's models, or by sizes and by events of the stream. An older gateway
+   * does not say.
+   */
+  estimatedBy: z.enum(['tokenizer', 'characters']).optional(),
   price: priceSchema.nullable(),
   /** Integer picodollars (1 USD = 10^12); null: unpriced, or counts too absurd to make a sum of. */
   costPicodollars: z.int().min(0).nullable(),

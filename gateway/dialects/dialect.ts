@@ -88,6 +88,8 @@ export type AnswerDocument =
       readonly body: Buffer;
       readonly usage: Usage | undefined;
       readonly outputEstimate: number;
+      /** What it says, where its upstream has not counted. */
+      readonly uncounted?: string;
       readonly servedModel: string | undefined;
     }
   | { readonly ok: false; readonly fault: AnswerFault };

@@ -3,7 +3,7 @@
 
 import type { Usage } from '../contract/ledger-record.ts';
 import { cutAnswer, cutStream } from './answer/cut-stops.ts';
-import { estimateTokens } from './answer/estimate-tokens.ts';
+import { outputOf } from './answer/estimate-tokens.ts';
 import { flawOfChoices } from './answer/flaw.ts';
 import { gatherChoice } from './answer/gather-choice.ts';
 import type { Conversation, ModelAnswer } from './conversation.ts';
@@ -26,6 +26,7 @@ type TranslatedReading =
       readonly value: { readonly type: 'translated'; readonly answer: ModelAnswer };
       readonly usage: Usage | undefined;
       readonly outputEstimate: number;
+      readonly uncounted?: string;
       readonly servedModel: string | undefined;
     }
   | { readonly ok: false; readonly fault: AnswerFault };
@@ -44,12 +45,11 @@ export function translateAnswer(call: UpstreamCall, body: Buffer): TranslatedRea
   const decoded = call.decodeAnswer(body);
   if (!decoded.ok) return decoded;
   const answer = call.stopsLeft ? cutAnswer(decoded.answer, call.stopsLeft) : decoded.answer;
-  const text = answer.choices.flatMap(({ parts }) => parts.map(textOf));
   return {
     ok: true,
     value: { type: 'translated', answer },
     usage: answer.usage,
-    outputEstimate: answer.usage?.output ?? estimateTokens(text.join('')),
+    ...outputOf(answer.usage, () => answer.choices.flatMap(({ parts }) => parts.map(textOf)).join('')),
     servedModel: answer.model,
   };
 }

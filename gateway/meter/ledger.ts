@@ -5,6 +5,7 @@ import type { LedgerRecord, Usage } from '../contract/ledger-record.ts';
 import type { DialectName } from '../contract/routing-table.ts';
 import type { RouteView, TargetView } from '../table/view.ts';
 import { costPicodollars } from './cost.ts';
+import type { Counted } from './token-counter.ts';
 
 /** All that a record is made of. */
 export interface AttemptFacts {
@@ -35,6 +36,8 @@ export interface AttemptFacts {
   readonly outputEstimate: number;
   /** Bytes of the request sent, for an estimate of the input. */
   readonly requestBytes: number;
+  /** Counted by us, where the upstream gave no counts; see `token-counter.ts`. */
+  readonly counted?: Counted | undefined;
 }
 
 export function recordId(requestId: string, number: number): string {
@@ -70,6 +73,7 @@ export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
     failure: facts.failure,
     usage,
     isEstimated,
+    ...(isEstimated ? { estimatedBy: facts.counted ? 'tokenizer' : 'characters' } : {}),
     price,
     costPicodollars: costOf(facts, usage, isOwnKey),
     payer: isOwnKey ? 'own-key' : isWaste(facts) ? 'platform' : 'tenant',
@@ -120,13 +124,13 @@ function countUsage(facts: AttemptFacts): { readonly usage: Usage; readonly isEs
  * token. Nothing for an attempt that failed without a sign of work; one that was cut off by our own end may have
  * been at work.
  */
-function estimateUsage({ outcome, outputEstimate, requestBytes }: AttemptFacts): Usage {
+function estimateUsage({ outcome, outputEstimate, requestBytes, counted }: AttemptFacts): Usage {
   const hasWorked = outcome === 'answered' || outcome === 'interrupted' || outputEstimate > 0;
   return {
-    input: hasWorked ? Math.ceil(requestBytes / 4) : 0,
+    input: hasWorked ? (counted?.input ?? Math.ceil(requestBytes / 4)) : 0,
     cachedInput: 0,
     cacheWrite: 0,
-    output: outputEstimate,
+    output: counted?.output ?? outputEstimate,
     reasoning: 0,
   };
 }

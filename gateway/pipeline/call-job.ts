@@ -7,6 +7,7 @@ import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import { type AttemptFacts, buildLedgerRecord, recordId } from '../meter/ledger.ts';
+import { isCountable } from '../meter/token-counter.ts';
 import type { Watched } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
@@ -138,17 +139,30 @@ function factsOf({ target, endpoint }: Candidate): CandidateFacts {
 }
 
 function meterAttempt(
-  { journal, metrics }: PipelineParts,
+  parts: PipelineParts,
   exchange: RoutedExchange,
   candidate: Candidate,
   place: Place,
   result: AttemptResult<Answer>,
 ): void {
+  const { journal, metrics, tokens, onFailure } = parts;
   const failure = 'failure' in result ? failureCode(result.failure) : undefined;
+  const settle = (record: LedgerRecord): void => {
+    journal.append(record);
+    metrics.onAttempt(record, exchange.plan.route.entry.model);
+    if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
+  };
   const record = recordOf(exchange, candidate, place, { ...result, failure });
-  journal.append(record);
-  metrics.onAttempt(record, exchange.plan.route.entry.model);
-  if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
+  const isUncounted = result.usage === undefined && record.usage.input > 0;
+  if (!tokens || !isUncounted || !isCountable(record.upstreamModel)) {
+    settle(record);
+    return;
+  }
+  const { chunks: request, bytes: requestBytes } = exchange.body;
+  tokens
+    .count({ request, requestBytes, answer: result.uncounted })
+    .then((counted) => settle(recordOf(exchange, candidate, place, { ...result, failure, counted })))
+    .catch((error: unknown) => onFailure(error, exchange.requestId));
 }
 
 /** Of an attempt in its request. */
@@ -158,13 +172,24 @@ type Place = Pick<AttemptFacts, 'call' | 'number'>;
 type Course = Pick<
   AttemptFacts,
   'startedAtMs' | 'durationMs' | 'firstContentMs' | 'outcome' | 'status' | 'usage' | 'outputEstimate'
-> & { readonly failure?: string | undefined };
+> &
+  Pick<AttemptFacts, 'counted'> & { readonly failure?: string | undefined };
 
 function recordOf(
   { requestId, view, caller, plan, facts, dialect, body }: RoutedExchange,
   candidate: Candidate,
   { call, number }: Place,
-  { startedAtMs, durationMs, firstContentMs, outcome, status, failure, usage, outputEstimate }: Course,
+  {
+    startedAtMs,
+    durationMs,
+    firstContentMs,
+    outcome,
+    status,
+    failure,
+    usage,
+    outputEstimate,
+    counted,
+  }: Course,
 ): LedgerRecord {
   return buildLedgerRecord({
     requestId,
@@ -188,6 +213,7 @@ function recordOf(
     usage,
     outputEstimate,
     requestBytes: body.bytes,
+    counted,
   });
 }
 

@@ -10,6 +10,7 @@ import type { Dialect, RequestFacts, Translation } from '../dialects/dialect.ts'
 import type { RequestBody } from '../json/request-body.ts';
 import type { Journal } from '../meter/journal.ts';
 import type { Metrics } from '../meter/metrics.ts';
+import type { TokenCounter } from '../meter/token-counter.ts';
 import type { Health } from '../route/health.ts';
 import type { Candidate, Plan } from '../route/plan.ts';
 import type { AnswerRoom } from '../stream/answer-room.ts';
@@ -30,6 +31,8 @@ export interface PipelineParts {
   /** In place of upstreams: nothing is sent to any. Absent in all requests but drills. */
   readonly play?: PlayUpstream;
   readonly journal: Journal;
+  /** Counts where upstreams do not; absent: sizes are all there is. */
+  readonly tokens?: Pick<TokenCounter, 'count'>;
   readonly metrics: RequestMetrics;
   readonly streams: OpenStreams;
   readonly answers: AnswerRoom;

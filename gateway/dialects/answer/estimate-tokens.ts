@@ -1,8 +1,23 @@
 // How many tokens is a text, where nobody has counted?
 
-/** About four characters of English a token: OpenAI's own rule of thumb. */
+import type { Usage } from '../../contract/ledger-record.ts';
+
+/**
+ * About four characters of English a token: OpenAI's own rule of thumb. Other scripts take more: by the bytes that a character has
+ * beyond its first, Greek and Cyrillic come to 0.4 tokens a character, Chinese and Japanese to 0.6.
+ */
 export function estimateTokens(text: string): number {
-  return estimateTokensOfLength(text.length);
+  return Math.ceil(text.length / 4 + (Buffer.byteLength(text) - text.length) * 0.175);
+}
+
+/** Of an answer that is all there: what its upstream has counted, or an estimate, and the text for a better one. */
+export function outputOf(
+  usage: Usage | undefined,
+  textOf: () => string,
+): { readonly outputEstimate: number; readonly uncounted?: string } {
+  if (usage) return { outputEstimate: usage.output };
+  const uncounted = textOf();
+  return { outputEstimate: estimateTokens(uncounted), uncounted };
 }
 
 /** As `estimateTokens`, for text that is not at hand. */

@@ -3,7 +3,7 @@
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { type Edit, type RequestBody, setMember } from '../../json/request-body.ts';
 import { freshFacts } from '../answer/answer-facts.ts';
-import { estimateTokens } from '../answer/estimate-tokens.ts';
+import { outputOf } from '../answer/estimate-tokens.ts';
 import { checkCallsAreWhole, failMalformed, malformed } from '../answer/malformed.ts';
 import { readAnswer } from '../answer/read-answer.ts';
 import type { AnswerDocument, AnswerFacts, SameDialect } from '../dialect.ts';
@@ -32,17 +32,14 @@ export const relayMessages: SameDialect = {
     const read = readAnswer(body, readMessagesErrorMember);
     if (!read.ok) return read;
     const { answer } = read;
-    if (answer.type !== 'message' || !Array.isArray(answer.content)) {
-      return malformed('the answer is no message');
-    }
+    const { content } = answer;
+    if (answer.type !== 'message' || !Array.isArray(content)) return malformed('the answer is no message');
     const usage = usageOf(mergeCounters({}, answer.usage));
     return {
       ok: true,
-      body: origin === undefined ? body : markAnswer(body, findStates(answer.content), origin),
+      body: origin === undefined ? body : markAnswer(body, findStates(content), origin),
       usage,
-      outputEstimate: usage
-        ? usage.output
-        : estimateTokens(answer.content.filter(isRecord).map(blockText).join('')),
+      ...outputOf(usage, () => content.filter(isRecord).map(blockText).join('')),
       servedModel: typeof answer.model === 'string' ? answer.model : undefined,
     };
   },

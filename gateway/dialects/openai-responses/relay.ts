@@ -2,7 +2,7 @@
 
 import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import { freshFacts } from '../answer/answer-facts.ts';
-import { estimateTokens } from '../answer/estimate-tokens.ts';
+import { outputOf } from '../answer/estimate-tokens.ts';
 import { checkCallsAreWhole, failMalformed, malformed } from '../answer/malformed.ts';
 import { readAnswer } from '../answer/read-answer.ts';
 import { readErrorMember } from '../answer/read-error.ts';
@@ -60,7 +60,7 @@ export const relayResponses: SameDialect = {
       ok: true,
       body: origin === undefined ? body : markAnswer(body, findStates(output, []), origin),
       usage,
-      outputEstimate: usage ? usage.output : estimateTokens(output.filter(isRecord).map(itemText).join('')),
+      ...outputOf(usage, () => output.filter(isRecord).map(itemText).join('')),
       servedModel: typeof answer.model === 'string' ? answer.model : undefined,
     };
   },

@@ -2,7 +2,7 @@
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { type Edit, type RequestBody, setMember } from '../../json/request-body.ts';
-import { estimateTokens } from '../answer/estimate-tokens.ts';
+import { outputOf } from '../answer/estimate-tokens.ts';
 import type { AnswerDocument, RequestFacts, UpstreamTarget } from '../dialect.ts';
 import { type DefaultMember, targetEdits } from '../request/target-edits.ts';
 import { readOpenAiUsage } from './convert-usage.ts';
@@ -33,7 +33,7 @@ export function relayOpenAiAnswer(body: Buffer, textOf: (choice: JsonRecord) => 
     ok: true,
     body,
     usage,
-    outputEstimate: usage ? usage.output : estimateTokens(choices.filter(isRecord).map(textOf).join('')),
+    ...outputOf(usage, () => choices.filter(isRecord).map(textOf).join('')),
     servedModel: typeof answer.model === 'string' ? answer.model : undefined,
   };
 }

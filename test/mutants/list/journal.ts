@@ -116,6 +116,13 @@ export const journal: readonly Mutant[] = [
     tests: ['test/gateway/dialects/anthropic-messages/convert-usage.test.ts'],
   },
   {
+    name: 'a text that takes too long to count keeps no record waiting',
+    file: 'gateway/meter/token-counter.ts',
+    from: 'this.clock.setTimer(patienceMs, () => this.end())',
+    to: 'this.clock.setTimer(patienceMs, () => {})',
+    tests: ['test/gateway/meter/token-counter.test.ts'],
+  },
+  {
     name: 'a failed attempt is the platform’s cost and never the tenant’s',
     file: 'gateway/meter/ledger.ts',
     from: "isWaste(facts) ? 'platform' : 'tenant'",

@@ -1,0 +1,118 @@
+// Who counts tokens where the upstream has not? A thread that is started for the first answer without counts, and ended when there
+// was none for a while. Requests wait for none of it: it is their records that wait.
+
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../clock.ts';
+import { sampleMax } from './sample-tokens.ts';
+import type { CountAnswer, CountOrder } from './token-thread.ts';
+
+/** An attempt without counts. */
+export interface Uncounted {
+  /** The request's body, as it arrived. */
+  readonly request: readonly Buffer[];
+  readonly requestBytes: number;
+  /** What the answer says, where all of it is at hand. */
+  readonly answer: string | undefined;
+}
+
+export interface Counted {
+  readonly input: number;
+  /** Absent where there was no text. */
+  readonly output?: number;
+}
+
+/** Whether the vocabulary is that of the model, or near to it. Of other vendors' models nobody can count offline. */
+export function isCountable(upstreamModel: string): boolean {
+  return /^(?:.*\/)?(?:gpt-|chatgpt-|o\d(?:-|$))/i.test(upstreamModel);
+}
+
+/** Starting the thread takes a part of it. A text that takes longer is not worth it. */
+const patienceMs = 2_000;
+/** Further ones are estimated without it. */
+const waitingMax = 64;
+/** The thread is kept for so long after it was last asked. */
+const idleMs = 300_000;
+
+export class TokenCounter {
+  private readonly clock: Clock;
+  private worker: Worker | undefined;
+  private cancelIdle: (() => void) | undefined;
+  private readonly waiting = new Map<number, (counted: Counted | undefined) => void>();
+  private readonly open = new Set<Promise<unknown>>();
+  private serial = 0;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  /** Undefined where it cannot be counted in time. Never rejects. */
+  count(uncounted: Uncounted): Promise<Counted | undefined> {
+    if (this.waiting.size >= waitingMax) return Promise.resolve(undefined);
+    const { promise, resolve } = Promise.withResolvers<Counted | undefined>();
+    const id = this.serial++;
+    const cancel = this.clock.setTimer(patienceMs, () => this.end());
+    this.waiting.set(id, (counted) => {
+      this.waiting.delete(id);
+      cancel();
+      resolve(counted);
+    });
+    this.open.add(promise);
+    void promise.then(() => this.open.delete(promise));
+    this.ask(orderOf(id, uncounted));
+    return promise;
+  }
+
+  /** Resolves when nothing is being counted. */
+  async settled(): Promise<void> {
+    while (this.open.size > 0) await Promise.all(this.open);
+  }
+
+  /** What is being counted is given up. */
+  end(): void {
+    this.cancelIdle?.();
+    const { worker } = this;
+    this.worker = undefined;
+    void worker?.terminate();
+    for (const settle of [...this.waiting.values()]) settle(undefined);
+  }
+
+  private ask(order: CountOrder): void {
+    this.worker ??= this.start();
+    this.cancelIdle?.();
+    this.cancelIdle = this.clock.setTimer(idleMs, () => this.end());
+    this.worker.postMessage(order);
+  }
+
+  private start(): Worker {
+    // In an image it is a bundle beside that of the gateway.
+    const file = `./token-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`;
+    const worker = new Worker(new URL(file, import.meta.url), { execArgv: [], env: {} });
+    worker.unref();
+    worker.on('message', ({ id, input, output }: CountAnswer) =>
+      this.waiting.get(id)?.({ input, ...(output === undefined ? {} : { output }) }),
+    );
+    // Without a thread everything is estimated as before.
+    worker.on('error', () => {
+      if (this.worker === worker) this.end();
+    });
+    return worker;
+  }
+}
+
+function orderOf(id: number, { request, requestBytes, answer }: Uncounted): CountOrder {
+  const sample = new Uint8Array(Math.min(sampleMax, requestBytes));
+  let at = 0;
+  for (const chunk of request) {
+    if (at >= sample.length) break;
+    const piece = chunk.subarray(0, sample.length - at);
+    sample.set(piece, at);
+    at += piece.length;
+  }
+  return {
+    id,
+    request: sample,
+    requestBytes,
+    answer: answer?.slice(0, sampleMax),
+    answerLength: answer?.length ?? 0,
+  };
+}

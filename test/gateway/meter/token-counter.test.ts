@@ -1,0 +1,120 @@
+// How many tokens is a request, or an answer, that nobody has counted?
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../gateway/clock.ts';
+import { countAnswer, countRequest, sampleMax } from '../../../gateway/meter/sample-tokens.ts';
+import { isCountable, TokenCounter } from '../../../gateway/meter/token-counter.ts';
+import { makeFakeClock } from '../../support/fake-clock.ts';
+
+const words = (text: string): number => text.split(/\s+/).filter(Boolean).length;
+
+describe('a request', () => {
+  test('is the strings of its JSON, names of members too', () => {
+    const text = JSON.stringify({ messages: [{ role: 'user', content: 'three "plain" words' }], n: 1 });
+    expect(countRequest(text, text.length, words)).toBe(4 + 3 + 1);
+  });
+
+  test('is read as it was meant, however it was escaped', () => {
+    const seen: string[] = [];
+    countRequest('{"a":"\\u00fcber\\nall"}', 22, (text) => seen.push(text));
+    expect(seen).toEqual(['a', 'über\nall']);
+  });
+
+  test('has a picture of any size for what a picture costs', () => {
+    const url = `data:image/png;base64,${'iVBORw0KGgo'.repeat(1_000)}`;
+    const text = JSON.stringify({ content: [{ text: 'what is it' }, { url }] });
+    expect(countRequest(text, text.length, words)).toBe(1_000 + 1 + 1 + 3 + 1);
+  });
+
+  test('is taken to go on as it begins', () => {
+    const text = JSON.stringify({ a: 'word '.repeat(100) });
+    expect(countRequest(text.slice(0, 100), 1_000, words)).toBeCloseTo(200, -1);
+  });
+
+  test('that goes on with the bytes of a picture has no more words in them', () => {
+    const beginning = `{"text":"what is it","url":"data:image/png;base64,${'A'.repeat(500)}`;
+    expect(countRequest(beginning, 10_000_000, words)).toBe(1_000 + 5);
+  });
+
+  test.each(['', '{', '{"', '{"a":"b\\', '"'.repeat(99)])('cut as %j is no trouble', (text) => {
+    expect(countRequest(text, 1_000_000, words)).toBeGreaterThanOrEqual(0);
+  });
+});
+
+test('an answer is taken to go on as it begins', () => {
+  expect(countAnswer('one two ', 16, words)).toBe(4);
+  expect(countAnswer('', 0, words)).toBe(0);
+});
+
+test.each([
+  ['gpt-4o-mini', true],
+  ['openai/gpt-5', true],
+  ['o3-mini', true],
+  ['o1', true],
+  ['chatgpt-4o-latest', true],
+  ['claude-sonnet-4-5', false],
+  ['llama-3', false],
+  ['opus', false],
+  ['nvidia/o-gpt', false],
+])('%s can be counted offline: %s', (model, wanted) => {
+  expect(isCountable(model)).toBe(wanted);
+});
+
+describe('the thread', () => {
+  const counters: TokenCounter[] = [];
+  afterEach(() => {
+    for (const counter of counters.splice(0)) counter.end();
+  });
+  const counter = (clock = systemClock): TokenCounter => {
+    const made = new TokenCounter(clock);
+    counters.push(made);
+    return made;
+  };
+  const chat = (content: string, answer?: string) => {
+    const request = Buffer.from(JSON.stringify({ messages: [{ role: 'user', content }] }));
+    // In pieces, as it arrives.
+    const chunks = [request.subarray(0, 7), request.subarray(7)];
+    return { request: chunks, requestBytes: request.length, answer };
+  };
+
+  test('counts as the models do', async () => {
+    const clock = { ...makeFakeClock(), wallMs: () => 0 };
+    const counted = await counter(clock).count(chat('水は水門を通って流れる。', 'hello world'));
+    // Four names and words of the format, and ten tokens.
+    expect(counted).toEqual({ input: 14, output: 2 });
+  });
+
+  test('takes the words of control for words, and long nonsense for what it is', async () => {
+    const clock = { ...makeFakeClock(), wallMs: () => 0 };
+    const one = counter(clock);
+    expect((await one.count(chat('a<|endoftext|>b')))?.input).toBe(4 + 9);
+    const nonsense = await one.count(chat(`${'äb'.repeat(sampleMax)} `));
+    expect(nonsense?.input).toBeGreaterThan(10_000);
+  });
+
+  test('that does not answer in time is given up; the next request has another', async () => {
+    const clock = makeFakeClock();
+    const one = counter({ ...clock, wallMs: () => 0 });
+    const late = one.count(chat('hello'));
+    clock.advance(2_000);
+    expect(await late).toBeUndefined();
+    expect(await one.count(chat('hello'))).toEqual({ input: 5 });
+    await one.settled();
+  });
+
+  test('is ended when nobody has asked for five minutes', async () => {
+    const clock = makeFakeClock();
+    const one = counter({ ...clock, wallMs: () => 0 });
+    await one.count(chat('hello'));
+    expect(clock.pending()).toEqual([300_000]);
+    clock.advance(300_000);
+    expect(clock.pending()).toEqual([]);
+    expect(await one.count(chat('hello'))).toEqual({ input: 5 });
+  });
+
+  test('is asked for so many at a time, and the others are estimated', async () => {
+    const one = counter({ ...makeFakeClock(), wallMs: () => 0 });
+    const all = await Promise.all(Array.from({ length: 70 }, () => one.count(chat('hello'))));
+    expect(all.filter((counted) => counted === undefined)).toHaveLength(6);
+  });
+});
