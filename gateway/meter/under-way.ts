@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { type LedgerRecord, ledgerRecordSchema } from '../contract/ledger-record.ts';
 import { sealLine, sortLines } from './sealed-line.ts';
 
@@ -108,16 +107,20 @@ export class UnderWay {
     const bytes = readExisting(join(this.folder, fileName));
     this.bytes = bytes.length;
     const { sound, damaged } = sortLines(bytes.subarray(0, bytes.lastIndexOf(0x0a) + 1));
-    const left = new Map<string, LedgerRecord>();
-    const unknown: Buffer[] = [];
-    for (const line of sound.toString('utf8').split('\n')) {
-      if (line === '') continue;
-      const parsed = lineSchema.safeParse(JSON.parse(line));
-      if (!parsed.success) unknown.push(Buffer.from(`${line}\n`));
-      else if ('ended' in parsed.data) left.delete(parsed.data.ended);
-      else left.set(parsed.data.id, parsed.data);
+    const left = new Map<string, string>();
+    // Most have ended: only what is left is worth reading.
+    for (const [line, kind, id = ''] of sound.toString('utf8').matchAll(/^\{"(id|ended)":"([^"]*)".*$/gm)) {
+      if (kind === 'ended') left.delete(id);
+      else left.set(id, line);
     }
-    return { records: [...left.values()], damaged: [...damaged, ...unknown] };
+    const unknown: Buffer[] = [];
+    const records = [...left.values()].flatMap((line) => {
+      const parsed = ledgerRecordSchema.safeParse(JSON.parse(line));
+      if (parsed.success) return [parsed.data];
+      unknown.push(Buffer.from(`${line}\n`));
+      return [];
+    });
+    return { records, damaged: [...damaged, ...unknown] };
   }
 
   private async writeWhole(text: string): Promise<void> {
@@ -129,8 +132,6 @@ export class UnderWay {
     this.bytes = 0;
   }
 }
-
-const lineSchema = z.union([ledgerRecordSchema, z.object({ ended: z.string() })]);
 
 function readExisting(path: string): Buffer {
   try {

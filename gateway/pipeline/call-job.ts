@@ -99,7 +99,11 @@ export function buildCallJob(
           outcome: 'interrupted',
           startedAtMs,
           durationMs: clock.now() - begun.startedAt,
-          firstContentMs: firstContentAt === undefined ? undefined : firstContentAt - begun.startedAt,
+          // Of what is held until it is whole, nobody has seen anything.
+          firstContentMs:
+            firstContentAt === undefined || exchange.delivery.isAssured
+              ? undefined
+              : firstContentAt - begun.startedAt,
         }),
       );
     },
