@@ -5,12 +5,14 @@ import type { AttemptEnds, AttemptResult } from '../attempt/attempt.ts';
 import { failureCode } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
+import type { LedgerRecord } from '../contract/ledger-record.ts';
 import { buildLedgerRecord } from '../meter/ledger.ts';
 import type { Watched } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { healthSignal } from './health-signal.ts';
+import { type Entrance, enterAttempt, type Granted } from './limits.ts';
 import {
   type Answer,
   type PipelineParts,
@@ -22,16 +24,25 @@ import {
 interface CallOptions {
   /** Clock time at which the whole request ends. */
   readonly totalAt: number;
+  /** Of this call alone: what it is expected to use. */
+  readonly tokens: () => number;
+  /** Clock time until which the quotas of a candidate are used up, as this request found them. */
+  readonly full: Map<Candidate, number>;
   readonly caller: LeaveSignal;
   open(candidate: Candidate): AttemptEnds<Answer>;
   /** Gives the attempt's number within the request. */
   onStart(candidate: Candidate): number;
+  /** What is written down about an attempt. */
+  onRecord(record: LedgerRecord): void;
 }
+
+/** A quota that was used up is not asked again at once, however soon it lets another one in. */
+const fullMsMin = 1_000;
 
 export function buildCallJob(
   parts: PipelineParts,
   exchange: RoutedExchange,
-  { totalAt, caller, open, onStart }: CallOptions,
+  { totalAt, tokens, full, caller, open, onStart, onRecord }: CallOptions,
 ): CallJob<Answer> {
   const { clock, health, holder, random, defaults } = parts;
   const { route } = exchange.plan;
@@ -45,6 +56,16 @@ export function buildCallJob(
   };
   let number = 0;
   let watched: Watched | undefined;
+  let granted: Granted | undefined;
+  const take = (position: number, entrance: Entrance): boolean => {
+    if (entrance.type === 'open') {
+      granted = entrance.granted;
+      return true;
+    }
+    full.set(at(position), clock.now() + Math.max(entrance.waitMs, fullMsMin));
+    return false;
+  };
+  const isFull = (position: number): boolean => clock.now() < (full.get(at(position)) ?? 0);
   const underWay = (): Watched => {
     if (!watched) throw new Error('no attempt is under way');
     return watched;
@@ -57,11 +78,14 @@ export function buildCallJob(
     clock,
     random,
     hasSideEffects: () => exchange.dialect.hasSideEffects(exchange.body),
-    isUsable: (position) => health.isUsable(at(position), clock.now()),
+    isUsable: (position) => health.isUsable(at(position), clock.now()) && !isFull(position),
     isClosed: (position) => health.isClosed(at(position), clock.now()),
     restMs: (position) => health.restMs(at(position), clock.now()),
     hasRetryBudget: (position) => health.hasBudget(at(position), clock.now()),
-    lastResort: () => health.lastResort(candidates, clock.now()),
+    lastResort: () => {
+      const position = health.lastResort(candidates, clock.now());
+      return position === undefined || isFull(position) ? undefined : position;
+    },
     limits: (position, isLast) => ({
       firstEventMs: streamsUpstream(exchange)
         ? timeoutFor(exchange, at(position), isLast ? 'lastFirstEventMs' : 'firstEventMs', defaults)
@@ -69,7 +93,21 @@ export function buildCallJob(
       livenessMs: timeoutFor(exchange, at(position), 'livenessMs', defaults),
       progressMs: timeoutFor(exchange, at(position), 'progressMs', defaults),
     }),
-    open: (position, isFresh) => open(isFresh ? { ...at(position), isFresh } : at(position)),
+    enter: (position) => {
+      granted = undefined;
+      const entrance = enterAttempt(parts, exchange, at(position), tokens);
+      if (entrance instanceof Promise) return entrance.then((value) => take(position, value));
+      return entrance === undefined || take(position, entrance);
+    },
+    leave: () => granted?.giveBack(),
+    open: (position, isFresh) => {
+      try {
+        return open(isFresh ? { ...at(position), isFresh } : at(position));
+      } catch (error) {
+        granted?.giveBack();
+        throw error;
+      }
+    },
     renew: (position) => {
       const newest = holder.current();
       const renewed = newest && renewCandidate(at(position), route.entry.id, newest);
@@ -94,7 +132,11 @@ export function buildCallJob(
         parts.onFailure(result.failure.error, exchange.requestId);
       }
       if (isStale(result)) parts.metrics.onStaleReuse(at(position).target.provider.entry.id);
-      meterAttempt(parts, exchange, at(position), number, result);
+      const record = meterAttempt(parts, exchange, at(position), number, result);
+      onRecord(record);
+      // Where the same is asked once more, the upstream has not been asked yet.
+      if (isExcused) granted?.giveBack();
+      else granted?.settle({ tokens: record.usage.input + record.usage.output });
     },
   };
 }
@@ -119,7 +161,7 @@ function meterAttempt(
   candidate: Candidate,
   number: number,
   result: AttemptResult<Answer>,
-): void {
+): LedgerRecord {
   const { facts, plan, view } = exchange;
   const record = buildLedgerRecord({
     requestId: exchange.requestId,
@@ -146,4 +188,5 @@ function meterAttempt(
   journal.append(record);
   metrics.onAttempt(record, plan.route.entry.model);
   if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
+  return record;
 }
