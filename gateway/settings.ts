@@ -74,6 +74,8 @@ const settingsSchema = z.object({
     .default('penstock'),
   /** While it does not answer: each gateway keeps its share of the limits, or nobody with a limit is let in. */
   PENSTOCK_LIMITS_ON_STORE_ERROR: z.enum(['LocalShare', 'Deny']).default('LocalShare'),
+  /** How many gateways share limits, where no operator tells how many are ready. */
+  PENSTOCK_LIMITS_GATEWAYS: count.default(1),
   /** How long the event loop may hang before the process ends; 0: for ever. */
   PENSTOCK_WATCHDOG_MS: milliseconds.default(10_000),
 });
@@ -111,6 +113,8 @@ export interface LimitSettings {
   /** Absent: each gateway keeps its share of the limits. */
   readonly store: StoreAddress | undefined;
   readonly onStoreError: 'LocalShare' | 'Deny';
+  /** How many share limits, where nobody tells how many are ready. */
+  readonly gateways: number;
 }
 
 /** @throws {Error} naming every variable that is missing or wrong, and what it should be. */
@@ -161,6 +165,7 @@ function readLimitSettings(data: z.infer<typeof settingsSchema>): LimitSettings 
             prefix: data.PENSTOCK_LIMITS_STORE_PREFIX,
           },
     onStoreError: data.PENSTOCK_LIMITS_ON_STORE_ERROR,
+    gateways: data.PENSTOCK_LIMITS_GATEWAYS,
   };
 }
 

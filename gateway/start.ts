@@ -51,7 +51,7 @@ export interface GatewayOptions {
   /** What operator and ledger may ask; nobody where left out. */
   readonly exchange?: ExchangeOptions;
   /** How limits are kept; each pod its share where left out. */
-  readonly limits?: LimitSettings;
+  readonly limits?: Partial<LimitSettings>;
   /** The store of limits is asked from now on, or no longer. */
   onLimitStore?(isInUse: boolean, why: string): void;
   /** What it takes on; what is left out is derived from its memory. */
@@ -139,7 +139,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
   });
   let readyPods = 0;
-  const { store: storeAddress, onStoreError = 'LocalShare' } = options.limits ?? {};
+  const { store: storeAddress, onStoreError = 'LocalShare', gateways = 1 } = options.limits ?? {};
   const limitMetrics = new LimitMetrics(metrics.registry, {
     mode: () => limiter.mode,
     held: () => limiter.heldCount,
@@ -147,7 +147,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const limiter = new Limiter({
     clock,
     name: randomUUID(),
-    pods: () => readyPods,
+    pods: () => readyPods || gateways,
     store: storeAddress && (await openStore(storeAddress)),
     onStoreError,
     events: {

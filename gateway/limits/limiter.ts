@@ -14,7 +14,14 @@ import {
   type Settlement,
 } from './reservation.ts';
 import type { LimitStore } from './store.ts';
-import { claimOf, type LimitName, type Subject, type SubjectKind, type Wanted } from './subject.ts';
+import {
+  type Amounts,
+  claimOf,
+  type LimitName,
+  type Subject,
+  type SubjectKind,
+  type Wanted,
+} from './subject.ts';
 
 /** Who asks: of the whole process nothing but this is needed to serve a request. */
 export interface Limits {
@@ -41,7 +48,7 @@ export interface LimiterParts {
   readonly clock: Clock;
   /** Tells this process from all others. */
   readonly name: string;
-  /** Gateway pods that share each limit while no store is asked; 0: nobody knows of others. */
+  /** Gateways that share each limit while no store is asked. */
   readonly pods: () => number;
   readonly store?: LimitStore | undefined;
   /** What becomes of requests with limits while the store does not answer. */
@@ -62,6 +69,14 @@ interface Held {
   readonly keeper: Keeper;
   readonly claims: readonly Claim[];
   readonly untilMs: number;
+}
+
+/** What one caller of the limiter asked for. */
+interface Asked {
+  readonly judged: readonly Judged[];
+  readonly wanted: Wanted;
+  readonly reservation: Reservation;
+  readonly lastsMs: number;
 }
 
 export class Limiter implements Limits {
@@ -129,9 +144,18 @@ export class Limiter implements Limits {
   ): Promise<Outcome> {
     const reservation = this.reservationFor(judged, wanted);
     const answer = await store.reserve(reservation);
-    return answer === undefined
-      ? this.withoutStore(judged, wanted, lastsMs)
-      : this.conclude(judged, reservation, answer, lastsMs, store);
+    if (answer === undefined) return this.withoutStore(judged, wanted, lastsMs);
+    return this.conclude({ judged, wanted, reservation, lastsMs }, answer, store);
+  }
+
+  /** The share is not asked, and yet used: a store that comes and goes must not let through its own and every share besides. */
+  private useShare(judged: readonly Judged[], amounts: Amounts): void {
+    const { clock, pods } = this.parts;
+    const claims = shareOf(judged, { ...amounts, takesPlace: false }, pods());
+    this.memory.charge(
+      claims.map(({ claim }) => claim),
+      clock.now(),
+    );
   }
 
   private withoutStore(judged: readonly Judged[], wanted: Wanted, lastsMs: number): Outcome {
@@ -142,14 +166,10 @@ export class Limiter implements Limits {
 
   private ofShare(whole: readonly Judged[], wanted: Wanted, lastsMs: number): Outcome {
     const { clock, pods } = this.parts;
-    const judged = judgedFor(
-      whole.map(({ subject }) => subject),
-      wanted,
-      Math.max(1, pods()),
-    );
+    const judged = shareOf(whole, wanted, pods());
     const reservation = this.reservationFor(judged, wanted);
     const answer = this.memory.reserve(reservation, clock.now());
-    return this.conclude(judged, reservation, answer, lastsMs, this.ownKeeper);
+    return this.conclude({ judged, wanted, reservation, lastsMs }, answer, this.ownKeeper);
   }
 
   private reservationFor(judged: readonly Judged[], { takesPlace }: Wanted): Reservation {
@@ -160,10 +180,8 @@ export class Limiter implements Limits {
   }
 
   private conclude(
-    judged: readonly Judged[],
-    { id, claims }: Reservation,
+    { judged, wanted, reservation, lastsMs }: Asked,
     answer: ReservationAnswer,
-    lastsMs: number,
     keeper: Keeper,
   ): Outcome {
     const { clock, events } = this.parts;
@@ -174,22 +192,29 @@ export class Limiter implements Limits {
       events.onLimited(refusal.subject.kind, refusal.limit);
       return { type: 'refused', ...refusal, standings };
     }
+    const { id, claims } = reservation;
+    const { requests } = wanted;
+    const isElsewhere = keeper !== this.ownKeeper;
+    if (isElsewhere) this.useShare(judged, { requests, tokens: 0 });
     this.goRound();
     if (id === undefined) return { type: 'granted', standings, settle() {}, giveBack() {} };
     this.held.set(id, { keeper, claims, untilMs: clock.now() + lastsMs + overdueMs });
-    const end = (amountOf: (meter: Meter) => number): void => this.end(id, amountOf);
+    const end = (amountOf: (meter: Meter) => number, ofShare: Amounts): void => {
+      if (this.end(id, amountOf) && isElsewhere) this.useShare(judged, ofShare);
+    };
     return {
       type: 'granted',
       standings,
-      settle: ({ tokens }: Spent) => end(({ name, amount }) => (name === 'tokens' ? tokens - amount : 0)),
-      giveBack: () => end(({ amount }) => -amount),
+      settle: ({ tokens }: Spent) =>
+        end(({ name, amount }) => (name === 'tokens' ? tokens - amount : 0), { requests: 0, tokens }),
+      giveBack: () => end(({ amount }) => -amount, { requests: -requests, tokens: 0 }),
     };
   }
 
   /** Once: what was given up, or has ended, does not end again. */
-  private end(id: string, amountOf: (meter: Meter) => number): void {
+  private end(id: string, amountOf: (meter: Meter) => number): boolean {
     const held = this.held.get(id);
-    if (held === undefined) return;
+    if (held === undefined) return false;
     this.held.delete(id);
     held.keeper.settle({
       id,
@@ -198,6 +223,7 @@ export class Limiter implements Limits {
         meters: claim.meters.map((meter) => ({ ...meter, amount: amountOf(meter) })),
       })),
     });
+    return true;
   }
 
   /** As long as there is anything to look after. */
@@ -218,6 +244,12 @@ export class Limiter implements Limits {
     }
     this.memory.sweep(nowMs);
   }
+}
+
+/** Of what is claimed as a whole, the part of one of so many pods. */
+function shareOf(judged: readonly Judged[], wanted: Wanted, pods: number): readonly Judged[] {
+  const subjects = judged.map(({ subject }) => subject);
+  return judgedFor(subjects, wanted, Math.max(1, pods));
 }
 
 function judgedFor(subjects: readonly Subject[], wanted: Wanted, pods: number): readonly Judged[] {

@@ -59,6 +59,22 @@ export class OwnMemory {
     }
   }
 
+  /**
+   * Counts what was let through elsewhere: it uses up what is here, and is never owed here.
+   *
+   * @param claims below 0: amounts that are given back.
+   */
+  charge(claims: readonly Claim[], nowMs: number): void {
+    for (const { key, meters } of claims) {
+      const { levels } = this.stateOf(key);
+      for (const { name, amount, capacity, leakPerMs } of meters) {
+        const used = usedAt(levels.get(name), leakPerMs, nowMs);
+        const after = Math.max(0, used + amount);
+        levels.set(name, { used: Math.min(after, Math.max(used, capacity)), atMs: nowMs, leakPerMs });
+      }
+    }
+  }
+
   renew(places: readonly { readonly key: string; readonly id: string }[], nowMs: number): void {
     for (const { key, id } of places) {
       const state = this.stateOf(key);

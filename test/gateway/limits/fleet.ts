@@ -15,6 +15,8 @@ export interface Fleet {
   quiet(): Promise<void>;
   /** Of all gateways, by the name of a metric with its labels. */
   metric(name: string): Promise<readonly (string | undefined)[]>;
+  /** Calls that the store did not answer in time, of all gateways. */
+  lateCalls(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -29,7 +31,11 @@ export async function launchFleet(
     Array.from({ length: count }, async () => {
       const folder = parts.adopt(await makeFolder(), (one) => one.remove());
       await folder.putTable(table);
-      const env = { PENSTOCK_LIMITS_STORE_URL: redis.url, PENSTOCK_LIMITS_STORE_PASSWORD: password };
+      const env = {
+        PENSTOCK_LIMITS_STORE_URL: redis.url,
+        PENSTOCK_LIMITS_STORE_PASSWORD: password,
+        PENSTOCK_LIMITS_GATEWAYS: String(count),
+      };
       const gateway = parts.adopt(await launchListening(folder, env), async (one) => {
         await one.process.stop();
       });
@@ -52,6 +58,10 @@ export async function launchFleet(
     gateways,
     ports: gateways.map(({ url }) => portOf(url)),
     metric,
+    async lateCalls() {
+      const counts = await metric('penstock_limits_store_failures_total{reason="timeout"}');
+      return counts.reduce((sum, count) => sum + Number(count), 0);
+    },
     async inStore() {
       await all('penstock_limits_mode{mode="store"}', '1');
     },

@@ -94,6 +94,13 @@ export const limits: readonly Mutant[] = [
     tests: [DOWN],
   },
   {
+    name: 'what the store lets through is used of the share',
+    file: 'gateway/limits/limiter.ts',
+    from: 'if (isElsewhere) this.useShare(judged, { requests, tokens: 0 });',
+    to: '',
+    tests: [DOWN],
+  },
+  {
     name: 'the store hears later what it did not hear',
     file: 'gateway/limits/guarded-store.ts',
     from: 'for (const settlement of this.unsettled.values()) this.settle(settlement);',
