@@ -58,6 +58,17 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     kind: 'load',
+    name: 'unary-1k-limits',
+    title: 'Unary, 1 KB in and out, saturated (32 connections), with limits of model and provider',
+    model: 'unary-limited',
+    bodyBytes: 1024,
+    connections: 32,
+    targets: ['gateway'],
+    unit: 'request',
+    warmUp: 'unary',
+  },
+  {
+    kind: 'load',
     name: 'unary-200',
     title: 'Unary, 1 KB in and out, 200 requests/s (open loop)',
     model: 'unary',

@@ -54,6 +54,7 @@ export const errorTable = {
   upstream_auth_failed: row(502, 'server_error', 'api_error', 'upstream', false),
   upstream_unavailable: row(503, 'server_error', 'overloaded_error', 'upstream', false),
   not_ready: row(503, 'server_error', 'overloaded_error', 'gateway', true),
+  limits_unavailable: row(503, 'server_error', 'overloaded_error', 'gateway', true),
   overloaded: row(503, 'server_error', 'overloaded_error', 'gateway', true),
   server_shutting_down: row(503, 'server_error', 'overloaded_error', 'gateway', true),
   upstream_timeout: row(504, 'server_error', 'timeout_error', 'upstream', false),

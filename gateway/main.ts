@@ -73,6 +73,10 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
     ...(settings.table.type === 'secret'
       ? { exchange: { port: settings.internalPort, journal, token: () => secretSource?.exchangeToken() } }
       : {}),
+    onLimitStore: (isInUse, why) => {
+      if (isInUse) log('info', 'limits are kept in the store', { why });
+      else log('error', 'limits are not kept in the store', { why, instead: settings.limits.onStoreError });
+    },
     onFailure: (error, requestId) => {
       log('error', 'a request failed', {
         requestId,

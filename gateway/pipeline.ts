@@ -1,6 +1,6 @@
 // THE page to read: one request, stage by stage, in order.
 //
-//   authenticate → route → decode* → attempt( encode* → send → decode* ) → encode* → meter
+//   authenticate → route → decode* → limits → attempt( limits → encode* → send → decode* ) → encode* → meter
 //
 // (* only where the dialects of client and upstream differ; else the bytes pass through.)
 //
@@ -20,7 +20,9 @@ import { findDialect } from './dialects/registry.ts';
 import { GatewayError } from './errors.ts';
 import { passesThrough, plainEnds, streamEnds, targetOf } from './pipeline/attempt-ends.ts';
 import { buildCallJob } from './pipeline/call-job.ts';
+import { estimateSpend, type SpendEstimate } from './pipeline/estimate-spend.ts';
 import { runCalls } from './pipeline/fan-out.ts';
+import { enterRequest, type Granted, tokensOfCaller } from './pipeline/limits.ts';
 import {
   type Answer,
   type Exchange,
@@ -105,6 +107,7 @@ export async function serve(parts: PipelineParts, exchange: Exchange): Promise<v
     await run.serve();
   } finally {
     parts.streams.removeOnceTaken(run, exchange.response);
+    run.settle();
     run.meter();
   }
 }
@@ -120,6 +123,13 @@ class Run implements OpenRequest {
   private attempts = 0;
   private servedBy: Candidate | undefined;
   private firstContentMs: number | undefined;
+  /** By the limits of the ApiKey and of the ModelRoute; undefined where they have none. */
+  private granted: Granted | undefined;
+  /** What the caller has used. */
+  private tokens = 0;
+  private spend: SpendEstimate | undefined;
+  /** Clock time until which candidates are passed over, because their quotas are used up. */
+  private readonly full = new Map<Candidate, number>();
   /** Of the attempt under way. */
   private stream: AnswerStream | undefined;
   /** What the caller was told; 499: it went away first. */
@@ -142,6 +152,15 @@ class Run implements OpenRequest {
 
   async serve(): Promise<void> {
     try {
+      const entering = this.enter();
+      if (entering instanceof Promise) {
+        this.granted = await entering;
+        // It took a moment, in which the caller may have left, or the process been told to go.
+        if (this.caller.hasLeft) {
+          this.conclude([]);
+          return;
+        }
+      } else this.granted = entering;
       if (this.exchange.facts.isStream) await this.serveStream();
       else await this.servePlain();
     } catch (error) {
@@ -157,6 +176,11 @@ class Run implements OpenRequest {
     this.caller.leave();
   }
 
+  /** However it ended. What failed before anything was delivered has used nothing. */
+  settle(): void {
+    this.granted?.settle({ tokens: this.tokens });
+  }
+
   meter(): void {
     const { dialect, plan, arrivedAt } = this.exchange;
     const { clock, metrics } = this.parts;
@@ -169,10 +193,23 @@ class Run implements OpenRequest {
     });
   }
 
+  /** @throws {GatewayError} where a limit is reached, perhaps later. */
+  private enter(): Granted | Promise<Granted> | undefined {
+    const { parts, exchange, totalAt } = this;
+    const estimate = () => ({ ...this.estimate(), takesPlace: true });
+    return enterRequest(parts, exchange, estimate, totalAt - parts.clock.now());
+  }
+
+  private estimate(): SpendEstimate {
+    const { facts, body, plan } = this.exchange;
+    this.spend ??= estimateSpend(facts, body, plan);
+    return this.spend;
+  }
+
   private async servePlain(): Promise<void> {
     const { parts, exchange, share } = this;
     const outcomes = await this.run((candidate, call) => plainEnds(parts, exchange, candidate, call, share));
-    const answers = this.settle(outcomes);
+    const answers = this.conclude(outcomes);
     if (!answers) return;
     const bytes = this.encodeAnswers(answers);
     exchange.response.writeHead(200, {
@@ -207,10 +244,10 @@ class Run implements OpenRequest {
         if (ends.reader.type === 'stream') this.stream = ends.reader.stream;
         return ends;
       });
-      if (!this.settle(outcomes)) return;
+      if (!this.conclude(outcomes)) return;
       if (held) {
         await held.release(this.caller);
-        if (!this.settle(outcomes)) return;
+        if (!this.conclude(outcomes)) return;
       }
       // What passed through has its own end; the encoder of another attempt has nothing to add to it.
       const isOwn = this.servedBy !== undefined && passesThrough(exchange, this.servedBy);
@@ -246,10 +283,15 @@ class Run implements OpenRequest {
       runAttempts(
         buildCallJob(parts, exchange, {
           totalAt,
+          tokens: () => Math.ceil(this.estimate().tokens / calls),
+          full: this.full,
           caller,
           call,
           open: (candidate) => open(candidate, call),
           onStart,
+          onRecord: (record) => {
+            this.tokens += tokensOfCaller(record);
+          },
         }),
       ),
     );
@@ -260,10 +302,11 @@ class Run implements OpenRequest {
    *
    * @throws {GatewayError} where one of the calls failed, or the process is going.
    */
-  private settle(outcomes: readonly CallOutcome<Answer>[]): readonly (Answer | undefined)[] | undefined {
+  private conclude(outcomes: readonly CallOutcome<Answer>[]): readonly (Answer | undefined)[] | undefined {
     if (this.brokenOffBy) throw this.brokenOffBy;
     for (const outcome of outcomes) {
-      if (outcome.type === 'failed') throw tellFailure(this.parts, this.exchange, outcome.failures);
+      if (outcome.type === 'failed')
+        throw tellFailure(this.parts, this.exchange, outcome.failures, this.full);
       if (outcome.type === 'broken-off') throw brokenOffError(outcome.failure, this.exchange.facts.model);
     }
     if (this.caller.hasLeft) {

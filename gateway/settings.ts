@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { threadsDefault } from '../egress/lookup-lanes.ts';
 import type { DoorBounds } from './admission/bounds.ts';
 import { matchAddresses } from './admission/connections.ts';
+import type { StoreAddress } from './limits/store.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const milliseconds = z.coerce.number().int().min(0);
@@ -58,6 +59,25 @@ const settingsSchema = z.object({
     .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
     .refine(areAddresses, 'must be addresses or CIDRs, separated by commas')
     .optional(),
+  /** The Valkey or Redis in which limits are kept for all gateways; without it each keeps its share of them. */
+  PENSTOCK_LIMITS_STORE_URL: z
+    .string()
+    .refine(
+      isStoreUrl,
+      'must be redis://host:port, or rediss:// with TLS, and the number of a database as its path',
+    )
+    .refine(hasNoPassword, 'must hold no password; it stands in PENSTOCK_LIMITS_STORE_PASSWORD')
+    .optional(),
+  PENSTOCK_LIMITS_STORE_PASSWORD: z.string().min(1).optional(),
+  /** Stands before every key in it. */
+  PENSTOCK_LIMITS_STORE_PREFIX: z
+    .string()
+    .regex(/^[\w./-]{1,128}$/, 'must be up to 128 letters, digits and any of ._/-')
+    .default('penstock'),
+  /** While it does not answer: each gateway keeps its share of the limits, or nobody with a limit is let in. */
+  PENSTOCK_LIMITS_ON_STORE_ERROR: z.enum(['LocalShare', 'Deny']).default('LocalShare'),
+  /** How many gateways share limits, where no operator tells how many are ready. */
+  PENSTOCK_LIMITS_GATEWAYS: count.default(1),
   /** How long the event loop may hang before the process ends; 0: for ever. */
   PENSTOCK_WATCHDOG_MS: milliseconds.default(10_000),
 });
@@ -89,6 +109,15 @@ export interface GatewaySettings {
   /** Those that were set. */
   readonly bounds: Partial<DoorBounds>;
   readonly watchdogMs: number;
+  readonly limits: LimitSettings;
+}
+
+export interface LimitSettings {
+  /** Absent: each gateway keeps its share of the limits. */
+  readonly store: StoreAddress | undefined;
+  readonly onStoreError: 'LocalShare' | 'Deny';
+  /** How many share limits, where nobody tells how many are ready. */
+  readonly gateways: number;
 }
 
 /** @throws {Error} naming every variable that is missing or wrong, and what it should be. */
@@ -112,6 +141,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     lookups: { threads: data.UV_THREADPOOL_SIZE },
     bounds: readBounds(data),
     watchdogMs: data.PENSTOCK_WATCHDOG_MS,
+    limits: readLimitSettings(data),
   });
 }
 
@@ -125,6 +155,34 @@ function readBounds(data: z.infer<typeof settingsSchema>): Partial<DoorBounds> {
     proxies: data.PENSTOCK_PROXIES,
   };
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
+}
+
+function readLimitSettings(data: z.infer<typeof settingsSchema>): LimitSettings {
+  const url = data.PENSTOCK_LIMITS_STORE_URL;
+  return {
+    store:
+      url === undefined
+        ? undefined
+        : {
+            url,
+            password: data.PENSTOCK_LIMITS_STORE_PASSWORD,
+            prefix: data.PENSTOCK_LIMITS_STORE_PREFIX,
+          },
+    onStoreError: data.PENSTOCK_LIMITS_ON_STORE_ERROR,
+    gateways: data.PENSTOCK_LIMITS_GATEWAYS,
+  };
+}
+
+function isStoreUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, pathname, search, hash } = new URL(text);
+  return (
+    /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname) && search + hash === ''
+  );
+}
+
+function hasNoPassword(text: string): boolean {
+  return !URL.canParse(text) || new URL(text).password === '';
 }
 
 function areAddresses(ranges: readonly string[]): boolean {

@@ -1,5 +1,6 @@
 // A whole gateway out of its parts: serving when the promise resolves, gone when it is drained.
 
+import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { Admission } from './admission/admission.ts';
@@ -14,12 +15,16 @@ import { GatewayError } from './errors.ts';
 import { PodState } from './exchange/pod-state.ts';
 import { buildExchangeServer } from './exchange/server.ts';
 import { buildInternalServer } from './internal-server.ts';
+import { Limiter } from './limits/limiter.ts';
+import { openStore } from './limits/store.ts';
 import type { Journal, ReadableJournal } from './meter/journal.ts';
+import { LimitMetrics } from './meter/limit-metrics.ts';
 import { Metrics } from './meter/metrics.ts';
 import { TokenCounter } from './meter/token-counter.ts';
 import type { PipelineDefaults } from './pipeline/parts.ts';
 import { Health } from './route/health.ts';
 import { buildServer } from './server.ts';
+import type { LimitSettings } from './settings.ts';
 import { AnswerRoom } from './stream/answer-room.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import type { TableHolder } from './table/holder.ts';
@@ -46,6 +51,10 @@ export interface GatewayOptions {
   readonly lookups?: UpstreamPoolsOptions;
   /** What operator and ledger may ask; nobody where left out. */
   readonly exchange?: ExchangeOptions;
+  /** How limits are kept; each pod its share where left out. */
+  readonly limits?: Partial<LimitSettings>;
+  /** The store of limits is asked from now on, or no longer. */
+  onLimitStore?(isInUse: boolean, why: string): void;
   /** What it takes on; what is left out is derived from its memory. */
   readonly bounds?: Partial<DoorBounds>;
   /** For tests; the system's where left out. */
@@ -135,6 +144,25 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       inFlightMax: () => admission.inFlightMax,
     },
   });
+  let readyPods = 0;
+  const { store: storeAddress, onStoreError = 'LocalShare', gateways = 1 } = options.limits ?? {};
+  const limitMetrics = new LimitMetrics(metrics.registry, {
+    mode: () => limiter.mode,
+    held: () => limiter.heldCount,
+  });
+  const limiter = new Limiter({
+    clock,
+    name: randomUUID(),
+    pods: () => readyPods || gateways,
+    store: storeAddress && (await openStore(storeAddress)),
+    onStoreError,
+    events: {
+      onLimited: (subject, limit) => limitMetrics.onLimited(subject, limit),
+      onCall: (durationMs) => limitMetrics.onCall(durationMs),
+      onFailure: (reason) => limitMetrics.onFailure(reason),
+      onTurn: (isInUse, why) => options.onLimitStore?.(isInUse, why),
+    },
+  });
   const bounds = { ...defaultBounds(), ...options.bounds };
   const answers = new AnswerRoom(bounds.answerBytesMax);
   let connections: ConnectionGuard | undefined;
@@ -172,6 +200,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     metrics,
     streams,
     answers,
+    limits: limiter,
     holder,
     defaults,
     admission,
@@ -202,12 +231,17 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       state: new PodState({ clock, table: tableStatus, health, drills }),
       journal: options.exchange.journal,
       token: () => options.exchange?.token(),
-      onReadyPods: (count) => metrics.onReadyGateways(count),
+      onReadyPods(count) {
+        readyPods = count;
+        metrics.onReadyGateways(count);
+      },
     });
   // Where one of the ports is taken, nothing stays behind.
   await using started = new AsyncDisposableStack();
   started.defer(stopListening);
   started.defer(() => app.close());
+  started.defer(() => limiter.close());
+  await limiter.start();
   warmUp();
   const url = await app.listen({ host: options.host, port: options.port, backlog: listenBacklog });
   const metricsUrl = await listen(internal, options.host, options.metricsPort);
@@ -275,6 +309,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       tokens.end();
       await options.exchange?.journal.handOver?.(handOverMs);
       await journal.close();
+      await limiter.close();
       await pools.close();
       for (const server of [internal, ...(exchange ? [exchange.server] : [])]) {
         server.closeAllConnections();

@@ -12,6 +12,8 @@ export const localPlatform: PlatformSettings = {
     { cidr: '127.0.0.0/8', namespaces: ['default'] },
     { cidr: '::1/128', namespaces: ['default'] },
   ],
+  // There is one gateway.
+  hasExactLimits: true,
 };
 
 export function buildSnapshot(manifests: Manifests, issued: readonly SecretRecord[]): Snapshot {

@@ -112,6 +112,8 @@ const settingsSchema = z.object({
   PENSTOCK_EGRESS_ALLOW: egressAllow,
   /** Ranges of public space that gateways must not reach either, separated by commas. */
   PENSTOCK_EGRESS_DENY: egressDeny,
+  /** The gateways keep limits in a store that they share. */
+  PENSTOCK_LIMITS_IN_STORE: z.enum(['true', 'false'], 'must be true or false').default('false'),
   /** Empty: the whole cluster. */
   PENSTOCK_TENANT_NAMESPACES: namespaceList,
   /** How long the last good form of a Provider or ModelRoute stands in for one that cannot be served. */
@@ -187,6 +189,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
       platformNamespaces: data.PENSTOCK_PLATFORM_NAMESPACES,
       egressAllow: data.PENSTOCK_EGRESS_ALLOW,
       egressDeny: data.PENSTOCK_EGRESS_DENY,
+      hasExactLimits: data.PENSTOCK_LIMITS_IN_STORE === 'true',
     }),
     tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
     lastKnownGoodMs: data.PENSTOCK_LAST_KNOWN_GOOD,

@@ -72,6 +72,15 @@ function keyNumber(number: number): string {
   return `psk_${digits.slice(0, 49)}`;
 }
 
+/** Of models whose calls go through limits that they never reach. */
+const limitedSuffix = /-limited$/;
+const isLimited = (model: string): boolean => limitedSuffix.test(model);
+const wideLimits = {
+  requestsPerMinute: 100_000_000,
+  tokensPerMinute: 1_000_000_000_000,
+  maxConcurrentRequests: 1_000_000,
+};
+
 function publicModel(upstreamModel: string): string {
   return `${servicePrefix}/bench-${upstreamModel}`;
 }
@@ -91,11 +100,12 @@ export function benchTable(upstreamPort: number, models: readonly string[]): Rou
       egressAllow: [{ cidr: '127.0.0.0/8', namespaces: ['*'] }],
     },
     providers: [
-      {
-        id: `${namespace}/mock`,
+      ...[{}, { limits: wideLimits }].map((more) => ({
+        ...more,
+        id: `${namespace}/${'limits' in more ? 'limited' : 'mock'}`,
         type: 'OpenAI',
         baseUrl: `http://127.0.0.1:${upstreamPort}/v1`,
-        dialects: ['openai-chat'],
+        dialects: ['openai-chat' as const],
         isPlatform: true,
         auth: { header: 'authorization', prefix: 'Bearer ' },
         keys: [{ name: 'default', credential: `${namespace}/mock/default`, weight: 1, priority: 0 }],
@@ -107,7 +117,7 @@ export function benchTable(upstreamPort: number, models: readonly string[]): Rou
           maxOpenMs: 25_000,
           rateLimitCooldownMs: 30_000,
         },
-      },
+      })),
     ],
     credentials: [
       {
@@ -117,9 +127,10 @@ export function benchTable(upstreamPort: number, models: readonly string[]): Rou
         hosts: [`127.0.0.1:${upstreamPort}`],
       },
     ],
-    routes: routes.map((upstreamModel) => ({
-      id: `${namespace}/${upstreamModel}`,
-      model: publicModel(upstreamModel),
+    routes: routes.map((model) => ({
+      id: `${namespace}/${model}`,
+      ...(isLimited(model) ? { limits: wideLimits } : {}),
+      model: publicModel(model),
       aliases: [],
       ownedBy: servicePrefix,
       createdAt: 1_700_000_000,
@@ -139,8 +150,8 @@ export function benchTable(upstreamPort: number, models: readonly string[]): Rou
       targets: [
         {
           name: 'mock',
-          provider: `${namespace}/mock`,
-          upstreamModel,
+          provider: `${namespace}/${isLimited(model) ? 'limited' : 'mock'}`,
+          upstreamModel: model.replace(limitedSuffix, ''),
           priority: 0,
           weight: 1,
           dialects: ['openai-chat'],

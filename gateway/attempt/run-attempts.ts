@@ -35,6 +35,13 @@ export interface CallJob<Answer> {
   lastResort(): number | undefined;
   /** The timers of an attempt; `isLast` where no other candidate could take over. */
   limits(candidate: number, isLast: boolean): Limits;
+  /**
+   * Whether the quotas of the upstream let an attempt in; a promise only where they are kept elsewhere. False: they are used up, no
+   * attempt is made, and the candidate is not usable for a while. What is let in is opened next, or leaves.
+   */
+  enter(candidate: number): boolean | Promise<boolean>;
+  /** It was let in, and no attempt is made after all. */
+  leave(candidate: number): void;
   /** `isFresh`: over a connection of its own. */
   open(candidate: number, isFresh: boolean): AttemptEnds<Answer>;
   /**
@@ -67,7 +74,7 @@ interface Excuse {
   readonly isFresh: boolean;
 }
 
-/** Rejects only where a candidate cannot be opened. */
+/** Rejects only where a candidate cannot be opened, or its quotas cannot be asked. */
 export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOutcome<Answer>> {
   const failed: (FailedAttempt & { readonly failure: AttemptFailure })[] = [];
   let excuse: Excuse | undefined;
@@ -103,6 +110,11 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
     }
 
     const isFresh = excuse?.isFresh ?? false;
+    const entering = job.enter(candidate);
+    if (entering !== true && !(entering && (await isLetIn(job, candidate, entering)))) {
+      excuse = undefined;
+      continue;
+    }
     // First: where no request can be made for it, no attempt has begun that would have to end.
     const ends = job.open(candidate, isFresh);
     job.onStart(candidate, excuse === undefined && failed.some((attempt) => attempt.candidate === candidate));
@@ -139,6 +151,19 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
         });
     }
   }
+}
+
+/** Time goes on while quotas are asked elsewhere: others may have found the candidate dead meanwhile, or be on its one trial. */
+async function isLetIn<Answer>(
+  job: CallJob<Answer>,
+  candidate: number,
+  entering: Promise<boolean>,
+): Promise<boolean> {
+  const wasUsable = job.isUsable(candidate);
+  if (!(await entering)) return false;
+  if (!wasUsable || job.isUsable(candidate)) return true;
+  job.leave(candidate);
+  return false;
 }
 
 function excuseFor<Answer>(

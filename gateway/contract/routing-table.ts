@@ -41,6 +41,18 @@ export const timeoutsSchema = z.object({
 });
 export type Timeouts = z.infer<typeof timeoutsSchema>;
 
+/**
+ * How much may pass in all pods together; what is absent has no limit. An older gateway does not read them, wherever they
+ * stand, and lets all through.
+ */
+export const rateLimitsSchema = z.object({
+  requestsPerMinute: z.int().min(1).optional(),
+  /** Input and output. */
+  tokensPerMinute: z.int().min(1).optional(),
+  maxConcurrentRequests: z.int().min(1).optional(),
+});
+export type RateLimits = z.infer<typeof rateLimitsSchema>;
+
 const ratesSchema = z.object({
   input: picodollars,
   cachedInput: picodollars.optional(),
@@ -146,6 +158,8 @@ export const providerEntrySchema = z.object({
       credential: z.string().min(1),
       weight: z.int().min(0),
       priority: z.int().min(0),
+      /** The quota that the upstream gives this key. */
+      limits: rateLimitsSchema.optional(),
     }),
   ),
   /** Extra request headers: a literal value, or a credential's. */
@@ -165,6 +179,8 @@ export const providerEntrySchema = z.object({
     maxOpenMs: milliseconds,
     rateLimitCooldownMs: milliseconds,
   }),
+  /** Of the whole upstream, all keys together. */
+  limits: rateLimitsSchema.optional(),
 });
 export type ProviderEntry = z.infer<typeof providerEntrySchema>;
 
@@ -286,6 +302,8 @@ export const routeEntrySchema = z.object({
     /** What calls have in common that belong on one target. An older gateway does not read it, and draws by weight. */
     affinity: z.enum(['ApiKey', 'PromptPrefix']).optional(),
   }),
+  /** Of the model, all callers together. */
+  limits: rateLimitsSchema.optional(),
   targets: z.array(targetEntrySchema).min(1),
 });
 export type RouteEntry = z.infer<typeof routeEntrySchema>;
@@ -304,6 +322,8 @@ export const keyEntrySchema = z.object({
     .object({ name: z.string().optional(), email: z.string().optional(), team: z.string().optional() })
     .optional(),
   metadata: z.record(z.string(), z.string()).optional(),
+  /** Of all entries with this id together. */
+  limits: rateLimitsSchema.optional(),
 });
 export type KeyEntry = z.infer<typeof keyEntrySchema>;
 

@@ -18,6 +18,8 @@ export interface RequestFacts {
   readonly wantsUsage: boolean;
   /** How many answers (choices) one upstream call gives; its stream is complete when each has ended. */
   readonly choices: number;
+  /** How many tokens each of them may have at most; absent: the caller does not say. */
+  readonly outputTokensMax?: number;
   /** The parameter that names something one provider has stored: only that provider can serve it. */
   readonly storedState?: string | undefined;
 }

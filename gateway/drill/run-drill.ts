@@ -13,6 +13,7 @@ import {
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { GatewayError } from '../errors.ts';
+import { noLimits } from '../limits/limiter.ts';
 import { openMemoryJournal } from '../meter/journal.ts';
 import { type Exchange, type PipelineDefaults, type PipelineParts, timeoutFor } from '../pipeline/parts.ts';
 import { routeExchange } from '../pipeline/route-exchange.ts';
@@ -83,6 +84,7 @@ async function playDrill(
     metrics: noMetrics,
     streams: new OpenStreams(),
     answers: new AnswerRoom(Number.POSITIVE_INFINITY),
+    limits: noLimits,
     onFailure,
     holder: { current: () => view },
   };

@@ -13,6 +13,7 @@ import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { healthSignal } from './health-signal.ts';
+import { type Entrance, enterAttempt, type Granted } from './limits.ts';
 import {
   type Answer,
   type PipelineParts,
@@ -24,18 +25,27 @@ import {
 interface CallOptions {
   /** Clock time at which the whole request ends. */
   readonly totalAt: number;
+  /** Of this call alone: what it is expected to use. */
+  readonly tokens: () => number;
+  /** Clock time until which the quotas of a candidate are used up, as this request found them. */
+  readonly full: Map<Candidate, number>;
   readonly caller: LeaveSignal;
   /** Which of the upstream calls of the request, from 0. */
   readonly call: number;
   open(candidate: Candidate): AttemptEnds<Answer>;
   /** Gives the attempt's number within the request. */
   onStart(candidate: Candidate): number;
+  /** What is written down about an attempt. */
+  onRecord(record: LedgerRecord): void;
 }
+
+/** A quota that was used up is not asked again at once, however soon it lets another one in. */
+const fullMsMin = 1_000;
 
 export function buildCallJob(
   parts: PipelineParts,
   exchange: RoutedExchange,
-  { totalAt, caller, call, open, onStart }: CallOptions,
+  { totalAt, tokens, full, caller, call, open, onStart, onRecord }: CallOptions,
 ): CallJob<Answer> {
   const { clock, health, holder, random, defaults } = parts;
   const { route } = exchange.plan;
@@ -51,6 +61,16 @@ export function buildCallJob(
   let reader: AnswerReader<Answer> | undefined;
   let firstContentAt: number | undefined;
   let watched: Watched | undefined;
+  let granted: Granted | undefined;
+  const take = (position: number, entrance: Entrance): boolean => {
+    if (entrance.type === 'open') {
+      granted = entrance.granted;
+      return true;
+    }
+    full.set(at(position), clock.now() + Math.max(entrance.waitMs, fullMsMin));
+    return false;
+  };
+  const isFull = (position: number): boolean => clock.now() < (full.get(at(position)) ?? 0);
   const underWay = (): Watched => {
     if (!watched) throw new Error('no attempt is under way');
     return watched;
@@ -63,11 +83,14 @@ export function buildCallJob(
     clock,
     random,
     hasSideEffects: () => exchange.dialect.hasSideEffects(exchange.body),
-    isUsable: (position) => health.isUsable(at(position), clock.now()),
+    isUsable: (position) => health.isUsable(at(position), clock.now()) && !isFull(position),
     isClosed: (position) => health.isClosed(at(position), clock.now()),
     restMs: (position) => health.restMs(at(position), clock.now()),
     hasRetryBudget: (position) => health.hasBudget(at(position), clock.now()),
-    lastResort: () => health.lastResort(candidates, clock.now()),
+    lastResort: () => {
+      const position = health.lastResort(candidates, clock.now());
+      return position === undefined || isFull(position) ? undefined : position;
+    },
     limits: (position, isLast) => ({
       firstEventMs: streamsUpstream(exchange)
         ? timeoutFor(exchange, at(position), isLast ? 'lastFirstEventMs' : 'firstEventMs', defaults)
@@ -75,10 +98,22 @@ export function buildCallJob(
       livenessMs: timeoutFor(exchange, at(position), 'livenessMs', defaults),
       progressMs: timeoutFor(exchange, at(position), 'progressMs', defaults),
     }),
-    open(position, isFresh) {
-      const ends = open(isFresh ? { ...at(position), isFresh } : at(position));
-      ({ reader } = ends);
-      return ends;
+    enter: (position) => {
+      granted = undefined;
+      const entrance = enterAttempt(parts, exchange, at(position), tokens);
+      if (entrance instanceof Promise) return entrance.then((value) => take(position, value));
+      return entrance === undefined || take(position, entrance);
+    },
+    leave: () => granted?.giveBack(),
+    open: (position, isFresh) => {
+      try {
+        const ends = open(isFresh ? { ...at(position), isFresh } : at(position));
+        ({ reader } = ends);
+        return ends;
+      } catch (error) {
+        granted?.giveBack();
+        throw error;
+      }
     },
     renew: (position) => {
       const newest = holder.current();
@@ -123,7 +158,11 @@ export function buildCallJob(
         parts.onFailure(result.failure.error, exchange.requestId);
       }
       if (isStale(result)) parts.metrics.onStaleReuse(at(position).target.provider.entry.id);
-      meterAttempt(parts, exchange, at(position), { call, number }, result);
+      const record = meterAttempt(parts, exchange, at(position), { call, number }, result);
+      onRecord(record);
+      // Where the same is asked once more, the upstream has not been asked yet.
+      if (isExcused) granted?.giveBack();
+      else granted?.settle({ tokens: record.usage.input + record.usage.output });
     },
   };
 }
@@ -148,7 +187,7 @@ function meterAttempt(
   candidate: Candidate,
   place: Place,
   result: AttemptResult<Answer>,
-): void {
+): LedgerRecord {
   const { journal, metrics, tokens, onFailure } = parts;
   const failure = 'failure' in result ? failureCode(result.failure) : undefined;
   const settle = (record: LedgerRecord): void => {
@@ -160,13 +199,14 @@ function meterAttempt(
   const isUncounted = result.usage === undefined && record.usage.input > 0;
   if (!tokens || !isUncounted || !isCountable(record.upstreamModel)) {
     settle(record);
-    return;
+    return record;
   }
   const { chunks: request, bytes: requestBytes } = exchange.body;
   tokens
     .count({ request, requestBytes, answer: result.uncounted })
     .then((counted) => settle(recordOf(exchange, candidate, place, { ...result, failure, counted })))
     .catch((error: unknown) => onFailure(error, exchange.requestId));
+  return record;
 }
 
 /** Of an attempt in its request. */

@@ -1,6 +1,6 @@
 // How many tokens would this request be? POST /v1/messages/count_tokens: asked of the upstream where
 // it can count, else estimated, rather too high than too low: a client that counts too few makes
-// its conversation shorter too late. It is no generation: nothing is metered, nothing limited.
+// its conversation shorter too late. It is no generation: nothing is metered, and of all limits only those on requests count it.
 
 import type { Receiver } from '../attempt/attempt.ts';
 import { judgeFailure } from '../attempt/failure.ts';
@@ -19,6 +19,7 @@ import { dialectHeaders, forwardedQuery } from './client-headers.ts';
 import { ordinaryDelivery } from './delivery.ts';
 import { estimateInput } from './estimate-input.ts';
 import { healthSignal } from './health-signal.ts';
+import { enterRequest } from './limits.ts';
 import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 import { firstOf, planFor, translateFor } from './route-exchange.ts';
 
@@ -34,6 +35,7 @@ export async function serveTokenCount(
   const facts = dialect.readRequest(exchange.body, 'count');
   const plan = planFor(parts, { ...exchange, dialect }, facts);
   const routed = { ...exchange, dialect, facts, plan, delivery: ordinaryDelivery, translation: undefined };
+  await enterRequest(parts, routed, () => ({ tokens: 0, takesPlace: false }), 0);
   const counted = await askUpstreams(parts, routed);
   const inputTokens = counted ?? estimateInput(decode(routed));
   const body = JSON.stringify({ input_tokens: inputTokens });

@@ -8,6 +8,7 @@ import type { Timeouts } from '../contract/routing-table.ts';
 import type { ModelAnswer } from '../dialects/conversation.ts';
 import type { Dialect, RequestFacts, Translation } from '../dialects/dialect.ts';
 import type { RequestBody } from '../json/request-body.ts';
+import type { Limits } from '../limits/limiter.ts';
 import type { Journal } from '../meter/journal.ts';
 import type { Metrics } from '../meter/metrics.ts';
 import type { TokenCounter } from '../meter/token-counter.ts';
@@ -36,6 +37,7 @@ export interface PipelineParts {
   readonly metrics: RequestMetrics;
   readonly streams: OpenStreams;
   readonly answers: AnswerRoom;
+  readonly limits: Limits;
   /** A failure of ours, for the log: `requestId` is what the caller was told. */
   onFailure(error: unknown, requestId: string): void;
   /** A request takes its table once, at its start. Only what an upstream refused is looked up in the newest. */

@@ -3,6 +3,7 @@
 import type { AttemptFailure } from '../attempt/failure.ts';
 import { finalError } from '../attempt/final-error.ts';
 import type { GatewayError } from '../errors.ts';
+import type { Candidate } from '../route/plan.ts';
 import { isOwnProvider } from './client-headers.ts';
 import type { PipelineParts, RoutedExchange } from './parts.ts';
 
@@ -10,18 +11,27 @@ export function tellFailure(
   { clock, health, metrics }: PipelineParts,
   exchange: RoutedExchange,
   failures: readonly AttemptFailure[],
+  full: ReadonlyMap<Candidate, number>,
 ): GatewayError {
   const { facts, plan } = exchange;
   const { candidates } = plan;
   const now = clock.now();
   if (failures.length === 0) metrics.onNoTarget(plan.route.entry.model);
-  const rests = candidates.map((candidate) => health.restReason(candidate, now));
+  const fullMs = (candidate: Candidate): number => Math.max(0, (full.get(candidate) ?? 0) - now);
+  // A quota that is used up is a rate limit that nobody has to run into.
+  const rests = candidates.map(
+    (candidate) => health.restReason(candidate, now) ?? (fullMs(candidate) > 0 ? 'rate-limit' : undefined),
+  );
   return finalError(failures, {
     model: facts.model,
     targets: new Set(candidates.map(({ target }) => target)).size,
     shape: exchange.dialect.errorShape,
     isOwnProvider: candidates.every((candidate) => isOwnProvider(exchange, candidate)),
-    usableInMs: health.usableInMs(candidates, now),
+    usableInMs: candidates.reduce(
+      (soonest, candidate) =>
+        Math.min(soonest, Math.max(health.usableInMs([candidate], now), fullMs(candidate))),
+      candidates.length === 0 ? 0 : Number.POSITIVE_INFINITY,
+    ),
     commonRest: rests.every((rest) => rest === rests[0]) ? rests[0] : undefined,
   });
 }

@@ -6,6 +6,7 @@ import {
   credentialsOf,
   type KeyEntry,
   type ProviderEntry,
+  type RateLimits,
   type RouteEntry,
   type RoutingTable,
   TableRefusedError,
@@ -61,7 +62,9 @@ export interface TargetView {
 export interface KeyedEndpoint {
   /** Names provider, key and credential version: per-pod health is kept under it. */
   readonly healthId: string;
-  readonly key: { readonly name: string; readonly secret: Secret } | undefined;
+  readonly key:
+    | { readonly name: string; readonly secret: Secret; readonly limits?: RateLimits | undefined }
+    | undefined;
   readonly weight: number;
   readonly priority: number;
   /** The operator's own checks found the provider silent, or this key refused: whatever else there is goes before it. */
@@ -141,7 +144,7 @@ export function buildTableView(
             const { secret, fingerprint } = credentialOf(key.credential, entry, host);
             return {
               healthId: `${entry.id}/${key.name}@${fingerprint}`,
-              key: { name: key.name, secret },
+              key: { name: key.name, secret, limits: key.limits },
               weight: key.weight,
               priority: key.priority,
               isDoubted: isSilent || doubted.has(doubtOf(entry.id, key.name)),

@@ -84,12 +84,13 @@ export function createKeysCompiler(): KeysCompiler {
   }
 }
 
-function readKey(object: RawObject, { keyPrefix }: PlatformSettings, nowMs: number): KeyReader | undefined {
+function readKey(object: RawObject, platform: PlatformSettings, nowMs: number): KeyReader | undefined {
   if (!isStaying(object)) return undefined;
+  const { keyPrefix } = platform;
   const parsed = parseApiKey(object);
   return {
     secretName: secretNameOf(parsed),
     turns: (secret) => turningPoints(parsed, secret, keyPrefix),
-    compile: (secret) => compileKey({ object, parsed, secret, keyPrefix, nowMs }),
+    compile: (secret) => compileKey({ object, parsed, secret, platform, nowMs }),
   };
 }

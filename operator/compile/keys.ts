@@ -6,7 +6,7 @@ import type { ApiKey, ApiKeySpec } from '../resources/api-key.ts';
 import { issuedSecretName } from '../resources/issued-secret.ts';
 import { keyHint } from '../resources/key-material.ts';
 import type { Parsed } from '../resources/parse.ts';
-import type { RawObject, SecretRecord } from '../watch/snapshot.ts';
+import type { PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';
 import type { DigestClaim } from './checks/digest-conflict.ts';
 import { digestContested, digestRefused } from './checks/digest-conflict.ts';
 import { invalid } from './checks/invalid.ts';
@@ -14,6 +14,7 @@ import { secretPending } from './checks/secret-pending.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
 import { isoTime } from './iso-time.ts';
 import { CLOCK_TOLERANCE_MS, findSecretFault, isLongPast, readKeyState, rotationDueMs } from './key-state.ts';
+import { buildLimits, wordsOnLimits } from './limits.ts';
 import { compareText, sortedMap } from './order.ts';
 import { type ApiKeyVerdict, type Condition, type Finding, fails, holds, notEvaluated } from './verdict.ts';
 
@@ -22,7 +23,7 @@ export interface KeyInput {
   readonly parsed: Parsed<ApiKey>;
   /** The Secret under the name that this ApiKey's key is written to, if there is one. */
   readonly secret: SecretRecord | undefined;
-  readonly keyPrefix: string;
+  readonly platform: PlatformSettings;
   readonly nowMs: number;
 }
 
@@ -71,7 +72,8 @@ export function secretNameOf(parsed: Parsed<ApiKey>): string | undefined {
   return issuedSecretName(parsed.value);
 }
 
-export function compileKey({ object, parsed, secret, keyPrefix, nowMs }: KeyInput): CompiledKey {
+export function compileKey({ object, parsed, secret, platform, nowMs }: KeyInput): CompiledKey {
+  const { keyPrefix } = platform;
   if (!parsed.ok) return notAccepted(object, invalid(parsed.problems));
   const apiKey = parsed.value;
   const { metadata, spec } = apiKey;
@@ -100,7 +102,7 @@ export function compileKey({ object, parsed, secret, keyPrefix, nowMs }: KeyInpu
       name: metadata.name,
       ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
       conditions: [
-        holds('Accepted', 'Accepted'),
+        holds('Accepted', 'Accepted', wordsOnLimits([spec.limits], platform)),
         issued.condition,
         ...(spec.disabled
           ? [holds('Disabled', 'DisabledBySpec', 'spec.disabled is true; set it to false')]
@@ -299,6 +301,7 @@ function buildEntry({ metadata, spec }: ApiKey, { sha256, notAfterMs }: Version)
           },
         }),
     ...(spec.metadata === undefined ? {} : { metadata: sortedMap(spec.metadata) }),
+    ...buildLimits(spec.limits),
   };
 }
 

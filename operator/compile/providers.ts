@@ -27,6 +27,7 @@ import { type ResolvedCredential, resolveCredential } from './credentials.ts';
 import { DIALECT_OF, inOrder } from './dialects.ts';
 import { type Destination, type Endpoint, endpointOf, proxyOf, readersOf } from './endpoint.ts';
 import { type HealthCheck, healthCheckOf } from './health-check.ts';
+import { buildLimits, wordsOnLimits } from './limits.ts';
 import { compareText, sortedMap } from './order.ts';
 import { resolveNamespaces, type SharedWith } from './selector.ts';
 import {
@@ -121,7 +122,7 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
   const conditions: Condition[] = [
     spec.suspended
       ? holds('Accepted', 'Suspended', 'spec.suspended keeps it out of service')
-      : holds('Accepted', 'Accepted'),
+      : holds('Accepted', 'Accepted', wordsOnLimits(limitsOf(spec), input.platform)),
     fatal === undefined ? holds('ResolvedRefs', 'ResolvedRefs') : fails('ResolvedRefs', joined(fatal, more)),
     ...(fatal === undefined ? degraded([certificateNotVerified(spec), ...keyFindings]) : []),
   ];
@@ -266,6 +267,10 @@ function keyState({ spec, resolved }: ResolvedKey): ProviderVerdict['keys'][numb
   };
 }
 
+function limitsOf({ limits, auth }: ProviderSpec) {
+  return [limits, ...(auth.keys ?? []).map((key) => key.limits)];
+}
+
 function buildEntry(
   { platform }: ProviderInput,
   { metadata, spec }: Provider,
@@ -295,8 +300,10 @@ function buildEntry(
           },
         }),
     keys: keys
-      .flatMap(({ spec: { name, weight, priority }, resolved }) =>
-        resolved?.kind === 'usable' ? [{ name, credential: resolved.credential.id, weight, priority }] : [],
+      .flatMap(({ spec: { name, weight, priority, limits }, resolved }) =>
+        resolved?.kind === 'usable'
+          ? [{ name, credential: resolved.credential.id, weight, priority, ...buildLimits(limits) }]
+          : [],
       )
       .sort((a, b) => a.priority - b.priority || compareText(a.name, b.name)),
     headers: [
@@ -327,5 +334,6 @@ function buildEntry(
       maxOpenMs: toMs(passive.maxOpen),
       rateLimitCooldownMs: toMs(passive.rateLimitCooldown),
     },
+    ...buildLimits(spec.limits),
   };
 }

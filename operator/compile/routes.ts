@@ -23,6 +23,7 @@ import { unsupportedValue } from './checks/unsupported-value.ts';
 import { describePairings } from './describe-pairings.ts';
 import { API_ORDER, DIALECT_OF, inOrder, type ModelCapability, type Pairing, pairUp } from './dialects.ts';
 import { drillOf } from './drill.ts';
+import { buildLimits, wordsOnLimits } from './limits.ts';
 import { compareText, sortedMap } from './order.ts';
 import { compilePrice } from './price.ts';
 import type { CompiledProvider } from './providers.ts';
@@ -148,7 +149,7 @@ export function compileRoute(
     name: claim.name,
     ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
     conditions: [
-      acceptedCondition(fault, spec.suspended),
+      acceptedCondition(fault, spec.suspended, wordsOnLimits([spec.limits], platform)),
       ...referenceConditions(bad, usable.length),
       // Where the dialects alone keep every target out, it is they that are told of.
       translatableCondition(
@@ -251,10 +252,10 @@ function inCapabilityOrder(capabilities: readonly ModelCapability[]): ModelCapab
   return [...capabilities].sort(compareText);
 }
 
-function acceptedCondition(fault: Finding | undefined, isSuspended: boolean): Condition {
+function acceptedCondition(fault: Finding | undefined, isSuspended: boolean, words: string): Condition {
   if (fault !== undefined) return fails('Accepted', fault);
   if (isSuspended) return holds('Accepted', 'Suspended', 'spec.suspended keeps it out of service');
-  return holds('Accepted', 'Accepted');
+  return holds('Accepted', 'Accepted', words);
 }
 
 /** One bad target does not spoil a route that has others. */
@@ -361,6 +362,7 @@ function buildEntry(
     capabilities: [...(spec.capabilities ?? [])].sort(compareText),
     ...(spec.contextLength === undefined ? {} : { contextLength: spec.contextLength }),
     ...(spec.maxOutputTokens === undefined ? {} : { maxOutputTokens: spec.maxOutputTokens }),
+    ...buildLimits(spec.limits),
     timeouts: buildTimeouts(spec.timeouts),
     ...(spec.unpriced === 'MeterOnly' ? {} : { unpriced: spec.unpriced }),
     ...buildDelivery(spec),

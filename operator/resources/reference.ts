@@ -99,6 +99,7 @@ function unsupportedSection(resource: Resource): string[] {
   const rows = UNSUPPORTED.filter((entry) => entry.kind === resource.kind).map((entry) =>
     row([code(entry.path), entry.values?.map(code).join(', ') ?? 'the whole field']),
   );
+  if (rows.length === 0) return [];
   return [
     `### ${resource.kind}: not in this version`,
     '',

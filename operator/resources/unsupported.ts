@@ -17,11 +17,7 @@ export interface UnsupportedEntry {
 
 /** One row per field or value. A feature that starts to act takes its row away. */
 export const UNSUPPORTED: readonly UnsupportedEntry[] = [
-  { kind: 'Provider', path: 'spec.auth.keys[].limits' },
-  { kind: 'Provider', path: 'spec.limits' },
   { kind: 'ModelRoute', path: 'spec.responseModel', values: ['Requested'], instead: 'Served' },
-  { kind: 'ModelRoute', path: 'spec.limits' },
-  { kind: 'ApiKey', path: 'spec.limits' },
   { kind: 'ApiKey', path: 'spec.budgets' },
 ];
 

@@ -63,6 +63,8 @@ export interface PlatformSettings {
   readonly egressAllow: readonly { readonly cidr: string; readonly namespaces: readonly string[] }[];
   /** Ranges of public space that are refused like private ones: of Pods, Services, nodes and the API server. */
   readonly egressDeny?: readonly string[];
+  /** The gateways keep limits together, in a store; absent: each of them its share. */
+  readonly hasExactLimits?: boolean;
 }
 
 /** In every list, namespace and name stand at most once together; the order means nothing. */

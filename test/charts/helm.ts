@@ -126,7 +126,12 @@ const deploymentSchema = z.object({
                 z.object({
                   name: z.string(),
                   value: z.string().optional(),
-                  valueFrom: z.object({ fieldRef: z.object({ fieldPath: z.string() }) }).optional(),
+                  valueFrom: z
+                    .union([
+                      z.object({ fieldRef: z.object({ fieldPath: z.string() }) }),
+                      z.object({ secretKeyRef: z.object({ name: z.string(), key: z.string() }) }),
+                    ])
+                    .optional(),
                 }),
               ),
               ports: z.array(z.object({ name: z.string(), containerPort: z.int() })),
@@ -154,9 +159,14 @@ export function deploymentOf(objects: readonly Rendered[], name: string): Deploy
   const env: Readonly<Record<string, string>> = Object.fromEntries(
     container.env.map(({ name, value, valueFrom }) => [
       name,
-      value ?? fields[valueFrom?.fieldRef.fieldPath ?? ''] ?? '',
+      value ?? (valueFrom === undefined ? '' : given(valueFrom)),
     ]),
   );
+  function given(from: NonNullable<(typeof container.env)[number]['valueFrom']>): string {
+    if ('fieldRef' in from) return fields[from.fieldRef.fieldPath] ?? '';
+    // No test has the Secret: its value is its name.
+    return `${from.secretKeyRef.name}/${from.secretKeyRef.key}`;
+  }
   const injected = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
   return { ...spec, env, environment: { ...injected, ...env } };
 }

@@ -171,6 +171,11 @@ describe('a value is refused, and named:', () => {
       { gateway: { tableCopySizeLimit: '2Gi' } },
       'gateway.tableCopySizeLimit',
     ],
+    [
+      'a store of limits with its password for all to read',
+      { limits: { store: { url: 'redis://:secret@valkey' } } },
+      '/limits/store/url',
+    ],
     ['a mistyped section', { gatway: {} }, 'gatway'],
     ['a mistyped value', { gateway: { replica: 2 } }, 'replica'],
     ['replicas as text', { gateway: { replicas: '2' } }, '/gateway/replicas'],
@@ -343,6 +348,30 @@ describe('what is rendered', () => {
         egressDeny: ['93.184.0.0/16', '2a00:1450::/32'],
       },
     });
+  });
+
+  test('gateways find the store of limits, with a password that only they are given, and may connect to it', async () => {
+    const values = {
+      limits: { store: { url: 'redis://valkey:6390', existingSecret: 'valkey' }, onStoreError: 'Deny' },
+    };
+    const objects = await render(plane(), values);
+    const gateway = deploymentOf(objects, 'penstock-gateway');
+    expect(readGatewaySettings(gateway.environment).limits).toMatchObject({
+      store: {
+        url: 'redis://valkey:6390',
+        prefix: `${RELEASE_NAMESPACE}.penstock`,
+        password: 'valkey/password',
+      },
+      onStoreError: 'Deny',
+    });
+    expect(readOperatorSettings(deploymentOf(objects, 'penstock-operator').env).platform).toMatchObject({
+      hasExactLimits: true,
+    });
+    const policies = (some: readonly Rendered[], name: string) =>
+      JSON.stringify(some.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name));
+    expect(policies(objects, 'penstock-gateway')).toContain('6390');
+    expect(policies(objects, 'penstock-operator')).not.toContain('6390');
+    expect(JSON.stringify(await render(plane()))).not.toContain('PENSTOCK_LIMITS_STORE_URL');
   });
 
   test('the address of the Service is written beside keys, where there is no other', async () => {

@@ -169,6 +169,16 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
     },
   ],
   [
+    'limits in a store that all gateways share',
+    {
+      limits: {
+        store: { url: 'rediss://penstock@valkey.stores.svc:6380/2', existingSecret: 'valkey' },
+        onStoreError: 'Deny',
+      },
+      networkPolicy: { limitsStore: [{ podSelector: { matchLabels: { app: 'valkey' } } }] },
+    },
+  ],
+  [
     'nothing that guards',
     {
       admissionPolicies: { enabled: false },

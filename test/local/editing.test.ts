@@ -261,8 +261,8 @@ describe('a bad edit', () => {
     ],
     [
       'a field that does not act yet',
-      (local) => local.edit('key.yaml', '  owner:', '  limits: { requestsPerMinute: 5 }\n  owner:'),
-      /^problem {2}key\.yaml:\d+: ApiKey default\/quickstart: .*limits/,
+      (local) => local.edit('key.yaml', '  owner:', '  budgets: [{ period: Day, limit: "5" }]\n  owner:'),
+      /^problem {2}key\.yaml:\d+: ApiKey default\/quickstart: .*budgets/,
     ],
     [
       'a target whose Provider is not there',

@@ -24,6 +24,7 @@ test('what need not be said has a default', () => {
       platformNamespaces: [],
       egressAllow: [],
       egressDeny: [],
+      hasExactLimits: false,
     },
     tenantNamespaces: [],
     baseUrl: 'http://penstock.penstock-system.svc/v1',
@@ -50,6 +51,7 @@ test('everything can be said', () => {
     PENSTOCK_METRICS_PORT: '0',
     PENSTOCK_KUBE_QPS: '5',
     PENSTOCK_KUBE_BURST: '7',
+    PENSTOCK_LIMITS_IN_STORE: 'true',
     KUBECONFIG: 'kubeconfig.yaml',
   });
   expect(settings).toMatchObject({
@@ -60,6 +62,7 @@ test('everything can be said', () => {
       platformNamespaces: ['platform', 'models'],
       egressAllow: [{ cidr: '10.1.0.0/16', namespaces: ['team-a'] }],
       egressDeny: ['93.184.0.0/16', '2a00:1450::/32'],
+      hasExactLimits: true,
     },
     tenantNamespaces: ['team-a', 'team-b'],
     host: '127.0.0.1',

@@ -18,6 +18,7 @@ import {
 import { findDialect } from '../../gateway/dialects/registry.ts';
 import { parseBody } from '../../gateway/endpoints/parse-body.ts';
 import { GatewayError } from '../../gateway/errors.ts';
+import { noLimits } from '../../gateway/limits/limiter.ts';
 import { openMemoryJournal } from '../../gateway/meter/journal.ts';
 import { Metrics } from '../../gateway/meter/metrics.ts';
 import { plainEnds } from '../../gateway/pipeline/attempt-ends.ts';
@@ -259,6 +260,7 @@ const unusedParts: Omit<PipelineParts, 'pools'> = {
   }),
   streams: new OpenStreams(),
   answers: new AnswerRoom(0),
+  limits: noLimits,
   onFailure() {},
   holder: { current: () => undefined },
   defaults: {

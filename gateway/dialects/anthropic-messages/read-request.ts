@@ -5,7 +5,12 @@
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { RequestFacts, RequestPurpose } from '../dialect.ts';
-import { checkParameters, invalidParameter, type ParameterTable } from '../request/parameter-rules.ts';
+import {
+  checkParameters,
+  invalidParameter,
+  outputTokensMax,
+  type ParameterTable,
+} from '../request/parameter-rules.ts';
 
 /** What counting takes too. */
 const inputParameters: ParameterTable = {
@@ -50,6 +55,7 @@ export function readMessagesRequest(body: RequestBody, purpose: RequestPurpose =
     // The dialect always tells it.
     wantsUsage: true,
     choices: 1,
+    ...outputTokensMax(values.get('max_tokens')),
   };
 }
 

@@ -7,6 +7,7 @@ import type { RequestFacts } from '../dialect.ts';
 import {
   checkParameters,
   invalidParameter,
+  outputTokensMax,
   type ParameterTable,
   type ParameterValues,
   readStreamOptions,
@@ -88,6 +89,7 @@ export function readChat(body: RequestBody): ChatRequest {
       isStream,
       wantsUsage,
       choices: Number(values.get('n') ?? 1),
+      ...outputTokensMax(values.get('max_completion_tokens') ?? values.get('max_tokens')),
     },
     values,
   };

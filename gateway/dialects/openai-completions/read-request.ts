@@ -5,14 +5,17 @@ import type { RequestFacts } from '../dialect.ts';
 import {
   checkParameters,
   invalidParameter,
+  outputTokensMax,
   type ParameterTable,
   readStreamOptions,
 } from '../request/parameter-rules.ts';
 import type { DefaultMember } from '../request/target-edits.ts';
 
+const outputTokensDefault = 16;
+
 /** The specification's defaults, sent explicitly: an upstream's own may differ. */
 export const completionDefaults: readonly DefaultMember[] = [
-  ['max_tokens', '16'],
+  ['max_tokens', String(outputTokensDefault)],
   ['temperature', '1'],
   ['top_p', '1'],
   ['n', '1'],
@@ -72,6 +75,7 @@ export function readCompletion(body: RequestBody): CompletionRequest {
       isStream,
       wantsUsage,
       choices: prompts.length * n,
+      ...outputTokensMax(values.get('max_tokens') ?? outputTokensDefault),
     },
     prompts,
     n,

@@ -7,6 +7,7 @@ import type { RequestFacts } from '../dialect.ts';
 import {
   checkParameters,
   invalidParameter,
+  outputTokensMax,
   type ParameterTable,
   type ParameterValues,
 } from '../request/parameter-rules.ts';
@@ -65,6 +66,7 @@ export function readResponsesRequest(body: RequestBody): RequestFacts {
     // The terminal event always has it.
     wantsUsage: true,
     choices: 1,
+    ...outputTokensMax(values.get('max_output_tokens')),
     storedState: stored ?? referenceIn(values.get('input')),
   };
 }

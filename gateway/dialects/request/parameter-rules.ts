@@ -77,6 +77,11 @@ export function readStreamOptions(options: unknown, isStream: boolean): boolean 
   return invalidParameter('stream_options.include_usage', `must be a boolean, not ${kindOf(wanted)}`);
 }
 
+/** Of the facts of a request: how many tokens each answer may have, where the checked value of its parameter says so. */
+export function outputTokensMax(value: unknown): { readonly outputTokensMax?: number } {
+  return typeof value === 'number' ? { outputTokensMax: value } : {};
+}
+
 const largeBytesMin = 16 * 1024;
 
 function readValue(body: RequestBody, name: string, member: Parameters<RequestBody['read']>[0]): unknown {

@@ -30,6 +30,8 @@ function jobOf(open: CallJob<string>['open']) {
     restMs: () => undefined,
     lastResort: () => undefined,
     limits: () => limits,
+    enter: () => true,
+    leave() {},
     open,
     renew: () => undefined,
     onStart: () => log.push('start'),

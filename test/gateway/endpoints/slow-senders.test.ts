@@ -8,6 +8,7 @@ import { defaultBounds } from '../../../gateway/admission/bounds.ts';
 import { openLoadMeter } from '../../../gateway/admission/load-meter.ts';
 import { openFailureLimiter } from '../../../gateway/auth/failure-limiter.ts';
 import { systemClock } from '../../../gateway/clock.ts';
+import { noLimits } from '../../../gateway/limits/limiter.ts';
 import { openMemoryJournal } from '../../../gateway/meter/journal.ts';
 import { Metrics } from '../../../gateway/meter/metrics.ts';
 import { Health } from '../../../gateway/route/health.ts';
@@ -54,6 +55,7 @@ beforeAll(async () => {
     }),
     streams: new OpenStreams(),
     answers: new AnswerRoom(0),
+    limits: noLimits,
     holder,
     admission: new Admission({
       clock: systemClock,

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HotCounter, HotHistogram, Registry } from '../../../gateway/meter/hot-metrics.ts';
+import { LimitMetrics } from '../../../gateway/meter/limit-metrics.ts';
 import { Metrics } from '../../../gateway/meter/metrics.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { tableOf } from '../rig.ts';
@@ -404,6 +405,9 @@ describe('docs/metrics.md', () => {
     metrics.onTableLoaded(1);
     metrics.onStaleReuse('platform/p');
     metrics.onNoTarget('m');
+    const limits = new LimitMetrics(metrics.registry, { mode: () => 'local', held: () => 0 });
+    limits.onLimited('api-key', 'requests');
+    limits.onCall(1);
     const exported = (await familiesOf(metrics))
       .filter(({ name }) => name.startsWith('penstock_'))
       .map(({ name, type, samples }) => ({

@@ -31,6 +31,8 @@ const CONNECTION = 'operator/compile/connection.test.ts';
 const TLS = 'egress/tls.test.ts';
 const ISSUE = 'local/issue.test.ts';
 const PLAN = 'operator/keys/plan-key.test.ts';
+const LIMITS = 'gateway/limits/limits.test.ts';
+const QUOTAS = 'gateway/limits/quotas.test.ts';
 
 /** Leaf fields that act, and the file below test/ that shows the effect, or a folder of such files. */
 const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
@@ -49,6 +51,12 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.auth.keys[].weight': GOLDEN,
     'spec.auth.keys[].priority': GOLDEN,
     'spec.auth.keys[].disabled': GOLDEN,
+    'spec.auth.keys[].limits.requestsPerMinute': QUOTAS,
+    'spec.auth.keys[].limits.tokensPerMinute': QUOTAS,
+    'spec.auth.keys[].limits.maxConcurrentRequests': QUOTAS,
+    'spec.limits.requestsPerMinute': QUOTAS,
+    'spec.limits.tokensPerMinute': QUOTAS,
+    'spec.limits.maxConcurrentRequests': QUOTAS,
     'spec.headers[].name': GOLDEN,
     'spec.headers[].value': GOLDEN,
     'spec.headers[].valueFrom.secretKeyRef.name': GOLDEN,
@@ -102,6 +110,9 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.suspended': 'fixtures/compile/bad-targets.in.yaml',
     'spec.apis[]': GOLDEN,
     'spec.capabilities[]': MODELS,
+    'spec.limits.requestsPerMinute': LIMITS,
+    'spec.limits.tokensPerMinute': LIMITS,
+    'spec.limits.maxConcurrentRequests': LIMITS,
     'spec.contextLength': MODELS,
     'spec.maxOutputTokens': MODELS,
     'spec.pricing.currency': GOLDEN,
@@ -190,6 +201,9 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.models.allow[]': GOLDEN,
     'spec.models.deny[]': GOLDEN,
     'spec.metadata{}': GOLDEN,
+    'spec.limits.requestsPerMinute': LIMITS,
+    'spec.limits.tokensPerMinute': LIMITS,
+    'spec.limits.maxConcurrentRequests': LIMITS,
   },
 };
 
@@ -249,18 +263,8 @@ describe.each(SPECS)('%s', (kind, spec) => {
 });
 
 describe('what does not act is refused by name', () => {
-  const key = { name: 'main', secretRef: { name: 'openai', key: 'key' } };
-  const limits = { requestsPerMinute: 1 };
   const cases: readonly (readonly [Kind, string, object])[] = [
-    [
-      'Provider',
-      'spec.auth.keys[1].limits',
-      provider({ auth: { keys: [key, { ...key, name: 'b', limits }] } }),
-    ],
-    ['Provider', 'spec.limits', provider({ limits })],
     ['ModelRoute', 'spec.responseModel', route({ responseModel: 'Requested' })],
-    ['ModelRoute', 'spec.limits', route({ limits })],
-    ['ApiKey', 'spec.limits', apiKey({ limits })],
     ['ApiKey', 'spec.budgets', apiKey({ budgets: [{ period: 'Day', limit: '1' }] })],
   ];
   test.each(cases)('%s %s', (kind, path, object) => {
@@ -286,7 +290,7 @@ describe('what does not act is refused by name', () => {
   });
 
   test('an empty list or object asks for nothing', () => {
-    expect(findUnsupported('ApiKey', { budgets: [], limits: {} })).toEqual([]);
+    expect(findUnsupported('ApiKey', { budgets: [] })).toEqual([]);
   });
 
   test.each([

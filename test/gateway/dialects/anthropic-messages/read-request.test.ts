@@ -24,6 +24,7 @@ test('the smallest request is taken', () => {
     isStream: false,
     wantsUsage: true,
     choices: 1,
+    outputTokensMax: 10,
   });
 });
 

@@ -1,0 +1,194 @@
+// Is the store well enough to be asked? Each call has a budget; the first that fails closes the store for a while, and it is asked
+// again now and then. Whoever cannot ask is told so at once: no request waits for a store that is dead, and none fails because of it.
+
+import type { Clock } from '../clock.ts';
+import type { Reservation, ReservationAnswer, Settlement } from './reservation.ts';
+import type { LimitStore } from './store.ts';
+
+/** How long a request may wait for the store, once. */
+export const callBudgetMs = 25;
+
+const probePauseMs = { first: 100, longest: 2_000 } as const;
+
+/** A connection that has been silent for so many probes is given up: whoever was at its end may be gone without a word. */
+const silentProbesMax = 3;
+
+/** Reservations whose end the store has not heard of; of more it hears only by their lease. */
+const unsettledMax = 10_000;
+
+/** Other pods wait meanwhile. */
+const renewedAtOnce = 500;
+
+export type StoreFailure = 'timeout' | 'error';
+
+export interface StoreEvents {
+  /** After each call that was answered in time. */
+  onCall(durationMs: number): void;
+  onFailure(reason: StoreFailure): void;
+  /** It is asked again, or no longer. `why`: in the words of the client, without anything secret. */
+  onTurn(isInUse: boolean, why: string): void;
+}
+
+/** A place that nobody has. */
+const probePlace = { key: 'probe', id: 'probe' } as const;
+
+export class GuardedStore {
+  private readonly store: LimitStore;
+  private readonly clock: Clock;
+  private readonly events: StoreEvents;
+  private isOpen = false;
+  private isOver = false;
+  /** What is still to be told to the store, by the id of the reservation. */
+  private readonly unsettled = new Map<string, Settlement>();
+  private readonly underWay = new Set<Promise<void>>();
+  private probePause: number = probePauseMs.first;
+  private silentProbes = 0;
+  private cancelProbe = (): void => {};
+
+  constructor(store: LimitStore, clock: Clock, events: StoreEvents) {
+    this.store = store;
+    this.clock = clock;
+    this.events = events;
+  }
+
+  get isInUse(): boolean {
+    return this.isOpen;
+  }
+
+  /** Settled when it is known whether the store answers; never rejects. */
+  async start(): Promise<void> {
+    try {
+      await this.store.connect();
+      await this.store.renew([probePlace]);
+      this.turn(true, 'it answers');
+    } catch (error) {
+      this.turn(false, wordsOf(error));
+    }
+  }
+
+  /** Undefined where the store does not answer in time: then nothing is held there. */
+  async reserve(reservation: Reservation): Promise<ReservationAnswer | undefined> {
+    const { id, claims } = reservation;
+    const call = this.store.reserve(reservation);
+    const answer = await this.within(call);
+    if (answer !== undefined) {
+      this.probePause = probePauseMs.first;
+      return answer;
+    }
+    // It may have been heard, and only its answer is late.
+    if (id !== undefined) this.settleLater({ id, claims: claims.map(givenBack) });
+    return undefined;
+  }
+
+  /** Does not wait. What the store does not hear now it hears when it is back. */
+  settle(settlement: Settlement): void {
+    if (!this.isOpen) {
+      this.settleLater(settlement);
+      return;
+    }
+    this.track(
+      this.within(this.store.settle(settlement).then(() => true)).then((heard) => {
+        if (heard === undefined) this.settleLater(settlement);
+      }),
+    );
+  }
+
+  renew(places: readonly { readonly key: string; readonly id: string }[]): void {
+    if (!this.isOpen) return;
+    for (let at = 0; at < places.length; at += renewedAtOnce) {
+      const some = places.slice(at, at + renewedAtOnce);
+      this.track(this.within(this.store.renew(some).then(() => true)).then(() => {}));
+    }
+  }
+
+  /** Settled when the store has heard all that it can. */
+  async close(): Promise<void> {
+    this.isOver = true;
+    this.cancelProbe();
+    await Promise.all(this.underWay);
+    this.store.close();
+  }
+
+  /** The call's value, undefined where it fails or takes too long. */
+  private within<T>(call: Promise<T>): Promise<T | undefined> {
+    const { clock, events } = this;
+    const startedAt = clock.now();
+    return new Promise((resolve) => {
+      let isLate = false;
+      const giveUp = (reason: StoreFailure, why: string): void => {
+        isLate = true;
+        this.fail(reason, why);
+        resolve(undefined);
+      };
+      let cancel = clock.setTimer(callBudgetMs, () => {
+        // Where it is we who are late, the answer has come by now: sockets are read between two timers.
+        cancel = clock.setTimer(1, () => giveUp('timeout', `it has not answered within ${callBudgetMs} ms`));
+      });
+      call.then(
+        (value) => {
+          if (isLate) return;
+          cancel();
+          events.onCall(clock.now() - startedAt);
+          resolve(value);
+        },
+        (error: unknown) => {
+          if (isLate) return;
+          cancel();
+          giveUp('error', wordsOf(error));
+        },
+      );
+    });
+  }
+
+  private fail(reason: StoreFailure, why: string): void {
+    this.events.onFailure(reason);
+    if (this.isOpen) this.turn(false, why);
+  }
+
+  private turn(isOpen: boolean, why: string): void {
+    this.isOpen = isOpen;
+    this.events.onTurn(isOpen, why);
+    if (isOpen) this.silentProbes = 0;
+    else this.probeLater();
+  }
+
+  private probeLater(): void {
+    if (this.isOver) return;
+    this.cancelProbe();
+    this.cancelProbe = this.clock.setTimer(this.probePause, () => this.track(this.probe()));
+    this.probePause = Math.min(this.probePause * 2, probePauseMs.longest);
+  }
+
+  /** Writes: a replica, or a store that is full, can be read and is of no use. */
+  private async probe(): Promise<void> {
+    const isWell = await this.within(this.store.renew([probePlace]).then(() => true));
+    if (this.isOver) return;
+    if (isWell) {
+      this.turn(true, 'it answers again');
+      for (const settlement of this.unsettled.values()) this.settle(settlement);
+      this.unsettled.clear();
+      return;
+    }
+    this.silentProbes += 1;
+    if (this.silentProbes % silentProbesMax === 0) this.store.reconnect();
+    this.probeLater();
+  }
+
+  private settleLater(settlement: Settlement): void {
+    if (this.unsettled.size < unsettledMax) this.unsettled.set(settlement.id, settlement);
+  }
+
+  private track(work: Promise<void>): void {
+    this.underWay.add(work);
+    void work.finally(() => this.underWay.delete(work));
+  }
+}
+
+function givenBack(claim: Settlement['claims'][number]): Settlement['claims'][number] {
+  return { ...claim, meters: claim.meters.map((meter) => ({ ...meter, amount: -meter.amount })) };
+}
+
+/** Of an error nothing but its words: what the client hangs on it can be the password it sent. */
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 200) : 'it failed';
+}

@@ -1,0 +1,272 @@
+// May this request spend now? Asked of the store that all pods share, or of this pod's own share of each limit; whoever was let in
+// is held until it has ended.
+
+import type { Clock } from '../clock.ts';
+import { GuardedStore, type StoreEvents } from './guarded-store.ts';
+import type { Meter } from './meter.ts';
+import { type Judged, type Outcome, refusalOf, type Spent, standingsOf } from './outcome.ts';
+import { OwnMemory } from './own-memory.ts';
+import {
+  type Claim,
+  type Reservation,
+  type ReservationAnswer,
+  renewEveryMs,
+  type Settlement,
+} from './reservation.ts';
+import type { LimitStore } from './store.ts';
+import {
+  type Amounts,
+  claimOf,
+  type LimitName,
+  type Subject,
+  type SubjectKind,
+  type Wanted,
+} from './subject.ts';
+
+/** Who asks: of the whole process nothing but this is needed to serve a request. */
+export interface Limits {
+  /**
+   * Undefined: none of the subjects has a limit that concerns the request. A promise only where a store is asked; never rejects.
+   *
+   * @param lastsMs How long the request can be under way; one that says nothing by then is given up.
+   */
+  reserve(
+    subjects: readonly Subject[],
+    wanted: Wanted,
+    lastsMs: number,
+  ): Outcome | Promise<Outcome> | undefined;
+}
+
+/** Where nothing is limited, such as in drills. */
+export const noLimits: Limits = { reserve: () => undefined };
+
+export interface LimiterEvents extends StoreEvents {
+  onLimited(subject: SubjectKind, limit: LimitName): void;
+}
+
+export interface LimiterParts {
+  readonly clock: Clock;
+  /** Tells this process from all others. */
+  readonly name: string;
+  /** Gateways that share each limit while no store is asked. */
+  readonly pods: () => number;
+  readonly store?: LimitStore | undefined;
+  /** What becomes of requests with limits while the store does not answer. */
+  readonly onStoreError: 'LocalShare' | 'Deny';
+  readonly events: LimiterEvents;
+}
+
+/** What is still held so long after its request must have ended was forgotten by us, and is given up. */
+const overdueMs = 60_000;
+
+/** Where a reservation is held: the store, or the memory of this process. */
+interface Keeper {
+  settle(settlement: Settlement): void;
+  renew(places: readonly { readonly key: string; readonly id: string }[]): void;
+}
+
+interface Held {
+  readonly keeper: Keeper;
+  readonly claims: readonly Claim[];
+  readonly untilMs: number;
+}
+
+/** What one caller of the limiter asked for. */
+interface Asked {
+  readonly judged: readonly Judged[];
+  readonly wanted: Wanted;
+  readonly reservation: Reservation;
+  readonly lastsMs: number;
+}
+
+export class Limiter implements Limits {
+  private readonly parts: LimiterParts;
+  private readonly memory = new OwnMemory();
+  private readonly ownKeeper: Keeper;
+  private readonly store: GuardedStore | undefined;
+  private readonly held = new Map<string, Held>();
+  private count = 0;
+  private cancelRound: (() => void) | undefined;
+
+  constructor(parts: LimiterParts) {
+    this.parts = parts;
+    this.store = parts.store && new GuardedStore(parts.store, parts.clock, parts.events);
+    this.ownKeeper = {
+      settle: (settlement) => this.memory.settle(settlement, parts.clock.now()),
+      renew: (places) => this.memory.renew(places, parts.clock.now()),
+    };
+  }
+
+  /** Settled when it is known whether the store answers; never rejects. */
+  async start(): Promise<void> {
+    await this.store?.start();
+  }
+
+  /** Reservations that have not been settled. */
+  get heldCount(): number {
+    return this.held.size;
+  }
+
+  get mode(): 'local' | 'store' {
+    return this.store?.isInUse ? 'store' : 'local';
+  }
+
+  reserve(
+    subjects: readonly Subject[],
+    wanted: Wanted,
+    lastsMs: number,
+  ): Outcome | Promise<Outcome> | undefined {
+    const { store } = this;
+    const judged = judgedFor(subjects, wanted, 1);
+    if (judged.length === 0) return undefined;
+    const tooLarge = tooLargeFor(judged, wanted);
+    if (tooLarge !== undefined) {
+      this.parts.events.onLimited(tooLarge.subject.kind, 'tokens');
+      return tooLarge;
+    }
+    if (store?.isInUse) return this.ofStore(store, judged, wanted, lastsMs);
+    return store === undefined
+      ? this.ofShare(judged, wanted, lastsMs)
+      : this.withoutStore(judged, wanted, lastsMs);
+  }
+
+  /** Settled when the store has heard all that it can. */
+  async close(): Promise<void> {
+    this.cancelRound?.();
+    await this.store?.close();
+  }
+
+  private async ofStore(
+    store: GuardedStore,
+    judged: readonly Judged[],
+    wanted: Wanted,
+    lastsMs: number,
+  ): Promise<Outcome> {
+    const reservation = this.reservationFor(judged, wanted);
+    const answer = await store.reserve(reservation);
+    if (answer === undefined) return this.withoutStore(judged, wanted, lastsMs);
+    return this.conclude({ judged, wanted, reservation, lastsMs }, answer, store);
+  }
+
+  /** The share is not asked, and yet used: a store that comes and goes must not let through its own and every share besides. */
+  private useShare(judged: readonly Judged[], amounts: Amounts): void {
+    const { clock, pods } = this.parts;
+    const claims = shareOf(judged, { ...amounts, takesPlace: false }, pods());
+    this.memory.charge(
+      claims.map(({ claim }) => claim),
+      clock.now(),
+    );
+  }
+
+  private withoutStore(judged: readonly Judged[], wanted: Wanted, lastsMs: number): Outcome {
+    return this.parts.onStoreError === 'Deny'
+      ? { type: 'unavailable' }
+      : this.ofShare(judged, wanted, lastsMs);
+  }
+
+  private ofShare(whole: readonly Judged[], wanted: Wanted, lastsMs: number): Outcome {
+    const { clock, pods } = this.parts;
+    const judged = shareOf(whole, wanted, pods());
+    const reservation = this.reservationFor(judged, wanted);
+    const answer = this.memory.reserve(reservation, clock.now());
+    return this.conclude({ judged, wanted, reservation, lastsMs }, answer, this.ownKeeper);
+  }
+
+  private reservationFor(judged: readonly Judged[], { takesPlace }: Wanted): Reservation {
+    return {
+      ...(takesPlace ? { id: `${this.parts.name}.${++this.count}` } : {}),
+      claims: judged.map(({ claim }) => claim),
+    };
+  }
+
+  private conclude(
+    { judged, wanted, reservation, lastsMs }: Asked,
+    answer: ReservationAnswer,
+    keeper: Keeper,
+  ): Outcome {
+    const { clock, events } = this.parts;
+    const standings = standingsOf(judged, answer);
+    if (!answer.isGranted) {
+      const refusal = refusalOf(judged, answer);
+      if (refusal === undefined) throw new Error('a reservation was refused, and no limit is reached');
+      events.onLimited(refusal.subject.kind, refusal.limit);
+      return { type: 'refused', ...refusal, standings };
+    }
+    const { id, claims } = reservation;
+    const { requests } = wanted;
+    const isElsewhere = keeper !== this.ownKeeper;
+    if (isElsewhere) this.useShare(judged, { requests, tokens: 0 });
+    this.goRound();
+    if (id === undefined) return { type: 'granted', standings, settle() {}, giveBack() {} };
+    this.held.set(id, { keeper, claims, untilMs: clock.now() + lastsMs + overdueMs });
+    const end = (amountOf: (meter: Meter) => number, ofShare: Amounts): void => {
+      if (this.end(id, amountOf) && isElsewhere) this.useShare(judged, ofShare);
+    };
+    return {
+      type: 'granted',
+      standings,
+      settle: ({ tokens }: Spent) =>
+        end(({ name, amount }) => (name === 'tokens' ? tokens - amount : 0), { requests: 0, tokens }),
+      giveBack: () => end(({ amount }) => -amount, { requests: -requests, tokens: 0 }),
+    };
+  }
+
+  /** Once: what was given up, or has ended, does not end again. */
+  private end(id: string, amountOf: (meter: Meter) => number): boolean {
+    const held = this.held.get(id);
+    if (held === undefined) return false;
+    this.held.delete(id);
+    held.keeper.settle({
+      id,
+      claims: held.claims.map((claim) => ({
+        ...claim,
+        meters: claim.meters.map((meter) => ({ ...meter, amount: amountOf(meter) })),
+      })),
+    });
+    return true;
+  }
+
+  /** As long as there is anything to look after. */
+  private goRound(): void {
+    this.cancelRound ??= this.parts.clock.setTimer(renewEveryMs, () => {
+      this.cancelRound = undefined;
+      this.lookAfter();
+      if (this.held.size + this.memory.size > 0) this.goRound();
+    });
+  }
+
+  private lookAfter(): void {
+    const nowMs = this.parts.clock.now();
+    for (const [id, { untilMs }] of this.held) if (untilMs <= nowMs) this.end(id, () => 0);
+    const places = Map.groupBy(this.held, ([, { keeper }]) => keeper);
+    for (const [keeper, held] of places) {
+      keeper.renew(held.flatMap(([id, { claims }]) => claims.map(({ key }) => ({ key, id }))));
+    }
+    this.memory.sweep(nowMs);
+  }
+}
+
+/** Of what is claimed as a whole, the part of one of so many pods. */
+function shareOf(judged: readonly Judged[], wanted: Wanted, pods: number): readonly Judged[] {
+  const subjects = judged.map(({ subject }) => subject);
+  return judgedFor(subjects, wanted, Math.max(1, pods));
+}
+
+function judgedFor(subjects: readonly Subject[], wanted: Wanted, pods: number): readonly Judged[] {
+  return subjects.flatMap((subject) => {
+    const claim = claimOf(subject, wanted, pods);
+    return claim === undefined ? [] : [{ subject, claim }];
+  });
+}
+
+function tooLargeFor(
+  judged: readonly Judged[],
+  { tokensMin = 0 }: Wanted,
+): Extract<Outcome, { readonly type: 'too-large' }> | undefined {
+  for (const { subject } of judged) {
+    const limit = subject.limits.tokensPerMinute;
+    if (limit !== undefined && tokensMin > limit)
+      return { type: 'too-large', subject, limit, tokens: tokensMin };
+  }
+  return undefined;
+}

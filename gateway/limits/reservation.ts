@@ -1,0 +1,56 @@
+// What is asked of a place where limits are kept, and what does it answer? The same for the process itself and for a store.
+
+import { lackOf, type Meter } from './meter.ts';
+
+/** What one request asks of one subject. */
+export interface Claim {
+  /** Names the subject, in the store too: `provider:platform/openai`. */
+  readonly key: string;
+  readonly meters: readonly Meter[];
+  /** How many may be under way at once; absent: any number. */
+  readonly placesMax?: number;
+}
+
+/** All claims are granted, or none. */
+export interface Reservation {
+  /**
+   * Under this name it is held at each subject until it is settled, or its lease is over; absent: there is nothing to settle, and no
+   * place is taken.
+   */
+  readonly id?: string;
+  readonly claims: readonly Claim[];
+}
+
+/** What a subject had used, and how many were under way, before the reservation. */
+export interface Reading {
+  /** In the order of the claim's meters. */
+  readonly used: readonly number[];
+  readonly held: number;
+}
+
+export interface ReservationAnswer {
+  readonly isGranted: boolean;
+  /** Of the clock that it was judged by; Unix milliseconds in a store. */
+  readonly nowMs: number;
+  /** In the order of the claims. */
+  readonly readings: readonly Reading[];
+}
+
+/** Ends a reservation: for each meter of each claim, `amount` is what was used beyond the estimate. */
+export type Settlement = Required<Reservation>;
+
+/**
+ * How long a place is kept for whoever does not say that it still needs it, in milliseconds: a pod that was killed gives its places
+ * back so late. It is said twice in that time, and once more.
+ */
+export const leaseMs = 90_000;
+export const renewEveryMs = 30_000;
+
+export function isGranted(claims: readonly Claim[], readings: readonly Reading[]): boolean {
+  return claims.every(({ meters, placesMax }, at) => {
+    const reading = readings[at];
+    if (reading === undefined) return false;
+    if (placesMax !== undefined && reading.held >= placesMax) return false;
+    return meters.every((meter, of) => lackOf(reading.used[of] ?? 0, meter) === 0);
+  });
+}

@@ -1,0 +1,90 @@
+// What is done in the store? As meter.ts and own-memory.ts do it, in the same order of operations, so that the same doubles come out.
+// Each script is one atomic call by the server's own time. Keys come in pairs: the levels of a subject, a hash of `<meter>.used` and
+// `<meter>.at`, and its places, a sorted set of reservations by the end of their lease.
+
+import { owedMax } from './meter.ts';
+import { leaseMs } from './reservation.ts';
+
+/** Levels are kept until everything that can be owed has run out, and a minute more. */
+const keepMs = (1 + owedMax + 1) * 60_000;
+
+const common = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function exact(number) return string.format('%.17g', number) end
+local function usedAt(levels, meter)
+  local stored = redis.call('HMGET', levels, meter.name .. '.used', meter.name .. '.at')
+  local used, at = tonumber(stored[1]), tonumber(stored[2])
+  if not used or not at then return 0 end
+  return math.max(0, used - math.max(0, now - at) * meter.leakPerMs)
+end
+local function keep(levels, meter, used)
+  redis.call('HSET', levels, meter.name .. '.used', exact(used), meter.name .. '.at', exact(now))
+  redis.call('PEXPIRE', levels, ${keepMs})
+end
+`;
+
+/** ARGV: the reservation as JSON. Gives `granted`, `now`, then for each claim `held` and what each meter had used. */
+export const reserveScript = `${common}
+local ask = cjson.decode(ARGV[1])
+local granted = 1
+local used = {}
+local answer = { '', exact(now) }
+for i, claim in ipairs(ask.claims) do
+  local levels, places = KEYS[2 * i - 1], KEYS[2 * i]
+  redis.call('ZREMRANGEBYSCORE', places, '-inf', exact(now))
+  local held = redis.call('ZCARD', places)
+  if claim.placesMax and held >= claim.placesMax then granted = 0 end
+  answer[#answer + 1] = exact(held)
+  used[i] = {}
+  for j, meter in ipairs(claim.meters) do
+    local before = usedAt(levels, meter)
+    local lack = before + math.min(meter.amount, meter.capacity) - meter.capacity
+    if lack > 1e-6 then granted = 0 end
+    used[i][j] = before
+    answer[#answer + 1] = exact(before)
+  end
+end
+if granted == 1 then
+  for i, claim in ipairs(ask.claims) do
+    local levels, places = KEYS[2 * i - 1], KEYS[2 * i]
+    for j, meter in ipairs(claim.meters) do keep(levels, meter, used[i][j] + meter.amount) end
+    if ask.id then
+      redis.call('ZADD', places, exact(now + ${leaseMs}), ask.id)
+      redis.call('PEXPIRE', places, ${leaseMs})
+    end
+  end
+end
+answer[1] = exact(granted)
+return answer
+`;
+
+/** ARGV: the settlement as JSON. Gives \`now\`. */
+export const settleScript = `${common}
+local ask = cjson.decode(ARGV[1])
+for i, claim in ipairs(ask.claims) do
+  local levels, places = KEYS[2 * i - 1], KEYS[2 * i]
+  redis.call('ZREMRANGEBYSCORE', places, '-inf', exact(now))
+  if redis.call('ZREM', places, ask.id) == 1 then
+    for j, meter in ipairs(claim.meters) do
+      local used = usedAt(levels, meter)
+      if meter.amount <= 0 then
+        used = math.max(0, used + meter.amount)
+      else
+        used = math.max(used, math.min(used + meter.amount, meter.capacity * ${1 + owedMax}))
+      end
+      keep(levels, meter, used)
+    end
+  end
+end
+return exact(now)
+`;
+
+/** KEYS: places; ARGV: one reservation for each. Gives \`now\`. */
+export const renewScript = `${common}
+for i, places in ipairs(KEYS) do
+  redis.call('ZADD', places, exact(now + ${leaseMs}), ARGV[i])
+  redis.call('PEXPIRE', places, ${leaseMs})
+end
+return exact(now)
+`;

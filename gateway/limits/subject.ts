@@ -1,0 +1,69 @@
+// Whose limits are they, and what does one request ask of them?
+
+import type { RateLimits } from '../contract/routing-table.ts';
+import type { Meter } from './meter.ts';
+import type { Claim } from './reservation.ts';
+
+export type SubjectKind = 'api-key' | 'model-route' | 'provider' | 'provider-key';
+export type LimitName = 'requests' | 'tokens' | 'concurrency';
+
+export interface Subject {
+  readonly kind: SubjectKind;
+  /** `namespace/name`; of a provider key with its own name behind it. */
+  readonly id: string;
+  readonly limits: RateLimits;
+}
+
+/** What a request is expected to use. A budget of money would be one amount more. */
+export interface Amounts {
+  readonly requests: number;
+  readonly tokens: number;
+}
+
+export interface Wanted extends Amounts {
+  /** Of the tokens, those that it is sure to ask for: a limit below them lets it never pass. */
+  readonly tokensMin?: number;
+  /** It is under way for a while, and settled when it ends. */
+  readonly takesPlace: boolean;
+}
+
+const minuteMs = 60_000;
+
+/**
+ * What is claimed of a subject; undefined where it has no limit that concerns the request. Of a limit each of several pods claims
+ * its share, but never less than lets one request through: with more pods than a limit has requests or places, so many may pass.
+ *
+ * @param pods 1 where all claim of the same store.
+ */
+export function claimOf({ kind, id, limits }: Subject, wanted: Wanted, pods: number): Claim | undefined {
+  const meters = meterNames.flatMap((name) => meterOf(name, limits[limitMember[name]], wanted[name], pods));
+  const { maxConcurrentRequests } = limits;
+  const hasPlaces = maxConcurrentRequests !== undefined && wanted.takesPlace;
+  if (meters.length === 0 && !hasPlaces) return undefined;
+  return {
+    key: `${kind}:${id}`,
+    meters,
+    ...(hasPlaces ? { placesMax: Math.max(1, Math.floor(maxConcurrentRequests / pods)) } : {}),
+  };
+}
+
+/** What is counted over time, in the order in which it is told. */
+export const meterNames = ['requests', 'tokens'] as const;
+
+export const limitMember = {
+  requests: 'requestsPerMinute',
+  tokens: 'tokensPerMinute',
+} as const satisfies Record<(typeof meterNames)[number], keyof RateLimits>;
+
+function meterOf(name: string, limit: number | undefined, amount: number, pods: number): Meter[] {
+  if (limit === undefined || amount === 0) return [];
+  return [
+    {
+      name,
+      capacity: Math.max(1, limit / pods),
+      leakPerMs: limit / pods / minuteMs,
+      // More than the whole limit is an estimate that is too high: it takes all there is.
+      amount: Math.min(amount, limit),
+    },
+  ];
+}

@@ -1,0 +1,84 @@
+// What are callers told of limits? Headers as their SDKs read them, and a refusal that names which limit of what. Pure.
+
+import { type ErrorShape, GatewayError } from '../errors.ts';
+import type { Outcome, Standing } from './outcome.ts';
+import type { Subject } from './subject.ts';
+
+type Refused = Extract<Outcome, { readonly type: 'refused' }>;
+type TooLarge = Extract<Outcome, { readonly type: 'too-large' }>;
+
+/**
+ * Of each kind of limit the caller's own, or else the model's: OpenAI's names with durations everywhere, and on messages Anthropic's
+ * beside them, with RFC 3339 times.
+ */
+export function limitHeaders(
+  standings: readonly Standing[],
+  shape: ErrorShape,
+  wallMs: number,
+): readonly (readonly [name: string, value: string])[] {
+  const told = new Map<Standing['name'], Standing>();
+  // The ApiKey stands first.
+  for (const standing of standings) if (!told.has(standing.name)) told.set(standing.name, standing);
+  return [...told.values()].flatMap(({ name, limit, remaining, resetMs }) => [
+    [`x-ratelimit-limit-${name}`, String(limit)] as const,
+    [`x-ratelimit-remaining-${name}`, String(remaining)] as const,
+    [`x-ratelimit-reset-${name}`, inDuration(resetMs)] as const,
+    ...(shape === 'messages'
+      ? [
+          [`anthropic-ratelimit-${name}-limit`, String(limit)] as const,
+          [`anthropic-ratelimit-${name}-remaining`, String(remaining)] as const,
+          [`anthropic-ratelimit-${name}-reset`, inTime(wallMs + resetMs)] as const,
+        ]
+      : []),
+  ]);
+}
+
+/** As OpenAI writes them: `250ms`, `1s`, `6m0s`. */
+function inDuration(ms: number): string {
+  if (ms < 1_000) return `${ms}ms`;
+  const seconds = Math.ceil(ms / 1_000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}
+
+/** Whole seconds, never too early. */
+function inTime(unixMs: number): string {
+  return new Date(Math.ceil(unixMs / 1_000) * 1_000).toISOString().replace('.000Z', 'Z');
+}
+
+/** @param model as the table has it. */
+export function refusalError({ subject, limit, waitMs }: Refused, model: string): GatewayError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  const whose = whoseLimit(subject, model);
+  const { requestsPerMinute, tokensPerMinute, maxConcurrentRequests } = subject.limits;
+  const fact = {
+    requests: `has used up its limit of ${requestsPerMinute} requests per minute`,
+    tokens: `has used up its limit of ${tokensPerMinute} tokens per minute`,
+    concurrency: `has reached its limit of ${maxConcurrentRequests} requests at a time`,
+  }[limit];
+  // In these words clients look for the time where they cannot see headers.
+  return new GatewayError('rate_limit_exceeded', `${whose} ${fact}. Please try again in ${seconds}s.`, {
+    retryAfterSeconds: waitMs / 1_000,
+  });
+}
+
+/** Waiting does not help, and clients that wait on a 429 are told so; OpenAI answers this with 429 too. */
+export function tooLargeError({ subject, limit, tokens }: TooLarge, model: string): GatewayError {
+  const may = subject.kind === 'api-key' ? 'This API key may use' : `The model '${model}' may be used for`;
+  return new GatewayError(
+    'rate_limit_exceeded',
+    `Request too large: about ${tokens} tokens with the most that it may answer. ${may} ${limit} tokens per minute. Send less input, or ask for fewer output tokens.`,
+    { headers: { 'x-should-retry': 'false' } },
+  );
+}
+
+export function unavailableError(): GatewayError {
+  return new GatewayError(
+    'limits_unavailable',
+    'The gateway cannot see how far limits are used up, and lets nothing pass without; send the request again.',
+    { retryAfterSeconds: 1 },
+  );
+}
+
+function whoseLimit({ kind }: Subject, model: string): string {
+  return kind === 'api-key' ? 'This API key' : `The model '${model}'`;
+}

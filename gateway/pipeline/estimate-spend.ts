@@ -1,0 +1,76 @@
+// How many tokens may this request use, before anybody has counted? Reserved at its limits until it has ended.
+
+import { estimateTokensOfLength } from '../dialects/answer/estimate-tokens.ts';
+import type { RequestFacts } from '../dialects/dialect.ts';
+import type { RequestBody } from '../json/request-body.ts';
+import type { Plan } from '../route/plan.ts';
+
+export interface SpendEstimate {
+  /** Input, and the most that may be answered. */
+  readonly tokens: number;
+  /** Of them, those that the caller asks for itself: its input, and the bound that it sets. */
+  readonly tokensMin: number;
+}
+
+/** Where neither caller nor route bound an answer. Few are longer, and what they have beyond it is owed. */
+const outputTokensDefault = 4_096;
+
+export function estimateSpend(
+  { outputTokensMax, choices }: Pick<RequestFacts, 'outputTokensMax' | 'choices'>,
+  body: Pick<RequestBody, 'bytes' | 'chunks'>,
+  { route }: Pick<Plan, 'route'>,
+): SpendEstimate {
+  const input = estimateInputOfBody(body);
+  const output = outputTokensMax ?? route.entry.maxOutputTokens ?? outputTokensDefault;
+  return {
+    tokens: input + output * choices,
+    tokensMin: input + (outputTokensMax ?? 0) * choices,
+  };
+}
+
+/** Below it there is no room for a picture. */
+const mediaBodyBytesMin = 16 * 1024;
+/** Encoded media is a text without an end; no word is as long. */
+const mediaTextBytesMin = 4 * 1024;
+const mediaHeadBytes = 256;
+/** The most that a provider counts for one picture. */
+const mediaTokensMax = 5_000;
+
+/** About four bytes a token. Pictures are counted as what they are: their base64 would be a hundred times too many. */
+export function estimateInputOfBody({ bytes, chunks }: Pick<RequestBody, 'bytes' | 'chunks'>): number {
+  if (bytes < mediaBodyBytesMin) return estimateTokensOfLength(bytes);
+  let textBytes = bytes;
+  let mediaTokens = 0;
+  for (const textLength of mediaLengths(chunks)) {
+    textBytes -= textLength;
+    mediaTokens += Math.min(mediaTokensMax, estimateTokensOfLength(textLength));
+  }
+  return estimateTokensOfLength(textBytes) + mediaTokens;
+}
+
+const quote = 0x22;
+const space = 0x20;
+const backslash = 0x5c;
+
+/** Of texts between two quotes that are long and hold neither a blank nor an escape at their beginning. A text may go on over chunks. */
+function* mediaLengths(chunks: readonly Buffer[]): Generator<number> {
+  let length = 0;
+  let isPlain = true;
+  for (const chunk of chunks) {
+    let at = 0;
+    while (at < chunk.length) {
+      const end = chunk.indexOf(quote, at);
+      const piece = chunk.subarray(at, end === -1 ? chunk.length : end);
+      if (length < mediaHeadBytes) {
+        const head = piece.subarray(0, mediaHeadBytes - length);
+        isPlain &&= !head.includes(space) && !head.includes(backslash);
+      }
+      length += piece.length;
+      if (end === -1) break;
+      if (isPlain && length >= mediaTextBytesMin) yield length;
+      length = 0;
+      isPlain = true;
+      at = end + 1;
+    }
+  }
+}

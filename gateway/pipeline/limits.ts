@@ -1,0 +1,113 @@
+// May this request pass, and may this attempt? Which limits concern them, what the caller is told of them, and what they are settled
+// with in the end.
+
+import type { LedgerRecord } from '../contract/ledger-record.ts';
+import type { RateLimits } from '../contract/routing-table.ts';
+import type { Outcome } from '../limits/outcome.ts';
+import type { Subject, SubjectKind, Wanted } from '../limits/subject.ts';
+import { limitHeaders, refusalError, tooLargeError, unavailableError } from '../limits/tell.ts';
+import type { Candidate } from '../route/plan.ts';
+import { type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
+
+export type Granted = Extract<Outcome, { readonly type: 'granted' }>;
+
+type LimitedExchange = Pick<RoutedExchange, 'caller' | 'plan' | 'dialect' | 'response'>;
+
+/**
+ * Asks the limits of the ApiKey and of the ModelRoute, and puts how they stand into the head of the answer. Undefined at once where
+ * neither has a limit.
+ *
+ * @throws {GatewayError} `rate_limit_exceeded`, or `limits_unavailable` where the store is to be asked and does not answer.
+ */
+export function enterRequest(
+  parts: Pick<PipelineParts, 'limits' | 'clock'>,
+  exchange: LimitedExchange,
+  estimate: () => Pick<Wanted, 'tokens' | 'tokensMin' | 'takesPlace'>,
+  lastsMs: number,
+): Granted | Promise<Granted> | undefined {
+  const { caller, plan } = exchange;
+  const { key } = caller;
+  const { entry } = plan.route;
+  if (key.limits === undefined && entry.limits === undefined) return undefined;
+  const subjects = [
+    ...subjectFor('api-key', key.id, key.limits),
+    ...subjectFor('model-route', entry.id, entry.limits),
+  ];
+  const outcome = parts.limits.reserve(subjects, { requests: 1, ...estimate() }, lastsMs);
+  if (outcome === undefined) return undefined;
+  const conclude = (value: Outcome): Granted => concludeRequest(parts, exchange, value);
+  return outcome instanceof Promise ? outcome.then(conclude) : conclude(outcome);
+}
+
+function concludeRequest(
+  { clock }: Pick<PipelineParts, 'clock'>,
+  { plan, dialect, response }: LimitedExchange,
+  outcome: Outcome,
+): Granted {
+  if ('standings' in outcome) {
+    for (const [name, value] of limitHeaders(outcome.standings, dialect.errorShape, clock.wallMs())) {
+      response.setHeader(name, value);
+    }
+  }
+  switch (outcome.type) {
+    case 'granted':
+      return outcome;
+    case 'refused':
+      throw refusalError(outcome, plan.route.entry.model);
+    case 'too-large':
+      throw tooLargeError(outcome, plan.route.entry.model);
+    case 'unavailable':
+      throw unavailableError();
+  }
+}
+
+/** What an attempt is let in with by the quotas of its provider and of the key; or for how long they are used up. */
+export type Entrance =
+  | { readonly type: 'open'; readonly granted: Granted | undefined }
+  | { readonly type: 'full'; readonly waitMs: number };
+
+/**
+ * Undefined where neither provider nor key has a limit.
+ *
+ * @param calls How many upstream calls share the estimate of the request.
+ * @throws {GatewayError} `limits_unavailable` where the store is to be asked and does not answer.
+ */
+export function enterAttempt(
+  { limits, defaults }: Pick<PipelineParts, 'limits' | 'defaults'>,
+  exchange: RoutedExchange,
+  candidate: Candidate,
+  tokens: () => number,
+): Entrance | Promise<Entrance> | undefined {
+  const { provider } = candidate.target;
+  const { key } = candidate.endpoint;
+  if (provider.entry.limits === undefined && key?.limits === undefined) return undefined;
+  const subjects = [
+    ...subjectFor('provider', provider.entry.id, provider.entry.limits),
+    ...subjectFor('provider-key', `${provider.entry.id}/${key?.name}`, key?.limits),
+  ];
+  const wanted = { requests: 1, tokens: tokens(), takesPlace: true };
+  const outcome = limits.reserve(subjects, wanted, timeoutFor(exchange, candidate, 'totalMs', defaults));
+  return outcome instanceof Promise ? outcome.then(entranceOf) : outcome && entranceOf(outcome);
+}
+
+function entranceOf(outcome: Outcome): Entrance {
+  switch (outcome.type) {
+    case 'granted':
+      return { type: 'open', granted: outcome };
+    case 'refused':
+      return { type: 'full', waitMs: outcome.waitMs };
+    case 'too-large':
+      throw new Error('no attempt says that it is too large for a quota');
+    case 'unavailable':
+      throw unavailableError();
+  }
+}
+
+function subjectFor(kind: SubjectKind, id: string, limits: RateLimits | undefined): Subject[] {
+  return limits === undefined ? [] : [{ kind, id, limits }];
+}
+
+/** Of an attempt, what its caller is held to: what failed before anything was delivered is no use of theirs. */
+export function tokensOfCaller({ outcome, usage }: Pick<LedgerRecord, 'outcome' | 'usage'>): number {
+  return outcome === 'failed' ? 0 : usage.input + usage.output;
+}

@@ -1,0 +1,50 @@
+// How many tokens is a request taken for, before anybody has counted?
+
+import { expect, test } from 'vitest';
+import { estimateInputOfBody, estimateSpend } from '../../../gateway/pipeline/estimate-spend.ts';
+import { buildTableView } from '../../../gateway/table/view.ts';
+import { tableOf } from '../rig.ts';
+
+function planOf(maxOutputTokens?: number) {
+  const view = buildTableView(
+    tableOf([{ baseUrl: 'http://127.0.0.1:1/v1' }], maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+  );
+  const [route] = view.routes;
+  if (!route) throw new Error('the table has no route');
+  return { route };
+}
+
+const small = { bytes: 400, chunks: [Buffer.alloc(400, 'a ')] };
+
+test.each([
+  ['the bound that the caller sets, for each choice', { outputTokensMax: 50, choices: 3 }, 1_000, 250, 250],
+  ["else the model's", { choices: 1 }, 1_000, 1_100, 100],
+  ['else 4,096', { choices: 1 }, undefined, 4_196, 100],
+  ['nothing, where the caller wants nothing', { outputTokensMax: 0, choices: 1 }, 1_000, 100, 100],
+])('its input, and %s', (_, facts, ofModel, tokens, tokensMin) => {
+  expect(estimateSpend(facts, small, planOf(ofModel))).toEqual({ tokens, tokensMin });
+});
+
+const textOf = (bytes: number): string => 'word '.repeat(bytes / 5);
+
+test('text is about four bytes a token, however long it is', () => {
+  const body = Buffer.from(JSON.stringify({ messages: [{ content: textOf(100_000) }] }));
+  const tokens = estimateInputOfBody({ bytes: body.length, chunks: [body] });
+  expect(tokens).toBe(Math.ceil(body.length / 4));
+});
+
+test('pictures count as pictures, in any cut of the body', () => {
+  const picture = `data:image/png;base64,${'A'.repeat(400_000)}`;
+  const body = Buffer.from(
+    JSON.stringify({ messages: [{ content: [textOf(20_000), picture, picture, textOf(20_000)] }] }),
+  );
+  const whole = estimateInputOfBody({ bytes: body.length, chunks: [body] });
+  expect(whole).toBeGreaterThan(20_000);
+  expect(whole).toBeLessThan(20_100);
+  for (const size of [1, 7, 4_096, 65_536]) {
+    const chunks = Array.from({ length: Math.ceil(body.length / size) }, (_, at) =>
+      body.subarray(at * size, (at + 1) * size),
+    );
+    expect(estimateInputOfBody({ bytes: body.length, chunks })).toBe(whole);
+  }
+});

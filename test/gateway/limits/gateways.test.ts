@@ -1,0 +1,126 @@
+// Do several gateways keep one limit together? By shares, as the operator tells each how many there are; and as processes with one
+// store, which is stopped, flushed and killed under them.
+
+import { afterEach, expect, test } from 'vitest';
+import { EXCHANGE_PATH } from '../../../gateway/contract/exchange.ts';
+import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { ReadableJournal } from '../../../gateway/meter/journal.ts';
+import { rawCall } from '../../support/raw-client.ts';
+import { startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
+import { startWall } from '../../support/wall.ts';
+import { keyEntry, startRig, tableOf, testKey } from '../rig.ts';
+import { crowd } from './crowd.ts';
+import { launchFleet, placesIn, portOf } from './fleet.ts';
+
+let parts = new AsyncDisposableStack();
+afterEach(async () => {
+  await parts.disposeAsync();
+  parts = new AsyncDisposableStack();
+});
+
+const otherKey = `psk_${'o'.repeat(49)}`;
+
+async function tableWith(requestsPerMinute: number): Promise<RoutingTable> {
+  const wall = parts.adopt(await startWall(), (one) => one.close());
+  const table = tableOf([{ baseUrl: wall.baseUrl }]);
+  return {
+    ...table,
+    keys: [
+      { ...keyEntry(testKey, 'team/key'), limits: { requestsPerMinute } },
+      {
+        ...keyEntry(otherKey, 'team/other'),
+        limits: { requestsPerMinute: 100_000, tokensPerMinute: 100_000_000, maxConcurrentRequests: 1_000 },
+      },
+    ],
+  };
+}
+
+const token = 't'.repeat(43);
+const noJournal: ReadableJournal = {
+  begin() {},
+  append() {},
+  flush: async () => {},
+  close: async () => {},
+  read: async () => undefined,
+  onWritten: () => () => {},
+};
+
+test('four gateways without a store let through a limit by shares, and more where there are fewer of them', async () => {
+  const table = await tableWith(40);
+  const rigs = await Promise.all(
+    [0, 1, 2, 3].map(async () => {
+      const exchange = { port: 0, journal: noJournal, token: () => token };
+      return parts.adopt(await startRig(table, { exchange }), (rig) => rig.close());
+    }),
+  );
+  const tell = async (readyPods: number): Promise<void> => {
+    for (const { gateway } of rigs) {
+      const { status } = await rawCall(
+        { port: portOf(gateway.internalUrl) },
+        {
+          path: EXCHANGE_PATH,
+          headers: { authorization: `Bearer ${token}` },
+          body: { waitMs: 0, readyPods },
+        },
+      );
+      expect(status).toBe(200);
+    }
+  };
+  const ports = rigs.map(({ url }) => portOf(url));
+  await tell(4);
+  const { statuses, elapsedMs } = await crowd({ ports, key: testKey, callers: 16, requests: 10 });
+  const leaked = Math.ceil((elapsedMs / 60_000) * 40);
+  expect(statuses[200]).toBeGreaterThanOrEqual(40);
+  // One request beyond the share for each of them, at most.
+  expect(statuses[200]).toBeLessThanOrEqual(40 + leaked + 4);
+  expect((statuses[200] ?? 0) + (statuses[429] ?? 0)).toBe(160);
+  // Three are gone: the one that is left has the whole limit, of which its share is used.
+  await tell(1);
+  const alone = await crowd({ ports: ports.slice(0, 1), key: testKey, callers: 4, requests: 15 });
+  expect(alone.statuses[200]).toBeGreaterThanOrEqual(30);
+  expect(alone.statuses[200]).toBeLessThanOrEqual(30 + leaked + 3);
+});
+
+test('three gateways with one store let through exactly the limit, and nobody fails while the store stops, forgets, dies and comes back', async () => {
+  const redis = parts.adopt(await startRedis('pass-word'), (one) => one.close());
+  const fleet = parts.adopt(await launchFleet(3, await tableWith(60), redis, 'pass-word'), (one) =>
+    one.close(),
+  );
+  const { ports } = fleet;
+  const exact = await crowd({ ports, key: testKey, callers: 12, requests: 15 });
+  // One comes back each second.
+  const leaked = Math.floor(exact.elapsedMs / 1_000);
+  expect(exact.statuses[200]).toBeGreaterThanOrEqual(60);
+  // Where the machine is too busy for 25 ms, late calls are judged by shares, which together are one limit more at most.
+  const ofShares = (await fleet.lateCalls()) === 0 ? 0 : 60;
+  expect(exact.statuses[200]).toBeLessThanOrEqual(61 + leaked + ofShares);
+  expect((exact.statuses[200] ?? 0) + (exact.statuses[429] ?? 0)).toBe(180);
+
+  const under = async (harm: () => Promise<void> | void, mend: () => Promise<void> | void): Promise<void> => {
+    const during = crowd({ ports, key: otherKey, callers: 9, requests: 30, leavingOfTen: 3 });
+    await harm();
+    const { statuses, left } = await during;
+    await mend();
+    expect([statuses, left > 0]).toEqual([{ 200: 270 }, true]);
+    await fleet.inStore();
+  };
+  await under(
+    () => redis.pause(),
+    () => redis.resume(),
+  );
+  await under(
+    () => redis.flush(),
+    () => {},
+  );
+  await under(
+    () => redis.kill(),
+    () => redis.startAgain(),
+  );
+  await fleet.quiet();
+  await until(async () => (await placesIn(redis)) === 0);
+  for (const { process } of fleet.gateways) {
+    expect(process.stdout()).toMatch(/limits are not kept in the store/);
+    expect(process.stdout()).not.toContain('pass-word');
+  }
+});

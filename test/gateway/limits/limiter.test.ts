@@ -1,0 +1,179 @@
+// How does one gateway keep its share of a limit, and what it holds? By a clock that stands still.
+
+import { describe, expect, test } from 'vitest';
+import type { RateLimits } from '../../../gateway/contract/routing-table.ts';
+import { Limiter } from '../../../gateway/limits/limiter.ts';
+import type { Outcome } from '../../../gateway/limits/outcome.ts';
+import { makeFakeClock } from '../../support/fake-clock.ts';
+
+function limiterOf(pods = 1) {
+  const clock = { ...makeFakeClock(1_000), wallMs: () => 0 };
+  const state = { pods };
+  const limited: string[] = [];
+  const limiter = new Limiter({
+    clock,
+    name: 'test',
+    pods: () => state.pods,
+    onStoreError: 'LocalShare',
+    events: {
+      onLimited: (subject, limit) => limited.push(`${subject} ${limit}`),
+      onCall() {},
+      onFailure() {},
+      onTurn() {},
+    },
+  });
+  const reserve = (limits: RateLimits, tokens = 0, lastsMs = 600_000): Outcome => {
+    const subject = { kind: 'api-key' as const, id: 'team/key', limits };
+    const outcome = limiter.reserve([subject], { requests: 1, tokens, takesPlace: true }, lastsMs);
+    if (outcome === undefined || outcome instanceof Promise) throw new Error('no limit was asked');
+    return outcome;
+  };
+  /** How many are let in, of many that ask. */
+  const letIn = (limits: RateLimits, asked = 100): number =>
+    Array.from({ length: asked }, () => reserve(limits)).filter(({ type }) => type === 'granted').length;
+  return { clock, state, limited, limiter, reserve, letIn };
+}
+
+describe('the share of a pod', () => {
+  test.each([
+    [1, 10, 10],
+    [4, 10, 2],
+    [4, 100, 25],
+    // Less than one of each would be none at all.
+    [4, 1, 1],
+    [100, 10, 1],
+    // Nobody has told how many there are.
+    [0, 10, 10],
+  ])('of %i pods, of %i requests per minute: %i at once', (pods, requestsPerMinute, share) => {
+    expect(limiterOf(pods).letIn({ requestsPerMinute })).toBe(share);
+  });
+
+  test.each([
+    [1, 8, 8],
+    [3, 8, 2],
+    [4, 1, 1],
+  ])('of %i pods, of %i places: %i', (pods, maxConcurrentRequests, share) => {
+    expect(limiterOf(pods).letIn({ maxConcurrentRequests })).toBe(share);
+  });
+
+  test('lets in what the whole limit allows, and then owes it', () => {
+    const { reserve, clock } = limiterOf(4);
+    const limits = { tokensPerMinute: 4_000 };
+    expect(reserve(limits, 3_000).type).toBe('granted');
+    expect(reserve(limits, 1)).toMatchObject({ type: 'refused', limit: 'tokens', waitMs: 120_060 });
+    clock.advance(120_060);
+    expect(reserve(limits, 1).type).toBe('granted');
+  });
+
+  test('in the long run all pods together let through the limit and no more', () => {
+    const { clock, letIn } = limiterOf(4);
+    let passed = letIn({ requestsPerMinute: 2 });
+    for (let minute = 0; minute < 10; minute++) {
+      for (let second = 0; second < 60; second++) {
+        clock.advance(1_000);
+        passed += letIn({ requestsPerMinute: 2 }, 1);
+      }
+    }
+    // One at once, and half a request a minute.
+    expect(passed).toBe(6);
+  });
+
+  test('follows the number of pods as it changes', () => {
+    const { state, letIn } = limiterOf(4);
+    const limits = { requestsPerMinute: 8 };
+    expect(letIn(limits)).toBe(2);
+    state.pods = 2;
+    expect(letIn(limits)).toBe(2);
+    state.pods = 8;
+    expect(letIn(limits)).toBe(0);
+  });
+});
+
+describe('a refusal', () => {
+  test('names the limit that takes longest', () => {
+    const { reserve, limited } = limiterOf();
+    const limits = { requestsPerMinute: 60, tokensPerMinute: 60, maxConcurrentRequests: 1 };
+    expect(reserve(limits, 60).type).toBe('granted');
+    expect(reserve(limits, 30)).toMatchObject({ limit: 'tokens', waitMs: 30_000 });
+    expect(limited).toEqual(['api-key tokens']);
+  });
+
+  test('takes nothing of the limits that had room', () => {
+    const { limiter, reserve } = limiterOf();
+    const narrow = { kind: 'api-key' as const, id: 'team/key', limits: { requestsPerMinute: 1 } };
+    const wide = { kind: 'model-route' as const, id: 'team/m', limits: { requestsPerMinute: 2 } };
+    const wanted = { requests: 1, tokens: 0, takesPlace: true };
+    expect(reserve(narrow.limits).type).toBe('granted');
+    for (let index = 0; index < 5; index++) {
+      expect(limiter.reserve([narrow, wide], wanted, 1)).toMatchObject({ type: 'refused' });
+    }
+    expect(limiter.reserve([wide], wanted, 1)).toMatchObject({ type: 'granted' });
+    expect(limiter.reserve([wide], wanted, 1)).toMatchObject({ type: 'granted' });
+  });
+
+  test('passes with the time that it names, and not before', () => {
+    const { reserve, clock } = limiterOf();
+    const limits = { requestsPerMinute: 7 };
+    for (let index = 0; index < 7; index++) reserve(limits);
+    const refused = reserve(limits);
+    const waitMs = refused.type === 'refused' ? refused.waitMs : 0;
+    clock.advance(waitMs - 1);
+    expect(reserve(limits).type).toBe('refused');
+    clock.advance(1);
+    expect(reserve(limits).type).toBe('granted');
+  });
+});
+
+describe('what is held', () => {
+  const limits = { tokensPerMinute: 100, maxConcurrentRequests: 1 };
+
+  test('is settled once', () => {
+    const { reserve, limiter } = limiterOf();
+    const granted = reserve(limits, 100);
+    if (granted.type !== 'granted') throw new Error('it was refused');
+    granted.settle({ tokens: 40 });
+    granted.settle({ tokens: 0 });
+    granted.giveBack();
+    expect(limiter.heldCount).toBe(0);
+    expect(reserve(limits, 61).type).toBe('refused');
+    expect(reserve(limits, 60).type).toBe('granted');
+  });
+
+  test('keeps its place for as long as it is under way', () => {
+    const { reserve, clock } = limiterOf();
+    const granted = reserve(limits, 0, 3_600_000);
+    clock.advance(3_500_000);
+    expect(reserve(limits).type).toBe('refused');
+    if (granted.type === 'granted') granted.settle({ tokens: 0 });
+    expect(reserve(limits).type).toBe('granted');
+  });
+
+  test('and is never settled comes back a minute and a half after it must have ended', () => {
+    const { reserve, clock, limiter } = limiterOf();
+    reserve(limits, 0, 100_000);
+    clock.advance(159_000);
+    expect(reserve(limits).type).toBe('refused');
+    clock.advance(31_001);
+    expect(limiter.heldCount).toBe(0);
+    expect(reserve(limits).type).toBe('granted');
+  });
+
+  test('leaves no timer behind when all is quiet', () => {
+    const { reserve, clock } = limiterOf();
+    const granted = reserve(limits, 100);
+    if (granted.type === 'granted') granted.settle({ tokens: 100 });
+    expect(clock.pending()).toHaveLength(1);
+    clock.advance(120_000);
+    expect(clock.pending()).toEqual([]);
+  });
+});
+
+test('counts that are absurd close a key for eleven minutes, not for ever', () => {
+  const { reserve, clock } = limiterOf();
+  const limits = { tokensPerMinute: 100 };
+  const granted = reserve(limits, 1);
+  if (granted.type === 'granted') granted.settle({ tokens: Number.MAX_SAFE_INTEGER });
+  expect(reserve(limits, 1)).toMatchObject({ type: 'refused', waitMs: 600_600 });
+  clock.advance(600_600);
+  expect(reserve(limits, 1).type).toBe('granted');
+});

@@ -1,0 +1,189 @@
+// What does a caller of a key or a model with limits see? Real sockets, all dialects, and what the official SDKs make of a refusal.
+
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { RateLimits } from '../../../gateway/contract/routing-table.ts';
+import { startWall, type Wall } from '../../support/wall.ts';
+import { errorOf, messagesErrorOf, post } from '../endpoints/ask.ts';
+import { type Rig, startRig, tableOf, testKey } from '../rig.ts';
+
+let wall: Wall;
+let rig: Rig;
+
+beforeEach(async () => {
+  wall = await startWall();
+});
+afterEach(async () => {
+  await rig?.close();
+  await wall.close();
+});
+
+interface Limited {
+  readonly key?: RateLimits;
+  readonly route?: RateLimits;
+  readonly provider?: RateLimits;
+}
+
+async function start({ key, route, provider }: Limited): Promise<void> {
+  const table = tableOf([{ baseUrl: wall.baseUrl, providerEntry: provider ? { limits: provider } : {} }]);
+  rig = await startRig({
+    ...table,
+    routes: table.routes.map((entry) => ({ ...entry, ...(route ? { limits: route } : {}) })),
+    keys: table.keys.map((entry) => ({ ...entry, ...(key ? { limits: key } : {}) })),
+  });
+}
+
+const content = [{ role: 'user', content: 'three plain words' }];
+const dialects = {
+  '/v1/chat/completions': { model: 'm', max_tokens: 20, messages: content },
+  '/v1/completions': { model: 'm', max_tokens: 20, prompt: 'three plain words' },
+  '/v1/responses': { model: 'm', max_output_tokens: 20, input: 'three plain words' },
+  '/v1/messages': { model: 'm', max_tokens: 20, messages: content },
+} as const;
+const paths = Object.keys(dialects) as (keyof typeof dialects)[];
+const ask = (path: keyof typeof dialects = '/v1/chat/completions', more: object = {}) =>
+  post(rig, path, { ...dialects[path], ...more });
+
+async function heldOf(): Promise<string | undefined> {
+  const text = await rig.gateway.metrics.registry.metrics();
+  return /^penstock_limits_held (\d+)$/m.exec(text)?.[1];
+}
+
+describe.each(paths)('%s', (path) => {
+  test('is let through up to the limit of its key, told how it stands, then told which limit it is and when to come back', async () => {
+    await start({ key: { requestsPerMinute: 2, tokensPerMinute: 1_000 }, route: { requestsPerMinute: 50 } });
+    const first = await ask(path);
+    expect(first.status).toBe(200);
+    expect(first.headers).toMatchObject({
+      'x-ratelimit-limit-requests': '2',
+      'x-ratelimit-remaining-requests': '1',
+      'x-ratelimit-reset-requests': '30s',
+      'x-ratelimit-limit-tokens': '1000',
+      'x-ratelimit-remaining-tokens': expect.stringMatching(/^9[3-7]\d$/),
+      'x-ratelimit-reset-tokens': expect.stringMatching(/^[2-4]s$/),
+    });
+    const isMessages = path === '/v1/messages';
+    expect(
+      Object.keys(first.headers)
+        .filter((name) => name.startsWith('anthropic-'))
+        .toSorted(),
+    ).toEqual(
+      isMessages
+        ? ['requests', 'tokens'].flatMap((name) =>
+            ['limit', 'remaining', 'reset'].map((what) => `anthropic-ratelimit-${name}-${what}`),
+          )
+        : [],
+    );
+    if (isMessages) {
+      const resetMs = Date.parse(String(first.headers['anthropic-ratelimit-requests-reset'])) - Date.now();
+      expect(resetMs).toBeGreaterThan(25_000);
+      expect(resetMs).toBeLessThan(32_000);
+    }
+    // A stream is told the same in its head.
+    const second = await ask(path, { stream: true });
+    expect([second.status, second.headers['x-ratelimit-remaining-requests']]).toEqual([200, '0']);
+    const third = await ask(path);
+    expect([
+      third.status,
+      third.headers['retry-after'],
+      third.headers['x-ratelimit-remaining-requests'],
+    ]).toEqual([429, '30', '0']);
+    expect(third.headers['x-should-retry']).toBeUndefined();
+    const { message, type, code } = isMessages ? messagesErrorOf(third).error : errorOf(third);
+    expect([type, code]).toEqual(['rate_limit_error', 'rate_limit_exceeded']);
+    expect(message).toBe(
+      'This API key has used up its limit of 2 requests per minute. Please try again in 30s.',
+    );
+    expect(wall.calls).toHaveLength(2);
+    expect(await heldOf()).toBe('0');
+  });
+});
+
+test('the official SDKs see a rate limit', async () => {
+  await start({ key: { requestsPerMinute: 1 } });
+  expect((await ask()).status).toBe(200);
+  const openai = new OpenAI({ apiKey: testKey, baseURL: rig.baseUrl, maxRetries: 0 });
+  const anthropic = new Anthropic({ apiKey: testKey, baseURL: rig.url, maxRetries: 0 });
+  const user = [{ role: 'user' as const, content: 'hi' }];
+  await expect(openai.chat.completions.create({ model: 'm', messages: user })).rejects.toThrow(
+    OpenAI.RateLimitError,
+  );
+  await expect(openai.responses.create({ model: 'm', input: 'hi' })).rejects.toThrow(OpenAI.RateLimitError);
+  await expect(anthropic.messages.create({ model: 'm', max_tokens: 5, messages: user })).rejects.toThrow(
+    Anthropic.RateLimitError,
+  );
+});
+
+test('nothing is told of limits where there are none', async () => {
+  await start({});
+  const { headers } = await ask();
+  expect(Object.keys(headers).filter((name) => name.includes('ratelimit'))).toEqual([]);
+});
+
+test('the limit of a model holds for all of its callers, and is told to those that have none themselves', async () => {
+  await start({ route: { requestsPerMinute: 1 } });
+  expect((await ask()).headers['x-ratelimit-limit-requests']).toBe('1');
+  const refused = await ask();
+  expect([refused.status, errorOf(refused).message]).toEqual([
+    429,
+    "The model 'm' has used up its limit of 1 requests per minute. Please try again in 60s.",
+  ]);
+});
+
+test('tokens are settled with what was used, not with what was feared', async () => {
+  await start({ key: { tokensPerMinute: 1_000 } });
+  wall.script({ type: 'answer', usage: { inputTokens: 10, outputTokens: 40 } });
+  // Each asks for nearly all of it.
+  for (let index = 0; index < 5; index++) {
+    const { status, headers } = await ask('/v1/chat/completions', { max_tokens: 700 });
+    expect([index, status]).toEqual([index, 200]);
+    expect(Number(headers['x-ratelimit-remaining-tokens'])).toBeLessThan(300);
+  }
+});
+
+test('what was used beyond the estimate is owed, and keeps the next request out', async () => {
+  await start({ key: { tokensPerMinute: 1_000 } });
+  wall.script({ type: 'answer', usage: { inputTokens: 10, outputTokens: 2_000 } });
+  expect((await ask()).status).toBe(200);
+  const refused = await ask();
+  expect([refused.status, refused.headers['retry-after']]).toEqual([429, '60']);
+  expect(errorOf(refused).message).toMatch(
+    /^This API key has used up its limit of 1000 tokens per minute\. Please try again in 6\ds\.$/,
+  );
+});
+
+test('a request that asks for more than the limit of a whole minute is told so, and not to wait', async () => {
+  await start({ key: { tokensPerMinute: 1_000 } });
+  const refused = await ask('/v1/chat/completions', { max_tokens: 5_000 });
+  expect([refused.status, refused.headers['retry-after'], refused.headers['x-should-retry']]).toEqual([
+    429,
+    undefined,
+    'false',
+  ]);
+  expect(errorOf(refused).message).toMatch(
+    /^Request too large: about 50\d\d tokens .* This API key may use 1000 tokens per minute\. Send less/,
+  );
+  // What we only fear is no reason to refuse.
+  const unbounded = await ask('/v1/chat/completions', { max_tokens: undefined });
+  expect(unbounded.status).toBe(200);
+});
+
+test('as many requests are under way as may be, and each that ends makes room', async () => {
+  await start({ key: { maxConcurrentRequests: 2 } });
+  wall.script({ type: 'hang', when: 'before-headers' });
+  const hanging = [ask(), ask()];
+  await wall.nextCall();
+  await wall.nextCall();
+  const refused = await ask();
+  expect([refused.status, refused.headers['retry-after'], errorOf(refused).message]).toEqual([
+    429,
+    '1',
+    'This API key has reached its limit of 2 requests at a time. Please try again in 1s.',
+  ]);
+  expect(await heldOf()).toBe('2');
+  rig.gateway.hurry();
+  await rig.close();
+  await Promise.allSettled(hanging);
+  expect(await heldOf()).toBe('0');
+});

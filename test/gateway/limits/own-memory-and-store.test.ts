@@ -1,0 +1,123 @@
+// Do memory and store decide alike? The same steps are done in both, at the times that the store says; every number they give is
+// compared, bit for bit. Were a limit a little different in the store, a deployment would change its meaning when one is added.
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OwnMemory } from '../../../gateway/limits/own-memory.ts';
+import type { Claim, Reservation } from '../../../gateway/limits/reservation.ts';
+import type { LimitStore } from '../../../gateway/limits/store.ts';
+import { openStoreAt, type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+let redis: RedisServer;
+let store: LimitStore;
+let runs = 0;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  store = await openStoreAt(redis);
+});
+afterAll(async () => {
+  store?.close();
+  await redis?.close();
+});
+
+const amount = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.double({ min: 0.1, max: 40, noNaN: true }));
+
+const meter = (name: string) =>
+  fc.record({
+    name: fc.constant(name),
+    capacity: fc.constantFrom(1, 2.5, 10, 100 / 3),
+    // Some leak within the test.
+    leakPerMs: fc.constantFrom(10 / 60_000, 100 / 3 / 60_000, 0.5),
+    amount,
+  });
+
+const claim = (key: string): fc.Arbitrary<Claim> =>
+  fc
+    .record({
+      meters: fc.tuple(fc.option(meter('requests')), fc.option(meter('tokens'))),
+      placesMax: fc.option(fc.integer({ min: 1, max: 3 })),
+    })
+    .map(({ meters, placesMax }) => ({
+      key,
+      meters: meters.filter((one) => one !== null),
+      ...(placesMax === null ? {} : { placesMax }),
+    }));
+
+const step = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ type: fc.constant('reserve' as const), a: claim('a'), b: claim('b') }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('settle' as const),
+      which: fc.nat(20),
+      change: fc.double({ min: -60, max: 600, noNaN: true }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('renew' as const), which: fc.nat(20) }) },
+);
+
+test('any steps come out the same in memory and in the store, to the last bit', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 24 }), async (steps) => {
+      const run = ++runs;
+      const memory = new OwnMemory();
+      const named = (one: Claim): Claim => ({ ...one, key: `${run}:${one.key}` });
+      const granted: Required<Reservation>[] = [];
+      for (const [index, one] of steps.entries()) {
+        if (one.type === 'reserve') {
+          const reservation = { id: `${run}.${index}`, claims: [named(one.a), named(one.b)] };
+          const told = await store.reserve(reservation);
+          expect(memory.reserve(reservation, told.nowMs)).toEqual(told);
+          if (told.isGranted) granted.push(reservation);
+          continue;
+        }
+        const chosen = granted[one.which % Math.max(1, granted.length)];
+        if (chosen === undefined) continue;
+        const { id, claims } = chosen;
+        if (one.type === 'renew') {
+          const places = claims.map(({ key }) => ({ key, id }));
+          memory.renew(places, await store.renew(places));
+        } else {
+          // Also twice, and behind its end: that must change nothing.
+          const meters = (all: Claim) => all.meters.map((of) => ({ ...of, amount: one.change }));
+          const settlement = { id, claims: claims.map((all) => ({ ...all, meters: meters(all) })) };
+          memory.settle(settlement, await store.settle(settlement));
+        }
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a reservation is held at all of its subjects or at none', async () => {
+  const small = { name: 'requests', capacity: 1, leakPerMs: 1 / 60_000, amount: 1 };
+  const large = { ...small, capacity: 10 };
+  const ask = (id: string, ...claims: readonly Claim[]) => store.reserve({ id, claims });
+  expect(await ask('1', { key: 'x', meters: [small] })).toMatchObject({ isGranted: true });
+  const both = [
+    { key: 'y', meters: [large], placesMax: 1 },
+    { key: 'x', meters: [small] },
+  ];
+  expect(await ask('2', ...both)).toMatchObject({ isGranted: false });
+  const after = await ask('3', { key: 'y', meters: [large], placesMax: 1 });
+  expect(after).toMatchObject({ isGranted: true, readings: [{ used: [0], held: 0 }] });
+});
+
+test('of fifty at once that ask for a tenth, ten are let in', async () => {
+  const tenth = { name: 'tokens', capacity: 10_000, leakPerMs: 1 / 60_000, amount: 1_000 };
+  const told = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      store.reserve({ id: `at-once.${index}`, claims: [{ key: 'z', meters: [tenth] }] }),
+    ),
+  );
+  expect(told.filter(({ isGranted }) => isGranted)).toHaveLength(10);
+});
+
+test('a store that has forgotten its scripts is told them again', async () => {
+  await redis.command('SCRIPT', 'FLUSH');
+  expect(await store.reserve({ claims: [] })).toMatchObject({ isGranted: true });
+});

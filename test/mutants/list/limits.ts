@@ -1,0 +1,110 @@
+// Which safeguards of limits are noticed when they are gone?
+
+import type { Mutant } from '../mutant.ts';
+
+const LIMITS = 'test/gateway/limits/limits.test.ts';
+const LIMITER = 'test/gateway/limits/limiter.test.ts';
+const QUOTAS = 'test/gateway/limits/quotas.test.ts';
+const TWINS = 'test/gateway/limits/own-memory-and-store.test.ts';
+const DOWN = 'test/gateway/limits/store-down.test.ts';
+
+export const limits: readonly Mutant[] = [
+  {
+    name: 'a request is settled however it ends',
+    file: 'gateway/pipeline.ts',
+    from: 'this.granted?.settle({ tokens: this.tokens });',
+    to: 'if (this.status === 200) this.granted?.settle({ tokens: this.tokens });',
+    tests: [QUOTAS],
+  },
+  {
+    name: 'an attempt is settled',
+    file: 'gateway/pipeline/call-job.ts',
+    from: 'else granted?.settle(',
+    to: 'else if (record.failure !== undefined) granted?.settle(',
+    tests: [QUOTAS],
+  },
+  {
+    name: 'a quota that is used up passes a candidate over',
+    file: 'gateway/pipeline/call-job.ts',
+    from: '&& !isFull(position),',
+    to: '|| isFull(position),',
+    tests: [QUOTAS],
+  },
+  {
+    name: 'all limits or none',
+    file: 'gateway/limits/own-memory.ts',
+    from: 'const granted = isGranted(claims, readings);',
+    to: 'const granted = isGranted(claims.slice(0, 1), readings);',
+    tests: [LIMITER, TWINS],
+  },
+  {
+    name: 'the store takes from all subjects or from none',
+    file: 'gateway/limits/scripts.ts',
+    from: 'if lack > 1e-6 then granted = 0 end',
+    to: 'if lack > 1e-6 and i == 1 then granted = 0 end',
+    tests: [TWINS],
+  },
+  {
+    name: 'what is settled twice is settled once',
+    file: 'gateway/limits/scripts.ts',
+    from: "if redis.call('ZREM', places, ask.id) == 1 then",
+    to: "redis.call('ZREM', places, ask.id)\n  if true then",
+    tests: [TWINS],
+  },
+  {
+    name: 'what was used beyond the estimate is owed',
+    file: 'gateway/limits/meter.ts',
+    from: 'return Math.max(used, Math.min(used + change, capacity * (1 + owedMax)));',
+    to: 'return used;',
+    tests: [LIMITS, TWINS],
+  },
+  {
+    name: 'a share lets one through',
+    file: 'gateway/limits/subject.ts',
+    from: 'capacity: Math.max(1, limit / pods),',
+    to: 'capacity: limit / pods / 2,',
+    tests: [LIMITER],
+  },
+  {
+    name: 'what is under way keeps its place',
+    file: 'gateway/limits/limiter.ts',
+    from: 'keeper.renew(held.flatMap(',
+    to: 'keeper.renew(held.slice(0, 0).flatMap(',
+    tests: [LIMITER],
+  },
+  {
+    name: 'what is never settled is given up',
+    file: 'gateway/limits/limiter.ts',
+    from: 'if (untilMs <= nowMs) this.end(id, () => 0);',
+    to: 'if (untilMs < 0) this.end(id, () => 0);',
+    tests: [LIMITER],
+  },
+  {
+    name: 'nobody waits for a store that is away',
+    file: 'gateway/limits/guarded-store.ts',
+    from: 'if (this.isOpen) this.turn(false, why);',
+    to: '',
+    tests: [DOWN],
+  },
+  {
+    name: 'nothing passes without the store where it is set so',
+    file: 'gateway/limits/limiter.ts',
+    from: "return this.parts.onStoreError === 'Deny'",
+    to: 'return this.held.size < 0',
+    tests: [DOWN],
+  },
+  {
+    name: 'what the store lets through is used of the share',
+    file: 'gateway/limits/limiter.ts',
+    from: 'if (isElsewhere) this.useShare(judged, { requests, tokens: 0 });',
+    to: '',
+    tests: [DOWN],
+  },
+  {
+    name: 'the store hears later what it did not hear',
+    file: 'gateway/limits/guarded-store.ts',
+    from: 'for (const settlement of this.unsettled.values()) this.settle(settlement);',
+    to: '',
+    tests: [DOWN],
+  },
+];
