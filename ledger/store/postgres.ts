@@ -15,6 +15,7 @@ import {
   putSink,
   type Query,
   type Row,
+  readChangedKeys,
   readRecords,
   readSpend,
   readSums,
@@ -105,7 +106,7 @@ export async function openPostgresStore(
       return readSpend(await rows(spendQuery('postgres', apiKeys, nowMs)));
     },
     async changedKeys(after, limit) {
-      return (await rows(changedKeysQuery(after, limit))).map(({ api_key }) => String(api_key));
+      return readChangedKeys(await rows(changedKeysQuery(after, limit)));
     },
     async records(query) {
       return readRecords(await rows(recordsQuery(query)));

@@ -3,6 +3,7 @@
 import { joinCost, KEY_MEASURES, type KeyMeasure, MEASURES, type Measure } from './row.ts';
 import type { DatabaseKind } from './schema.ts';
 import type {
+  ChangedKey,
   Dimension,
   Filter,
   KeyUse,
@@ -165,9 +166,13 @@ export const putCursor = (source: string, cursor: string, nowMs: number): Query 
 });
 
 export const changedKeysQuery = (after: number, limit: number): Query => ({
-  text: 'SELECT api_key FROM ledger_keys WHERE sequence > $1 ORDER BY sequence LIMIT $2',
+  text: 'SELECT api_key, sequence FROM ledger_keys WHERE sequence > $1 ORDER BY sequence LIMIT $2',
   values: [after, limit],
 });
+
+export function readChangedKeys(rows: readonly Row[]): ChangedKey[] {
+  return rows.map(({ api_key, sequence }) => ({ apiKey: String(api_key), sequence: Number(sequence) }));
+}
 
 export const asidesQuery = (limit: number): Query => ({
   text: 'SELECT source, at_ms, reason, line FROM ledger_asides ORDER BY at_ms DESC, digest LIMIT $1',

@@ -11,6 +11,7 @@ import {
   putSink,
   type Query,
   type Row,
+  readChangedKeys,
   readRecords,
   readSpend,
   readSums,
@@ -29,13 +30,17 @@ const purgeLimit = 2_000;
 
 /**
  * @param path Its folder is made where it is missing.
+ * @param onEnd A thread has ended by itself: nothing more is stored, and only another process helps.
  * @throws {Error} that names the file where it cannot be opened, or is none that this program can go on with.
  */
-export async function openSqliteStore(path: string): Promise<LedgerStore> {
+export async function openSqliteStore(
+  path: string,
+  onEnd: (reason: string) => void = () => {},
+): Promise<LedgerStore> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   // The writer makes the tables, and the mode of the file that lets others read beside it.
-  const writer = await openThread({ path, isReader: false });
-  const reader = await openThread({ path, isReader: true }).catch(async (error: unknown) => {
+  const writer = await openThread({ path, isReader: false }, onEnd);
+  const reader = await openThread({ path, isReader: true }, onEnd).catch(async (error: unknown) => {
     await writer.close();
     throw error;
   });
@@ -55,7 +60,7 @@ export async function openSqliteStore(path: string): Promise<LedgerStore> {
       return readSpend(await rows(spendQuery('sqlite', apiKeys, nowMs)));
     },
     async changedKeys(after, limit) {
-      return (await rows(changedKeysQuery(after, limit))).map(({ api_key }) => String(api_key));
+      return readChangedKeys(await rows(changedKeysQuery(after, limit)));
     },
     async records(query) {
       return readRecords(await rows(recordsQuery(query)));
@@ -100,7 +105,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-async function openThread(start: WorkerStart): Promise<Thread> {
+async function openThread(start: WorkerStart, onEnd: (reason: string) => void): Promise<Thread> {
   // A bundle lies beside the bundle of its thread, a source beside the source.
   const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const worker = new Worker(new URL(`./sqlite-worker.${ending}`, import.meta.url), { workerData: start });
@@ -108,6 +113,8 @@ async function openThread(start: WorkerStart): Promise<Thread> {
   const exit = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   let orders = 0;
   let failure: Error | undefined;
+  let isOpened = false;
+  let isClosing = false;
 
   const fail = (error: Error): void => {
     failure ??= error;
@@ -115,7 +122,10 @@ async function openThread(start: WorkerStart): Promise<Thread> {
     waiting.clear();
   };
   worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
-  worker.on('exit', () => fail(new Error(`the ledger ${start.path} is closed`)));
+  worker.on('exit', () => {
+    fail(new Error(`the ledger ${start.path} is closed`));
+    if (isOpened && !isClosing) onEnd(failure?.message ?? '');
+  });
   worker.on('message', (answer: WorkerAnswer) => {
     const asker = waiting.get(answer.id);
     waiting.delete(answer.id);
@@ -123,6 +133,7 @@ async function openThread(start: WorkerStart): Promise<Thread> {
     else asker?.resolve(answer.value as never);
   });
   await new Promise<void>((resolve, reject) => waiting.set(0, { resolve, reject }));
+  isOpened = true;
 
   const call: Thread['call'] = (method, ...args) =>
     new Promise((resolve, reject) => {
@@ -137,6 +148,7 @@ async function openThread(start: WorkerStart): Promise<Thread> {
   return {
     call,
     async close() {
+      isClosing = true;
       await call('close').catch(() => {
         // It has ended before.
       });

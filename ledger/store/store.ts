@@ -115,6 +115,12 @@ export interface Spend {
   readonly total: KeyUse;
 }
 
+export interface ChangedKey {
+  readonly apiKey: string;
+  /** Of its last record. */
+  readonly sequence: number;
+}
+
 export interface RecordsQuery {
   /** Sequence of the last record that is known; 0: from the first. */
   readonly after: number;
@@ -150,7 +156,7 @@ export interface LedgerStore {
   /** Keys without a record are left out. */
   spendOf(apiKeys: readonly string[], nowMs: number): Promise<Spend[]>;
   /** Keys with a record behind the sequence, in that order. */
-  changedKeys(after: number, limit: number): Promise<string[]>;
+  changedKeys(after: number, limit: number): Promise<ChangedKey[]>;
   records(query: RecordsQuery): Promise<StoredRecord[]>;
   /** Lines put aside, the newest first. */
   asides(limit: number): Promise<(Aside & { readonly source: string; readonly atMs: number })[]>;
