@@ -45,6 +45,8 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
   const database = new DatabaseSync(path, { timeout: busyMs, readOnly: isReader });
   try {
     if (!isReader) prepareFile(database);
+    // A container has no folder that it can write to but that of the file.
+    database.exec('PRAGMA temp_store = MEMORY');
   } catch (error) {
     database.close();
     throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`);

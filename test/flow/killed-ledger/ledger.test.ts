@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => postgres?.close());
 
-const kills = 3;
+const kills = 2;
 
 test.each(['sqlite', 'postgres'] as const)(
   `${kills} times killed under load, with %s: every attempt is there once, and the sums are those of the records`,

@@ -4,10 +4,10 @@
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { type LedgerRecord, ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
 import { openStore } from '../../../ledger/store/open.ts';
 import type { Sums } from '../../../ledger/store/store.ts';
+import { builtCheckout } from '../../cluster/checkout.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
 import { freePort } from '../../cluster/free-port.ts';
 import { createGatewayPod } from '../../cluster/gateway-pods.ts';
@@ -46,7 +46,6 @@ export interface KilledLedgerSeen {
   readonly killedPostgres: number;
 }
 
-const script = fileURLToPath(new URL('../../../ledger/main.ts', import.meta.url));
 const gateways = 2;
 const callers = 4;
 const labels = { 'app.kubernetes.io/component': 'gateway' };
@@ -72,6 +71,8 @@ export async function runKilledLedger({
   await place.put(
     publish(tableOf([{ baseUrl: first.baseUrl, providerEntry: { breaker } }, { baseUrl: second.baseUrl }])),
   );
+  // As it is in the image: it is up sooner, and its threads are beside it.
+  const script = join(await builtCheckout(), 'ledger.js');
   const folder = await mkdtemp(join(plane.folder, 'killed-ledger-'));
   const ports: number[] = [];
   for (let at = 0; at < gateways; at++) ports.push(await startGateway(at));
