@@ -1,7 +1,7 @@
 // The ledger in a file. One thread writes and one reads: a heavy question keeps nobody's records waiting, and the event loop
 // waits for neither.
 
-import { mkdir } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
@@ -38,6 +38,8 @@ export async function openSqliteStore(
   onEnd: (reason: string) => void = () => {},
 ): Promise<LedgerStore> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // Who used what is for nobody else to read; what SQLite puts beside it has the same mode.
+  await (await open(path, 'a', 0o600)).close();
   // The writer makes the tables, and the mode of the file that lets others read beside it.
   const writer = await openThread({ path, isReader: false }, onEnd);
   const reader = await openThread({ path, isReader: true }, onEnd).catch(async (error: unknown) => {
