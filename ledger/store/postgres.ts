@@ -217,6 +217,11 @@ const upsertKeys = upsertSums(
 async function inTransaction<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<T> {
   const client: PoolClient = await pool.connect().catch(rethrow);
   let broken: Error | undefined;
+  // A connection that breaks says so itself, beside failing what is under way; unheard, that ends the process.
+  const onError = (error: Error): void => {
+    broken = error;
+  };
+  client.on('error', onError);
   try {
     const run: Run = async ({ text, values }) => (await client.query<Row>(text, [...values])).rows;
     await client.query('BEGIN');
@@ -229,6 +234,7 @@ async function inTransaction<T>(pool: Pool, work: (run: Run) => Promise<T>): Pro
     broken = error instanceof Error ? error : new Error('the transaction failed');
     return rethrow(error);
   } finally {
+    client.off('error', onError);
     client.release(broken);
   }
 }

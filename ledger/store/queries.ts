@@ -209,10 +209,13 @@ export const purgeCursors = (silentSinceMs: number): Query => ({
   values: [silentSinceMs],
 });
 
-/** A piece of what is to go: a ledger that takes records in meanwhile waits for one piece at most. */
+/**
+ * A piece of what is to go: a ledger that takes records in meanwhile waits for one piece at most. The sign keeps the databases
+ * from going through all records by their sequence where none is old.
+ */
 export const purgeRecords = (before: string, upTo: number, limit: number): Query => ({
   text: `DELETE FROM ledger_records WHERE sequence IN
-    (SELECT sequence FROM ledger_records WHERE day < $1 AND sequence <= $2 ORDER BY sequence LIMIT $3)`,
+    (SELECT sequence FROM ledger_records WHERE day < $1 AND +sequence <= $2 LIMIT $3)`,
   values: [before, upTo, limit],
 });
 

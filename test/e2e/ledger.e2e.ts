@@ -43,6 +43,12 @@ test.each(['sqlite', 'postgres'] as const)(
       figures: `${seen.killedLedgers} of the ledger, ${seen.killedPostgres} of Postgres`,
     });
     card.add({
+      what: 'ledgers that ended with their database, or by themselves',
+      tried: wanted,
+      failed: seen.endedByThemselves,
+      fired,
+    });
+    card.add({
       what: 'attempts lost',
       tried,
       failed: lost,

@@ -9,6 +9,7 @@ import { drills } from './list/drills.ts';
 import { egress } from './list/egress.ts';
 import { failover } from './list/failover.ts';
 import { journal } from './list/journal.ts';
+import { ledger } from './list/ledger.ts';
 import { streams } from './list/streams.ts';
 import { table } from './list/table.ts';
 import type { Mutant } from './mutant.ts';
@@ -24,4 +25,5 @@ export const mutants: readonly Mutant[] = [
   ...door,
   ...table,
   ...journal,
+  ...ledger,
 ];

@@ -28,6 +28,7 @@ test.each(['sqlite', 'postgres'] as const)(
     });
     expect(seen.killedLedgers + seen.killedPostgres).toBeGreaterThanOrEqual(kills);
     if (kind === 'postgres') expect(seen.killedPostgres).toBeGreaterThan(0);
+    expect(seen.endedByThemselves).toBe(0);
     expect(seen.records.length).toBeGreaterThan(kills);
     expect(new Set(seen.records.map(({ attempt }) => attempt))).toEqual(new Set([1, 2]));
     expect(judgeLedger(seen)).toEqual({ lost: 0, doubled: 0, offPicodollars: 0n });

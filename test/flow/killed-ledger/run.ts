@@ -44,6 +44,8 @@ export interface KilledLedgerSeen {
   /** Processes of the ledger, and of Postgres, that a kill has ended. */
   readonly killedLedgers: number;
   readonly killedPostgres: number;
+  /** Processes of the ledger that nobody has killed, and that ended all the same. */
+  readonly endedByThemselves: number;
 }
 
 const gateways = 2;
@@ -90,6 +92,7 @@ export async function runKilledLedger({
 
   let killedLedgers = 0;
   let killedPostgres = 0;
+  let endedByThemselves = 0;
   try {
     for (let life = 0; life < kills; life++) {
       const ledger = await launchLedger();
@@ -102,15 +105,13 @@ export async function runKilledLedger({
         await postgres.kill();
         killedPostgres++;
       }
-      if (!isPostgres || random.between(0, 1) === 0) {
-        ledger.process.signal('SIGKILL');
-        if ((await ledger.process.exit).signal === 'SIGKILL') killedLedgers++;
-      }
+      const isLedger = !isPostgres || random.between(0, 1) === 0;
+      if (isLedger) ledger.process.signal('SIGKILL');
       if (isPostgres) await postgres.start();
       // One that has lost its database goes on when it is back.
-      if (isPostgres) await recovered(ledger);
+      if (!isLedger && !(await storesAgain(ledger))) endedByThemselves++;
       ledger.process.signal('SIGKILL');
-      await ledger.process.exit;
+      if ((await ledger.process.exit).signal === 'SIGKILL') killedLedgers++;
     }
   } finally {
     isOver = true;
@@ -136,6 +137,7 @@ export async function runKilledLedger({
     spentPicodollars: spend?.total.costPicodollars,
     killedLedgers,
     killedPostgres,
+    endedByThemselves,
   };
 
   async function startGateway(at: number): Promise<number> {
@@ -215,13 +217,10 @@ async function figure({ metricsUrl }: LedgerProcess, name: string): Promise<numb
 const recordsStored = (ledger: LedgerProcess) => figure(ledger, 'penstock_ledger_records_total');
 const lagOf = (ledger: LedgerProcess) => figure(ledger, 'penstock_ledger_lag_seconds');
 
-/** Until it stores again; one that was killed itself does not. */
-async function recovered(ledger: LedgerProcess): Promise<void> {
-  const ended = ledger.process.exit.then(() => true);
-  const before = await recordsStored(ledger).catch(() => undefined);
-  if (before === undefined) return;
-  await Promise.race([
-    ended,
-    until(async () => (await recordsStored(ledger).catch(() => Infinity)) > before),
-  ]);
+/** False where it has ended instead. */
+async function storesAgain(ledger: LedgerProcess): Promise<boolean> {
+  const ended = ledger.process.exit.then(() => false);
+  const before = await recordsStored(ledger).catch(() => Infinity);
+  const isMore = async () => (await recordsStored(ledger).catch(() => 0)) > before;
+  return await Promise.race([ended, until(isMore)]);
 }
