@@ -1,4 +1,4 @@
-# The image of gateway, operator and simulator: one for all, the command says which. images/contents.ts is the table of what it
+# The image of gateway, operator, ledger and simulator: one for all, the command says which. images/contents.ts is the table of what it
 # holds; a test compares. Runs as a user that owns nothing, on a root file system that cannot be written.
 #
 #   docker build -t penstock .
@@ -37,7 +37,9 @@ WORKDIR /app
 COPY --from=bundles \
   /app/dist/gateway.js \
   /app/dist/operator.js \
+  /app/dist/ledger.js \
   /app/dist/simulator.js \
+  /app/dist/sqlite-worker.js \
   /app/dist/apply-demo.js \
   /app/dist/helm-test.js \
   /app/dist/token-thread.js \

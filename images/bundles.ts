@@ -42,6 +42,8 @@ function bundle(
     target: 'node24',
     sourcemap: true,
     logLevel: 'warning',
+    // An addition to pg that nobody here has; pg goes on without it.
+    external: ['pg-native'],
     // Some dependencies are CommonJS and ask for Node's own modules by `require`.
     banner: {
       js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",

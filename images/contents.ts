@@ -2,34 +2,38 @@
 // against it. It imports nothing: a stage of the Dockerfile runs it where there are no packages.
 
 /** One image for all: they share what weighs, and the chart names one. */
-export const processes = ['gateway', 'operator', 'simulator'] as const;
+export const processes = ['gateway', 'operator', 'ledger', 'simulator'] as const;
+
+/** Threads of a process: they lie beside it, where it looks for them. */
+const threads = {
+  'sqlite-worker': 'ledger/store/sqlite-worker.ts',
+  'token-thread': 'gateway/meter/token-thread.ts',
+} as const;
 
 /** What the chart runs once: the Job of the demo, and the Pod of `helm test`. */
 const jobs = ['apply-demo', 'helm-test'] as const;
 
-/** Beside the processes: what they run in threads of their own. */
-const threads = ['token-thread'] as const;
-
 /** Each is `dist/<name>.js`, made from this source. */
 export const bundles: Readonly<Record<string, string>> = Object.fromEntries([
   ...processes.map((name) => [name, `${name}/main.ts`]),
+  ...Object.entries(threads),
   ...jobs.map((name) => [name, `jobs/${name}/main.ts`]),
-  ...threads.map((name) => [name, `gateway/meter/${name}.ts`]),
 ]);
 
 /** Those whose start is compiled ahead. They end by themselves when nobody has told them anything; the simulator would serve. */
-export const compiledAhead = ['gateway', 'operator'] as const;
+export const compiledAhead = ['gateway', 'operator', 'ledger'] as const;
 
 /** Owns nothing in the image; the chart runs pods as this user. */
 export const user = { name: 'nonroot', id: 65532 } as const;
 
+const threadNames = Object.keys(threads);
 const folder = '/app';
 
 export const image = {
   folder,
   /** Of the image, each at the same place below `folder`; in the project the build writes them. */
   files: [
-    ...[...processes, ...jobs, ...threads].map((name) => `dist/${name}.js` as const),
+    ...[...processes, ...threadNames, ...jobs].map((name) => `dist/${name}.js` as const),
     // Says that they are modules; without it Node reads each twice to find that out.
     'dist/package.json',
     'dist/LICENSE',

@@ -13,6 +13,17 @@ export const pods: Resource = { group: '', version: 'v1', plural: 'pods' };
 export const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces' };
 export const leases: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 export const events: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
+/** These two are asked, not kept: the answer is in the status of what comes back. */
+export const tokenReviews: Resource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'tokenreviews',
+};
+export const subjectAccessReviews: Resource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'subjectaccessreviews',
+};
 
 /** All objects of a resource, of one namespace or of the whole cluster. */
 export function collectionPath(resource: Resource, namespace?: string): string {

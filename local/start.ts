@@ -1,4 +1,4 @@
-// Everything of Penstock in one process: simulator, compile, gateway. Serving when the promise resolves.
+// Everything of Penstock in one process: simulator, compile, gateway, ledger. Serving when the promise resolves.
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { createDeployer, type Deployment } from './deploy.ts';
 import { readEnvironmentProviders } from './environment-providers.ts';
 import { findExample, sortModels } from './example.ts';
 import { openKeyStore } from './key-store.ts';
+import { openLocalLedger } from './ledger.ts';
 import { type Manifests, noManifests, overlayManifests } from './manifests.ts';
 import { parseManifests } from './parse-manifests.ts';
 import { readFolder } from './read-folder.ts';
@@ -52,19 +53,24 @@ export async function startLocal(
   const simulator = await startSimulator({ port: settings.simulatorPort, host });
   started.defer(() => simulator.close());
   const holder = new TableHolder();
+  const journal = openFileJournal(join(stateFolder, 'journal'), systemClock, {
+    failed: (reason) => print(`The ledger journal could not be written: ${reason}`),
+    dropped: (records) => {
+      gateway.metrics.onLedgerDropped(records);
+      print(`${records} ledger records were lost.`);
+    },
+    unclaimed: async () => print('The oldest ledger records made room for new ones.'),
+  });
+  const ledgerFile = join(stateFolder, 'ledger.sqlite');
+  const ledger = await openLocalLedger(ledgerFile, journal, systemClock.wallMs, print);
+  // After the gateway, which writes the last records.
+  started.defer(() => ledger.close());
   const gateway = await startGateway({
     host,
     port: settings.port,
     metricsPort: settings.metricsPort,
     holder,
-    journal: openFileJournal(join(stateFolder, 'journal'), systemClock, {
-      failed: (reason) => print(`The ledger journal could not be written: ${reason}`),
-      dropped: (records) => {
-        gateway.metrics.onLedgerDropped(records);
-        print(`${records} ledger records were lost.`);
-      },
-      unclaimed: async () => print('The oldest ledger records made room for new ones.'),
-    }),
+    journal,
     showProvider: true,
     drainAcceptMs: 0,
     drainGraceMs,

@@ -110,7 +110,7 @@ export function parseRendered(text: string): Rendered[] {
 }
 
 const deploymentSchema = z.object({
-  spec: z.object({
+  spec: z.looseObject({
     selector: z.object({ matchLabels: z.record(z.string(), z.string()) }),
     template: z.object({
       metadata: z.object({ labels: z.record(z.string(), z.string()) }),
@@ -127,10 +127,10 @@ const deploymentSchema = z.object({
                   name: z.string(),
                   value: z.string().optional(),
                   valueFrom: z
-                    .union([
-                      z.object({ fieldRef: z.object({ fieldPath: z.string() }) }),
-                      z.object({ secretKeyRef: z.object({ name: z.string(), key: z.string() }) }),
-                    ])
+                    .object({
+                      fieldRef: z.object({ fieldPath: z.string() }).optional(),
+                      secretKeyRef: z.object({ name: z.string(), key: z.string() }).optional(),
+                    })
                     .optional(),
                 }),
               ),
@@ -152,20 +152,28 @@ export type Deployment = z.infer<typeof deploymentSchema>['spec'] & {
 };
 
 export function deploymentOf(objects: readonly Rendered[], name: string): Deployment {
-  const found = objects.find((object) => object.kind === 'Deployment' && object.metadata.name === name);
+  const found = objects.find(
+    (object) => ['Deployment', 'StatefulSet'].includes(object.kind) && object.metadata.name === name,
+  );
   const { spec } = deploymentSchema.parse(found);
   const fields: Record<string, string> = { 'metadata.name': `${name}-7d9f8-x2x4z` };
+  const secretValues: Record<string, string> = {
+    'ledger-postgres': 'postgres://penstock:word@postgres.example/ledger',
+    billing: 'word',
+  };
   const [container] = spec.template.spec.containers;
   const env: Readonly<Record<string, string>> = Object.fromEntries(
     container.env.map(({ name, value, valueFrom }) => [
       name,
-      value ?? (valueFrom === undefined ? '' : given(valueFrom)),
+      value ??
+        fields[valueFrom?.fieldRef?.fieldPath ?? ''] ??
+        secretValues[valueFrom?.secretKeyRef?.name ?? ''] ??
+        given(valueFrom?.secretKeyRef),
     ]),
   );
-  function given(from: NonNullable<(typeof container.env)[number]['valueFrom']>): string {
-    if ('fieldRef' in from) return fields[from.fieldRef.fieldPath] ?? '';
-    // No test has the Secret: its value is its name.
-    return `${from.secretKeyRef.name}/${from.secretKeyRef.key}`;
+  /** Where no test has the Secret, its value is its name. */
+  function given(from: { readonly name: string; readonly key: string } | undefined): string {
+    return from === undefined ? '' : `${from.name}/${from.key}`;
   }
   const injected = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
   return { ...spec, env, environment: { ...injected, ...env } };

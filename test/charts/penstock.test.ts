@@ -10,6 +10,7 @@ import { metadataAddresses, unopenableRanges } from '../../egress/address-ranges
 import { INSTANCE_LABEL } from '../../gateway/contract/manifest.ts';
 import { readSettings as readGatewaySettings } from '../../gateway/settings.ts';
 import { image } from '../../images/contents.ts';
+import { readSettings as readLedgerSettings } from '../../ledger/settings.ts';
 import { readSettings as readOperatorSettings } from '../../operator/settings.ts';
 import type { PlatformSettings } from '../../operator/watch/snapshot.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -156,6 +157,83 @@ test.each(VALUE_SETS)('the processes can read their environment, with %s', (name
   const [gateway, operator] = PARTS.map((part) => deploymentOf(objects, `penstock-${part}`).environment);
   expect(readGatewaySettings(gateway)).toMatchObject({ port: 8080 });
   expect(readOperatorSettings(operator)).toMatchObject({ instance: 'penstock' });
+  if (name === 'no ledger') return;
+  const ledger = deploymentOf(objects, 'penstock-ledger').environment;
+  expect(readLedgerSettings(ledger)).toMatchObject({ instance: 'penstock', port: 8080, metricsPort: 9090 });
+});
+
+describe('the ledger', () => {
+  const statefulSet = (name: string) =>
+    renderedBy
+      .get(name)
+      ?.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === 'penstock-ledger');
+  const settings = (name: string) =>
+    readLedgerSettings(deploymentOf(renderedBy.get(name) ?? [], 'penstock-ledger').environment);
+  const volumes = (name: string) =>
+    deploymentOf(renderedBy.get(name) ?? [], 'penstock-ledger').template.spec.volumes;
+  const claims = [
+    {
+      metadata: { name: 'data' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Gi' } } },
+    },
+  ];
+  const data = expect.objectContaining({ name: 'data' });
+
+  test('is one pod with a volume of the default class, where nothing is said', () => {
+    expect(statefulSet('nothing said')?.spec).toMatchObject({ replicas: 1, volumeClaimTemplates: claims });
+    expect(JSON.stringify(statefulSet('nothing said'))).not.toContain('storageClassName');
+    expect(settings('nothing said')).toMatchObject({
+      store: { type: 'sqlite', path: '/var/lib/penstock/ledger.sqlite' },
+      retentionDays: 90,
+      events: undefined,
+    });
+  });
+
+  test('has another class, or no volume but one that goes with the pod', () => {
+    expect(statefulSet('a ledger on a volume of another class')?.spec).toMatchObject({
+      volumeClaimTemplates: [
+        { spec: { storageClassName: 'fast', resources: { requests: { storage: '1Ti' } } } },
+      ],
+    });
+    expect(statefulSet('a ledger without a volume')?.spec).not.toHaveProperty('volumeClaimTemplates');
+    expect(volumes('a ledger without a volume')).toContainEqual({ name: 'data', emptyDir: {} });
+  });
+
+  test('has none in Postgres, whose address comes from a Secret, as the bearer for events does', () => {
+    const name = 'a ledger in Postgres that tells of every record';
+    expect(statefulSet(name)?.spec).not.toHaveProperty('volumeClaimTemplates');
+    expect(volumes(name)).not.toContainEqual(data);
+    expect(settings(name)).toMatchObject({
+      store: { type: 'postgres' },
+      events: { url: 'https://billing.example.com:8443/events', token: 'word' },
+    });
+    expect(JSON.stringify(renderedBy.get(name))).not.toContain('postgres://');
+  });
+
+  test.each([
+    ['nothing said', []],
+    ['a ledger in Postgres that tells of every record', [6432, 8443]],
+    ['a ledger on a volume of another class', [80]],
+  ] as const)('reaches the API server, the gateways, and what else it needs, with %s', (name, more) => {
+    const policy = renderedBy
+      .get(name)
+      ?.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'penstock-ledger');
+    expect(policy?.spec).toMatchObject({
+      policyTypes: ['Ingress', 'Egress'],
+      egress: [
+        { ports: [{ port: 53 }, { port: 53 }] },
+        { ports: [{ port: 443 }, { port: 6443 }] },
+        { ports: [{ port: 'internal' }], to: [expect.anything()] },
+        ...more.map((port) => ({ ports: [{ protocol: 'TCP', port }] })),
+      ],
+    });
+  });
+
+  test('leaves nothing of itself where it is not wanted', () => {
+    expect(
+      JSON.stringify(renderedBy.get('no ledger')?.filter(({ kind }) => kind !== 'CustomResourceDefinition')),
+    ).not.toContain('penstock-ledger');
+  });
 });
 
 describe('a value is refused, and named:', () => {
@@ -190,6 +268,8 @@ describe('a value is refused, and named:', () => {
       { gateway: { autoscaling: { type: 'HPA', minReplicas: 5, maxReplicas: 3 } } },
       'gateway.autoscaling.maxReplicas',
     ],
+    ['an address for events that is none', { ledger: { events: { url: 'billing' } } }, '/ledger/events/url'],
+    ['records of part of a day', { ledger: { retentionDays: 1.5 } }, '/ledger/retentionDays'],
     ['a dashboard that is not there', { dashboard: { enabled: true } }, '/dashboard/enabled'],
     ['an HTTPRoute that hangs on nothing', { gateway: { httpRoute: { enabled: true } } }, 'parentRefs'],
     ['an Ingress for no host', { gateway: { ingress: { enabled: true } } }, '/gateway/ingress/hosts'],
@@ -387,6 +467,7 @@ describe('what is rendered', () => {
   test.each([
     ['penstock-gateway', 'gateway/settings.ts'],
     ['penstock-operator', 'operator/settings.ts'],
+    ['penstock-ledger', 'ledger/settings.ts'],
   ])('every variable of %s is one that is read', async (name, path) => {
     const source = await readFile(join(ROOT, path), 'utf8');
     const { env } = deploymentOf(await render(plane()), name);
@@ -454,6 +535,7 @@ describe('what is rendered', () => {
       expect.arrayContaining([
         ['node', '--max-old-space-size=576', 'dist/gateway.js'],
         ['node', '--max-old-space-size=256', '--max-semi-space-size=8', 'dist/operator.js'],
+        ['node', '--max-old-space-size=256', 'dist/ledger.js'],
         ['node', '--max-old-space-size=96', 'dist/simulator.js'],
         ['node', 'dist/apply-demo.js'],
         ['node', 'dist/helm-test.js'],
@@ -538,14 +620,25 @@ describe('what is rendered', () => {
         { ports: [{ port: 'http' }] },
         metrics,
         { ports: metrics.ports, from: [component('test')] },
-        { ports: internal, from: [component('operator')] },
+        { ports: internal, from: [component('operator'), component('ledger')] },
       ],
       egress: [dns, world, opened],
     });
     expect(of('operator')).toMatchObject({
       policyTypes: ['Ingress', 'Egress'],
       ingress: [metrics],
-      egress: [dns, world, opened, { ports: internal, to: [component('gateway')] }],
+      egress: [
+        dns,
+        world,
+        opened,
+        { ports: internal, to: [component('gateway')] },
+        { ports: [{ protocol: 'TCP', port: 'http' }], to: [component('ledger')] },
+      ],
+    });
+    expect(of('ledger')).toMatchObject({
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ ports: [{ port: 'http' }], from: [component('operator')] }, metrics],
+      egress: [dns, { ports: world.ports }, { ports: internal, to: [component('gateway')] }],
     });
     expect(of('test')).toMatchObject({
       policyTypes: ['Ingress', 'Egress'],
@@ -893,6 +986,7 @@ describe('values.yaml', () => {
     for (const [part, memory] of [
       ['operator', 512],
       ['gateway', 768],
+      ['ledger', 512],
     ] as const) {
       const [, section = ''] = text.split(`\n${part}:\n`);
       const [, percent] = /JavaScript may take (\d+) % of the memory limit/.exec(section) ?? [];
@@ -929,7 +1023,8 @@ describe('values.yaml', () => {
   test('and its schema know the same values', async () => {
     const schema: unknown = JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8'));
     // What a value may also have, and has not by default.
-    const more = /^\/(operator|gateway)\/resources\/(requests|limits)\/ephemeral-storage$|\/limits\/cpu$/;
+    const more =
+      /^\/(operator|gateway|ledger)\/resources\/(requests|limits)\/ephemeral-storage$|\/limits\/cpu$/;
     const known = schemaPaths(schema, schema).filter((path) => !more.test(path));
     const open = '/monitoring/dashboard/labels/';
     const there = (await entries()).map(({ path }) => path).filter((path) => !path.startsWith(open));

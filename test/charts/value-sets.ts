@@ -145,6 +145,7 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
       commonLabels: { team: 'platform' },
       operator: HATCHES,
       gateway: HATCHES,
+      ledger: HATCHES,
       extraObjects: [
         {
           apiVersion: 'v1',
@@ -168,6 +169,27 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
       },
     },
   ],
+  ['a ledger without a volume', { ledger: { persistence: { enabled: false }, retentionDays: 0 } }],
+  [
+    'a ledger in Postgres that tells of every record',
+    {
+      ledger: {
+        postgres: { secretName: 'ledger-postgres', port: 6432 },
+        events: { url: 'https://billing.example.com:8443/events', tokenSecretName: 'billing' },
+      },
+      networkPolicy: { ledgerClients: [{ namespaceSelector: {} }] },
+    },
+  ],
+  [
+    'a ledger on a volume of another class',
+    {
+      ledger: {
+        persistence: { size: '1Ti', storageClassName: 'fast' },
+        events: { url: 'http://events.example' },
+      },
+    },
+  ],
+  ['no ledger', { ledger: { enabled: false }, monitoring: { scrape: 'ServiceMonitor' } }],
   [
     'limits in a store that all gateways share',
     {

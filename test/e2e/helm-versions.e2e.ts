@@ -37,7 +37,13 @@ describe.each(CASES)('installed with %s and upgraded with %s', (first, second) =
   const release = `r${CASES.findIndex(([one, other]) => one === first && other === second)}`;
   const namespace = `${release}-system`;
   const where = ['-n', namespace];
-  const values = (gateway: object) => ({ crds: { install: false }, rbac: { aggregate: false }, gateway });
+  const values = (gateway: object) => ({
+    crds: { install: false },
+    rbac: { aggregate: false },
+    // A claim outlives the release, on purpose.
+    ledger: { persistence: { enabled: false } },
+    gateway,
+  });
   const replicas = () =>
     plane().mustKubectl([
       'get',

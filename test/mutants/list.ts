@@ -9,6 +9,7 @@ import { drills } from './list/drills.ts';
 import { egress } from './list/egress.ts';
 import { failover } from './list/failover.ts';
 import { journal } from './list/journal.ts';
+import { ledger } from './list/ledger.ts';
 import { limits } from './list/limits.ts';
 import { streams } from './list/streams.ts';
 import { table } from './list/table.ts';
@@ -25,5 +26,6 @@ export const mutants: readonly Mutant[] = [
   ...door,
   ...table,
   ...journal,
+  ...ledger,
   ...limits,
 ];

@@ -18,13 +18,19 @@ export async function installChart(cluster: NodeCluster, values: Values): Promis
     metadata: { name: RELEASE_NAMESPACE, labels: restrictedNamespace },
   };
   await cluster.mustKubectl(['apply', '-f', '-'], { stdin: JSON.stringify(namespace) });
-  await mustHelm(cluster, ['install', 'penstock', CHART, ...inRelease, '--wait', '--timeout', '3m'], values);
+  await mustHelm(cluster, ['install', 'penstock', CHART, ...inRelease, '--wait', '--timeout', '3m'], {
+    ...withoutVolume,
+    ...values,
+  });
 }
 
 /** Requests that many of them fit beside each other on small nodes; the limits are the chart's. */
 export const smallPods = {
   resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '768Mi' } },
 };
+
+/** These clusters have no StorageClass: a claim would wait for ever. */
+export const withoutVolume = { ledger: { ...smallPods, persistence: { enabled: false } } };
 
 export const inRelease = ['-n', RELEASE_NAMESPACE];
 

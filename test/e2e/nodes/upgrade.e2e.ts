@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CHART, mustHelm, RELEASE_NAMESPACE, type Values } from '../../charts/helm.ts';
 import { loadEgress, type OwnedCluster, openTeam, startLoad } from './load.ts';
 import { openOwnNodes } from './own-nodes.ts';
-import { inRelease, installChart, smallPods } from './release.ts';
+import { inRelease, installChart, smallPods, withoutVolume } from './release.ts';
 import { stopwatch } from './stopwatch.ts';
 
 let cluster: OwnedCluster;
@@ -12,6 +12,7 @@ let key: string;
 const say = (line: string) => process.stderr.write(`nodes: ${line}\n`);
 
 const values = (revision: string): Values => ({
+  ...withoutVolume,
   egress: loadEgress,
   operator: { ...smallPods, podAnnotations: { revision } },
   gateway: { ...smallPods, replicas: 3, podAnnotations: { revision } },

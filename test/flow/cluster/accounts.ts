@@ -16,6 +16,7 @@ export interface ServiceAccount {
 export const accounts: readonly ServiceAccount[] = [
   { namespace, name: 'penstock-operator' },
   { namespace, name: 'penstock-gateway' },
+  { namespace, name: 'penstock-ledger' },
   { namespace, name: 'penstock-test' },
   { namespace: demoNamespace, name: 'penstock-demo' },
 ];

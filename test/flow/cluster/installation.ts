@@ -1,5 +1,5 @@
 // A whole Penstock on a real API server: the chart's objects applied, and operators and gateways as processes with the
-// environment that its Deployments give them, each under its own ServiceAccount and with nothing more.
+// environment that its workloads give them, each under its own ServiceAccount and with nothing more.
 
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,6 +32,8 @@ export interface Build {
   /** Scripts. */
   readonly operator: string;
   readonly gateway: string;
+  /** Left out where the build has none. */
+  readonly ledger?: string;
 }
 
 export const release = 'penstock';
@@ -43,6 +45,8 @@ export interface InstallationOptions {
   readonly operators?: number;
   /** Default 3. */
   readonly gateways?: number;
+  /** Default: none runs, and records stay with the gateways. */
+  readonly hasLedger?: boolean;
   /** Values of the chart, beside those that tests need: loopback is open to all, `platform` is the platform. */
   readonly values?: Readonly<Record<string, unknown>>;
   readonly plane?: ControlPlaneOptions;
@@ -84,11 +88,20 @@ export interface GatewayProcess {
   readonly folder: string;
 }
 
+export interface LedgerProcess {
+  readonly process: RunningProcess;
+  /** Of the read API. */
+  readonly url: string;
+  readonly metricsUrl: string;
+}
+
 export interface Installation {
   readonly plane: ControlPlane;
   readonly rendered: readonly RenderedObject[];
   readonly operators: readonly OperatorProcess[];
   readonly gateways: readonly GatewayProcess[];
+  /** @throws where none was asked for. */
+  ledger(): LedgerProcess;
   /** Applies the chart of another build. What runs goes on; what is started from now on is of that one. */
   changeTo(build: Build): Promise<void>;
   /** One more replica; settled when it runs. Its environment may be changed. */
@@ -109,7 +122,11 @@ export interface Installation {
 
 async function thisCheckout(): Promise<Build> {
   const dist = await builtCheckout();
-  return { operator: join(dist, 'operator.js'), gateway: join(dist, 'gateway.js') };
+  return {
+    operator: join(dist, 'operator.js'),
+    gateway: join(dist, 'gateway.js'),
+    ledger: join(dist, 'ledger.js'),
+  };
 }
 
 /** One installation for all tests of a file. */
@@ -155,7 +172,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     const searched = await secrecy.searched();
     options.onSearched?.(searched);
     expectKept(searched);
-    if (options.losesRights !== true) await expectNothingForbidden(plane, rendered);
+    if (options.losesRights !== true) await expectNothingForbidden(plane);
   });
   for (const name of options.namespaces ?? []) await plane.mustKubectl(['create', 'namespace', name]);
   const install = async (build: Build) => {
@@ -167,8 +184,9 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     const rendered = await applyChart(plane, { release, namespace, values, chart: build.chart });
     return {
       rendered,
-      operator: { script: build.operator, spec: deploymentOf(rendered, 'operator') },
-      gateway: { script: build.gateway, spec: deploymentOf(rendered, 'gateway') },
+      ledger: build.ledger,
+      operator: { script: build.operator, spec: workloadOf(rendered, 'operator') },
+      gateway: { script: build.gateway, spec: workloadOf(rendered, 'gateway') },
     };
   };
   let installed = await install(options.build ?? (await thisCheckout()));
@@ -268,6 +286,35 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     tellReady(gateway);
     return gateway;
   };
+  const startLedger = async (): Promise<LedgerProcess> => {
+    const name = `${release}-ledger-0`;
+    const script = installed.ledger;
+    if (script === undefined) throw new Error('this build has no ledger');
+    const spec = workloadOf(rendered, 'ledger');
+    const folder = await mkdtemp(join(plane.folder, `${name}-`));
+    secrecy.onFolder(name, folder);
+    const token = await serviceAccountToken(plane, namespace, spec.serviceAccount);
+    const process = await startProcess(script, {
+      cwd: folder,
+      env: {
+        ...environmentOf(spec, { 'metadata.name': name }),
+        PENSTOCK_HOST: '127.0.0.1',
+        PENSTOCK_PORT: '0',
+        PENSTOCK_METRICS_PORT: '0',
+        PENSTOCK_LEDGER_FILE: join(folder, 'ledger.sqlite'),
+        KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
+      },
+    });
+    parts.defer(async () => void (await process.stop(20_000)));
+    secrecy.onProcess(name, process);
+    const said = z
+      .object({ url: z.string(), metricsUrl: z.string() })
+      .parse(JSON.parse(await process.line(/ledger started/)));
+    secrecy.onMetrics(name, said.metricsUrl);
+    return { process, ...said };
+  };
+  let ledger: LedgerProcess | undefined;
+
   const volumes = new Map<
     GatewayProcess,
     { readonly program: typeof installed.gateway; readonly port: number; readonly accountFolder: string }
@@ -277,6 +324,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     ...Array.from({ length: options.operators ?? 2 }, () => startOperator()),
     ...Array.from({ length: options.gateways ?? 3 }, () => startGateway()),
   ]);
+  if (options.hasLedger === true) ledger = await startLedger();
   isWhole = true;
 
   return {
@@ -284,6 +332,10 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     rendered,
     operators,
     gateways,
+    ledger() {
+      if (ledger === undefined) throw new Error('the installation was made without a ledger');
+      return ledger;
+    },
     async changeTo(build) {
       installed = await install(build);
     },
@@ -322,12 +374,9 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
 }
 
 /** Rights that are missing show here in whatever a test does. */
-async function expectNothingForbidden(
-  plane: ControlPlane,
-  rendered: readonly RenderedObject[],
-): Promise<void> {
-  const users = ['operator', 'gateway'].map(
-    (component) => `system:serviceaccount:${namespace}:${deploymentOf(rendered, component).serviceAccount}`,
+async function expectNothingForbidden(plane: ControlPlane): Promise<void> {
+  const users = ['operator', 'gateway', 'ledger'].map(
+    (component) => `system:serviceaccount:${namespace}:${release}-${component}`,
   );
   const forbidden = await readForbidden(plane.auditFile, new Set(users));
   if (forbidden.length === 0) return;
@@ -337,7 +386,7 @@ async function expectNothingForbidden(
   );
 }
 
-const deploymentSchema = z.object({
+const workloadSchema = z.object({
   spec: z.object({
     template: z.object({
       metadata: z.object({ labels: z.record(z.string(), z.string()) }),
@@ -361,17 +410,19 @@ const deploymentSchema = z.object({
   }),
 });
 
-interface DeploymentFacts {
+interface WorkloadFacts {
   readonly serviceAccount: string;
   readonly podLabels: Readonly<Record<string, string>>;
-  readonly env: z.infer<typeof deploymentSchema>['spec']['template']['spec']['containers'][number]['env'];
+  readonly env: z.infer<typeof workloadSchema>['spec']['template']['spec']['containers'][number]['env'];
 }
 
-function deploymentOf(rendered: readonly RenderedObject[], component: string): DeploymentFacts {
+function workloadOf(rendered: readonly RenderedObject[], component: string): WorkloadFacts {
   const name = `${release}-${component}`;
-  const found = rendered.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name);
-  if (found === undefined) throw new Error(`the chart renders no Deployment ${name}`);
-  const { template } = deploymentSchema.parse(found).spec;
+  const found = rendered.find(
+    ({ kind, metadata }) => ['Deployment', 'StatefulSet'].includes(kind) && metadata.name === name,
+  );
+  if (found === undefined) throw new Error(`the chart renders no workload ${name}`);
+  const { template } = workloadSchema.parse(found).spec;
   const [container] = template.spec.containers;
   return {
     serviceAccount: template.spec.serviceAccountName,
@@ -382,7 +433,7 @@ function deploymentOf(rendered: readonly RenderedObject[], component: string): D
 
 /** As the kubelet would set it. */
 function environmentOf(
-  { env }: DeploymentFacts,
+  { env }: WorkloadFacts,
   fields: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const known = { 'metadata.namespace': namespace, ...fields };

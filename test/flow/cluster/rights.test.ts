@@ -70,6 +70,7 @@ describe('over the whole cluster', () => {
   const installation = useInstallation({
     operators: 2,
     gateways: 2,
+    hasLedger: true,
     namespaces: ['team-a'],
     plane: { hasControllers: true },
     values: { demo },
@@ -290,6 +291,7 @@ describe('over some namespaces', () => {
   const installation = useInstallation({
     operators: 2,
     gateways: 2,
+    hasLedger: true,
     namespaces: tenants,
     values: { demo, rbac: { scope: 'namespaces', tenantNamespaces: tenants } },
     losesRights: true,
@@ -506,6 +508,12 @@ async function playAll(installation: Installation): Promise<void> {
   await pointRoute(installation, 'm');
   await awaitCondition('modelroute/small', 'Programmed', 'team-a');
   expect(await routeShard(installation)).toEqual(first);
+
+  // What the team has spent, for whoever may get its keys.
+  const spend = await fetch(`${installation.ledger().url}/v1/sums?namespace=team-a`, {
+    headers: { authorization: `Bearer ${plane.adminToken}` },
+  });
+  expect(spend.status).toBe(200);
 
   const [gateway] = gateways;
   if (gateway === undefined) throw new Error('there is no gateway');

@@ -1,0 +1,180 @@
+// What can be done with a ledger by hand? `export` and `rerate`, beside the process that serves it or on a copy of its file.
+
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { allRecords } from './all-records.ts';
+import { buildBatch } from './export/cloud-events.ts';
+import { focusCsv } from './export/focus.ts';
+import { usdOf } from './money.ts';
+import { readPrices } from './prices/read-prices.ts';
+import { type Rerated, rerate } from './prices/rerate.ts';
+import type { Filter, LedgerStore } from './store/store.ts';
+
+export interface CommandParts {
+  open(): Promise<LedgerStore>;
+  /** Takes text; settled when there is room for more. */
+  write(text: string): Promise<void>;
+}
+
+export const USAGE = `usage: node dist/ledger.js                 pulls, keeps and answers, as the environment says
+       node dist/ledger.js export --format jsonl|focus|cloudevents --from 2026-11-01 --to 2026-12-01
+       node dist/ledger.js rerate --prices prices.json --from 2026-11-01 --to 2026-12-01 [--json]
+--to is the first day that is left out; both are UTC. --namespace, --apiKey, --route, --provider, --model narrow it down.
+`;
+
+/** What is wrong with the words of a command; its message is for whoever typed them. */
+export class UsageError extends Error {}
+
+const day = z.iso.date('must be a day such as 2026-11-01');
+const optionsSchema = z
+  .strictObject({
+    from: day,
+    to: day,
+    format: z.enum(['jsonl', 'focus', 'cloudevents'], 'must be jsonl, focus or cloudevents').optional(),
+    prices: z.string().min(1).optional(),
+    json: z.boolean().optional(),
+    account: z.string().min(1).default('penstock'),
+    namespace: z.string().optional(),
+    apiKey: z.string().optional(),
+    route: z.string().optional(),
+    provider: z.string().optional(),
+    model: z.string().optional(),
+  })
+  .refine(({ from, to }) => from < to, { path: ['to'], message: 'must be after from' });
+type Options = z.infer<typeof optionsSchema>;
+
+const batchRecords = 100;
+
+/** @throws {UsageError} and what the store throws. */
+export async function runCommand(words: readonly string[], parts: CommandParts): Promise<void> {
+  const [command, ...rest] = words;
+  if (command !== 'export' && command !== 'rerate')
+    throw new UsageError(`${command}: is no command\n${USAGE}`);
+  const options = readOptions(rest);
+  if (command === 'export' && options.format === undefined)
+    throw new UsageError('--format: must be jsonl, focus or cloudevents');
+  if (command === 'rerate' && options.prices === undefined)
+    throw new UsageError('--prices: must name a file of prices, or - for standard input');
+  // Before the store is opened: what is wrong with them is told at once.
+  const prices = options.prices === undefined ? undefined : readPrices(readText(options.prices));
+  const store = await parts.open();
+  try {
+    if (prices === undefined) await writeExport(store, options, parts);
+    else await parts.write(describe(await rerate(store, periodOf(options), prices), options));
+  } finally {
+    await store.close();
+  }
+}
+
+function readOptions(words: readonly string[]): Options {
+  let values: Record<string, unknown>;
+  try {
+    const text = { type: 'string' } as const;
+    const names = [
+      'from',
+      'to',
+      'format',
+      'prices',
+      'account',
+      'namespace',
+      'apiKey',
+      'route',
+      'provider',
+      'model',
+    ];
+    const options = {
+      ...Object.fromEntries(names.map((name) => [name, text])),
+      json: { type: 'boolean' },
+    } as const;
+    ({ values } = parseArgs({ args: [...words], options, strict: true }));
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+  }
+  // Without a prototype as it comes, which zod takes for no plain object.
+  const parsed = optionsSchema.safeParse({ ...values });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new UsageError(`--${issue?.path.join('.')}: ${issue?.message}`);
+}
+
+function periodOf({ from, to, ...options }: Options): { from: string; to: string; where: Filter } {
+  const names = ['namespace', 'apiKey', 'route', 'provider', 'model'] as const;
+  const where = Object.fromEntries(
+    names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  );
+  return { from, to, where };
+}
+
+function readText(path: string): string {
+  // The descriptor of standard input.
+  return readFileSync(path === '-' ? 0 : path, 'utf8');
+}
+
+async function writeExport(store: LedgerStore, options: Options, { write }: CommandParts): Promise<void> {
+  const period = periodOf(options);
+  if (options.format === 'focus') {
+    for await (const line of focusCsv(store, { ...period, account: options.account })) await write(line);
+    return;
+  }
+  let batch: string[] = [];
+  const source = `urn:penstock:${options.account}`;
+  for await (const { line } of allRecords(store, period)) {
+    if (options.format === 'jsonl') {
+      await write(`${line}\n`);
+      continue;
+    }
+    batch.push(line);
+    if (batch.length < batchRecords) continue;
+    await write(`${buildBatch(batch, source)}\n`);
+    batch = [];
+  }
+  if (batch.length > 0) await write(`${buildBatch(batch, source)}\n`);
+}
+
+function describe(rows: readonly Rerated[], { json = false }: Options): string {
+  const sum = (of: (row: Rerated) => bigint): bigint => rows.reduce((all, row) => all + of(row), 0n);
+  const total = {
+    old: sum(({ oldPicodollars }) => oldPicodollars),
+    new: sum(({ newPicodollars }) => newPicodollars),
+  };
+  const money = (before: bigint, after: bigint) => ({
+    oldUsd: usdOf(before),
+    newUsd: usdOf(after),
+    differenceUsd: usdOf(after - before),
+  });
+  if (json) {
+    const models = rows.map(({ oldPicodollars, newPicodollars, ...row }) => ({
+      ...row,
+      ...money(oldPicodollars, newPicodollars),
+    }));
+    return `${JSON.stringify({ models, total: money(total.old, total.new) }, undefined, 2)}\n`;
+  }
+  const table = [
+    ['MODEL', 'ATTEMPTS', 'OLD USD', 'NEW USD', 'DIFFERENCE'],
+    ...rows.map((row) => {
+      const { oldUsd, newUsd, differenceUsd } = money(row.oldPicodollars, row.newPicodollars);
+      return [
+        row.model,
+        String(row.attempts),
+        oldUsd,
+        row.isRepriced ? newUsd : 'no other price',
+        differenceUsd,
+      ];
+    }),
+    [
+      'TOTAL',
+      String(rows.reduce((all, { attempts }) => all + attempts, 0)),
+      ...Object.values(money(total.old, total.new)),
+    ],
+  ];
+  const widths = (table[0] ?? []).map((_, at) => Math.max(...table.map((row) => row[at]?.length ?? 0)));
+  const lines = table.map((row) =>
+    row
+      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .join('  '),
+  );
+  const unpriced = rows.reduce((all, row) => all + row.unpriced, 0);
+  if (unpriced > 0) lines.push(`${unpriced} attempts had no price and count as 0 in the old sum.`);
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,30 @@
+// How is a record told to others? As CloudEvents 1.0, one event each: `id` and `source` together say which one it is.
+
+import { z } from 'zod';
+
+export const BATCH_TYPE = 'application/cloudevents-batch+json; charset=utf-8';
+export const EVENT_TYPE = 'dev.penstock.attempt.v1';
+
+const factsSchema = z.looseObject({ id: z.string(), startedAt: z.string(), apiKey: z.string() });
+
+/**
+ * @param lines Records as gateways wrote them; they are the events' data, whole.
+ * @param source Names the installation.
+ */
+export function buildBatch(lines: readonly string[], source: string): string {
+  return JSON.stringify(
+    lines.map((line) => {
+      const data = factsSchema.parse(JSON.parse(line));
+      return {
+        specversion: '1.0',
+        id: data.id,
+        source,
+        type: EVENT_TYPE,
+        time: data.startedAt,
+        subject: data.apiKey,
+        datacontenttype: 'application/json',
+        data,
+      };
+    }),
+  );
+}

@@ -1,0 +1,107 @@
+// What does a cost tool take? CSV with the columns of FOCUS 1.x, one row for each day and each way of use, and what FOCUS has no
+// column for behind them as `x_…`.
+
+import { usdOf } from '../money.ts';
+import type { Dimension, Filter, LedgerStore, SumsRow } from '../store/store.ts';
+
+export interface FocusQuery {
+  /** `YYYY-MM-DD`, UTC; the second is the day after the last. */
+  readonly from: string;
+  readonly to: string;
+  readonly where?: Filter | undefined;
+  /** Names the installation: the billing account. */
+  readonly account: string;
+}
+
+const dimensions = [
+  ...(['day', 'namespace', 'apiKey', 'route', 'provider'] as const),
+  ...(['model', 'upstreamModel', 'payer'] as const),
+] satisfies Dimension[];
+
+/** Rows that are asked for at once: those of a day. */
+const rowsMax = 1_000_000;
+
+/** In the order in which they stand. An empty cell is null, as FOCUS has it. */
+const columns: readonly (readonly [name: string, cell: (row: SumsRow, query: FocusQuery) => string])[] = [
+  ['BillingAccountId', (_, { account }) => account],
+  ['BillingAccountName', (_, { account }) => account],
+  ['BillingPeriodStart', ({ group }) => `${group.day?.slice(0, 7)}-01T00:00:00Z`],
+  ['BillingPeriodEnd', ({ group }) => startOf(nextMonth(group.day ?? ''))],
+  ['ChargePeriodStart', ({ group }) => startOf(group.day ?? '')],
+  ['ChargePeriodEnd', ({ group }) => startOf(nextDay(group.day ?? ''))],
+  ['BillingCurrency', () => 'USD'],
+  ['BilledCost', costOf],
+  ['EffectiveCost', costOf],
+  ['ListCost', costOf],
+  ['ContractedCost', costOf],
+  ['ChargeCategory', () => 'Usage'],
+  ['ChargeClass', () => ''],
+  ['ChargeFrequency', () => 'Usage-Based'],
+  ['ChargeDescription', ({ group }) => `${group.model} by ${group.provider}`],
+  ['ConsumedQuantity', ({ sums }) => String(sums.input + sums.output)],
+  ['ConsumedUnit', () => 'Tokens'],
+  ['PricingCategory', () => 'Standard'],
+  ['PricingQuantity', ({ sums }) => String(sums.input + sums.output)],
+  ['PricingUnit', () => 'Tokens'],
+  ['ProviderName', ({ group }) => group.provider ?? ''],
+  ['PublisherName', ({ group }) => group.provider ?? ''],
+  ['InvoiceIssuerName', ({ group }) => group.provider ?? ''],
+  ['ServiceCategory', () => 'AI and Machine Learning'],
+  ['ServiceName', ({ group }) => group.model ?? ''],
+  ['ResourceId', ({ group }) => group.apiKey ?? ''],
+  ['ResourceName', ({ group }) => group.apiKey ?? ''],
+  ['ResourceType', () => 'ApiKey'],
+  ['SkuId', ({ group }) => group.upstreamModel ?? ''],
+  ['SkuPriceId', ({ group }) => `${group.provider}/${group.upstreamModel}`],
+  ['SubAccountId', ({ group }) => group.namespace ?? ''],
+  ['SubAccountName', ({ group }) => group.namespace ?? ''],
+  ['x_Route', ({ group }) => group.route ?? ''],
+  ['x_Payer', ({ group }) => group.payer ?? ''],
+  ['x_Requests', ({ sums }) => String(sums.requests)],
+  ['x_Attempts', ({ sums }) => String(sums.attempts)],
+  ['x_EstimatedAttempts', ({ sums }) => String(sums.estimated)],
+  ['x_UnpricedAttempts', ({ sums }) => String(sums.unpriced)],
+  ['x_InputTokens', ({ sums }) => String(sums.input)],
+  ['x_CachedInputTokens', ({ sums }) => String(sums.cachedInput)],
+  ['x_CacheWriteTokens', ({ sums }) => String(sums.cacheWrite)],
+  ['x_OutputTokens', ({ sums }) => String(sums.output)],
+  ['x_ReasoningTokens', ({ sums }) => String(sums.reasoning)],
+];
+
+/** Lines with their ends, the head first. */
+export async function* focusCsv(store: Pick<LedgerStore, 'sums'>, query: FocusQuery): AsyncGenerator<string> {
+  yield lineOf(columns.map(([name]) => name));
+  const { from, to, where = {} } = query;
+  for (const day of daysBetween(from, to)) {
+    const rows = await store.sums({ from: day, to: nextDay(day), by: dimensions, where, limit: rowsMax });
+    for (const row of rows) yield lineOf(columns.map(([, cell]) => cell(row, query)));
+  }
+}
+
+/** `YYYY-MM-DD`, UTC, from the first up to the last that is left out. */
+function* daysBetween(from: string, to: string): Generator<string> {
+  for (let day = from; day < to; day = nextDay(day)) yield day;
+}
+
+export function nextDay(day: string): string {
+  return new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
+}
+
+function nextMonth(day: string): string {
+  const date = new Date(Date.parse(`${day.slice(0, 7)}-01`));
+  date.setUTCMonth(date.getUTCMonth() + 1);
+  return date.toISOString().slice(0, 10);
+}
+
+function startOf(day: string): string {
+  return `${day}T00:00:00Z`;
+}
+
+function costOf({ sums }: SumsRow): string {
+  return usdOf(sums.costPicodollars);
+}
+
+/** RFC 4180: quotes where they are needed. */
+function lineOf(cells: readonly string[]): string {
+  return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`;
+}

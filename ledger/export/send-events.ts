@@ -1,0 +1,126 @@
+// How does a receiver hear of every record? In batches over HTTP, at least once each, behind a cursor that is kept with the records:
+// it moves when a batch was taken, and not before.
+
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { type Backoff, backoffMs } from '../../kube/backoff.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { wait } from '../../kube/wait.ts';
+import type { LedgerStore } from '../store/store.ts';
+import { BATCH_TYPE, buildBatch } from './cloud-events.ts';
+
+export interface SendOptions {
+  readonly store: Pick<LedgerStore, 'records' | 'sinkCursor' | 'setSinkCursor'>;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  random(): number;
+  readonly url: string;
+  /** Bearer. */
+  readonly token: string | undefined;
+  /** Names the installation, in every event. */
+  readonly source: string;
+  onSent(records: number): void;
+  /** Told for each batch; nothing of it is lost. */
+  onFailed(reason: string): void;
+}
+
+/** Under which name the cursor is kept. */
+export const EVENTS_SINK = 'events';
+
+const batchMax = 100;
+const idleMs = 1_000;
+const timeoutMs = 30_000;
+const backoff: Backoff = { firstMs: 1_000, lastMs: 60_000 };
+
+export function sendEvents(options: SendOptions): { close(): Promise<void> } {
+  const { store, clock } = options;
+  const end = new AbortController();
+  const { signal } = end;
+  let batch = batchMax;
+  let failures = 0;
+
+  const step = async (): Promise<number> => {
+    const after = await store.sinkCursor(EVENTS_SINK);
+    const records = await store.records({ after, limit: batch });
+    const last = records.at(-1);
+    if (last === undefined) return idleMs;
+    const body = buildBatch(
+      records.map(({ line }) => line),
+      options.source,
+    );
+    const answer = await post(options, body, signal);
+    if (answer.status >= 200 && answer.status < 300) {
+      await store.setSinkCursor(EVENTS_SINK, last.sequence);
+      options.onSent(records.length);
+      batch = batchMax;
+      return 0;
+    }
+    // One that takes less at once is told less at once.
+    if (answer.status === 413 && batch > 1) batch = Math.ceil(records.length / 2);
+    throw new Refused(`it answers with status ${answer.status}`, answer.retryAfterMs);
+  };
+
+  const running = (async () => {
+    while (!signal.aborted) {
+      try {
+        const pauseMs = await step();
+        failures = 0;
+        if (pauseMs > 0) await wait(clock, pauseMs, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        options.onFailed(error instanceof Error ? error.message : 'it failed');
+        const ownMs = backoffMs(backoff, failures++, options.random());
+        const askedMs = error instanceof Refused ? error.retryAfterMs : 0;
+        await wait(clock, Math.max(ownMs, askedMs), signal);
+      }
+    }
+  })();
+  return {
+    async close() {
+      end.abort();
+      await running;
+    },
+  };
+}
+
+class Refused extends Error {
+  readonly retryAfterMs: number;
+  constructor(message: string, retryAfterMs: number) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+function post(
+  { url, token }: SendOptions,
+  body: string,
+  signal: AbortSignal,
+): Promise<{ readonly status: number; readonly retryAfterMs: number }> {
+  return new Promise((resolve, reject) => {
+    const send = url.startsWith('https:') ? requestHttps : requestHttp;
+    const outgoing = send(url, {
+      method: 'POST',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      headers: {
+        'content-type': BATCH_TYPE,
+        'content-length': Buffer.byteLength(body),
+        'user-agent': 'penstock-ledger',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+    });
+    outgoing.on('error', (error) => reject(new Error(`it does not answer (${codeOf(error)})`)));
+    outgoing.on('response', (incoming: IncomingMessage) => {
+      // What it says beside its status is of no interest, and may be anything.
+      incoming.on('error', () => {});
+      incoming.resume();
+      const seconds = incoming.headers['retry-after'] ?? '';
+      const retryAfterMs = /^\d{1,4}$/.test(seconds) ? Math.min(Number(seconds), 600) * 1_000 : 0;
+      resolve({ status: incoming.statusCode ?? 0, retryAfterMs });
+    });
+    outgoing.end(body);
+  });
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}

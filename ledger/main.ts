@@ -1,0 +1,66 @@
+// The ledger process: settings, store, connection, ledger, and an orderly end on SIGTERM; or one command by hand. Wiring only.
+
+import { once } from 'node:events';
+import closeWithGrace from 'close-with-grace';
+import { systemClock } from '../kube/clock.ts';
+import { openConfiguredClient } from '../kube/config.ts';
+import { runCommand } from './commands.ts';
+import { createLog } from './log.ts';
+import { readSettings, readStorePlace } from './settings.ts';
+import { type RunningLedger, startLedger } from './start.ts';
+import { openStore } from './store/open.ts';
+
+/** An end takes at most so long: what is being stored. */
+const endMs = 15_000;
+
+const log = createLog((line) => process.stdout.write(line), systemClock.wallMs);
+const words = process.argv.slice(2);
+
+if (words.length > 0) await command();
+else await serve();
+
+async function command(): Promise<void> {
+  try {
+    await runCommand(words, {
+      open: () => openStore(readStorePlace(), { onBroken() {}, onEnd() {} }),
+      async write(text) {
+        if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+      },
+    });
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+async function serve(): Promise<void> {
+  try {
+    const ledger = await start();
+    closeWithGrace({ delay: endMs }, async ({ signal, err }) => {
+      if (err) log('error', 'the process failed and ends', { error: err.stack });
+      else log('info', 'ending', { signal });
+      await ledger.close();
+    });
+    log('info', 'ledger started', { url: ledger.url, metricsUrl: ledger.metricsUrl });
+  } catch (error) {
+    log('error', 'the ledger could not start', {
+      reason: error instanceof Error ? error.message : String(error),
+    });
+    process.exitCode = 1;
+    // What has been started already would keep the process alive.
+    process.exit();
+  }
+}
+
+async function start(): Promise<RunningLedger> {
+  const settings = readSettings();
+  const store = await openStore(settings.store, {
+    onBroken: (reason) => log('warn', 'a connection to the store broke; another is opened', { reason }),
+    onEnd(reason) {
+      log('error', 'the store has ended, and the process with it', { reason });
+      process.exit(1);
+    },
+  });
+  const { client } = await openConfiguredClient({ kubeconfig: settings.kubeconfig });
+  return await startLedger({ client, clock: systemClock, random: Math.random, settings, store, log });
+}

@@ -1,0 +1,24 @@
+// How is money written? Picodollars inside, decimal dollars for people; exact both ways.
+
+/** 1 USD = 10^12 picodollars. */
+const decimals = 12;
+
+/** `0.00342`, `-12`, `0`: all digits, and none too many. */
+export function usdOf(picodollars: bigint): string {
+  const sign = picodollars < 0n ? '-' : '';
+  const digits = (picodollars < 0n ? -picodollars : picodollars).toString().padStart(decimals + 1, '0');
+  const fraction = digits.slice(-decimals).replace(/0+$/, '');
+  return `${sign}${digits.slice(0, -decimals)}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+/** What a token costs, in picodollars, where a million of them cost so many dollars: `0.25` is 250,000. Undefined: it is none. */
+export function picodollarsPerToken(usdPerMillion: string): bigint | undefined {
+  const [, whole, fraction = ''] = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(usdPerMillion) ?? [];
+  return whole === undefined ? undefined : BigInt(`${whole}${fraction.padEnd(6, '0')}`);
+}
+
+/** Picodollars of an amount of dollars with up to twelve decimals. Undefined: it is none. */
+export function picodollarsOf(usd: string): bigint | undefined {
+  const [, whole, fraction = ''] = /^(\d{1,7})(?:\.(\d{1,12}))?$/.exec(usd) ?? [];
+  return whole === undefined ? undefined : BigInt(`${whole}${fraction.padEnd(decimals, '0')}`);
+}

@@ -1,0 +1,94 @@
+// Which gateway pods have a journal, and with which token is it read? Two watches: the pods of the release, and the pointer
+// Secret alone.
+
+import { POINTER_DATA, pointerName } from '../gateway/contract/manifest.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../kube/clock.ts';
+import { isRecord, type KubeObject } from '../kube/object.ts';
+import { collectionPath, pods, secrets } from '../kube/paths.ts';
+import { type Reflector, startReflector, type Trouble } from '../kube/watch.ts';
+import type { JournalPod } from './ask-journal.ts';
+
+export interface PodWatchOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  random(): number;
+  readonly instance: string;
+  /** Where the gateways run. */
+  readonly namespace: string;
+  readonly tableNamespace: string;
+  /** Label selector of the gateway Pods. */
+  readonly gatewaySelector: string;
+  onPods(pods: readonly JournalPod[]): void;
+  onTrouble(watch: 'pods' | 'pointer', trouble: Trouble): void;
+}
+
+export interface PodWatch {
+  /** The bearer of the exchange; undefined while it is not known. */
+  token(): string | undefined;
+  hasSynced(): boolean;
+  close(): Promise<void>;
+}
+
+/** Name of the container port. */
+const INTERNAL_PORT = 'internal';
+
+export function watchPods(options: PodWatchOptions): PodWatch {
+  const { client, clock, random, instance, namespace, tableNamespace, gatewaySelector } = options;
+  const edge = { client, clock, random: () => random() };
+  const pointer = pointerName(instance);
+  const tell = (): void => {
+    // In the middle of the first list some are missing, and their loops would be ended and begun again.
+    if (!gateways.hasSynced()) return;
+    options.onPods([...gateways.store.values()].filter((pod) => pod !== undefined));
+  };
+  const gateways: Reflector<JournalPod | undefined> = startReflector({
+    ...edge,
+    path: collectionPath(pods, namespace),
+    query: { labelSelector: gatewaySelector },
+    convert: readJournalPod,
+    onEvent: tell,
+    onTrouble: (trouble) => options.onTrouble('pods', trouble),
+  });
+  const tokens = startReflector<string | undefined>({
+    ...edge,
+    path: collectionPath(secrets, tableNamespace),
+    query: { fieldSelector: `metadata.name=${pointer}` },
+    convert: readToken,
+    onEvent() {},
+    onTrouble: (trouble) => options.onTrouble('pointer', trouble),
+  });
+  return {
+    token: () => tokens.store.get(`${tableNamespace}/${pointer}`),
+    hasSynced: () => gateways.hasSynced() && tokens.hasSynced(),
+    async close() {
+      await Promise.all([gateways.close(), tokens.close()]);
+    },
+  };
+}
+
+/**
+ * Also of a pod that is not ready, or on its way out: its journal is to be read to the end. Undefined where it has no
+ * address yet, or all its containers have ended.
+ */
+export function readJournalPod({ metadata, spec, status }: KubeObject): JournalPod | undefined {
+  if (metadata.uid === undefined || !isRecord(spec) || !isRecord(status)) return undefined;
+  const { podIP, phase } = status;
+  if (typeof podIP !== 'string' || phase === 'Succeeded' || phase === 'Failed') return undefined;
+  const port = records(spec.containers)
+    .flatMap((container) => records(container.ports))
+    .find(({ name }) => name === INTERNAL_PORT)?.containerPort;
+  if (typeof port !== 'number') return undefined;
+  return { uid: metadata.uid, name: metadata.name, ip: podIP, port };
+}
+
+function readToken({ data }: KubeObject): string | undefined {
+  const value = isRecord(data) ? data[POINTER_DATA.exchangeToken] : undefined;
+  const token = typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : '';
+  return token === '' ? undefined : token;
+}
+
+function records(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}

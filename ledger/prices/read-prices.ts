@@ -1,0 +1,85 @@
+// Which other prices are meant? A JSON object of model to prices, each as `pricing` of a ModelRoute has them.
+
+import { z } from 'zod';
+import { picodollarsOf, picodollarsPerToken } from '../money.ts';
+import type { Prices, Rates } from './cost.ts';
+
+function amount(read: (text: string) => bigint | undefined, message: string) {
+  return z.string(message).transform((text, context) => {
+    const picodollars = read(text);
+    if (picodollars !== undefined) return picodollars;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  });
+}
+const perMillion = amount(picodollarsPerToken, 'must be dollars per million tokens, such as "0.25"');
+const perRequest = amount(picodollarsOf, 'must be dollars, such as "0.01"');
+
+const rates = {
+  inputPerMillion: perMillion,
+  cachedInputPerMillion: perMillion.optional(),
+  cacheWritePerMillion: perMillion.optional(),
+  outputPerMillion: perMillion,
+  reasoningPerMillion: perMillion.optional(),
+};
+const tierSchema = z.strictObject({ ...rates, aboveInputTokens: z.int().min(1) }).partial({
+  inputPerMillion: true,
+  outputPerMillion: true,
+});
+
+const pricesSchema = z.record(
+  z.string(),
+  z.strictObject({
+    ...rates,
+    currency: z.literal('USD').optional(),
+    perRequest: perRequest.optional(),
+    tiers: z.array(tierSchema).optional(),
+  }),
+);
+
+type Written = z.infer<z.ZodObject<typeof rates>>;
+
+/** By model id, as callers write it. @throws {Error} that names the model and the field. */
+export function readPrices(text: string): ReadonlyMap<string, Prices> {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    throw new Error(
+      'the prices are not JSON; write {"<model>": {"inputPerMillion": "0.25", "outputPerMillion": "2"}}',
+    );
+  }
+  const parsed = pricesSchema.safeParse(data);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Error(`the prices do not fit: ${issue?.path.join('.') || 'they'}: ${issue?.message}`);
+  }
+  return new Map(
+    Object.entries(parsed.data).map(([model, { perRequest: request, tiers = [], ...base }]) => {
+      const prices: Prices = {
+        ...ratesOf(base),
+        perRequest: request ?? 0n,
+        // What a tier leaves out stays as it is outside of it.
+        tiers: tiers.map(({ aboveInputTokens, ...own }) => ({
+          aboveInputTokens,
+          ...ratesOf({ ...base, ...withoutUndefined(own) }),
+        })),
+      };
+      return [model, prices];
+    }),
+  );
+}
+
+function ratesOf(written: Written): Rates {
+  return {
+    input: written.inputPerMillion,
+    cachedInput: written.cachedInputPerMillion ?? written.inputPerMillion,
+    cacheWrite: written.cacheWritePerMillion ?? written.inputPerMillion,
+    output: written.outputPerMillion,
+    reasoning: written.reasoningPerMillion ?? written.outputPerMillion,
+  };
+}
+
+function withoutUndefined(own: { readonly [name in keyof Written]?: bigint | undefined }): Partial<Written> {
+  return Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+}

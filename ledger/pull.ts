@@ -1,0 +1,183 @@
+// How do the records of every gateway pod come into the ledger? One loop for each pod, for as long as it is there: what is
+// behind the cursor is asked for, stored together with the next cursor, and only then acknowledged, by asking behind it.
+//
+//   cursor of the store --> ask --page--> store --> ask ...
+//                            |  \--cursor unknown--> ask from the oldest on
+//                            +--failed, or not stored--> wait --> ask behind the same cursor
+
+import { EXCHANGE_WAIT_MS_MAX } from '../gateway/contract/exchange.ts';
+import { type Backoff, backoffMs } from '../kube/backoff.ts';
+import type { Clock } from '../kube/clock.ts';
+import { wait } from '../kube/wait.ts';
+import type { AskJournal, JournalPod } from './ask-journal.ts';
+import { readPage } from './read-page.ts';
+import type { LedgerStore, Taken } from './store/store.ts';
+
+export interface PullOptions {
+  readonly store: Pick<LedgerStore, 'cursorOf' | 'take'>;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  random(): number;
+  readonly ask: AskJournal;
+  /** The bearer; asked anew for each call. Undefined: there is none yet. */
+  tokenOf(): string | undefined;
+  readonly report: PullReport;
+  /** How long a pod may keep us waiting. */
+  readonly waitMs?: number;
+}
+
+export interface PullReport {
+  /** A page is stored. */
+  taken(pod: JournalPod, taken: Taken & { readonly skipped: number }): void;
+  /** Lines of a page were put aside; `reason` is that of the first. */
+  setAside(pod: JournalPod, lines: number, reason: string): void;
+  /** Its journal is another one than the cursor was of: it is read from its oldest record on. */
+  begunAnew(pod: JournalPod): void;
+  /** Nothing comes from it; told once for each reason. */
+  failed(pod: JournalPod, reason: string): void;
+  recovered(pod: JournalPod): void;
+}
+
+export interface PodLag {
+  readonly pod: JournalPod;
+  /** Since when there may be records that are not stored, milliseconds; 0 where there are none. */
+  readonly lagMs: number;
+  readonly failure: string | undefined;
+}
+
+export interface Pulls {
+  /** Pods that have a journal; one that is not among them is asked no more. */
+  setPods(pods: readonly JournalPod[]): void;
+  lags(): readonly PodLag[];
+  /** Ends every loop; what is being stored is waited for. */
+  close(): Promise<void>;
+}
+
+interface Pull {
+  readonly pod: JournalPod;
+  readonly end: AbortController;
+  readonly running: Promise<void>;
+  /** In the time of the clock: all that was written before is stored. */
+  readAllAtMs: number;
+  isBehind: boolean;
+  failure: string | undefined;
+}
+
+const backoff: Backoff = { firstMs: 200, lastMs: 10_000 };
+/** A pod that is drained lets nobody wait; it is asked so often all the same. */
+const quietMs = 250;
+/** Above this, more is likely to be there already. */
+const fullPageBytes = 512 * 1024;
+
+export function startPulls(options: PullOptions): Pulls {
+  const { store, clock, report } = options;
+  const waitMs = options.waitMs ?? EXCHANGE_WAIT_MS_MAX;
+  const pulls = new Map<string, Pull>();
+  const ending = new Set<Promise<void>>();
+
+  return {
+    setPods(pods) {
+      const wanted = new Map(pods.map((pod) => [pod.uid, pod]));
+      for (const [uid, { pod }] of pulls) {
+        const now = wanted.get(uid);
+        if (now === undefined || now.ip !== pod.ip || now.port !== pod.port) stop(uid);
+      }
+      for (const [uid, pod] of wanted) if (!pulls.has(uid)) pulls.set(uid, startPull(pod));
+    },
+    lags: () =>
+      [...pulls.values()].map(({ pod, isBehind, readAllAtMs, failure }) => ({
+        pod,
+        lagMs: isBehind ? clock.now() - readAllAtMs : 0,
+        failure,
+      })),
+    async close() {
+      for (const uid of [...pulls.keys()]) stop(uid);
+      await Promise.all(ending);
+    },
+  };
+
+  function stop(uid: string): void {
+    const pull = pulls.get(uid);
+    if (pull === undefined) return;
+    pulls.delete(uid);
+    pull.end.abort();
+    const { running } = pull;
+    ending.add(running);
+    void running.finally(() => ending.delete(running));
+  }
+
+  function startPull(pod: JournalPod): Pull {
+    const end = new AbortController();
+    // Another address of the same pod: its records may not be stored by two loops in turns.
+    const before = Promise.all(ending);
+    const pull: Pull = {
+      pod,
+      end,
+      readAllAtMs: clock.now(),
+      isBehind: true,
+      failure: undefined,
+      running: before.then(() => run(pod, end.signal, () => pull)),
+    };
+    return pull;
+  }
+
+  async function run(pod: JournalPod, signal: AbortSignal, self: () => Pull): Promise<void> {
+    let cursor: string | undefined;
+    let isKnown = false;
+    let failures = 0;
+    while (!signal.aborted) {
+      const askedAtMs = clock.now();
+      try {
+        if (!isKnown) cursor = await store.cursorOf(pod.uid);
+        isKnown = true;
+        const next = await step(pod, cursor, signal, self());
+        if (self().failure !== undefined) report.recovered(pod);
+        self().failure = undefined;
+        failures = 0;
+        const isQuiet = next === cursor;
+        cursor = next;
+        if (isQuiet) await wait(clock, quietMs - (clock.now() - askedAtMs), signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        const reason = error instanceof Error ? error.message : 'it failed';
+        const pull = self();
+        pull.isBehind = true;
+        if (pull.failure !== reason) report.failed(pod, reason);
+        pull.failure = reason;
+        await wait(clock, backoffMs(backoff, failures++, options.random()), signal);
+      }
+    }
+  }
+
+  /** The cursor behind all that is stored now. */
+  async function step(
+    pod: JournalPod,
+    after: string | undefined,
+    signal: AbortSignal,
+    pull: Pull,
+  ): Promise<string | undefined> {
+    const token = options.tokenOf();
+    if (token === undefined)
+      throw new Error('the pointer Secret has not been read yet, and so no token is known');
+    const askedAtMs = clock.now();
+    const answer = await options.ask({ pod, token, after, waitMs, signal });
+    if (answer === 'unknown-cursor') {
+      if (after === undefined) throw new Error('it knows no beginning of its journal');
+      report.begunAnew(pod);
+      return undefined;
+    }
+    const { bytes, cursor } = answer;
+    if (bytes.length > 0) {
+      if (cursor === after) throw new Error('it gives records without a new cursor');
+      const { entries, asides, skipped } = readPage(bytes);
+      const taken = await store.take({ source: pod.uid, cursor, entries, asides }, clock.wallMs());
+      report.taken(pod, { ...taken, skipped });
+      if (taken.asides > 0) report.setAside(pod, taken.asides, asides[0]?.reason ?? 'it came late');
+    } else if (cursor !== after) {
+      await store.take({ source: pod.uid, cursor, entries: [], asides: [] }, clock.wallMs());
+    }
+    pull.isBehind = bytes.length >= fullPageBytes;
+    if (!pull.isBehind) pull.readAllAtMs = askedAtMs;
+    return cursor;
+  }
+}

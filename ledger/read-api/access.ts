@@ -1,0 +1,113 @@
+// Who is asking, and whose spend may they see? Kubernetes says both: whoever may get the ApiKeys of a namespace may see what
+// they cost, and whoever may get all of them, everything.
+
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { collectionPath, subjectAccessReviews, tokenReviews } from '../../kube/paths.ts';
+
+export interface Access {
+  /**
+   * - `unknown`: the token is nobody's.
+   * - `refused`: theirs, and they may not.
+   *
+   * @param namespace Undefined: all of them.
+   * @throws where Kubernetes does not answer.
+   */
+  judge(token: string, namespace: string | undefined): Promise<'allowed' | 'refused' | 'unknown'>;
+}
+
+/** A right that is taken away is honoured so late at most. */
+const keptMs = 10_000;
+const keptMax = 1_000;
+/** The API server takes longer ones for nobody's too. */
+const tokenCharsMax = 16_384;
+
+const userSchema = z.object({
+  username: z.string().default(''),
+  uid: z.string().optional(),
+  groups: z.array(z.string()).optional(),
+  extra: z.record(z.string(), z.array(z.string())).optional(),
+});
+type User = z.infer<typeof userSchema>;
+const tokenReviewSchema = z.object({
+  status: z.object({ authenticated: z.boolean().default(false), user: userSchema.optional() }),
+});
+const accessReviewSchema = z.object({ status: z.object({ allowed: z.boolean().default(false) }) });
+
+export function openAccess(client: KubeClient, clock: Clock): Access {
+  const users = makeCache<User | undefined>(clock);
+  const rights = makeCache<boolean>(clock);
+
+  return {
+    async judge(token, namespace) {
+      if (token === '' || token.length > tokenCharsMax) return 'unknown';
+      // Not the token itself: it would stand in memory for longer than it is needed.
+      const digest = hash('sha256', token, 'hex');
+      const user = await users.get(digest, () => reviewToken(client, token));
+      if (user === undefined) return 'unknown';
+      const isAllowed = await rights.get(`${digest} ${namespace ?? ''}`, () =>
+        reviewAccess(client, user, namespace),
+      );
+      return isAllowed ? 'allowed' : 'refused';
+    },
+  };
+}
+
+async function reviewToken(client: KubeClient, token: string): Promise<User | undefined> {
+  const answer = await client.call({
+    method: 'POST',
+    path: collectionPath(tokenReviews),
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } },
+  });
+  const { authenticated, user } = tokenReviewSchema.parse(answer).status;
+  return authenticated ? user : undefined;
+}
+
+async function reviewAccess(client: KubeClient, user: User, namespace: string | undefined): Promise<boolean> {
+  const { username, ...more } = user;
+  const answer = await client.call({
+    method: 'POST',
+    path: collectionPath(subjectAccessReviews),
+    body: {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: {
+        user: username,
+        ...more,
+        resourceAttributes: {
+          group: 'penstock.dev',
+          version: 'v1alpha1',
+          resource: 'apikeys',
+          verb: 'get',
+          // Empty: in all namespaces.
+          namespace: namespace ?? '',
+        },
+      },
+    },
+  });
+  return accessReviewSchema.parse(answer).status.allowed;
+}
+
+interface Cache<T> {
+  get(key: string, read: () => Promise<T>): Promise<T>;
+}
+
+function makeCache<T>(clock: Clock): Cache<T> {
+  const kept = new Map<string, { readonly value: Promise<T>; readonly atMs: number }>();
+  return {
+    get(key, read) {
+      const nowMs = clock.now();
+      const known = kept.get(key);
+      if (known !== undefined && nowMs - known.atMs < keptMs) return known.value;
+      // Above the bound all are asked for anew: that costs calls, and never memory.
+      if (kept.size >= keptMax) kept.clear();
+      // Kept before it is settled: of many questions at once only one is asked.
+      const value = read();
+      kept.set(key, { value, atMs: nowMs });
+      value.catch(() => kept.delete(key));
+      return value;
+    },
+  };
+}

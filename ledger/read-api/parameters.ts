@@ -1,0 +1,79 @@
+// What is asked for? The query of a question, checked, with bounds that keep one question from being everybody's wait.
+
+import { z } from 'zod';
+import { nextDay } from '../export/focus.ts';
+import { dayOf } from '../store/queries.ts';
+import { DIMENSIONS, type Dimension, type Filter, type SumsQuery } from '../store/store.ts';
+import { badParameter } from './errors.ts';
+
+export const ROWS_MAX = 10_000;
+const daysMax = 400;
+const hourDaysMax = 31;
+const dimensionsMax = 4;
+
+const day = z.iso.date('must be a day such as 2026-11-01');
+const name = z.string().min(1, 'must not be empty').max(400, 'must be at most 400 characters').optional();
+
+const querySchema = z.strictObject({
+  from: day.optional(),
+  to: day.optional(),
+  by: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((word) => word.trim() || []))
+    .pipe(
+      z
+        .array(z.enum(DIMENSIONS, `must be of ${DIMENSIONS.join(', ')}, with commas between them`))
+        .max(dimensionsMax, `must be at most ${dimensionsMax} dimensions`),
+    ),
+  interval: z.enum(['day', 'hour'], 'must be day or hour').optional(),
+  namespace: name,
+  apiKey: name,
+  route: name,
+  provider: name,
+  model: name,
+  upstreamModel: name,
+  payer: z.enum(['tenant', 'platform', 'own-key'], 'must be tenant, platform or own-key').optional(),
+  outcome: z
+    .enum(
+      ['answered', 'failed', 'broken-off', 'cancelled'],
+      'must be answered, failed, broken-off or cancelled',
+    )
+    .optional(),
+});
+
+export interface Asked {
+  readonly from: string;
+  readonly to: string;
+  readonly by: readonly Dimension[];
+  readonly interval: 'day' | 'hour' | undefined;
+  readonly where: Filter;
+}
+
+/** Without days, the last thirty, today included. @throws {ApiError} that names the parameter. */
+export function readParameters(search: URLSearchParams, nowMs: number): Asked {
+  for (const key of new Set(search.keys()))
+    if (search.getAll(key).length > 1) throw badParameter(`${key}: is given more than once`);
+  const parsed = querySchema.safeParse(Object.fromEntries(search));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const field = issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : issue?.path[0];
+    const what = issue?.code === 'unrecognized_keys' ? 'is no parameter of this question' : issue?.message;
+    throw badParameter(`${String(field)}: ${what}`);
+  }
+  const { from, to, by, interval, ...where } = parsed.data;
+  const end = to ?? nextDay(dayOf(nowMs));
+  const start = from ?? dayOf(Date.parse(end) - 30 * 86_400_000);
+  const days = (Date.parse(end) - Date.parse(start)) / 86_400_000;
+  if (days <= 0) throw badParameter('to: must be after from; it is the first day that is left out');
+  const most = by.includes('hour') || interval === 'hour' ? hourDaysMax : daysMax;
+  if (days > most) throw badParameter(`from: ${days} days are more than the ${most} of one question`);
+  if (new Set(by).size < by.length) throw badParameter('by: names a dimension twice');
+  const filter: Filter = Object.fromEntries(Object.entries(where).filter(([, value]) => value !== undefined));
+  return { from: start, to: end, by, interval, where: filter };
+}
+
+/** One row more than are shown: so it is known whether there are more. */
+export function sumsQueryOf({ from, to, where }: Asked, by: readonly Dimension[]): SumsQuery {
+  return { from, to, where, by, limit: ROWS_MAX + 1 };
+}

@@ -1,0 +1,198 @@
+// What can be asked of the ledger over HTTP? Sums, series, models, keys and health, by whoever may get the ApiKeys concerned; and by
+// the operator, which knows the exchange token, what its keys have spent.
+
+import { hash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { z } from 'zod';
+import type { Clock } from '../../kube/clock.ts';
+import { periodsOf } from '../store/queries.ts';
+import type { Dimension, LedgerStore } from '../store/store.ts';
+import type { Access } from './access.ts';
+import { healthAnswer, rowsAnswer, spendAnswer } from './answers.ts';
+import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
+import { type Asked, readParameters, sumsQueryOf } from './parameters.ts';
+
+export interface ReadApiParts {
+  readonly store: LedgerStore;
+  /** Undefined: nobody but the operator may ask. */
+  readonly access: Access | undefined;
+  readonly clock: Clock;
+  /** The exchange token; undefined while it is not known. */
+  token(): string | undefined;
+  /** Something that is our fault. */
+  onFailure(error: unknown): void;
+}
+
+/** For the operator alone; `?after=<sequence>`. */
+export const SPEND_PATH = '/internal/v1/spend';
+const KEYS_MAX = 1_000;
+/** Questions at once; further ones are told to come back. */
+const questionsMax = 32;
+
+type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
+
+const answers: Readonly<Record<string, Answer>> = {
+  async '/v1/sums'({ store }, asked) {
+    return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, asked.by))) };
+  },
+  async '/v1/series'({ store }, asked) {
+    const interval = asked.interval ?? 'day';
+    const by: Dimension[] = [interval, ...asked.by.filter((dimension) => dimension !== interval)];
+    return { ...periodOf(asked), interval, ...rowsAnswer(await store.sums(sumsQueryOf(asked, by))) };
+  },
+  async '/v1/models'({ store }, asked) {
+    return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, ['model']))) };
+  },
+  async '/v1/keys'({ store, clock }, asked) {
+    const nowMs = clock.wallMs();
+    const used = rowsAnswer(await store.sums(sumsQueryOf(asked, ['apiKey'])));
+    const keys = used.rows.flatMap(({ apiKey }) => (apiKey === undefined ? [] : [apiKey]));
+    const spends = await store.spendOf(keys, nowMs);
+    const since = periodsOf(nowMs);
+    return { keys: spends.map((spend) => spendAnswer(spend, since)), isTruncated: used.isTruncated };
+  },
+  async '/v1/health'({ store }, asked) {
+    // Which vendors are behind a route is the platform's own business.
+    const by =
+      asked.where.namespace === undefined ? (['provider', 'upstreamModel'] as const) : (['route'] as const);
+    const rows = await store.sums(sumsQueryOf(asked, [...by, 'outcome']));
+    return { ...periodOf(asked), health: healthAnswer(rows, by) };
+  },
+};
+
+const periodOf = ({ from, to }: Asked) => ({ from, to });
+
+export function buildReadApi(parts: ReadApiParts): Server {
+  let questions = 0;
+  const server = createServer((request, response) => {
+    if (questions >= questionsMax) {
+      answerError(response, tooBusy('the ledger is answering other questions; ask again'));
+      return;
+    }
+    questions += 1;
+    handle(parts, request)
+      .then(
+        (body) => answerJson(response, 200, body),
+        (error: unknown) => {
+          if (error instanceof ApiError) {
+            answerError(response, error);
+            return;
+          }
+          parts.onFailure(error);
+          answerError(response, away('the ledger cannot answer at this moment; ask again'));
+        },
+      )
+      .finally(() => {
+        questions -= 1;
+      });
+  });
+  server.requestTimeout = 10_000;
+  server.keepAliveTimeout = 75_000;
+  return server;
+}
+
+async function handle(parts: ReadApiParts, request: IncomingMessage): Promise<unknown> {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://ledger');
+  if (pathname === SPEND_PATH) {
+    expectGet(request);
+    expectToken(parts, bearerOf(request));
+    return await spendSince(parts, searchParams);
+  }
+  const answer = Object.hasOwn(answers, pathname) ? answers[pathname] : undefined;
+  if (answer === undefined) throw notFound(`only ${Object.keys(answers).join(', ')} are here`);
+  expectGet(request);
+  const token = bearerOf(request);
+  if (token === '')
+    throw noToken(
+      'send a token of Kubernetes as Authorization: Bearer …, such as that of kubectl create token',
+    );
+  const asked = readParameters(searchParams, parts.clock.wallMs());
+  await expectAccess(parts, token, asked);
+  return await answer(parts, asked);
+}
+
+function expectGet({ method }: IncomingMessage): void {
+  if (method !== 'GET' && method !== 'HEAD') throw badMethod('only GET is answered here');
+}
+
+async function expectAccess({ access }: ReadApiParts, token: string, { where, by }: Asked): Promise<void> {
+  if (access === undefined) throw notAllowed('this ledger answers nobody but the operator');
+  const { namespace } = where;
+  switch (await access.judge(token, namespace)) {
+    case 'unknown':
+      throw noToken('Kubernetes does not know the token, or it has expired');
+    case 'refused':
+      throw notAllowed(
+        namespace === undefined
+          ? 'the whole ledger is for who may get apikeys.penstock.dev in all namespaces; name one with ?namespace=…'
+          : `you may not get apikeys.penstock.dev in the namespace ${namespace}`,
+      );
+    case 'allowed':
+  }
+  const hidden = (['provider', 'upstreamModel'] as const).find(
+    (dimension) => by.includes(dimension) || where[dimension] !== undefined,
+  );
+  // Gateways may be told not to name providers to callers; the ledger does not either.
+  if (namespace !== undefined && hidden !== undefined)
+    throw notAllowed(`${hidden}: is the platform's own business; ask without ?namespace=…, where you may`);
+}
+
+function bearerOf({ headers }: IncomingMessage): string {
+  return /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+}
+
+function expectToken({ token }: ReadApiParts, given: string): void {
+  const expected = token();
+  if (expected === undefined)
+    throw away('the pointer Secret has not been read yet, and so no token is known');
+  const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
+  // In constant time, whatever the lengths.
+  if (!timingSafeEqual(digest(given), digest(expected)))
+    throw noToken('the bearer is not the exchange token of the pointer Secret');
+}
+
+const spendSchema = z.strictObject({
+  after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+  limit: z.coerce.number().int().min(1).max(KEYS_MAX).default(KEYS_MAX),
+});
+
+/** Keys with records behind the sequence, and the sequence to go on behind. */
+async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParams): Promise<unknown> {
+  const parsed = spendSchema.safeParse(Object.fromEntries(search));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw badParameter(`${issue?.path.join('.')}: ${issue?.message}`);
+  }
+  const { after, limit } = parsed.data;
+  const changed = await store.changedKeys(after, limit);
+  const nowMs = clock.wallMs();
+  const since = periodsOf(nowMs);
+  const spends = await store.spendOf(
+    changed.map(({ apiKey }) => apiKey),
+    nowMs,
+  );
+  return {
+    // As the first question found it: a key that has changed since comes again, and none is passed over.
+    sequence: changed.at(-1)?.sequence ?? after,
+    hasMore: changed.length === limit,
+    keys: spends.map((spend) => spendAnswer(spend, since)),
+  };
+}
+
+function answerError(response: ServerResponse, { status, message, type, code }: ApiError): void {
+  if (status === 401) response.setHeader('www-authenticate', 'Bearer');
+  if (status === 405) response.setHeader('allow', 'GET');
+  if (status === 503) response.setHeader('retry-after', '1');
+  answerJson(response, status, { error: { message, type, code } });
+}
+
+function answerJson(response: ServerResponse, status: number, body: unknown): void {
+  if (response.headersSent || response.destroyed) return;
+  const text = `${JSON.stringify(body)}\n`;
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    'content-length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}

@@ -1,0 +1,151 @@
+// A whole ledger out of its parts: it pulls, keeps, answers and tells others, until it is closed.
+
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../kube/clock.ts';
+import { openJournalClient } from './ask-journal.ts';
+import { EVENTS_SINK, sendEvents } from './export/send-events.ts';
+import { buildHealthServer } from './health.ts';
+import { keepYoung } from './keep.ts';
+import type { Log } from './log.ts';
+import { createMetrics } from './metrics.ts';
+import { type PodWatch, watchPods } from './pods.ts';
+import { startPulls } from './pull.ts';
+import { openAccess } from './read-api/access.ts';
+import { buildReadApi } from './read-api/read-api.ts';
+import type { LedgerSettings } from './settings.ts';
+import type { LedgerStore } from './store/store.ts';
+
+export interface LedgerParts {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  random(): number;
+  readonly settings: LedgerSettings;
+  readonly store: LedgerStore;
+  readonly log: Log;
+}
+
+export interface RunningLedger {
+  /** Of the read API. */
+  readonly url: string;
+  readonly metricsUrl: string;
+  /** What is being stored is stored; the store is closed last. */
+  close(): Promise<void>;
+}
+
+/** @throws where a port is taken; then nothing runs. */
+export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
+  const { client, clock, random, settings, store, log } = parts;
+  await using started = new AsyncDisposableStack();
+  started.defer(() => store.close());
+
+  const metrics = createMetrics({ lags: () => pulls.lags() });
+  const journals = openJournalClient(clock);
+  started.defer(() => journals.close());
+  let watch: PodWatch | undefined;
+  const pulls = startPulls({
+    store,
+    clock,
+    random,
+    ask: journals.ask,
+    tokenOf: () => watch?.token(),
+    report: {
+      taken: (_, taken) => metrics.onTaken(taken),
+      setAside: ({ name }, lines, reason) =>
+        log('error', 'lines of a journal are no record; they are put aside', { pod: name, lines, reason }),
+      begunAnew: ({ name }) =>
+        log('warn', 'a pod has another journal than before; it is read from its oldest record on', {
+          pod: name,
+        }),
+      failed({ name }, reason) {
+        metrics.onPullFailed();
+        log('warn', 'a journal cannot be read or stored; it is tried again', { pod: name, reason });
+      },
+      recovered: ({ name }) => log('info', 'a journal is read again', { pod: name }),
+    },
+  });
+  started.defer(() => pulls.close());
+
+  const readApi = buildReadApi({
+    store,
+    access: openAccess(client, clock),
+    clock,
+    token: () => watch?.token(),
+    onFailure: (error) => log('error', 'a question could not be answered', { reason: messageOf(error) }),
+  });
+  const health = buildHealthServer({
+    registry: metrics.registry,
+    isSynced: () => watch?.hasSynced() ?? false,
+    askStore: () => store.cursorOf(''),
+  });
+  const url = await listen(readApi, settings.host, settings.port);
+  started.defer(() => stop(readApi));
+  const metricsUrl = await listen(health, settings.host, settings.metricsPort);
+  started.defer(() => stop(health));
+
+  const { events, instance, namespace } = settings;
+  if (events !== undefined) {
+    const sender = sendEvents({
+      ...events,
+      store,
+      clock,
+      random,
+      source: `urn:penstock:${namespace}:${instance}`,
+      onSent: (records) => metrics.onEventsSent(records),
+      onFailed(reason) {
+        metrics.onEventsFailed();
+        log('warn', 'events were not taken; they are sent again', { reason });
+      },
+    });
+    started.defer(() => sender.close());
+  }
+  const keeper = keepYoung({
+    store,
+    clock,
+    retentionDays: settings.retentionDays,
+    sink: events === undefined ? undefined : EVENTS_SINK,
+    onPurged(records) {
+      metrics.onPurged(records);
+      log('info', 'records have gone because of their age; their daily sums stay', { records });
+    },
+    onFailed: (reason) => log('warn', 'old records could not be removed', { reason }),
+  });
+  started.defer(() => keeper.close());
+  const watched = watchPods({
+    ...settings,
+    client,
+    clock,
+    random,
+    onPods: (pods) => pulls.setPods(pods),
+    onTrouble: (name, trouble) => log('warn', 'a watch has trouble', { watch: name, ...trouble }),
+  });
+  watch = watched;
+  started.defer(() => watched.close());
+
+  const running = started.move();
+  return { url, metricsUrl, close: () => running.disposeAsync() };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function stop(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+  });
+}
+
+function listen(server: Server, host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      const address: AddressInfo | string | null = server.address();
+      const bound = typeof address === 'object' && address ? address.port : port;
+      resolve(`http://${host}:${bound}`);
+    });
+  });
+}

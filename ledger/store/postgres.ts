@@ -1,0 +1,252 @@
+// The ledger in Postgres. Whoever writes holds a lock while it does: sequences are in the order of commits, so nobody who
+// reads by sequence passes over a record, also where two ledgers write for a moment.
+
+import type { Pool, PoolClient } from 'pg';
+import {
+  asidesQuery,
+  changedKeysQuery,
+  cursorQuery,
+  metaQuery,
+  PURGED_BEFORE,
+  purgeCursors,
+  purgeRecords,
+  putCursor,
+  putMeta,
+  putSink,
+  type Query,
+  type Row,
+  readChangedKeys,
+  readRecords,
+  readSpend,
+  readSums,
+  recordsQuery,
+  sinkQuery,
+  spendQuery,
+  sumsQuery,
+  upsertSums,
+} from './queries.ts';
+import {
+  DAILY_KEYS,
+  digestOf,
+  KEY_MEASURES,
+  MEASURES,
+  pageRows,
+  RECORD_COLUMNS,
+  type RecordRow,
+  rollUp,
+} from './row.ts';
+import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
+import { type LedgerStore, type Page, PURGED_REASON, type Taken } from './store.ts';
+
+/** Ours among the advisory locks of the database: the first eight letters of the name. */
+const lock = Buffer.from('penstock').readBigInt64BE().toString();
+const connectMs = 5_000;
+const writeMs = 60_000;
+const readMs = 30_000;
+const readersMax = 4;
+const purgeLimit = 5_000;
+
+/**
+ * @param url `postgres://user:password@host:port/database`, with `sslmode` as libpq has it.
+ * @param onError An idle connection broke; the next question opens another.
+ * @throws {Error} where it cannot be reached, or its tables are of a newer program. Never with the address: it holds a password.
+ */
+export async function openPostgresStore(
+  url: string,
+  onError: (reason: string) => void,
+): Promise<LedgerStore> {
+  // Loaded where it is wanted: most installations have no Postgres.
+  const { default: pg } = await import('pg');
+  const open = (max: number, statement_timeout: number): Pool => {
+    const pool = new pg.Pool({
+      connectionString: url,
+      max,
+      statement_timeout,
+      connectionTimeoutMillis: connectMs,
+      application_name: 'penstock-ledger',
+      keepAlive: true,
+    });
+    pool.on('error', (error) => onError(reasonOf(error)));
+    return pool;
+  };
+  const writers = open(1, writeMs);
+  const readers = open(readersMax, readMs);
+  const end = async (): Promise<void> => {
+    await Promise.all([writers.end(), readers.end()]);
+  };
+  const rows = async ({ text, values }: Query): Promise<Row[]> => {
+    const { rows } = await readers.query<Row>(text, [...values]).catch(rethrow);
+    return rows;
+  };
+
+  try {
+    await inTransaction(writers, async (run) => {
+      // Two that start at once would both make what is missing; the lock is taken already.
+      await run({ text: META_TABLE, values: [] });
+      const [found] = await run(metaQuery('schema'));
+      for (const text of migrationsFrom(found === undefined ? undefined : String(found.value), 'postgres'))
+        await run({ text, values: [] });
+      await run(putMeta('schema', String(SCHEMA_VERSION)));
+    });
+  } catch (error) {
+    await end();
+    throw error;
+  }
+
+  return {
+    async cursorOf(source) {
+      const [row] = await rows(cursorQuery(source));
+      return row === undefined ? undefined : String(row.cursor);
+    },
+    take: (page, nowMs) => inTransaction(writers, (run) => takePage(run, page, nowMs)),
+    async sums(query) {
+      return readSums(await rows(sumsQuery(query)), query.by);
+    },
+    async spendOf(apiKeys, nowMs) {
+      return readSpend(await rows(spendQuery('postgres', apiKeys, nowMs)));
+    },
+    async changedKeys(after, limit) {
+      return readChangedKeys(await rows(changedKeysQuery(after, limit)));
+    },
+    async records(query) {
+      return readRecords(await rows(recordsQuery(query)));
+    },
+    async asides(limit) {
+      return (await rows(asidesQuery(limit))).map((row) => ({
+        source: String(row.source),
+        atMs: Number(row.at_ms),
+        reason: String(row.reason),
+        line: String(row.line),
+      }));
+    },
+    async sinkCursor(sink) {
+      const [row] = await rows(sinkQuery(sink));
+      return Number(row?.sequence ?? 0);
+    },
+    async setSinkCursor(sink, sequence) {
+      await inTransaction(writers, (run) => run(putSink(sink, sequence)));
+    },
+    async purge({ before, upTo = Number.MAX_SAFE_INTEGER, silentSinceMs }) {
+      let gone = 0;
+      for (;;) {
+        const piece = await inTransaction(writers, async (run) => {
+          // In the same step: what goes now is never taken for new when it comes again.
+          if (before > (await readPurgedBefore(run))) await run(putMeta(PURGED_BEFORE, before));
+          await run(purgeCursors(silentSinceMs));
+          const { text, values } = purgeRecords(before, upTo, purgeLimit);
+          return (await run({ text: `${text} RETURNING sequence`, values })).length;
+        });
+        gone += piece;
+        if (piece < purgeLimit) return gone;
+      }
+    },
+    close: end,
+  };
+}
+
+type Run = (query: Query) => Promise<Row[]>;
+
+async function takePage(run: Run, page: Page, nowMs: number): Promise<Taken> {
+  const { source, cursor, rows, asides } = pageRows(page);
+  const purgedBefore = await readPurgedBefore(run);
+  const late = rows.filter(({ day }) => day < purgedBefore);
+  const inTime = rows.filter(({ day }) => day >= purgedBefore);
+  const inserted =
+    inTime.length === 0 ? [] : await run({ text: insertRecords, values: [JSON.stringify(inTime)] });
+  const sequences = new Map(inserted.map(({ id, sequence }) => [id, Number(sequence)]));
+  const added = inTime.flatMap((row): (RecordRow & { readonly sequence: number })[] => {
+    const sequence = sequences.get(row.id);
+    return sequence === undefined ? [] : [{ ...row, sequence }];
+  });
+  const { daily, keyDays, keys } = rollUp(added);
+  if (added.length > 0) {
+    await run({ text: upsertDaily, values: [JSON.stringify(daily)] });
+    await run({ text: upsertKeyDays, values: [JSON.stringify(keyDays)] });
+    await run({ text: upsertKeys, values: [JSON.stringify(keys)] });
+  }
+  const asideRows = [...asides, ...late.map(({ line }) => ({ line, reason: PURGED_REASON }))].map(
+    ({ line, reason }) => ({ digest: digestOf(source, line), source, at_ms: nowMs, reason, line }),
+  );
+  const putAside =
+    asideRows.length === 0 ? [] : await run({ text: insertAsides, values: [JSON.stringify(asideRows)] });
+  await run(putCursor(source, cursor, nowMs));
+  return { added: added.length, duplicates: inTime.length - added.length, asides: putAside.length };
+}
+
+async function readPurgedBefore(run: Run): Promise<string> {
+  const [row] = await run(metaQuery(PURGED_BEFORE));
+  return row === undefined ? '' : String(row.value);
+}
+
+const texts = new Set<string>(['id', 'hour', ...DAILY_KEYS, 'line', 'digest', 'source', 'reason']);
+
+/** Rows out of one value that is JSON: as many as there are, in one statement. */
+function rowsFrom(columns: readonly string[]): string {
+  const typed = columns.map((name) => `${name} ${texts.has(name) ? 'text' : 'bigint'}`);
+  return `SELECT ${columns.join(', ')} FROM jsonb_to_recordset($1::jsonb) AS given(${typed.join(', ')})`;
+}
+
+const insertRecords = `INSERT INTO ledger_records (${RECORD_COLUMNS.join(', ')}) ${rowsFrom(RECORD_COLUMNS)}
+  ON CONFLICT (id) DO NOTHING RETURNING id, sequence`;
+const asideColumns = ['digest', 'source', 'at_ms', 'reason', 'line'];
+/** The same line twice in a page is one; that is what DO NOTHING does within a statement too. */
+const insertAsides = `INSERT INTO ledger_asides (${asideColumns.join(', ')}) ${rowsFrom(asideColumns)}
+  ON CONFLICT (digest) DO NOTHING RETURNING digest`;
+const upsertDaily = upsertSums(
+  'ledger_daily',
+  DAILY_KEYS,
+  MEASURES,
+  [],
+  rowsFrom([...DAILY_KEYS, ...MEASURES]),
+);
+const upsertKeyDays = upsertSums(
+  'ledger_key_days',
+  ['api_key', 'day'],
+  KEY_MEASURES,
+  [],
+  rowsFrom(['api_key', 'day', ...KEY_MEASURES]),
+);
+const upsertKeys = upsertSums(
+  'ledger_keys',
+  ['api_key'],
+  KEY_MEASURES,
+  ['last_used_ms', 'sequence'],
+  rowsFrom(['api_key', 'last_used_ms', 'sequence', ...KEY_MEASURES]),
+);
+
+async function inTransaction<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<T> {
+  const client: PoolClient = await pool.connect().catch(rethrow);
+  let broken: Error | undefined;
+  // A connection that breaks says so itself, beside failing what is under way; unheard, that ends the process.
+  const onError = (error: Error): void => {
+    broken = error;
+  };
+  client.on('error', onError);
+  try {
+    const run: Run = async ({ text, values }) => (await client.query<Row>(text, [...values])).rows;
+    await client.query('BEGIN');
+    await client.query(`SELECT pg_advisory_xact_lock(${lock})`);
+    const result = await work(run);
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    // Also one that only failed is given up: whether it still stands in a transaction need not be asked.
+    broken = error instanceof Error ? error : new Error('the transaction failed');
+    return rethrow(error);
+  } finally {
+    client.off('error', onError);
+    client.release(broken);
+  }
+}
+
+/** Without what `pg` puts beside its message: details quote values. */
+function rethrow(error: unknown): never {
+  throw new Error(`Postgres: ${reasonOf(error)}`);
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'it failed';
+  // Where a name has several addresses, only the members of the aggregate say anything.
+  if (error.message === '' && 'code' in error) return String(error.code);
+  return error.message;
+}

@@ -1,0 +1,261 @@
+// How are a ledger's questions put in SQL? Pure, and the same text for both databases: `$1` is the first value.
+
+import { joinCost, KEY_MEASURES, type KeyMeasure, MEASURES, type Measure } from './row.ts';
+import type { DatabaseKind } from './schema.ts';
+import type {
+  ChangedKey,
+  Dimension,
+  Filter,
+  KeyUse,
+  RecordsQuery,
+  Spend,
+  StoredRecord,
+  Sums,
+  SumsQuery,
+  SumsRow,
+} from './store.ts';
+
+export type Value = string | number;
+
+export interface Query {
+  readonly text: string;
+  readonly values: readonly Value[];
+}
+
+/** Numbers of the databases are whole; SQLite gives bigints, Postgres text. */
+export type Row = Readonly<Record<string, unknown>>;
+
+const COLUMNS: Readonly<Record<Dimension, string>> = {
+  day: 'day',
+  hour: 'hour',
+  namespace: 'namespace',
+  apiKey: 'api_key',
+  route: 'route',
+  provider: 'provider',
+  model: 'model',
+  upstreamModel: 'upstream_model',
+  payer: 'payer',
+  outcome: 'outcome',
+};
+
+export function sumsQuery({ from, to, by, where, limit }: SumsQuery): Query {
+  const columns = by.map((dimension) => COLUMNS[dimension]);
+  const values: Value[] = [from, to];
+  const conditions = ['day >= $1', 'day < $2', ...filterConditions(where, values)];
+  const sums = MEASURES.map((name) => `SUM(${name}) AS sum_${name}`);
+  const group = columns.length === 0 ? '' : ` GROUP BY ${columns.join(', ')} ORDER BY ${columns.join(', ')}`;
+  values.push(limit);
+  return {
+    // Records know their hour; older ones are gone, and their days are enough for all else.
+    text: `SELECT ${[...columns, ...sums].join(', ')} FROM ${by.includes('hour') ? 'ledger_records' : 'ledger_daily'}
+      WHERE ${conditions.join(' AND ')}${group} LIMIT $${values.length}`,
+    values,
+  };
+}
+
+/** Of a sum over nothing there is no row. */
+export function readSums(rows: readonly Row[], by: readonly Dimension[]): SumsRow[] {
+  return rows
+    .filter((row) => integer(row.sum_attempts) > 0n)
+    .map((row) => ({
+      group: Object.fromEntries(by.map((dimension) => [dimension, String(row[COLUMNS[dimension]])])),
+      sums: sumsOf((name) => integer(row[`sum_${name}`])),
+    }));
+}
+
+function sumsOf(of: (name: Measure) => bigint): Sums {
+  return {
+    requests: Number(of('requests')),
+    attempts: Number(of('attempts')),
+    estimated: Number(of('estimated')),
+    unpriced: Number(of('unpriced')),
+    input: Number(of('input')),
+    cachedInput: Number(of('cached_input')),
+    cacheWrite: Number(of('cache_write')),
+    output: Number(of('output')),
+    reasoning: Number(of('reasoning')),
+    costPicodollars: joinCost(of('cost_high'), of('cost_low')),
+  };
+}
+
+/** First days of the periods that a moment is in, `YYYY-MM-DD`, UTC; a week begins on Monday, as ISO 8601 has it. */
+export function periodsOf(nowMs: number): {
+  readonly day: string;
+  readonly week: string;
+  readonly month: string;
+} {
+  const day = dayOf(nowMs);
+  const sinceMonday = (new Date(nowMs).getUTCDay() + 6) % 7;
+  return { day, week: dayOf(nowMs - sinceMonday * 86_400_000), month: `${day.slice(0, 7)}-01` };
+}
+
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+const PERIODS = ['day', 'week', 'month'] as const;
+
+export function spendQuery(kind: DatabaseKind, apiKeys: readonly string[], nowMs: number): Query {
+  const periods = periodsOf(nowMs);
+  const first = periods.week < periods.month ? periods.week : periods.month;
+  const sums = PERIODS.flatMap((period, index) =>
+    KEY_MEASURES.map(
+      (name) => `SUM(CASE WHEN d.day >= $${index + 3} THEN d.${name} ELSE 0 END) AS ${period}_${name}`,
+    ),
+  );
+  const totals = KEY_MEASURES.map((name) => `k.${name} AS total_${name}`);
+  return {
+    // Twice grouped by what the first decides, since only SQLite lets the rest be left out.
+    text: `SELECT k.api_key, k.last_used_ms, k.sequence, ${[...totals, ...sums].join(', ')}
+      FROM ledger_keys k LEFT JOIN ledger_key_days d ON d.api_key = k.api_key AND d.day >= $2
+      WHERE k.api_key IN ${listOf(kind, 1)}
+      GROUP BY k.api_key, k.last_used_ms, k.sequence, ${KEY_MEASURES.map((name) => `k.${name}`).join(', ')}
+      ORDER BY k.sequence`,
+    values: [JSON.stringify(apiKeys), first, ...PERIODS.map((period) => periods[period])],
+  };
+}
+
+export function readSpend(rows: readonly Row[]): Spend[] {
+  return rows.map((row) => {
+    const use = (period: string): KeyUse => {
+      const of = (name: KeyMeasure): bigint => integer(row[`${period}_${name}`]);
+      return {
+        requests: Number(of('requests')),
+        input: Number(of('input')),
+        output: Number(of('output')),
+        unpriced: Number(of('unpriced')),
+        costPicodollars: joinCost(of('cost_high'), of('cost_low')),
+      };
+    };
+    return {
+      apiKey: String(row.api_key),
+      sequence: Number(row.sequence),
+      lastUsedMs: Number(row.last_used_ms),
+      day: use('day'),
+      week: use('week'),
+      month: use('month'),
+      total: use('total'),
+    };
+  });
+}
+
+export function recordsQuery({ after, limit, from, to, where }: RecordsQuery): Query {
+  const values: Value[] = [after];
+  const conditions = ['sequence > $1'];
+  if (from !== undefined) conditions.push(`day >= $${values.push(from)}`);
+  if (to !== undefined) conditions.push(`day < $${values.push(to)}`);
+  conditions.push(...filterConditions(where, values));
+  const text = `SELECT sequence, line FROM ledger_records WHERE ${conditions.join(' AND ')}
+    ORDER BY sequence LIMIT $${values.push(limit)}`;
+  return { text, values };
+}
+
+export function readRecords(rows: readonly Row[]): StoredRecord[] {
+  return rows.map(({ sequence, line }) => ({ sequence: Number(sequence), line: String(line) }));
+}
+
+export const cursorQuery = (source: string): Query => ({
+  text: 'SELECT cursor FROM ledger_cursors WHERE source = $1',
+  values: [source],
+});
+
+export const putCursor = (source: string, cursor: string, nowMs: number): Query => ({
+  text: `INSERT INTO ledger_cursors (source, cursor, at_ms) VALUES ($1, $2, $3)
+    ON CONFLICT (source) DO UPDATE SET cursor = excluded.cursor, at_ms = excluded.at_ms`,
+  values: [source, cursor, nowMs],
+});
+
+export const changedKeysQuery = (after: number, limit: number): Query => ({
+  text: 'SELECT api_key, sequence FROM ledger_keys WHERE sequence > $1 ORDER BY sequence LIMIT $2',
+  values: [after, limit],
+});
+
+export function readChangedKeys(rows: readonly Row[]): ChangedKey[] {
+  return rows.map(({ api_key, sequence }) => ({ apiKey: String(api_key), sequence: Number(sequence) }));
+}
+
+export const asidesQuery = (limit: number): Query => ({
+  text: 'SELECT source, at_ms, reason, line FROM ledger_asides ORDER BY at_ms DESC, digest LIMIT $1',
+  values: [limit],
+});
+
+export const sinkQuery = (sink: string): Query => ({
+  text: 'SELECT sequence FROM ledger_sinks WHERE name = $1',
+  values: [sink],
+});
+
+/** Never backwards. */
+export const putSink = (sink: string, sequence: number): Query => ({
+  text: `INSERT INTO ledger_sinks (name, sequence) VALUES ($1, $2)
+    ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence WHERE excluded.sequence > ledger_sinks.sequence`,
+  values: [sink, sequence],
+});
+
+export const metaQuery = (name: string): Query => ({
+  text: 'SELECT value FROM ledger_meta WHERE name = $1',
+  values: [name],
+});
+
+export const putMeta = (name: string, value: string): Query => ({
+  text: 'INSERT INTO ledger_meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  values: [name, value],
+});
+
+/** Of records before this day, whether they are new cannot be told any more. */
+export const PURGED_BEFORE = 'purged-before';
+
+export const purgeCursors = (silentSinceMs: number): Query => ({
+  text: 'DELETE FROM ledger_cursors WHERE at_ms < $1',
+  values: [silentSinceMs],
+});
+
+/**
+ * A piece of what is to go: a ledger that takes records in meanwhile waits for one piece at most. The sign keeps the databases
+ * from going through all records by their sequence where none is old.
+ */
+export const purgeRecords = (before: string, upTo: number, limit: number): Query => ({
+  text: `DELETE FROM ledger_records WHERE sequence IN
+    (SELECT sequence FROM ledger_records WHERE day < $1 AND +sequence <= $2 LIMIT $3)`,
+  values: [before, upTo, limit],
+});
+
+/** On a row that is there, the measures are added to its own; of the rest the newest stays. */
+export function upsertSums(
+  table: string,
+  keys: readonly string[],
+  measures: readonly string[],
+  latest: readonly string[],
+  source: string,
+): string {
+  const columns = [...keys, ...latest, ...measures].join(', ');
+  const changes = [
+    ...measures.map((name) => `${name} = ${table}.${name} + excluded.${name}`),
+    ...latest.map(
+      (name) =>
+        `${name} = CASE WHEN excluded.${name} > ${table}.${name} THEN excluded.${name} ELSE ${table}.${name} END`,
+    ),
+  ];
+  return `INSERT INTO ${table} (${columns}) ${source} ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${changes.join(', ')}`;
+}
+
+function filterConditions(where: Filter = {}, values: Value[]): string[] {
+  return Object.entries(where).flatMap(([name, value]) => {
+    if (value === undefined || !Object.hasOwn(COLUMNS, name)) return [];
+    return [`${COLUMNS[name as Dimension]} = $${values.push(value)}`];
+  });
+}
+
+/** The members of a value that is a JSON array. */
+function listOf(kind: DatabaseKind, place: number): string {
+  return kind === 'sqlite'
+    ? `(SELECT value FROM json_each($${place}))`
+    : `(SELECT jsonb_array_elements_text($${place}::jsonb))`;
+}
+
+/** @throws {TypeError} where a column is no whole number: then the query is wrong. */
+function integer(value: unknown): bigint {
+  if (value === null) return 0n;
+  if (typeof value === 'bigint') return value;
+  if (typeof value === 'string' || typeof value === 'number') return BigInt(value);
+  throw new TypeError(`a column holds ${typeof value}, not a whole number`);
+}

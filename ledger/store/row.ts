@@ -1,0 +1,215 @@
+// Which columns does a record have, and which sums do new records add to? The same for every store.
+
+import { createHash } from 'node:crypto';
+import type { Aside, Entry, Page } from './store.ts';
+
+/** What is added up, in records and in sums alike. Money stands in two columns, see `splitCost`. */
+export const MEASURES = [
+  'requests',
+  'attempts',
+  'estimated',
+  'unpriced',
+  'input',
+  'cached_input',
+  'cache_write',
+  'output',
+  'reasoning',
+  'cost_high',
+  'cost_low',
+] as const;
+export type Measure = (typeof MEASURES)[number];
+
+/** What daily sums are told apart by. */
+export const DAILY_KEYS = [
+  'day',
+  'namespace',
+  'api_key',
+  'route',
+  'provider',
+  'model',
+  'upstream_model',
+  'payer',
+  'outcome',
+] as const;
+
+export const KEY_MEASURES = ['requests', 'input', 'output', 'unpriced', 'cost_high', 'cost_low'] as const;
+export type KeyMeasure = (typeof KEY_MEASURES)[number];
+
+export const RECORD_COLUMNS = ['id', 'started_ms', 'hour', ...DAILY_KEYS, ...MEASURES, 'line'] as const;
+
+export type DailyRow = Record<(typeof DAILY_KEYS)[number], string> & Record<Measure, number>;
+
+export interface RecordRow extends DailyRow {
+  id: string;
+  started_ms: number;
+  hour: string;
+  line: string;
+}
+
+export interface KeyDayRow extends Record<KeyMeasure, number> {
+  api_key: string;
+  day: string;
+}
+
+export interface KeyRow extends Record<KeyMeasure, number> {
+  api_key: string;
+  last_used_ms: number;
+  sequence: number;
+}
+
+export interface Rollups {
+  readonly daily: readonly DailyRow[];
+  readonly keyDays: readonly KeyDayRow[];
+  readonly keys: readonly KeyRow[];
+}
+
+/**
+ * 2^63 picodollars are nine million dollars, and SQLite goes on in floating point above it. Thousandths of a dollar, and
+ * what is left of them, can be added up for ever.
+ */
+const lowPerHigh = 1_000_000_000;
+
+export function splitCost(picodollars: number): { readonly high: number; readonly low: number } {
+  return { high: Math.floor(picodollars / lowPerHigh), low: picodollars % lowPerHigh };
+}
+
+export function joinCost(high: bigint, low: bigint): bigint {
+  return high * BigInt(lowPerHigh) + low;
+}
+
+/**
+ * Tokens that one attempt adds to sums at most; its line says what was told. A provider of a tenant's own may tell
+ * anything, and a sum that no column holds would stop the journal for all.
+ */
+const tokensMax = 1_000_000_000;
+
+export function rowOf({ record, line }: Entry): RecordRow {
+  const startedMs = Date.parse(record.startedAt);
+  const startedAt = new Date(startedMs).toISOString();
+  const cost = splitCost(record.costPicodollars ?? 0);
+  return {
+    id: storable(record.id),
+    started_ms: startedMs,
+    day: startedAt.slice(0, 10),
+    hour: `${startedAt.slice(0, 13)}:00:00Z`,
+    namespace: storableName(record.namespace),
+    api_key: storableName(record.apiKey),
+    route: storableName(record.route),
+    provider: storableName(record.provider),
+    model: storableName(record.model),
+    upstream_model: storableName(record.upstreamModel),
+    payer: record.payer,
+    outcome: record.outcome,
+    requests: record.attempt === 1 ? 1 : 0,
+    attempts: 1,
+    estimated: record.isEstimated ? 1 : 0,
+    unpriced: record.costPicodollars === null ? 1 : 0,
+    input: Math.min(record.usage.input, tokensMax),
+    cached_input: Math.min(record.usage.cachedInput, tokensMax),
+    cache_write: Math.min(record.usage.cacheWrite, tokensMax),
+    output: Math.min(record.usage.output, tokensMax),
+    reasoning: Math.min(record.usage.reasoning, tokensMax),
+    cost_high: cost.high,
+    cost_low: cost.low,
+    line: storable(line),
+  };
+}
+
+/** What sums are told apart by stands in an index, of which Postgres bounds the entries: 2,704 bytes for all together. */
+const nameBytesMax = 400;
+
+function storableName(name: string): string {
+  const text = storable(name);
+  const bytes = Buffer.from(text);
+  if (bytes.length <= nameBytesMax) return text;
+  // A character that is cut through becomes the sign for one.
+  return bytes.subarray(0, nameBytesMax - 3).toString();
+}
+
+/** No database takes half a character, and Postgres no NUL: one name must not stop a whole journal. */
+export function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
+/** As a page goes into a store. */
+export interface PageRows {
+  readonly source: string;
+  readonly cursor: string;
+  /** Each id once. */
+  readonly rows: readonly RecordRow[];
+  readonly asides: readonly Aside[];
+}
+
+/** Of two with one id the first of the page is the record, as it is of the whole ledger. */
+export function pageRows({ source, cursor, entries, asides }: Page): PageRows {
+  const rows = new Map<string, RecordRow>();
+  for (const entry of entries) {
+    const row = rowOf(entry);
+    if (!rows.has(row.id)) rows.set(row.id, row);
+  }
+  return {
+    source,
+    cursor,
+    rows: [...rows.values()],
+    asides: asides.map(({ line, reason }) => ({ line: storable(line), reason })),
+  };
+}
+
+/** Of the source too: the same rubbish from two pods is told of both. */
+export function digestOf(source: string, line: string): string {
+  return createHash('sha256').update(`${source}\n`).update(line).digest('hex');
+}
+
+/** What these records add to the sums, one row for each sum. */
+export function rollUp(added: readonly (RecordRow & { readonly sequence: number })[]): Rollups {
+  const daily = new Map<string, DailyRow>();
+  const keyDays = new Map<string, KeyDayRow>();
+  const keys = new Map<string, KeyRow>();
+  for (const row of added) {
+    const place = JSON.stringify(DAILY_KEYS.map((name) => row[name]));
+    addTo(daily, place, MEASURES, row, () => pick(row, [...DAILY_KEYS, ...MEASURES]));
+    const { api_key, day, started_ms, sequence } = row;
+    const use = useOf(row);
+    addTo(keyDays, JSON.stringify([api_key, day]), KEY_MEASURES, use, () => ({ api_key, day, ...use }));
+    addTo(keys, api_key, KEY_MEASURES, use, () => ({ api_key, last_used_ms: 0, sequence: 0, ...use }));
+    const key = keys.get(api_key);
+    if (key === undefined) continue;
+    key.last_used_ms = Math.max(key.last_used_ms, started_ms);
+    key.sequence = Math.max(key.sequence, sequence);
+  }
+  return { daily: [...daily.values()], keyDays: [...keyDays.values()], keys: [...keys.values()] };
+}
+
+/** What a key is told to have used: of what was delivered, and the money that its tenant pays. */
+function useOf(row: DailyRow): Record<KeyMeasure, number> {
+  const isDelivered = row.payer !== 'platform';
+  const isPaid = row.payer === 'tenant';
+  return {
+    requests: row.requests,
+    input: isDelivered ? row.input : 0,
+    output: isDelivered ? row.output : 0,
+    unpriced: isPaid ? row.unpriced : 0,
+    cost_high: isPaid ? row.cost_high : 0,
+    cost_low: isPaid ? row.cost_low : 0,
+  };
+}
+
+function addTo<Name extends string, Row extends Record<Name, number>>(
+  rows: Map<string, Row>,
+  place: string,
+  names: readonly Name[],
+  more: Readonly<Record<Name, number>>,
+  begin: () => Row,
+): void {
+  const row = rows.get(place);
+  if (row === undefined) {
+    rows.set(place, begin());
+    return;
+  }
+  const sums: Record<Name, number> = row;
+  for (const name of names) sums[name] += more[name];
+}
+
+function pick<T, Name extends keyof T>(from: T, names: readonly Name[]): Pick<T, Name> {
+  return Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, Name>;
+}

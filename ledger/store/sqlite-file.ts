@@ -1,0 +1,202 @@
+// What does one connection to a SQLite ledger do? Everything here is synchronous, and so in a thread of its own.
+
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import {
+  metaQuery,
+  PURGED_BEFORE,
+  purgeCursors,
+  purgeRecords,
+  putCursor,
+  putMeta,
+  type Query,
+  type Row,
+  upsertSums,
+  type Value,
+} from './queries.ts';
+import {
+  DAILY_KEYS,
+  digestOf,
+  KEY_MEASURES,
+  MEASURES,
+  type PageRows,
+  RECORD_COLUMNS,
+  type RecordRow,
+  rollUp,
+} from './row.ts';
+import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
+import { type Aside, PURGED_REASON, type PurgeOptions, type Taken } from './store.ts';
+
+export interface SqliteFile {
+  take(page: PageRows, nowMs: number): Taken;
+  query(query: Query): Row[];
+  run(query: Query): void;
+  /** A piece of what is to go; gives how many records went. Fewer than `limit`: all have gone. */
+  purgePiece(options: PurgeOptions, limit: number): number;
+  close(): void;
+}
+
+/** Others who have the file open, such as whoever looks into it by hand, are waited for. */
+const busyMs = 5_000;
+/** Pages of the file given back at a time. */
+const vacuumPages = 2_000;
+
+/** @throws {Error} that names the file where it is none of ours, or of a newer program. */
+export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
+  const database = new DatabaseSync(path, { timeout: busyMs, readOnly: isReader });
+  try {
+    if (!isReader) prepareFile(database);
+    // A container has no folder that it can write to but that of the file.
+    database.exec('PRAGMA temp_store = MEMORY');
+  } catch (error) {
+    database.close();
+    throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const statements = new Map<string, StatementSync>();
+  const prepare = (text: string): StatementSync => {
+    const known = statements.get(text);
+    if (known !== undefined) return known;
+    const statement = database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'));
+    statement.setReadBigInts(true);
+    statements.set(text, statement);
+    return statement;
+  };
+  const run = ({ text, values }: Query) => prepare(text).run(...values.map(bound));
+
+  return {
+    query: ({ text, values }) => prepare(text).all(...values.map(bound)),
+    run: (query) => void run(query),
+    take: (page, nowMs) => inTransaction(database, () => takePage(prepare, run, page, nowMs)),
+    purgePiece(options, limit) {
+      const { before, upTo = Number.MAX_SAFE_INTEGER, silentSinceMs } = options;
+      const gone = inTransaction(database, () => {
+        // In the same step: what goes now is never taken for new when it comes again.
+        raisePurgedBefore(prepare, run, before);
+        run(purgeCursors(silentSinceMs));
+        return Number(run(purgeRecords(before, upTo, limit)).changes);
+      });
+      database.exec(`PRAGMA incremental_vacuum(${vacuumPages})`);
+      return gone;
+    },
+    close: () => database.close(),
+  };
+}
+
+function prepareFile(database: DatabaseSync): void {
+  const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+  const names = tables.map(({ name }) => String(name)).filter((name) => !name.startsWith('sqlite_'));
+  if (names.length > 0 && !names.includes('ledger_meta'))
+    throw new Error('this is a database of something else; name another file');
+  // Only before the first table is made; it lets the room of old records go.
+  if (names.length === 0) database.exec('PRAGMA auto_vacuum = INCREMENTAL');
+  database.exec('PRAGMA journal_mode = WAL');
+  // What is committed is taken off the gateways' disks: it has to outlive a crash of the node too.
+  database.exec('PRAGMA synchronous = FULL');
+  inTransaction(database, () => {
+    database.exec(META_TABLE);
+    const found = database.prepare("SELECT value FROM ledger_meta WHERE name = 'schema'").get();
+    for (const text of migrationsFrom(found === undefined ? undefined : String(found.value), 'sqlite'))
+      database.exec(text);
+    database
+      .prepare("INSERT INTO ledger_meta VALUES ('schema', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1")
+      .run(String(SCHEMA_VERSION));
+  });
+}
+
+function takePage(
+  prepare: (text: string) => StatementSync,
+  run: (query: Query) => ReturnType<StatementSync['run']>,
+  { source, cursor, rows, asides }: PageRows,
+  nowMs: number,
+): Taken {
+  const purgedBefore = readPurgedBefore(prepare);
+  const insert = prepare(insertRecord);
+  const late: Aside[] = [];
+  const added: (RecordRow & { readonly sequence: number })[] = [];
+  for (const row of rows) {
+    if (row.day < purgedBefore) {
+      late.push({ line: row.line, reason: PURGED_REASON });
+      continue;
+    }
+    const { changes, lastInsertRowid } = insert.run(...RECORD_COLUMNS.map((name) => bound(row[name])));
+    if (Number(changes) > 0) added.push({ ...row, sequence: Number(lastInsertRowid) });
+  }
+  const { daily, keyDays, keys } = rollUp(added);
+  putAll(prepare(upsertDaily), daily, [...DAILY_KEYS, ...MEASURES]);
+  putAll(prepare(upsertKeyDays), keyDays, ['api_key', 'day', ...KEY_MEASURES]);
+  putAll(prepare(upsertKeys), keys, ['api_key', 'last_used_ms', 'sequence', ...KEY_MEASURES]);
+  let putAside = 0;
+  for (const { line, reason } of [...asides, ...late]) {
+    const values = [digestOf(source, line), source, nowMs, reason, line];
+    putAside += Number(prepare(insertAside).run(...values.map(bound)).changes);
+  }
+  run(putCursor(source, cursor, nowMs));
+  return { added: added.length, duplicates: rows.length - added.length - late.length, asides: putAside };
+}
+
+const places = (count: number): string => Array.from({ length: count }, (_, at) => `$${at + 1}`).join(', ');
+const insertRecord = `INSERT INTO ledger_records (${RECORD_COLUMNS.join(', ')})
+  VALUES (${places(RECORD_COLUMNS.length)}) ON CONFLICT (id) DO NOTHING`;
+const insertAside = `INSERT INTO ledger_asides (digest, source, at_ms, reason, line) VALUES (${places(5)})
+  ON CONFLICT (digest) DO NOTHING`;
+const valuesOf = (count: number): string => `VALUES (${places(count)})`;
+const upsertDaily = upsertSums(
+  'ledger_daily',
+  DAILY_KEYS,
+  MEASURES,
+  [],
+  valuesOf(DAILY_KEYS.length + MEASURES.length),
+);
+const upsertKeyDays = upsertSums(
+  'ledger_key_days',
+  ['api_key', 'day'],
+  KEY_MEASURES,
+  [],
+  valuesOf(2 + KEY_MEASURES.length),
+);
+const upsertKeys = upsertSums(
+  'ledger_keys',
+  ['api_key'],
+  KEY_MEASURES,
+  ['last_used_ms', 'sequence'],
+  valuesOf(3 + KEY_MEASURES.length),
+);
+
+function putAll<Name extends string>(
+  statement: StatementSync,
+  rows: readonly Readonly<Record<Name, Value>>[],
+  columns: readonly Name[],
+): void {
+  for (const row of rows) statement.run(...columns.map((name) => bound(row[name])));
+}
+
+function readPurgedBefore(prepare: (text: string) => StatementSync): string {
+  const { text, values } = metaQuery(PURGED_BEFORE);
+  const row = prepare(text).get(...values.map(bound));
+  return row === undefined ? '' : String(row.value);
+}
+
+function raisePurgedBefore(
+  prepare: (text: string) => StatementSync,
+  run: (query: Query) => unknown,
+  before: string,
+): void {
+  if (before > readPurgedBefore(prepare)) run(putMeta(PURGED_BEFORE, before));
+}
+
+/** As a number it would be bound as a float. */
+function bound(value: Value): string | bigint {
+  return typeof value === 'number' ? BigInt(value) : value;
+}
+
+function inTransaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // Where SQLite has rolled back by itself, as on a full disk, there is none any more.
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}

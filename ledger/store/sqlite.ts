@@ -1,0 +1,160 @@
+// The ledger in a file. One thread writes and one reads: a heavy question keeps nobody's records waiting, and the event loop
+// waits for neither.
+
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import {
+  asidesQuery,
+  changedKeysQuery,
+  cursorQuery,
+  putSink,
+  type Query,
+  type Row,
+  readChangedKeys,
+  readRecords,
+  readSpend,
+  readSums,
+  recordsQuery,
+  sinkQuery,
+  spendQuery,
+  sumsQuery,
+} from './queries.ts';
+import { pageRows } from './row.ts';
+import type { SqliteFile } from './sqlite-file.ts';
+import type { WorkerAnswer, WorkerOrder, WorkerStart } from './sqlite-worker.ts';
+import type { LedgerStore } from './store.ts';
+
+/** Records that go in one step; some 30 ms. */
+const purgeLimit = 2_000;
+
+/**
+ * @param path Its folder is made where it is missing.
+ * @param onEnd A thread has ended by itself: nothing more is stored, and only another process helps.
+ * @throws {Error} that names the file where it cannot be opened, or is none that this program can go on with.
+ */
+export async function openSqliteStore(
+  path: string,
+  onEnd: (reason: string) => void = () => {},
+): Promise<LedgerStore> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // Who used what is for nobody else to read; what SQLite puts beside it has the same mode.
+  await (await open(path, 'a', 0o600)).close();
+  // The writer makes the tables, and the mode of the file that lets others read beside it.
+  const writer = await openThread({ path, isReader: false }, onEnd);
+  const reader = await openThread({ path, isReader: true }, onEnd).catch(async (error: unknown) => {
+    await writer.close();
+    throw error;
+  });
+  const rows = (query: Query): Promise<Row[]> => reader.call('query', query);
+
+  return {
+    async cursorOf(source) {
+      // Of the writer: what it has committed is what counts.
+      const [row] = await writer.call('query', cursorQuery(source));
+      return row === undefined ? undefined : String(row.cursor);
+    },
+    take: (page, nowMs) => writer.call('take', pageRows(page), nowMs),
+    async sums(query) {
+      return readSums(await rows(sumsQuery(query)), query.by);
+    },
+    async spendOf(apiKeys, nowMs) {
+      return readSpend(await rows(spendQuery('sqlite', apiKeys, nowMs)));
+    },
+    async changedKeys(after, limit) {
+      return readChangedKeys(await rows(changedKeysQuery(after, limit)));
+    },
+    async records(query) {
+      return readRecords(await rows(recordsQuery(query)));
+    },
+    async asides(limit) {
+      return (await rows(asidesQuery(limit))).map((row) => ({
+        source: String(row.source),
+        atMs: Number(row.at_ms),
+        reason: String(row.reason),
+        line: String(row.line),
+      }));
+    },
+    async sinkCursor(sink) {
+      const [row] = await writer.call('query', sinkQuery(sink));
+      return Number(row?.sequence ?? 0);
+    },
+    setSinkCursor: (sink, sequence) => writer.call('run', putSink(sink, sequence)),
+    async purge(options) {
+      let gone = 0;
+      for (;;) {
+        const piece = await writer.call('purgePiece', options, purgeLimit);
+        gone += piece;
+        if (piece < purgeLimit) return gone;
+      }
+    },
+    async close() {
+      await Promise.all([writer.close(), reader.close()]);
+    },
+  };
+}
+
+interface Thread {
+  call<Method extends keyof SqliteFile>(
+    method: Method,
+    ...args: Parameters<SqliteFile[Method]>
+  ): Promise<ReturnType<SqliteFile[Method]>>;
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  resolve(value: never): void;
+  reject(error: Error): void;
+}
+
+async function openThread(start: WorkerStart, onEnd: (reason: string) => void): Promise<Thread> {
+  // A bundle lies beside the bundle of its thread, a source beside the source.
+  const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const worker = new Worker(new URL(`./sqlite-worker.${ending}`, import.meta.url), { workerData: start });
+  const waiting = new Map<number, Waiting>();
+  const exit = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  let orders = 0;
+  let failure: Error | undefined;
+  let isOpened = false;
+  let isClosing = false;
+
+  const fail = (error: Error): void => {
+    failure ??= error;
+    for (const { reject } of waiting.values()) reject(failure);
+    waiting.clear();
+  };
+  worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
+  worker.on('exit', () => {
+    fail(new Error(`the ledger ${start.path} is closed`));
+    if (isOpened && !isClosing) onEnd(failure?.message ?? '');
+  });
+  worker.on('message', (answer: WorkerAnswer) => {
+    const asker = waiting.get(answer.id);
+    waiting.delete(answer.id);
+    if ('error' in answer) asker?.reject(new Error(answer.error));
+    else asker?.resolve(answer.value as never);
+  });
+  await new Promise<void>((resolve, reject) => waiting.set(0, { resolve, reject }));
+  isOpened = true;
+
+  const call: Thread['call'] = (method, ...args) =>
+    new Promise((resolve, reject) => {
+      if (failure !== undefined) {
+        reject(failure);
+        return;
+      }
+      orders += 1;
+      waiting.set(orders, { resolve, reject });
+      worker.postMessage({ id: orders, method, args } satisfies WorkerOrder);
+    });
+  return {
+    call,
+    async close() {
+      isClosing = true;
+      await call('close').catch(() => {
+        // It has ended before.
+      });
+      await exit;
+    },
+  };
+}

@@ -1,0 +1,169 @@
+// What does a ledger keep, and what can it be asked? One interface for SQLite and Postgres: records are taken in once each,
+// never changed, and summed by day in the same step.
+
+import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+
+/** A record, and the line that it came as: what a newer gateway writes into it is kept, though nobody here reads it. */
+export interface Entry {
+  readonly record: LedgerRecord;
+  readonly line: string;
+}
+
+/** A line that is no record that can be counted. It is kept to be looked at. */
+export interface Aside {
+  readonly line: string;
+  /** For people; without a value of the line. */
+  readonly reason: string;
+}
+
+/** Why a record is put aside whose like have gone: whether it was counted cannot be told any more. */
+export const PURGED_REASON = 'it is older than the records that are kept, and may have been counted before';
+
+/** Lines of one journal, in their order. */
+export interface Page {
+  /** Whose journal: the uid of the pod. */
+  readonly source: string;
+  /** Behind the last of the lines. */
+  readonly cursor: string;
+  readonly entries: readonly Entry[];
+  readonly asides: readonly Aside[];
+}
+
+export interface Taken {
+  readonly added: number;
+  /** Known by their id before. */
+  readonly duplicates: number;
+  /** New lines among those put aside. */
+  readonly asides: number;
+}
+
+/** By what can be summed. `day` and `hour` are of the start of the attempt, UTC. */
+export const DIMENSIONS = [
+  'day',
+  'hour',
+  'namespace',
+  'apiKey',
+  'route',
+  'provider',
+  'model',
+  'upstreamModel',
+  'payer',
+  'outcome',
+] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+/** What can be asked for by its value. */
+export type FilterName = Exclude<Dimension, 'day' | 'hour'>;
+export type Filter = Readonly<Partial<Record<FilterName, string>>>;
+
+export interface SumsQuery {
+  /** `YYYY-MM-DD`, UTC, the first day. */
+  readonly from: string;
+  /** `YYYY-MM-DD`, UTC, the day after the last. */
+  readonly to: string;
+  /** None: one row of everything. By `hour` only as far back as records are kept. */
+  readonly by: readonly Dimension[];
+  readonly where?: Filter;
+  /** Rows; more are left out. */
+  readonly limit: number;
+}
+
+/** Counts are exact up to 2^53, money always. */
+export interface Sums {
+  /** Attempts that were the first of their request. */
+  readonly requests: number;
+  readonly attempts: number;
+  /** Attempts whose tokens are counted by us, since the upstream gave none. */
+  readonly estimated: number;
+  /** Attempts without a price; they are not in the cost. */
+  readonly unpriced: number;
+  /** Tokens; `input` includes `cachedInput` and `cacheWrite`, `output` includes `reasoning`. */
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+  readonly reasoning: number;
+  readonly costPicodollars: bigint;
+}
+
+/** In the order of its group. */
+export interface SumsRow {
+  readonly group: Readonly<Partial<Record<Dimension, string>>>;
+  readonly sums: Sums;
+}
+
+/** What a key used of what was delivered; attempts that the platform pays are no use of the key. */
+export interface KeyUse {
+  readonly requests: number;
+  readonly input: number;
+  readonly output: number;
+  readonly unpriced: number;
+  /** What the tenant pays; calls with its own provider cost nothing. */
+  readonly costPicodollars: bigint;
+}
+
+/** Of one key; periods are those that now is in, UTC, weeks from Monday. */
+export interface Spend {
+  /** `namespace/name`. */
+  readonly apiKey: string;
+  /** Of its last record; grows with each. */
+  readonly sequence: number;
+  /** Unix milliseconds of the start of its last attempt. */
+  readonly lastUsedMs: number;
+  readonly day: KeyUse;
+  readonly week: KeyUse;
+  readonly month: KeyUse;
+  readonly total: KeyUse;
+}
+
+export interface ChangedKey {
+  readonly apiKey: string;
+  /** Of its last record. */
+  readonly sequence: number;
+}
+
+export interface RecordsQuery {
+  /** Sequence of the last record that is known; 0: from the first. */
+  readonly after: number;
+  readonly limit: number;
+  /** Days as in `SumsQuery`. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly where?: Filter | undefined;
+}
+
+export interface StoredRecord {
+  /** In the order in which records were taken in. */
+  readonly sequence: number;
+  /** The record as the gateway wrote it. */
+  readonly line: string;
+}
+
+export interface PurgeOptions {
+  /** `YYYY-MM-DD`: records of days before it go; their daily sums stay. */
+  readonly before: string;
+  /** Records behind this sequence stay whatever their day: somebody has yet to be told of them. */
+  readonly upTo?: number | undefined;
+  /** Unix milliseconds: cursors of journals that were not heard of since go. */
+  readonly silentSinceMs: number;
+}
+
+export interface LedgerStore {
+  /** Undefined: nothing was taken from this journal yet. */
+  cursorOf(source: string): Promise<string | undefined>;
+  /** All of it or nothing: records, sums and cursor together. A page that was taken before changes nothing. */
+  take(page: Page, nowMs: number): Promise<Taken>;
+  sums(query: SumsQuery): Promise<SumsRow[]>;
+  /** Keys without a record are left out. */
+  spendOf(apiKeys: readonly string[], nowMs: number): Promise<Spend[]>;
+  /** Keys with a record behind the sequence, in that order. */
+  changedKeys(after: number, limit: number): Promise<ChangedKey[]>;
+  records(query: RecordsQuery): Promise<StoredRecord[]>;
+  /** Lines put aside, the newest first. */
+  asides(limit: number): Promise<(Aside & { readonly source: string; readonly atMs: number })[]>;
+  /** How far a receiver of records has got; 0 for one that is new. */
+  sinkCursor(sink: string): Promise<number>;
+  setSinkCursor(sink: string, sequence: number): Promise<void>;
+  /** Gives how many records went, and gives their room back. */
+  purge(options: PurgeOptions): Promise<number>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,64 @@
+// Where do the records of a laptop go? From the journal of the gateway beside it into one file, which the ledger's commands read.
+
+import type { ReadableJournal } from '../gateway/meter/journal.ts';
+import { readPage } from '../ledger/read-page.ts';
+import { openSqliteStore } from '../ledger/store/sqlite.ts';
+
+export interface LocalLedger {
+  /** All that the journal holds by then is taken in. */
+  close(): Promise<void>;
+}
+
+/** Under which name the cursor is kept: there is one journal. */
+const source = 'local';
+
+/**
+ * @param print Told once for each reason for which nothing can be stored; it is tried again with the next record.
+ * @throws {Error} where the file cannot be opened.
+ */
+export async function openLocalLedger(
+  path: string,
+  journal: ReadableJournal,
+  wallMs: () => number,
+  print: (line: string) => void,
+): Promise<LocalLedger> {
+  const store = await openSqliteStore(path);
+  let cursor = await store.cursorOf(source);
+  let told: string | undefined;
+
+  const takeAll = async (): Promise<void> => {
+    for (;;) {
+      const page = (await journal.read(cursor)) ?? (await journal.read(undefined));
+      if (page === undefined || page.bytes.length === 0) return;
+      const { entries, asides } = readPage(page.bytes);
+      await store.take({ source, cursor: page.cursor, entries, asides }, wallMs());
+      cursor = page.cursor;
+      if (asides.length > 0) print(`${asides.length} lines of the journal are no ledger records.`);
+    }
+  };
+  // One at a time, in turn: what is written meanwhile is taken by the next.
+  let running: Promise<void> = Promise.resolve();
+  const run = (): Promise<void> => {
+    running = running.then(takeAll).then(
+      () => {
+        told = undefined;
+      },
+      (error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        if (reason !== told) print(`The ledger could not be written: ${reason}`);
+        told = reason;
+      },
+    );
+    return running;
+  };
+  const stopListening = journal.onWritten(() => void run());
+  void run();
+
+  return {
+    async close() {
+      stopListening();
+      await run();
+      await store.close();
+    },
+  };
+}

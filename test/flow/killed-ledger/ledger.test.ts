@@ -1,0 +1,36 @@
+// Does a ledger that is killed, with or without its database, have every attempt once? A short form of `npm run e2e -- ledger`.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { useControlPlane } from '../../cluster/control-plane.ts';
+import { type Postgres, startPostgres } from '../../ledger/postgres.ts';
+import { makeRandom } from '../../simulation/random.ts';
+import { judgeLedger } from './judge.ts';
+import { runKilledLedger } from './run.ts';
+
+const plane = useControlPlane({ hasControllers: false });
+let postgres: Postgres;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres?.close());
+
+const kills = 2;
+
+test.each(['sqlite', 'postgres'] as const)(
+  `${kills} times killed under load, with %s: every attempt is there once, and the sums are those of the records`,
+  async (kind) => {
+    const random = makeRandom(kind === 'sqlite' ? 3 : 5);
+    const seen = await runKilledLedger({
+      plane: plane(),
+      kills,
+      random,
+      ...(kind === 'postgres' ? { postgres } : {}),
+    });
+    expect(seen.killedLedgers + seen.killedPostgres).toBeGreaterThanOrEqual(kills);
+    if (kind === 'postgres') expect(seen.killedPostgres).toBeGreaterThan(0);
+    expect(seen.endedByThemselves).toBe(0);
+    expect(seen.records.length).toBeGreaterThan(kills);
+    expect(new Set(seen.records.map(({ attempt }) => attempt))).toEqual(new Set([1, 2]));
+    expect(judgeLedger(seen)).toEqual({ lost: 0, doubled: 0, offPicodollars: 0n });
+  },
+);

@@ -1,0 +1,138 @@
+// What do the commands of the ledger print?
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { runCommand } from '../../ledger/commands.ts';
+import { openSqliteStore } from '../../ledger/store/sqlite.ts';
+import { makeEntry } from './make-entry.ts';
+
+let folder: string;
+const november = ['--from', '2026-11-01', '--to', '2026-12-01'];
+const entries = [
+  makeEntry({ id: 'a', startedAt: '2026-11-01T00:00:00.000Z', costPicodollars: 250_000_000_000 }),
+  makeEntry({ id: 'b', startedAt: '2026-11-30T23:59:59.999Z', costPicodollars: 1, model: 'large, "quoted"' }),
+  makeEntry({ id: 'c', startedAt: '2026-12-01T00:00:00.000Z' }),
+  makeEntry({
+    id: 'd',
+    startedAt: '2026-11-02T00:00:00.000Z',
+    apiKey: 'b/k',
+    namespace: 'b',
+    costPicodollars: null,
+    price: null,
+  }),
+];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
+  const store = await openStore();
+  await store.take({ source: 'p', cursor: 'c', entries, asides: [] }, 0);
+  await store.close();
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const openStore = () => openSqliteStore(join(folder, 'ledger.sqlite'));
+
+async function print(...words: string[]): Promise<string> {
+  let text = '';
+  await runCommand(words, {
+    open: openStore,
+    async write(more) {
+      text += more;
+    },
+  });
+  return text;
+}
+
+test('export as JSONL gives the lines of the period as the gateways wrote them', async () => {
+  const lines = (await print('export', '--format', 'jsonl', ...november)).trimEnd().split('\n');
+  expect(lines).toEqual([entries[0]?.line, entries[1]?.line, entries[3]?.line]);
+  expect(await print('export', '--format', 'jsonl', ...november, '--namespace', 'b')).toBe(
+    `${entries[3]?.line}\n`,
+  );
+});
+
+test('export as CloudEvents gives batches that say which event is which', async () => {
+  const text = await print('export', '--format', 'cloudevents', ...november, '--account', 'prod');
+  const events = z.array(z.looseObject({})).parse(JSON.parse(text));
+  expect(events).toHaveLength(3);
+  expect(events[0]).toEqual({
+    specversion: '1.0',
+    id: 'a',
+    source: 'urn:penstock:prod',
+    type: 'dev.penstock.attempt.v1',
+    time: '2026-11-01T00:00:00.000Z',
+    subject: 'team/key',
+    datacontenttype: 'application/json',
+    data: JSON.parse(entries[0]?.line ?? ''),
+  });
+});
+
+test('export as FOCUS gives a row for each day and way of use, of which the costs are exact', async () => {
+  const [head = '', ...rows] = (await print('export', '--format', 'focus', ...november))
+    .trimEnd()
+    .split('\r\n');
+  const names = head.split(',');
+  const cell = (row: string | undefined, name: string) => {
+    const cells = [...(row ?? '').matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)];
+    const [, quoted, bare] = cells[names.indexOf(name)] ?? [];
+    return quoted?.replaceAll('""', '"') ?? bare;
+  };
+  expect(rows).toHaveLength(3);
+  expect(rows.map((row) => cell(row, 'ChargePeriodStart'))).toEqual([
+    '2026-11-01T00:00:00Z',
+    '2026-11-02T00:00:00Z',
+    '2026-11-30T00:00:00Z',
+  ]);
+  expect(rows.map((row) => cell(row, 'BilledCost'))).toEqual(['0.25', '0', '0.000000000001']);
+  expect(cell(rows[2], 'ServiceName')).toBe('large, "quoted"');
+  expect(cell(rows[2], 'BillingPeriodEnd')).toBe('2026-12-01T00:00:00Z');
+  expect([cell(rows[0], 'ConsumedQuantity'), cell(rows[0], 'ConsumedUnit')]).toEqual(['150', 'Tokens']);
+  expect([cell(rows[1], 'SubAccountId'), cell(rows[1], 'x_UnpricedAttempts')]).toEqual(['b', '1']);
+  // What FOCUS 1.0 asks every row for, beside what may be null.
+  for (const name of [
+    'BillingAccountId',
+    'BillingCurrency',
+    'ChargeCategory',
+    'EffectiveCost',
+    'ServiceCategory',
+  ])
+    expect(cell(rows[0], name), name).not.toBe('');
+});
+
+test('rerate prints what the period cost, what it would have cost, and the difference', async () => {
+  const prices = join(folder, 'prices.json');
+  await writeFile(
+    prices,
+    JSON.stringify({ m: { inputPerMillion: '1', outputPerMillion: '4', perRequest: '0.1' } }),
+  );
+  const text = await print('rerate', '--prices', prices, ...november);
+  expect(text.split('\n').map((line) => line.trim().split(/\s{2,}/))).toEqual([
+    ['MODEL', 'ATTEMPTS', 'OLD USD', 'NEW USD', 'DIFFERENCE'],
+    ['large, "quoted"', '1', '0.000000000001', 'no other price', '0'],
+    // Twice 100 tokens in and 50 out, and two requests.
+    ['m', '2', '0.25', '0.2006', '-0.0494'],
+    ['TOTAL', '3', '0.250000000001', '0.200600000001', '-0.0494'],
+    ['1 attempts had no price and count as 0 in the old sum.'],
+    [''],
+  ]);
+  const json: unknown = JSON.parse(await print('rerate', '--prices', prices, ...november, '--json'));
+  expect(json).toMatchObject({ total: { oldUsd: '0.250000000001', differenceUsd: '-0.0494' } });
+  // Nothing was changed.
+  expect((await print('export', '--format', 'jsonl', ...november)).trimEnd().split('\n')).toHaveLength(3);
+});
+
+test.each([
+  [['bill'], /bill: is no command\nusage: /],
+  [['export', ...november], /--format: must be jsonl, focus or cloudevents/],
+  [['export', '--format', 'xlsx', ...november], /--format: must be/],
+  [['export', '--format', 'jsonl', '--from', 'yesterday', '--to', '2026-12-01'], /--from: must be a day/],
+  [['export', '--format', 'jsonl', '--from', '2026-12-01', '--to', '2026-11-01'], /--to: must be after from/],
+  [['export', '--colour', 'red'], /--colour.*usage: /s],
+  [['rerate', ...november], /--prices: must name a file/],
+  [['rerate', '--prices', 'nowhere.json', ...november], /ENOENT.*nowhere\.json/],
+])('%j is refused, with the way out', async (words, message) => {
+  await expect(print(...words)).rejects.toThrow(message);
+});

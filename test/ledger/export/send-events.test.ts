@@ -1,0 +1,150 @@
+// Does a receiver hear of every record, whatever it answers and whenever the ledger ends?
+
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { systemClock } from '../../../kube/clock.ts';
+import { EVENTS_SINK, type SendOptions, sendEvents } from '../../../ledger/export/send-events.ts';
+import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
+import type { LedgerStore } from '../../../ledger/store/store.ts';
+import { until } from '../../support/until.ts';
+import { makeEntry } from '../make-entry.ts';
+
+const batchSchema = z.array(z.object({ id: z.string(), source: z.string(), type: z.string() }));
+type Respond = (ids: string[], response: ServerResponse, request: IncomingMessage) => void;
+
+let folder: string;
+let store: LedgerStore;
+let receiver: Server;
+let url: string;
+/** Ids of each batch that came. */
+let batches: string[][];
+let respond: Respond;
+let told: { sent: number; readonly failed: string[] };
+const senders: { close(): Promise<void> }[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
+  store = await openSqliteStore(join(folder, 'ledger.sqlite'));
+  batches = [];
+  told = { sent: 0, failed: [] };
+  respond = (_, response) => response.writeHead(204).end();
+  receiver = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (piece) => {
+      body += piece;
+    });
+    request.on('end', () => {
+      const ids = batchSchema.parse(JSON.parse(body)).map(({ id }) => id);
+      batches.push(ids);
+      respond(ids, response, request);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const address = receiver.address();
+  if (address === null || typeof address === 'string') throw new Error('no TCP port');
+  url = `http://127.0.0.1:${address.port}/events`;
+});
+afterEach(async () => {
+  for (const sender of senders.splice(0)) await sender.close();
+  receiver.closeAllConnections();
+  receiver.close();
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function send(more: Partial<SendOptions> = {}): { close(): Promise<void> } {
+  const sender = sendEvents({
+    store,
+    clock: { ...systemClock, setTimer: (ms, callback) => systemClock.setTimer(ms / 100, callback) },
+    random: () => 0,
+    url,
+    token: 'word',
+    source: 'urn:penstock:test',
+    onSent(records) {
+      told.sent += records;
+    },
+    onFailed: (reason) => told.failed.push(reason),
+    ...more,
+  });
+  senders.push(sender);
+  return sender;
+}
+
+let page = 0;
+async function add(...ids: string[]): Promise<void> {
+  const entries = ids.map((id) => makeEntry({ id }));
+  await store.take({ source: 'p', cursor: `c.${page++}`, entries, asides: [] }, 0);
+}
+const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => `r.${from + at}`);
+
+test('every record comes in its order, as a batch with the bearer, and later ones as they are taken in', async () => {
+  await add(...numbered(0, 230));
+  let headers: IncomingMessage['headers'] = {};
+  respond = (_, response, request) => {
+    headers = request.headers;
+    response.writeHead(200).end('thanks');
+  };
+  send();
+  await until(async () => told.sent === 230);
+  expect(batches.map(({ length }) => length)).toEqual([100, 100, 30]);
+  await add('late');
+  await until(async () => told.sent === 231);
+  expect(batches.flat()).toEqual([...numbered(0, 230), 'late']);
+  expect(headers).toMatchObject({
+    authorization: 'Bearer word',
+    'content-type': 'application/cloudevents-batch+json; charset=utf-8',
+  });
+  expect(told.failed).toEqual([]);
+});
+
+test('what was not taken is sent again, in smaller batches where it was too much, and nothing is left out', async () => {
+  await add(...numbered(0, 40));
+  const answers: Respond[] = [
+    (_, response) => response.writeHead(500).end('secret words'),
+    (_, response) => response.destroy(),
+    (_, response) => response.writeHead(429, { 'retry-after': '1' }).end(),
+    (_, response) => response.writeHead(413).end(),
+  ];
+  respond = (ids, response, request) => {
+    const answer = answers.shift() ?? ((_, last) => last.writeHead(202).end());
+    answer(ids, response, request);
+  };
+  send();
+  await until(async () => told.sent === 40);
+  expect(batches.map(({ length }) => length)).toEqual([40, 40, 40, 40, 20, 20]);
+  expect(told.failed).toEqual([
+    'it answers with status 500',
+    'it does not answer (ECONNRESET)',
+    'it answers with status 429',
+    'it answers with status 413',
+  ]);
+});
+
+test('a ledger that ends before it has heard that a batch was taken sends it again', async () => {
+  await add(...numbered(0, 3));
+  const arrived = Promise.withResolvers<void>();
+  respond = () => arrived.resolve();
+  const first = send();
+  await arrived.promise;
+  await first.close();
+  respond = (_, response) => response.writeHead(204).end();
+  send();
+  await until(async () => told.sent === 3);
+  expect(batches).toEqual([numbered(0, 3), numbered(0, 3)]);
+  expect(told.failed).toEqual([]);
+});
+
+test('records that the receiver has not taken outlive their age', async () => {
+  await add('old');
+  const purge = async () =>
+    store.purge({ before: '2100-01-01', upTo: await store.sinkCursor(EVENTS_SINK), silentSinceMs: 0 });
+  expect(await purge()).toBe(0);
+  send();
+  await until(async () => told.sent === 1);
+  expect(await purge()).toBe(1);
+});

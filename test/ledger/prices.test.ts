@@ -1,0 +1,91 @@
+// Is money written exactly, and is a period rated anew by the rules by which it was rated first?
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Usage } from '../../gateway/contract/ledger-record.ts';
+import { costPicodollars } from '../../gateway/meter/cost.ts';
+import { picodollarsOf, picodollarsPerToken, usdOf } from '../../ledger/money.ts';
+import { rate } from '../../ledger/prices/cost.ts';
+import { readPrices } from '../../ledger/prices/read-prices.ts';
+import { compilePrice } from '../../operator/compile/price.ts';
+import { pricingSchema } from '../../operator/resources/pricing.ts';
+
+test.each([
+  [0n, '0'],
+  [1n, '0.000000000001'],
+  [1_000_000_000_000n, '1'],
+  [-3_420_000_000n, '-0.00342'],
+  [9_223_372_036_854_775_807_000_000_000_001n, '9223372036854775807.000000000001'],
+])('%s picodollars are %s dollars', (picodollars, usd) => {
+  expect(usdOf(picodollars)).toBe(usd);
+});
+
+test('what is written as dollars is read as the same', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 9_999_999n * 10n ** 12n }), (picodollars) => {
+      expect(picodollarsOf(usdOf(picodollars))).toBe(picodollars);
+    }),
+  );
+  expect(picodollarsPerToken('0.0125')).toBe(12_500n);
+  for (const odd of ['', '-1', '1.', '.5', '1e3', '0.1234567', ' 1'])
+    expect(picodollarsPerToken(odd), odd).toBeUndefined();
+});
+
+describe('other prices', () => {
+  test('give for every attempt what the gateway would have written, had they held', () => {
+    const count = fc.nat({ max: 2_000_000 });
+    const usages: fc.Arbitrary<Usage> = fc.record({
+      input: count,
+      cachedInput: count,
+      cacheWrite: count,
+      output: count,
+      reasoning: count,
+    });
+    const amount = fc.nat({ max: 99_999_999 }).map((units) => {
+      const [whole, fraction] = usdOf(BigInt(units) * 1_000_000n).split('.');
+      return fraction === undefined ? `${whole}` : `${whole}.${fraction}`;
+    });
+    const rates = {
+      cachedInputPerMillion: amount,
+      cacheWritePerMillion: amount,
+      reasoningPerMillion: amount,
+    };
+    const both = { inputPerMillion: amount, outputPerMillion: amount };
+    const tier = fc.record(
+      { aboveInputTokens: fc.integer({ min: 1, max: 2_000_000 }), ...rates, ...both },
+      { requiredKeys: ['aboveInputTokens', 'inputPerMillion', 'outputPerMillion'] },
+    );
+    const pricings = fc.record(
+      {
+        ...rates,
+        ...both,
+        perRequest: amount,
+        tiers: fc.uniqueArray(tier, { maxLength: 3, selector: ({ aboveInputTokens }) => aboveInputTokens }),
+      },
+      { requiredKeys: ['inputPerMillion', 'outputPerMillion'] },
+    );
+    const outcomes = fc.constantFrom('answered', 'failed', 'broken-off', 'cancelled');
+    fc.assert(
+      fc.property(usages, pricings, outcomes, (usage, pricing, outcome) => {
+        const price = compilePrice(pricingSchema.parse(pricing), 'target');
+        const isDelivered = outcome === 'answered' || outcome === 'broken-off' || usage.output > 0;
+        const written = costPicodollars(usage, isDelivered ? price : { ...price, perRequest: 0 });
+        const prices = readPrices(JSON.stringify({ m: pricing })).get('m');
+        if (prices === undefined) throw new Error('the model has prices');
+        expect(rate({ payer: 'tenant', outcome, usage }, prices)).toBe(BigInt(written));
+        expect(rate({ payer: 'own-key', outcome, usage }, prices)).toBe(0n);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test.each([
+    ['{', /are not JSON/],
+    ['[]', /do not fit/],
+    ['{"m": {"inputPerMillion": "1"}}', /m\.outputPerMillion: must be dollars per million/],
+    ['{"m": {"inputPerMillion": 1, "outputPerMillion": "1"}}', /m\.inputPerMillion: must be dollars/],
+    ['{"m": {"inputPerMillion": "1", "outputPerMillion": "1", "audio": "1"}}', /m: .*audio/],
+  ])('that are written as %s are refused, and named', (text, words) => {
+    expect(() => readPrices(text)).toThrow(words);
+  });
+});

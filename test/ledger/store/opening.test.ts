@@ -1,0 +1,70 @@
+// What does a program find where its ledger should be? Its own tables, older ones, newer ones, or something else.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openPostgresStore } from '../../../ledger/store/postgres.ts';
+import { migrationsFrom, SCHEMA_VERSION } from '../../../ledger/store/schema.ts';
+import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
+import { makeEntry } from '../make-entry.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
+  path = join(folder, 'ledger.sqlite');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+function edit(sql: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+}
+
+test('tables of a newer program are refused, with the way out, and left as they are', async () => {
+  await (await openSqliteStore(path)).close();
+  edit("UPDATE ledger_meta SET value = '99' WHERE name = 'schema'");
+  await expect(openSqliteStore(path)).rejects.toThrow(
+    /ledger\.sqlite: .*version 99.*up to 1; run the version/,
+  );
+  const database = new DatabaseSync(path);
+  expect(database.prepare('SELECT value FROM ledger_meta').get()).toEqual({ value: '99' });
+  database.close();
+});
+
+test('a database of something else is refused', async () => {
+  edit('CREATE TABLE shopping (item TEXT)');
+  await expect(openSqliteStore(path)).rejects.toThrow(/database of something else/);
+});
+
+test('a file that is no database is refused, and named', async () => {
+  await writeFile(path, 'x'.repeat(4_096));
+  await expect(openSqliteStore(path)).rejects.toThrow(/ledger\.sqlite: file is not a database/);
+});
+
+test('of tables of each version the way to the newest is known, and of none that is unknown', () => {
+  expect(migrationsFrom(undefined, 'sqlite').length).toBeGreaterThan(0);
+  expect(migrationsFrom(String(SCHEMA_VERSION), 'sqlite')).toEqual([]);
+  for (const odd of ['-1', '1.5', 'x']) {
+    expect(() => migrationsFrom(odd, 'postgres')).toThrow(/version/);
+  }
+});
+
+test('a thread that ends fails what waits for it, and all that comes after', async () => {
+  const store = await openSqliteStore(path);
+  await store.close();
+  await expect(
+    store.take({ source: 'p', cursor: 'c', entries: [makeEntry()], asides: [] }, 0),
+  ).rejects.toThrow(/is closed/);
+});
+
+test('a Postgres that is not there is told without the password in its address', async () => {
+  const opening = openPostgresStore('postgres://penstock:canary-word@127.0.0.1:1/ledger', () => {});
+  const error: unknown = await opening.catch((reason: unknown) => reason);
+  expect(String(error)).toMatch(/Postgres: .*ECONNREFUSED/);
+  expect(String(error)).not.toContain('canary-word');
+});

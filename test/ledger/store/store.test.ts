@@ -1,0 +1,275 @@
+// Does a ledger keep every record once, and add it up to the picodollar? The same over SQLite and Postgres.
+
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import type { Entry, LedgerStore, Page, SumsQuery } from '../../../ledger/store/store.ts';
+import { makeEntry } from '../make-entry.ts';
+import { type Database, type Databases, kindNames, kinds } from './stores.ts';
+
+const now = Date.parse('2026-11-22T12:00:00Z');
+const everything: SumsQuery = { from: '2000-01-01', to: '2100-01-01', by: [], limit: 1_000 };
+
+const page = (cursor: string, entries: readonly Entry[], more: Partial<Page> = {}): Page => ({
+  source: 'pod-1',
+  cursor,
+  entries,
+  asides: [],
+  ...more,
+});
+
+describe.each(kindNames)('%s', (kind) => {
+  let databases: Databases;
+  let database: Database;
+  let store: LedgerStore;
+
+  beforeAll(async () => {
+    databases = await kinds[kind]();
+  });
+  beforeEach(async () => {
+    database = await databases.make();
+    store = await database.open();
+  });
+  afterEach(() => store.close());
+  afterAll(() => databases?.close());
+
+  const total = async () => (await store.sums(everything))[0]?.sums;
+
+  test('a page is there after it was taken, with its cursor, also for whoever opens the ledger anew', async () => {
+    expect(await store.cursorOf('pod-1')).toBeUndefined();
+    const entries = [makeEntry({ id: 'a.1' }), makeEntry({ id: 'a.2', attempt: 2 })];
+    expect(await store.take(page('c.1', entries), now)).toEqual({ added: 2, duplicates: 0, asides: 0 });
+    await store.close();
+    store = await database.open();
+    expect(await store.cursorOf('pod-1')).toBe('c.1');
+    const kept = await store.records({ after: 0, limit: 10 });
+    expect(kept.map(({ line }) => line)).toEqual(entries.map(({ line }) => line));
+    expect(await total()).toMatchObject({ requests: 1, attempts: 2, costPicodollars: 400_000_000n });
+  });
+
+  test('what comes again changes nothing, in the same page, the next one, or from another pod', async () => {
+    const entry = makeEntry({ id: 'a.1' });
+    expect(await store.take(page('c.1', [entry, entry]), now)).toEqual({
+      added: 1,
+      duplicates: 0,
+      asides: 0,
+    });
+    expect(await store.take(page('c.1', [entry]), now)).toMatchObject({ added: 0, duplicates: 1 });
+    const other = page('d.1', [entry, makeEntry({ id: 'a.2' })], { source: 'pod-2' });
+    expect(await store.take(other, now)).toMatchObject({ added: 1, duplicates: 1 });
+    expect(await total()).toMatchObject({ attempts: 2, costPicodollars: 400_000_000n });
+    const [spend] = await store.spendOf(['team/key'], now);
+    expect(spend?.total).toMatchObject({ requests: 2, costPicodollars: 400_000_000n });
+  });
+
+  test('a record with the id of another does not take its place', async () => {
+    await store.take(page('c.1', [makeEntry({ id: 'a.1', costPicodollars: 5 })]), now);
+    await store.take(page('c.2', [makeEntry({ id: 'a.1', costPicodollars: 7 })]), now);
+    expect((await total())?.costPicodollars).toBe(5n);
+  });
+
+  test('sums stay exact where numbers and 64 bits do not', async () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    const entries = Array.from({ length: 1_100 }, (_, at) =>
+      makeEntry({ id: `m.${at}`, costPicodollars: most - at }),
+    );
+    await store.take(page('c.1', entries), now);
+    await store.take(page('c.2', [makeEntry({ id: 'last', costPicodollars: 1 })]), now);
+    const exact = entries.reduce((sum, { record }) => sum + BigInt(record.costPicodollars ?? 0), 1n);
+    expect(exact).toBeGreaterThan(2n ** 63n);
+    expect((await total())?.costPicodollars).toBe(exact);
+    const [spend] = await store.spendOf(['team/key'], Date.parse('2026-01-02T12:00:00Z'));
+    expect(spend).toMatchObject({ day: { costPicodollars: exact }, total: { costPicodollars: exact } });
+    const [hour] = await store.sums({ ...everything, by: ['hour'] });
+    expect(hour?.sums.costPicodollars).toBe(exact);
+  });
+
+  test('a provider that tells absurd counts stops no journal', async () => {
+    const input = Number.MAX_SAFE_INTEGER;
+    const usage = { input, cachedInput: input, cacheWrite: 0, output: input, reasoning: input };
+    const entries = Array.from({ length: 1_100 }, (_, at) => makeEntry({ id: `m.${at}`, usage }));
+    expect((await store.take(page('c.1', entries), now)).added).toBe(1_100);
+    expect((await total())?.input).toBe(1_100_000_000_000);
+  });
+
+  test('names that a database does not take are kept as it takes them', async () => {
+    const long = 'ü'.repeat(20_000);
+    const entry = makeEntry({ id: 'a.1', model: `m\0\ud800`, upstreamModel: long, provider: long });
+    expect((await store.take(page('c.1', [entry]), now)).added).toBe(1);
+    const rows = await store.sums({ ...everything, by: ['model'] });
+    expect(rows.map(({ group }) => group)).toEqual([{ model: 'm\ufffd\ufffd' }]);
+    const [kept] = await store.records({ after: 0, limit: 1 });
+    expect(ledgerRecordSchema.parse(JSON.parse(kept?.line ?? '')).upstreamModel).toBe(long);
+  });
+
+  test('sums are told apart by what is asked for, in its order, and by the start of the attempt in UTC', async () => {
+    const at = (startedAt: string, more: Parameters<typeof makeEntry>[0]) =>
+      makeEntry({ id: `${startedAt}.${JSON.stringify(more)}`, startedAt, ...more });
+    await store.take(
+      page('c.1', [
+        at('2026-11-20T23:59:59.999Z', { namespace: 'a', apiKey: 'a/one', model: 'small' }),
+        at('2026-11-21T00:00:00.000Z', { namespace: 'a', apiKey: 'a/one', model: 'large' }),
+        at('2026-11-21T01:00:00.000Z', {
+          namespace: 'a',
+          apiKey: 'a/two',
+          payer: 'platform',
+          outcome: 'failed',
+        }),
+        at('2026-11-21T01:30:00.000Z', {
+          namespace: 'b',
+          apiKey: 'b/one',
+          costPicodollars: null,
+          price: null,
+        }),
+        at('2026-11-22T00:00:00.000Z', { namespace: 'b', apiKey: 'b/one', isEstimated: true, attempt: 2 }),
+      ]),
+      now,
+    );
+    const of = async (query: Partial<SumsQuery>) =>
+      (await store.sums({ ...everything, ...query })).map(({ group, sums }) => [
+        ...Object.values(group),
+        sums.attempts,
+      ]);
+    expect(await of({ by: ['day'] })).toEqual([
+      ['2026-11-20', 1],
+      ['2026-11-21', 3],
+      ['2026-11-22', 1],
+    ]);
+    expect(await of({ by: ['day'], from: '2026-11-21', to: '2026-11-22' })).toEqual([['2026-11-21', 3]]);
+    expect(await of({ by: ['namespace', 'apiKey'] })).toEqual([
+      ['a', 'a/one', 2],
+      ['a', 'a/two', 1],
+      ['b', 'b/one', 2],
+    ]);
+    expect(await of({ by: ['hour'], from: '2026-11-21', to: '2026-11-22' })).toEqual([
+      ['2026-11-21T00:00:00Z', 1],
+      ['2026-11-21T01:00:00Z', 2],
+    ]);
+    expect(await of({ by: ['payer', 'outcome'], where: { namespace: 'a' } })).toEqual([
+      ['platform', 'failed', 1],
+      ['tenant', 'answered', 2],
+    ]);
+    expect(await of({ by: ['model'], where: { apiKey: 'a/one', model: 'large' } })).toEqual([['large', 1]]);
+    expect(await of({ from: '2030-01-01' })).toEqual([]);
+    expect(await of({ by: ['apiKey'], limit: 2 })).toHaveLength(2);
+    expect(await total()).toMatchObject({ requests: 4, attempts: 5, unpriced: 1, estimated: 1 });
+  });
+
+  test('spend of keys is of the day, the week from Monday, the month and all time; the platform pays its own', async () => {
+    // 2026-11-01 is a Sunday: its week began in October.
+    const days = ['2026-10-25', '2026-10-26', '2026-10-31', '2026-11-01'];
+    const entries = days.map((day, at) =>
+      makeEntry({ id: day, startedAt: `${day}T10:00:00.000Z`, costPicodollars: 10 ** at, apiKey: 'a/one' }),
+    );
+    const waste = makeEntry({
+      id: 'w',
+      startedAt: '2026-11-01T11:00:00.000Z',
+      apiKey: 'a/one',
+      payer: 'platform',
+    });
+    const own = makeEntry({
+      id: 'o',
+      startedAt: '2026-11-01T09:00:00.000Z',
+      apiKey: 'b/own',
+      payer: 'own-key',
+      costPicodollars: 0,
+    });
+    await store.take(page('c.1', [...entries, waste, own]), now);
+    const [ownSpend, spend] = (
+      await store.spendOf(['a/one', 'b/own', 'c/none'], Date.parse('2026-11-01T23:59:59.999Z'))
+    ).toSorted((a, b) => (a.apiKey > b.apiKey ? -1 : 1));
+    expect(spend).toMatchObject({
+      apiKey: 'a/one',
+      lastUsedMs: Date.parse('2026-11-01T11:00:00Z'),
+      day: { costPicodollars: 1_000n, requests: 2, input: 100, output: 50 },
+      week: { costPicodollars: 1_110n },
+      month: { costPicodollars: 1_000n },
+      total: { costPicodollars: 1_111n, requests: 5, input: 400 },
+    });
+    expect(ownSpend).toMatchObject({ apiKey: 'b/own', total: { costPicodollars: 0n, input: 100 } });
+  });
+
+  test('whoever follows the changed keys misses none', async () => {
+    const use = (id: string, apiKey: string) => makeEntry({ id, apiKey });
+    await store.take(page('c.1', [use('1', 'a/a'), use('2', 'a/b'), use('3', 'a/a')]), now);
+    const keys = async (after: number) => (await store.changedKeys(after, 10)).map(({ apiKey }) => apiKey);
+    expect(await keys(0)).toEqual(['a/b', 'a/a']);
+    const [, last] = await store.changedKeys(0, 10);
+    expect((await store.spendOf(['a/a'], now))[0]?.sequence).toBe(last?.sequence);
+    await store.take(page('c.2', [use('4', 'a/b')]), now);
+    expect(await keys(last?.sequence ?? 0)).toEqual(['a/b']);
+    // What is known already is no news.
+    const [news] = await store.spendOf(['a/b'], now);
+    await store.take(page('c.3', [use('4', 'a/b')]), now);
+    expect(await keys(news?.sequence ?? 0)).toEqual([]);
+  });
+
+  test('lines put aside are kept once, with their reason', async () => {
+    const asides = [{ line: 'rub\0bish', reason: 'it is no JSON' }];
+    expect((await store.take(page('c.1', [], { asides }), now)).asides).toBe(1);
+    expect((await store.take(page('c.1', [], { asides }), now)).asides).toBe(0);
+    expect(await store.asides(10)).toEqual([
+      { source: 'pod-1', atMs: now, reason: 'it is no JSON', line: 'rub\ufffdbish' },
+    ]);
+  });
+
+  test('old records go and their sums stay; one that comes again then is put aside, not counted twice', async () => {
+    const old = makeEntry({ id: 'old', startedAt: '2026-10-01T00:00:00.000Z' });
+    const fresh = makeEntry({ id: 'fresh', startedAt: '2026-11-01T00:00:00.000Z' });
+    await store.take(page('c.1', [old, fresh]), now);
+    await store.take(page('d.1', [], { source: 'gone' }), now - 1_000);
+    const before = '2026-11-01';
+    expect(await store.purge({ before, upTo: 0, silentSinceMs: 0 })).toBe(0);
+    expect(await store.purge({ before, silentSinceMs: now })).toBe(1);
+    expect((await store.records({ after: 0, limit: 10 })).map(({ line }) => line)).toEqual([fresh.line]);
+    expect([await store.cursorOf('gone'), await store.cursorOf('pod-1')]).toEqual([undefined, 'c.1']);
+    expect(await store.take(page('c.2', [old, fresh]), now)).toEqual({ added: 0, duplicates: 1, asides: 1 });
+    expect(await total()).toMatchObject({ attempts: 2 });
+    expect((await store.asides(1))[0]).toMatchObject({ line: old.line });
+  });
+
+  test('a receiver of records goes on where it was, never backwards', async () => {
+    expect(await store.sinkCursor('events')).toBe(0);
+    await store.setSinkCursor('events', 7);
+    await store.setSinkCursor('events', 3);
+    expect(await store.sinkCursor('events')).toBe(7);
+  });
+
+  test('any pages, cut and repeated as they may be, from several pods at once, give each record once', async () => {
+    const pod = fc.nat({ max: 3 });
+    const pages = fc.array(fc.record({ pod, from: fc.nat({ max: 30 }), length: fc.nat({ max: 12 }) }), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    await fc.assert(
+      fc.asyncProperty(pages, async (wanted) => {
+        const mine = await databases.make();
+        const ledger = await mine.open();
+        try {
+          await Promise.all(
+            wanted.map(({ pod: at, from, length }) => {
+              const ids = Array.from({ length }, (_, index) => from + index);
+              const entries = ids.map((id) =>
+                makeEntry({ id: `r.${id}`, costPicodollars: 10 ** (id % 12), apiKey: `a/${id % 3}` }),
+              );
+              return ledger.take(page(`c.${from + length}`, entries, { source: `pod-${at}` }), now);
+            }),
+          );
+          const ids = new Set(
+            wanted.flatMap(({ from, length }) => Array.from({ length }, (_, at) => from + at)),
+          );
+          const exact = [...ids].reduce((sum, id) => sum + BigInt(10 ** (id % 12)), 0n);
+          const [row] = await ledger.sums(everything);
+          expect(row?.sums.attempts ?? 0).toBe(ids.size);
+          expect(row?.sums.costPicodollars ?? 0n).toBe(exact);
+          expect(await ledger.records({ after: 0, limit: 1_000 })).toHaveLength(ids.size);
+          const spend = await ledger.spendOf(['a/0', 'a/1', 'a/2'], now);
+          expect(spend.reduce((sum, { total }) => sum + total.costPicodollars, 0n)).toBe(exact);
+        } finally {
+          await ledger.close();
+        }
+      }),
+      { numRuns: kind === 'sqlite' ? 15 : 6 },
+    );
+  });
+});
