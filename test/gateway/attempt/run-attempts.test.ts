@@ -102,3 +102,21 @@ test('a rest that ends while it is asked about has ended: the same candidate is 
   clock.advance(20);
   expect(await outcome).toMatchObject({ type: 'answered', candidate: first });
 });
+
+test('a candidate that was found dead while its quotas were asked elsewhere is let go of', async () => {
+  const { job, log } = jobOf(() => {
+    throw new Error('it was opened');
+  });
+  let isUsable = true;
+  const outcome = await runAttempts({
+    ...job,
+    isUsable: () => isUsable,
+    enter: () =>
+      Promise.resolve().then(() => {
+        isUsable = false;
+        return true;
+      }),
+    leave: () => void log.push('leave'),
+  });
+  expect([outcome, log]).toEqual([{ type: 'failed', failures: [] }, ['leave']]);
+});

@@ -26,8 +26,15 @@ test('drills that fail a target ten times leave a gateway as it was, whose upstr
   await using parts = new AsyncDisposableStack();
   const closed = parts.adopt(await closedPort(), (one) => one.close());
   const baseUrl = `http://127.0.0.1:${closed.port}/v1`;
-  const targets = ['main', 'spare'].map((name) => ({ baseUrl, name, keys: { a: 'secret-a' } }));
-  const rig = await startRig(tableOf(targets), {
+  // Nor is any limit used up: each would stop the second drill.
+  const limits = { requestsPerMinute: 1, tokensPerMinute: 1, maxConcurrentRequests: 1 };
+  const targets = ['main', 'spare'].map((name) => ({
+    baseUrl,
+    name,
+    keys: { a: 'secret-a' },
+    providerEntry: { limits },
+  }));
+  const rig = await startRig(tableOf(targets, { limits }), {
     exchange: { port: 0, journal: noJournal, token: () => token },
   });
   parts.defer(() => rig.close());

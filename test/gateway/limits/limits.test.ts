@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RateLimits } from '../../../gateway/contract/routing-table.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { errorOf, messagesErrorOf, post } from '../endpoints/ask.ts';
-import { type Rig, startRig, tableOf, testKey } from '../rig.ts';
+import { keyEntry, type Rig, startRig, tableOf, testKey } from '../rig.ts';
 
 let wall: Wall;
 let rig: Rig;
@@ -167,6 +167,28 @@ test('a request that asks for more than the limit of a whole minute is told so, 
   // What we only fear is no reason to refuse.
   const unbounded = await ask('/v1/chat/completions', { max_tokens: undefined });
   expect(unbounded.status).toBe(200);
+});
+
+test('counting tokens counts as a request, and as nothing else', async () => {
+  await start({ key: { requestsPerMinute: 2, tokensPerMinute: 1, maxConcurrentRequests: 1 } });
+  const count = () => post(rig, '/v1/messages/count_tokens', { model: 'm', messages: content });
+  const first = await count();
+  expect([first.status, first.headers['anthropic-ratelimit-requests-remaining']]).toEqual([200, '1']);
+  expect(first.headers['anthropic-ratelimit-tokens-limit']).toBeUndefined();
+  expect((await count()).status).toBe(200);
+  const third = await count();
+  expect([third.status, messagesErrorOf(third).error.type]).toEqual([429, 'rate_limit_error']);
+});
+
+test('a key keeps its limits when it is replaced: they are those of its ApiKey', async () => {
+  const limits = { requestsPerMinute: 1 };
+  const nextKey = `psk_${'n'.repeat(49)}`;
+  const table = tableOf([{ baseUrl: wall.baseUrl }]);
+  const keys = [testKey, nextKey].map((key) => ({ ...keyEntry(key, 'team/key'), limits }));
+  rig = await startRig({ ...table, keys });
+  expect((await ask()).status).toBe(200);
+  const withNext = { authorization: `Bearer ${nextKey}` };
+  expect((await post(rig, '/v1/messages', dialects['/v1/messages'], withNext)).status).toBe(429);
 });
 
 test('as many requests are under way as may be, and each that ends makes room', async () => {

@@ -55,6 +55,17 @@ test.each([
   ['a port beyond the last', { PENSTOCK_METRICS_PORT: '70000' }, /PENSTOCK_METRICS_PORT.*65535/],
   ['a time below zero', { PENSTOCK_DRAIN_GRACE_MS: '-1' }, /PENSTOCK_DRAIN_GRACE_MS/],
   [
+    'a store of limits that is none',
+    { PENSTOCK_LIMITS_STORE_URL: 'http://valkey:6379' },
+    /PENSTOCK_LIMITS_STORE_URL: must be redis:\/\//,
+  ],
+  [
+    'a password that stands in the address of the store',
+    { PENSTOCK_LIMITS_STORE_URL: 'redis://:secret@valkey:6379' },
+    /PENSTOCK_LIMITS_STORE_URL: must hold no password; it stands in PENSTOCK_LIMITS_STORE_PASSWORD/,
+  ],
+  ['a way out that is none', { PENSTOCK_LIMITS_ON_STORE_ERROR: 'Allow' }, /PENSTOCK_LIMITS_ON_STORE_ERROR/],
+  [
     'two faults at once',
     { PENSTOCK_PORT: 'x', PENSTOCK_SHOW_PROVIDER: 'perhaps' },
     /PENSTOCK_PORT.*PENSTOCK_SHOW_PROVIDER/,

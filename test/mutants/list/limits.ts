@@ -35,7 +35,7 @@ export const limits: readonly Mutant[] = [
     file: 'gateway/limits/own-memory.ts',
     from: 'const granted = isGranted(claims, readings);',
     to: 'const granted = isGranted(claims.slice(0, 1), readings);',
-    tests: [LIMITER, TWINS],
+    tests: [TWINS],
   },
   {
     name: 'the store takes from all subjects or from none',
