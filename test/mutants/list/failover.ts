@@ -183,7 +183,7 @@ export const failover: readonly Mutant[] = [
     file: 'gateway/route/order-tier.ts',
     from: 'busyness(second) < busyness(first)',
     to: 'false',
-    tests: ['test/gateway/route/policy-properties.test.ts'],
+    tests: ['test/gateway/route/order-tier.test.ts'],
   },
   {
     name: 'the same upstream is asked again only while attempts are left for all others',
