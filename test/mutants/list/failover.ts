@@ -235,10 +235,10 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/gateway/pipeline/health-signal.test.ts'],
   },
   {
-    name: 'nobody is asked to count for a caller who has gone',
+    name: 'whoever counts is let go with the caller',
     file: 'gateway/pipeline/count-tokens.ts',
-    from: 'if (caller.hasLeft || triesLeft === 0) return undefined;',
-    to: 'if (triesLeft === 0) return undefined;',
+    from: 'const stopListening = caller.onLeave(giveUp);',
+    to: 'const stopListening = () => {};',
     tests: ['test/flow/count-tokens.test.ts'],
   },
   {
