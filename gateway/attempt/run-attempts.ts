@@ -150,6 +150,8 @@ function excuseFor<Answer>(
 ): Excuse | undefined {
   if (result.outcome !== 'failed') return undefined;
   const { failure } = result;
+  // Whatever was replaced or closed meanwhile: the upstream may be doing what it was asked.
+  if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined;
   if (isForCredentials(failure, judgement) && renewals < renewalsMax) {
     const renewed = job.renew(candidate);
     if (renewed !== undefined) return { candidate: renewed, isFresh: false };
@@ -157,7 +159,7 @@ function excuseFor<Answer>(
   // The upstream closed an idle connection just as the request set out. A new one cannot be stale.
   const isStale = failure.kind === 'transport' && failure.isStale === true;
   if (!isStale || job.caller.hasLeft || job.clock.now() >= job.totalAt) return undefined;
-  return job.hasSideEffects() ? undefined : { candidate, isFresh: true };
+  return { candidate, isFresh: true };
 }
 
 /** What was waited out counts: nobody waits for a key for ever. */
@@ -170,7 +172,10 @@ function waitAgain(
   return { retryAfterMs: restMs === undefined ? undefined : overMs + restMs, waitedMs: overMs };
 }
 
-/** Refused for who we are, or no connection came about: both can be for what has been replaced. */
+/**
+ * Refused for who we are, or no connection came about: both can be for what has been replaced. So can a reset: of TLS 1.3
+ * a client hears only after its handshake that its certificate was refused.
+ */
 function isForCredentials(failure: AttemptFailure, judgement: Judgement | undefined): boolean {
   return failure.kind === 'transport' || judgement?.keyRest === 'rejected';
 }

@@ -167,9 +167,16 @@ export const failover: readonly Mutant[] = [
   {
     name: 'what has side effects is not sent again over a connection that died',
     file: 'gateway/attempt/run-attempts.ts',
-    from: 'return job.hasSideEffects() ? undefined : { candidate, isFresh: true };',
-    to: 'return { candidate, isFresh: true };',
+    from: 'if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined;',
+    to: '',
     tests: ['test/flow/not-sent-twice.test.ts'],
+  },
+  {
+    name: 'what has side effects is not sent again for a credential that was replaced meanwhile',
+    file: 'gateway/attempt/run-attempts.ts',
+    from: 'if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined;',
+    to: "if ('isStale' in failure && job.hasSideEffects()) return undefined;",
+    tests: ['test/flow/rotation.test.ts'],
   },
   {
     name: 'what is sent again for a connection that died gets one of its own',
