@@ -115,4 +115,11 @@ export const streams: readonly Mutant[] = [
     to: '',
     tests: ['test/security/hostile-streams.test.ts'],
   },
+  {
+    name: 'an error in a stream of the Responses API is heard at once, whether or not anything follows',
+    file: 'gateway/dialects/openai-responses/decode-stream.ts',
+    from: 'this.reader.push(chunk);\n    this.heedError();',
+    to: 'this.reader.push(chunk);',
+    tests: ['test/gateway/dialects/openai-responses/decode-stream.test.ts'],
+  },
 ];
