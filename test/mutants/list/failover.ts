@@ -262,4 +262,11 @@ export const failover: readonly Mutant[] = [
     to: '',
     tests: ['test/gateway/attempt/final-error.test.ts'],
   },
+  {
+    name: 'an attempt has the time of the last where all others were found useless',
+    file: 'gateway/attempt/run-attempts.ts',
+    from: '[...failed, silent]',
+    to: '[silent]',
+    tests: ['test/gateway/attempt/run-attempts.test.ts'],
+  },
 ];
