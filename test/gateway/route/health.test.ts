@@ -120,6 +120,38 @@ describe('a resting key', () => {
     });
   });
 
+  describe('that is refused by several calls at once', () => {
+    const limited: HealthSignal = { type: 'key-rest', forMs: 1_000, reason: 'rate-limit' };
+    const broke: HealthSignal = { type: 'key-rest', forMs: 300_000, reason: 'out-of-money' };
+    const rejected: HealthSignal = { type: 'key-rest', forMs: 60_000, reason: 'rejected' };
+
+    test.each([
+      ['no money, then a rate limit', [broke, limited], 300_000, 'out-of-money'],
+      ['a rate limit, then no money', [limited, broke], 300_000, 'out-of-money'],
+      ['no money, then not valid', [broke, rejected], 300_000, 'rejected'],
+      ['not valid, then no money', [rejected, broke], 300_000, 'rejected'],
+      ['a long rate limit, then a short one', [{ ...limited, forMs: 9_000 }, limited], 9_000, 'rate-limit'],
+    ] as const)('(%s) rests for the longer time and the graver reason', (_, signals, untilMs, reason) => {
+      const health = newHealth();
+      const together = signals.map((signal) => ({ signal, watched: health.onStart(keyA, false, 0) }));
+      for (const { signal, watched } of together) health.onEnd(watched, signal, 0);
+      expect(health.restReason(keyA, 0)).toBe(reason);
+      expect(health.restMs(keyA, 0)).toBe(untilMs);
+    });
+
+    test('does not rest for what was asked before others were answered', () => {
+      const health = newHealth();
+      const late = health.onStart(keyA, false, 0);
+      const answered = health.onStart(keyA, false, 5);
+      health.onContent(answered, 10);
+      health.onEnd(late, limited, 8_000);
+      expect(health.restReason(keyA, 8_000)).toBeUndefined();
+      // What began with the answered one, or behind it, is heard.
+      health.onEnd(answered, limited, 8_000);
+      expect(health.restReason(keyA, 8_000)).toBe('rate-limit');
+    });
+  });
+
   test('says when it may be used again', () => {
     expect(health.usableInMs([keyA], 500)).toBe(1_500);
     expect(health.usableInMs([keyA, keyB], 500)).toBe(0);

@@ -269,4 +269,18 @@ export const failover: readonly Mutant[] = [
     to: '[silent]',
     tests: ['test/gateway/attempt/run-attempts.test.ts'],
   },
+  {
+    name: 'a short rest of a key does not end a longer one',
+    file: 'gateway/route/rest.ts',
+    from: "if (rest === undefined || phaseOfRest(rest, nowMs) !== 'resting') return next;",
+    to: 'if (rest === undefined || nowMs >= 0) return next;',
+    tests: ['test/gateway/route/health.test.ts'],
+  },
+  {
+    name: 'a late refusal does not rest a key that has answered since',
+    file: 'gateway/route/health.ts',
+    from: 'if (startedAtMs < (this.proven.get(healthId) ?? Number.NEGATIVE_INFINITY)) return;',
+    to: '',
+    tests: ['test/gateway/route/health.test.ts'],
+  },
 ];
