@@ -5,8 +5,9 @@
 //     | 30 s                                                                            v
 //   slow start <--two trials in a row were answered-- half-open --a trial failed--> open (for twice as long)
 //
-// A trial is answered with the first content of its stream, long before it ends, or with its end where it is none: only
-// then may the next one begin. What an attempt says that began before the circuit last opened is old news, and not heard.
+// A trial is answered with the first content of its stream, long before it ends, or with its end where it is none. Only
+// then may the next one begin, or five seconds later. What an attempt says that began before the circuit last opened is
+// old news, and not heard.
 
 export interface CircuitLimits {
   /** 0: the circuit never opens. */
@@ -26,7 +27,7 @@ export interface Circuit {
   readonly openUntilMs: number;
   /** One word: the failure that opened it last. */
   readonly cause: string | undefined;
-  /** When the one trial of a half-open circuit began; a trial that never reports is given up. */
+  /** When the last trial of a half-open circuit began. */
   readonly trialSinceMs: number | undefined;
   /** Trials answered since it was open. */
   readonly successes: number;
@@ -64,7 +65,8 @@ export const closedCircuit: Circuit = {
   recent: { now: noCalls, before: noCalls, sinceMs: 0 },
 };
 
-const trialPatienceMs = 60_000;
+/** A plain answer tells nothing before its end, which may be minutes away. A dead upstream is asked no more often than so. */
+const trialPatienceMs = 5_000;
 const trialsToClose = 2;
 const streamFailuresMax = 3;
 
@@ -91,7 +93,7 @@ export function mayTry(circuit: Circuit, nowMs: number): boolean {
     case 'open':
       return false;
     case 'half-open':
-      return circuit.trialSinceMs === undefined || nowMs - circuit.trialSinceMs > trialPatienceMs;
+      return circuit.trialSinceMs === undefined || nowMs - circuit.trialSinceMs >= trialPatienceMs;
   }
 }
 

@@ -117,9 +117,13 @@ describe('half-open', () => {
     expect(phaseOf(breakOff(trial(open, 5_000), 5_000, 5_300), 5_300)).toBe('open');
   });
 
-  test('a trial that never reports is given up after a minute', () => {
+  test('a trial that has told nothing for five seconds keeps nobody out, and is heard all the same', () => {
     const tried = onTried(open, 5_000);
-    expect([mayTry(tried, 65_000), mayTry(tried, 65_001)]).toEqual([false, true]);
+    expect([mayTry(tried, 9_999), mayTry(tried, 10_000)]).toEqual([false, true]);
+    const both = onTried(tried, 10_000);
+    expect(mayTry(both, 14_999)).toBe(false);
+    expect(phaseOf(onAnswered(onAnswered(both, 5_000, 35_000), 10_000, 40_000), 40_000)).toBe('slow-start');
+    expect(phaseOf(fail(both, 5_000, 12_000), 12_000)).toBe('open');
   });
 });
 

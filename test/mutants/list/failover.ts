@@ -283,4 +283,11 @@ export const failover: readonly Mutant[] = [
     to: '',
     tests: ['test/gateway/route/health.test.ts'],
   },
+  {
+    name: 'half-open: nobody waits for the end of a trial that takes long',
+    file: 'gateway/route/circuit.ts',
+    from: 'const trialPatienceMs = 5_000;',
+    to: 'const trialPatienceMs = 60_000;',
+    tests: ['test/gateway/route/outage.test.ts'],
+  },
 ];
