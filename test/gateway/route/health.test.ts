@@ -417,6 +417,14 @@ describe('a report', () => {
     expect(reportAt(health, 35_001)).toEqual([{ provider: 'platform/p', key: 'a', state: 'working' }]);
   });
 
+  test('forgets a breaker that nobody has tried for ten minutes behind its time, and not before', () => {
+    const health = healthAfter(targetFailure, 5);
+    expect(reportAt(health, 604_999)).toMatchObject([{ state: 'open', phase: 'half-open' }]);
+    const before = health.revision(604_999);
+    expect(health.revision(605_000)).not.toBe(before);
+    expect([reportAt(health, 605_000), health.breakers(605_000)]).toEqual([[], []]);
+  });
+
   test('forgets what has not answered for long', () => {
     const health = healthAfter({ type: 'success' }, 1);
     const working = reportAt(health, 0);
