@@ -114,6 +114,13 @@ export class Health {
     return this.circuitsOf(candidate).every((circuit) => mayTry(circuit, nowMs));
   }
 
+  /** Whether the next attempt is the one that shows if it works again: not for what gives no verdict. */
+  awaitsTrial(candidate: Candidate, nowMs: number): boolean {
+    const rest = this.rests.get(candidate.endpoint.healthId);
+    if (rest && phaseOfRest(rest, nowMs) === 'due') return true;
+    return this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'half-open');
+  }
+
   /** Whether its breakers are closed, in a slow start too, and whether or not its key rests. */
   isClosed(candidate: Candidate, nowMs: number): boolean {
     return this.circuitsOf(candidate).every((circuit) => {

@@ -252,6 +252,17 @@ describe('a trial of a half-open breaker', () => {
     expect(health.revision(5_050)).not.toBe(revision);
   });
 
+  test('is told from other attempts: it wants one that gives a verdict', () => {
+    const health = healthAfter(targetFailure, 5);
+    expect([4_999, 5_000].map((nowMs) => health.awaitsTrial(keyA, nowMs))).toEqual([false, true]);
+    expect(health.awaitsTrial(other, 5_000)).toBe(false);
+    const rested = healthAfter({ type: 'key-rest', forMs: 1_000, reason: 'rejected' }, 1);
+    expect([999, 1_000].map((nowMs) => rested.awaitsTrial(keyA, nowMs))).toEqual([false, true]);
+    expect(rested.awaitsTrial(keyB, 1_000)).toBe(false);
+    for (const nowMs of [5_000, 5_001]) attempt(health, keyA, { type: 'success' }, nowMs);
+    expect(health.awaitsTrial(keyA, 5_001)).toBe(false);
+  });
+
   test('keeps others out while it is under way', () => {
     expect(opened().health.isUsable(keyA, 5_001)).toBe(false);
   });

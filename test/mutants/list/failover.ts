@@ -290,4 +290,11 @@ export const failover: readonly Mutant[] = [
     to: 'const trialPatienceMs = 60_000;',
     tests: ['test/gateway/route/outage.test.ts'],
   },
+  {
+    name: 'a count takes no trial away from what would give a verdict',
+    file: 'gateway/pipeline/count-tokens.ts',
+    from: ' || health.awaitsTrial(candidate, clock.now())',
+    to: '',
+    tests: ['test/flow/count-tokens.test.ts'],
+  },
 ];
