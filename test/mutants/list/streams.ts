@@ -41,8 +41,8 @@ export const streams: readonly Mutant[] = [
   {
     name: 'terminal marker: a responses stream that is translated',
     file: 'gateway/dialects/openai-responses/decode-stream.ts',
-    from: ": { kind: 'truncated' };",
-    to: ': undefined;\n      this.facts.isComplete ||= this.facts.fault === undefined;',
+    from: "this.facts.fault = { kind: 'truncated' };",
+    to: 'this.facts.isComplete = true;',
     tests: ['test/gateway/dialects/openai-responses/decode-stream.test.ts'],
   },
   {
