@@ -3,6 +3,7 @@
 
 import fc from 'fast-check';
 import { afterAll, expect } from 'vitest';
+import { takeTold } from './support/told-secrets.ts';
 
 const wish = process.env.PENSTOCK_PROPERTY_SEED;
 if (wish !== 'random') fc.configureGlobal({ seed: Number(wish ?? 20_261_121) });
@@ -16,6 +17,10 @@ afterAll(() => {
   expect(Object.getOwnPropertyDescriptors(Object.prototype), 'Object.prototype was written to').toEqual(
     Object.isSealed(Object.prototype) ? withoutConfigurable(before) : before,
   );
+});
+
+afterAll(() => {
+  expect(takeTold(), 'a process that was started wrote a secret (T11)').toEqual([]);
 });
 
 function withoutConfigurable(descriptors: PropertyDescriptorMap): PropertyDescriptorMap {

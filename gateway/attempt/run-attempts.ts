@@ -7,7 +7,13 @@ import type { LeaveSignal } from '../stream/leaving.ts';
 import { type AttemptEnds, type AttemptResult, runAttempt } from './attempt.ts';
 import type { Limits } from './deadlines.ts';
 import { type AttemptFailure, type Judgement, judgeFailure } from './failure.ts';
-import { type CandidateFacts, type FailedAttempt, type NextStep, nextStep } from './next-step.ts';
+import {
+  type CandidateFacts,
+  type FailedAttempt,
+  type NextStep,
+  nextStep,
+  type Situation,
+} from './next-step.ts';
 
 /** How one upstream call ended. */
 export type CallOutcome<Answer> =
@@ -82,18 +88,7 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
   for (;;) {
     const step: NextStep =
       excuse === undefined
-        ? nextStep({
-            candidates: job.candidates,
-            isUsable: (candidate) => job.isUsable(candidate),
-            isClosed: (candidate) => job.isClosed(candidate),
-            hasRetryBudget: (candidate) => job.hasRetryBudget(candidate),
-            lastResort: () => job.lastResort(),
-            failed,
-            failover: job.failover,
-            hasSideEffects: () => job.hasSideEffects(),
-            remainingMs: job.totalAt - job.clock.now(),
-            random: job.random,
-          })
+        ? nextStep(situationOf(job, failed))
         : { type: 'try', candidate: excuse.candidate, delayMs: 0 };
     if (step.type === 'give-up') return { type: 'failed', failures: failed.map(({ failure }) => failure) };
     const { candidate } = step;
@@ -175,6 +170,8 @@ function excuseFor<Answer>(
 ): Excuse | undefined {
   if (result.outcome !== 'failed') return undefined;
   const { failure } = result;
+  // Whatever was replaced or closed meanwhile: the upstream may be doing what it was asked.
+  if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined;
   if (isForCredentials(failure, judgement) && renewals < renewalsMax) {
     const renewed = job.renew(candidate);
     if (renewed !== undefined) return { candidate: renewed, isFresh: false };
@@ -182,7 +179,7 @@ function excuseFor<Answer>(
   // The upstream closed an idle connection just as the request set out. A new one cannot be stale.
   const isStale = failure.kind === 'transport' && failure.isStale === true;
   if (!isStale || job.caller.hasLeft || job.clock.now() >= job.totalAt) return undefined;
-  return job.hasSideEffects() ? undefined : { candidate, isFresh: true };
+  return { candidate, isFresh: true };
 }
 
 /** What was waited out counts: nobody waits for a key for ever. */
@@ -195,28 +192,41 @@ function waitAgain(
   return { retryAfterMs: restMs === undefined ? undefined : overMs + restMs, waitedMs: overMs };
 }
 
-/** Refused for who we are, or no connection came about: both can be for what has been replaced. */
+/**
+ * Refused for who we are, or no connection came about: both can be for what has been replaced. So can a reset: of TLS 1.3
+ * a client hears only after its handshake that its certificate was refused.
+ */
 function isForCredentials(failure: AttemptFailure, judgement: Judgement | undefined): boolean {
   return failure.kind === 'transport' || judgement?.keyRest === 'rejected';
 }
 
-/** Whether another target could take over if this attempt were silent. */
+const silence = judgeFailure({ kind: 'timeout', timer: 'first-event' });
+
+/** Whether another target would take over if this attempt were silent. */
 function hasOther<Answer>(
   job: CallJob<Answer>,
   failed: readonly FailedAttempt[],
   candidate: number,
 ): boolean {
-  if (failed.length + 1 >= job.failover.maxAttempts || !job.failover.retryOn.includes('Timeout'))
-    return false;
-  const here = job.candidates[candidate];
-  const isOther = job.candidates.some(
-    (other, position) =>
-      other.targetId !== here?.targetId &&
-      job.isUsable(position) &&
-      !failed.some((attempt) => job.candidates[attempt.candidate]?.targetId === other.targetId),
-  );
-  // However silent the upstream is, it may be doing what it was asked.
-  return isOther && !job.hasSideEffects();
+  // Saves most requests the look for what they would do besides answering.
+  if (job.candidates.length < 2) return false;
+  const silent = { candidate, judgement: silence, retryAfterMs: undefined };
+  return nextStep(situationOf(job, [...failed, silent])).type === 'try';
+}
+
+function situationOf<Answer>(job: CallJob<Answer>, failed: readonly FailedAttempt[]): Situation {
+  return {
+    candidates: job.candidates,
+    isUsable: (candidate) => job.isUsable(candidate),
+    isClosed: (candidate) => job.isClosed(candidate),
+    hasRetryBudget: (candidate) => job.hasRetryBudget(candidate),
+    lastResort: () => job.lastResort(),
+    failed,
+    failover: job.failover,
+    hasSideEffects: () => job.hasSideEffects(),
+    remainingMs: job.totalAt - job.clock.now(),
+    random: job.random,
+  };
 }
 
 /** False: the caller went away meanwhile. */

@@ -52,7 +52,7 @@ export async function serveTokenCount(
   exchange.response.end(body);
 }
 
-/** The first of the upstreams that can count and is in service; one try each, and three in all. */
+/** The first of the upstreams that can count and is surely in service; one try each, and three in all. */
 async function askUpstreams(parts: PipelineParts, exchange: RoutedExchange): Promise<number | undefined> {
   const { health, clock } = parts;
   const caller = new Leaving();
@@ -60,7 +60,7 @@ async function askUpstreams(parts: PipelineParts, exchange: RoutedExchange): Pro
   let triesLeft = triesMax;
   for (const candidate of exchange.plan.candidates) {
     if (caller.hasLeft || triesLeft === 0) return undefined;
-    if (!health.isUsable(candidate, clock.now())) continue;
+    if (!health.isUsable(candidate, clock.now()) || health.awaitsTrial(candidate, clock.now())) continue;
     const request = countRequest(exchange, candidate);
     if (!request) continue;
     triesLeft -= 1;

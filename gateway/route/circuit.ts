@@ -5,8 +5,9 @@
 //     | 30 s                                                                            v
 //   slow start <--two trials in a row were answered-- half-open --a trial failed--> open (for twice as long)
 //
-// A trial is answered with the first content of its stream, long before it ends, or with its end where it is none: only
-// then may the next one begin. What an attempt says that began before the circuit last opened is old news, and not heard.
+// A trial is answered with the first content of its stream, long before it ends, or with its end where it is none. Only
+// then may the next one begin, or five seconds later. What an attempt says that began before the circuit last opened is
+// old news, and not heard.
 
 export interface CircuitLimits {
   /** 0: the circuit never opens. */
@@ -20,13 +21,14 @@ export interface Circuit {
   readonly failures: number;
   /** Streams in a row that broke off behind their first content. */
   readonly streamFailures: number;
+  readonly streamFailedAtMs: number;
   /** How often it has opened without a whole slow start in between. */
   readonly openings: number;
   readonly openedAtMs: number;
   readonly openUntilMs: number;
   /** One word: the failure that opened it last. */
   readonly cause: string | undefined;
-  /** When the one trial of a half-open circuit began; a trial that never reports is given up. */
+  /** When the last trial of a half-open circuit began. */
   readonly trialSinceMs: number | undefined;
   /** Trials answered since it was open. */
   readonly successes: number;
@@ -54,6 +56,7 @@ const noCalls: Tally = { calls: 0, failures: 0 };
 export const closedCircuit: Circuit = {
   failures: 0,
   streamFailures: 0,
+  streamFailedAtMs: Number.NEGATIVE_INFINITY,
   openings: 0,
   openedAtMs: Number.NEGATIVE_INFINITY,
   openUntilMs: 0,
@@ -64,9 +67,16 @@ export const closedCircuit: Circuit = {
   recent: { now: noCalls, before: noCalls, sinceMs: 0 },
 };
 
-const trialPatienceMs = 60_000;
+/** A plain answer tells nothing before its end, which may be minutes away. A dead upstream is asked no more often than so. */
+const trialPatienceMs = 5_000;
 const trialsToClose = 2;
 const streamFailuresMax = 3;
+
+/** Broken streams further apart are no row. Plain answers between them do not count: a proxy may end just what takes long. */
+const streamRowMs = 300_000;
+
+/** What nobody has tried for so long, though it was time, may be as well as any other. */
+const untriedMemoryMs = 600_000;
 
 /** An upstream that fails now and then never fails five times in a row, and is no better for it. */
 const failing = { ofFailures: 0.5, callsMin: 20, windowMs: 30_000 } as const;
@@ -91,7 +101,7 @@ export function mayTry(circuit: Circuit, nowMs: number): boolean {
     case 'open':
       return false;
     case 'half-open':
-      return circuit.trialSinceMs === undefined || nowMs - circuit.trialSinceMs > trialPatienceMs;
+      return circuit.trialSinceMs === undefined || nowMs - circuit.trialSinceMs >= trialPatienceMs;
   }
 }
 
@@ -172,11 +182,13 @@ export function onStreamFailure(
       return open(circuit, limits, cause, nowMs, random);
     case 'closed':
     case 'slow-start': {
-      const streamFailures = circuit.streamFailures + 1;
+      const streamFailures = brokenLately(circuit, nowMs) + 1;
       // Its call was counted with its content.
       const recent = count(circuit.recent, 0, 1, nowMs);
       const isEnough = streamFailures >= streamFailuresMax || isMostlyFailing(recent);
-      if (limits.consecutiveFailures === 0 || !isEnough) return { ...circuit, streamFailures, recent };
+      if (limits.consecutiveFailures === 0 || !isEnough) {
+        return { ...circuit, streamFailures, streamFailedAtMs: nowMs, recent };
+      }
       return open(circuit, limits, cause, nowMs, random);
     }
   }
@@ -189,11 +201,20 @@ export function onReleased(circuit: Circuit, startedAtMs: number): Circuit {
 
 /** Whether there is nothing left to remember. */
 export function isForgettable(circuit: Circuit, nowMs: number): boolean {
-  const { failures, streamFailures, recent } = circuit;
-  return (
-    phaseOf(circuit, nowMs) === 'closed' &&
-    failures + streamFailures + recent.now.failures + recent.before.failures === 0
-  );
+  const { failures, recent, openUntilMs, trialSinceMs = openUntilMs } = circuit;
+  switch (phaseOf(circuit, nowMs)) {
+    case 'closed':
+      return failures + brokenLately(circuit, nowMs) + recent.now.failures + recent.before.failures === 0;
+    case 'half-open':
+      return nowMs - Math.max(openUntilMs, trialSinceMs) >= untriedMemoryMs;
+    case 'open':
+    case 'slow-start':
+      return false;
+  }
+}
+
+function brokenLately({ streamFailures, streamFailedAtMs }: Circuit, nowMs: number): number {
+  return nowMs - streamFailedAtMs < streamRowMs ? streamFailures : 0;
 }
 
 function open(

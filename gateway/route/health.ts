@@ -19,10 +19,8 @@ import {
   shareOf,
 } from './circuit.ts';
 import type { Candidate } from './plan.ts';
+import { phaseOfRest, type Rest, type RestReason, restFurther } from './rest.ts';
 import { emptyBudget, isSpent, mayRepeat, onAsked, type RetryBudget } from './retry-budget.ts';
-
-/** Why a key rests: rate limits pass by themselves, the others want a person. */
-export type RestReason = 'rate-limit' | 'out-of-money' | 'rejected';
 
 /** What a finished attempt says about the upstream. */
 export type HealthSignal =
@@ -45,30 +43,8 @@ interface KeyAtProvider {
   readonly key?: string;
 }
 
-interface Rest extends KeyAtProvider {
-  readonly untilMs: number;
-  readonly reason: RestReason;
-  /** When the one attempt began that is to show whether the key works again. */
-  readonly trialSinceMs?: number | undefined;
-}
-
-/** `due`: its time is up, and the next attempt shows whether the key works again; `on-trial`: that one is under way. */
-type RestPhase = 'resting' | 'due' | 'on-trial' | 'over';
-
-/**
- * Who refuses a key does so at once: an attempt that has gone on for so long was let in. And a rate limit that was over for so
- * long says nothing any more.
- */
-const refusalPatienceMs = 5_000;
-
 /** Whoever waits for a key on trial looks again after this long. */
 const trialLookMs = 200;
-
-function phaseOfRest({ untilMs, reason, trialSinceMs }: Rest, nowMs: number): RestPhase {
-  if (nowMs < untilMs) return 'resting';
-  if (trialSinceMs !== undefined) return nowMs - trialSinceMs < refusalPatienceMs ? 'on-trial' : 'over';
-  return reason === 'rate-limit' && nowMs - untilMs >= refusalPatienceMs ? 'over' : 'due';
-}
 
 /** What has not answered for so long, to twice as long, is no longer reported as working. */
 const answerMemoryMs = 600_000;
@@ -109,7 +85,7 @@ export class Health {
   private readonly random: () => number;
   private readonly circuits = new Map<string, Circuit>();
   /** By health id of the key. */
-  private readonly rests = new Map<string, Rest>();
+  private readonly rests = new Map<string, Rest & KeyAtProvider>();
   /** By health id of the target. */
   private readonly budgets = new Map<string, RetryBudget>();
   /** Attempts under way, by health id of the target and of the key. */
@@ -122,6 +98,8 @@ export class Health {
   private answered = new Map<string, KeyAtProvider>();
   private answeredBefore = new Map<string, KeyAtProvider>();
   private answeredSinceMs = 0;
+  /** By health id of the key: when the youngest attempt began that was answered. */
+  private readonly proven = new Map<string, number>();
   private phases = '';
   private changes = 0;
 
@@ -134,6 +112,13 @@ export class Health {
     if (this.circuits.size === 0 && this.rests.size === 0) return true;
     if (this.restReason(candidate, nowMs)) return false;
     return this.circuitsOf(candidate).every((circuit) => mayTry(circuit, nowMs));
+  }
+
+  /** Whether the next attempt is the one that shows if it works again: not for what gives no verdict. */
+  awaitsTrial(candidate: Candidate, nowMs: number): boolean {
+    const rest = this.rests.get(candidate.endpoint.healthId);
+    if (rest && phaseOfRest(rest, nowMs) === 'due') return true;
+    return this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'half-open');
   }
 
   /** Whether its breakers are closed, in a slow start too, and whether or not its key rests. */
@@ -250,7 +235,7 @@ export class Health {
         this.release(endpointId, startedAtMs);
         return;
       case 'key-rest':
-        this.rest(candidate, nowMs + signal.forMs, signal.reason);
+        this.rest(watched, { untilMs: nowMs + signal.forMs, reason: signal.reason }, nowMs);
         this.release(endpointId, startedAtMs);
         this.release(targetId, startedAtMs);
         return;
@@ -322,6 +307,9 @@ export class Health {
       this.answeredBefore = this.answered;
       this.answered = new Map();
       this.answeredSinceMs = nowMs;
+    }
+    for (const [id, sinceMs] of this.proven) {
+      if (nowMs - sinceMs >= answerMemoryMs) this.proven.delete(id);
     }
     for (const id of this.circuits.keys()) this.forget(id, nowMs);
     for (const [id, budget] of this.budgets) if (isSpent(budget, nowMs)) this.budgets.delete(id);
@@ -407,11 +395,14 @@ export class Health {
     this.answered.set(healthId, keyAtProvider(target.provider.entry.id, key?.name));
   }
 
-  private rest({ target, endpoint }: Candidate, untilMs: number, reason: RestReason): void {
-    const { healthId, key } = endpoint;
-    const provider = target.provider.entry.id;
+  private rest({ candidate, startedAtMs }: Watched, told: Rest, nowMs: number): void {
+    const { healthId, key } = candidate.endpoint;
+    const provider = candidate.target.provider.entry.id;
+    // Old news: what was asked later has been answered.
+    if (startedAtMs < (this.proven.get(healthId) ?? Number.NEGATIVE_INFINITY)) return;
     this.changes++;
-    this.rests.set(healthId, { ...keyAtProvider(provider, key?.name), untilMs, reason });
+    const rest = restFurther(this.rests.get(healthId), told, nowMs);
+    this.rests.set(healthId, { ...keyAtProvider(provider, key?.name), ...rest });
     // It works again when it has answered again, not when its time is up; what it answered to with a former
     // credential is no answer to this one.
     for (const answers of [this.answered, this.answeredBefore]) {
@@ -426,6 +417,7 @@ export class Health {
 
   private answer({ candidate, startedAtMs }: Watched, nowMs: number): void {
     const { healthId } = candidate.endpoint;
+    this.proven.set(healthId, Math.max(startedAtMs, this.proven.get(healthId) ?? startedAtMs));
     // What began before the rest says nothing of now.
     if (startedAtMs >= (this.rests.get(healthId)?.untilMs ?? Number.POSITIVE_INFINITY)) {
       this.rests.delete(healthId);

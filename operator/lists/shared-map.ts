@@ -15,9 +15,10 @@ export interface SharedMap<V> {
 
 /** Of fifty thousand entries, a change of one copies fifty. */
 const PARTS = 1_024;
+const noParts: readonly undefined[] = Array.from({ length: PARTS }, () => undefined);
 
 export function emptyMap<V>(): SharedMap<V> {
-  return mapOf<V>([], 0);
+  return mapOf<V>(noParts, 0);
 }
 
 /** The keys under which two states hold different values, by identity. */
@@ -44,7 +45,7 @@ function mapOf<V>(parts: SharedMap<V>['parts'], size: number): SharedMap<V> {
       for (const part of parts) if (part !== undefined) yield* part;
     },
     with(changes) {
-      const next = Array.from({ length: PARTS }, (_, index) => parts[index]);
+      const next = parts.slice();
       const copies = new Map<number, Map<string, V>>();
       let nextSize = size;
       for (const [key, value] of changes) {

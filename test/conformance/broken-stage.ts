@@ -102,6 +102,7 @@ export async function startBrokenStage(times: {
     ...tableOf([]),
     providers: tables.flatMap(({ providers }) => providers),
     routes: tables.flatMap(({ routes }) => routes),
+    credentials: tables.flatMap(({ credentials }) => credentials),
   };
   const rig = await startRig(table, { random: () => 0, openAfterMs: times.openAfterMs });
   return {
@@ -121,7 +122,12 @@ function tableFor({ client, upstream, signal, model }: (typeof cases)[number], b
     breaker: { consecutiveFailures: 0, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 1 },
   };
   const name = model.replaceAll('/', '-');
-  return tableOf([{ baseUrl, provider: `platform/${name}`, providerEntry, dialects, upstreamModel: model }], {
+  // A key that was told of a rate limit is tried by one caller at a time; there are enough for all that read at once.
+  const keys = Object.fromEntries(
+    Array.from({ length: 16 }, (_, index) => [`key-${index}`, `value-${index}`]),
+  );
+  const provider = { provider: `platform/${name}`, providerEntry, keys };
+  return tableOf([{ baseUrl, ...provider, dialects, upstreamModel: model }], {
     id: `team/${name}`,
     model,
     endpoints: [client],

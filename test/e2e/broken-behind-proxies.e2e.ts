@@ -17,6 +17,7 @@ import {
 } from '../conformance/broken-stage.ts';
 import { type Errand, olderPythonSdks, pythonSdks, readInPython } from '../conformance/python-readers.ts';
 import { type Address, nodeReaders, olderNodeReaders, type Reading } from '../conformance/stream-readers.ts';
+import { neededProgram } from '../support/needed-program.ts';
 import { openScorecard, type Scorecard } from './scorecard.ts';
 
 const proxies = { nginx: nginxFor, HAProxy: haproxyFor } as const;
@@ -117,7 +118,7 @@ async function startProxy(
   const file = join(folder, 'proxy.conf');
   const log = join(folder, 'proxy.log');
   await writeFile(file, config);
-  const child = await startChild(command, [...args, file], log);
+  const child = await startChild(await neededProgram(command), [...args, file], log);
   const url = `http://127.0.0.1:${port}`;
   await untilReady(name, child, log, () =>
     fetch(`${url}/v1/nothing`).then(

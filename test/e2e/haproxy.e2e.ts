@@ -12,6 +12,7 @@ import { startChild, untilReady } from '../cluster/child.ts';
 import { freePort } from '../cluster/free-port.ts';
 import { type Fleet, startFleet } from '../flow/rolling-restart/fleet.ts';
 import { startLoad } from '../support/load/start.ts';
+import { neededProgram } from '../support/needed-program.ts';
 import { until } from '../support/until.ts';
 import { openScorecard } from './scorecard.ts';
 
@@ -78,7 +79,7 @@ async function startHaproxy({ members }: Fleet): Promise<Haproxy> {
   const config = join(folder, 'haproxy.cfg');
   const log = join(folder, 'haproxy.log');
   await writeFile(config, configFor(members, port, statsPort));
-  const child = await startChild('haproxy', ['-db', '-f', config], log);
+  const child = await startChild(await neededProgram('haproxy'), ['-db', '-f', config], log);
   const rows = async () => {
     const response = await fetch(`http://127.0.0.1:${statsPort}/;csv`);
     return (await response.text()).split('\n').map((line) => line.split(','));

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { type RigTarget, testKey } from '../gateway/rig.ts';
 import { openRaw, rawCall, writeRequest } from '../support/raw-client.ts';
 import type { Behaviour, Wall } from '../support/wall.ts';
-import { portOf } from './ask.ts';
+import { ask, portOf } from './ask.ts';
 import { inHouse } from './house.ts';
 
 const question = { model: 'm', messages: [{ role: 'user', content: 'three plain words' }] };
@@ -66,5 +66,27 @@ test(
     ]);
     for (let n = 0; n < 2; n++) await rawCall({ port: portOf(rig) }, asked);
     expect(wall.calls.map((call) => call.headers['x-api-key'])).toEqual(['KEY-A', 'KEY-B', 'KEY-B']);
+  }),
+);
+
+test(
+  'an upstream that is to show whether it works again shows it with an answer, not with a count',
+  inHouse(async (house) => {
+    const wall = await house.wallThat([{ type: 'status', status: 529 }, { type: 'answer' }]);
+    const breaker = { consecutiveFailures: 1, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 1_000 };
+    const rig = await house.rigOf([fromWall(wall, { providerEntry: { breaker } })]);
+    const paths = (): readonly string[] => wall.calls.map(({ path }) => path);
+    const count = () => rawCall({ port: portOf(rig) }, asked);
+    expect((await ask(rig, { endpoint: 'messages' })).status).toBe(502);
+    // The open time is a millisecond, and a call takes longer.
+    expect((await count()).headers['x-penstock-estimated']).toBe('true');
+    expect((await count()).headers['x-penstock-estimated']).toBe('true');
+    expect(paths()).toEqual(['/v1/messages']);
+    for (const _ of [1, 2]) expect((await ask(rig, { endpoint: 'messages' })).status).toBe(200);
+    await count();
+    expect(paths()).toEqual([
+      ...['/v1/messages', '/v1/messages', '/v1/messages'],
+      '/v1/messages/count_tokens',
+    ]);
   }),
 );

@@ -448,6 +448,14 @@ const firstEventsOf = (upstream: DialectName): readonly Row[] => [
     }),
   ),
   {
+    name: 'an error as the first event, and then silence',
+    fault: { type: 'error-event', shape: 'data', followedBy: 'hang' },
+    modes: ['stream'],
+    failure: 'error_event',
+    effect: 'moves-on',
+    alone: upstreamError,
+  },
+  {
     name: 'overload as the first event',
     fault: { type: 'error-event', error: { type: 'overloaded_error' }, followedBy: 'end-marker' },
     modes: ['stream'],

@@ -110,6 +110,24 @@ describe('a key', () => {
     ]);
   });
 
+  test.each([
+    ['is answered with the new one', {}, 200, ['sk-old', 'sk-new']],
+    ['that is stored there is not sent again', { store: true }, 502, ['sk-old']],
+  ])('replaced while it was used, and then a reset: a request %s', async (_, more, status, sent) => {
+    const wall = await kept(startWall());
+    const rig = await startRig(tableWith(wall, 'sk-old', strict));
+    closers.push(() => rig.close());
+    wall.script(({ headers }) => {
+      if (headers.authorization === 'Bearer sk-new') return { type: 'answer' };
+      rig.offer(tableWith(wall, 'sk-new', strict));
+      return { type: 'reset' };
+    });
+    expect((await ask(rig, { more })).status).toBe(status);
+    expect(wall.calls.map(({ headers }) => headers.authorization)).toEqual(
+      sent.map((key) => `Bearer ${key}`),
+    );
+  });
+
   test('is not sent where its provider used to be', async () => {
     const isReplaced = Promise.withResolvers<void>();
     const former = await kept(startWall({ ...refusal, beforeHeaders: { until: isReplaced.promise } }));

@@ -12,6 +12,7 @@ import { openMemoryJournal } from '../../gateway/meter/journal.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../../gateway/start.ts';
 import { TableHolder } from '../../gateway/table/holder.ts';
 import { offerTable } from '../../gateway/table/sources/memory.ts';
+import { keepSecret } from '../support/told-secrets.ts';
 
 /** The key that every rig knows. */
 export const testKey = `psk_${'k'.repeat(49)}`;
@@ -52,6 +53,7 @@ export function tableOf(targets: readonly RigTarget[], route: Partial<RouteEntry
     name: target.name ?? `t${index}`,
     index,
   }));
+  for (const { keys } of targets) Object.values(keys ?? {}).forEach(keepSecret);
   return {
     format: 1,
     minReader: 1,

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { image } from '../../images/contents.ts';
 import { bareEnvironment } from './bare-environment.ts';
+import { searchOutput } from './told-secrets.ts';
 
 export interface ProcessOptions {
   args?: readonly string[];
@@ -13,6 +14,8 @@ export interface ProcessOptions {
   cwd?: string;
   /** Default: the Node that runs the test. */
   command?: string;
+  /** Local mode shows the key that it made. */
+  showsKey?: boolean;
 }
 
 export interface Exit {
@@ -63,6 +66,7 @@ export async function startProcess(script: string, options: ProcessOptions = {})
   let exited: Exit | undefined;
   void exit.then((value) => {
     exited = value;
+    if (!options.showsKey) searchOutput(script, `${output.stdout()}${output.stderr()}`);
   });
 
   function ended(wanted: string): Error {

@@ -2,7 +2,9 @@
 //
 //   events of items -> ItemEvents
 //   completed, incomplete -> what was left out, usage, end
-//   failed -> fault; error -> fault unless something better follows
+//   failed -> fault; error -> fault, with what came in the same bytes behind it
+//
+// Nobody has to end a stream behind `error`: whoever waited for more would wait for a timer.
 
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import { freshFacts, isOver } from '../answer/answer-facts.ts';
@@ -31,7 +33,7 @@ class ResponsesStreamDecoder implements StreamDecoder {
   private readonly items: ItemEvents;
   private readonly parts: StreamPart[] = [];
   private hasStarted = false;
-  /** Told by an `error` event: `response.failed` may follow it, with the counts. */
+  /** Told by an `error` event: `response.failed` may have come along, with the counts. */
   private toldError: UpstreamError | undefined;
 
   constructor({ names, origin }: AnswerContext) {
@@ -41,17 +43,21 @@ class ResponsesStreamDecoder implements StreamDecoder {
 
   push(chunk: Buffer): readonly StreamPart[] {
     this.reader.push(chunk);
+    this.heedError();
     return this.parts.splice(0);
   }
 
   end(): readonly StreamPart[] {
     this.reader.end();
-    if (!isOver(this.facts)) {
-      this.facts.fault = this.toldError
-        ? { kind: 'error-event', error: this.toldError }
-        : { kind: 'truncated' };
-    }
+    this.heedError();
+    if (!isOver(this.facts)) this.facts.fault = { kind: 'truncated' };
     return this.parts.splice(0);
+  }
+
+  private heedError(): void {
+    if (this.toldError && !isOver(this.facts)) {
+      this.facts.fault = { kind: 'error-event', error: this.toldError };
+    }
   }
 
   private event({ name, data }: SseEvent): void {

@@ -12,6 +12,7 @@ import { bearer } from '../../gateway/endpoints/ask.ts';
 import { startRig, tableOf } from '../../gateway/rig.ts';
 import { plainAnswers, startRecordingUpstream } from '../../security/recording-upstream.ts';
 import { smuggledRequests } from '../../security/smuggled.ts';
+import { neededProgram } from '../../support/needed-program.ts';
 import { openRaw, rawCall } from '../../support/raw-client.ts';
 
 export interface FrontRun {
@@ -91,7 +92,7 @@ export async function runFront(front: (typeof fronts)[number], rounds: number): 
     front === 'haproxy' ? haproxyConfig(port, gatewayPort) : nginxConfig(folder, port, gatewayPort),
   );
   const args = front === 'haproxy' ? ['-db', '-f', config] : ['-c', config, '-p', folder];
-  const child = await startChild(front, args, log);
+  const child = await startChild(await neededProgram(front), args, log);
   let sent = 0;
   let confused = 0;
   try {

@@ -1,6 +1,6 @@
 // All attempts of one call: what begins must end.
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type CallJob, runAttempts } from '../../../gateway/attempt/run-attempts.ts';
 import { Leaving } from '../../../gateway/stream/leaving.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
@@ -119,4 +119,77 @@ test('a candidate that was found dead while its quotas were asked elsewhere is l
     leave: () => void log.push('leave'),
   });
   expect([outcome, log]).toEqual([{ type: 'failed', failures: [] }, ['leave']]);
+});
+
+describe('an attempt has the time of the last', () => {
+  const of = (endpointId: string, targetId: string, contextLength?: number) => ({
+    keyId: endpointId,
+    targetId,
+    endpointId,
+    tier: 0,
+    contextLength,
+  });
+  const refused = { kind: 'transport', code: 'connect_refused' } as const;
+  const tooLong = { kind: 'status', status: 400 } as const;
+  test.each([
+    ['where nobody is left', [of('a', 'ta'), of('b', 'tb')], refused, [false, true]],
+    [
+      'where only more of a dead endpoint is left',
+      [of('a', 'ta'), of('b', 'tb'), of('a', 'ta2')],
+      refused,
+      [false, true],
+    ],
+    [
+      'where only a model is left that holds no more',
+      [of('a', 'ta', 8), of('b', 'tb', 9), of('c', 'tc', 8)],
+      tooLong,
+      [false, true],
+    ],
+    [
+      'where only another key of its target is left',
+      [of('a', 'ta'), of('b', 'tb'), of('b2', 'tb')],
+      refused,
+      [false, true],
+    ],
+    [
+      'but not where another target is left',
+      [of('a', 'ta'), of('b', 'tb'), of('c', 'tc')],
+      refused,
+      [false, false, true],
+    ],
+  ])('%s', async (_, candidates, first, isLast) => {
+    const asked: boolean[] = [];
+    const { job } = jobOf((candidate) => ({
+      send(receiver) {
+        if (candidate > 0) receiver.onHead(503, () => undefined);
+        else if (first.kind === 'status') receiver.onHead(first.status, () => undefined);
+        else receiver.onBreak(first.code, '');
+        if (candidate > 0 || first.kind === 'status') receiver.onEnd();
+        return { abort() {}, pause() {}, resume() {} };
+      },
+      readError: () => ({
+        message: '',
+        type: null,
+        code: 'context_length_exceeded',
+        param: null,
+        status: null,
+      }),
+      reader: { type: 'plain', read: () => ({ ok: false, fault: { kind: 'truncated' } }) },
+    }));
+    await runAttempts({
+      ...job,
+      candidates,
+      failover: {
+        ...job.failover,
+        maxAttempts: 3,
+        retryOn: ['ConnectFailure', 'Overloaded', 'ContextLengthExceeded', 'Timeout'],
+      },
+      hasRetryBudget: () => false,
+      limits: (_candidate, told) => {
+        asked.push(told);
+        return limits;
+      },
+    });
+    expect(asked).toEqual(isLast);
+  });
 });

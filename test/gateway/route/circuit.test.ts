@@ -95,6 +95,13 @@ describe('what began before it opened is old news', () => {
 });
 
 describe('half-open', () => {
+  test('it is forgotten where nobody has tried it for ten minutes', () => {
+    expect([604_999, 605_000].map((nowMs) => isForgettable(open, nowMs))).toEqual([false, true]);
+    const tried = onTried(open, 65_000);
+    expect([664_999, 665_000].map((nowMs) => isForgettable(tried, nowMs))).toEqual([false, true]);
+    expect([0, 4_999].map((nowMs) => isForgettable(open, nowMs))).toEqual([false, false]);
+  });
+
   test('one trial that is answered makes room for the next, and is not enough', () => {
     const once = trial(open, 5_000);
     expect(phaseOf(once, 5_001)).toBe('half-open');
@@ -117,9 +124,13 @@ describe('half-open', () => {
     expect(phaseOf(breakOff(trial(open, 5_000), 5_000, 5_300), 5_300)).toBe('open');
   });
 
-  test('a trial that never reports is given up after a minute', () => {
+  test('a trial that has told nothing for five seconds keeps nobody out, and is heard all the same', () => {
     const tried = onTried(open, 5_000);
-    expect([mayTry(tried, 65_000), mayTry(tried, 65_001)]).toEqual([false, true]);
+    expect([mayTry(tried, 9_999), mayTry(tried, 10_000)]).toEqual([false, true]);
+    const both = onTried(tried, 10_000);
+    expect(mayTry(both, 14_999)).toBe(false);
+    expect(phaseOf(onAnswered(onAnswered(both, 5_000, 35_000), 10_000, 40_000), 40_000)).toBe('slow-start');
+    expect(phaseOf(fail(both, 5_000, 12_000), 12_000)).toBe('open');
   });
 });
 
@@ -165,6 +176,16 @@ describe('streams that break off', () => {
 
   test('one that comes to its end between them starts the count anew', () => {
     expect(phaseOf(broken(2, onStreamEnded(broken(2), 0)), 0)).toBe('closed');
+  });
+
+  test('further apart than five minutes are no row, and are forgotten', () => {
+    const apart = (ms: number): Circuit =>
+      [0, ms, 2 * ms].reduce<Circuit>((one, at) => breakOff(onAnswered(one, at, at), at), closedCircuit);
+    expect(phaseOf(apart(299_999), 600_000)).toBe('open');
+    expect(apart(300_000).openings).toBe(0);
+    const one = onAnswered(breakOff(closedCircuit, 0), 40_000, 40_000);
+    const later = onAnswered(one, 80_000, 80_000);
+    expect([299_999, 300_000].map((nowMs) => isForgettable(later, nowMs))).toEqual([false, true]);
   });
 });
 

@@ -120,6 +120,38 @@ describe('a resting key', () => {
     });
   });
 
+  describe('that is refused by several calls at once', () => {
+    const limited: HealthSignal = { type: 'key-rest', forMs: 1_000, reason: 'rate-limit' };
+    const broke: HealthSignal = { type: 'key-rest', forMs: 300_000, reason: 'out-of-money' };
+    const rejected: HealthSignal = { type: 'key-rest', forMs: 60_000, reason: 'rejected' };
+
+    test.each([
+      ['no money, then a rate limit', [broke, limited], 300_000, 'out-of-money'],
+      ['a rate limit, then no money', [limited, broke], 300_000, 'out-of-money'],
+      ['no money, then not valid', [broke, rejected], 300_000, 'rejected'],
+      ['not valid, then no money', [rejected, broke], 300_000, 'rejected'],
+      ['a long rate limit, then a short one', [{ ...limited, forMs: 9_000 }, limited], 9_000, 'rate-limit'],
+    ] as const)('(%s) rests for the longer time and the graver reason', (_, signals, untilMs, reason) => {
+      const health = newHealth();
+      const together = signals.map((signal) => ({ signal, watched: health.onStart(keyA, false, 0) }));
+      for (const { signal, watched } of together) health.onEnd(watched, signal, 0);
+      expect(health.restReason(keyA, 0)).toBe(reason);
+      expect(health.restMs(keyA, 0)).toBe(untilMs);
+    });
+
+    test('does not rest for what was asked before others were answered', () => {
+      const health = newHealth();
+      const late = health.onStart(keyA, false, 0);
+      const answered = health.onStart(keyA, false, 5);
+      health.onContent(answered, 10);
+      health.onEnd(late, limited, 8_000);
+      expect(health.restReason(keyA, 8_000)).toBeUndefined();
+      // What began with the answered one, or behind it, is heard.
+      health.onEnd(answered, limited, 8_000);
+      expect(health.restReason(keyA, 8_000)).toBe('rate-limit');
+    });
+  });
+
   test('says when it may be used again', () => {
     expect(health.usableInMs([keyA], 500)).toBe(1_500);
     expect(health.usableInMs([keyA, keyB], 500)).toBe(0);
@@ -218,6 +250,17 @@ describe('a trial of a half-open breaker', () => {
     expect(health.isClosed(keyA, 5_050)).toBe(true);
     expect(health.report(5_050, 0).filter(({ state }) => state === 'open')).toEqual([]);
     expect(health.revision(5_050)).not.toBe(revision);
+  });
+
+  test('is told from other attempts: it wants one that gives a verdict', () => {
+    const health = healthAfter(targetFailure, 5);
+    expect([4_999, 5_000].map((nowMs) => health.awaitsTrial(keyA, nowMs))).toEqual([false, true]);
+    expect(health.awaitsTrial(other, 5_000)).toBe(false);
+    const rested = healthAfter({ type: 'key-rest', forMs: 1_000, reason: 'rejected' }, 1);
+    expect([999, 1_000].map((nowMs) => rested.awaitsTrial(keyA, nowMs))).toEqual([false, true]);
+    expect(rested.awaitsTrial(keyB, 1_000)).toBe(false);
+    for (const nowMs of [5_000, 5_001]) attempt(health, keyA, { type: 'success' }, nowMs);
+    expect(health.awaitsTrial(keyA, 5_001)).toBe(false);
   });
 
   test('keeps others out while it is under way', () => {
@@ -383,6 +426,14 @@ describe('a report', () => {
       phase: 'slow-start',
     });
     expect(reportAt(health, 35_001)).toEqual([{ provider: 'platform/p', key: 'a', state: 'working' }]);
+  });
+
+  test('forgets a breaker that nobody has tried for ten minutes behind its time, and not before', () => {
+    const health = healthAfter(targetFailure, 5);
+    expect(reportAt(health, 604_999)).toMatchObject([{ state: 'open', phase: 'half-open' }]);
+    const before = health.revision(604_999);
+    expect(health.revision(605_000)).not.toBe(before);
+    expect([reportAt(health, 605_000), health.breakers(605_000)]).toEqual([[], []]);
   });
 
   test('forgets what has not answered for long', () => {

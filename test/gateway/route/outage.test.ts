@@ -20,11 +20,15 @@ interface Outage {
   readonly failure: AttemptFailure;
   /** Until the failure is there. */
   readonly afterMs: number;
+  /** Of the primary, while it lives: until its answer, of which nothing comes before. */
+  readonly answersAfterMs?: number;
 }
 
 interface Seen {
   /** When attempts at the primary began, while it was dead. */
   readonly wasted: number[];
+  /** When attempts at the primary began, while it lived. */
+  readonly broughtToPrimary: number[];
   /** When the primary answered. */
   readonly servedByPrimary: number[];
   /** Attempts at the primary under way when its breaker opened first. */
@@ -38,6 +42,7 @@ function runPod(clock: FakeClock, random: () => number, outage: Outage): { seen:
   const health = new Health(random);
   const seen: Seen = {
     wasted: [],
+    broughtToPrimary: [],
     servedByPrimary: [],
     inFlightAtOpening: undefined,
     requests: 0,
@@ -54,9 +59,11 @@ function runPod(clock: FakeClock, random: () => number, outage: Outage): { seen:
     const isPrimary = candidate.target.entry.name === 't0';
     const fails = isPrimary && isDead();
     if (fails) seen.wasted.push(clock.now());
+    else if (isPrimary) seen.broughtToPrimary.push(clock.now());
+    const answersAfterMs = isPrimary ? (outage.answersAfterMs ?? spareTakesMs) : spareTakesMs;
     seen.upstreamCalls += 1;
     const watched = health.onStart(candidate, isRepetition, clock.now());
-    clock.setTimer(fails ? outage.afterMs : spareTakesMs, () => {
+    clock.setTimer(fails ? outage.afterMs : answersAfterMs, () => {
       const underWay = health.inFlight(candidate.target.healthId);
       const wasOpen = health.breakers(clock.now()).length > 0;
       const isEndpoint = judgeFailure(outage.failure).scope === 'endpoint';
@@ -220,5 +227,20 @@ test.each([1, 2, 3, 4, 5, 6])(
     expect(pod?.answered).toBe(30);
     expect(back - outage.toMs).toBeLessThanOrEqual(30_000);
     expect(pod?.wasted.length).toBeLessThanOrEqual(5 + 60 / 5);
+  },
+);
+
+test.each([1, 2, 3, 4])(
+  'a primary whose answers come whole, after half a minute, is asked every five seconds while the first is awaited (%i)',
+  (seed) => {
+    const outage = { fromMs: 0, toMs: 60_000, failure: status(503), afterMs: 5, answersAfterMs: 30_000 };
+    const [pod] = simulate({ pods: 1, everyMs: 100, forMs: 150_000, seed }, outage);
+    const [first = Number.POSITIVE_INFINITY, ...more] = pod?.broughtToPrimary ?? [];
+    expect(first - outage.toMs).toBeLessThanOrEqual(25_000);
+    const trials = [first, ...more.filter((time) => time < first + 35_000)];
+    for (const gap of gapsOf(trials)) expect(gap).toBeCloseTo(5_000, -3);
+    expect(trials).toHaveLength(7);
+    // With the second answer it is closed, not with the second in a row.
+    expect(more.filter((time) => time < first + 40_000).length).toBeGreaterThan(10);
   },
 );

@@ -83,8 +83,8 @@ export const door: readonly Mutant[] = [
   {
     name: 'drain: a stream is given its time',
     file: 'gateway/start.ts',
-    from: 'await Promise.race([streams.empty(), over]);\n      // Who',
-    to: '// Who',
+    from: 'const over = wait(options.drainGraceMs)',
+    to: 'const over = wait(0)',
     tests: ['test/flow/drain.test.ts'],
   },
   {

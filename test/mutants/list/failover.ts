@@ -167,9 +167,16 @@ export const failover: readonly Mutant[] = [
   {
     name: 'what has side effects is not sent again over a connection that died',
     file: 'gateway/attempt/run-attempts.ts',
-    from: 'return job.hasSideEffects() ? undefined : { candidate, isFresh: true };',
-    to: 'return { candidate, isFresh: true };',
+    from: 'if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined;',
+    to: '',
     tests: ['test/flow/not-sent-twice.test.ts'],
+  },
+  {
+    name: 'what has side effects is not sent again for a credential that was replaced meanwhile',
+    file: 'gateway/attempt/run-attempts.ts',
+    from: 'if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined;',
+    to: "if ('isStale' in failure && job.hasSideEffects()) return undefined;",
+    tests: ['test/flow/rotation.test.ts'],
   },
   {
     name: 'what is sent again for a connection that died gets one of its own',
@@ -183,7 +190,7 @@ export const failover: readonly Mutant[] = [
     file: 'gateway/route/order-tier.ts',
     from: 'busyness(second) < busyness(first)',
     to: 'false',
-    tests: ['test/gateway/route/policy-properties.test.ts'],
+    tests: ['test/gateway/route/order-tier.test.ts'],
   },
   {
     name: 'the same upstream is asked again only while attempts are left for all others',
@@ -235,10 +242,10 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/gateway/pipeline/health-signal.test.ts'],
   },
   {
-    name: 'nobody is asked to count for a caller who has gone',
+    name: 'whoever counts is let go with the caller',
     file: 'gateway/pipeline/count-tokens.ts',
-    from: 'if (caller.hasLeft || triesLeft === 0) return undefined;',
-    to: 'if (triesLeft === 0) return undefined;',
+    from: 'const stopListening = caller.onLeave(giveUp);',
+    to: 'const stopListening = () => {};',
     tests: ['test/flow/count-tokens.test.ts'],
   },
   {
@@ -254,5 +261,40 @@ export const failover: readonly Mutant[] = [
     from: "|| reason === 'ContextLengthExceeded'",
     to: '',
     tests: ['test/gateway/attempt/final-error.test.ts'],
+  },
+  {
+    name: 'an attempt has the time of the last where all others were found useless',
+    file: 'gateway/attempt/run-attempts.ts',
+    from: '[...failed, silent]',
+    to: '[silent]',
+    tests: ['test/gateway/attempt/run-attempts.test.ts'],
+  },
+  {
+    name: 'a short rest of a key does not end a longer one',
+    file: 'gateway/route/rest.ts',
+    from: "if (rest === undefined || phaseOfRest(rest, nowMs) !== 'resting') return next;",
+    to: 'if (rest === undefined || nowMs >= 0) return next;',
+    tests: ['test/gateway/route/health.test.ts'],
+  },
+  {
+    name: 'a late refusal does not rest a key that has answered since',
+    file: 'gateway/route/health.ts',
+    from: 'if (startedAtMs < (this.proven.get(healthId) ?? Number.NEGATIVE_INFINITY)) return;',
+    to: '',
+    tests: ['test/gateway/route/health.test.ts'],
+  },
+  {
+    name: 'half-open: nobody waits for the end of a trial that takes long',
+    file: 'gateway/route/circuit.ts',
+    from: 'const trialPatienceMs = 5_000;',
+    to: 'const trialPatienceMs = 60_000;',
+    tests: ['test/gateway/route/outage.test.ts'],
+  },
+  {
+    name: 'a count takes no trial away from what would give a verdict',
+    file: 'gateway/pipeline/count-tokens.ts',
+    from: ' || health.awaitsTrial(candidate, clock.now())',
+    to: '',
+    tests: ['test/flow/count-tokens.test.ts'],
   },
 ];

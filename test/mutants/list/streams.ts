@@ -41,8 +41,8 @@ export const streams: readonly Mutant[] = [
   {
     name: 'terminal marker: a responses stream that is translated',
     file: 'gateway/dialects/openai-responses/decode-stream.ts',
-    from: ": { kind: 'truncated' };",
-    to: ': undefined;\n      this.facts.isComplete ||= this.facts.fault === undefined;',
+    from: "this.facts.fault = { kind: 'truncated' };",
+    to: 'this.facts.isComplete = true;',
     tests: ['test/gateway/dialects/openai-responses/decode-stream.test.ts'],
   },
   {
@@ -114,5 +114,12 @@ export const streams: readonly Mutant[] = [
     from: ' && value <= tokensMax',
     to: '',
     tests: ['test/security/hostile-streams.test.ts'],
+  },
+  {
+    name: 'an error in a stream of the Responses API is heard at once, whether or not anything follows',
+    file: 'gateway/dialects/openai-responses/decode-stream.ts',
+    from: 'this.reader.push(chunk);\n    this.heedError();',
+    to: 'this.reader.push(chunk);',
+    tests: ['test/gateway/dialects/openai-responses/decode-stream.test.ts'],
   },
 ];
