@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { threadsDefault } from '../egress/lookup-lanes.ts';
 import type { DoorBounds } from './admission/bounds.ts';
 import { matchAddresses } from './admission/connections.ts';
+import { callBudgetMsDefault } from './limits/guarded-store.ts';
 import type { StoreAddress } from './limits/store.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -74,6 +75,8 @@ const settingsSchema = z.object({
     .string()
     .regex(/^[\w./-]{1,128}$/, 'must be up to 128 letters, digits and any of ._/-')
     .default('penstock'),
+  /** How long a request may wait for it, once, in milliseconds; a store that takes longer is not asked for a while. */
+  PENSTOCK_LIMITS_STORE_BUDGET_MS: z.coerce.number().int().min(5).max(5_000).default(callBudgetMsDefault),
   /** While it does not answer: each gateway keeps its share of the limits, or nobody with a limit is let in. */
   PENSTOCK_LIMITS_ON_STORE_ERROR: z.enum(['LocalShare', 'Deny']).default('LocalShare'),
   /** How many gateways share limits, where no operator tells how many are ready. */
@@ -115,6 +118,8 @@ export interface GatewaySettings {
 export interface LimitSettings {
   /** Absent: each gateway keeps its share of the limits. */
   readonly store: StoreAddress | undefined;
+  /** How long a request may wait for the store, once. */
+  readonly callBudgetMs: number;
   readonly onStoreError: 'LocalShare' | 'Deny';
   /** How many share limits, where nobody tells how many are ready. */
   readonly gateways: number;
@@ -168,6 +173,7 @@ function readLimitSettings(data: z.infer<typeof settingsSchema>): LimitSettings 
             password: data.PENSTOCK_LIMITS_STORE_PASSWORD,
             prefix: data.PENSTOCK_LIMITS_STORE_PREFIX,
           },
+    callBudgetMs: data.PENSTOCK_LIMITS_STORE_BUDGET_MS,
     onStoreError: data.PENSTOCK_LIMITS_ON_STORE_ERROR,
     gateways: data.PENSTOCK_LIMITS_GATEWAYS,
   };

@@ -145,7 +145,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
   });
   let readyPods = 0;
-  const { store: storeAddress, onStoreError = 'LocalShare', gateways = 1 } = options.limits ?? {};
+  const {
+    store: storeAddress,
+    callBudgetMs,
+    onStoreError = 'LocalShare',
+    gateways = 1,
+  } = options.limits ?? {};
   const limitMetrics = new LimitMetrics(metrics.registry, {
     mode: () => limiter.mode,
     held: () => limiter.heldCount,
@@ -155,6 +160,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     name: randomUUID(),
     pods: () => readyPods || gateways,
     store: storeAddress && (await openStore(storeAddress)),
+    callBudgetMs,
     onStoreError,
     events: {
       onLimited: (subject, limit) => limitMetrics.onLimited(subject, limit),

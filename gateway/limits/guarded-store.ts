@@ -5,8 +5,8 @@ import type { Clock } from '../clock.ts';
 import type { Reservation, ReservationAnswer, Settlement } from './reservation.ts';
 import type { LimitStore } from './store.ts';
 
-/** How long a request may wait for the store, once. */
-export const callBudgetMs = 25;
+/** How long a request may wait for the store, once, where nothing else is set. */
+export const callBudgetMsDefault = 25;
 
 const probePauseMs = { first: 100, longest: 2_000 } as const;
 
@@ -36,6 +36,7 @@ export class GuardedStore {
   private readonly store: LimitStore;
   private readonly clock: Clock;
   private readonly events: StoreEvents;
+  private readonly callBudgetMs: number;
   private isOpen = false;
   private isOver = false;
   /** What is still to be told to the store, by the id of the reservation. */
@@ -45,10 +46,11 @@ export class GuardedStore {
   private silentProbes = 0;
   private cancelProbe = (): void => {};
 
-  constructor(store: LimitStore, clock: Clock, events: StoreEvents) {
+  constructor(store: LimitStore, clock: Clock, events: StoreEvents, callBudgetMs = callBudgetMsDefault) {
     this.store = store;
     this.clock = clock;
     this.events = events;
+    this.callBudgetMs = callBudgetMs;
   }
 
   get isInUse(): boolean {
@@ -111,7 +113,7 @@ export class GuardedStore {
 
   /** The call's value, undefined where it fails or takes too long. */
   private within<T>(call: Promise<T>): Promise<T | undefined> {
-    const { clock, events } = this;
+    const { clock, events, callBudgetMs } = this;
     const startedAt = clock.now();
     return new Promise((resolve) => {
       let isLate = false;

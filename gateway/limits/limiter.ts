@@ -51,6 +51,8 @@ export interface LimiterParts {
   /** Gateways that share each limit while no store is asked. */
   readonly pods: () => number;
   readonly store?: LimitStore | undefined;
+  /** How long a request may wait for the store, once. */
+  readonly callBudgetMs?: number | undefined;
   /** What becomes of requests with limits while the store does not answer. */
   readonly onStoreError: 'LocalShare' | 'Deny';
   readonly events: LimiterEvents;
@@ -90,7 +92,7 @@ export class Limiter implements Limits {
 
   constructor(parts: LimiterParts) {
     this.parts = parts;
-    this.store = parts.store && new GuardedStore(parts.store, parts.clock, parts.events);
+    this.store = parts.store && new GuardedStore(parts.store, parts.clock, parts.events, parts.callBudgetMs);
     this.ownKeeper = {
       settle: (settlement) => this.memory.settle(settlement, parts.clock.now()),
       renew: (places) => this.memory.renew(places, parts.clock.now()),

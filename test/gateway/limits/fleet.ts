@@ -34,6 +34,8 @@ export async function launchFleet(
       const env = {
         PENSTOCK_LIMITS_STORE_URL: redis.url,
         PENSTOCK_LIMITS_STORE_PASSWORD: password,
+        // The cores are shared with other tests: an answer that is late for that is no answer of a dead store.
+        PENSTOCK_LIMITS_STORE_BUDGET_MS: '1000',
         PENSTOCK_LIMITS_GATEWAYS: String(count),
       };
       const gateway = parts.adopt(await launchListening(folder, env), async (one) => {
