@@ -168,7 +168,7 @@ export class Limiter implements Limits {
 
   private ofShare(whole: readonly Judged[], wanted: Wanted, lastsMs: number): Outcome {
     const { clock, pods } = this.parts;
-    const judged = shareOf(whole, wanted, pods());
+    const judged = pods() <= 1 ? whole : shareOf(whole, wanted, pods());
     const reservation = this.reservationFor(judged, wanted);
     const answer = this.memory.reserve(reservation, clock.now());
     return this.conclude({ judged, wanted, reservation, lastsMs }, answer, this.ownKeeper);

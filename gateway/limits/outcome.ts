@@ -73,12 +73,13 @@ export function refusalOf(
   return refusals.toSorted((a, b) => b.waitMs - a.waitMs)[0];
 }
 
-/** After the reservation, where it was granted. */
+/** After the reservation, where it was granted. The quota of an upstream is told to nobody. */
 export function standingsOf(
   judged: readonly Judged[],
   { isGranted, readings }: ReservationAnswer,
 ): readonly Standing[] {
   return judged.flatMap(({ subject, claim }, at) => {
+    if (subject.kind === 'provider' || subject.kind === 'provider-key') return [];
     const reading: Reading | undefined = readings[at];
     return meterNames.flatMap((name): Standing[] => {
       const of = claim.meters.findIndex((meter) => meter.name === name);

@@ -34,7 +34,8 @@ const reconnectMaxMs = 1_000;
 
 export async function openStore({ url, password, prefix }: StoreAddress): Promise<LimitStore> {
   const { Redis: Client } = await import('iovalkey');
-  const client = new Client(url, {
+  const client = new Client({
+    ...readAddress(url),
     ...(password === undefined ? {} : { password }),
     lazyConnect: true,
     connectTimeout: connectTimeoutMs,
@@ -73,6 +74,18 @@ export async function openStore({ url, password, prefix }: StoreAddress): Promis
     connect: () => client.connect(),
     reconnect: () => client.disconnect(true),
     close: () => client.disconnect(),
+  };
+}
+
+/** In parts: the client takes the password of an address with a user from the address alone, also where it has none. */
+function readAddress(url: string) {
+  const { protocol, hostname, port, username, pathname } = new URL(url);
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? 6_379 : Number(port),
+    db: Number(pathname.slice(1)),
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(protocol === 'rediss:' ? { tls: {} } : {}),
   };
 }
 

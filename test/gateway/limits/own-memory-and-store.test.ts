@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OwnMemory } from '../../../gateway/limits/own-memory.ts';
 import type { Claim, Reservation } from '../../../gateway/limits/reservation.ts';
-import type { LimitStore } from '../../../gateway/limits/store.ts';
+import { type LimitStore, openStore } from '../../../gateway/limits/store.ts';
 import { openStoreAt, type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 let redis: RedisServer;
@@ -115,6 +115,26 @@ test('of fifty at once that ask for a tenth, ten are let in', async () => {
     ),
   );
   expect(told.filter(({ isGranted }) => isGranted)).toHaveLength(10);
+});
+
+test('a store is signed in to by name, in a database of its own, and with no other password', async () => {
+  await using parts = new AsyncDisposableStack();
+  const guarded = parts.adopt(await startRedis('pass-word'), (one) => one.close());
+  const password = 'p@ss/w:rd%41';
+  await guarded.command('ACL', 'SETUSER', 'penstock', 'on', `>${password}`, '~{own:limits}:*', '+@all');
+  const address = new URL(guarded.url);
+  address.username = 'penstock';
+  address.pathname = '/3';
+  const own = await openStore({ url: address.href, password, prefix: 'own' });
+  await own.connect();
+  expect(await own.reserve({ id: '1', claims: [{ key: 'k', meters: [] }] })).toMatchObject({
+    isGranted: true,
+  });
+  own.close();
+  expect(await guarded.command('INFO', 'keyspace')).toMatch(/db3:keys=1/);
+  const stranger = await openStore({ url: address.href, password: 'other', prefix: 'own' });
+  await expect(stranger.connect().then(() => stranger.renew([{ key: 'k', id: '1' }]))).rejects.toThrow();
+  stranger.close();
 });
 
 test('a store that has forgotten its scripts is told them again', async () => {
