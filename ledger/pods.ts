@@ -39,8 +39,8 @@ export function watchPods(options: PodWatchOptions): PodWatch {
   const edge = { client, clock, random: () => random() };
   const pointer = pointerName(instance);
   const tell = (): void => {
-    // In the middle of the first list some are missing, and their loops would be ended and begun again.
-    if (!gateways.hasSynced()) return;
+    // In the middle of the first list some are missing; and nobody can be asked before the token is known.
+    if (!gateways.hasSynced() || !tokens.hasSynced()) return;
     options.onPods([...gateways.store.values()].filter((pod) => pod !== undefined));
   };
   const gateways: Reflector<JournalPod | undefined> = startReflector({
@@ -56,7 +56,7 @@ export function watchPods(options: PodWatchOptions): PodWatch {
     path: collectionPath(secrets, tableNamespace),
     query: { fieldSelector: `metadata.name=${pointer}` },
     convert: readToken,
-    onEvent() {},
+    onEvent: tell,
     onTrouble: (trouble) => options.onTrouble('pointer', trouble),
   });
   return {

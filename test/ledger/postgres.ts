@@ -69,9 +69,20 @@ export async function startPostgres(): Promise<Postgres> {
         '--unix_socket_directories=',
         '--listen_addresses=127.0.0.1',
       ];
-      const started = await startChild(...command(join(programs, 'postgres'), '-D', data, ...options), log);
-      server = started;
-      await untilReady('postgres', started, log, async () => (await sql('SELECT 1')).code === 0);
+      const words = command(join(programs, 'postgres'), '-D', data, ...options);
+      for (;;) {
+        const started = await startChild(...words, log);
+        server = started;
+        const ready = untilReady('postgres', started, log, async () => (await sql('SELECT 1')).code === 0);
+        const failure: unknown = await ready.then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        if (failure === undefined) return;
+        // Processes of the one that was killed see it when they next look up, and keep its memory until then.
+        if (!String(failure).includes('pre-existing shared memory block')) throw failure;
+        await rm(log);
+      }
     },
     async close() {
       await postgres.kill();

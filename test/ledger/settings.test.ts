@@ -1,0 +1,50 @@
+// What may the environment of the ledger say, and what is told of what it may not?
+
+import { expect, test } from 'vitest';
+import { readSettings, readStorePlace } from '../../ledger/settings.ts';
+
+const needed = {
+  PENSTOCK_NAMESPACE: 'penstock-system',
+  PENSTOCK_TABLE_NAMESPACE: 'penstock-tables',
+  PENSTOCK_GATEWAY_SELECTOR: 'app.kubernetes.io/component=gateway',
+};
+
+test('with what is needed alone, records are kept in a file for ninety days, and nobody is sent any', () => {
+  expect(readSettings({ ...needed, PENSTOCK_LEDGER_URL: '', PENSTOCK_LEDGER_EVENTS_URL: ' ' })).toMatchObject(
+    {
+      instance: 'penstock',
+      store: { type: 'sqlite', path: '/var/lib/penstock/ledger.sqlite' },
+      retentionDays: 90,
+      events: undefined,
+      port: 8080,
+      metricsPort: 9090,
+    },
+  );
+});
+
+test('all that is missing or wrong is named at once, and no value of it shown', () => {
+  const read = () =>
+    readSettings({
+      PENSTOCK_LEDGER_URL: 'mysql://user:canary-word@host/db',
+      PENSTOCK_LEDGER_RETENTION_DAYS: 'canary-word',
+      PENSTOCK_LEDGER_EVENTS_TOKEN: 'canary-word\n',
+      PENSTOCK_LEDGER_EVENTS_URL: 'ftp://canary-word',
+    });
+  for (const name of [
+    'PENSTOCK_NAMESPACE: must be the name of a namespace',
+    'PENSTOCK_TABLE_NAMESPACE: must be',
+    'PENSTOCK_GATEWAY_SELECTOR: must be a label selector',
+    'PENSTOCK_LEDGER_URL: must be a postgres:// address',
+    'PENSTOCK_LEDGER_RETENTION_DAYS: must be a whole number of days',
+    'PENSTOCK_LEDGER_EVENTS_TOKEN: holds a character',
+    'PENSTOCK_LEDGER_EVENTS_URL: must be an http or https address',
+  ])
+    expect(read).toThrow(name);
+  expect(read).not.toThrow(/canary-word/);
+});
+
+test('a command needs to know where the ledger is, and nothing else', () => {
+  expect(readStorePlace({ PENSTOCK_LEDGER_FILE: 'x.sqlite' })).toEqual({ type: 'sqlite', path: 'x.sqlite' });
+  const url = 'postgres://user:p%40ss@host:5432/db';
+  expect(readStorePlace({ PENSTOCK_LEDGER_URL: url })).toEqual({ type: 'postgres', url });
+});
