@@ -148,6 +148,7 @@ const noMetrics: PipelineParts['metrics'] = {
   onAttempt() {},
   onAuthenticationFailure() {},
   onStaleReuse() {},
+  onFailover() {},
   onNoTarget() {},
   onMalformedFrames() {},
   onTooLongToHold() {},

@@ -45,6 +45,8 @@ export function buildCallJob(
   };
   let number = 0;
   let watched: Watched | undefined;
+  /** The attempt before, where it has failed. */
+  let left: { readonly position: number; readonly failure: string } | undefined;
   const underWay = (): Watched => {
     if (!watched) throw new Error('no attempt is under way');
     return watched;
@@ -78,6 +80,9 @@ export function buildCallJob(
       return candidates.push(renewed) - 1;
     },
     onStart: (position, isRepetition) => {
+      if (left !== undefined && left.position !== position) {
+        parts.metrics.onFailover(route.entry.model, at(left.position).target.provider.entry.id, left.failure);
+      }
       number = onStart(at(position));
       watched = health.onStart(at(position), isRepetition, clock.now());
     },
@@ -93,6 +98,8 @@ export function buildCallJob(
       if ('failure' in result && result.failure.kind === 'gateway' && result.failure.error !== undefined) {
         parts.onFailure(result.failure.error, exchange.requestId);
       }
+      left =
+        !isExcused && 'failure' in result ? { position, failure: failureCode(result.failure) } : undefined;
       if (isStale(result)) parts.metrics.onStaleReuse(at(position).target.provider.entry.id);
       meterAttempt(parts, exchange, at(position), number, result);
     },
@@ -144,6 +151,9 @@ function meterAttempt(
     requestBytes: exchange.body.bytes,
   });
   journal.append(record);
-  metrics.onAttempt(record, plan.route.entry.model);
+  metrics.onAttempt(record, {
+    model: plan.route.entry.model,
+    providerType: candidate.target.provider.entry.type,
+  });
   if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
 }

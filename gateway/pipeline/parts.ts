@@ -47,6 +47,7 @@ type RequestMetrics = Pick<
   | 'onAttempt'
   | 'onAuthenticationFailure'
   | 'onStaleReuse'
+  | 'onFailover'
   | 'onNoTarget'
   | 'onMalformedFrames'
   | 'onTooLongToHold'
