@@ -65,6 +65,7 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
     ...(settings.table.type === 'secret'
       ? { exchange: { port: settings.internalPort, journal, token: () => secretSource?.exchangeToken() } }
       : {}),
+    onTelemetry: (message) => log('info', message),
     onFailure: (error, requestId) => {
       log('error', 'a request failed', {
         requestId,

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { threadsDefault } from '../egress/lookup-lanes.ts';
+import { readTelemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts';
 import type { DoorBounds } from './admission/bounds.ts';
 import { matchAddresses } from './admission/connections.ts';
 
@@ -56,6 +57,10 @@ const settingsSchema = z.object({
     .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
     .refine(areAddresses, 'must be addresses or CIDRs, separated by commas')
     .optional(),
+  /** Whether every ledger record is sent as an event over OTLP too; needs an endpoint (telemetry/settings.ts). */
+  PENSTOCK_USAGE_EVENTS: z.enum(['true', 'false']).default('false'),
+  /** Whether tokens are exported in the histogram that the conventions had before, too. */
+  PENSTOCK_LEGACY_TOKEN_HISTOGRAM: z.enum(['true', 'false']).default('false'),
   /** How long the event loop may hang before the process ends; 0: for ever. */
   PENSTOCK_WATCHDOG_MS: milliseconds.default(10_000),
 });
@@ -86,6 +91,10 @@ export interface GatewaySettings {
   /** Those that were set. */
   readonly bounds: Partial<DoorBounds>;
   readonly watchdogMs: number;
+  /** Undefined: nothing is sent. */
+  readonly telemetry: TelemetrySettings | undefined;
+  readonly hasUsageEvents: boolean;
+  readonly hasLegacyTokens: boolean;
 }
 
 /** @throws {Error} naming every variable that is missing or wrong, and what it should be. */
@@ -108,6 +117,9 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     lookups: { threads: data.UV_THREADPOOL_SIZE },
     bounds: readBounds(data),
     watchdogMs: data.PENSTOCK_WATCHDOG_MS,
+    telemetry: readTelemetrySettings(environment, 'penstock-gateway'),
+    hasUsageEvents: data.PENSTOCK_USAGE_EVENTS === 'true',
+    hasLegacyTokens: data.PENSTOCK_LEGACY_TOKEN_HISTOGRAM === 'true',
   });
 }
 

@@ -10,6 +10,7 @@ import type { Watched } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
+import type { AttemptTrace } from '../trace/request-trace.ts';
 import { healthSignal } from './health-signal.ts';
 import {
   type Answer,
@@ -47,6 +48,7 @@ export function buildCallJob(
   let watched: Watched | undefined;
   /** The attempt before, where it has failed. */
   let left: { readonly position: number; readonly failure: string } | undefined;
+  let attemptTrace: AttemptTrace | undefined;
   const underWay = (): Watched => {
     if (!watched) throw new Error('no attempt is under way');
     return watched;
@@ -71,7 +73,11 @@ export function buildCallJob(
       livenessMs: timeoutFor(exchange, at(position), 'livenessMs', defaults),
       progressMs: timeoutFor(exchange, at(position), 'progressMs', defaults),
     }),
-    open: (position, isFresh) => open(isFresh ? { ...at(position), isFresh } : at(position)),
+    open: (position, isFresh) => {
+      attemptTrace = exchange.trace?.openAttempt();
+      const traced = attemptTrace ? { ...at(position), traceHeaders: attemptTrace.headers } : at(position);
+      return open(isFresh ? { ...traced, isFresh } : traced);
+    },
     renew: (position) => {
       const newest = holder.current();
       const renewed = newest && renewCandidate(at(position), route.entry.id, newest);
@@ -101,7 +107,7 @@ export function buildCallJob(
       left =
         !isExcused && 'failure' in result ? { position, failure: failureCode(result.failure) } : undefined;
       if (isStale(result)) parts.metrics.onStaleReuse(at(position).target.provider.entry.id);
-      meterAttempt(parts, exchange, at(position), number, result);
+      meterAttempt(parts, exchange, at(position), number, result, attemptTrace?.spanId);
     },
   };
 }
@@ -121,13 +127,14 @@ function factsOf({ target, endpoint }: Candidate): CandidateFacts {
 }
 
 function meterAttempt(
-  { journal, metrics }: PipelineParts,
+  { journal, metrics, onUsage }: PipelineParts,
   exchange: RoutedExchange,
   candidate: Candidate,
   number: number,
   result: AttemptResult<Answer>,
+  spanId: string | undefined,
 ): void {
-  const { facts, plan, view } = exchange;
+  const { facts, plan, view, trace } = exchange;
   const record = buildLedgerRecord({
     requestId: exchange.requestId,
     number,
@@ -155,5 +162,9 @@ function meterAttempt(
     model: plan.route.entry.model,
     providerType: candidate.target.provider.entry.type,
   });
+  if (trace && spanId !== undefined) {
+    trace.endAttempt(spanId, record, { target: candidate.target, ...result });
+  }
+  onUsage?.(record, trace?.traceId, spanId);
   if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
 }
