@@ -6,7 +6,9 @@ import { exposed, type Metric, type MetricTable } from '../telemetry/metric.ts';
 
 const head = `# Metrics
 
-Every process exports its metrics in the Prometheus text format under \`/metrics\`, on a port of its own.
+Every process exports its metrics in the Prometheus text format under \`/metrics\`, on a port of its own, and pushes the same ones
+over OTLP where [an endpoint is set](guides/telemetry.md). Names and labels are those of the pull side. Over OTLP they have dots where the
+conventions do, a counter goes without \`_total\`, and a unit stands beside the name: whatever brings OTLP into Prometheus makes these names of them.
 
 Labels hold only names from the configuration and fixed words. Nothing a caller sends becomes a label, so the number
 of series is bounded by the number of routes, targets and providers. Figures by key and by tenant are in the ledger.

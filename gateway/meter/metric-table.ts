@@ -311,7 +311,7 @@ export const gatewayMetrics = {
     labels: ['model', 'provider'],
     help: 'Attempts that used tokens and have no price, so that no cost is counted for them.',
     meaning:
-      'Attempts that used tokens and have no price, or counts that no model could have produced: their cost is missing from `penstock_cost_usd_total`.',
+      'Attempts that used tokens and have no price, or counts that no model could have produced: their cost is missing from `penstock_cost_usd_total`. Alert on any increase.',
   },
   telemetryDropped: {
     name: 'penstock.telemetry_dropped',

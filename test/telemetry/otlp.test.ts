@@ -92,7 +92,8 @@ beforeAll(async () => {
     const told = await collector.spans();
     return told.length >= 3 + traced && told;
   });
-});
+  // The collector is built once: two minutes of two cores.
+}, 20 * 60_000);
 
 afterAll(async () => {
   await collector?.close();
