@@ -126,7 +126,10 @@ const deploymentSchema = z.object({
                 z.object({
                   name: z.string(),
                   value: z.string().optional(),
-                  valueFrom: z.object({ fieldRef: z.object({ fieldPath: z.string() }) }).optional(),
+                  // Out of the pod, or out of a Secret.
+                  valueFrom: z
+                    .looseObject({ fieldRef: z.object({ fieldPath: z.string() }).optional() })
+                    .optional(),
                 }),
               ),
               ports: z.array(z.object({ name: z.string(), containerPort: z.int() })),
@@ -154,7 +157,7 @@ export function deploymentOf(objects: readonly Rendered[], name: string): Deploy
   const env: Readonly<Record<string, string>> = Object.fromEntries(
     container.env.map(({ name, value, valueFrom }) => [
       name,
-      value ?? fields[valueFrom?.fieldRef.fieldPath ?? ''] ?? '',
+      value ?? fields[valueFrom?.fieldRef?.fieldPath ?? ''] ?? '',
     ]),
   );
   const injected = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };

@@ -630,7 +630,7 @@ describe('what is rendered', () => {
       peers: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
     };
     const objects = await render(plane(), { telemetry });
-    const gateway = deploymentOf(objects, 'penstock-gateway').env;
+    const gateway = deploymentOf(objects, 'penstock-gateway').environment;
     expect(readGatewaySettings(gateway)).toMatchObject({
       hasUsageEvents: true,
       hasLegacyTokens: true,

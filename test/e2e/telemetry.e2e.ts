@@ -4,7 +4,7 @@
 // PENSTOCK_HOLE_SECONDS (default 120) says for how long. Needs two cores and gcc.
 
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createNetServer } from 'node:net';
+import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { rawCall } from '../support/raw-client.ts';
 import { type DoorRig, startDoorRig } from './overload/door-rig.ts';
@@ -26,28 +26,46 @@ const listening = (server: { address(): AddressInfo | string | null }): string =
   return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
 };
 
-async function openSink(isHole: boolean): Promise<{ url: string; taken(): number } & AsyncDisposable> {
+interface Sink extends AsyncDisposable {
+  readonly url: string;
+  /** Exports, or connections to nowhere. */
+  taken(): number;
+}
+
+/** A collector as far as a gateway sees it: everything is taken, and answered. */
+async function openSink(): Promise<Sink> {
   let taken = 0;
-  const server = isHole
-    ? createNetServer((socket) => {
-        taken++;
-        socket.on('error', () => {});
-        socket.resume();
-      })
-    : createServer((request, response) => {
-        taken++;
-        request.resume();
-        request.once('end', () =>
-          response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end(),
-        );
-      });
+  const server = createServer((request, response) => {
+    taken++;
+    request.resume();
+    request.once('end', () => response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end());
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: listening(server),
     taken: () => taken,
     async [Symbol.asyncDispose]() {
-      if ('closeAllConnections' in server) server.closeAllConnections();
       server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Everything is taken, and nothing is ever said. */
+async function openHole(): Promise<Sink> {
+  const sockets = new Set<Socket>();
+  const server = createNetServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.resume();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: listening(server),
+    taken: () => sockets.size,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
     },
   };
 }
@@ -74,8 +92,8 @@ function median(values: readonly number[]): number {
 test(
   'a collector that is a black hole: callers wait no longer, memory is bounded, what is lost is counted',
   async () => {
-    await using sink = await openSink(false);
-    await using hole = await openSink(true);
+    await using sink = await openSink();
+    await using hole = await openHole();
     await using good = await startDoorRig('unary', environmentOf(sink.url));
     await using bad = await startDoorRig('unary', environmentOf(hole.url));
     const steady = { connections: 20, ratePerSecond: 400, seconds: roundSeconds };
