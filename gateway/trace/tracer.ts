@@ -33,9 +33,7 @@ export function createTracer({ clock, random, sampler, add }: TracerParts): Trac
         const ids = { traceId: parent?.traceId ?? newTraceId(), spanId: newSpanId() };
         return new RequestTrace({ clock, add, parent, ...ids }, start);
       }
-      return (
-        parent && passedOn(traceHeaders({ ...parent, isSampled: sampler.followsParent && parent.isSampled }))
-      );
+      return parent && passedOn(traceHeaders(parent));
     },
   };
 }

@@ -11,6 +11,7 @@ import { failover } from './list/failover.ts';
 import { journal } from './list/journal.ts';
 import { streams } from './list/streams.ts';
 import { table } from './list/table.ts';
+import { telemetry } from './list/telemetry.ts';
 import type { Mutant } from './mutant.ts';
 
 export const mutants: readonly Mutant[] = [
@@ -24,4 +25,5 @@ export const mutants: readonly Mutant[] = [
   ...door,
   ...table,
   ...journal,
+  ...telemetry,
 ];

@@ -280,6 +280,14 @@ test('a request is a span under that of its caller, and each attempt is one unde
     expect(endTimeUnixNano).toBeGreaterThan(startTimeUnixNano);
 });
 
+test('a failover is counted by what was left, once for each request', () => {
+  const failovers = familyOf(pulled, 'penstock_failovers_total')?.samples.map(({ labels, value }) => [
+    labels,
+    Number(value),
+  ]);
+  expect(failovers).toEqual([[{ model: 'm', provider: 'platform/p0', failure: 'status_500' }, 4]]);
+});
+
 test('an upstream is told of the trace: of the span of its attempt, or of what the caller said', () => {
   const parents = walls[1]?.calls.map(({ headers }) => headers.traceparent);
   const answered = spans
