@@ -722,7 +722,10 @@ describe('what is rendered', () => {
 
   test('alerts and dashboard speak of metrics that there are', async () => {
     const monitoring = { rules: { enabled: true }, dashboard: { enabled: true } };
-    const objects = await render(plane(), { monitoring });
+    const objects = await render(plane(), {
+      monitoring,
+      limits: { store: { url: 'redis://valkey:6379' } },
+    });
     const rules = JSON.stringify(objects.find(({ kind }) => kind === 'PrometheusRule'));
     const dashboard = JSON.stringify(objects.find(({ metadata }) => metadata.name === 'penstock-dashboard'));
     for (const text of [rules, dashboard]) {

@@ -15,6 +15,7 @@ import {
   startCollector,
 } from '../support/collector/collector.ts';
 import { type ReadFamily, readPrometheusText } from '../support/prometheus-text.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { until } from '../support/until.ts';
 import { startWall, type Wall } from '../support/wall.ts';
 
@@ -25,6 +26,7 @@ const parent = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0
 
 let collector: Collector;
 let walls: readonly Wall[];
+let redis: RedisServer;
 let rig: Rig;
 let pulled: readonly ReadFamily[];
 let shown: readonly ReadFamily[];
@@ -53,21 +55,28 @@ beforeAll(async () => {
       dialects: ['openai-chat'],
     })),
   );
-  rig = await startRig(table, {
-    telemetry: readTelemetrySettings(
-      {
-        OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
-        OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
-        OTEL_TRACES_SAMPLER_ARG: '0',
-        OTEL_SERVICE_NAME: 'gateway-of-the-test',
-        OTEL_RESOURCE_ATTRIBUTES: 'k8s.namespace.name=here,k8s.pod.name=a%20pod',
-      },
-      'penstock-gateway',
-    ),
-    hasUsageEvents: true,
-    hasLegacyTokens: true,
-    random: () => 0.5,
-  });
+  redis = await startRedis();
+  // Four of the five requests that find a model come through.
+  const keys = table.keys.map((key) => ({ ...key, limits: { requestsPerMinute: 4 } }));
+  rig = await startRig(
+    { ...table, keys },
+    {
+      limits: { store: { url: redis.url, password: undefined, prefix: 'test' } },
+      telemetry: readTelemetrySettings(
+        {
+          OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+          OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+          OTEL_TRACES_SAMPLER_ARG: '0',
+          OTEL_SERVICE_NAME: 'gateway-of-the-test',
+          OTEL_RESOURCE_ATTRIBUTES: 'k8s.namespace.name=here,k8s.pod.name=a%20pod',
+        },
+        'penstock-gateway',
+      ),
+      hasUsageEvents: true,
+      hasLegacyTokens: true,
+      random: () => 0.5,
+    },
+  );
   // Each asks the first target twice, and then the second. Traced by whoever called; once as a stream, once plain; not traced; and to nowhere.
   await ask(
     { stream: true },
@@ -76,6 +85,7 @@ beforeAll(async () => {
   await ask({}, { traceparent: `00-${parent.traceId}-${parent.spanId}-01` });
   await ask({}, { traceparent: `00-${parent.traceId}-${parent.spanId}-00` });
   await ask({});
+  expect(await ask({})).toBe(429);
   await ask({ model: canary }, { traceparent: `00-${parent.traceId}-${parent.spanId}-01` });
   useTheRest();
   pulled = await readPrometheusText(await (await fetch(`${rig.gateway.metricsUrl}/metrics`)).text());
@@ -97,10 +107,11 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await collector?.close();
+  await redis?.close();
   for (const wall of walls ?? []) await wall.close();
 });
 
-/** What five requests do not bring about. */
+/** What six requests do not bring about. */
 function useTheRest(): void {
   const { metrics } = rig.gateway;
   const route = { model: 'm', providerType: 'OpenAI' };
