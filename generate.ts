@@ -3,6 +3,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { dashboardJson, dashboards } from './monitoring/dashboards.ts';
+import { metricsPage } from './monitoring/metrics-page.ts';
 import { apiKeyResource } from './operator/resources/api-key.ts';
 import { crdTemplate, crdYaml, optionalCrdTemplate } from './operator/resources/crd.ts';
 import { dialectsReference } from './operator/resources/dialects-reference.ts';
@@ -41,6 +43,11 @@ export const GENERATED: readonly Generated[] = [
   },
   { path: 'docs/reasons.md', content: reasonsReference },
   { path: 'docs/dialects.md', content: dialectsReference },
+  { path: 'docs/metrics.md', content: metricsPage },
+  ...dashboards.map((dashboard) => ({
+    path: `charts/penstock/dashboards/${dashboard.name}.json`,
+    content: () => dashboardJson(dashboard),
+  })),
 ];
 
 /** Paths of the files below `root` that are missing or differ from what code makes of them. */

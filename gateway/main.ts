@@ -77,6 +77,7 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
       if (isInUse) log('info', 'limits are kept in the store', { why });
       else log('error', 'limits are not kept in the store', { why, instead: settings.limits.onStoreError });
     },
+    onTelemetry: (message) => log('info', message),
     onFailure: (error, requestId) => {
       log('error', 'a request failed', {
         requestId,

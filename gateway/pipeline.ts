@@ -182,8 +182,15 @@ class Run implements OpenRequest {
   }
 
   meter(): void {
-    const { dialect, plan, arrivedAt } = this.exchange;
+    const { dialect, plan, arrivedAt, facts, trace } = this.exchange;
     const { clock, metrics } = this.parts;
+    trace?.onServed({
+      model: plan.route.entry.model,
+      status: this.status,
+      firstContentMs: this.firstContentMs,
+      attempts: this.attempts,
+      isStream: facts.isStream,
+    });
     metrics.onRequest({
       endpoint: dialect.path,
       model: plan.route.entry.model,

@@ -196,7 +196,7 @@ function addPost(app: FastifyInstance, parts: ServerParts, door: Door, path: str
       try {
         const admittance = admit(parts, request.raw.rawHeaders);
         reply.hijack();
-        void receive(parts, door, service, admittance, request.raw, reply.raw, request.id);
+        void receive(parts, door, service, admittance, request.raw, reply.raw, request.id, `/v1${path}`);
       } catch (error) {
         if (!(error instanceof GatewayError)) parts.onFailure(error, request.id);
         answer(parts, request, reply, error);
@@ -216,8 +216,18 @@ async function receive(
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
+  route: string,
 ): Promise<void> {
   const arrivedAt = parts.clock.now();
+  const { generation: tableGeneration } = view;
+  const trace = parts.tracer?.begin(request.rawHeaders, {
+    requestId,
+    route,
+    arrivedAt,
+    tableGeneration,
+    namespace: caller.namespace,
+  });
+  let isRefused = false;
   const room = parts.admission.openBody(caller.key.id);
   try {
     checkBodyHeaders(request, room);
@@ -225,6 +235,7 @@ async function receive(
     const bytes = await readBody(request, room);
     // Only now is there work to do: whoever sends slowly, or is only told a mistake, takes up no place.
     if (!parts.admission.enter()) {
+      isRefused = true;
       door.refuse(request, response, requestId);
       return;
     }
@@ -234,11 +245,22 @@ async function receive(
     // It may have begun while the body came.
     if (parts.isDraining()) response.setHeader('connection', 'close').removeHeader('keep-alive');
     const { url = '', rawHeaders } = request;
-    await service({ view, caller, body, requestId, request: { url, rawHeaders }, response, arrivedAt });
+    await service({
+      view,
+      caller,
+      body,
+      requestId,
+      request: { url, rawHeaders },
+      response,
+      arrivedAt,
+      trace,
+    });
   } catch (error) {
     if (!(error instanceof GatewayError)) parts.onFailure(error, requestId);
     tell(parts, request, response, error, requestId);
   } finally {
+    // A refusal is told a little later.
+    trace?.end(isRefused ? 503 : response.statusCode);
     room.close();
   }
 }

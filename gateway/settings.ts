@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { threadsDefault } from '../egress/lookup-lanes.ts';
+import { readTelemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts';
 import type { DoorBounds } from './admission/bounds.ts';
 import { matchAddresses } from './admission/connections.ts';
 import { callBudgetMsDefault } from './limits/guarded-store.ts';
@@ -81,6 +82,10 @@ const settingsSchema = z.object({
   PENSTOCK_LIMITS_ON_STORE_ERROR: z.enum(['LocalShare', 'Deny']).default('LocalShare'),
   /** How many gateways share limits, where no operator tells how many are ready. */
   PENSTOCK_LIMITS_GATEWAYS: count.default(1),
+  /** Whether every ledger record is sent as an event over OTLP too; needs an endpoint (telemetry/settings.ts). */
+  PENSTOCK_USAGE_EVENTS: z.enum(['true', 'false']).default('false'),
+  /** Whether tokens are exported in the histogram that the conventions had before, too. */
+  PENSTOCK_LEGACY_TOKEN_HISTOGRAM: z.enum(['true', 'false']).default('false'),
   /** How long the event loop may hang before the process ends; 0: for ever. */
   PENSTOCK_WATCHDOG_MS: milliseconds.default(10_000),
 });
@@ -113,6 +118,10 @@ export interface GatewaySettings {
   readonly bounds: Partial<DoorBounds>;
   readonly watchdogMs: number;
   readonly limits: LimitSettings;
+  /** Undefined: nothing is sent. */
+  readonly telemetry: TelemetrySettings | undefined;
+  readonly hasUsageEvents: boolean;
+  readonly hasLegacyTokens: boolean;
 }
 
 export interface LimitSettings {
@@ -147,6 +156,9 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     bounds: readBounds(data),
     watchdogMs: data.PENSTOCK_WATCHDOG_MS,
     limits: readLimitSettings(data),
+    telemetry: readTelemetrySettings(environment, 'penstock-gateway'),
+    hasUsageEvents: data.PENSTOCK_USAGE_EVENTS === 'true',
+    hasLegacyTokens: data.PENSTOCK_LEGACY_TOKEN_HISTOGRAM === 'true',
   });
 }
 

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
+import type { TelemetrySettings } from '../telemetry/settings.ts';
 import { Admission } from './admission/admission.ts';
 import { type DoorBounds, defaultBounds } from './admission/bounds.ts';
 import { type ConnectionGuard, guardConnections } from './admission/connections.ts';
@@ -29,6 +30,7 @@ import { AnswerRoom } from './stream/answer-room.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import type { TableHolder } from './table/holder.ts';
 import { TableStatus } from './table/status.ts';
+import { openGatewayTelemetry } from './trace/open-telemetry.ts';
 import { UpstreamPools, type UpstreamPoolsOptions } from './upstream/pools.ts';
 import { warmUp } from './warm-up.ts';
 
@@ -55,6 +57,14 @@ export interface GatewayOptions {
   readonly limits?: Partial<LimitSettings>;
   /** The store of limits is asked from now on, or no longer. */
   onLimitStore?(isInUse: boolean, why: string): void;
+  /** Where metrics, traces and events are sent; nowhere, and nothing of it is loaded, where left out. */
+  readonly telemetry?: TelemetrySettings | undefined;
+  /** Whether every ledger record is sent as an event too; needs `telemetry`. */
+  readonly hasUsageEvents?: boolean;
+  /** Tokens also in the histogram that the conventions had before. */
+  readonly hasLegacyTokens?: boolean;
+  /** Told when exports begin to fail, and when they work again. */
+  onTelemetry?(message: string): void;
   /** What it takes on; what is left out is derived from its memory. */
   readonly bounds?: Partial<DoorBounds>;
   /** For tests; the system's where left out. */
@@ -108,6 +118,9 @@ const senderGraceMs = 30_000;
 /** How long a connection whose stream has ended may then stay without a request; each brings one more at most. */
 const idleGraceMs = 5_000;
 
+/** How long a collector may take for what is left when the process goes. */
+const telemetryFlushMs = 2_000;
+
 /** How long the last words may take to be read; a stream that is broken off lets go of its connection after 5 s. */
 const lastWordMs = 6_000;
 
@@ -125,25 +138,28 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const random = options.random ?? Math.random;
   const health = new Health(random);
   const tokens = new TokenCounter(clock);
-  const metrics = new Metrics({
-    tableGeneration: () => holder.current()?.generation ?? 0,
-    requestsInFlight: () => streams.size,
-    tableSource: () => tableStatus.source(),
-    tableAgeSeconds() {
-      const seenMs = options.operatorSeenMs?.();
-      return seenMs === undefined ? undefined : Math.max(0, clock.wallMs() - seenMs) / 1000;
+  const metrics = new Metrics(
+    {
+      tableGeneration: () => holder.current()?.generation ?? 0,
+      requestsInFlight: () => streams.size,
+      tableSource: () => tableStatus.source(),
+      tableAgeSeconds() {
+        const seenMs = options.operatorSeenMs?.();
+        return seenMs === undefined ? undefined : Math.max(0, clock.wallMs() - seenMs) / 1000;
+      },
+      journal: () => journal.figures,
+      breakers: () => health.breakers(clock.now()),
+      restingKeys: () => health.restingKeys(clock.now()),
+      load: {
+        loopDelaySeconds: () => admission.loopDelayMs / 1000,
+        bodyBytes: () => admission.bodyBytesInFlight,
+        answerBytes: () => answers.bytesHeld,
+        heapShare: () => readHeapShare(),
+        inFlightMax: () => admission.inFlightMax,
+      },
     },
-    journal: () => journal.figures,
-    breakers: () => health.breakers(clock.now()),
-    restingKeys: () => health.restingKeys(clock.now()),
-    load: {
-      loopDelaySeconds: () => admission.loopDelayMs / 1000,
-      bodyBytes: () => admission.bodyBytesInFlight,
-      answerBytes: () => answers.bytesHeld,
-      heapShare: () => readHeapShare(),
-      inFlightMax: () => admission.inFlightMax,
-    },
-  });
+    { hasLegacyTokens: options.hasLegacyTokens ?? false },
+  );
   let readyPods = 0;
   const {
     store: storeAddress,
@@ -169,6 +185,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       onTurn: (isInUse, why) => options.onLimitStore?.(isInUse, why),
     },
   });
+  const telemetry =
+    options.telemetry &&
+    (await openGatewayTelemetry(options.telemetry, { ...options, clock, random, metrics }));
   const bounds = { ...defaultBounds(), ...options.bounds };
   const answers = new AnswerRoom(bounds.answerBytesMax);
   let connections: ConnectionGuard | undefined;
@@ -210,6 +229,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     holder,
     defaults,
     admission,
+    tracer: telemetry?.tracer,
+    onUsage: telemetry?.onUsage,
     failures: {
       judge(address) {
         const told = failures.judge(address);
@@ -316,6 +337,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       await options.exchange?.journal.handOver?.(handOverMs);
       await journal.close();
       await limiter.close();
+      // What was used is safe by now; a collector that is gone must not hold the process.
+      await telemetry?.close(telemetryFlushMs);
       await pools.close();
       for (const server of [internal, ...(exchange ? [exchange.server] : [])]) {
         server.closeAllConnections();

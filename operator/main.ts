@@ -4,21 +4,29 @@ import { randomBytes } from 'node:crypto';
 import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../kube/clock.ts';
 import { openConfiguredClient } from '../kube/config.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { openTelemetry, type Telemetry } from '../telemetry/open.ts';
 import { createLog } from './log.ts';
-import { readSettings } from './settings.ts';
+import { operatorMetrics } from './metric-table.ts';
+import { type OperatorSettings, readSettings } from './settings.ts';
 import { type RunningOperator, startOperator } from './start.ts';
 
 /** An end takes at most so long: writes under way, a last publish, the lease. */
 const endMs = 15_000;
+/** And at most so long for a collector to take the last figures. */
+const telemetryFlushMs = 2_000;
 
 const log = createLog((line) => process.stdout.write(line), systemClock.wallMs);
 
 try {
-  const operator = await start();
+  const settings = readSettings();
+  const operator = await start(settings);
+  const telemetry = await sendMetrics(settings, operator);
   closeWithGrace({ delay: endMs }, async ({ signal, err }) => {
     if (err) log('error', 'the process failed and ends', { error: err.stack });
     else log('info', 'ending', { signal });
     await operator.close();
+    await telemetry?.close(telemetryFlushMs);
   });
   log('info', 'operator started', { metricsUrl: operator.metricsUrl });
 } catch (error) {
@@ -30,8 +38,7 @@ try {
   process.exit();
 }
 
-async function start(): Promise<RunningOperator> {
-  const settings = readSettings();
+async function start(settings: OperatorSettings): Promise<RunningOperator> {
   const { client, server } = await openConfiguredClient({ kubeconfig: settings.kubeconfig });
   return await startOperator({
     client,
@@ -42,4 +49,26 @@ async function start(): Promise<RunningOperator> {
     settings,
     log,
   });
+}
+
+/** Of an operator nothing else is sent: it serves no requests. */
+async function sendMetrics(
+  { telemetry }: OperatorSettings,
+  { metrics }: RunningOperator,
+): Promise<Telemetry | undefined> {
+  if (telemetry?.metricsUrl === undefined) return undefined;
+  return await openTelemetry(
+    { ...telemetry, tracesUrl: undefined, logsUrl: undefined },
+    {
+      clock: systemClock,
+      registry: metrics.registry,
+      table: operatorMetrics,
+      version: packageJson.version,
+      hasEvents: false,
+      onDropped() {},
+      onExported(signal, refusal) {
+        if (refusal !== undefined) log('error', 'the collector takes no metrics', { signal, refusal });
+      },
+    },
+  );
 }

@@ -1,9 +1,11 @@
-// What does the operator export? Every metric of the process, in one place. Where controller-runtime has a
-// name for a thing, the name is used: dashboards and alerts for operators work as they are.
+// What does the operator count? Every metric of the process, in one place; what each of them is stands in metric-table.ts.
 
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
+import { exposed, type Metric } from '../telemetry/metric.ts';
+import { addCounter, addGauge, addHistogram } from '../telemetry/prometheus.ts';
 import type { DrillReading } from './drills/drills.ts';
 import type { QueueMetrics, QueueStats } from './loop.ts';
+import { operatorMetrics as table } from './metric-table.ts';
 import type { Kind } from './resources/resource.ts';
 import type { CallMetrics } from './throttle.ts';
 
@@ -72,18 +74,11 @@ export interface OperatorMetrics {
   onWatchRestart(watch: string, reason: string): void;
 }
 
-/** Seconds; those of controller-runtime. */
-const reconcileBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-const queueBounds = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10];
-const callBounds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
-const publishBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-
 /** How far behind a pod may be said to be: few words, so few series. */
 const lags = ['0', '1', '2-10', 'more', 'unknown'] as const;
 
 export function createMetrics(readings: OperatorReadings): OperatorMetrics {
   const registry = new Registry();
-  const registers = [registry];
   const queueStats = new Map<string, () => QueueStats>();
   addReadings(registry, readings);
   addRelists(registry, readings);
@@ -92,57 +87,15 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
   // A finer loop monitor would wake an idle process all the time.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
 
-  const published = new Histogram({
-    name: 'penstock_operator_publish_duration_seconds',
-    help: 'From the beginning of a publish to the pointer being written; those that succeeded.',
-    buckets: publishBounds,
-    registers,
-  });
-  const revoked = new Histogram({
-    name: 'penstock_operator_revocation_duration_seconds',
-    help: 'From seeing that access is taken away to the pointer being written.',
-    buckets: publishBounds,
-    registers,
-  });
-  const publishFailures = new Counter({
-    name: 'penstock_operator_publish_failures_total',
-    help: 'Publishes that did not come to their end, by reason.',
-    labelNames: ['reason'],
-    registers,
-  });
-  const shards = new Counter({
-    name: 'penstock_operator_shards_written_total',
-    help: 'Shards of routing tables written.',
-    registers,
-  });
-  const bytes = new Counter({
-    name: 'penstock_operator_shard_bytes_written_total',
-    help: 'Compressed bytes of the shards written.',
-    registers,
-  });
-  const rejected = new Counter({
-    name: 'penstock_operator_tables_rejected_total',
-    help: 'Tables that a gateway pod refused to take, counted once for each pod and table.',
-    registers,
-  });
-  const eventsTold = new Counter({
-    name: 'penstock_operator_events_total',
-    help: 'Kubernetes events about our objects: written, dropped over the budget of their object, or failed.',
-    labelNames: ['result'],
-    registers,
-  });
-  const healthChecks = new Counter({
-    name: 'penstock_operator_health_checks_total',
-    help: 'Active checks of upstreams, by what they gave: it works, it refuses the key, it fails.',
-    labelNames: ['result'],
-    registers,
-  });
-  const restarts = new Counter({
-    name: 'penstock_operator_watch_restarts_total',
-    help: 'Watches that broke off and were made anew, by what is watched and why.',
-    labelNames: ['watch', 'reason'],
-    registers,
-  });
+  const published = addHistogram(registry, table.publishDuration);
+  const revoked = addHistogram(registry, table.revocationDuration);
+  const publishFailures = addCounter(registry, table.publishFailures);
+  const shards = addCounter(registry, table.shardsWritten);
+  const bytes = addCounter(registry, table.shardBytesWritten);
+  const rejected = addCounter(registry, table.tablesRejected);
+  const eventsTold = addCounter(registry, table.events);
+  const healthChecks = addCounter(registry, table.healthChecks);
+  const restarts = addCounter(registry, table.watchRestarts);
 
   return {
     registry,
@@ -163,156 +116,58 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
 }
 
 function addReadings(registry: Registry, readings: OperatorReadings): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'leader_election_master_status',
-    help: '1 in the replica that leads, 0 in the others.',
-    labelNames: ['name'],
-    registers,
-    collect() {
-      this.set({ name: 'operator' }, readings.isLeader() ? 1 : 0);
-    },
+  addGauge(registry, table.leaderElectionMasterStatus, (tell) =>
+    tell(readings.isLeader() ? 1 : 0, 'operator'),
+  );
+  addGauge(registry, table.tableGeneration, (tell) => tell(readings.tableGeneration()));
+  addGauge(registry, table.objects, (tell) => {
+    for (const { kind, ready, count } of readings.objects()) tell(count, kind, ready);
   });
-  new Gauge({
-    name: 'penstock_operator_table_generation',
-    help: 'Generation of the routing table that was published or found last; 0 before.',
-    registers,
-    collect() {
-      this.set(readings.tableGeneration());
-    },
+  addGauge(registry, table.conditions, (tell) => {
+    for (const { kind, condition, status, count } of readings.conditions())
+      tell(count, kind, condition, status);
   });
-  new Gauge({
-    name: 'penstock_operator_objects',
-    help: 'Objects by kind and by what their condition Ready says.',
-    labelNames: ['kind', 'ready'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { kind, ready, count } of readings.objects()) this.set({ kind, ready }, count);
-    },
+  addGauge(registry, table.gatewayPods, (tell) => {
+    const words = [...readings.podLags()].map(lagWord);
+    for (const lag of lags) tell(words.filter((word) => word === lag).length, lag);
   });
-  new Gauge({
-    name: 'penstock_operator_conditions',
-    help: 'Objects by kind, and by what each of their conditions says.',
-    labelNames: ['kind', 'condition', 'status'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { count, ...labels } of readings.conditions()) this.set(labels, count);
-    },
+  addGauge(registry, table.heldAbsences, (tell) => {
+    for (const { kind, count } of readings.heldAbsences()) tell(count, kind);
   });
-  new Gauge({
-    name: 'penstock_operator_gateway_pods',
-    help: 'Ready gateway pods, by how many table generations they are behind.',
-    labelNames: ['lag'],
-    registers,
-    collect() {
-      for (const lag of lags) this.set({ lag }, 0);
-      for (const lag of readings.podLags()) this.inc({ lag: lagWord(lag) });
-    },
+  addGauge(registry, table.heldForms, (tell) => {
+    for (const { kind, count } of readings.heldForms()) tell(count, kind);
   });
-  new Gauge({
-    name: 'penstock_operator_held_absences',
-    help: 'Objects that were missing after a relist, too many to be believed: the table keeps them.',
-    labelNames: ['kind'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { kind, count } of readings.heldAbsences()) this.set({ kind }, count);
-    },
+  addGauge(registry, table.pinned, (tell) => tell(readings.isPinned() ? 1 : 0));
+  addGauge(registry, table.unreadableNamespaces, (tell) => tell(readings.unreadableNamespaces()));
+  addGauge(registry, table.crdMismatch, (tell) => {
+    for (const { crd, isOther } of readings.crdMismatches()) tell(isOther ? 1 : 0, crd);
   });
-  new Gauge({
-    name: 'penstock_operator_held_forms',
-    help: 'Objects whose present form cannot be served and that serve in their last good one.',
-    labelNames: ['kind'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { kind, count } of readings.heldForms()) this.set({ kind }, count);
-    },
-  });
-  new Gauge({
-    name: 'penstock_operator_pinned',
-    help: '1 while an annotation on the pointer keeps the table where it is.',
-    registers,
-    collect() {
-      this.set(readings.isPinned() ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: 'penstock_operator_unreadable_namespaces',
-    help: 'Served namespaces that the API server does not let the operator read.',
-    registers,
-    collect() {
-      this.set(readings.unreadableNamespaces());
-    },
-  });
-  new Gauge({
-    name: 'penstock_operator_crd_mismatch',
-    help: '1 for a CustomResourceDefinition that is missing or of another release than the operator.',
-    labelNames: ['crd'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { crd, isOther } of readings.crdMismatches()) this.set({ crd }, isOther ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: 'penstock_operator_watch_idle_seconds',
-    help: 'Since anything came on a watch, bookmarks included.',
-    labelNames: ['watch'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { watch, idleMs } of readings.watchIdle()) this.set({ watch }, idleMs / 1000);
-    },
+  addGauge(registry, table.watchIdle, (tell) => {
+    for (const { watch, idleMs } of readings.watchIdle()) tell(idleMs / 1000, watch);
   });
 }
 
 function addDrills(registry: Registry, readings: OperatorReadings): void {
-  const add = (name: string, help: string, read: (drill: DrillReading) => number | undefined): void => {
-    new Gauge({
-      name,
-      help,
-      labelNames: ['route'],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const drill of readings.drills()) {
-          const value = read(drill);
-          if (value !== undefined) this.set({ route: drill.route }, value);
-        }
-      },
+  const add = (metric: Metric, read: (drill: DrillReading) => number | undefined): void =>
+    addGauge(registry, metric, (tell) => {
+      for (const drill of readings.drills()) {
+        const value = read(drill);
+        if (value !== undefined) tell(value, drill.route);
+      }
     });
-  };
   const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
-  add(
-    'penstock_operator_drill_passed',
-    '1 where the last failover drill of a route passed, 0 where it failed.',
-    ({ isPassed }) => (isPassed === undefined ? undefined : Number(isPassed)),
-  );
-  add(
-    'penstock_operator_drill_takeover_seconds',
-    'From the fault to the first content of the next target, in the last failover drill of a route.',
-    ({ takeoverMs }) => seconds(takeoverMs),
-  );
-  add(
-    'penstock_operator_drill_last_run_timestamp_seconds',
-    'When a failover drill of a route was run last.',
-    ({ lastRunMs }) => seconds(lastRunMs),
-  );
-  add(
-    'penstock_operator_drill_due_timestamp_seconds',
-    'When the next failover drill of a route is due; one that cannot be run stays in the past.',
-    ({ dueMs }) => seconds(dueMs),
-  );
+  add(table.drillPassed, ({ isPassed }) => (isPassed === undefined ? undefined : Number(isPassed)));
+  add(table.drillTakeover, ({ takeoverMs }) => seconds(takeoverMs));
+  add(table.drillLastRunTimestamp, ({ lastRunMs }) => seconds(lastRunMs));
+  add(table.drillDueTimestamp, ({ dueMs }) => seconds(dueMs));
 }
 
 function addRelists(registry: Registry, readings: OperatorReadings): void {
+  const { name, help, labels } = exposed(table.relists);
   new Counter({
-    name: 'penstock_operator_relists_total',
-    help: 'How often a watch had to read everything again, after its first list.',
-    labelNames: ['watch'],
+    name,
+    help,
+    labelNames: [...labels],
     registers: [registry],
     collect() {
       this.reset();
@@ -329,97 +184,26 @@ function lagWord(lag: number | undefined): (typeof lags)[number] {
 }
 
 function addQueueGauges(registry: Registry, queueStats: ReadonlyMap<string, () => QueueStats>): void {
-  const add = (name: string, label: string, help: string, read: (stats: QueueStats) => number): void => {
-    new Gauge({
-      name,
-      help,
-      labelNames: [label],
-      registers: [registry],
-      collect() {
-        for (const [queue, stats] of queueStats) this.set({ [label]: queue }, read(stats()));
-      },
+  const add = (metric: Metric, read: (stats: QueueStats) => number): void =>
+    addGauge(registry, metric, (tell) => {
+      for (const [queue, stats] of queueStats) tell(read(stats()), queue);
     });
-  };
-  add('workqueue_depth', 'name', 'Keys in line, those at work not counted.', ({ depth }) => depth);
-  add(
-    'workqueue_unfinished_work_seconds',
-    'name',
-    'What all runs under way have taken so far.',
-    ({ unfinishedMs }) => unfinishedMs / 1000,
-  );
-  add(
-    'workqueue_longest_running_processor_seconds',
-    'name',
-    'What the longest of the runs under way has taken so far.',
-    ({ longestRunMs }) => longestRunMs / 1000,
-  );
-  add(
-    'controller_runtime_active_workers',
-    'controller',
-    'Runs under way.',
-    ({ activeWorkers }) => activeWorkers,
-  );
-  add(
-    'controller_runtime_max_concurrent_reconciles',
-    'controller',
-    'Runs that may be under way at once.',
-    ({ maxWorkers }) => maxWorkers,
-  );
+  add(table.workqueueDepth, ({ depth }) => depth);
+  add(table.workqueueUnfinishedWork, ({ unfinishedMs }) => unfinishedMs / 1000);
+  add(table.workqueueLongestRunningProcessor, ({ longestRunMs }) => longestRunMs / 1000);
+  add(table.controllerRuntimeActiveWorkers, ({ activeWorkers }) => activeWorkers);
+  add(table.controllerRuntimeMaxConcurrentReconciles, ({ maxWorkers }) => maxWorkers);
 }
 
 function buildQueueMetrics(registry: Registry, queueStats: Map<string, () => QueueStats>): QueueMetrics {
-  const registers = [registry];
-  const adds = new Counter({
-    name: 'workqueue_adds_total',
-    help: 'Keys that came into line.',
-    labelNames: ['name'],
-    registers,
-  });
-  const retries = new Counter({
-    name: 'workqueue_retries_total',
-    help: 'Keys that were put back to be tried again.',
-    labelNames: ['name'],
-    registers,
-  });
-  const waits = new Histogram({
-    name: 'workqueue_queue_duration_seconds',
-    help: 'How long keys stood in line.',
-    labelNames: ['name'],
-    buckets: queueBounds,
-    registers,
-  });
-  const works = new Histogram({
-    name: 'workqueue_work_duration_seconds',
-    help: 'How long runs took.',
-    labelNames: ['name'],
-    buckets: queueBounds,
-    registers,
-  });
-  const reconciles = new Counter({
-    name: 'controller_runtime_reconcile_total',
-    help: 'Runs, by how they ended.',
-    labelNames: ['controller', 'result'],
-    registers,
-  });
-  const errors = new Counter({
-    name: 'controller_runtime_reconcile_errors_total',
-    help: 'Runs that failed.',
-    labelNames: ['controller'],
-    registers,
-  });
-  const panics = new Counter({
-    name: 'controller_runtime_reconcile_panics_total',
-    help: 'Runs that failed by a fault of the program itself.',
-    labelNames: ['controller'],
-    registers,
-  });
-  const times = new Histogram({
-    name: 'controller_runtime_reconcile_time_seconds',
-    help: 'How long runs took.',
-    labelNames: ['controller'],
-    buckets: reconcileBounds,
-    registers,
-  });
+  const adds = addCounter(registry, table.workqueueAdds);
+  const retries = addCounter(registry, table.workqueueRetries);
+  const waits = addHistogram(registry, table.workqueueQueueDuration);
+  const works = addHistogram(registry, table.workqueueWorkDuration);
+  const reconciles = addCounter(registry, table.controllerRuntimeReconcile);
+  const errors = addCounter(registry, table.controllerRuntimeReconcileErrors);
+  const panics = addCounter(registry, table.controllerRuntimeReconcilePanics);
+  const times = addHistogram(registry, table.controllerRuntimeReconcileTime);
   return {
     opened(queue, stats) {
       queueStats.set(queue, stats);
@@ -440,27 +224,9 @@ function buildQueueMetrics(registry: Registry, queueStats: Map<string, () => Que
 }
 
 function buildCallMetrics(registry: Registry): CallMetrics {
-  const registers = [registry];
-  const requests = new Counter({
-    name: 'rest_client_requests_total',
-    help: 'Requests to the API server, by status, method and host.',
-    labelNames: ['code', 'method', 'host'],
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'rest_client_request_duration_seconds',
-    help: 'How long requests to the API server took; watches until their head came.',
-    labelNames: ['verb', 'host'],
-    buckets: callBounds,
-    registers,
-  });
-  const waits = new Histogram({
-    name: 'rest_client_rate_limiter_duration_seconds',
-    help: 'How long requests were held back to keep to the rate.',
-    labelNames: ['verb', 'host'],
-    buckets: callBounds,
-    registers,
-  });
+  const requests = addCounter(registry, table.restClientRequests);
+  const durations = addHistogram(registry, table.restClientRequestDuration);
+  const waits = addHistogram(registry, table.restClientRateLimiterDuration);
   return {
     waited: (method, host, waitedMs) => waits.observe({ verb: method, host }, waitedMs / 1000),
     ended(method, host, code, tookMs) {

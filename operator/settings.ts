@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { parseAddressRules } from '../egress/address-rules.ts';
+import { readTelemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts';
 import { durationMs } from './resources/duration.ts';
 import type { PlatformSettings } from './watch/snapshot.ts';
 
@@ -167,6 +168,8 @@ export interface OperatorSettings {
   readonly kubeCallsBurst: number;
   /** Undefined: the service account of the Pod. */
   readonly kubeconfig: string | undefined;
+  /** Where metrics are sent beside being pulled; undefined: nowhere. */
+  readonly telemetry?: TelemetrySettings | undefined;
 }
 
 /** @throws {Error} naming every variable that is missing or wrong, and what it should be. */
@@ -199,6 +202,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
     kubeCallsPerSecond: data.PENSTOCK_KUBE_QPS,
     kubeCallsBurst: data.PENSTOCK_KUBE_BURST,
     kubeconfig: data.KUBECONFIG,
+    telemetry: readTelemetrySettings(environment, 'penstock-operator'),
   });
 }
 

@@ -12,7 +12,7 @@ import { buildDebugTable } from './debug-table.ts';
 import { buildHealthServer } from './health.ts';
 import { type Leading, startLeading } from './leading.ts';
 import type { Log } from './log.ts';
-import { createMetrics, type ReadyStatus } from './metrics.ts';
+import { createMetrics, type OperatorMetrics, type ReadyStatus } from './metrics.ts';
 import { onlyWhile } from './only-while.ts';
 import type { AskPod } from './pods/exchange.ts';
 import type { SendCheck } from './probe/send-check.ts';
@@ -49,6 +49,7 @@ export interface OperatorSeams {
 }
 
 export interface RunningOperator {
+  readonly metrics: Pick<OperatorMetrics, 'registry'>;
   readonly metricsUrl: string;
   isLeader(): boolean;
   /** Finishes what is under way, publishes what waits, releases the lease. */
@@ -148,6 +149,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
   );
 
   return {
+    metrics,
     metricsUrl,
     isLeader,
     async close() {

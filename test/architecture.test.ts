@@ -70,6 +70,18 @@ describe('every rule can fail', () => {
       innocent: { 'egress/a.ts': "import './dial.ts';" },
     },
     {
+      rule: 'telemetryIsLeaf',
+      offender: { 'telemetry/a.ts': "import { x } from '../gateway/clock.ts';" },
+      complaint: 'telemetry/a.ts:1',
+      innocent: { 'telemetry/a.ts': "import './metric.ts';" },
+    },
+    {
+      rule: 'monitoringForGenerate',
+      offender: { 'gateway/a.ts': "import { x } from '../monitoring/dashboards.ts';" },
+      complaint: 'gateway/a.ts:1',
+      innocent: { 'generate.ts': "import { x } from './monitoring/dashboards.ts';" },
+    },
+    {
       rule: 'ledgerUsesContract',
       offender: { 'ledger/store/a.ts': "import { x } from '../../gateway/meter/price.ts';" },
       complaint: 'ledger/store/a.ts:1',

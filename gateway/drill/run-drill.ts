@@ -150,6 +150,7 @@ const noMetrics: PipelineParts['metrics'] = {
   onAttempt() {},
   onAuthenticationFailure() {},
   onStaleReuse() {},
+  onFailover() {},
   onNoTarget() {},
   onMalformedFrames() {},
   onTooLongToHold() {},

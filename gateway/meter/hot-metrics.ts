@@ -48,10 +48,13 @@ export function getOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () =
 /** A counter whose increment is one map lookup, or none with a series in hand. */
 export class HotCounter<Label extends string> {
   private readonly head: MetricHead<Label>;
+  private readonly perOne: number;
   private readonly values = new Map<string, CounterSeries>();
 
-  constructor(registry: Registry, head: MetricHead<Label>) {
+  /** @param perOne How much of what is added is told as 1: what is counted in small whole units stays exact. */
+  constructor(registry: Registry, head: MetricHead<Label>, perOne = 1) {
     this.head = head;
+    this.perOne = perOne;
     register(registry, head.name, () => this.render());
   }
 
@@ -77,7 +80,7 @@ export class HotCounter<Label extends string> {
       type: 'counter',
       aggregator: 'sum',
       values: [...this.values.values()].map(({ labels: values, count }) => ({
-        value: count,
+        value: count / this.perOne,
         labels: zip(labels, values),
       })),
     };
@@ -130,9 +133,10 @@ export class HotHistogram<Label extends string> {
       help,
       type: 'histogram',
       aggregator: 'sum',
-      values: [...this.values.values()].flatMap((series) =>
-        this.renderSeries(name, zip(labels, series.labels), series),
-      ),
+      // A series that is kept for what may come has not been seen yet.
+      values: [...this.values.values()]
+        .filter(({ isUsed }) => isUsed)
+        .flatMap((series) => this.renderSeries(name, zip(labels, series.labels), series)),
     };
   }
 
@@ -154,6 +158,7 @@ class Series implements HistogramSeries {
   readonly labels: readonly string[];
   readonly counts: Float64Array;
   sum = 0;
+  isUsed = false;
   private readonly bounds: readonly number[];
 
   constructor(labels: readonly string[], bounds: readonly number[]) {
@@ -168,6 +173,7 @@ class Series implements HistogramSeries {
     while (bucket < bounds.length && value > (bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
     counts[bucket] = (counts[bucket] ?? 0) + 1;
     this.sum += value;
+    this.isUsed = true;
   }
 }
 

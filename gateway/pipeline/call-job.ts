@@ -12,6 +12,7 @@ import type { Watched } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
+import type { AttemptTrace } from '../trace/request-trace.ts';
 import { healthSignal } from './health-signal.ts';
 import { type Entrance, enterAttempt, type Granted } from './limits.ts';
 import {
@@ -71,6 +72,9 @@ export function buildCallJob(
     return false;
   };
   const isFull = (position: number): boolean => clock.now() < (full.get(at(position)) ?? 0);
+  /** The attempt before, where it has failed. */
+  let left: { readonly position: number; readonly failure: string } | undefined;
+  let attemptTrace: AttemptTrace | undefined;
   const underWay = (): Watched => {
     if (!watched) throw new Error('no attempt is under way');
     return watched;
@@ -107,7 +111,9 @@ export function buildCallJob(
     leave: () => granted?.giveBack(),
     open: (position, isFresh) => {
       try {
-        const ends = open(isFresh ? { ...at(position), isFresh } : at(position));
+        attemptTrace = exchange.trace?.openAttempt();
+        const traced = attemptTrace ? { ...at(position), traceHeaders: attemptTrace.headers } : at(position);
+        const ends = open(isFresh ? { ...traced, isFresh } : traced);
         ({ reader } = ends);
         return ends;
       } catch (error) {
@@ -123,6 +129,9 @@ export function buildCallJob(
       return candidates.push(renewed) - 1;
     },
     onStart: (position, isRepetition) => {
+      if (left !== undefined && left.position !== position) {
+        parts.metrics.onFailover(route.entry.model, at(left.position).target.provider.entry.id, left.failure);
+      }
       number = onStart(at(position));
       watched = health.onStart(at(position), isRepetition, clock.now());
       firstContentAt = undefined;
@@ -157,8 +166,17 @@ export function buildCallJob(
       if ('failure' in result && result.failure.kind === 'gateway' && result.failure.error !== undefined) {
         parts.onFailure(result.failure.error, exchange.requestId);
       }
+      left =
+        !isExcused && 'failure' in result ? { position, failure: failureCode(result.failure) } : undefined;
       if (isStale(result)) parts.metrics.onStaleReuse(at(position).target.provider.entry.id);
-      const record = meterAttempt(parts, exchange, at(position), { call, number }, result);
+      const record = meterAttempt(
+        parts,
+        exchange,
+        at(position),
+        { call, number },
+        result,
+        attemptTrace?.spanId,
+      );
       onRecord(record);
       // Where the same is asked once more, the upstream has not been asked yet.
       if (isExcused) granted?.giveBack();
@@ -187,12 +205,21 @@ function meterAttempt(
   candidate: Candidate,
   place: Place,
   result: AttemptResult<Answer>,
+  spanId: string | undefined,
 ): LedgerRecord {
-  const { journal, metrics, tokens, onFailure } = parts;
+  const { journal, metrics, tokens, onUsage, onFailure } = parts;
+  const { plan, trace } = exchange;
   const failure = 'failure' in result ? failureCode(result.failure) : undefined;
   const settle = (record: LedgerRecord): void => {
     journal.append(record);
-    metrics.onAttempt(record, exchange.plan.route.entry.model);
+    metrics.onAttempt(record, {
+      model: plan.route.entry.model,
+      providerType: candidate.target.provider.entry.type,
+    });
+    if (trace && spanId !== undefined) {
+      trace.endAttempt(spanId, record, { target: candidate.target, ...result });
+    }
+    onUsage?.(record, trace?.traceId, spanId);
     if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
   };
   const record = recordOf(exchange, candidate, place, { ...result, failure });

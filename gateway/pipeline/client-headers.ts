@@ -41,6 +41,11 @@ export function dialectHeaders(
       headers.push(name, rawHeaders[at + 1] ?? '');
     }
   }
+  const { traceHeaders = [] } = candidate;
+  for (let at = 0; at < traceHeaders.length; at += 2) {
+    const name = traceHeaders[at] ?? '';
+    if (!ofProvider.has(name)) headers.push(name, traceHeaders[at + 1] ?? '');
+  }
   for (const [name, value] of upstream.upstreamHeaders) {
     if (!ofProvider.has(name) && !forwarded.has(name)) headers.push(name, value);
   }

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { Receiver, Transmission } from '../attempt/attempt.ts';
 import type { Caller } from '../caller.ts';
 import type { Clock } from '../clock.ts';
+import type { LedgerRecord } from '../contract/ledger-record.ts';
 import type { Timeouts } from '../contract/routing-table.ts';
 import type { ModelAnswer } from '../dialects/conversation.ts';
 import type { Dialect, RequestFacts, Translation } from '../dialects/dialect.ts';
@@ -18,6 +19,7 @@ import type { AnswerRoom } from '../stream/answer-room.ts';
 import type { OpenStreams } from '../stream/open-streams.ts';
 import type { TableHolder } from '../table/holder.ts';
 import type { TableView } from '../table/view.ts';
+import type { RequestTracing, Tracer } from '../trace/tracer.ts';
 import type { UpstreamPools } from '../upstream/pools.ts';
 import type { UpstreamRequest } from '../upstream/send.ts';
 import type { Delivery } from './delivery.ts';
@@ -35,6 +37,10 @@ export interface PipelineParts {
   /** Counts where upstreams do not; absent: sizes are all there is. */
   readonly tokens?: Pick<TokenCounter, 'count'>;
   readonly metrics: RequestMetrics;
+  /** Absent where nothing is traced. */
+  readonly tracer?: Tracer | undefined;
+  /** Told of every record, and of the span that it is about; absent where nobody asked for events. */
+  readonly onUsage?: ((record: LedgerRecord, traceId?: string, spanId?: string) => void) | undefined;
   readonly streams: OpenStreams;
   readonly answers: AnswerRoom;
   readonly limits: Limits;
@@ -52,6 +58,7 @@ type RequestMetrics = Pick<
   | 'onAttempt'
   | 'onAuthenticationFailure'
   | 'onStaleReuse'
+  | 'onFailover'
   | 'onNoTarget'
   | 'onMalformedFrames'
   | 'onTooLongToHold'
@@ -95,6 +102,8 @@ export interface Exchange {
   readonly response: ServerResponse;
   /** Clock time of its arrival. */
   readonly arrivedAt: number;
+  /** Absent where it is not traced, and came with no trace. */
+  readonly trace?: RequestTracing | undefined;
 }
 
 /** A request that knows where it is going. */

@@ -12,6 +12,8 @@ export interface Candidate {
   readonly dialect: DialectName;
   /** It is to be asked over a connection that was not used before. */
   readonly isFresh?: boolean;
+  /** What the upstream is told of the trace: names and values in turn. */
+  readonly traceHeaders?: readonly string[];
 }
 
 /** Ordered candidates for one request. */

@@ -15,19 +15,20 @@ export interface Rule {
 const connectors = [
   'egress',
   'kube/connection.ts',
+  'telemetry/exporters.ts',
   'gateway/upstream',
   'gateway/drill/run-drill.ts',
   'operator/probe/send-check.ts',
   'operator/pods/exchange.ts',
 ];
 const connectingModules =
-  /^(?:node:)?(?:https|http2|tls|dns|dns\/promises|dgram|child_process|cluster)$|^(?:undici|http|net)$/;
+  /^(?:node:)?(?:https|http2|tls|dns|dns\/promises|dgram|child_process|cluster)$|^(?:undici|http|net)$|^@opentelemetry\/exporter-/;
 /** Of node:http and node:net; also all of them at once. */
 const connectingNames =
   /(?<!type )\b(?:request|get|Agent|globalAgent|connect|createConnection|Socket)\b|^\*|^\w/;
 
 const kubernetesClient = '@kubernetes/client-node';
-const leaves = ['kube', 'egress'];
+const leaves = ['kube', 'egress', 'telemetry'];
 /** All reads of one run in one plain value: made by the watch, taken by compile, and so as pure as compile. */
 const snapshotFile = 'operator/watch/snapshot.ts';
 const stages = ['auth', 'limits', 'route', 'attempt', 'upstream', 'meter'];
@@ -77,6 +78,7 @@ export const rules = {
   },
   kubeIsLeaf: leafRule('kube', 'One Kubernetes edge instead of three.'),
   egressIsLeaf: leafRule('egress', 'One guard instead of three.'),
+  telemetryIsLeaf: leafRule('telemetry', 'Metrics have one form in all processes.'),
   ledgerUsesContract: {
     sentence: 'ledger imports only contract of gateway, and nothing of operator',
     why: 'It reads records; it does not know how they came about.',
@@ -259,6 +261,14 @@ export const rules = {
       (target) => isIn(target, 'images'),
     ),
   },
+  monitoringForGenerate: {
+    sentence: 'only generate.ts and test import monitoring',
+    why: 'It makes pages and dashboards out of the tables of all processes; none of them needs it to run.',
+    check: forbidTargets(
+      (path) => path !== 'generate.ts' && !isInAny(path, ['monitoring', 'test']),
+      (target) => isIn(target, 'monitoring'),
+    ),
+  },
   dashboardInLocal: {
     sentence: 'only local imports dashboard',
     why: 'It talks HTTP to the others; they work without it.',
@@ -276,7 +286,7 @@ export const rules = {
     ),
   },
   noFetch: {
-    sentence: 'gateway, operator, kube and egress fetch no URL',
+    sentence: 'gateway, operator, kube, egress and telemetry fetch no URL',
     why: 'What connects goes through the guard of egress/, or to the API server; no code exists that could follow a URL of a request.',
     check: (project) =>
       offences(
@@ -291,8 +301,8 @@ export const rules = {
       ),
   },
   fewConnect: {
-    sentence: `of gateway, operator, kube and egress, only ${connectors.join(', ')} can open a connection`,
-    why: 'Each of them goes through the guard, to the API server or to our own pods; nothing else could follow a URL of a request.',
+    sentence: `of gateway, operator, kube, egress and telemetry, only ${connectors.join(', ')} can open a connection`,
+    why: 'Each of them goes through the guard, to the API server, to our own pods or to the collector; nothing else could follow a URL of a request.',
     check: (project) =>
       offences(
         project,
@@ -320,7 +330,7 @@ export const rules = {
   },
   plainExpressions: {
     sentence:
-      'in gateway, kube and egress no regular expression is built at run time, and none repeats a repetition',
+      'in gateway, kube, egress and telemetry no regular expression is built at run time, and none repeats a repetition',
     why: 'What callers and upstreams send is matched in linear time; an expression that backtracks stops all requests of a process.',
     check: (project) =>
       offences(

@@ -126,6 +126,7 @@ const deploymentSchema = z.object({
                 z.object({
                   name: z.string(),
                   value: z.string().optional(),
+                  // Out of the pod, or out of a Secret.
                   valueFrom: z
                     .object({
                       fieldRef: z.object({ fieldPath: z.string() }).optional(),

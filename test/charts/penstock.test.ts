@@ -8,17 +8,22 @@ import { isMap, isScalar, parseDocument, parse as parseYaml, type YAMLMap } from
 import { z } from 'zod';
 import { metadataAddresses, unopenableRanges } from '../../egress/address-ranges.ts';
 import { INSTANCE_LABEL } from '../../gateway/contract/manifest.ts';
+import { gatewayMetrics } from '../../gateway/meter/metric-table.ts';
 import { readSettings as readGatewaySettings } from '../../gateway/settings.ts';
 import { image } from '../../images/contents.ts';
+import { ledgerMetrics } from '../../ledger/metric-table.ts';
 import { readSettings as readLedgerSettings } from '../../ledger/settings.ts';
+import { operatorMetrics } from '../../operator/metric-table.ts';
 import { readSettings as readOperatorSettings } from '../../operator/settings.ts';
 import type { PlatformSettings } from '../../operator/watch/snapshot.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { type MetricTable, prometheusName } from '../../telemetry/metric.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { oldestKubernetes } from '../cluster/nodes/programs.ts';
 import { compileOnce } from '../operator/compile/support.ts';
 import { snapshotOf } from '../operator/make.ts';
 import { goTool } from '../support/go-tool.ts';
+import { faultsOf, knownMetric, namesIn } from '../support/metric-use.ts';
 import {
   CHART,
   CRDS_CHART,
@@ -270,6 +275,8 @@ describe('a value is refused, and named:', () => {
     ],
     ['an address for events that is none', { ledger: { events: { url: 'billing' } } }, '/ledger/events/url'],
     ['records of part of a day', { ledger: { retentionDays: 1.5 } }, '/ledger/retentionDays'],
+    ['a collector without a scheme', { telemetry: { endpoint: 'collector:4318' } }, '/telemetry/endpoint'],
+    ['more than all requests traced', { telemetry: { traces: { ratio: 2 } } }, '/telemetry/traces/ratio'],
     ['a dashboard that is not there', { dashboard: { enabled: true } }, '/dashboard/enabled'],
     ['an HTTPRoute that hangs on nothing', { gateway: { httpRoute: { enabled: true } } }, 'parentRefs'],
     ['an Ingress for no host', { gateway: { ingress: { enabled: true } } }, '/gateway/ingress/hosts'],
@@ -715,18 +722,66 @@ describe('what is rendered', () => {
 
   test('alerts and dashboard speak of metrics that there are', async () => {
     const monitoring = { rules: { enabled: true }, dashboard: { enabled: true } };
-    const objects = await render(plane(), { monitoring });
+    const objects = await render(plane(), {
+      monitoring,
+      limits: { store: { url: 'redis://valkey:6379' } },
+    });
     const rules = JSON.stringify(objects.find(({ kind }) => kind === 'PrometheusRule'));
     const dashboard = JSON.stringify(objects.find(({ metadata }) => metadata.name === 'penstock-dashboard'));
-    const page = await readFile(join(ROOT, 'docs/metrics.md'), 'utf8');
     for (const text of [rules, dashboard]) {
-      const used = [...text.matchAll(/([a-z][a-z0-9]*_[a-z0-9_]+)\{/g)].map(([, name = '']) => name);
-      expect(used.length).toBeGreaterThan(8);
-      const unknown = used
-        .map((name) => name.replace(/_bucket$/, ''))
-        .filter((name) => !page.includes(`| \`${name}\` |`) && name !== 'process_start_time_seconds');
-      expect(unknown).toEqual([]);
+      const used = namesIn(text);
+      expect(used.size).toBeGreaterThan(8);
+      expect([...used].filter((name) => knownMetric(name) === undefined)).toEqual([]);
     }
+    const expressions = [...rules.matchAll(/"expr":("(?:[^"\\]|\\.)*")/g)].map(([, quoted = '']) =>
+      String(JSON.parse(quoted)),
+    );
+    expect(expressions.length).toBeGreaterThan(20);
+    expect(expressions.flatMap(faultsOf)).toEqual([]);
+    // What the page says one should be told of, one is told of.
+    const silent = [gatewayMetrics, operatorMetrics, ledgerMetrics]
+      .flatMap((table: MetricTable) => Object.values(table))
+      .filter(({ meaning }) => /\balert\b/i.test(meaning))
+      .map(prometheusName)
+      .filter((name) => !rules.includes(`${name}{`));
+    expect(silent).toEqual([]);
+  });
+
+  test('the collector is named to both processes, and may be reached; without one they hear nothing of it', async () => {
+    const telemetry = {
+      endpoint: 'http://collector.monitoring:4318',
+      headersSecretName: 'collector-headers',
+      usageEvents: true,
+      metrics: { everySeconds: 15, legacyTokenHistogram: true },
+      traces: { ratio: 0.05 },
+      peers: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+    };
+    const objects = await render(plane(), { telemetry });
+    const gateway = deploymentOf(objects, 'penstock-gateway').environment;
+    expect(readGatewaySettings(gateway)).toMatchObject({
+      hasUsageEvents: true,
+      hasLegacyTokens: true,
+      telemetry: {
+        metricsUrl: 'http://collector.monitoring:4318/v1/metrics',
+        tracesUrl: 'http://collector.monitoring:4318/v1/traces',
+        metricsEveryMs: 15_000,
+        sampler: { followsParent: true, ratio: 0.05 },
+        resource: { 'service.name': 'penstock-gateway', 'k8s.namespace.name': RELEASE_NAMESPACE },
+      },
+    });
+    const operator = deploymentOf(objects, 'penstock-operator').env;
+    expect(readOperatorSettings(operator).telemetry?.resource).toMatchObject({
+      'service.name': 'penstock-operator',
+    });
+    const text = JSON.stringify(objects);
+    expect(text).toContain('"secretKeyRef":{"name":"collector-headers","key":"headers"}');
+    for (const name of ['penstock-gateway', 'penstock-operator']) {
+      const policy = objects.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name);
+      expect(policy?.spec).toMatchObject({
+        egress: expect.arrayContaining([{ ports: [{ protocol: 'TCP', port: 4318 }], to: telemetry.peers }]),
+      });
+    }
+    expect(JSON.stringify(await render(plane(), {}))).not.toContain('OTEL_');
   });
 
   test('the demo needs no key, and its model is in a namespace that may reach the simulator', async () => {

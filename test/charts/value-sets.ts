@@ -128,6 +128,18 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
     { monitoring: { scrape: 'PodMonitor', rules: { enabled: true }, dashboard: { enabled: true } } },
   ],
   [
+    'a collector',
+    {
+      telemetry: {
+        endpoint: 'https://otlp.example.com',
+        headersSecretName: 'collector-headers',
+        usageEvents: true,
+        traces: { ratio: 1 },
+        metrics: { legacyTokenHistogram: true },
+      },
+    },
+  ],
+  [
     'a ServiceMonitor',
     {
       monitoring: {

@@ -4,13 +4,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { isRecord } from '../../kube/object.ts';
+import { dashboards } from '../../monitoring/dashboards.ts';
 import { render, template } from '../charts/helm.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { run } from '../cluster/run.ts';
-import { goTool } from '../support/go-tool.ts';
+import { goProgram, goTool } from '../support/go-tool.ts';
 import { pythonWith } from '../support/python.ts';
 import { type Exemption, exemptions } from './judges/exemptions.ts';
 
@@ -160,7 +162,7 @@ test('every expression of alerts and dashboard is PromQL', async () => {
   expect([rules.length > 10, panels.length > 8]).toEqual([true, true]);
   // Grafana fills these in.
   const texts = [...rules, ...panels].map((text) =>
-    text.replaceAll('$__rate_interval', '5m').replaceAll('$namespace', 'penstock-system'),
+    text.replaceAll(/\$__rate_interval|\$__range/g, '5m').replaceAll('$namespace', 'penstock-system'),
   );
   const python = await pythonWith(promqlPins);
   const parse = async (list: readonly string[]) =>
@@ -168,6 +170,33 @@ test('every expression of alerts and dashboard is PromQL', async () => {
   expect(await parse(['sum(((']), 'it can see a fault').toContain('unclosed');
   expect(await parse(texts)).toBe('');
 });
+
+// As `promtool check rules` has it.
+const ruleChecker = fileURLToPath(new URL('../support/rule-checker/', import.meta.url));
+
+test(
+  'Prometheus itself loads the rules, and parses what the dashboards ask',
+  async () => {
+    const program = await goProgram({ name: 'rule-checker', folder: ruleChecker });
+    const objects = await render(plane(), everything);
+    const rules = objects.find(({ kind }) => kind === 'PrometheusRule');
+    const file = join(folder, 'rules.yaml');
+    await writeFile(file, JSON.stringify(rules?.spec));
+    const checked = await run(program, [file]);
+    expect([checked.code, checked.stdout]).toEqual([0, expect.stringMatching(/^\d\d rules\n$/)]);
+    await writeFile(file, JSON.stringify(rules?.spec).replace('sum by', 'sum of'));
+    expect((await run(program, [file])).code, 'it can see a fault').toBe(1);
+    const queries = dashboards
+      .flatMap(({ panels }) => panels.flatMap((panel) => panel.queries))
+      .map(({ expr }) => expr.replaceAll(/\$__rate_interval|\$__range/g, '5m').replaceAll('$namespace', 'x'));
+    expect(queries.length).toBeGreaterThan(30);
+    expect(await run(program, [], { stdin: `${queries.join('\n')}\n` })).toMatchObject({
+      code: 0,
+      stdout: '',
+    });
+  },
+  20 * 60_000,
+);
 
 /** Every text under this name, at any depth. */
 function textsOf(value: unknown, name: string): string[] {

@@ -13,6 +13,7 @@ import { ledger } from './list/ledger.ts';
 import { limits } from './list/limits.ts';
 import { streams } from './list/streams.ts';
 import { table } from './list/table.ts';
+import { telemetry } from './list/telemetry.ts';
 import type { Mutant } from './mutant.ts';
 
 export const mutants: readonly Mutant[] = [
@@ -28,4 +29,5 @@ export const mutants: readonly Mutant[] = [
   ...journal,
   ...ledger,
   ...limits,
+  ...telemetry,
 ];

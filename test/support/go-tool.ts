@@ -1,6 +1,7 @@
 // Where is this program, of those that Go installs as they are? In the cache, or built into it now, once a version.
 
-import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { access, constants, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { hostPlatform } from '../cluster/programs.ts';
@@ -22,36 +23,72 @@ export interface GoTool {
  * @throws one sentence that says what is missing and the way out.
  */
 export async function goTool(tool: GoTool, env: NodeJS.ProcessEnv = process.env): Promise<string> {
-  const { os, arch } = hostPlatform();
   const name = tool.name ?? basename(tool.package);
+  return await built(
+    { title: `${name} ${tool.version}`, file: `${name}-${tool.version}`, env },
+    (scratch, scratchEnv) => ({
+      args: ['install', '-trimpath', `${tool.package}@${tool.version}`],
+      env: { ...scratchEnv, GOBIN: scratch },
+      gives: basename(tool.package),
+    }),
+  );
+}
+
+/**
+ * The path of a program whose sources are a folder of ours with a `go.mod`: another one for every other content of its files.
+ *
+ * @throws as `goTool`.
+ */
+export async function goProgram(
+  { name, folder }: { readonly name: string; readonly folder: string },
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string> {
+  const digest = createHash('sha256');
+  for (const file of (await readdir(folder)).toSorted()) digest.update(await readFile(join(folder, file)));
+  const file = `${name}-${digest.digest('hex').slice(0, 16)}`;
+  return await built({ title: name, file, env }, (scratch, scratchEnv) => ({
+    args: ['build', '-mod=readonly', '-trimpath', '-ldflags', '-s -w', '-o', join(scratch, name), '.'],
+    cwd: folder,
+    env: scratchEnv,
+    gives: name,
+  }));
+}
+
+interface Build {
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Name of the file that is there then. */
+  readonly gives: string;
+}
+
+async function built(
+  { title, file, env }: { readonly title: string; readonly file: string; readonly env: NodeJS.ProcessEnv },
+  build: (scratch: string, env: NodeJS.ProcessEnv) => Build,
+): Promise<string> {
+  const { os, arch } = hostPlatform();
   const folder = join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'penstock', 'tools');
-  const path = join(folder, `${name}-${tool.version}-${os}-${arch}`);
+  const path = join(folder, `${file}-${os}-${arch}`);
   if (await isProgram(path)) return path;
   await mkdir(folder, { recursive: true });
   await withLock(`${path}.lock`, async () => {
     if (await isProgram(path)) return;
     const scratch = await mkdtemp(`${path}.unfinished-`);
     try {
-      const built = await run(
-        'nice',
-        ['-n', '19', 'go', 'install', '-trimpath', `${tool.package}@${tool.version}`],
-        {
-          env: {
-            ...env,
-            CGO_ENABLED: '0',
-            GOFLAGS: '',
-            GOWORK: 'off',
-            GOBIN: scratch,
-            GOCACHE: join(scratch, 'go-build'),
-          },
-          timeoutMs: 30 * 60_000,
-        },
-      );
-      if (built.code !== 0)
+      const clean = {
+        ...env,
+        CGO_ENABLED: '0',
+        GOFLAGS: '',
+        GOWORK: 'off',
+        GOCACHE: join(scratch, 'go-build'),
+      };
+      const { args, gives, ...options } = build(scratch, clean);
+      const said = await run('nice', ['-n', '19', 'go', ...args], { ...options, timeoutMs: 30 * 60_000 });
+      if (said.code !== 0)
         throw new Error(
-          `This test needs ${name} ${tool.version}, and it could not be built (${built.lastLine}): install Go 1.26 or newer, or put the program at ${path}, and run again`,
+          `This test needs ${title}, and it could not be built (${said.lastLine}): install Go 1.26 or newer, or put the program at ${path}, and run again`,
         );
-      await rename(join(scratch, basename(tool.package)), path);
+      await rename(join(scratch, gives), path);
     } finally {
       await rm(scratch, { recursive: true, force: true });
     }

@@ -315,6 +315,59 @@ capabilities:
 {{- end -}}
 {{- end -}}
 
+{{/* What a process of ours is told about the collector. */}}
+{{- define "penstock.telemetryEnv" -}}
+{{- $telemetry := .root.Values.telemetry }}
+{{- if $telemetry.endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ $telemetry.endpoint | quote }}
+{{- with $telemetry.headersSecretName }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom:
+    secretKeyRef: { name: {{ . }}, key: headers }
+{{- end }}
+- name: POD_NAME
+  valueFrom:
+    fieldRef: { fieldPath: metadata.name }
+- name: OTEL_SERVICE_NAME
+  value: {{ include "penstock.instance" .root }}-{{ .component }}
+- name: OTEL_RESOURCE_ATTRIBUTES
+  value: k8s.namespace.name={{ .root.Release.Namespace }},k8s.pod.name=$(POD_NAME)
+- name: OTEL_METRICS_EXPORTER
+  value: {{ ternary "otlp" "none" $telemetry.metrics.enabled }}
+- name: OTEL_METRIC_EXPORT_INTERVAL
+  value: {{ mul $telemetry.metrics.everySeconds 1000 | quote }}
+{{- if eq .component "gateway" }}
+- name: OTEL_TRACES_EXPORTER
+  value: {{ ternary "otlp" "none" $telemetry.traces.enabled }}
+- name: OTEL_TRACES_SAMPLER
+  value: parentbased_traceidratio
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ $telemetry.traces.ratio | quote }}
+- name: PENSTOCK_USAGE_EVENTS
+  value: {{ $telemetry.usageEvents | quote }}
+{{- end }}
+{{- end }}
+{{- if and (eq .component "gateway") $telemetry.metrics.legacyTokenHistogram }}
+- name: PENSTOCK_LEGACY_TOKEN_HISTOGRAM
+  value: "true"
+{{- end }}
+{{- end -}}
+
+{{/* The port of an address, also where it is that of its scheme. */}}
+{{- define "penstock.telemetryEgress" -}}
+{{- with .Values.telemetry }}
+{{- if .endpoint }}
+{{- $url := urlParse .endpoint }}
+{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "443" "80" (eq $url.scheme "https")) }}
+- ports:
+    - { protocol: TCP, port: {{ $port }} }
+  to:
+    {{- toYaml .peers | nindent 4 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "penstock.dnsEgress" -}}
 - ports:
     {{- range .Values.networkPolicy.dnsPorts }}

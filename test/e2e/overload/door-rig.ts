@@ -38,8 +38,14 @@ export interface DoorRig extends AsyncDisposable {
   hasDied(): boolean;
 }
 
-/** @param upstreamOf What the upstream answers, as bench/mock/mock.c names it; or the base URL of another one. */
-export async function startDoorRig(upstreamOf: string | { readonly baseUrl: string }): Promise<DoorRig> {
+/**
+ * @param upstreamOf What the upstream answers, as bench/mock/mock.c names it; or the base URL of another one.
+ * @param env Of the gateway, on top of what all have.
+ */
+export async function startDoorRig(
+  upstreamOf: string | { readonly baseUrl: string },
+  env: Readonly<Record<string, string>> = {},
+): Promise<DoorRig> {
   const invocation = readSettings([], process.env);
   if (invocation.kind !== 'run') throw new Error('no arguments must mean a run');
   const { cacheFolder, environment } = invocation.settings;
@@ -64,6 +70,7 @@ export async function startDoorRig(upstreamOf: string | { readonly baseUrl: stri
     NODE_OPTIONS: `--max-old-space-size=${(memoryMib * 3) / 4} --import=${probe}`,
     PENSTOCK_BODY_BYTES_IN_FLIGHT_MAX: String((memoryMib / 4) * 1024 * 1024),
     PENSTOCK_DRAIN_GRACE_MS: '1000',
+    ...env,
   });
   let hasDied = false;
   let isStopping = false;

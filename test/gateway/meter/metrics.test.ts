@@ -1,35 +1,57 @@
 // What does a scrape of a gateway show, and is that what happened?
 
-import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HotCounter, HotHistogram, Registry } from '../../../gateway/meter/hot-metrics.ts';
 import { LimitMetrics } from '../../../gateway/meter/limit-metrics.ts';
-import { Metrics } from '../../../gateway/meter/metrics.ts';
+import { gatewayMetrics } from '../../../gateway/meter/metric-table.ts';
+import { type MetricOptions, Metrics } from '../../../gateway/meter/metrics.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
+import { exposed } from '../../../telemetry/metric.ts';
 import { tableOf } from '../rig.ts';
 import { type Family, parseExposition, type Sample } from './exposition.ts';
 import { makeRecord } from './make-facts.ts';
 
-const makeMetrics = () =>
-  new Metrics({
-    tableGeneration: () => 7,
-    requestsInFlight: () => 3,
-    tableSource: () => 'copy',
-    tableAgeSeconds: () => 12,
-    breakers: () => [
-      { provider: 'platform/p', phase: 'half-open' },
-      { provider: 'platform/p', upstreamModel: 'large', phase: 'open' },
-    ],
-    restingKeys: () => [{ provider: 'platform/p', key: 'main', reason: 'rate-limit', forMs: 1_500 }],
-    load: {
-      loopDelaySeconds: () => 0,
-      bodyBytes: () => 0,
-      answerBytes: () => 0,
-      heapShare: () => 0.1,
-      inFlightMax: () => 4_096,
+const makeMetrics = (options: MetricOptions = {}) =>
+  new Metrics(
+    {
+      tableGeneration: () => 7,
+      requestsInFlight: () => 3,
+      tableSource: () => 'copy',
+      tableAgeSeconds: () => 12,
+      breakers: () => [
+        { provider: 'platform/p', phase: 'half-open' },
+        { provider: 'platform/p', upstreamModel: 'large', phase: 'open' },
+      ],
+      restingKeys: () => [{ provider: 'platform/p', key: 'main', reason: 'rate-limit', forMs: 1_500 }],
+      load: {
+        loopDelaySeconds: () => 0,
+        bodyBytes: () => 0,
+        answerBytes: () => 0,
+        heapShare: () => 0.1,
+        inFlightMax: () => 4_096,
+      },
     },
-  });
+    options,
+  );
+
+/** Every metric that there is, with at least one series. */
+function usedMetrics(): Metrics {
+  const metrics = makeMetrics({ hasLegacyTokens: true });
+  const usage = { input: 5, output: 3, cachedInput: 2, cacheWrite: 1, reasoning: 1 };
+  metrics.onRequest(request);
+  metrics.onAttempt(makeRecord({ firstContentMs: 3, usage }), route);
+  metrics.onAttempt(makeRecord({ outcome: 'failed', failure: 'truncated' }), route);
+  metrics.onAttempt(makeRecord({ entry: { price: null } }), route);
+  metrics.onFailover('m', 'platform/p', 'truncated');
+  metrics.onMalformedFrames(makeRecord(), 1);
+  metrics.onTableLoaded(1);
+  metrics.onStaleReuse('platform/p');
+  metrics.onNoTarget('m');
+  metrics.onTelemetryDropped('traces', 'full', 1);
+  metrics.onTelemetryFailed('metrics');
+  return metrics;
+}
 
 const familiesOf = async ({ registry }: { registry: Registry }): Promise<readonly Family[]> =>
   parseExposition(await registry.metrics());
@@ -45,6 +67,8 @@ async function seriesOf({ registry }: { registry: Registry }): Promise<readonly 
   const text = await registry.metrics();
   return text.split('\n').flatMap((line) => /^\w+\{.*(?:model|provider)=.*\}/.exec(line) ?? []);
 }
+
+const route = { model: 'm', providerType: 'OpenAI' };
 
 const request = {
   endpoint: '/chat/completions',
@@ -142,6 +166,81 @@ describe('the metrics of a gateway', () => {
     expect(firsts.find(({ labels }) => labels.le === '0.02')?.value).toBe(2);
   });
 
+  const genAi = {
+    gen_ai_operation_name: 'chat',
+    gen_ai_provider_name: 'openai',
+    gen_ai_request_model: 'upstream-0',
+    penstock_provider: 'platform/p',
+  };
+
+  test('count an attempt by the conventions for generative AI, by the upstream and by the failure', async () => {
+    const metrics = makeMetrics();
+    const usage = { input: 100, cachedInput: 30, cacheWrite: 0, output: 50, reasoning: 20 };
+    metrics.onAttempt(makeRecord({ usage, durationMs: 1_200, firstContentMs: 220 }), route);
+    metrics.onAttempt(
+      makeRecord({
+        usage: undefined,
+        outputEstimate: 0,
+        outcome: 'failed',
+        failure: 'status_500',
+        durationMs: 10,
+      }),
+      route,
+    );
+    metrics.onAttempt(makeRecord({ outcome: 'cancelled', upstreamDialect: 'openai-completions' }), route);
+    const counts = (await samplesOf(metrics, 'gen_ai_client_operation_duration_seconds')).filter(({ name }) =>
+      name.endsWith('_count'),
+    );
+    expect(counts.map(({ labels, value }) => [labels, value])).toEqual([
+      [{ ...genAi, error_type: '' }, 1],
+      [{ ...genAi, error_type: 'status_500' }, 1],
+      [{ ...genAi, gen_ai_operation_name: 'text_completion', error_type: 'cancelled' }, 1],
+    ]);
+    const labels = { ...genAi, gen_ai_token_modality: 'unknown' };
+    const told = async (name: string) =>
+      (await samplesOf(metrics, `gen_ai_client_inference_usage_${name}_tokens_total`))[0];
+    expect(await told('input')).toMatchObject({ labels, value: 100 });
+    expect(await told('output')).toMatchObject({ labels, value: 50 });
+    expect(await told('cache_read_input')).toMatchObject({ labels, value: 30 });
+    expect(await told('cache_write_input')).toBeUndefined();
+    expect(await told('reasoning_output')).toMatchObject({ labels, value: 20 });
+    const perToken = await samplesOf(metrics, 'gen_ai_server_time_per_output_token_seconds');
+    expect(perToken.at(-2)?.value).toBeCloseTo(0.98 / 49, 9);
+    expect(perToken.at(-1)).toMatchObject({
+      labels: { gen_ai_operation_name: 'chat', gen_ai_provider_name: 'penstock', gen_ai_request_model: 'm' },
+      value: 1,
+    });
+  });
+
+  test('show the tokens of an attempt as a histogram too, where that is asked for', async () => {
+    const metrics = makeMetrics({ hasLegacyTokens: true });
+    metrics.onAttempt(makeRecord(), route);
+    const sums = (await samplesOf(metrics, 'gen_ai_client_token_usage')).filter(({ name }) =>
+      name.endsWith('_sum'),
+    );
+    expect(sums.map(({ labels, value }) => [labels.gen_ai_token_type, value])).toEqual([
+      ['input', 100],
+      ['output', 50],
+    ]);
+  });
+
+  test('tell a cost in dollars, by who pays, and how many attempts have none', async () => {
+    const metrics = makeMetrics();
+    metrics.onAttempt(makeRecord(), route);
+    metrics.onAttempt(makeRecord({ outcome: 'failed', failure: 'truncated' }), route);
+    metrics.onAttempt(makeRecord({ entry: { price: null } }), route);
+    metrics.onAttempt(makeRecord({ provider: { id: 'team/own', isPlatform: false } }), route);
+    // 100 tokens at 1 and 50 at 2 millionths of a dollar.
+    const costs = await samplesOf(metrics, 'penstock_cost_usd_total');
+    expect(costs.map(({ labels, value }) => [labels.payer, value])).toEqual([
+      ['tenant', 0.0002],
+      ['platform', 0.0002],
+    ]);
+    expect(await samplesOf(metrics, 'penstock_unpriced_attempts_total')).toMatchObject([
+      { labels: { model: 'm', provider: 'platform/p' }, value: 1 },
+    ]);
+  });
+
   test('forget what is no longer in the table, and go on counting what is', async () => {
     const metrics = makeMetrics();
     const count = (model: string, provider: string, upstreamModel: string): void => {
@@ -150,7 +249,7 @@ describe('the metrics of a gateway', () => {
       metrics.onNoTarget(model);
       for (const outcome of ['answered', 'failed'] as const) {
         const record = makeRecord({ isStream: true, firstContentMs: 5, outcome });
-        metrics.onAttempt({ ...record, provider, upstreamModel }, model);
+        metrics.onAttempt({ ...record, provider, upstreamModel }, { ...route, model });
       }
     };
     count('m', 'platform/p', 'large');
@@ -172,12 +271,15 @@ describe('the metrics of a gateway', () => {
   test('count attempts and tokens, and no series for kinds that were not used', async () => {
     const metrics = makeMetrics();
     const usage = { input: 10, cachedInput: 4, cacheWrite: 3, output: 5, reasoning: 2 };
-    metrics.onAttempt(makeRecord({ usage }), 'm');
-    metrics.onAttempt(makeRecord({ usage: { ...usage, cachedInput: 0, cacheWrite: 0, reasoning: 0 } }), 'm');
+    metrics.onAttempt(makeRecord({ usage }), route);
     metrics.onAttempt(
-      makeRecord({ usage, outputEstimate: 4, outcome: 'failed', failure: 'timeout' }),
-      'other',
+      makeRecord({ usage: { ...usage, cachedInput: 0, cacheWrite: 0, reasoning: 0 } }),
+      route,
     );
+    metrics.onAttempt(makeRecord({ usage, outputEstimate: 4, outcome: 'failed', failure: 'timeout' }), {
+      ...route,
+      model: 'other',
+    });
     const tokens = (await samplesOf(metrics, 'penstock_tokens_total')).map(({ labels, value }) => [
       `${labels.model} ${labels.provider} ${labels.kind}`,
       value,
@@ -207,8 +309,8 @@ describe('the metrics of a gateway', () => {
   test('tell how streams of upstreams began and ended', async () => {
     const metrics = makeMetrics();
     const first = { firstContentMs: 30 };
-    metrics.onAttempt(makeRecord(first), 'm');
-    metrics.onAttempt(makeRecord(first), 'm');
+    metrics.onAttempt(makeRecord(first), route);
+    metrics.onAttempt(makeRecord(first), route);
     const ends = [
       ['broken-off', 'timeout_liveness', 'stall'],
       ['broken-off', 'timeout_progress', 'stall'],
@@ -220,14 +322,14 @@ describe('the metrics of a gateway', () => {
       ['cancelled', undefined, 'cancelled'],
     ] as const;
     for (const [outcome, failure] of ends) {
-      metrics.onAttempt(makeRecord({ ...first, outcome, failure }), 'm');
+      metrics.onAttempt(makeRecord({ ...first, outcome, failure }), route);
     }
     // Neither brought content in a stream.
     metrics.onAttempt(
       makeRecord({ firstContentMs: undefined, outcome: 'failed', failure: 'truncated' }),
-      'm',
+      route,
     );
-    metrics.onAttempt(makeRecord({ ...first, isStream: false }), 'm');
+    metrics.onAttempt(makeRecord({ ...first, isStream: false }), route);
     const seen = await samplesOf(metrics, 'penstock_stream_end_total');
     const expected: Record<string, number> = { complete: 2 };
     for (const [, , end] of ends) expected[end] = (expected[end] ?? 0) + 1;
@@ -353,7 +455,7 @@ describe('the metrics of a gateway', () => {
     const metrics = makeMetrics();
     const ours = async (): Promise<number> =>
       (await familiesOf(metrics))
-        .filter(({ name }) => name.startsWith('penstock_'))
+        .filter(({ name }) => /^(penstock|gen_ai)_/.test(name))
         .reduce((sum, { samples }) => sum + samples.length, 0);
     const attempt = (word: string): void =>
       metrics.onAttempt(
@@ -363,7 +465,7 @@ describe('the metrics of a gateway', () => {
           key: { id: `team/${word}`, metadata: { word }, owner: { name: word } },
           requestBytes: word.length,
         }),
-        'm',
+        route,
       );
     attempt('first');
     metrics.onRequest(request);
@@ -377,53 +479,34 @@ describe('the metrics of a gateway', () => {
   });
 });
 
-describe('docs/metrics.md', () => {
+describe('the table of metrics', () => {
+  const rowOf = ({ name, type, labels }: Row): Row => ({ name, type, labels: labels.toSorted() });
   interface Row {
     readonly name: string;
     readonly type: string;
     readonly labels: readonly string[];
   }
 
-  async function documented(): Promise<Row[]> {
-    const page = await readFile(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
-    const section = page.split('\n## Gateway\n')[1]?.split('\n## ')[0] ?? '';
-    return [...section.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \| [A-Z][^|]{20,} \|$/gm)].map(
-      ([, name = '', type = '', labels = '']) => ({
-        name,
-        type,
-        labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label).toSorted(),
-      }),
-    );
-  }
-
   test('has a row for every metric of the gateway, with its type and labels, and no other', async () => {
-    const metrics = makeMetrics();
-    metrics.onRequest(request);
-    metrics.onAttempt(makeRecord({ firstContentMs: 3 }), 'm');
-    metrics.onAttempt(makeRecord({ outcome: 'failed', failure: 'truncated' }), 'm');
-    metrics.onMalformedFrames(makeRecord(), 1);
-    metrics.onTableLoaded(1);
-    metrics.onStaleReuse('platform/p');
-    metrics.onNoTarget('m');
+    const metrics = usedMetrics();
     const limits = new LimitMetrics(metrics.registry, { mode: () => 'local', held: () => 0 });
     limits.onLimited('api-key', 'requests');
     limits.onCall(1);
     const exported = (await familiesOf(metrics))
-      .filter(({ name }) => name.startsWith('penstock_'))
+      .filter(({ name }) => !/^(process|nodejs)_/.test(name))
       .map(({ name, type, samples }) => ({
         name,
         type,
-        labels: Object.keys(samples[0]?.labels ?? {})
-          .filter((label) => label !== 'le')
-          .toSorted(),
+        labels: Object.keys(samples[0]?.labels ?? {}).filter((label) => label !== 'le'),
       }));
+    const rows = Object.values(gatewayMetrics).map((metric) => ({ ...exposed(metric), type: metric.type }));
     const byName = (a: Row, b: Row): number => a.name.localeCompare(b.name);
-    expect((await documented()).toSorted(byName)).toEqual(exported.toSorted(byName));
+    expect(exported.map(rowOf).toSorted(byName)).toEqual(rows.map(rowOf).toSorted(byName));
   });
 
-  test('tells of all others by how their names begin', async () => {
-    const others = (await familiesOf(makeMetrics())).filter(({ name }) => !name.startsWith('penstock_'));
-    expect(others.length).toBeGreaterThan(0);
-    for (const { name } of others) expect(name).toMatch(/^(process|nodejs)_/);
+  test('has the older histogram of tokens only where it is asked for', async () => {
+    const text = await makeMetrics().registry.metrics();
+    expect(text).toContain('gen_ai_client_operation_duration_seconds');
+    expect(text).not.toContain('gen_ai_client_token_usage');
   });
 });

@@ -1,0 +1,100 @@
+// What of a running gateway is read when its metrics are?
+
+import type { Registry } from 'prom-client';
+import { exposed } from '../../telemetry/metric.ts';
+import { addGauge } from '../../telemetry/prometheus.ts';
+import type { TableOrigin } from '../table/sources/source.ts';
+import { exportCount } from './hot-metrics.ts';
+import type { JournalFigures } from './journal-report.ts';
+import { gatewayMetrics as table } from './metric-table.ts';
+
+const tableSources: readonly TableOrigin[] = ['api', 'copy', 'file'];
+
+/** What is asked of the running process when metrics are read. */
+export interface MetricReadings {
+  tableGeneration(): number;
+  requestsInFlight(): number;
+  /** Undefined before the first table. */
+  tableSource(): TableOrigin | undefined;
+  /** Since an operator last showed that it lives; undefined where nobody is asked. */
+  tableAgeSeconds(): number | undefined;
+  /** Those that are not closed. */
+  breakers(): readonly BreakerFacts[];
+  /** Those that rest. */
+  restingKeys(): readonly RestingKeyFacts[];
+  /** Undefined where no journal is kept. */
+  journal?(): JournalFigures | undefined;
+  /** Of the door; nothing of it where left out. */
+  readonly load?: LoadReadings;
+}
+
+export interface BreakerFacts {
+  readonly provider: string;
+  /** Absent: of the endpoint as a whole. */
+  readonly upstreamModel?: string;
+  readonly phase: string;
+}
+
+export interface RestingKeyFacts {
+  readonly provider: string;
+  /** Absent where the provider takes none. */
+  readonly key?: string;
+  readonly reason: string;
+  /** For how long it rests still. */
+  readonly forMs: number;
+}
+
+export interface LoadReadings {
+  /** 0 while nothing is under way. */
+  loopDelaySeconds(): number;
+  bodyBytes(): number;
+  /** Of answers that their clients do not have yet. */
+  answerBytes(): number;
+  /** Heap in use, as a part of its limit. */
+  heapShare(): number;
+  inFlightMax(): number;
+}
+
+/** @param readyGateways As the operator last told. */
+export function addGauges(registry: Registry, readings: MetricReadings, readyGateways: () => number): void {
+  addGauge(registry, table.tableGeneration, (tell) => tell(readings.tableGeneration()));
+  addGauge(registry, table.requestsInFlight, (tell) => tell(readings.requestsInFlight()));
+  addGauge(registry, table.tableSource, (tell) => {
+    for (const source of tableSources) tell(readings.tableSource() === source ? 1 : 0, source);
+  });
+  addGauge(registry, table.configAge, (tell) => {
+    const ageSeconds = readings.tableAgeSeconds();
+    if (ageSeconds !== undefined) tell(ageSeconds);
+  });
+  addGauge(registry, table.breakerState, (tell) => {
+    for (const { provider, upstreamModel = '', phase } of readings.breakers()) {
+      tell(1, provider, upstreamModel, phase);
+    }
+  });
+  addGauge(registry, table.keyCooldown, (tell) => {
+    for (const { provider, key = '', reason, forMs } of readings.restingKeys()) {
+      tell(forMs / 1000, provider, key, reason);
+    }
+  });
+  addGauge(registry, table.readyGateways, (tell) => tell(readyGateways()));
+  addJournal(registry, () => readings.journal?.());
+  const { load } = readings;
+  if (!load) return;
+  addGauge(registry, table.eventLoopDelay, (tell) => tell(load.loopDelaySeconds()));
+  addGauge(registry, table.requestBodyBytes, (tell) => tell(load.bodyBytes()));
+  addGauge(registry, table.heldBytes, (tell) => tell(load.answerBytes()));
+  addGauge(registry, table.heapShare, (tell) => tell(load.heapShare()));
+  addGauge(registry, table.requestsInFlightMax, (tell) => tell(load.inFlightMax()));
+}
+
+function addJournal(registry: Registry, figures: () => JournalFigures | undefined): void {
+  addGauge(registry, table.journalBytes, (tell) => tell(figures()?.bytes ?? 0));
+  const counts = [
+    [table.journalWriteErrors, 'failedWrites'],
+    [table.journalDamagedLines, 'damagedLines'],
+    [table.ledgerRecordsReplayed, 'replayedRecords'],
+    [table.ledgerRecordsUnclaimed, 'unclaimedRecords'],
+  ] as const;
+  for (const [metric, figure] of counts)
+    exportCount(registry, { ...exposed(metric), read: () => figures()?.[figure] ?? 0 });
+}

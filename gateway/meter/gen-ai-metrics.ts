@@ -1,0 +1,195 @@
+// What is counted under the names of the OpenTelemetry conventions for generative AI? The same requests and attempts once more:
+// whoever has dashboards for those names needs none of ours.
+
+import type { Registry } from 'prom-client';
+import { exposed, type Metric } from '../../telemetry/metric.ts';
+import type { LedgerRecord } from '../contract/ledger-record.ts';
+import type { DialectName } from '../contract/routing-table.ts';
+import { genAiMetrics as table } from './gen-ai-table.ts';
+import {
+  type CounterSeries,
+  getOrMake,
+  type HistogramSeries,
+  HotCounter,
+  HotHistogram,
+} from './hot-metrics.ts';
+
+/** Of an attempt, what its record does not say. */
+export interface AttemptRoute {
+  /** The route's own id, not what the caller wrote. */
+  readonly model: string;
+  /** Of the Provider, such as `OpenAI`. */
+  readonly providerType: string;
+}
+
+interface RequestFacts {
+  readonly endpoint: string;
+  readonly model: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly firstContentMs: number | undefined;
+}
+
+interface RequestSeries {
+  readonly durations: HistogramSeries;
+  readonly firstTokens: HistogramSeries;
+}
+
+interface AttemptSeries {
+  readonly labels: readonly [operation: string, provider: string, model: string, providerId: string];
+  readonly durations: HistogramSeries;
+  readonly firstChunks: HistogramSeries;
+  readonly perToken: HistogramSeries;
+  readonly input: CounterSeries;
+  readonly output: CounterSeries;
+}
+
+/** Requests are served by the gateway itself. */
+const ownName = 'penstock';
+/** No upstream tells its tokens apart in a way that all share. */
+const modality = 'unknown';
+
+const providerNames: Readonly<Record<string, string>> = {
+  OpenAI: 'openai',
+  Anthropic: 'anthropic',
+  Mistral: 'mistral_ai',
+  OpenRouter: 'openrouter',
+  Ollama: 'ollama',
+  OpenAICompatible: 'openai_compatible',
+};
+
+/** What the conventions call a kind of provider; where they have no word, one of ours. */
+export function providerNameOf(providerType: string): string {
+  return providerNames[providerType] ?? 'other';
+}
+
+/** @param name A dialect, or the path of one. */
+export function operationOf(name: DialectName | string): 'chat' | 'text_completion' {
+  return name === 'openai-completions' || name === '/completions' ? 'text_completion' : 'chat';
+}
+
+export class GenAiMetrics {
+  private readonly registry: Registry;
+  private readonly durations;
+  private readonly firstChunks;
+  private readonly input;
+  private readonly output;
+  private readonly cacheRead;
+  private readonly cacheWrite;
+  private readonly reasoning;
+  private readonly legacyTokens: HotHistogram<string> | undefined;
+  private readonly requestDurations;
+  private readonly firstTokens;
+  private readonly perToken;
+  private readonly requestsBySeries = new Map<string, RequestSeries>();
+  private readonly attemptsBySeries = new Map<string, AttemptSeries>();
+
+  constructor(registry: Registry, hasLegacyTokens: boolean) {
+    this.registry = registry;
+    this.durations = this.histogram(table.clientOperationDuration);
+    this.firstChunks = this.histogram(table.clientTimeToFirstChunk);
+    this.input = this.counter(table.clientInputTokens);
+    this.output = this.counter(table.clientOutputTokens);
+    this.cacheRead = this.counter(table.clientCacheReadTokens);
+    this.cacheWrite = this.counter(table.clientCacheWriteTokens);
+    this.reasoning = this.counter(table.clientReasoningTokens);
+    this.legacyTokens = hasLegacyTokens ? this.histogram(table.clientTokenUsage) : undefined;
+    this.requestDurations = this.histogram(table.serverRequestDuration);
+    this.firstTokens = this.histogram(table.serverTimeToFirstToken);
+    this.perToken = this.histogram(table.serverTimePerOutputToken);
+  }
+
+  /** Only series of these stay; `upstreams` are provider and upstream model with a space between. */
+  retain(models: ReadonlySet<string>, upstreams: ReadonlySet<string>): void {
+    const { durations, firstChunks, input, output, cacheRead, cacheWrite, reasoning, legacyTokens } = this;
+    for (const metric of [
+      durations,
+      firstChunks,
+      input,
+      output,
+      cacheRead,
+      cacheWrite,
+      reasoning,
+      legacyTokens,
+    ])
+      metric?.retain((labelOf) =>
+        upstreams.has(`${labelOf('penstock_provider')} ${labelOf('gen_ai_request_model')}`),
+      );
+    for (const metric of [this.requestDurations, this.firstTokens, this.perToken])
+      metric.retain((labelOf) => models.has(labelOf('gen_ai_request_model') ?? ''));
+    this.requestsBySeries.clear();
+    this.attemptsBySeries.clear();
+  }
+
+  onRequest({ endpoint, model, status, durationMs, firstContentMs }: RequestFacts): void {
+    const series = getOrMake(this.requestsBySeries, `${endpoint} ${model}`, () => {
+      const labels = [operationOf(endpoint), ownName, model];
+      return {
+        durations: this.requestDurations.series(...labels, ''),
+        firstTokens: this.firstTokens.series(...labels),
+      };
+    });
+    if (status < 400) series.durations.observe(durationMs / 1000);
+    else
+      this.requestDurations.observe(
+        durationMs / 1000,
+        operationOf(endpoint),
+        ownName,
+        model,
+        // The conventions name errors of HTTP by their status.
+        String(status),
+      );
+    if (firstContentMs !== undefined) series.firstTokens.observe(firstContentMs / 1000);
+  }
+
+  onAttempt(record: LedgerRecord, { model, providerType }: AttemptRoute): void {
+    const { usage, outcome, durationMs, firstContentMs } = record;
+    const series = this.attemptSeries(record, model, providerType);
+    if (outcome === 'answered') series.durations.observe(durationMs / 1000);
+    else this.durations.observe(durationMs / 1000, ...series.labels, record.failure ?? outcome);
+    if (record.isStream && firstContentMs !== undefined) {
+      series.firstChunks.observe(firstContentMs / 1000);
+      if (outcome === 'answered' && usage.output > 1)
+        series.perToken.observe((durationMs - firstContentMs) / 1000 / (usage.output - 1));
+    }
+    // A failed call without counts adds nothing, and is told as such.
+    series.input.count += usage.input;
+    series.output.count += usage.output;
+    if (usage.cachedInput > 0) this.cacheRead.add(usage.cachedInput, ...series.labels, modality);
+    if (usage.cacheWrite > 0) this.cacheWrite.add(usage.cacheWrite, ...series.labels, modality);
+    if (usage.reasoning > 0) this.reasoning.add(usage.reasoning, ...series.labels, modality);
+    if (this.legacyTokens && usage.input + usage.output > 0) {
+      this.legacyTokens.observe(usage.input, ...series.labels, 'input');
+      this.legacyTokens.observe(usage.output, ...series.labels, 'output');
+    }
+  }
+
+  private attemptSeries(record: LedgerRecord, model: string, providerType: string): AttemptSeries {
+    const { provider, upstreamModel, upstreamDialect, clientDialect } = record;
+    const key = `${provider} ${upstreamModel} ${upstreamDialect} ${clientDialect} ${model}`;
+    return getOrMake(this.attemptsBySeries, key, (): AttemptSeries => {
+      const labels = [
+        operationOf(upstreamDialect),
+        providerNameOf(providerType),
+        upstreamModel,
+        provider,
+      ] as const;
+      return {
+        labels,
+        durations: this.durations.series(...labels, ''),
+        firstChunks: this.firstChunks.series(...labels),
+        perToken: this.perToken.series(operationOf(clientDialect), ownName, model),
+        input: this.input.series(...labels, modality),
+        output: this.output.series(...labels, modality),
+      };
+    });
+  }
+
+  private counter(metric: Metric): HotCounter<string> {
+    return new HotCounter(this.registry, exposed(metric));
+  }
+
+  private histogram(metric: Metric): HotHistogram<string> {
+    return new HotHistogram(this.registry, exposed(metric));
+  }
+}

@@ -1,0 +1,135 @@
+// What does a gateway measure under the names of the OpenTelemetry conventions for generative AI?
+
+import type { MetricTable } from '../../telemetry/metric.ts';
+
+// They have no release: followed is what stood in github.com/open-telemetry/semantic-conventions-genai in September 2026.
+
+/** Seconds; the buckets of the conventions for durations: 14 doublings. */
+const conventionBounds = [
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+];
+/** One more: answers of models that think take longer. */
+const durationBounds = [...conventionBounds, 163.84];
+/** The conventions end at 10 s, before which many a model that thinks has said nothing. */
+const firstTokenBounds = [
+  ...[0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+  ...[15, 20, 30, 45, 60],
+];
+const perTokenBounds = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+/** Powers of 4. */
+const tokenBounds = [
+  1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
+];
+
+/** Of an attempt. `penstock.provider` is the Provider by its name, `gen_ai.provider.name` the word that the conventions have for its kind. */
+const upstreamLabels = [
+  'gen_ai.operation.name',
+  'gen_ai.provider.name',
+  'gen_ai.request.model',
+  'penstock.provider',
+] as const;
+/** Of a request: the model is the id of the route, or `other`. */
+const serverLabels = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model'] as const;
+
+export const genAiMetrics = {
+  clientOperationDuration: {
+    name: 'gen_ai.client.operation.duration',
+    type: 'histogram',
+    unit: 's',
+    labels: [...upstreamLabels, 'error.type'],
+    bounds: conventionBounds,
+    help: 'How long attempts at upstreams took, from the request to the end of the answer.',
+    meaning:
+      'How long attempts at upstreams took. `error_type` is the failure, absent where answered; `cancelled` where the client went away.',
+  },
+  clientTimeToFirstChunk: {
+    name: 'gen_ai.client.operation.time_to_first_chunk',
+    type: 'histogram',
+    unit: 's',
+    labels: upstreamLabels,
+    bounds: conventionBounds,
+    help: 'From the start of a streamed attempt at an upstream to its first content.',
+    meaning: 'From the start of a streamed attempt to the first content that the upstream sent.',
+  },
+  clientInputTokens: {
+    name: 'gen_ai.client.inference.usage.input_tokens',
+    type: 'counter',
+    unit: '{token}',
+    labels: [...upstreamLabels, 'gen_ai.token.modality'],
+    help: 'Input tokens used at upstreams, cached ones included.',
+    meaning:
+      'Input tokens that upstreams counted, cached ones included. The modality is `unknown`: they are not told apart.',
+  },
+  clientOutputTokens: {
+    name: 'gen_ai.client.inference.usage.output_tokens',
+    type: 'counter',
+    unit: '{token}',
+    labels: [...upstreamLabels, 'gen_ai.token.modality'],
+    help: 'Output tokens used at upstreams, those of reasoning included.',
+    meaning: 'Output tokens that upstreams counted, those of reasoning included.',
+  },
+  clientCacheReadTokens: {
+    name: 'gen_ai.client.inference.usage.cache_read.input_tokens',
+    type: 'counter',
+    unit: '{token}',
+    labels: [...upstreamLabels, 'gen_ai.token.modality'],
+    help: 'Of the input tokens, those read from the cache of a provider.',
+    meaning: 'Of the input tokens, those that a provider read from its cache. Never to be added to them.',
+  },
+  clientCacheWriteTokens: {
+    name: 'gen_ai.client.inference.usage.cache_write.input_tokens',
+    type: 'counter',
+    unit: '{token}',
+    labels: [...upstreamLabels, 'gen_ai.token.modality'],
+    help: 'Of the input tokens, those written to the cache of a provider.',
+    meaning: 'Of the input tokens, those that a provider wrote to its cache. Never to be added to them.',
+  },
+  clientReasoningTokens: {
+    name: 'gen_ai.client.inference.usage.reasoning.output_tokens',
+    type: 'counter',
+    unit: '{token}',
+    labels: [...upstreamLabels, 'gen_ai.token.modality'],
+    help: 'Of the output tokens, those of reasoning.',
+    meaning: 'Of the output tokens, those of reasoning. Never to be added to them.',
+  },
+  clientTokenUsage: {
+    name: 'gen_ai.client.token.usage',
+    type: 'histogram',
+    unit: '{token}',
+    labels: [...upstreamLabels, 'gen_ai.token.type'],
+    bounds: tokenBounds,
+    help: 'Tokens of attempts at upstreams, by type (input, output); the older form.',
+    meaning:
+      'Tokens of attempts, by `gen_ai_token_type`: `input` or `output`. The older form of the counters above, for dashboards that ask for it.',
+    setting: 'PENSTOCK_LEGACY_TOKEN_HISTOGRAM',
+  },
+  serverRequestDuration: {
+    name: 'gen_ai.server.request.duration',
+    type: 'histogram',
+    unit: 's',
+    labels: [...serverLabels, 'error.type'],
+    bounds: durationBounds,
+    help: 'From the arrival of a request to the end of its answer, by operation and model.',
+    meaning:
+      'As `penstock_request_duration_seconds`, by operation. `error_type` is the HTTP status from 400 on, absent where there is none.',
+  },
+  serverTimeToFirstToken: {
+    name: 'gen_ai.server.time_to_first_token',
+    type: 'histogram',
+    unit: 's',
+    labels: serverLabels,
+    bounds: firstTokenBounds,
+    help: 'From the arrival of a streamed request to the first content handed to the client, by operation and model.',
+    meaning: 'As `penstock_time_to_first_token_seconds`, by operation and in the buckets of the conventions.',
+  },
+  serverTimePerOutputToken: {
+    name: 'gen_ai.server.time_per_output_token',
+    type: 'histogram',
+    unit: 's',
+    labels: serverLabels,
+    bounds: perTokenBounds,
+    help: 'Of a streamed answer: the time behind its first content, divided by its tokens but the first.',
+    meaning:
+      'Of streamed answers that came to their end: the time behind the first content, divided by all output tokens but the first.',
+  },
+} satisfies MetricTable;

@@ -1,0 +1,57 @@
+// What of a gateway is sent over OTLP? Its metrics as they are, a trace of the requests that are sampled, and usage where asked for.
+
+import packageJson from '../../package.json' with { type: 'json' };
+import { openTelemetry, type Signal } from '../../telemetry/open.ts';
+import type { TelemetrySettings } from '../../telemetry/settings.ts';
+import type { Clock } from '../clock.ts';
+import { gatewayMetrics } from '../meter/metric-table.ts';
+import type { Metrics } from '../meter/metrics.ts';
+import type { PipelineParts } from '../pipeline/parts.ts';
+import { createTracer } from './tracer.ts';
+import { usageEvent } from './usage-event.ts';
+
+interface TelemetryParts {
+  readonly clock: Clock;
+  /** From 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
+  readonly metrics: Metrics;
+  readonly hasUsageEvents?: boolean;
+  onTelemetry?(message: string): void;
+}
+
+export interface GatewayTelemetry extends Pick<PipelineParts, 'tracer' | 'onUsage'> {
+  /** Sends what there is, for `withinMs` at most. */
+  close(withinMs: number): Promise<void>;
+}
+
+export async function openGatewayTelemetry(
+  settings: TelemetrySettings,
+  { clock, random, metrics, hasUsageEvents = false, onTelemetry }: TelemetryParts,
+): Promise<GatewayTelemetry> {
+  const failing = new Set<Signal>();
+  const { spans, events, close } = await openTelemetry(settings, {
+    clock,
+    registry: metrics.registry,
+    table: gatewayMetrics,
+    version: packageJson.version,
+    hasEvents: hasUsageEvents,
+    onDropped: (signal, reason, items) => metrics.onTelemetryDropped(signal, reason, items),
+    onExported(signal, refusal) {
+      if (refusal !== undefined) metrics.onTelemetryFailed(signal);
+      if ((refusal !== undefined) === failing.has(signal)) return;
+      if (refusal === undefined) failing.delete(signal);
+      else failing.add(signal);
+      onTelemetry?.(
+        refusal === undefined
+          ? `the collector takes ${signal} again`
+          : `the collector does not take ${signal} (${refusal}); requests do not wait for it`,
+      );
+    },
+  });
+  return {
+    tracer:
+      spans && createTracer({ clock, random, sampler: settings.sampler, add: (span) => spans.add(span) }),
+    onUsage: events && ((record, traceId, spanId) => events.add(usageEvent(record, traceId, spanId))),
+    close,
+  };
+}

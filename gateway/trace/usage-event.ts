@@ -1,0 +1,61 @@
+// A ledger record as an event of OpenTelemetry: for whoever gathers usage where logs go. The ledger stays what bills are made of.
+
+import type { Attributes, LogEvent } from '../../telemetry/items.ts';
+import type { LedgerRecord } from '../contract/ledger-record.ts';
+
+export function usageEvent(
+  record: LedgerRecord,
+  traceId: string | undefined,
+  spanId: string | undefined,
+): LogEvent {
+  const { usage, price, owner, metadata, firstContentMs, status, failure, costPicodollars, ...plain } =
+    record;
+  const told: Record<string, string | number | boolean | undefined> = {
+    id: plain.id,
+    request: plain.request,
+    attempt: plain.attempt,
+    namespace: plain.namespace,
+    api_key: plain.apiKey,
+    route: plain.route,
+    target: plain.target,
+    provider: plain.provider,
+    provider_key: plain.providerKey,
+    upstream_model: plain.upstreamModel,
+    client_dialect: plain.clientDialect,
+    upstream_dialect: plain.upstreamDialect,
+    is_stream: plain.isStream,
+    outcome: plain.outcome,
+    status,
+    failure,
+    duration_ms: plain.durationMs,
+    first_content_ms: firstContentMs,
+    'tokens.input': usage.input,
+    'tokens.cached_input': usage.cachedInput,
+    'tokens.cache_write': usage.cacheWrite,
+    'tokens.output': usage.output,
+    'tokens.reasoning': usage.reasoning,
+    'tokens.audio_input': usage.audioInput,
+    'tokens.audio_output': usage.audioOutput,
+    is_estimated: plain.isEstimated,
+    estimated_by: plain.estimatedBy,
+    cost_picodollars: costPicodollars ?? undefined,
+    price_source: price?.source,
+    payer: plain.payer,
+    table_generation: plain.tableGeneration,
+    // Who it is may be a person; the team is none.
+    'owner.team': owner?.team,
+    ...Object.fromEntries(Object.entries(metadata ?? {}).map(([name, value]) => [`metadata.${name}`, value])),
+  };
+  const attributes: Attributes = Object.fromEntries(
+    Object.entries(told).flatMap(([name, value]) =>
+      value === undefined ? [] : [[`penstock.usage.${name}`, value]],
+    ),
+  );
+  return {
+    name: 'penstock.usage',
+    atMs: Date.parse(plain.startedAt) + plain.durationMs,
+    attributes,
+    traceId,
+    spanId,
+  };
+}

@@ -1,0 +1,70 @@
+// What does telemetry cost? CPU of a gateway for each request: without it, with metrics pushed and 1 % of the requests traced, and with every
+// request traced and every record an event. In turns on one core, so that whatever else the machine does falls on all of them.
+//
+// PENSTOCK_COST_ROUNDS (default 6) says how often. Needs two cores and gcc.
+
+import { createServer } from 'node:http';
+import { expect, test } from 'vitest';
+import { cpuUsed, readCpu } from '../../bench/measure/cpu.ts';
+import { type DoorRig, startDoorRig } from './overload/door-rig.ts';
+import { load } from './scale/readings.ts';
+import { openScorecard } from './scorecard.ts';
+
+const rounds = Number(process.env.PENSTOCK_COST_ROUNDS ?? 6);
+
+/** Microseconds of all threads for one request. */
+async function cpuOf(rig: DoorRig, seconds: number): Promise<number> {
+  const before = readCpu([rig.gateway.process.pid]);
+  const { good } = await rig.load({ bodyBytes: 1_024, connections: 32, seconds, leadMs: 0 });
+  return cpuUsed(before, readCpu([rig.gateway.process.pid])).ns / 1_000 / good;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+test(
+  'metrics pushed and 1 % traced cost less than 5 % of a request',
+  async () => {
+    const collector = createServer((request, response) => {
+      request.resume();
+      request.once('end', () => response.end());
+    });
+    await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+    const address = collector.address();
+    const pushed = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+      OTEL_METRIC_EXPORT_INTERVAL: '10000',
+      OTEL_TRACES_SAMPLER: 'traceidratio',
+    };
+    await using off = await startDoorRig('unary');
+    await using low = await startDoorRig('unary', { ...pushed, OTEL_TRACES_SAMPLER_ARG: '0.01' });
+    await using all = await startDoorRig('unary', {
+      ...pushed,
+      OTEL_TRACES_SAMPLER_ARG: '1',
+      PENSTOCK_USAGE_EVENTS: 'true',
+    });
+    const rigs = { off, low, all };
+    const seen: Record<keyof typeof rigs, number[]> = { off: [], low: [], all: [] };
+    for (const rig of Object.values(rigs)) await cpuOf(rig, 6);
+    for (let round = 0; round < rounds; round++) {
+      seen.off.push(await cpuOf(off, 5));
+      seen.low.push(await cpuOf(low, 5));
+      seen.all.push(await cpuOf(all, 5));
+    }
+    const ratio = (name: 'low' | 'all') =>
+      median(seen[name].map((cpu, round) => cpu / (seen.off[round] ?? Number.NaN)));
+    const card = openScorecard(`what telemetry costs (load of the machine ${load()})`);
+    card.add({
+      what: 'metrics pushed and 1 % traced cost less than 5 % of the CPU of a request',
+      tried: rounds,
+      failed: ratio('low') < 1.05 ? 0 : 1,
+      figures: `${median(seen.off).toFixed(1)} us without; ${ratio('low').toFixed(3)} times with; with all traced and usage events ${ratio('all').toFixed(3)} times`,
+    });
+    card.print();
+    collector.closeAllConnections();
+    collector.close();
+    expect(card.misses()).toEqual([]);
+  },
+  20 * 60_000,
+);
