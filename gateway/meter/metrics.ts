@@ -83,6 +83,9 @@ export class Metrics {
     for (const reason of shedReasons) this.shed.add(0, reason);
     for (const reason of connectionRefusals) this.connectionsRefused.add(0, reason);
     for (const reason of loadFailures) this.tablesRefused.add(0, reason);
+    // An alert sees only what grows, not what begins.
+    for (const signal of ['traces', 'logs'])
+      for (const reason of ['full', 'failed']) this.telemetryDropped.add(0, signal, reason);
     addGauges(this.registry, readings, () => this.readyGateways);
     // A finer loop monitor would wake an idle process all the time.
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 200 });
