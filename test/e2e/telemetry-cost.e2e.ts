@@ -5,6 +5,7 @@
 
 import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
+import { pickCores } from '../../bench/measure/cores.ts';
 import { cpuUsed, readCpu } from '../../bench/measure/cpu.ts';
 import { type DoorRig, startDoorRig } from './overload/door-rig.ts';
 import { load } from './scale/readings.ts';
@@ -37,13 +38,11 @@ test(
       OTEL_METRIC_EXPORT_INTERVAL: '10000',
       OTEL_TRACES_SAMPLER: 'traceidratio',
     };
-    await using off = await startDoorRig('unary');
-    await using low = await startDoorRig('unary', { ...pushed, OTEL_TRACES_SAMPLER_ARG: '0.01' });
-    await using all = await startDoorRig('unary', {
-      ...pushed,
-      OTEL_TRACES_SAMPLER_ARG: '1',
-      PENSTOCK_USAGE_EVENTS: 'true',
-    });
+    const cores = pickCores();
+    await using off = await startDoorRig('unary', {}, cores);
+    await using low = await startDoorRig('unary', { ...pushed, OTEL_TRACES_SAMPLER_ARG: '0.01' }, cores);
+    const everything = { ...pushed, OTEL_TRACES_SAMPLER_ARG: '1', PENSTOCK_USAGE_EVENTS: 'true' };
+    await using all = await startDoorRig('unary', everything, cores);
     const rigs = { off, low, all };
     const seen: Record<keyof typeof rigs, number[]> = { off: [], low: [], all: [] };
     for (const rig of Object.values(rigs)) await cpuOf(rig, 6);

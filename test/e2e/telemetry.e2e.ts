@@ -6,6 +6,7 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { pickCores } from '../../bench/measure/cores.ts';
 import { rawCall } from '../support/raw-client.ts';
 import { type DoorRig, startDoorRig } from './overload/door-rig.ts';
 import { load } from './scale/readings.ts';
@@ -94,8 +95,9 @@ test(
   async () => {
     await using sink = await openSink();
     await using hole = await openHole();
-    await using good = await startDoorRig('unary', environmentOf(sink.url));
-    await using bad = await startDoorRig('unary', environmentOf(hole.url));
+    const cores = pickCores();
+    await using good = await startDoorRig('unary', environmentOf(sink.url), cores);
+    await using bad = await startDoorRig('unary', environmentOf(hole.url), cores);
     const steady = { connections: 20, ratePerSecond: 400, seconds: roundSeconds };
     for (const rig of [good, bad]) await rig.load({ connections: 20, seconds: 6 });
     const before = await bad.resident();

@@ -41,10 +41,12 @@ export interface DoorRig extends AsyncDisposable {
 /**
  * @param upstreamOf What the upstream answers, as bench/mock/mock.c names it; or the base URL of another one.
  * @param env Of the gateway, on top of what all have.
+ * @param cores For a second rig: with the first one this process has only one of them left.
  */
 export async function startDoorRig(
   upstreamOf: string | { readonly baseUrl: string },
   env: Readonly<Record<string, string>> = {},
+  cores = pickCores(),
 ): Promise<DoorRig> {
   const invocation = readSettings([], process.env);
   if (invocation.kind !== 'run') throw new Error('no arguments must mean a run');
@@ -55,7 +57,6 @@ export async function startDoorRig(
   parts.defer(() => rm(workFolder, { recursive: true, force: true }));
   const launcher = createLauncher(workFolder, environment);
   parts.defer(() => launcher.close());
-  const cores = pickCores();
   const upstream = await startUpstream(launcher, programs.mock, cores.load);
   const folder = await makeFolder();
   parts.defer(() => folder.remove());
