@@ -13,6 +13,8 @@ export interface MessagesCounters {
   readonly thinking?: number;
   /** One of the two that every message has was no count. */
   readonly isAbsurd?: boolean;
+  /** The output was told with the end of the message: what stands at its beginning is no count of it. */
+  readonly isFinal?: boolean;
 }
 
 /**
@@ -37,6 +39,12 @@ export function mergeCounters(known: MessagesCounters, value: unknown): Messages
   return { ...known, ...Object.fromEntries(entries) };
 }
 
+/** As `mergeCounters`, with what the end of a message tells. */
+export function mergeFinalCounters(known: MessagesCounters, value: unknown): MessagesCounters {
+  const merged = mergeCounters(known, value);
+  return count(asRecord(value)?.output_tokens) === undefined ? merged : { ...merged, isFinal: true };
+}
+
 /** Undefined where nothing was counted, or nothing that can be believed. */
 export function usageOf({
   input,
@@ -55,6 +63,11 @@ export function usageOf({
     output: outputTokens,
     reasoning: Math.min(thinking ?? 0, outputTokens),
   };
+}
+
+/** Of a message that has come to its end. */
+export function finalUsageOf(counters: MessagesCounters): Usage | undefined {
+  return counters.isFinal ? usageOf(counters) : undefined;
 }
 
 /** A usage object; clients break where it is missing, so without a count it holds the estimates. */

@@ -10,7 +10,13 @@ import { doneMark } from '../events/event-text.ts';
 import type { SseEvent } from '../events/sse-events.ts';
 import { TextEvents } from '../events/text-events.ts';
 import type { StreamPart } from '../stream-part.ts';
-import { type MessagesCounters, mergeCounters, usageOf } from './convert-usage.ts';
+import {
+  finalUsageOf,
+  type MessagesCounters,
+  mergeCounters,
+  mergeFinalCounters,
+  usageOf,
+} from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
 import { type AnswerReading, type ReadEnding, readEnding, textOf } from './read-events.ts';
@@ -117,13 +123,12 @@ class MessagesStreamDecoder implements StreamDecoder {
     this.usage(message.usage);
   }
 
-  private usage(value: unknown): void {
+  private usage(value: unknown, isEnd = false): void {
     if (!asRecord(value)) return;
-    this.counters = mergeCounters(this.counters, value);
+    this.counters = (isEnd ? mergeFinalCounters : mergeCounters)(this.counters, value);
     const usage = usageOf(this.counters);
-    if (!usage) return;
     this.facts.usage = usage;
-    this.parts.push({ type: 'usage', usage });
+    if (usage) this.parts.push({ type: 'usage', usage });
   }
 
   private messageDelta(event: JsonRecord): void {
@@ -133,13 +138,14 @@ class MessagesStreamDecoder implements StreamDecoder {
       this.ending = ending;
       this.facts.awaitsEnd = true;
     }
-    this.usage(event.usage);
+    this.usage(event.usage, true);
   }
 
   private finish(): void {
     this.blocks.stopAll();
     const { reason, ...more } = this.ending ?? { reason: undefined };
     this.writer.end(decodeStopReason(reason, this.writer.hasCalls, this.reading), more);
+    this.facts.usage = finalUsageOf(this.counters);
     this.facts.isComplete = true;
   }
 }

@@ -11,7 +11,13 @@ import { type NamedEvents, relayNamedEvents } from '../events/named-relay.ts';
 import { targetEdits } from '../request/target-edits.ts';
 import { findForeignState, tryRead } from '../state/foreign-state.ts';
 import { markAnswer } from '../state/mark-state.ts';
-import { type MessagesCounters, mergeCounters, usageOf } from './convert-usage.ts';
+import {
+  finalUsageOf,
+  type MessagesCounters,
+  mergeCounters,
+  mergeFinalCounters,
+  usageOf,
+} from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
 import { flawOfMessage, gatherMessage } from './gather-answer.ts';
 import { answerPlaces, findStates, losesThinking, requestPlaces } from './passing-state.ts';
@@ -91,7 +97,7 @@ class MessagesEvents implements NamedEvents {
         this.noteContent(hasDeltaContent(asRecord(value.delta)));
         break;
       case 'message_delta': {
-        this.count(value.usage);
+        this.count(value.usage, true);
         const reason = asRecord(value.delta)?.stop_reason;
         if (reason === 'tool_use') checkCallsAreWhole(this.facts);
         if (typeof reason !== 'string' || reason === '') break;
@@ -100,7 +106,7 @@ class MessagesEvents implements NamedEvents {
         break;
       }
       case 'message_stop':
-        if (this.facts.hasContent || this.hasStopReason) this.facts.isComplete = true;
+        if (this.facts.hasContent || this.hasStopReason) this.complete();
         else failMalformed(this.facts, 'the message ended without content and without a stop reason');
     }
   }
@@ -115,8 +121,13 @@ class MessagesEvents implements NamedEvents {
       this.facts.fault = { kind: 'truncated' };
       return undefined;
     }
-    this.facts.isComplete = true;
+    this.complete();
     return { type: 'message_stop' };
+  }
+
+  private complete(): void {
+    this.facts.usage = finalUsageOf(this.counters);
+    this.facts.isComplete = true;
   }
 
   private start(message: JsonRecord | undefined): void {
@@ -129,8 +140,8 @@ class MessagesEvents implements NamedEvents {
     this.count(message.usage);
   }
 
-  private count(usage: unknown): void {
-    this.counters = mergeCounters(this.counters, usage);
+  private count(usage: unknown, isEnd = false): void {
+    this.counters = (isEnd ? mergeFinalCounters : mergeCounters)(this.counters, usage);
     this.facts.usage = usageOf(this.counters);
   }
 

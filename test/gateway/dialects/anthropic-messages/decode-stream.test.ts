@@ -300,6 +300,20 @@ describe('usage', () => {
     });
   });
 
+  test.each([
+    ['none', {}],
+    ['the input alone', { input_tokens: 10 }],
+    ['one that is none', { output_tokens: -1 }],
+  ])(
+    'a message that ends with no count of its output, %s, has no usage: one token stands at its start',
+    (_, told) => {
+      expect(decodeStream(start + textBlock(0, 'a') + endOf('end_turn', told)).facts).toMatchObject({
+        isComplete: true,
+        usage: undefined,
+      });
+    },
+  );
+
   test('what is known at the start is told at once', () => {
     const { parts } = decodeStream(start);
     expect(parts[1]).toMatchObject({ type: 'usage', usage: { input: 17, cachedInput: 5 } });
