@@ -11,6 +11,7 @@ import { JOURNAL_CURSOR_HEADER } from '../../gateway/contract/exchange.ts';
 import { systemClock } from '../../kube/clock.ts';
 import { type JournalPod, openJournalClient } from '../../ledger/ask-journal.ts';
 import { type PullOptions, type PullReport, type Pulls, startPulls } from '../../ledger/pull.ts';
+import { readPage } from '../../ledger/read-page.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
@@ -127,6 +128,7 @@ test('lines that are no record are put aside with their reason, lines of another
   await one.writeRaw(
     [
       makeLine({ id: 'a' }),
+      // The gateway keeps what was cut off, and does not hand it on.
       '{"id":"cut',
       '{"kind":"open","id":"b"}',
       makeLine({ id: 'c', costPicodollars: -1 }),
@@ -141,13 +143,18 @@ test('lines that are no record are put aside with their reason, lines of another
   await untilStored(2);
   expect(await stored()).toEqual(['a', 'd']);
   expect(told.skipped).toBe(1);
-  expect(told.aside).toEqual(['gateway-one: 4: it is not JSON']);
+  expect(told.aside).toEqual([expect.stringMatching(/^gateway-one: 3: costPicodollars: /)]);
   expect((await store.asides(10)).map(({ reason }) => reason).toSorted()).toEqual([
     expect.stringMatching(/^costPicodollars: /),
-    'it is not JSON',
     'its id is longer than 200 characters',
     expect.stringMatching(/^the line: /),
   ]);
+});
+
+test('what was cut off is put aside here, where an earlier gateway hands it on', () => {
+  const page = readPage(Buffer.from(`{"id":"cut\n${makeLine({ id: 'a' })}\n`));
+  expect(page.asides).toEqual([{ line: '{"id":"cut', reason: 'it is not JSON' }]);
+  expect(page.entries).toHaveLength(1);
 });
 
 test('a pod that has no port yet is asked again until it answers; the token is asked for anew each time', async () => {
