@@ -9,7 +9,14 @@ import type { MarkedState } from '../state/opaque.ts';
 import type { PartHead, StreamPart } from '../stream-part.ts';
 import type { NamedTool, ToolNames } from '../tools/tool-names.ts';
 import { uniqueIds } from '../tools/unique-ids.ts';
-import { checkCallsAreWhole } from './malformed.ts';
+import { checkCallsAreWhole, failMalformed } from './malformed.ts';
+import { ObjectEnd } from './object-end.ts';
+
+/**
+ * Calls of one choice, and parts of it that are open or wait for one that is: each is looked for in lists, and kept. Models call
+ * a few tools at once, at most some tens; an answer with more than this is malformed.
+ */
+export const partsMax = 1_000;
 
 export type TextKind = 'text' | 'refusal' | 'thinking';
 
@@ -19,6 +26,10 @@ interface WaitingPart {
   readonly waiting: { readonly text: string; readonly logprobs: readonly unknown[] | undefined }[];
   /** Of a call: all of its input so far. */
   input: string;
+  /** Of a call whose input is an object; absent where only the upstream knows where it ends. */
+  readonly inputEnd: ObjectEnd | undefined;
+  /** Nothing that could still come belongs to it. */
+  isWhole: boolean;
   isEnded: boolean;
   opaque: MarkedState | undefined;
 }
@@ -38,6 +49,7 @@ export class PartWriter {
   private index = 0;
   private isFirstOpen = false;
   private hasEnded = false;
+  private callCount = 0;
 
   /** @param parts What is written goes in here, among what others put in. */
   constructor(facts: AnswerFacts, names: ToolNames, choice = 0, parts: StreamPart[] = []) {
@@ -52,9 +64,20 @@ export class PartWriter {
     return this.parts.splice(0);
   }
 
+  /** Nothing more is taken. */
+  get isClosed(): boolean {
+    return this.hasEnded || this.facts.fault !== undefined;
+  }
+
+  /** Another one of a list that is kept of this choice; no list is longer than `partsMax`. */
+  checkCount(count: number): void {
+    if (count > partsMax)
+      failMalformed(this.facts, `the answer has more than ${partsMax} tool calls or parts at once`);
+  }
+
   /** Text goes on where the last part is open and of its kind; else a new part begins. Empty text is nothing. */
   text(kind: TextKind, text: string, logprobs?: readonly unknown[]): void {
-    if (text === '' || this.hasEnded) return;
+    if (text === '' || this.isClosed) return;
     this.facts.hasContent = true;
     this.facts.outputEstimate++;
     const last = this.queue.at(-1);
@@ -68,7 +91,7 @@ export class PartWriter {
 
   /** Begins a text part that may stay empty: thinking that is not shown. */
   open(kind: TextKind): void {
-    if (this.hasEnded) return;
+    if (this.isClosed) return;
     this.begin({ type: kind });
     this.flush();
   }
@@ -91,7 +114,9 @@ export class PartWriter {
     key: string | number,
     wire: { readonly id: string; readonly name: string; readonly namespace?: string | undefined },
   ): void {
-    if (this.hasEnded) return;
+    this.checkCount(this.callCount + 1);
+    if (this.isClosed) return;
+    this.callCount++;
     this.facts.hasContent = true;
     this.facts.outputEstimate++;
     this.hasCalls = true;
@@ -107,11 +132,14 @@ export class PartWriter {
   /** More of the input of a call that has begun. */
   callInput(key: string | number, text: string): void {
     const part = this.calls.get(key);
-    if (text === '' || !part || part.isEnded || this.hasEnded) return;
+    if (text === '' || !part || part.isEnded || this.isClosed) return;
     checkCallsAreWhole(this.facts);
     this.facts.outputEstimate++;
     part.input += text;
+    noteEnd(part, text);
     if (isStreamed(part)) part.waiting.push({ text, logprobs: undefined });
+    // Another part has begun behind it.
+    if (part.isWhole && part !== this.queue.at(-1)) endOf(part);
     this.flush();
   }
 
@@ -149,9 +177,20 @@ export class PartWriter {
 
   /** A new part ends those before it, but for calls whose input is not whole yet. */
   private begin(head: PartHead, tool?: NamedTool): WaitingPart {
-    for (const part of this.queue) if (!part.isEnded && !mayGrow(part)) endOf(part);
-    const part = { head, tool, waiting: [], input: '', isEnded: false, opaque: undefined };
+    const last = this.queue.at(-1);
+    if (last?.isWhole) endOf(last);
+    const part = {
+      head,
+      tool,
+      waiting: [],
+      input: '',
+      inputEnd: tool?.kind === 'function' || tool?.isWrapped ? new ObjectEnd() : undefined,
+      isWhole: head.type !== 'tool-call',
+      isEnded: false,
+      opaque: undefined,
+    };
     this.queue.push(part);
+    this.checkCount(this.queue.length);
     return part;
   }
 
@@ -184,11 +223,13 @@ function isStreamed({ tool }: WaitingPart): boolean {
   return tool?.isWrapped !== true;
 }
 
-function mayGrow({ head, tool, input }: WaitingPart): boolean {
-  if (head.type !== 'tool-call') return false;
-  // Where free text ends, only the upstream knows.
-  if (tool?.kind === 'custom' && !tool.isWrapped) return true;
-  return asRecord(tryParseJson(input)) === undefined;
+/** Looked at once, where the object ends: nothing that comes behind it makes another one of it. */
+function noteEnd(part: WaitingPart, text: string): void {
+  const { inputEnd, tool, input } = part;
+  if (!inputEnd || inputEnd.isReached) return;
+  inputEnd.feed(text);
+  // What a model did not wrap is text, and goes on behind a brace.
+  if (inputEnd.isReached) part.isWhole = !tool?.isWrapped || asRecord(tryParseJson(input)) !== undefined;
 }
 
 function endOf(part: WaitingPart): void {

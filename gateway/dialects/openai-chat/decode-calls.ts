@@ -48,7 +48,10 @@ export class CallReader {
   /** The entries of one message or delta. */
   read(entries: readonly JsonRecord[]): void {
     this.list++;
-    for (const entry of entries) this.entry(entry);
+    for (const entry of entries) {
+      if (this.writer.isClosed) return;
+      this.entry(entry);
+    }
   }
 
   private entry(entry: JsonRecord): void {
@@ -93,6 +96,7 @@ export class CallReader {
       extra: undefined,
       isExtraGiven: false,
     };
+    this.writer.checkCount(this.count);
     if (index !== undefined) this.byIndex.set(index, call);
     return call;
   }

@@ -15,11 +15,14 @@ const piecewise = ['text', 'summary', 'thinking', 'data'] as const;
 /** Types of entries whose pieces may come without an index: they go on until they are signed. */
 const unnumbered = ['reasoning.text', 'reasoning.summary', 'thinking'];
 
+/** Of one entry; its own, as what an event holds is read until the next only. */
+type Members = Map<string, unknown>;
+
 export class ReasoningReader {
   private readonly writer: PartWriter;
   private readonly origin: string;
   /** What the provider wants back; whole when thinking ends. */
-  private readonly entries: JsonRecord[] = [];
+  private readonly entries: Members[] = [];
   /** Thinking that is shown has not ended yet. */
   private isShown = false;
 
@@ -34,7 +37,10 @@ export class ReasoningReader {
     const details = recordsOf(message.reasoning_details);
     const blocks = recordsOf(message.thinking_blocks);
     const before = this.entries.length;
-    for (const entry of [...details, ...blocks]) this.add(entry, before);
+    for (const entry of [...details, ...blocks]) {
+      if (this.writer.isClosed) return;
+      this.add(entry, before);
+    }
     const text =
       textOf(message.reasoning_content) ||
       textOf(message.reasoning) ||
@@ -62,10 +68,10 @@ export class ReasoningReader {
       this.isShown = false;
       return;
     }
-    for (const value of this.entries.splice(0)) {
+    for (const members of this.entries.splice(0)) {
       if (!this.isShown) this.writer.open('thinking');
       this.isShown = false;
-      this.writer.close(this.marked(value));
+      this.writer.close(this.marked(Object.fromEntries(members)));
     }
     this.isShown = false;
   }
@@ -78,25 +84,24 @@ export class ReasoningReader {
   private add(entry: JsonRecord, before: number): void {
     const at = this.entries.findLastIndex((known, place) => place < before && isSame(known, entry));
     const known = this.entries[at];
-    if (known) this.entries[at] = merged(known, entry);
-    else this.entries.push(entry);
+    if (known) mergeInto(known, entry);
+    else this.entries.push(new Map(Object.entries(entry)));
+    this.writer.checkCount(this.entries.length);
   }
 }
 
-function isSame(known: JsonRecord, more: JsonRecord): boolean {
-  if (known.type !== more.type) return false;
-  if (typeof more.index === 'number') return known.index === more.index;
-  return unnumbered.some((type) => type === more.type) && typeof known.signature !== 'string';
+function isSame(known: Members, more: JsonRecord): boolean {
+  if (known.get('type') !== more.type) return false;
+  if (typeof more.index === 'number') return known.get('index') === more.index;
+  return unnumbered.some((type) => type === more.type) && typeof known.get('signature') !== 'string';
 }
 
-function merged(known: JsonRecord, more: JsonRecord): JsonRecord {
-  const sum = new Map(Object.entries(known));
+function mergeInto(known: Members, more: JsonRecord): void {
   for (const [name, value] of Object.entries(more)) {
     if (value === null || value === undefined) continue;
     const isPiece = piecewise.some((piece) => piece === name) && typeof value === 'string';
-    sum.set(name, isPiece ? textOf(sum.get(name)) + value : value);
+    known.set(name, isPiece ? textOf(known.get(name)) + value : value);
   }
-  return Object.fromEntries(sum);
 }
 
 function recordsOf(value: unknown): readonly JsonRecord[] {

@@ -32,6 +32,27 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/dialects/answer/read-answer.test.ts'],
   },
   {
+    name: 'an answer has no more tool calls and parts at once than can be looked through',
+    file: 'gateway/dialects/answer/part-writer.ts',
+    from: 'if (count > partsMax)',
+    to: 'if (count < 0)',
+    tests: ['test/gateway/dialects/answer/many-parts.test.ts'],
+  },
+  {
+    name: 'what a stream is put together to has no list that is too long to be looked through',
+    file: 'gateway/dialects/openai/gather-chunks.ts',
+    from: 'merging.isOverfull ||= isPiece && list.length > partsMax;',
+    to: '',
+    tests: ['test/gateway/dialects/answer/many-parts.test.ts'],
+  },
+  {
+    name: 'a large event does not hold values without end',
+    file: 'gateway/dialects/events/event-reader.ts',
+    from: 'data.length > eventBytesMax ? findBomb(data) : undefined',
+    to: 'data.length < 0 ? findBomb(data) : undefined',
+    tests: ['test/gateway/dialects/answer/many-parts.test.ts'],
+  },
+  {
     name: 'an answer is not larger than a request may be',
     file: 'gateway/attempt/attempt.ts',
     from: '} else if (this.body.length > plainBytesMax)',
