@@ -9,6 +9,7 @@ import type { MarkedState } from '../state/opaque.ts';
 import type { PartHead, StreamPart } from '../stream-part.ts';
 import type { NamedTool, ToolNames } from '../tools/tool-names.ts';
 import { uniqueIds } from '../tools/unique-ids.ts';
+import { heapBytesOf, KeptText } from './kept.ts';
 import { checkCallsAreWhole, failMalformed } from './malformed.ts';
 import { ObjectEnd } from './object-end.ts';
 
@@ -18,14 +19,20 @@ import { ObjectEnd } from './object-end.ts';
  */
 export const partsMax = 1_000;
 
+/** What it takes to keep a piece, beside its text. */
+export const pieceBytes = 64;
+
 export type TextKind = 'text' | 'refusal' | 'thinking';
 
 interface WaitingPart {
   readonly head: PartHead;
   readonly tool: NamedTool | undefined;
   readonly waiting: { readonly text: string; readonly logprobs: readonly unknown[] | undefined }[];
-  /** Of a call: all of its input so far. */
-  input: string;
+  /** Of what waits, of its state, and of input to be unwrapped. */
+  keptBytes: number;
+  hasInput: boolean;
+  /** Input that can be unwrapped when all of it is there. */
+  wrapped: KeptText | undefined;
   /** Of a call whose input is an object; absent where only the upstream knows where it ends. */
   readonly inputEnd: ObjectEnd | undefined;
   /** Nothing that could still come belongs to it. */
@@ -75,6 +82,11 @@ export class PartWriter {
       failMalformed(this.facts, `the answer has more than ${partsMax} tool calls or parts at once`);
   }
 
+  /** So many bytes more (or, below 0, fewer) are kept of this choice for later. */
+  keep(bytes: number): void {
+    this.facts.keptBytes += bytes;
+  }
+
   /** Text goes on where the last part is open and of its kind; else a new part begins. Empty text is nothing. */
   text(kind: TextKind, text: string, logprobs?: readonly unknown[]): void {
     if (text === '' || this.isClosed) return;
@@ -82,11 +94,7 @@ export class PartWriter {
     this.facts.outputEstimate++;
     const last = this.queue.at(-1);
     const part = last && !last.isEnded && last.head.type === kind ? last : this.begin({ type: kind });
-    if (this.isFirstOpen && part === this.queue[0]) this.delta(text, logprobs);
-    else {
-      part.waiting.push({ text, logprobs });
-      this.flush();
-    }
+    this.write(part, text, logprobs);
   }
 
   /** Begins a text part that may stay empty: thinking that is not shown. */
@@ -100,7 +108,10 @@ export class PartWriter {
   close(opaque?: MarkedState): void {
     const last = this.queue.at(-1);
     if (!last || last.isEnded || last.head.type === 'tool-call') return;
-    if (opaque) last.opaque = opaque;
+    if (opaque) {
+      last.opaque = opaque;
+      this.keepFor(last, heapBytesOf(opaque));
+    }
     last.isEnded = true;
     this.flush();
   }
@@ -122,6 +133,7 @@ export class PartWriter {
     this.hasCalls = true;
     const tool = this.names.toolOf(wire.name, wire.namespace);
     const { name, namespace, kind } = tool;
+    this.keep(heapBytesOf(wire.id) + heapBytesOf(wire.name));
     // Some upstreams number the calls of an answer all alike.
     const id = wire.id === '' ? '' : this.uniqueId(wire.id);
     const head = { type: 'tool-call', id, name, kind } as const;
@@ -135,9 +147,12 @@ export class PartWriter {
     if (text === '' || !part || part.isEnded || this.isClosed) return;
     checkCallsAreWhole(this.facts);
     this.facts.outputEstimate++;
-    part.input += text;
+    part.hasInput = true;
+    if (part.wrapped) {
+      part.wrapped.add(text);
+      this.keepFor(part, heapBytesOf(text));
+    } else this.write(part, text, undefined);
     noteEnd(part, text);
-    if (isStreamed(part)) part.waiting.push({ text, logprobs: undefined });
     // Another part has begun behind it.
     if (part.isWhole && part !== this.queue.at(-1)) endOf(part);
     this.flush();
@@ -145,7 +160,7 @@ export class PartWriter {
 
   /** Whether any input of this call has come. */
   hasInput(key: string | number): boolean {
-    return (this.calls.get(key)?.input ?? '') !== '';
+    return this.calls.get(key)?.hasInput === true;
   }
 
   endCall(key: string | number): void {
@@ -183,7 +198,9 @@ export class PartWriter {
       head,
       tool,
       waiting: [],
-      input: '',
+      keptBytes: 0,
+      hasInput: false,
+      wrapped: tool?.isWrapped ? new KeptText() : undefined,
       inputEnd: tool?.kind === 'function' || tool?.isWrapped ? new ObjectEnd() : undefined,
       isWhole: head.type !== 'tool-call',
       isEnded: false,
@@ -194,6 +211,23 @@ export class PartWriter {
     return part;
   }
 
+  /** At once where the part is open; else it waits. */
+  private write(part: WaitingPart, text: string, logprobs: readonly unknown[] | undefined): void {
+    if (this.isFirstOpen && part === this.queue[0]) {
+      this.delta(text, logprobs);
+      return;
+    }
+    part.waiting.push({ text, logprobs });
+    this.keepFor(part, pieceBytes + heapBytesOf(text) + heapBytesOf(logprobs));
+    this.flush();
+  }
+
+  /** Until the part has been written. */
+  private keepFor(part: WaitingPart, bytes: number): void {
+    part.keptBytes += bytes;
+    this.keep(bytes);
+  }
+
   private flush(): void {
     const { choice } = this;
     for (let [first] = this.queue; first; [first] = this.queue) {
@@ -202,6 +236,10 @@ export class PartWriter {
         this.parts.push({ type: 'part-start', choice, index: this.index, head: first.head });
       }
       for (const { text, logprobs } of first.waiting.splice(0)) this.delta(text, logprobs);
+      if (!first.wrapped) {
+        this.keep(-first.keptBytes);
+        first.keptBytes = 0;
+      }
       if (!first.isEnded) return;
       const { opaque } = first;
       const end = { type: 'part-end', choice, index: this.index } as const;
@@ -218,26 +256,24 @@ export class PartWriter {
   }
 }
 
-/** Wrapped input can be unwrapped when all of it is there; a call without input must become `{}`. */
-function isStreamed({ tool }: WaitingPart): boolean {
-  return tool?.isWrapped !== true;
-}
-
 /** Looked at once, where the object ends: nothing that comes behind it makes another one of it. */
 function noteEnd(part: WaitingPart, text: string): void {
-  const { inputEnd, tool, input } = part;
+  const { inputEnd, wrapped } = part;
   if (!inputEnd || inputEnd.isReached) return;
   inputEnd.feed(text);
   // What a model did not wrap is text, and goes on behind a brace.
-  if (inputEnd.isReached) part.isWhole = !tool?.isWrapped || asRecord(tryParseJson(input)) !== undefined;
+  if (inputEnd.isReached) part.isWhole = !wrapped || asRecord(tryParseJson(wrapped.toString())) !== undefined;
 }
 
 function endOf(part: WaitingPart): void {
   if (part.isEnded) return;
   part.isEnded = true;
   if (part.head.type !== 'tool-call' || !part.tool) return;
-  const whole = wholeInput(part.tool, part.input);
-  if (isStreamed(part) && part.input !== '') return;
+  const { wrapped } = part;
+  part.wrapped = undefined;
+  if (part.hasInput && !wrapped) return;
+  // A call without input must become `{}`.
+  const whole = wholeInput(part.tool, wrapped?.toString() ?? '');
   if (whole !== '') part.waiting.push({ text: whole, logprobs: undefined });
 }
 

@@ -4,6 +4,7 @@
 // once is read once.
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
+import { heapBytesOf, KeptText } from '../answer/kept.ts';
 import type { PartWriter } from '../answer/part-writer.ts';
 import type { MarkedState } from '../state/opaque.ts';
 
@@ -23,6 +24,8 @@ export class ReasoningReader {
   private readonly origin: string;
   /** What the provider wants back; whole when thinking ends. */
   private readonly entries: Members[] = [];
+  /** Of those. */
+  private keptBytes = 0;
   /** Thinking that is shown has not ended yet. */
   private isShown = false;
 
@@ -71,9 +74,10 @@ export class ReasoningReader {
     for (const members of this.entries.splice(0)) {
       if (!this.isShown) this.writer.open('thinking');
       this.isShown = false;
-      this.writer.close(this.marked(Object.fromEntries(members)));
+      this.writer.close(this.marked(recordOf(members)));
     }
     this.isShown = false;
+    this.count(-this.keptBytes);
   }
 
   private marked(value: JsonRecord): MarkedState {
@@ -84,9 +88,28 @@ export class ReasoningReader {
   private add(entry: JsonRecord, before: number): void {
     const at = this.entries.findLastIndex((known, place) => place < before && isSame(known, entry));
     const known = this.entries[at];
-    if (known) mergeInto(known, entry);
-    else this.entries.push(new Map(Object.entries(entry)));
+    const members: Members = known ?? new Map();
+    if (!known) this.entries.push(members);
+    this.mergeInto(members, entry);
     this.writer.checkCount(this.entries.length);
+  }
+
+  private mergeInto(known: Members, more: JsonRecord): void {
+    for (const [name, value] of Object.entries(more)) {
+      const before = known.get(name);
+      if (value === before || (before !== undefined && (value === null || value === undefined))) continue;
+      this.count(heapBytesOf(value));
+      if (typeof value === 'string' && piecewise.some((piece) => piece === name)) {
+        const text = before instanceof KeptText ? before : new KeptText();
+        text.add(value);
+        known.set(name, text);
+      } else known.set(name, value);
+    }
+  }
+
+  private count(bytes: number): void {
+    this.keptBytes += bytes;
+    this.writer.keep(bytes);
   }
 }
 
@@ -96,12 +119,10 @@ function isSame(known: Members, more: JsonRecord): boolean {
   return unnumbered.some((type) => type === more.type) && typeof known.get('signature') !== 'string';
 }
 
-function mergeInto(known: Members, more: JsonRecord): void {
-  for (const [name, value] of Object.entries(more)) {
-    if (value === null || value === undefined) continue;
-    const isPiece = piecewise.some((piece) => piece === name) && typeof value === 'string';
-    known.set(name, isPiece ? textOf(known.get(name)) + value : value);
-  }
+function recordOf(members: Members): JsonRecord {
+  return Object.fromEntries(
+    [...members].map(([name, value]) => [name, value instanceof KeptText ? value.toString() : value]),
+  );
 }
 
 function recordsOf(value: unknown): readonly JsonRecord[] {
