@@ -96,6 +96,12 @@ type CountFacts = Pick<AnswerFacts, 'usage' | 'outputEstimate' | 'servedModel'> 
 
 /** As large as a request may be, which most answers become a part of; a larger one would only be held in memory. */
 export const plainBytesMax = 32 * 1024 * 1024;
+
+/**
+ * What may be kept of a stream while it is translated: eight times the longest texts, and probabilities of as many tokens as a plain
+ * answer may have. Less than of a plain answer, since some clients are told all of it four times at the end.
+ */
+const keptBytesMax = 8 * 1024 * 1024;
 const errorBytesMax = 64 * 1024;
 
 /** How long an error answer may take to say why; its status alone decides what happens next. */
@@ -310,7 +316,8 @@ class Attempt<Answer> implements Receiver {
     else if (facts.isComplete) this.complete(stream);
     else if (commitPoint?.isOverfull) this.failMalformed('too much came before any content');
     else if (commitPoint?.lacksRoom) this.failForRoom();
-    else this.hold(facts.pendingBytes);
+    else if (facts.keptBytes > keptBytesMax) this.failMalformed('too much of the answer has to be kept');
+    else this.hold(facts.pendingBytes + facts.keptBytes);
   }
 
   /** So many bytes are kept of the answer by now, beside what is held for the sink. */

@@ -64,6 +64,8 @@ export interface AnswerFacts {
   servedModel: string | undefined;
   /** Kept of an event that has not ended. */
   pendingBytes: number;
+  /** Kept of events that have ended, for what is told later: parts that wait for others, and what is said once more at the end. */
+  keptBytes: number;
   /** Events that cannot be read, left out or the end of the stream: see `leaveOut`. */
   malformedFrames: number;
   /** The gateway cut the answer short by itself: what is left of the upstream's is not wanted. */
@@ -133,6 +135,8 @@ export interface StreamEncoder {
 export interface PartsEncoder {
   /** What the client gets for these parts. */
   encode(parts: readonly StreamPart[]): string;
+  /** What is kept of them; absent: nothing that grows. */
+  readonly keptBytes?: number;
   /** See `AnswerStream.errorFrame`. */
   readonly errorFrame?: ((error: ErrorObject) => string) | undefined;
 }

@@ -6,6 +6,7 @@ import { cutAnswer, cutStream } from './answer/cut-stops.ts';
 import { outputOf } from './answer/estimate-tokens.ts';
 import { flawOfChoices } from './answer/flaw.ts';
 import { gatherChoice } from './answer/gather-choice.ts';
+import { heapBytesOf } from './answer/kept.ts';
 import type { Conversation, ModelAnswer } from './conversation.ts';
 import type {
   AnswerFacts,
@@ -63,7 +64,7 @@ function textOf(part: ModelAnswer['choices'][number]['parts'][number]): string {
  * A stream: each step decodes what came and encodes what it means.
  *
  * @param keptLengthMax Parts are remembered, so that the whole answer can be judged, unless it is longer than this
- * many characters; absent: none are.
+ * many characters, counted as they are for a client; absent: none are.
  */
 export function translateStream(
   call: UpstreamCall,
@@ -92,7 +93,7 @@ class KeptParts {
   add(parts: readonly StreamPart[]): void {
     for (const part of parts) {
       if (!('choice' in part) || this.length > this.lengthMax) continue;
-      if (part.type === 'part-delta') this.length += part.text.length;
+      this.length += lengthOf(part);
       const known = this.choices.get(part.choice);
       if (known) known.push(part);
       else this.choices.set(part.choice, [part]);
@@ -106,11 +107,19 @@ class KeptParts {
   }
 }
 
+/** However short its text, a client gets a hundred characters or more for a part, and what is longer than it may be is not held for it. */
+function lengthOf(part: StreamPart): number {
+  if (part.type === 'part-end') return 100 + heapBytesOf(part.opaque);
+  return part.type === 'part-delta' ? 100 + part.text.length + heapBytesOf(part.logprobs) : 100;
+}
+
 class TranslatedStream implements AnswerStream {
   readonly errorFrame: AnswerStream['errorFrame'];
   private readonly decoder: StreamDecoder;
   private readonly encoder: PartsEncoder;
   private readonly kept: KeptParts | undefined;
+  /** Kept by the encoder, as counted so far. */
+  private encoderBytes = 0;
 
   constructor(decoder: StreamDecoder, encoder: PartsEncoder, kept: KeptParts | undefined) {
     this.decoder = decoder;
@@ -138,6 +147,9 @@ class TranslatedStream implements AnswerStream {
   private encoded(parts: readonly StreamPart[]): Buffer | undefined {
     this.kept?.add(parts);
     const text = parts.length === 0 ? '' : this.encoder.encode(parts);
+    const { keptBytes = 0 } = this.encoder;
+    this.facts.keptBytes += keptBytes - this.encoderBytes;
+    this.encoderBytes = keptBytes;
     return text === '' ? undefined : Buffer.from(text);
   }
 }

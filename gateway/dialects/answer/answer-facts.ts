@@ -11,6 +11,7 @@ export function freshFacts(): AnswerFacts {
     usage: undefined,
     outputEstimate: 0,
     pendingBytes: 0,
+    keptBytes: 0,
     malformedFrames: 0,
     servedModel: undefined,
   };

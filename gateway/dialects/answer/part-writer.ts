@@ -9,7 +9,18 @@ import type { MarkedState } from '../state/opaque.ts';
 import type { PartHead, StreamPart } from '../stream-part.ts';
 import type { NamedTool, ToolNames } from '../tools/tool-names.ts';
 import { uniqueIds } from '../tools/unique-ids.ts';
-import { checkCallsAreWhole } from './malformed.ts';
+import { heapBytesOf, KeptText } from './kept.ts';
+import { checkCallsAreWhole, failMalformed } from './malformed.ts';
+import { ObjectEnd } from './object-end.ts';
+
+/**
+ * Calls of one choice, and parts of it that are open or wait for one that is: each is looked for in lists, and kept. Models call
+ * a few tools at once, at most some tens; an answer with more than this is malformed.
+ */
+export const partsMax = 1_000;
+
+/** What it takes to keep a piece, beside its text. */
+export const pieceBytes = 64;
 
 export type TextKind = 'text' | 'refusal' | 'thinking';
 
@@ -17,8 +28,15 @@ interface WaitingPart {
   readonly head: PartHead;
   readonly tool: NamedTool | undefined;
   readonly waiting: { readonly text: string; readonly logprobs: readonly unknown[] | undefined }[];
-  /** Of a call: all of its input so far. */
-  input: string;
+  /** Of what waits, of its state, and of input to be unwrapped. */
+  keptBytes: number;
+  hasInput: boolean;
+  /** Input that can be unwrapped when all of it is there. */
+  wrapped: KeptText | undefined;
+  /** Of a call whose input is an object; absent where only the upstream knows where it ends. */
+  readonly inputEnd: ObjectEnd | undefined;
+  /** Nothing that could still come belongs to it. */
+  isWhole: boolean;
   isEnded: boolean;
   opaque: MarkedState | undefined;
 }
@@ -38,6 +56,7 @@ export class PartWriter {
   private index = 0;
   private isFirstOpen = false;
   private hasEnded = false;
+  private callCount = 0;
 
   /** @param parts What is written goes in here, among what others put in. */
   constructor(facts: AnswerFacts, names: ToolNames, choice = 0, parts: StreamPart[] = []) {
@@ -52,23 +71,35 @@ export class PartWriter {
     return this.parts.splice(0);
   }
 
+  /** Nothing more is taken. */
+  get isClosed(): boolean {
+    return this.hasEnded || this.facts.fault !== undefined;
+  }
+
+  /** Another one of a list that is kept of this choice; no list is longer than `partsMax`. */
+  checkCount(count: number): void {
+    if (count > partsMax)
+      failMalformed(this.facts, `the answer has more than ${partsMax} tool calls or parts at once`);
+  }
+
+  /** So many bytes more (or, below 0, fewer) are kept of this choice for later. */
+  keep(bytes: number): void {
+    this.facts.keptBytes += bytes;
+  }
+
   /** Text goes on where the last part is open and of its kind; else a new part begins. Empty text is nothing. */
   text(kind: TextKind, text: string, logprobs?: readonly unknown[]): void {
-    if (text === '' || this.hasEnded) return;
+    if (text === '' || this.isClosed) return;
     this.facts.hasContent = true;
     this.facts.outputEstimate++;
     const last = this.queue.at(-1);
     const part = last && !last.isEnded && last.head.type === kind ? last : this.begin({ type: kind });
-    if (this.isFirstOpen && part === this.queue[0]) this.delta(text, logprobs);
-    else {
-      part.waiting.push({ text, logprobs });
-      this.flush();
-    }
+    this.write(part, text, logprobs);
   }
 
   /** Begins a text part that may stay empty: thinking that is not shown. */
   open(kind: TextKind): void {
-    if (this.hasEnded) return;
+    if (this.isClosed) return;
     this.begin({ type: kind });
     this.flush();
   }
@@ -77,7 +108,10 @@ export class PartWriter {
   close(opaque?: MarkedState): void {
     const last = this.queue.at(-1);
     if (!last || last.isEnded || last.head.type === 'tool-call') return;
-    if (opaque) last.opaque = opaque;
+    if (opaque) {
+      last.opaque = opaque;
+      this.keepFor(last, heapBytesOf(opaque));
+    }
     last.isEnded = true;
     this.flush();
   }
@@ -91,12 +125,15 @@ export class PartWriter {
     key: string | number,
     wire: { readonly id: string; readonly name: string; readonly namespace?: string | undefined },
   ): void {
-    if (this.hasEnded) return;
+    this.checkCount(this.callCount + 1);
+    if (this.isClosed) return;
+    this.callCount++;
     this.facts.hasContent = true;
     this.facts.outputEstimate++;
     this.hasCalls = true;
     const tool = this.names.toolOf(wire.name, wire.namespace);
     const { name, namespace, kind } = tool;
+    this.keep(heapBytesOf(wire.id) + heapBytesOf(wire.name));
     // Some upstreams number the calls of an answer all alike.
     const id = wire.id === '' ? '' : this.uniqueId(wire.id);
     const head = { type: 'tool-call', id, name, kind } as const;
@@ -107,17 +144,23 @@ export class PartWriter {
   /** More of the input of a call that has begun. */
   callInput(key: string | number, text: string): void {
     const part = this.calls.get(key);
-    if (text === '' || !part || part.isEnded || this.hasEnded) return;
+    if (text === '' || !part || part.isEnded || this.isClosed) return;
     checkCallsAreWhole(this.facts);
     this.facts.outputEstimate++;
-    part.input += text;
-    if (isStreamed(part)) part.waiting.push({ text, logprobs: undefined });
+    part.hasInput = true;
+    if (part.wrapped) {
+      part.wrapped.add(text);
+      this.keepFor(part, heapBytesOf(text));
+    } else this.write(part, text, undefined);
+    noteEnd(part, text);
+    // Another part has begun behind it.
+    if (part.isWhole && part !== this.queue.at(-1)) endOf(part);
     this.flush();
   }
 
   /** Whether any input of this call has come. */
   hasInput(key: string | number): boolean {
-    return (this.calls.get(key)?.input ?? '') !== '';
+    return this.calls.get(key)?.hasInput === true;
   }
 
   endCall(key: string | number): void {
@@ -149,10 +192,40 @@ export class PartWriter {
 
   /** A new part ends those before it, but for calls whose input is not whole yet. */
   private begin(head: PartHead, tool?: NamedTool): WaitingPart {
-    for (const part of this.queue) if (!part.isEnded && !mayGrow(part)) endOf(part);
-    const part = { head, tool, waiting: [], input: '', isEnded: false, opaque: undefined };
+    const last = this.queue.at(-1);
+    if (last?.isWhole) endOf(last);
+    const part = {
+      head,
+      tool,
+      waiting: [],
+      keptBytes: 0,
+      hasInput: false,
+      wrapped: tool?.isWrapped ? new KeptText() : undefined,
+      inputEnd: tool?.kind === 'function' || tool?.isWrapped ? new ObjectEnd() : undefined,
+      isWhole: head.type !== 'tool-call',
+      isEnded: false,
+      opaque: undefined,
+    };
     this.queue.push(part);
+    this.checkCount(this.queue.length);
     return part;
+  }
+
+  /** At once where the part is open; else it waits. */
+  private write(part: WaitingPart, text: string, logprobs: readonly unknown[] | undefined): void {
+    if (this.isFirstOpen && part === this.queue[0]) {
+      this.delta(text, logprobs);
+      return;
+    }
+    part.waiting.push({ text, logprobs });
+    this.keepFor(part, pieceBytes + heapBytesOf(text) + heapBytesOf(logprobs));
+    this.flush();
+  }
+
+  /** Until the part has been written. */
+  private keepFor(part: WaitingPart, bytes: number): void {
+    part.keptBytes += bytes;
+    this.keep(bytes);
   }
 
   private flush(): void {
@@ -163,6 +236,10 @@ export class PartWriter {
         this.parts.push({ type: 'part-start', choice, index: this.index, head: first.head });
       }
       for (const { text, logprobs } of first.waiting.splice(0)) this.delta(text, logprobs);
+      if (!first.wrapped) {
+        this.keep(-first.keptBytes);
+        first.keptBytes = 0;
+      }
       if (!first.isEnded) return;
       const { opaque } = first;
       const end = { type: 'part-end', choice, index: this.index } as const;
@@ -179,24 +256,24 @@ export class PartWriter {
   }
 }
 
-/** Wrapped input can be unwrapped when all of it is there; a call without input must become `{}`. */
-function isStreamed({ tool }: WaitingPart): boolean {
-  return tool?.isWrapped !== true;
-}
-
-function mayGrow({ head, tool, input }: WaitingPart): boolean {
-  if (head.type !== 'tool-call') return false;
-  // Where free text ends, only the upstream knows.
-  if (tool?.kind === 'custom' && !tool.isWrapped) return true;
-  return asRecord(tryParseJson(input)) === undefined;
+/** Looked at once, where the object ends: nothing that comes behind it makes another one of it. */
+function noteEnd(part: WaitingPart, text: string): void {
+  const { inputEnd, wrapped } = part;
+  if (!inputEnd || inputEnd.isReached) return;
+  inputEnd.feed(text);
+  // What a model did not wrap is text, and goes on behind a brace.
+  if (inputEnd.isReached) part.isWhole = !wrapped || asRecord(tryParseJson(wrapped.toString())) !== undefined;
 }
 
 function endOf(part: WaitingPart): void {
   if (part.isEnded) return;
   part.isEnded = true;
   if (part.head.type !== 'tool-call' || !part.tool) return;
-  const whole = wholeInput(part.tool, part.input);
-  if (isStreamed(part) && part.input !== '') return;
+  const { wrapped } = part;
+  part.wrapped = undefined;
+  if (part.hasInput && !wrapped) return;
+  // A call without input must become `{}`.
+  const whole = wholeInput(part.tool, wrapped?.toString() ?? '');
   if (whole !== '') part.waiting.push({ text: whole, logprobs: undefined });
 }
 

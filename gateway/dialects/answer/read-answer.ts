@@ -19,7 +19,7 @@ export function readAnswer(
   body: Buffer,
   readError: (answer: JsonRecord) => UpstreamError | undefined,
 ): ReadAnswer {
-  const flaw = findBomb(body);
+  const flaw = body.length <= scannedBytesMin ? undefined : findBomb(body.toString('latin1'));
   if (flaw !== undefined) return malformed(flaw);
   const answer = asRecord(tryParseJson(body.toString('utf8')));
   if (!answer) return malformed('the answer is not a JSON object');
@@ -41,10 +41,10 @@ export const answerLimits: StructureLimits = {
 /** Of what is smaller, nothing that it may hold can hurt. */
 const scannedBytesMin = 4 * 1024;
 
-function findBomb(body: Buffer): string | undefined {
-  if (body.length <= scannedBytesMin) return undefined;
+/** What is wrong with JSON that would take too long to parse, or too much memory. */
+export function findBomb(text: string): string | undefined {
   try {
-    checkStructure(body.toString('latin1'), answerLimits);
+    checkStructure(text, answerLimits);
     return undefined;
   } catch (error) {
     if (error instanceof JsonStructureError)

@@ -72,10 +72,9 @@ function addDelta(block: Block, delta: JsonRecord): void {
       if (typeof delta.partial_json === 'string') block.input += delta.partial_json;
       return;
     case 'citations_delta':
-      members.citations = [
-        ...(Array.isArray(members.citations) ? members.citations : []),
-        ...(delta.citation === undefined ? [] : [delta.citation]),
-      ];
+      if (!Array.isArray(members.citations)) members.citations = [];
+      if (Array.isArray(members.citations) && delta.citation !== undefined)
+        members.citations.push(delta.citation);
   }
 }
 

@@ -21,6 +21,7 @@ import {
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
 import { flawOfMessage, gatherMessage } from './gather-answer.ts';
 import { answerPlaces, findStates, losesThinking, requestPlaces } from './passing-state.ts';
+import { hasBlockContent, hasEnded, isAnswer, isText, saysNothing } from './read-events.ts';
 
 export const relayMessages: SameDialect = {
   editRequest(body, _facts, target) {
@@ -40,6 +41,7 @@ export const relayMessages: SameDialect = {
     const { answer } = read;
     const { content } = answer;
     if (answer.type !== 'message' || !Array.isArray(content)) return malformed('the answer is no message');
+    if (!isAnswer(answer)) return malformed(saysNothing);
     const usage = usageOf(mergeCounters({}, answer.usage));
     return {
       ok: true,
@@ -100,14 +102,14 @@ class MessagesEvents implements NamedEvents {
         this.count(value.usage, true);
         const reason = asRecord(value.delta)?.stop_reason;
         if (reason === 'tool_use') checkCallsAreWhole(this.facts);
-        if (typeof reason !== 'string' || reason === '') break;
+        if (!hasEnded(reason)) break;
         this.hasStopReason = true;
         this.facts.awaitsEnd = true;
         break;
       }
       case 'message_stop':
         if (this.facts.hasContent || this.hasStopReason) this.complete();
-        else failMalformed(this.facts, 'the message ended without content and without a stop reason');
+        else failMalformed(this.facts, saysNothing);
     }
   }
 
@@ -152,20 +154,6 @@ class MessagesEvents implements NamedEvents {
   }
 }
 
-/** What begins empty and is filled by deltas is none. */
-function hasBlockContent(block: JsonRecord | undefined): boolean {
-  switch (block?.type) {
-    case undefined:
-      return false;
-    case 'text':
-      return isText(block.text);
-    case 'thinking':
-      return isText(block.thinking);
-    default:
-      return true;
-  }
-}
-
 function hasDeltaContent(delta: JsonRecord | undefined): boolean {
   switch (delta?.type) {
     case undefined:
@@ -177,10 +165,6 @@ function hasDeltaContent(delta: JsonRecord | undefined): boolean {
     default:
       return true;
   }
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
 }
 
 function blockText({ text, thinking, input }: JsonRecord): string {

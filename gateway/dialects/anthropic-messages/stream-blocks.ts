@@ -1,7 +1,8 @@
 // What do the blocks of a streamed message hold? Written on as parts, as they come.
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
-import type { PartWriter } from '../answer/part-writer.ts';
+import { heapBytesOf, KeptText } from '../answer/kept.ts';
+import { type PartWriter, pieceBytes } from '../answer/part-writer.ts';
 import type { MarkedState } from '../state/opaque.ts';
 import { type AnswerReading, isAnswerCall, textOf } from './read-events.ts';
 
@@ -15,7 +16,11 @@ interface OpenBlock {
   hasText: boolean;
   /** Of a call: what stood in the block's start, for upstreams that send no deltas. */
   readonly input: string;
+  keptBytes: number;
 }
+
+/** What it takes to keep a block, beside what it holds. */
+const blockBytes = 200;
 
 /** The blocks that have begun and not ended. */
 export class StreamBlocks {
@@ -26,7 +31,8 @@ export class StreamBlocks {
    * Text that is the answer only if none is given as a call: callers parse the whole, so nothing may
    * stand beside it. One entry a block.
    */
-  private held: string[] = [];
+  private held: KeptText[] = [];
+  private heldBytes = 0;
   private isAnswered = false;
 
   constructor(writer: PartWriter, reading: AnswerReading) {
@@ -39,15 +45,22 @@ export class StreamBlocks {
     const type = this.typeOf(block);
     const input = asRecord(block.input);
     const hasInput = input !== undefined && Object.keys(input).length > 0;
-    this.open.set(index, {
+    this.forget(index);
+    const open: OpenBlock = {
       type,
       signature: textOf(type === 'redacted_thinking' ? block.data : block.signature),
       hasText: false,
       input: hasInput ? JSON.stringify(input) : '',
-    });
+      keptBytes: 0,
+    };
+    this.open.set(index, open);
+    this.keepFor(
+      open,
+      blockBytes + heapBytesOf(type) + heapBytesOf(open.signature) + heapBytesOf(open.input),
+    );
     if (type === answer) this.isAnswered = true;
     if (type === 'tool_use') this.release();
-    if (type === 'text') this.held.push('');
+    if (type === 'text') this.hold();
     if (type === 'text') this.text(index, 'text', textOf(block.text));
     else if (type === 'thinking') this.text(index, 'thinking', textOf(block.thinking));
     else if (type === 'tool_use') this.writer.call(index, { id: textOf(block.id), name: textOf(block.name) });
@@ -68,7 +81,9 @@ export class StreamBlocks {
         else if (block?.type === answer) this.text(index, 'text', textOf(delta.partial_json));
         return;
       case 'signature_delta':
-        if (block) block.signature += textOf(delta.signature);
+        if (!block) return;
+        block.signature += textOf(delta.signature);
+        this.keepFor(block, pieceBytes + heapBytesOf(textOf(delta.signature)));
         return;
     }
   }
@@ -77,7 +92,7 @@ export class StreamBlocks {
   stop(index: number): void {
     const block = this.open.get(index);
     if (!block) return;
-    this.open.delete(index);
+    this.forget(index);
     switch (block.type) {
       case 'tool_use':
         if (!this.writer.hasInput(index)) this.writer.callInput(index, block.input);
@@ -112,7 +127,8 @@ export class StreamBlocks {
     const block = this.open.get(index);
     if (block && text !== '') block.hasText = true;
     if (kind === 'text' && block?.type !== answer && this.reading.answerTool !== undefined) {
-      this.held.push((this.held.pop() ?? '') + text);
+      (this.held.at(-1) ?? this.hold()).add(text);
+      this.countHeld(heapBytesOf(text));
     } else this.writer.text(kind, text);
   }
 
@@ -120,9 +136,32 @@ export class StreamBlocks {
   private release(): void {
     for (const text of this.held.splice(0)) {
       if (this.isAnswered) continue;
-      this.writer.text('text', text);
+      this.writer.text('text', text.toString());
       this.writer.close();
     }
+    this.countHeld(-this.heldBytes);
+  }
+
+  private hold(): KeptText {
+    const text = new KeptText();
+    this.held.push(text);
+    this.countHeld(blockBytes);
+    return text;
+  }
+
+  private countHeld(bytes: number): void {
+    this.heldBytes += bytes;
+    this.writer.keep(bytes);
+  }
+
+  private keepFor(block: OpenBlock, bytes: number): void {
+    block.keptBytes += bytes;
+    this.writer.keep(bytes);
+  }
+
+  private forget(index: number): void {
+    this.writer.keep(-(this.open.get(index)?.keptBytes ?? 0));
+    this.open.delete(index);
   }
 
   private stateOf({ type, signature }: OpenBlock): MarkedState | undefined {

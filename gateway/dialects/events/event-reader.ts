@@ -4,6 +4,7 @@
 import { asRecord, tryParseJson } from '../../json/record.ts';
 import { isOver } from '../answer/answer-facts.ts';
 import { failMalformed } from '../answer/malformed.ts';
+import { findBomb } from '../answer/read-answer.ts';
 import type { AnswerFacts } from '../dialect.ts';
 import { doneMark } from './event-text.ts';
 import { endsWhole, eventBytesMax, readSse, type SseEvent } from './sse-events.ts';
@@ -32,18 +33,25 @@ export class EventReader {
   /** The upstream's body ended. In a cut stream the last event may be half, and is nothing then. */
   end(): void {
     this.facts.pendingBytes = 0;
-    this.handOver(this.reader.end().filter(isWhole));
+    this.handOver(this.reader.end().filter((event) => denseFlaw(event) !== undefined || isWhole(event)));
   }
 
   private handOver(events: readonly SseEvent[]): void {
     for (const event of events) {
       if (isOver(this.facts)) return;
-      this.onEvent(event);
+      const flaw = denseFlaw(event);
+      if (flaw === undefined) this.onEvent(event);
+      else failMalformed(this.facts, flaw);
     }
     if (this.reader.isOverfull && !isOver(this.facts)) {
       failMalformed(this.facts, `an event is longer than ${this.lengthMax} bytes`);
     }
   }
+}
+
+/** Larger events are as bounded in what they hold as plain answers are: parsing them takes the time of all. */
+function denseFlaw({ data }: SseEvent): string | undefined {
+  return data.length > eventBytesMax ? findBomb(data) : undefined;
 }
 
 function isWhole({ data }: SseEvent): boolean {

@@ -6,6 +6,7 @@
 //   another name without an `id` there, or a name again in one list: a new call
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
+import { heapBytesOf, KeptText } from '../answer/kept.ts';
 import type { PartWriter } from '../answer/part-writer.ts';
 import { stateOfCall } from './extra-content.ts';
 
@@ -18,7 +19,7 @@ interface OpenCall {
   /** Empty until it has come; only then the reader knows of the call. */
   name: string;
   /** Input that came before the name; a call that never gets one cannot be made. */
-  held: string;
+  held: KeptText | undefined;
   /** What its provider wants back with it; the first counts, as some repeat it on every piece. */
   extra: JsonRecord | undefined;
   isExtraGiven: boolean;
@@ -48,7 +49,10 @@ export class CallReader {
   /** The entries of one message or delta. */
   read(entries: readonly JsonRecord[]): void {
     this.list++;
-    for (const entry of entries) this.entry(entry);
+    for (const entry of entries) {
+      if (this.writer.isClosed) return;
+      this.entry(entry);
+    }
   }
 
   private entry(entry: JsonRecord): void {
@@ -58,17 +62,25 @@ export class CallReader {
     const call = this.callOf(typeof entry.index === 'number' ? entry.index : undefined, id, name);
     if (call.id === '') this.identify(call, id);
     this.latest = call;
-    call.extra ??= isRecord(entry.extra_content) ? entry.extra_content : undefined;
+    if (!call.extra && isRecord(entry.extra_content)) {
+      call.extra = entry.extra_content;
+      this.writer.keep(heapBytesOf(call.extra));
+    }
     const input = inputOf(tool.arguments ?? tool.input);
     if (call.name === '' && name === '') {
-      call.held += input;
+      call.held ??= new KeptText();
+      call.held.add(input);
+      this.writer.keep(heapBytesOf(input));
       return;
     }
     this.keepExtra(call);
     if (call.name === '') {
       call.name = name;
       this.writer.call(call.key, { id: call.id, name });
-      this.writer.callInput(call.key, call.held);
+      const held = call.held?.toString() ?? '';
+      call.held = undefined;
+      this.writer.keep(-heapBytesOf(held));
+      this.writer.callInput(call.key, held);
     }
     this.writer.callInput(call.key, input);
   }
@@ -89,10 +101,11 @@ export class CallReader {
       list,
       id: '',
       name: '',
-      held: '',
+      held: undefined,
       extra: undefined,
       isExtraGiven: false,
     };
+    this.writer.checkCount(this.count);
     if (index !== undefined) this.byIndex.set(index, call);
     return call;
   }
@@ -112,6 +125,7 @@ export class CallReader {
   private identify(call: OpenCall, id: string): void {
     if (id === '') return;
     call.id = id;
+    this.writer.keep(heapBytesOf(id));
     this.byId.set(id, call);
   }
 }

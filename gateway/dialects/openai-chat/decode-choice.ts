@@ -2,6 +2,7 @@
 // the same members, in all the spellings that are out there.
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
+import { heapBytesOf } from '../answer/kept.ts';
 import type { PartWriter } from '../answer/part-writer.ts';
 import type { ChoiceReader } from '../openai/decode-answers.ts';
 import { CallReader } from './decode-calls.ts';
@@ -25,6 +26,7 @@ class ChatChoiceReader implements ChoiceReader {
   private readonly reasoning: ReasoningReader;
   /** Of tokens whose text has not come yet: half a character has none. */
   private logprobs: unknown[] = [];
+  private logprobsBytes = 0;
   /** What the provider wants back with the whole message. */
   private extra: JsonRecord | undefined;
 
@@ -36,10 +38,15 @@ class ChatChoiceReader implements ChoiceReader {
 
   read(entry: JsonRecord): void {
     const message = asRecord(entry.message) ?? asRecord(entry.delta);
-    const logprobs = asRecord(entry.logprobs)?.content;
-    if (Array.isArray(logprobs)) this.logprobs.push(...logprobs);
-    if (!message) return;
-    if (isSigned(message.extra_content)) this.extra = message.extra_content;
+    const tokens = asRecord(entry.logprobs)?.content;
+    if (Array.isArray(tokens)) for (const token of tokens) this.logprobs.push(token);
+    if (message) this.message(message);
+    // Those of text that came with them have gone.
+    if (Array.isArray(tokens) && this.logprobs.length > 0) this.countLogprobs(heapBytesOf(tokens));
+  }
+
+  private message(message: JsonRecord): void {
+    if (isSigned(message.extra_content)) this.keepExtra(message.extra_content);
     this.reasoning.read(message);
     this.content(message.content);
     const refusal = textOf(message.refusal);
@@ -72,6 +79,17 @@ class ChatChoiceReader implements ChoiceReader {
     this.reasoning.close();
     this.writer.text('text', text, this.logprobs.length === 0 ? undefined : this.logprobs);
     this.logprobs = [];
+    this.countLogprobs(-this.logprobsBytes);
+  }
+
+  private countLogprobs(bytes: number): void {
+    this.logprobsBytes += bytes;
+    this.writer.keep(bytes);
+  }
+
+  private keepExtra(extra: JsonRecord): void {
+    this.writer.keep(heapBytesOf(extra) - heapBytesOf(this.extra));
+    this.extra = extra;
   }
 }
 

@@ -4,6 +4,7 @@
 // once is read once.
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
+import { heapBytesOf, KeptText } from '../answer/kept.ts';
 import type { PartWriter } from '../answer/part-writer.ts';
 import type { MarkedState } from '../state/opaque.ts';
 
@@ -15,11 +16,16 @@ const piecewise = ['text', 'summary', 'thinking', 'data'] as const;
 /** Types of entries whose pieces may come without an index: they go on until they are signed. */
 const unnumbered = ['reasoning.text', 'reasoning.summary', 'thinking'];
 
+/** Of one entry; its own, as what an event holds is read until the next only. */
+type Members = Map<string, unknown>;
+
 export class ReasoningReader {
   private readonly writer: PartWriter;
   private readonly origin: string;
   /** What the provider wants back; whole when thinking ends. */
-  private readonly entries: JsonRecord[] = [];
+  private readonly entries: Members[] = [];
+  /** Of those. */
+  private keptBytes = 0;
   /** Thinking that is shown has not ended yet. */
   private isShown = false;
 
@@ -34,7 +40,10 @@ export class ReasoningReader {
     const details = recordsOf(message.reasoning_details);
     const blocks = recordsOf(message.thinking_blocks);
     const before = this.entries.length;
-    for (const entry of [...details, ...blocks]) this.add(entry, before);
+    for (const entry of [...details, ...blocks]) {
+      if (this.writer.isClosed) return;
+      this.add(entry, before);
+    }
     const text =
       textOf(message.reasoning_content) ||
       textOf(message.reasoning) ||
@@ -62,12 +71,13 @@ export class ReasoningReader {
       this.isShown = false;
       return;
     }
-    for (const value of this.entries.splice(0)) {
+    for (const members of this.entries.splice(0)) {
       if (!this.isShown) this.writer.open('thinking');
       this.isShown = false;
-      this.writer.close(this.marked(value));
+      this.writer.close(this.marked(recordOf(members)));
     }
     this.isShown = false;
+    this.count(-this.keptBytes);
   }
 
   private marked(value: JsonRecord): MarkedState {
@@ -78,25 +88,41 @@ export class ReasoningReader {
   private add(entry: JsonRecord, before: number): void {
     const at = this.entries.findLastIndex((known, place) => place < before && isSame(known, entry));
     const known = this.entries[at];
-    if (known) this.entries[at] = merged(known, entry);
-    else this.entries.push(entry);
+    const members: Members = known ?? new Map();
+    if (!known) this.entries.push(members);
+    this.mergeInto(members, entry);
+    this.writer.checkCount(this.entries.length);
+  }
+
+  private mergeInto(known: Members, more: JsonRecord): void {
+    for (const [name, value] of Object.entries(more)) {
+      const before = known.get(name);
+      if (value === before || (before !== undefined && (value === null || value === undefined))) continue;
+      this.count(heapBytesOf(value));
+      if (typeof value === 'string' && piecewise.some((piece) => piece === name)) {
+        const text = before instanceof KeptText ? before : new KeptText();
+        text.add(value);
+        known.set(name, text);
+      } else known.set(name, value);
+    }
+  }
+
+  private count(bytes: number): void {
+    this.keptBytes += bytes;
+    this.writer.keep(bytes);
   }
 }
 
-function isSame(known: JsonRecord, more: JsonRecord): boolean {
-  if (known.type !== more.type) return false;
-  if (typeof more.index === 'number') return known.index === more.index;
-  return unnumbered.some((type) => type === more.type) && typeof known.signature !== 'string';
+function isSame(known: Members, more: JsonRecord): boolean {
+  if (known.get('type') !== more.type) return false;
+  if (typeof more.index === 'number') return known.get('index') === more.index;
+  return unnumbered.some((type) => type === more.type) && typeof known.get('signature') !== 'string';
 }
 
-function merged(known: JsonRecord, more: JsonRecord): JsonRecord {
-  const sum = new Map(Object.entries(known));
-  for (const [name, value] of Object.entries(more)) {
-    if (value === null || value === undefined) continue;
-    const isPiece = piecewise.some((piece) => piece === name) && typeof value === 'string';
-    sum.set(name, isPiece ? textOf(sum.get(name)) + value : value);
-  }
-  return Object.fromEntries(sum);
+function recordOf(members: Members): JsonRecord {
+  return Object.fromEntries(
+    [...members].map(([name, value]) => [name, value instanceof KeptText ? value.toString() : value]),
+  );
 }
 
 function recordsOf(value: unknown): readonly JsonRecord[] {

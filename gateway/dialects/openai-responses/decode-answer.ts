@@ -7,7 +7,7 @@ import { malformed } from '../answer/malformed.ts';
 import { PartWriter } from '../answer/part-writer.ts';
 import { readAnswer } from '../answer/read-answer.ts';
 import { readErrorMember } from '../answer/read-error.ts';
-import type { DecodedAnswer, UpstreamError } from '../dialect.ts';
+import type { AnswerFacts, DecodedAnswer, UpstreamError } from '../dialect.ts';
 import type { StreamPart } from '../stream-part.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
@@ -29,7 +29,9 @@ export function decodeResponsesAnswer(body: Buffer, context: AnswerContext): Dec
   const { status } = response;
   if (!Array.isArray(response.output)) return malformed("the answer has no 'output'");
   if (status === 'queued' || status === 'in_progress') return malformed(`the answer is still '${status}'`);
-  const parts = readOutput(response, context);
+  const facts = freshFacts();
+  const parts = readOutput(facts, response, context);
+  if (facts.fault) return { ok: false, fault: facts.fault };
   const usage = decodeResponsesUsage(response.usage);
   return {
     ok: true,
@@ -61,8 +63,12 @@ export function headOf({ id, model, created_at: createdAt }: JsonRecord): Respon
   };
 }
 
-function readOutput(response: JsonRecord, { names, origin }: AnswerContext): readonly StreamPart[] {
-  const writer = new PartWriter(freshFacts(), names);
+function readOutput(
+  facts: AnswerFacts,
+  response: JsonRecord,
+  { names, origin }: AnswerContext,
+): readonly StreamPart[] {
+  const writer = new PartWriter(facts, names);
   const items = new ItemEvents(writer, origin);
   const output: readonly unknown[] = Array.isArray(response.output) ? response.output : [];
   for (const [index, item] of output.entries()) {

@@ -43,6 +43,10 @@ class ResponseEncoder implements PartsEncoder {
     this.items = new OutputItems(head.id, shape.showsRefusals, (type, members) => this.emit(type, members));
   }
 
+  get keptBytes(): number {
+    return this.items.keptBytes;
+  }
+
   encode(parts: readonly StreamPart[]): string {
     for (const part of parts) this.part(part);
     return this.take();

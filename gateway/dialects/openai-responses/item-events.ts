@@ -3,7 +3,8 @@
 // up for when more is known. Items are told apart by `output_index`: ids change on the way at some.
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
-import type { PartWriter, TextKind } from '../answer/part-writer.ts';
+import { heapBytesOf, KeptText } from '../answer/kept.ts';
+import { type PartWriter, pieceBytes, type TextKind } from '../answer/part-writer.ts';
 import {
   readCall,
   readContentPart,
@@ -20,12 +21,15 @@ interface ItemState {
   isCallOpen: boolean;
   isDone: boolean;
   /** Input of a call that nobody has named yet. */
-  heldInput: string;
+  heldInput: KeptText;
   /** The texts of which something was written, by kind and place. */
   readonly written: Set<string>;
   /** Summary or raw reasoning, whichever came first: they tell the same. */
   thoughtSource: string | undefined;
 }
+
+/** What it takes to know an item, beside what it is called. */
+const itemBytes = 500;
 
 export class ItemEvents {
   private readonly writer: PartWriter;
@@ -119,11 +123,12 @@ export class ItemEvents {
       type,
       isCallOpen: false,
       isDone: false,
-      heldInput: before?.heldInput ?? '',
+      heldInput: before?.heldInput ?? new KeptText(),
       written: before?.written ?? new Set<string>(),
       thoughtSource: before?.thoughtSource,
     };
     this.states.set(index, state);
+    this.writer.keep(itemBytes + heapBytesOf(type));
     return state;
   }
 
@@ -142,8 +147,11 @@ export class ItemEvents {
   }
 
   private note({ id, call_id: callId }: JsonRecord): void {
-    if (id !== undefined) this.seenIds.add(id);
-    if (callId !== undefined) this.seenIds.add(callId);
+    for (const seen of [id, callId]) {
+      if (seen === undefined || this.seenIds.has(seen)) continue;
+      this.seenIds.add(seen);
+      this.writer.keep(heapBytesOf(seen));
+    }
   }
 
   private openCall(state: ItemState, item: JsonRecord): void {
@@ -151,7 +159,10 @@ export class ItemEvents {
     if (!call) return;
     state.isCallOpen = true;
     this.writer.call(state.key, call);
-    this.writer.callInput(state.key, state.heldInput);
+    const held = state.heldInput.toString();
+    state.heldInput = new KeptText();
+    this.writer.keep(-heapBytesOf(held));
+    this.writer.callInput(state.key, held);
   }
 
   private done(index: number, item: JsonRecord): void {
@@ -227,6 +238,7 @@ export class ItemEvents {
     // Text of another item must not go on in this one's part.
     if (this.textOwner !== state) this.writer.close();
     this.textOwner = state;
+    if (!state.written.has(key)) this.writer.keep(pieceBytes);
     state.written.add(key);
     this.writer.text(kind, text, logprobs);
   }
@@ -245,8 +257,9 @@ export class ItemEvents {
     const state = this.stateOf(index);
     if (typeof text !== 'string' || state.isDone) return;
     if (!state.isCallOpen) {
-      if (!isWhole) state.heldInput += text;
-      else if (state.heldInput === '') state.heldInput = text;
+      if (isWhole && state.heldInput.toString() !== '') return;
+      state.heldInput.add(text);
+      this.writer.keep(heapBytesOf(text));
     } else if (!isWhole || !this.writer.hasInput(state.key)) this.writer.callInput(state.key, text);
   }
 

@@ -1,6 +1,7 @@
 // What does an output item look like, while it grows and when it has ended?
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
+import type { KeptText } from '../answer/kept.ts';
 import type { PartHead } from '../stream-part.ts';
 
 export type CallHead = Extract<PartHead, { type: 'tool-call' }>;
@@ -8,8 +9,9 @@ type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 interface ShownText {
   readonly isRefusal: boolean;
-  text: string;
-  readonly logprobs: unknown[];
+  readonly text: KeptText;
+  /** Of tokens, as JSON: objects take three times as much. Each with a comma behind it. */
+  readonly logprobs: KeptText;
 }
 
 export type OpenItem =
@@ -19,13 +21,13 @@ export type OpenItem =
       readonly id: string;
       readonly callId: string;
       readonly head: CallHead;
-      input: string;
+      readonly input: KeptText;
     }
   | {
       readonly type: 'reasoning';
       readonly id: string;
       readonly isShown: boolean;
-      text: string;
+      readonly text: KeptText;
       sealed: string | undefined;
     };
 
@@ -39,11 +41,15 @@ export function encodeItem(item: OpenItem, status: ItemStatus): JsonRecord {
         type: 'reasoning',
         id,
         status,
-        summary: item.isShown && status !== 'in_progress' ? [{ type: 'summary_text', text: item.text }] : [],
+        summary:
+          item.isShown && status !== 'in_progress'
+            ? [{ type: 'summary_text', text: item.text.toString() }]
+            : [],
         ...(item.sealed === undefined ? {} : { encrypted_content: item.sealed }),
       };
     case 'call': {
-      const { head, callId, input } = item;
+      const { head, callId } = item;
+      const input = item.input.toString();
       const named = {
         name: head.name,
         ...(head.namespace === undefined ? {} : { namespace: head.namespace }),
@@ -56,13 +62,17 @@ export function encodeItem(item: OpenItem, status: ItemStatus): JsonRecord {
 }
 
 export function encodeText(part: ShownText | undefined): JsonRecord {
-  if (part?.isRefusal) return { type: 'refusal', refusal: part.text };
+  if (part?.isRefusal) return { type: 'refusal', refusal: part.text.toString() };
   return {
     type: 'output_text',
-    text: part?.text ?? '',
+    text: part?.text.toString() ?? '',
     annotations: [],
-    logprobs: [...(part?.logprobs ?? [])],
+    logprobs: part ? tokensOf(part) : [],
   };
+}
+
+export function tokensOf({ logprobs }: Pick<ShownText, 'logprobs'>): unknown {
+  return JSON.parse(`[${logprobs.toString().slice(0, -1)}]`);
 }
 
 /** Providers leave members out that this dialect always has. */

@@ -9,21 +9,34 @@
 // A message and reasoning begin with their first text: an item that stays empty is never told of.
 
 import type { JsonRecord } from '../../json/record.ts';
+import { heapBytesOf, KeptText } from '../answer/kept.ts';
 import type { FinishReason, RefusalDetails } from '../conversation.ts';
 import { type MarkedState, packOpaque } from '../state/opaque.ts';
 import type { PartHead } from '../stream-part.ts';
 import { encodeMembers } from './error-body.ts';
-import { type CallHead, encodeItem, encodeText, encodeToken, type OpenItem } from './item-objects.ts';
+import {
+  type CallHead,
+  encodeItem,
+  encodeText,
+  encodeToken,
+  type OpenItem,
+  tokensOf,
+} from './item-objects.ts';
 import { encodeResponsesFinish, type ResponseEnd } from './map-finish-reason.ts';
 import { mintedReasoningPrefix } from './minted-ids.ts';
 
 /** Tells the client of an event; the members as JSON text without the braces. */
 type EmitEvent = (type: string, members: string) => void;
 
+/** What it takes to keep an item, or a part of one, beside its text. */
+const itemBytes = 500;
+
 export class OutputItems {
   /** The length of all that was written, for an estimate of its tokens. */
   textLength = 0;
-  private readonly finished: unknown[] = [];
+  /** Of all that is said once more when its item ends, and at the end. */
+  keptBytes = 0;
+  private readonly finished: { readonly item: OpenItem; readonly status: ResponseEnd['status'] }[] = [];
   private readonly id: string;
   private readonly showsRefusals: boolean;
   private readonly emitText: EmitEvent;
@@ -49,7 +62,8 @@ export class OutputItems {
 
   /** All items; one that is still open stands there as it is. */
   get output(): readonly unknown[] {
-    return this.item ? [...this.finished, encodeItem(this.item, 'incomplete')] : [...this.finished];
+    const finished = this.finished.map(({ item, status }) => encodeItem(item, status));
+    return this.item ? [...finished, encodeItem(this.item, 'incomplete')] : finished;
   }
 
   start(head: PartHead): void {
@@ -60,7 +74,13 @@ export class OutputItems {
     const prefix = head.kind === 'custom' ? 'ctc' : 'fc';
     const callId = head.id || `call_${this.id}_${this.finished.length}`;
     this.textLength += head.name.length;
-    const item: OpenItem = { type: 'call', id: this.nextId(`${prefix}_`), callId, head, input: '' };
+    const item: OpenItem = {
+      type: 'call',
+      id: this.nextId(`${prefix}_`),
+      callId,
+      head,
+      input: new KeptText(),
+    };
     this.open(item);
     this.beginDeltas(this.place(item));
   }
@@ -69,6 +89,7 @@ export class OutputItems {
     const { head } = this;
     if (!head) return;
     this.textLength += text.length;
+    this.keptBytes += heapBytesOf(text);
     if (head.type === 'tool-call') this.input(text);
     else if (head.type === 'thinking') this.thought(text);
     else this.text(text, head.type === 'refusal', logprobs);
@@ -111,6 +132,7 @@ export class OutputItems {
 
   private open(item: OpenItem): void {
     this.item = item;
+    this.keptBytes += itemBytes + (item.type === 'call' ? heapBytesOf(item.head) : 0);
     this.emit('response.output_item.added', {
       output_index: this.finished.length,
       item: encodeItem(item, 'in_progress'),
@@ -133,28 +155,36 @@ export class OutputItems {
       this.isPartShown = true;
       this.hasText = true;
       if (isRefusalPart) this.hasRefused = true;
-      content.push({ isRefusal: isRefusalPart && this.showsRefusals, text: '', logprobs: [] });
+      content.push({
+        isRefusal: isRefusalPart && this.showsRefusals,
+        text: new KeptText(),
+        logprobs: new KeptText(),
+      });
+      this.keptBytes += itemBytes;
       const place = this.textPlace(this.item);
       this.emit('response.content_part.added', { ...place, part: encodeText(content.at(-1)) });
       this.beginDeltas(place);
     }
     const part = content.at(-1);
     if (!part) return;
-    part.text += delta;
-    const tokens = logprobs.map(encodeToken);
-    part.logprobs.push(...tokens);
+    part.text.add(delta);
+    const tokens = JSON.stringify(logprobs.map(encodeToken)).slice(1, -1);
+    if (tokens !== '') part.logprobs.add(`${tokens},`);
+    this.keptBytes += tokens.length;
     const members = this.deltaStart + JSON.stringify(delta);
-    const encodedTokens = tokens.length === 0 ? '[]' : JSON.stringify(tokens);
     if (part.isRefusal) this.emitText('response.refusal.delta', members);
-    else this.emitText('response.output_text.delta', `${members},"logprobs":${encodedTokens}`);
+    else this.emitText('response.output_text.delta', `${members},"logprobs":[${tokens}]`);
   }
 
   private endText(): void {
     const part = this.item?.type === 'message' ? this.item.content.at(-1) : undefined;
     if (this.item?.type !== 'message' || !part) return;
     const place = this.textPlace(this.item);
-    if (part.isRefusal) this.emit('response.refusal.done', { ...place, refusal: part.text });
-    else this.emit('response.output_text.done', { ...place, text: part.text, logprobs: part.logprobs });
+    if (part.isRefusal) this.emit('response.refusal.done', { ...place, refusal: part.text.toString() });
+    else {
+      const text = part.text.toString();
+      this.emit('response.output_text.done', { ...place, text, logprobs: tokensOf(part) });
+    }
     this.emit('response.content_part.done', { ...place, part: encodeText(part) });
   }
 
@@ -164,7 +194,7 @@ export class OutputItems {
 
   private input(delta: string): void {
     if (this.item?.type !== 'call') return;
-    this.item.input += delta;
+    this.item.input.add(delta);
     this.emitText(`response.${inputEvent(this.item.head)}.delta`, this.deltaStart + JSON.stringify(delta));
   }
 
@@ -174,7 +204,7 @@ export class OutputItems {
       this.openThought(true);
     }
     if (this.item?.type !== 'reasoning') return;
-    this.item.text += delta;
+    this.item.text.add(delta);
     this.emitText('response.reasoning_summary_text.delta', this.deltaStart + JSON.stringify(delta));
   }
 
@@ -184,7 +214,7 @@ export class OutputItems {
       type: 'reasoning',
       id: this.nextId(mintedReasoningPrefix),
       isShown,
-      text: '',
+      text: new KeptText(),
       sealed: undefined,
     };
     this.open(item);
@@ -205,13 +235,12 @@ export class OutputItems {
     if (item?.type !== 'reasoning') return;
     if (item.isShown) {
       const place = { ...this.place(item), summary_index: 0 };
-      this.emit('response.reasoning_summary_text.done', { ...place, text: item.text });
-      this.emit('response.reasoning_summary_part.done', {
-        ...place,
-        part: { type: 'summary_text', text: item.text },
-      });
+      const text = item.text.toString();
+      this.emit('response.reasoning_summary_text.done', { ...place, text });
+      this.emit('response.reasoning_summary_part.done', { ...place, part: { type: 'summary_text', text } });
     }
     item.sealed = sealed;
+    this.keptBytes += heapBytesOf(sealed);
     this.close('completed');
   }
 
@@ -219,13 +248,16 @@ export class OutputItems {
     const { item } = this;
     if (!item) return;
     if (item.type === 'call') {
-      const { head, input } = item;
+      const { head } = item;
+      const input = item.input.toString();
       const whole = head.kind === 'custom' ? { input } : { arguments: input, name: head.name };
       this.emit(`response.${inputEvent(head)}.done`, { ...this.place(item), ...whole });
     }
-    const encoded = encodeItem(item, status);
-    this.emit('response.output_item.done', { output_index: this.finished.length, item: encoded });
-    this.finished.push(encoded);
+    this.emit('response.output_item.done', {
+      output_index: this.finished.length,
+      item: encodeItem(item, status),
+    });
+    this.finished.push({ item, status });
     this.item = undefined;
   }
 }

@@ -38,13 +38,16 @@ export function decodeOpenAiAnswer(body: Buffer, reading: OpenAiReading): Decode
   const { answer, choices } = read;
   const usage = readOpenAiUsage(answer.usage);
   const serviceTier = textOf(answer.service_tier);
+  const facts = freshFacts();
+  const decoded = choices
+    .slice(0, reading.choices)
+    .map((entry, position) => decodeChoice(facts, asRecord(entry) ?? {}, position, reading));
+  if (facts.fault) return { ok: false, fault: facts.fault };
   return {
     ok: true,
     answer: {
       ...headOf(answer),
-      choices: choices
-        .slice(0, reading.choices)
-        .map((entry, position) => decodeChoice(asRecord(entry) ?? {}, position, reading)),
+      choices: decoded,
       ...(usage ? { usage } : {}),
       ...(serviceTier === '' ? {} : { serviceTier }),
     },
@@ -55,9 +58,14 @@ export function decodeOpenAiStream(reading: OpenAiReading): StreamDecoder {
   return new OpenAiStreamDecoder(reading);
 }
 
-function decodeChoice(entry: JsonRecord, position: number, reading: OpenAiReading): AnswerChoice {
+function decodeChoice(
+  facts: AnswerFacts,
+  entry: JsonRecord,
+  position: number,
+  reading: OpenAiReading,
+): AnswerChoice {
   const parts: StreamPart[] = [];
-  const choice = new OpenChoice(freshFacts(), 0, reading, parts);
+  const choice = new OpenChoice(facts, 0, reading, parts);
   choice.read(entry);
   choice.end();
   return gatherChoice(parts, indexOf(entry, reading.choices) ?? position);

@@ -4,6 +4,7 @@
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { flawOfArguments } from '../answer/flaw.ts';
+import { partsMax } from '../answer/part-writer.ts';
 import type { AnswerGatherer } from '../dialect.ts';
 
 /** What differs between chat completions and completions. */
@@ -15,11 +16,18 @@ interface GatherOptions {
 
 type Members = Record<string, unknown>;
 
+interface Merging {
+  /** A list has too many entries to look through: what is gathered is no answer. */
+  isOverfull: boolean;
+}
+
 export function gatherOpenAi(options: GatherOptions): AnswerGatherer {
   const head = noMembers();
   const choices = new Map<number, Members>();
+  const merging: Merging = { isOverfull: false };
   return {
     add({ choices: entries, ...rest }) {
+      if (merging.isOverfull) return;
       for (const [name, value] of Object.entries(rest)) {
         // The first chunk names the answer; usage and tier are known at the end only.
         if (isEmpty(value) || (firstCounts.has(name) && !isEmpty(head[name]))) continue;
@@ -29,11 +37,11 @@ export function gatherOpenAi(options: GatherOptions): AnswerGatherer {
         const index = typeof entry.index === 'number' ? entry.index : 0;
         const choice = choices.get(index) ?? noMembers();
         choices.set(index, choice);
-        mergeInto(choice, { index, ...entry });
+        mergeInto(choice, { index, ...entry }, merging);
       }
     },
     answer() {
-      if (choices.size === 0) return undefined;
+      if (choices.size === 0 || merging.isOverfull) return undefined;
       const ordered = [...choices].toSorted(([a], [b]) => a - b);
       return {
         ...head,
@@ -70,7 +78,7 @@ function noMembers(): Members {
   return Object.create(null);
 }
 
-function mergeInto(target: Members, more: JsonRecord, depth = 0): void {
+function mergeInto(target: Members, more: JsonRecord, merging: Merging, depth = 0): void {
   for (const [name, value] of Object.entries(more)) {
     const known = target[name];
     if (value === null || value === undefined) target[name] = known ?? null;
@@ -80,35 +88,41 @@ function mergeInto(target: Members, more: JsonRecord, depth = 0): void {
     } else if (depth >= depthMax) target[name] = value;
     else if (Array.isArray(value)) {
       const list: unknown[] = Array.isArray(known) ? known : [];
-      for (const entry of value) addEntry(list, entry, name === 'tool_calls', depth + 1);
+      for (const entry of value) addEntry(list, entry, name === 'tool_calls', merging, depth + 1);
       target[name] = list;
     } else if (isRecord(value)) {
       const members: Members = isRecord(known) ? known : noMembers();
-      mergeInto(members, value, depth + 1);
+      mergeInto(members, value, merging, depth + 1);
       target[name] = members;
     } else target[name] = value;
   }
 }
 
 /** Entries with an `index` are pieces of the one with that index. */
-function addEntry(list: unknown[], entry: unknown, isCall: boolean, depth: number): void {
+function addEntry(list: unknown[], entry: unknown, isCall: boolean, merging: Merging, depth: number): void {
   const piece = asRecord(entry);
   if (!piece) {
     list.push(entry);
     return;
   }
-  const known = list.findLast((other): other is Members => isRecord(other) && isSame(other, piece, isCall));
-  if (known) mergeInto(known, piece, depth);
+  // All others stand for themselves, and there are many: the probabilities of each token.
+  const isPiece = isCall || typeof piece.index === 'number';
+  merging.isOverfull ||= isPiece && list.length > partsMax;
+  if (merging.isOverfull) return;
+  const known = isPiece
+    ? list.findLast((other): other is Members => isRecord(other) && isSame(other, piece, isCall))
+    : undefined;
+  if (known) mergeInto(known, piece, merging, depth);
   else {
     const begun = noMembers();
-    mergeInto(begun, piece, depth);
+    mergeInto(begun, piece, merging, depth);
     list.push(begun);
   }
 }
 
 /** Some vendors number all calls alike, others not at all: then the id tells where one begins. */
 function isSame(known: JsonRecord, piece: JsonRecord, isCall: boolean): boolean {
-  if (!isCall) return typeof piece.index === 'number' && known.index === piece.index;
+  if (!isCall) return known.index === piece.index;
   if (piece.index !== undefined && piece.index !== null && known.index !== piece.index) return false;
   return typeof piece.id !== 'string' || piece.id === '' || isEmpty(known.id) || known.id === piece.id;
 }
