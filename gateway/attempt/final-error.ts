@@ -38,11 +38,8 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     case 'upstream_timeout':
       return new GatewayError(code, `The upstreams of model '${model}' did not answer in time (${tries}).`);
     case 'overloaded':
-      return new GatewayError(
-        code,
-        'The gateway holds as many answers as it has room for; send the request again.',
-        { retryAfterSeconds: 1 },
-      );
+      // An upstream was paid for the answer: who asks again by itself has it paid again.
+      return noAnswerRoom({ 'x-should-retry': 'false' });
     case 'invalid_parameter':
     case 'request_too_large':
     case 'context_length_exceeded':
@@ -54,6 +51,13 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
         `No upstream of model '${model}' could answer (${tries}; ${inWords(chosen)}).`,
       );
   }
+}
+
+/** Answers of the caller, or of all, that nobody has read yet take up what room there is. */
+export function noAnswerRoom(headers: Readonly<Record<string, string>> = {}): GatewayError {
+  const message =
+    'The gateway holds as many answers as it has room for, of this key or of all; send the request again when those under way have been read.';
+  return new GatewayError('overloaded', message, { retryAfterSeconds: 1, headers });
 }
 
 /** The same words as for the request that found out: a key does not get better by resting. */
