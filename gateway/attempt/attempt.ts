@@ -228,8 +228,10 @@ class Attempt<Answer> implements Receiver {
     // The start of an error page says enough; the rest is only more of it.
     if (this.isError) {
       if (this.body.length > errorBytesMax) this.failWithStatus();
-    } else if (this.body.length > plainBytesMax) this.failMalformed('the answer is too large');
-    else this.hold(this.body.length);
+    } else if (this.body.length > plainBytesMax) {
+      const detail = `it is longer than ${plainBytesMax / 1024 / 1024} MiB`;
+      this.fail({ kind: 'answer', fault: { kind: 'too-large', detail } });
+    } else this.hold(this.body.length);
   }
 
   private takeEnd(): void {

@@ -40,6 +40,11 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     case 'overloaded':
       // An upstream was paid for the answer: who asks again by itself has it paid again.
       return noAnswerRoom({ 'x-should-retry': 'false' });
+    case 'answer_too_large':
+      return new GatewayError(
+        code,
+        `The answer of model '${model}' is more than the gateway takes: ${inWords(chosen)}; ask for less, or for a stream.`,
+      );
     case 'invalid_parameter':
     case 'request_too_large':
     case 'context_length_exceeded':
@@ -120,6 +125,7 @@ export function brokenOffError(failure: AttemptFailure, model: string): GatewayE
     code === 'rate_limit_exceeded' ||
     code === 'upstream_timeout' ||
     code === 'context_length_exceeded' ||
+    code === 'answer_too_large' ||
     failure.kind === 'gateway';
   // Clients retry an overloaded upstream in another way than a broken one.
   const told = isKept ? code : reason === 'Overloaded' ? 'upstream_unavailable' : 'upstream_error';
@@ -243,6 +249,8 @@ function inWords(failure: AttemptFailure): string {
           return 'the upstream ended the answer before it was complete';
         case 'error-event':
           return 'the upstream reported an error';
+        case 'too-large':
+          return failure.fault.detail;
         case 'malformed':
           return 'the upstream sent something that is no answer';
       }

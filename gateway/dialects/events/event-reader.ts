@@ -3,7 +3,7 @@
 
 import { asRecord, tryParseJson } from '../../json/record.ts';
 import { isOver } from '../answer/answer-facts.ts';
-import { failMalformed } from '../answer/malformed.ts';
+import { failTooLarge } from '../answer/malformed.ts';
 import type { AnswerFacts } from '../dialect.ts';
 import { doneMark } from './event-text.ts';
 import { endsWhole, eventBytesMax, readSse, type SseEvent } from './sse-events.ts';
@@ -41,7 +41,7 @@ export class EventReader {
       this.onEvent(event);
     }
     if (this.reader.isOverfull && !isOver(this.facts)) {
-      failMalformed(this.facts, `an event is longer than ${this.lengthMax} bytes`);
+      failTooLarge(this.facts, `an event of it is longer than ${this.lengthMax} bytes`);
     }
   }
 }

@@ -52,7 +52,7 @@ test('one answer alone has room whatever the bound, but not a hundred that one r
 
 test('however many callers take what they can get, one that holds nothing has room for a usual answer', () => {
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 40 }), (callers) => {
+    fc.property(fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 40, size: 'max' }), (callers) => {
       const room = new AnswerRoom(roomBytes);
       for (const caller of callers) fill(room, `team/${caller}`);
       expect(room.bytesHeld).toBeLessThanOrEqual(roomBytes);
@@ -60,4 +60,11 @@ test('however many callers take what they can get, one that holds nothing has ro
     }),
     { numRuns: 50 },
   );
+});
+
+test('callers that hold a little each do not go over the bound together', () => {
+  const room = new AnswerRoom(roomBytes);
+  for (let caller = 0; caller < 200; caller++) fill(room, `team/${caller}`);
+  expect(room.bytesHeld).toBe(roomBytes);
+  expect(room.hasRoomFor('team/new')).toBe(false);
 });

@@ -27,16 +27,23 @@ export const answers: readonly Mutant[] = [
   {
     name: 'an answer does not hold values without end',
     file: 'gateway/dialects/answer/read-answer.ts',
-    from: 'if (flaw !== undefined) return malformed(flaw);',
+    from: 'if (flaw !== undefined) return flaw;',
     to: '',
     tests: ['test/gateway/dialects/answer/read-answer.test.ts'],
   },
   {
     name: 'an answer is not larger than a request may be',
     file: 'gateway/attempt/attempt.ts',
-    from: '} else if (this.body.length > plainBytesMax)',
-    to: '} else if (this.body.length < 0)',
+    from: '} else if (this.body.length > plainBytesMax) {',
+    to: '} else if (this.body.length < 0) {',
     tests: ['test/gateway/attempt/attempt.test.ts'],
+  },
+  {
+    name: 'an answer that is too large for us says nothing about its upstream',
+    file: 'gateway/attempt/failure.ts',
+    from: "if (fault.kind === 'too-large') return judgement(null, 'target', 'answer_too_large');",
+    to: '',
+    tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/gateway/endpoints/too-large-answers.test.ts'],
   },
   {
     name: 'answers of a process have a bound together',
