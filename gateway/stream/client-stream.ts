@@ -88,8 +88,8 @@ export class ClientStream {
     const { socket } = this.response;
     const stopWatching = this.destroyWhenStalled();
     this.response.write(frame, () => {
-      stopWatching();
       socket?.end();
+      stopWatching();
       this.destroyAfter(lingerMs);
     });
   }
