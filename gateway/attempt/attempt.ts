@@ -538,11 +538,12 @@ function judgeHead(
   header: (name: string) => string | undefined,
   reader: AnswerReader<unknown>['type'],
 ): string | undefined {
-  const encoding = header('content-encoding');
+  // Both are case-insensitive (RFC 9110, sections 8.3.1 and 8.4.1).
+  const encoding = header('content-encoding')?.toLowerCase();
   if (encoding !== undefined && encoding !== 'identity') {
     return `the answer is encoded as ${encoding}, which was not asked for`;
   }
-  const type = header('content-type') ?? '';
+  const type = (header('content-type') ?? '').toLowerCase();
   const wanted = reader === 'plain' ? 'json' : 'text/event-stream';
   return type === '' || type.includes(wanted)
     ? undefined
