@@ -51,6 +51,7 @@ export const errorTable = {
   internal_error: row(500, 'server_error', 'api_error', 'gateway', true),
   upstream_error: row(502, 'server_error', 'api_error', 'upstream', false),
   upstream_invalid_response: row(502, 'server_error', 'api_error', 'upstream', false),
+  answer_too_large: row(502, 'server_error', 'api_error', 'gateway', false),
   upstream_auth_failed: row(502, 'server_error', 'api_error', 'upstream', false),
   upstream_unavailable: row(503, 'server_error', 'overloaded_error', 'upstream', false),
   not_ready: row(503, 'server_error', 'overloaded_error', 'gateway', true),

@@ -9,7 +9,7 @@
 
 import type { AttemptEnds } from './attempt/attempt.ts';
 import { heldContentBytesMax } from './attempt/commit-point.ts';
-import { brokenOffError } from './attempt/final-error.ts';
+import { brokenOffError, noAnswerRoom } from './attempt/final-error.ts';
 import { type CallOutcome, runAttempts } from './attempt/run-attempts.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';
 import type { Caller } from './caller.ts';
@@ -143,7 +143,7 @@ class Run implements OpenRequest {
       timeoutFor(exchange, candidate, 'totalMs', parts.defaults),
     );
     this.totalAt = exchange.arrivedAt + Math.max(0, ...totals);
-    this.share = parts.answers.open();
+    this.share = parts.answers.open(exchange.caller.key.id);
     exchange.response.once('close', () => {
       this.caller.leave();
       this.share.close();
@@ -152,6 +152,7 @@ class Run implements OpenRequest {
 
   async serve(): Promise<void> {
     try {
+      if (!this.parts.answers.hasRoomFor(this.exchange.caller.key.id)) throw noAnswerRoom();
       const entering = this.enter();
       if (entering instanceof Promise) {
         this.granted = await entering;

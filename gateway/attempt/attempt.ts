@@ -241,8 +241,9 @@ class Attempt<Answer> implements Receiver {
     // The start of an error page says enough; the rest is only more of it.
     if (this.isError) {
       if (this.body.length > errorBytesMax) this.failWithStatus();
-    } else if (this.body.length > plainBytesMax) this.failMalformed('the answer is too large');
-    else this.hold(this.body.length);
+    } else if (this.body.length > plainBytesMax) {
+      this.failTooLarge(`it is longer than ${plainBytesMax / 1024 / 1024} MiB`);
+    } else this.hold(this.body.length);
   }
 
   private takeEnd(): void {
@@ -316,7 +317,8 @@ class Attempt<Answer> implements Receiver {
     else if (facts.isComplete) this.complete(stream);
     else if (commitPoint?.isOverfull) this.failMalformed('too much came before any content');
     else if (commitPoint?.lacksRoom) this.failForRoom();
-    else if (facts.keptBytes > keptBytesMax) this.failMalformed('too much of the answer has to be kept');
+    else if (facts.keptBytes > keptBytesMax)
+      this.failTooLarge(`more than ${keptBytesMax / 1024 / 1024} MiB of it would have to be kept`);
     else this.hold(facts.pendingBytes + facts.keptBytes);
   }
 
@@ -364,6 +366,11 @@ class Attempt<Answer> implements Receiver {
 
   private failMalformed(detail: string): void {
     this.fail({ kind: 'answer', fault: { kind: 'malformed', detail } });
+  }
+
+  /** It goes over a bound of ours. */
+  private failTooLarge(detail: string): void {
+    this.fail({ kind: 'answer', fault: { kind: 'too-large', detail } });
   }
 
   /** What is held back for a time goes out when it is over, also where nothing more comes. */
@@ -548,11 +555,12 @@ function judgeHead(
   header: (name: string) => string | undefined,
   reader: AnswerReader<unknown>['type'],
 ): string | undefined {
-  const encoding = header('content-encoding');
+  // Both are case-insensitive (RFC 9110, sections 8.3.1 and 8.4.1).
+  const encoding = header('content-encoding')?.toLowerCase();
   if (encoding !== undefined && encoding !== 'identity') {
     return `the answer is encoded as ${encoding}, which was not asked for`;
   }
-  const type = header('content-type') ?? '';
+  const type = (header('content-type') ?? '').toLowerCase();
   const wanted = reader === 'plain' ? 'json' : 'text/event-stream';
   return type === '' || type.includes(wanted)
     ? undefined

@@ -47,10 +47,10 @@ export interface AnswerProgress {
 
 /**
  * Framing without content (roles, pings) is small, but for the first two events of a response: each
- * repeats the instructions and tools of the request, in an event of at most one mebibyte. An upstream
+ * repeats the instructions and tools of the request, in an event of at most four mebibytes. An upstream
  * that sends more than that is not answering.
  */
-export const heldBytesMax = 2 * 1024 * 1024 + 64 * 1024;
+export const heldBytesMax = 8 * 1024 * 1024 + 64 * 1024;
 
 /** What is held from the first content on, in bytes for the client. More than this goes out. */
 export const heldContentBytesMax = 1024 * 1024;

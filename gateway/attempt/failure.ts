@@ -97,6 +97,8 @@ export function judgeFailure(failure: AttemptFailure): Judgement {
 
 function judgeAnswerFault(fault: AnswerFault): Judgement {
   if (fault.kind === 'error-event') return judgeErrorEvent(fault.error);
+  // Another upstream's answer to the same request would be as large, and has to be paid for too.
+  if (fault.kind === 'too-large') return judgement(null, 'target', 'answer_too_large');
   return judgement('ServerError', 'target', 'upstream_invalid_response');
 }
 

@@ -38,10 +38,12 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     case 'upstream_timeout':
       return new GatewayError(code, `The upstreams of model '${model}' did not answer in time (${tries}).`);
     case 'overloaded':
+      // An upstream was paid for the answer: who asks again by itself has it paid again.
+      return noAnswerRoom({ 'x-should-retry': 'false' });
+    case 'answer_too_large':
       return new GatewayError(
         code,
-        'The gateway holds as many answers as it has room for; send the request again.',
-        { retryAfterSeconds: 1 },
+        `The answer of model '${model}' is more than the gateway takes: ${inWords(chosen)}; ask for less, or for a stream.`,
       );
     case 'invalid_parameter':
     case 'request_too_large':
@@ -54,6 +56,13 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
         `No upstream of model '${model}' could answer (${tries}; ${inWords(chosen)}).`,
       );
   }
+}
+
+/** Answers of the caller, or of all, that nobody has read yet take up what room there is. */
+export function noAnswerRoom(headers: Readonly<Record<string, string>> = {}): GatewayError {
+  const message =
+    'The gateway holds as many answers as it has room for, of this key or of all; send the request again when those under way have been read.';
+  return new GatewayError('overloaded', message, { retryAfterSeconds: 1, headers });
 }
 
 /** The same words as for the request that found out: a key does not get better by resting. */
@@ -116,6 +125,7 @@ export function brokenOffError(failure: AttemptFailure, model: string): GatewayE
     code === 'rate_limit_exceeded' ||
     code === 'upstream_timeout' ||
     code === 'context_length_exceeded' ||
+    code === 'answer_too_large' ||
     failure.kind === 'gateway';
   // Clients retry an overloaded upstream in another way than a broken one.
   const told = isKept ? code : reason === 'Overloaded' ? 'upstream_unavailable' : 'upstream_error';
@@ -239,6 +249,8 @@ function inWords(failure: AttemptFailure): string {
           return 'the upstream ended the answer before it was complete';
         case 'error-event':
           return 'the upstream reported an error';
+        case 'too-large':
+          return failure.fault.detail;
         case 'malformed':
           return 'the upstream sent something that is no answer';
       }

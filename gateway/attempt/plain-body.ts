@@ -15,8 +15,9 @@ const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
 
 /** The body as it was before it was compressed; nothing where it cannot be read, or would grow beyond the limit. */
 export function plainBody(body: Buffer, encoding: string | undefined, bytesMax: number): Buffer {
-  if (encoding === undefined || encoding === 'identity' || body.length === 0) return body;
-  const decode = decoders.get(encoding.toLowerCase());
+  const name = encoding?.toLowerCase();
+  if (name === undefined || name === 'identity' || body.length === 0) return body;
+  const decode = decoders.get(name);
   if (!decode) return Buffer.alloc(0);
   try {
     return decode(body, { maxOutputLength: bytesMax });

@@ -1,17 +1,32 @@
-// What if a client does not take its answer? Whoever takes nothing of it for too long is let go, or it would hold it for ever. A stream
-// that goes on is looked after by itself (stream/client-stream.ts); here is what has been written to its end.
+// What if a client does not take its answer? Whoever takes nothing of it for too long is let go, and so is whoever takes a little now
+// and then, or it would hold it for ever. A stream that goes on is looked after by itself (stream/client-stream.ts); here is what has
+// been written to its end.
 
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
+import { takenBytes } from '../stream/taken-bytes.ts';
 
 interface Progress {
   taken: number;
+  /** When it was seen to have taken so much. */
   since: number;
+  /** When it was first looked at. */
+  begin: number;
 }
 
-/** To be called for each answer when its turn has come. */
-export function watchUnread(clock: Clock, stallMs: number): (response: ServerResponse) => void {
+/** The largest answer, 32 MiB, is to be taken at 56 kB/s. */
+const tenMinutesMs = 600_000;
+
+/**
+ * To be called for each answer when its turn has come.
+ *
+ * @param wholeMs How long a client may take for all that was written, however much it takes at a time.
+ */
+export function watchUnread(
+  clock: Clock,
+  stallMs: number,
+  wholeMs = tenMinutesMs,
+): (response: ServerResponse) => void {
   const open = new Map<ServerResponse, Progress | undefined>();
   let isLooking = false;
 
@@ -19,10 +34,11 @@ export function watchUnread(clock: Clock, stallMs: number): (response: ServerRes
     const { socket } = response;
     if (!socket || !response.writableEnded || response.writableFinished) return undefined;
     const now = clock.now();
-    const taken = takenOf(socket);
-    if (before?.taken !== taken) return { taken, since: now };
-    if (now - before.since >= stallMs) response.destroy();
-    return before;
+    const taken = takenBytes(socket);
+    const { begin, since } = before ?? { begin: now, since: now };
+    const progress = { taken, begin, since: before?.taken === taken ? since : now };
+    if (now - progress.since >= stallMs || now - begin >= wholeMs) response.destroy();
+    return progress;
   };
 
   const lookLater = (): void => {
@@ -39,13 +55,4 @@ export function watchUnread(clock: Clock, stallMs: number): (response: ServerRes
     response.once('close', () => open.delete(response));
     if (!isLooking) lookLater();
   };
-}
-
-/** Bytes that the kernel has taken, also out of a large write that it has not taken whole. */
-function takenOf(socket: Socket): number {
-  // What else Node has of it; its own timeouts look there too.
-  const handle: unknown = Reflect.get(socket, '_handle');
-  const hasQueue = typeof handle === 'object' && handle !== null && 'writeQueueSize' in handle;
-  const queued = hasQueue ? Number(handle.writeQueueSize) : 0;
-  return socket.bytesWritten - socket.writableLength - queued;
 }

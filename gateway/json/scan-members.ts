@@ -44,11 +44,14 @@ export const structureLimits: StructureLimits = {
 export class JsonStructureError extends Error {
   /** The top-level member at fault, where it is one. */
   readonly member: string | undefined;
+  /** It may well be valid, but it goes over one of the limits. */
+  readonly isOverLimit: boolean;
 
-  constructor(message: string, member?: string) {
+  constructor(message: string, member?: string, isOverLimit = false) {
     super(message);
     this.name = 'JsonStructureError';
     this.member = member;
+    this.isOverLimit = isOverLimit;
   }
 }
 
@@ -179,7 +182,8 @@ class Scanner {
           depth++;
           // The outermost object is depth 1 already.
           if (depth >= this.limits.depthMax) {
-            throw new JsonStructureError(`the body nests deeper than ${this.limits.depthMax} levels`);
+            const depthMax = this.limits.depthMax;
+            throw new JsonStructureError(`the body nests deeper than ${depthMax} levels`, undefined, true);
           }
           this.count();
           break;
@@ -241,6 +245,8 @@ class Scanner {
     if (this.tokens > this.tokensMax) {
       throw new JsonStructureError(
         `the body has too many values for its size (more than ${this.tokensMax} structural characters)`,
+        undefined,
+        true,
       );
     }
   }

@@ -20,7 +20,8 @@ export function isOwnProvider({ caller }: Pick<Exchange, 'caller'>, { target }: 
 
 /**
  * The dialect's headers for one upstream request, names and values in turn. Only where client and
- * upstream speak the same dialect can the client's own mean anything; what the Provider sets wins.
+ * upstream speak the same dialect can the client's own mean anything; what the Provider sets wins, and what it is signed in with
+ * is nobody else's to send.
  */
 export function dialectHeaders(
   exchange: Exchange,
@@ -28,7 +29,9 @@ export function dialectHeaders(
   upstream: Dialect,
   isNative: boolean,
 ): readonly string[] {
-  const ofProvider = new Set(candidate.target.provider.headers.map(({ name }) => name.toLowerCase()));
+  const { entry, headers: own } = candidate.target.provider;
+  const names = [...own.map(({ name }) => name), ...(entry.auth ? [entry.auth.header] : [])];
+  const ofProvider = new Set(names.map((name) => name.toLowerCase()));
   const forwarded = new Set<string>();
   const headers: string[] = [];
   if (isNative) {

@@ -1,4 +1,5 @@
-// How much do the answers of this process hold that their clients do not have yet, and is there room for more? One number.
+// How much do the answers of this process hold that their clients do not have yet, and is there room for more? One number for all, and
+// one for each caller: whoever holds most is refused first.
 
 /** What the answers to one request hold, until it is closed. */
 export interface AnswerShare {
@@ -11,9 +12,30 @@ export interface AnswerShare {
   close(): void;
 }
 
+/** In bytes, those that are asked about included. */
+interface Held {
+  readonly ofAll: number;
+  readonly ofCaller: number;
+  readonly ofRequest: number;
+}
+
+/** As large as one plain answer may be; a bound below it would never let that one through. */
+const aloneBytesMax = 32 * 1024 * 1024;
+
+/** What is left is for callers that hold little. */
+const commonShare = 7 / 8;
+
+/** Of the room: what a caller has whatever others hold, as long as there is any. */
+const littleShare = 1 / 128;
+
+/** Most answers are smaller than this. */
+const usualBytes = 64 * 1024;
+
 export class AnswerRoom {
   private readonly bytesMax: number;
   private bytes = 0;
+  /** Of those that hold anything. */
+  private readonly bytesOf = new Map<string, number>();
 
   constructor(bytesMax: number) {
     this.bytesMax = bytesMax;
@@ -23,22 +45,45 @@ export class AnswerRoom {
     return this.bytes;
   }
 
-  open(): AnswerShare {
+  /** Whether a usual answer would have room; asked before an upstream is, whose answer has to be paid for. */
+  hasRoomFor(callerId: string): boolean {
+    const ofCaller = this.heldBy(callerId) + usualBytes;
+    return hasRoom({ ofAll: this.bytes + usualBytes, ofCaller, ofRequest: usualBytes }, this.bytesMax);
+  }
+
+  /** @param callerId Whose request it is: the id of the key. */
+  open(callerId: string): AnswerShare {
     let held = 0;
     let isClosed = false;
+    const add = (bytes: number): void => {
+      held += bytes;
+      this.bytes += bytes;
+      const ofCaller = this.heldBy(callerId) + bytes;
+      if (ofCaller === 0) this.bytesOf.delete(callerId);
+      else this.bytesOf.set(callerId, ofCaller);
+    };
     return {
       change: (bytes) => {
         if (isClosed) return true;
-        this.bytes += bytes;
-        held += bytes;
-        // One alone has room whatever its size: a bound below the largest answer would never let it through.
-        return bytes <= 0 || this.bytes <= this.bytesMax || this.bytes === held;
+        add(bytes);
+        const ofCaller = this.heldBy(callerId);
+        return bytes <= 0 || hasRoom({ ofAll: this.bytes, ofCaller, ofRequest: held }, this.bytesMax);
       },
       close: () => {
         isClosed = true;
-        this.bytes -= held;
-        held = 0;
+        add(-held);
       },
     };
   }
+
+  private heldBy(callerId: string): number {
+    return this.bytesOf.get(callerId) ?? 0;
+  }
+}
+
+/** One caller may hold as much as it leaves free: alone nearly half, beside another one less, and so there is always some left. */
+function hasRoom({ ofAll, ofCaller, ofRequest }: Held, bytesMax: number): boolean {
+  if (ofAll === ofRequest) return ofAll <= Math.max(bytesMax, aloneBytesMax);
+  const leftFree = bytesMax * commonShare - ofAll;
+  return ofAll <= bytesMax && ofCaller <= Math.max(leftFree, bytesMax * littleShare);
 }

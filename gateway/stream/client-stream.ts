@@ -3,6 +3,7 @@
 
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
+import { watchTaking } from './taken-bytes.ts';
 
 export interface ClientStreamOptions {
   readonly clock: Clock;
@@ -28,8 +29,9 @@ export class ClientStream {
   private readonly options: ClientStreamOptions;
   private readonly drains: (() => void)[] = [];
   private lastWriteAt: number;
-  private fullSince: number | undefined;
   private cancelTimer: (() => void) | undefined;
+  /** Set while the client is full. */
+  private stopWatching: (() => void) | undefined;
   private isOver = false;
 
   constructor(response: ServerResponse, options: ClientStreamOptions) {
@@ -50,16 +52,20 @@ export class ClientStream {
     this.open();
     this.lastWriteAt = this.options.clock.now();
     if (this.response.write(bytes)) return true;
-    if (this.fullSince === undefined) {
-      this.fullSince = this.lastWriteAt;
+    if (!this.stopWatching) {
+      this.cancelTimer?.();
+      this.stopWatching = watchTaking(this.response, {
+        clock: this.options.clock,
+        stallMs: this.options.writeStallMs,
+        onStall: () => this.onStall(),
+      });
       this.response.once('drain', () => this.onDrained());
-      this.rearmTimer();
     }
     return false;
   }
 
   onDrain(resume: () => void): void {
-    if (this.fullSince === undefined) resume();
+    if (!this.stopWatching) resume();
     else this.drains.push(resume);
   }
 
@@ -68,7 +74,7 @@ export class ClientStream {
     this.open();
     this.stop();
     this.response.end(bytes);
-    if (this.fullSince !== undefined) this.destroyAfter(this.options.writeStallMs);
+    if (this.stopWatching) this.destroyWhenStalled();
   }
 
   /**
@@ -80,14 +86,23 @@ export class ClientStream {
     this.open();
     this.stop();
     const { socket } = this.response;
-    this.destroyAfter(this.options.writeStallMs);
+    const stopWatching = this.destroyWhenStalled();
     this.response.write(frame, () => {
       socket?.end();
+      stopWatching();
       this.destroyAfter(lingerMs);
     });
   }
 
   /** No timer of this class runs behind the end; a client that never reads must not stay for ever. */
+  private destroyWhenStalled(): () => void {
+    const { response } = this;
+    const { clock, writeStallMs: stallMs } = this.options;
+    const cancel = watchTaking(response, { clock, stallMs, onStall: () => response.destroy() });
+    response.once('close', cancel);
+    return cancel;
+  }
+
   private destroyAfter(ms: number): void {
     const { response } = this;
     const cancel = this.options.clock.setTimer(ms, () => response.destroy());
@@ -106,10 +121,12 @@ export class ClientStream {
   stop(): void {
     this.isOver = true;
     this.cancelTimer?.();
+    this.stopWatching?.();
   }
 
   private onDrained(): void {
-    this.fullSince = undefined;
+    this.stopWatching?.();
+    this.stopWatching = undefined;
     this.lastWriteAt = this.options.clock.now();
     if (!this.isOver) this.rearmTimer();
     for (const resume of this.drains.splice(0)) resume();
@@ -119,8 +136,9 @@ export class ClientStream {
   private armTimer(): void {
     const { clock } = this.options;
     this.cancelTimer = clock.setTimer(Math.max(0, this.dueAt() - clock.now()), () => {
-      if (this.dueAt() <= clock.now()) this.onDue();
-      if (!this.isOver) this.rearmTimer();
+      if (this.dueAt() <= clock.now()) this.write(this.options.keepAlive);
+      // A client that is full is watched, and has enough to read.
+      if (!this.isOver && !this.stopWatching) this.rearmTimer();
     });
   }
 
@@ -130,16 +148,11 @@ export class ClientStream {
   }
 
   private dueAt(): number {
-    const { openAfterMs, keepAliveMs, writeStallMs } = this.options;
-    if (this.fullSince !== undefined) return this.fullSince + writeStallMs;
+    const { openAfterMs, keepAliveMs } = this.options;
     return this.lastWriteAt + (this.isOpen ? keepAliveMs : openAfterMs);
   }
 
-  private onDue(): void {
-    if (this.fullSince === undefined) {
-      this.write(this.options.keepAlive);
-      return;
-    }
+  private onStall(): void {
     this.stop();
     this.options.onStall();
     this.response.destroy();

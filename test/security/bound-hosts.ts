@@ -177,7 +177,7 @@ async function sendingsOf(
   try {
     const routed = routeExchange(parts, exchange);
     for (const candidate of routed.plan.candidates) {
-      plainEnds(parts, routed, candidate, 0, parts.answers.open()).send(nobody);
+      plainEnds(parts, routed, candidate, 0, parts.answers.open('team/key')).send(nobody);
       const { provider: served } = candidate.target;
       if (served.namespace === caller && caller !== 'platform') counts.own++;
       const { proxy } = revealConnection(served);

@@ -95,6 +95,7 @@ const headerNames = [
     'openai-beta',
     'anthropic-beta',
     'anthropic-version',
+    'anthropic-workspace-id',
     'x-authorization',
   ],
   ...[
@@ -182,7 +183,7 @@ function judgeCall(
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const [name = '', value = ''] = [rawHeaders[at]?.toLowerCase(), rawHeaders[at + 1]];
-    const isOfDialect = ofDialect[dialect].test(name) && (isOwn || dialect === 'anthropic-messages');
+    const isOfDialect = ofDialect[dialect].test(name) && (isOwn || /^anthropic-(version|beta)$/.test(name));
     if (!always.includes(name) && !isOfDialect) stray(`header ${name}`);
     if (always.includes(name) && (value.includes(marker) || seen.has(name)))
       stray(`header ${name} of the caller`);

@@ -3,11 +3,8 @@
 
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import type { AnswerFacts, AnswerGatherer, AnswerStream, SameDialect } from '../dialect.ts';
-import { eventBytesMax, readSse } from '../events/sse-events.ts';
+import { readSse, responseEventBytesMax } from '../events/sse-events.ts';
 import { leaveOut } from './malformed.ts';
-
-/** The last event of a response holds all of its output, and its instructions and tools. */
-const eventLengthMax = 4 * eventBytesMax;
 
 /** A stream that goes on as it is, and remembers what it has said. */
 export class GatheredStream implements AnswerStream {
@@ -16,7 +13,7 @@ export class GatheredStream implements AnswerStream {
   private readonly stream: AnswerStream;
   private readonly dialect: Pick<SameDialect, 'flawOf'>;
   private readonly bytesMax: number;
-  private readonly events = readSse(eventLengthMax);
+  private readonly events = readSse(responseEventBytesMax);
   private gatherer: AnswerGatherer | undefined;
   private bytes = 0;
 
@@ -38,6 +35,11 @@ export class GatheredStream implements AnswerStream {
     return this.remembered(this.stream.end());
   }
 
+  /** It was too long to be remembered. */
+  get isTooLong(): boolean {
+    return this.bytes > this.bytesMax;
+  }
+
   /** The answer so far; undefined where it is no answer, or too long to be remembered. */
   answer(): JsonRecord | undefined {
     return this.gatherer?.answer();
@@ -52,7 +54,7 @@ export class GatheredStream implements AnswerStream {
   private remembered(bytes: Buffer | undefined): Buffer | undefined {
     if (!bytes || !this.gatherer) return bytes;
     this.bytes += bytes.length;
-    if (this.bytes > this.bytesMax) {
+    if (this.isTooLong) {
       this.gatherer = undefined;
       return bytes;
     }

@@ -37,6 +37,16 @@ export function checkCallsAreWhole(facts: AnswerFacts): void {
   if (facts.malformedFrames > 0) failMalformed(facts, 'an event was lost, and the answer calls tools');
 }
 
+/** Says nothing about who sent it: what is wrong is only that we do not take so much. */
+export function failTooLarge(facts: AnswerFacts, detail: string): void {
+  facts.fault = { kind: 'too-large', detail };
+}
+
+/** As `failTooLarge`, of a plain answer. */
+export function tooLarge(detail: string): { readonly ok: false; readonly fault: AnswerFault } {
+  return { ok: false, fault: { kind: 'too-large', detail } };
+}
+
 export function malformed(detail: string): { readonly ok: false; readonly fault: AnswerFault } {
   return { ok: false, fault: { kind: 'malformed', detail } };
 }

@@ -8,7 +8,7 @@ import {
   structureLimits,
 } from '../../json/scan-members.ts';
 import type { AnswerFault, UpstreamError } from '../dialect.ts';
-import { malformed } from './malformed.ts';
+import { malformed, tooLarge } from './malformed.ts';
 
 type ReadAnswer =
   | { readonly ok: true; readonly answer: JsonRecord }
@@ -20,7 +20,7 @@ export function readAnswer(
   readError: (answer: JsonRecord) => UpstreamError | undefined,
 ): ReadAnswer {
   const flaw = body.length <= scannedBytesMin ? undefined : findBomb(body.toString('latin1'));
-  if (flaw !== undefined) return malformed(flaw);
+  if (flaw !== undefined) return flaw;
   const answer = asRecord(tryParseJson(body.toString('utf8')));
   if (!answer) return malformed('the answer is not a JSON object');
   const error = readError(answer);
@@ -42,13 +42,17 @@ export const answerLimits: StructureLimits = {
 const scannedBytesMin = 4 * 1024;
 
 /** What is wrong with JSON that would take too long to parse, or too much memory. */
-export function findBomb(text: string): string | undefined {
+export function findBomb(text: string): ReturnType<typeof tooLarge> | undefined {
   try {
     checkStructure(text, answerLimits);
     return undefined;
   } catch (error) {
-    if (error instanceof JsonStructureError)
-      return 'the answer is no JSON, nests too deep or has too many values';
-    throw error;
+    if (!(error instanceof JsonStructureError)) throw error;
+    const { depthMax, tokensMax } = answerLimits;
+    return error.isOverLimit
+      ? tooLarge(
+          `it has more than ${tokensMax} structural characters, or nests deeper than ${depthMax} levels`,
+        )
+      : malformed('the answer is not valid JSON');
   }
 }

@@ -34,6 +34,12 @@ const asUpstream: UpstreamTranslation = {
   counting: { path: '/messages/count_tokens' },
 };
 
+/**
+ * What clients send that changes the answer. Others of the family name accounts, workspaces or whoever is to pay: at a platform's provider
+ * those are the platform's to say.
+ */
+const forwardedHeaders: ReadonlySet<string> = new Set(['anthropic-version', 'anthropic-beta']);
+
 export const anthropicMessages: Dialect = {
   name: 'anthropic-messages',
   path: '/messages',
@@ -43,7 +49,8 @@ export const anthropicMessages: Dialect = {
   keepAlive: pingFrame,
   // The version that still takes sampling parameters.
   upstreamHeaders: [['anthropic-version', '2023-06-01']],
-  forwardsHeader: (name) => name.startsWith('anthropic-'),
+  forwardsHeader: (name, isOwnProvider) =>
+    forwardedHeaders.has(name) || (isOwnProvider && name.startsWith('anthropic-')),
   // Clients ask for betas in it.
   keepsQuery: true,
   readRequest: readMessagesRequest,

@@ -8,6 +8,7 @@ import { checkCallsAreWhole, failMalformed, malformed } from '../answer/malforme
 import { readAnswer } from '../answer/read-answer.ts';
 import type { AnswerDocument, AnswerFacts, SameDialect } from '../dialect.ts';
 import { type NamedEvents, relayNamedEvents } from '../events/named-relay.ts';
+import { eventBytesMax } from '../events/sse-events.ts';
 import { targetEdits } from '../request/target-edits.ts';
 import { findForeignState, tryRead } from '../state/foreign-state.ts';
 import { markAnswer } from '../state/mark-state.ts';
@@ -57,6 +58,7 @@ export const relayMessages: SameDialect = {
 
 class MessagesEvents implements NamedEvents {
   readonly facts: AnswerFacts = freshFacts();
+  readonly eventBytesMax = eventBytesMax;
   readonly family = /^(?:(?:message|content_block)_[a-z_]+|ping)$/;
   private counters: MessagesCounters = {};
   private hasStarted = false;

@@ -3,7 +3,7 @@
 
 import { asRecord, tryParseJson } from '../../json/record.ts';
 import { isOver } from '../answer/answer-facts.ts';
-import { failMalformed } from '../answer/malformed.ts';
+import { failTooLarge } from '../answer/malformed.ts';
 import { findBomb } from '../answer/read-answer.ts';
 import type { AnswerFacts } from '../dialect.ts';
 import { doneMark } from './event-text.ts';
@@ -41,16 +41,16 @@ export class EventReader {
       if (isOver(this.facts)) return;
       const flaw = denseFlaw(event);
       if (flaw === undefined) this.onEvent(event);
-      else failMalformed(this.facts, flaw);
+      else this.facts.fault = flaw.fault;
     }
     if (this.reader.isOverfull && !isOver(this.facts)) {
-      failMalformed(this.facts, `an event is longer than ${this.lengthMax} bytes`);
+      failTooLarge(this.facts, `an event of it is longer than ${this.lengthMax} bytes`);
     }
   }
 }
 
 /** Larger events are as bounded in what they hold as plain answers are: parsing them takes the time of all. */
-function denseFlaw({ data }: SseEvent): string | undefined {
+function denseFlaw({ data }: SseEvent): ReturnType<typeof findBomb> {
   return data.length > eventBytesMax ? findBomb(data) : undefined;
 }
 

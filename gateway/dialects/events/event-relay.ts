@@ -7,15 +7,16 @@
 import { asRecord } from '../../json/record.ts';
 import { Pieces } from '../../stream/pieces.ts';
 import { isOver } from '../answer/answer-facts.ts';
-import { failMalformed } from '../answer/malformed.ts';
+import { failMalformed, failTooLarge } from '../answer/malformed.ts';
 import type { AnswerFacts, AnswerStream } from '../dialect.ts';
 import { doneMark, parseLatin1, readLines } from './event-text.ts';
 import { Output } from './output.ts';
-import { eventBytesMax } from './sse-events.ts';
 
 /** What a dialect makes of the events of one stream. It is not asked again behind a fault or the end. */
 export interface EventJudge {
   readonly facts: AnswerFacts;
+  /** A longer event is too much for us. */
+  readonly eventBytesMax: number;
   /**
    * The bulk of a stream in one go: the events at the start of `text` that need no look each. Gives
    * where the first other event begins.
@@ -109,7 +110,7 @@ class EventRelay implements AnswerStream {
     this.tail.add(bytes);
     this.tailEndsLine = bytes.at(-1) === 0x0a;
     // A line end may be the first half of the blank line; it does not count.
-    if (this.tail.length - (this.tailEndsLine ? 1 : 0) > eventBytesMax) this.failTooLong();
+    if (this.tail.length - (this.tailEndsLine ? 1 : 0) > this.judge.eventBytesMax) this.failTooLong();
   }
 
   end(): Buffer | undefined {
@@ -132,12 +133,12 @@ class EventRelay implements AnswerStream {
   }
 
   private event(event: string, from: number, to: number, output: Output): void {
-    if (event.length > eventBytesMax) this.failTooLong();
+    if (event.length > this.judge.eventBytesMax) this.failTooLong();
     else this.judge.event(event, from, to, output);
   }
 
   private failTooLong(): void {
-    failMalformed(this.facts, `an event is longer than ${eventBytesMax} bytes`);
+    failTooLarge(this.facts, `an event of it is longer than ${this.judge.eventBytesMax} bytes`);
   }
 
   /** CRLF and lone CR to LF, also where a CRLF is cut between two chunks. */

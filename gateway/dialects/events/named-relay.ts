@@ -12,11 +12,11 @@ import { type EventMarks, markStates } from '../state/mark-state.ts';
 import { type EventJudge, relayEvents } from './event-relay.ts';
 import { doneMark, looksLikeObject, parseLatin1, readLines, toUtf8 } from './event-text.ts';
 import type { Output } from './output.ts';
-import { eventBytesMax } from './sse-events.ts';
 
 /** What one dialect makes of its events. */
 export interface NamedEvents {
   readonly facts: AnswerFacts;
+  readonly eventBytesMax: number;
   /**
    * The names that events of this dialect have, newer ones of its families too. No event of another name goes on: what no client
    * of the dialect waits for can only be meant to be taken for something else.
@@ -68,6 +68,7 @@ export function relayNamedEvents(events: NamedEvents, marks?: EventMarks): Named
 
 class NamedJudge implements EventJudge {
   readonly facts: AnswerFacts;
+  readonly eventBytesMax: number;
   sent = 0;
   /** Data of the last event that went on. */
   last = '';
@@ -80,6 +81,7 @@ class NamedJudge implements EventJudge {
     this.events = events;
     this.marks = marks;
     this.facts = events.facts;
+    this.eventBytesMax = events.eventBytesMax;
   }
 
   /** Deltas of the name that came last. */
@@ -101,7 +103,7 @@ class NamedJudge implements EventJudge {
         text.charCodeAt(end + 1) === 0x0a &&
         text.charCodeAt(end - 1) === 0x7d &&
         end <= runEnd &&
-        end - to <= eventBytesMax;
+        end - to <= this.eventBytesMax;
       if (!isPlain) break;
       count++;
       from = to;

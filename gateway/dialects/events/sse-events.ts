@@ -6,6 +6,9 @@ import { createParser } from 'eventsource-parser';
 /** An event above this size fails the stream. */
 export const eventBytesMax = 1024 * 1024;
 
+/** Of a response: some of its events repeat all instructions and tools of the request, and the last one all of the output. */
+export const responseEventBytesMax = 4 * eventBytesMax;
+
 export interface SseEvent {
   /** The `event:` name; undefined where the stream gave none. */
   readonly name: string | undefined;

@@ -14,7 +14,7 @@ import { readErrorMember } from '../answer/read-error.ts';
 import type { AnswerFacts, StreamDecoder, UpstreamError } from '../dialect.ts';
 import { EventReader } from '../events/event-reader.ts';
 import { doneMark } from '../events/event-text.ts';
-import { eventBytesMax, type SseEvent } from '../events/sse-events.ts';
+import { responseEventBytesMax, type SseEvent } from '../events/sse-events.ts';
 import type { StreamPart } from '../stream-part.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
 import { type AnswerContext, headOf } from './decode-answer.ts';
@@ -28,7 +28,7 @@ export function decodeResponsesStream(context: AnswerContext): StreamDecoder {
 
 class ResponsesStreamDecoder implements StreamDecoder {
   readonly facts: AnswerFacts = freshFacts();
-  private readonly reader = new EventReader(this.facts, (event) => this.event(event), eventLengthMax);
+  private readonly reader = new EventReader(this.facts, (event) => this.event(event), responseEventBytesMax);
   private readonly writer: PartWriter;
   private readonly items: ItemEvents;
   private readonly parts: StreamPart[] = [];
@@ -119,6 +119,3 @@ class ResponsesStreamDecoder implements StreamDecoder {
     if (this.hasStarted) this.parts.push({ type: 'usage', usage });
   }
 }
-
-/** More than elsewhere: some events repeat all instructions and tools, and the last one all of the output. */
-const eventLengthMax = 4 * eventBytesMax;

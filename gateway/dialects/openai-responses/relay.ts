@@ -8,6 +8,7 @@ import { readAnswer } from '../answer/read-answer.ts';
 import { readErrorMember } from '../answer/read-error.ts';
 import type { AnswerDocument, AnswerFacts, SameDialect, UpstreamError } from '../dialect.ts';
 import { type NamedEvents, relayNamedEvents } from '../events/named-relay.ts';
+import { responseEventBytesMax } from '../events/sse-events.ts';
 import { targetEdits } from '../request/target-edits.ts';
 import { findForeignState } from '../state/foreign-state.ts';
 import { markAnswer } from '../state/mark-state.ts';
@@ -70,6 +71,7 @@ export const relayResponses: SameDialect = {
 
 class ResponsesEvents implements NamedEvents {
   readonly facts: AnswerFacts = freshFacts();
+  readonly eventBytesMax = responseEventBytesMax;
   readonly family = /^response(?:\.[a-z0-9_]+)+$/;
   /** Data of `response.created`: as bytes, because it repeats all instructions and tools and is rarely needed. */
   private created: Buffer | undefined;

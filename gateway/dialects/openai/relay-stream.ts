@@ -38,6 +38,7 @@ export function relayOpenAiStream(options: RelayOptions): AnswerStream {
 
 class OpenAiEvents implements EventJudge {
   readonly facts: AnswerFacts = freshFacts();
+  readonly eventBytesMax = eventBytesMax;
   private readonly options: RelayOptions;
   private readonly finished = new Set<number>();
 

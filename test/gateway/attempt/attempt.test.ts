@@ -235,8 +235,8 @@ test('a break behind the finish reason costs nothing; before it the stream is tr
 test('framing without content that goes on and on is no answer', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
-  const long = role.replace('{', `{"padding":"${'x'.repeat(heldBytesMax / 8)}",`);
-  for (let n = 0; n < 9; n++) attempt.body(long);
+  const long = role.replace('{', `{"padding":"${'x'.repeat(heldBytesMax / 16)}",`);
+  for (let n = 0; n < 17; n++) attempt.body(long);
   expect(endOf(await attempt.result)).toMatchObject(['failed', { fault: { kind: 'malformed' } }]);
   expect(attempt.written).toEqual([]);
 });
@@ -300,7 +300,7 @@ test('a plain answer larger than any request may be is none', async () => {
   attempt.body('x');
   expect(endOf(await attempt.result)).toMatchObject([
     'failed',
-    { kind: 'answer', fault: { detail: 'the answer is too large' } },
+    { kind: 'answer', fault: { kind: 'too-large', detail: 'it is longer than 32 MiB' } },
   ]);
   expect(attempt.held()).toBe(0);
 });
@@ -388,9 +388,11 @@ test.each([
   ['stream', { 'content-type': 'text/event-stream; charset=utf-8' }, true],
   ['stream', { 'content-type': 'application/json' }, false],
   ['stream', { ...sse, 'content-encoding': 'identity' }, true],
+  ['stream', { 'content-type': 'Text/Event-Stream', 'content-encoding': 'Identity' }, true],
   ['stream', { ...sse, 'content-encoding': 'gzip' }, false],
   ['plain', {}, true],
   ['plain', { 'content-type': 'application/json' }, true],
+  ['plain', { 'content-type': 'Application/JSON' }, true],
   ['plain', { 'content-type': 'application/vnd.provider+json' }, true],
   ['plain', { 'content-type': 'text/html' }, false],
   ['plain', sse, false],

@@ -238,6 +238,15 @@ test.each(actedOn)('%s: may have been acted on or not', (_name, failure, mayHave
   expect(judgeFailure(failure).mayHaveActed).toBe(mayHaveActed);
 });
 
+test('what is too large for us is no reason to ask another upstream, and none to blame this one', () => {
+  expect(judgeFailure({ kind: 'answer', fault: { kind: 'too-large', detail: '' } })).toMatchObject({
+    reason: null,
+    isHealthSignal: false,
+    mayRetrySame: false,
+    code: 'answer_too_large',
+  });
+});
+
 test('the ledger has one word for each', () => {
   expect(failureCode({ kind: 'status', status: 529, error: noWords, retryAfterMs: undefined })).toBe(
     'status_529',
@@ -245,6 +254,7 @@ test('the ledger has one word for each', () => {
   expect(failureCode(errorEvent({ message: 'secret' }))).toBe('error_event');
   expect(failureCode({ kind: 'gateway', code: 'no_room' })).toBe('no_room');
   expect(failureCode({ kind: 'answer', fault: { kind: 'malformed', detail: 'secret' } })).toBe('malformed');
+  expect(failureCode({ kind: 'answer', fault: { kind: 'too-large', detail: '' } })).toBe('too_large');
 });
 
 test('whatever statuses upstreams send, there are few words for them', () => {

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Journal } from '../../../gateway/meter/journal.ts';
 import type { GatewayOptions } from '../../../gateway/start.ts';
 import { type Behaviour, startWall, type Wall } from '../../support/wall.ts';
-import { type Rig, startRig, tableOf } from '../rig.ts';
+import { keyEntry, type Rig, startRig, tableOf } from '../rig.ts';
 import { errorOf, post } from './ask.ts';
 
 const path = '/v1/chat/completions';
@@ -35,27 +35,29 @@ async function holdsMoreThan(bytes: number): Promise<void> {
   }
 }
 
-const long = { text: 'word '.repeat(20_000) };
+const long = { text: 'word '.repeat(200_000) };
+const shorter = { text: 'word '.repeat(1_000) };
+const otherKey = `psk_${'o'.repeat(49)}`;
 
-test('an answer for which there is no room is 503 at once, may be asked for again, and no other upstream is', async () => {
+test('an answer for which there is no room is 503 at once, is not asked for again by itself, and no other upstream is', async () => {
   const mayEnd = Promise.withResolvers<void>();
   await start(
     {
       type: 'stall',
-      after: { bytes: 60_000 },
+      after: { bytes: 130_000 },
       for: { until: mayEnd.promise },
       followedBy: 'go-on',
       answer: long,
     },
-    { bounds: { answerBytesMax: 100_000 } },
+    { bounds: { answerBytesMax: 500_000 } },
   );
   const first = post(rig, path, body);
-  await holdsMoreThan(50_000);
+  await holdsMoreThan(120_000);
   const second = await post(rig, path, body);
   expect([second.status, second.headers['retry-after'], second.headers['x-should-retry']]).toEqual([
     503,
     '1',
-    undefined,
+    'false',
   ]);
   expect(errorOf(second)).toMatchObject({ code: 'overloaded', message: expect.stringContaining('room') });
   expect(wall.calls).toHaveLength(2);
@@ -68,6 +70,41 @@ test('an answer for which there is no room is 503 at once, may be asked for agai
   ]);
   expect(await heldBytes()).toBe(0);
   expect((await post(rig, path, body)).status).toBe(200);
+});
+
+test('one key that leaves its answers unread keeps neither others out, nor itself in', async () => {
+  const mayEnd = Promise.withResolvers<void>();
+  wall = await startWall((call) =>
+    call === wall.calls[0]
+      ? {
+          type: 'stall',
+          after: { bytes: 190_000 },
+          for: { until: mayEnd.promise },
+          followedBy: 'go-on',
+          answer: long,
+        }
+      : { type: 'answer', ...shorter },
+  );
+  const table = tableOf([{ baseUrl: wall.baseUrl }]);
+  rig = await startRig(
+    { ...table, keys: [...table.keys, keyEntry(otherKey, 'team/other')] },
+    { bounds: { answerBytesMax: 500_000 } },
+  );
+  const held = post(rig, path, body);
+  await holdsMoreThan(180_000);
+  const again = await post(rig, path, body);
+  expect([again.status, errorOf(again).code, again.headers['x-should-retry']]).toEqual([
+    503,
+    'overloaded',
+    undefined,
+  ]);
+  expect(wall.calls, 'nothing was asked for, so nothing is paid').toHaveLength(1);
+  const others = await Promise.all(
+    [1, 2, 3].map(() => post(rig, path, body, { authorization: `Bearer ${otherKey}` })),
+  );
+  expect(others.map(({ status }) => status)).toEqual([200, 200, 200]);
+  mayEnd.resolve();
+  expect((await held).status).toBe(200);
 });
 
 test('a failure of ours in mid-stream is told in a frame, and logged once', async () => {

@@ -2,6 +2,7 @@
 // provider is asked.
 
 import { afterEach, expect, test } from 'vitest';
+import type { DialectName } from '../../../gateway/contract/routing-table.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { named } from '../dialects/support/named-events.ts';
 import { type Rig, startRig, tableOf } from '../rig.ts';
@@ -39,7 +40,7 @@ test.each([
     startWall({ type: 'raw', bytes: head + body, followedBy: 'keep-alive' }),
     startWall({ type: 'answer', text: 'said by the second' }),
   ]);
-  const dialects = ['anthropic-messages'] as const;
+  const dialects: DialectName[] = ['anthropic-messages'];
   rig = await startRig(
     tableOf(
       walls.map(({ baseUrl }, priority) => ({ baseUrl, priority, dialects, providerEntry: { dialects } })),

@@ -48,6 +48,15 @@ async function endUnread(): Promise<RawAnswer> {
   return answer;
 }
 
+async function takeMore(): Promise<void> {
+  // Less, and the kernel would not ask for more.
+  const next = connection.socket.bytesRead + 4 * 1024 * 1024;
+  connection.resume();
+  while (connection.socket.bytesRead < next && !response.writableFinished)
+    await once(connection.socket, 'data');
+  connection.pause();
+}
+
 test('one that takes nothing for a minute is let go', async () => {
   await endUnread();
   clock.advance(60_000);
@@ -59,16 +68,21 @@ test('one that takes nothing for a minute is let go', async () => {
   expect(clock.pending()).toEqual([]);
 });
 
+test('one that takes a little now and then is let go when the time for a whole answer is over', async () => {
+  watchUnread({ ...clock, wallMs: clock.now }, 60_000, 90_000)(response);
+  await endUnread();
+  for (const isLetGo of [false, false, true]) {
+    await takeMore();
+    clock.advance(45_000);
+    expect(response.destroyed).toBe(isLetGo);
+  }
+});
+
 test('one that takes a little in each minute is served to the end', async () => {
   const answer = await endUnread();
   let looks = 0;
   for (; !response.writableFinished; looks++) {
-    // Less, and the kernel would not ask for more.
-    const next = connection.socket.bytesRead + 4 * 1024 * 1024;
-    connection.resume();
-    while (connection.socket.bytesRead < next && !response.writableFinished)
-      await once(connection.socket, 'data');
-    connection.pause();
+    await takeMore();
     clock.advance(45_000);
     expect(response.destroyed).toBe(response.writableFinished);
   }

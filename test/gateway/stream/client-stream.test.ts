@@ -6,7 +6,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ClientStream } from '../../../gateway/stream/client-stream.ts';
-import { makeFakeClock } from '../../support/fake-clock.ts';
+import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 import { openRaw, type RawConnection, writeRequest } from '../../support/raw-client.ts';
 
 const frame = 'data: {"error":{}}\n\n';
@@ -39,20 +39,23 @@ function nextRequest(): Promise<ServerResponse> {
   return new Promise((resolve) => server.once('request', (_, answer) => resolve(answer)));
 }
 
-test.each<readonly [string, Uint8Array | undefined]>([
-  ['reads slowly', undefined],
-  ['reads slowly, and has sent its next request already', writeRequest({ path: '/', body: event.repeat(8) })],
-])('a client that %s gets all that there was, and the frame', async (_, next) => {
-  const clock = { ...makeFakeClock(), wallMs: () => 0 };
-  const stream = new ClientStream(response, {
-    clock,
+function openStream(clock: FakeClock, onStall = (): void => {}): ClientStream {
+  return new ClientStream(response, {
+    clock: { ...clock, wallMs: () => 0 },
     openAfterMs: 1_000,
     keepAliveMs: 1_000,
     keepAlive: ': keep-alive\n\n',
     writeStallMs: 1_000,
     head: () => ({ 'content-type': 'text/event-stream' }),
-    onStall: () => {},
+    onStall,
   });
+}
+
+test.each<readonly [string, Uint8Array | undefined]>([
+  ['reads slowly', undefined],
+  ['reads slowly, and has sent its next request already', writeRequest({ path: '/', body: event.repeat(8) })],
+])('a client that %s gets all that there was, and the frame', async (_, next) => {
+  const stream = openStream(makeFakeClock());
   connection.pause();
   for (let n = 0; n < events; n++) stream.write(event);
   if (next !== undefined) {
@@ -77,3 +80,38 @@ test.each<readonly [string, Uint8Array | undefined]>([
   expect([ending, text.length]).toEqual(['fin-early', events * event.length + frame.length]);
   expect(text.endsWith(frame)).toBe(true);
 });
+
+// One event of a held answer may be a mebibyte, and goes out in one write: before, a client had to take all of it in the time in which
+// it has to take anything.
+test.each<readonly [string, (stream: ClientStream) => void]>([
+  ['goes on', () => {}],
+  ['has ended', (stream) => stream.end('')],
+  ['was broken off', (stream) => stream.breakOff(frame)],
+])(
+  'a client of a stream that %s is waited for while it takes something, and let go when it does not',
+  async (how, andThen) => {
+    const clock = makeFakeClock();
+    let stalls = 0;
+    const stream = openStream(clock, () => {
+      stalls++;
+    });
+    connection.pause();
+    expect(stream.write(Buffer.alloc(64 * 1024 * 1024, 0x20))).toBe(false);
+    andThen(stream);
+    await turn();
+    for (let looks = 0; looks < 5; looks++) {
+      // Less, and the kernel would not ask for more.
+      const next = connection.socket.bytesRead + 4 * 1024 * 1024;
+      connection.resume();
+      while (connection.socket.bytesRead < next) await once(connection.socket, 'data');
+      connection.pause();
+      await turn();
+      clock.advance(750);
+      expect(response.destroyed).toBe(false);
+    }
+    clock.advance(1_250);
+    expect([response.destroyed, stalls]).toEqual([true, how === 'goes on' ? 1 : 0]);
+    if (!response.closed) await once(response, 'close');
+    expect(clock.pending()).toEqual([]);
+  },
+);

@@ -12,6 +12,23 @@ export const credentials: readonly Mutant[] = [
     isQuick: true,
   },
   {
+    name: 'a caller does not send what a Provider is signed in with',
+    file: 'gateway/pipeline/client-headers.ts',
+    from: '...(entry.auth ? [entry.auth.header] : [])',
+    to: '',
+    tests: ['test/gateway/endpoints/own-sign-in.test.ts'],
+  },
+  {
+    name: 'a caller does not name an account or workspace at a provider of the platform',
+    file: 'gateway/dialects/anthropic-messages/index.ts',
+    from: "(isOwnProvider && name.startsWith('anthropic-'))",
+    to: "name.startsWith('anthropic-')",
+    tests: [
+      'test/gateway/dialects/anthropic-messages/headers.test.ts',
+      'test/security/caller-requests.test.ts',
+    ],
+  },
+  {
     name: 'headers to an upstream are built from a list: a caller’s own key stays here',
     file: 'gateway/pipeline/client-headers.ts',
     from: '!upstream.forwardsHeader(name, isOwn)',

@@ -27,10 +27,17 @@ export const delivery: readonly Mutant[] = [
   },
   {
     name: 'a caller that takes nothing for too long is given up',
-    file: 'gateway/stream/client-stream.ts',
-    from: 'return this.fullSince + writeStallMs;',
-    to: 'return this.fullSince + 1_000 * writeStallMs;',
+    file: 'gateway/stream/taken-bytes.ts',
+    from: 'if (isStalled && now - since >= stallMs) {',
+    to: 'if (isStalled && now - since >= 1_000 * stallMs) {',
     tests: ['test/flow/slow-and-gone.test.ts'],
+  },
+  {
+    name: 'a caller that takes a little is not given up',
+    file: 'gateway/stream/taken-bytes.ts',
+    from: 'if (!isStalled) since = now;',
+    to: '',
+    tests: ['test/gateway/stream/client-stream.test.ts'],
   },
   {
     name: 'a caller that has gone away ends the call upstream',

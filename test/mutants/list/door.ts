@@ -188,7 +188,14 @@ export const door: readonly Mutant[] = [
   {
     name: 'a client that does not take its answer is let go',
     file: 'gateway/endpoints/unread-answers.ts',
-    from: 'now - before.since >= stallMs',
+    from: 'now - progress.since >= stallMs',
+    to: 'false',
+    tests: ['test/gateway/endpoints/unread-answers.test.ts'],
+  },
+  {
+    name: 'a client that takes a little of its answer now and then is let go',
+    file: 'gateway/endpoints/unread-answers.ts',
+    from: 'now - begin >= wholeMs',
     to: 'false',
     tests: ['test/gateway/endpoints/unread-answers.test.ts'],
   },

@@ -23,11 +23,16 @@ const nested = (depth: number): string =>
   `{"a":${'['.repeat(depth)}"${'x'.repeat(10_000)}"${']'.repeat(depth)}}`;
 
 test.each([
+  ['twenty log probabilities for each of 6,200 tokens', `{"content":[${Array(6_200).fill(logprob).join()}]}`],
   ['a million empty objects', `{"a":[${Array(1_000_000).fill('{}').join()}]}`],
   ['lists in lists', nested(answerLimits.depthMax)],
   ['a quarter of a million lists in lists', `{"a":${'['.repeat(250_000)}`],
-])('%s are no answer', (_, text) => {
-  expect(read(text)).toMatchObject({ kind: 'malformed' });
+])('%s are more than we take, which says nothing about the upstream', (_, text) => {
+  expect(read(text)).toMatchObject({ kind: 'too-large', detail: expect.stringContaining('1000000') });
+});
+
+test('what is no JSON is no answer, however long', () => {
+  expect(read(`{"a":"${'x'.repeat(10_000)}`)).toMatchObject({ kind: 'malformed' });
 });
 
 test('so deep is deep enough', () => {

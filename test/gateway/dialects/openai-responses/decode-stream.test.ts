@@ -306,7 +306,7 @@ describe('the end', () => {
     const long = (length: number) =>
       eventText({ ...created, response: { instructions: 'x'.repeat(length) } });
     expect(decodeStream(long(2_000_000) + eventText(completed())).facts.isComplete).toBe(true);
-    expect(decodeStream(long(4_200_000)).facts.fault).toMatchObject({ kind: 'malformed' });
+    expect(decodeStream(long(4_200_000)).facts.fault).toMatchObject({ kind: 'too-large' });
   });
 
   test('an event that is no JSON is malformed', () => {

@@ -59,7 +59,7 @@ describe.each(Object.entries(readers))('%s', (_, read) => {
   test('says that a line that never ends is too long', () => {
     const piece = Buffer.alloc(64 * 1024, 0x78);
     const pieces = [Buffer.from('data: {"a":"'), ...Array<Buffer>(40).fill(piece)];
-    expect(JSON.stringify(read(pieces))).toContain('an event is longer than 1048576 bytes');
+    expect(JSON.stringify(read(pieces))).toContain('an event of it is longer than 1048576 bytes');
   });
 });
 
@@ -74,7 +74,7 @@ test.each([
     const piece = Buffer.alloc(64 * 1024, 0x78);
     reader.push(Buffer.from('data: {"a":"'));
     for (let left = 17; left > 0; left--) reader.push(piece);
-    expect(reader.facts.fault?.kind).toBe('malformed');
+    expect(reader.facts.fault?.kind).toBe('too-large');
   },
 );
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { relayMessages } from '../../../../gateway/dialects/anthropic-messages/relay.ts';
 import type { AnswerStream } from '../../../../gateway/dialects/dialect.ts';
-import { eventBytesMax } from '../../../../gateway/dialects/events/sse-events.ts';
+import { eventBytesMax, responseEventBytesMax } from '../../../../gateway/dialects/events/sse-events.ts';
 import { relayResponses } from '../../../../gateway/dialects/openai-responses/relay.ts';
 import { blockDelta, messageStart, textDelta, textStart, wholeMessage } from '../support/messages-events.ts';
 import { named, waysToWrite } from '../support/named-events.ts';
@@ -94,13 +94,19 @@ describe.each(dialects)('%s', (_, open, whole) => {
 });
 
 describe.each([
-  ['messages', () => relayMessages.relayStream(streamFacts), messageStart + textStart + textDelta('a')],
+  [
+    'messages',
+    () => relayMessages.relayStream(streamFacts),
+    messageStart + textStart + textDelta('a'),
+    eventBytesMax,
+  ],
   [
     'responses',
     () => relayResponses.relayStream(streamFacts),
     named('response.output_text.delta', { delta: 'a' }),
+    responseEventBytesMax,
   ],
-] as const)('%s', (_, open, start) => {
+] as const)('%s', (_, open, start, bytesMax) => {
   test.each([
     ['as long as allowed', 0, false],
     ['one byte longer', 1, true],
@@ -110,10 +116,10 @@ describe.each([
       type === 'content_block_delta'
         ? blockDelta({ type: 'text_delta', text })
         : named(type, { delta: text });
-    const room = eventBytesMax - (event('').length - 2) + more;
+    const room = bytesMax - (event('').length - 2) + more;
     const bytes = Buffer.from(start + event('x'.repeat(room)));
     const whole = read(open, [bytes]);
-    expect(whole.facts.fault?.kind).toBe(isRefused ? 'malformed' : 'truncated');
+    expect(whole.facts.fault?.kind).toBe(isRefused ? 'too-large' : 'truncated');
     expect(whole.sent.length).toBe(isRefused ? start.length : bytes.length);
     expect(read(open, cutAt(bytes, [100_000, 1_000_000])).facts).toEqual(whole.facts);
     for (const back of [1, 2, 3, 4, 9]) {
@@ -124,8 +130,9 @@ describe.each([
   test('do not keep the gateway waiting for the end of an endless line', () => {
     const stream = open();
     stream.push(Buffer.from(`${start}event: x\ndata: {"a":"`));
-    for (let left = 17; left > 0; left--) stream.push(Buffer.alloc(64 * 1024, 0x78));
-    expect(stream.facts.fault?.kind).toBe('malformed');
+    const part = 64 * 1024;
+    for (let left = bytesMax / part + 1; left > 0; left--) stream.push(Buffer.alloc(part, 0x78));
+    expect(stream.facts.fault?.kind).toBe('too-large');
   });
 });
 

@@ -6,7 +6,7 @@
 import type { Usage } from '../../../../gateway/contract/ledger-record.ts';
 import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
 import type { AnswerStream, Dialect } from '../../../../gateway/dialects/dialect.ts';
-import { eventBytesMax } from '../../../../gateway/dialects/events/sse-events.ts';
+import { responseEventBytesMax } from '../../../../gateway/dialects/events/sse-events.ts';
 import { findDialect } from '../../../../gateway/dialects/registry.ts';
 import { translateStream } from '../../../../gateway/dialects/translate.ts';
 import type { SseStyle } from '../../../support/wall/behaviour.ts';
@@ -279,7 +279,7 @@ function grammarFaults(
     }
     if (ends > 0) faults.push(`behind the end: ${JSON.stringify(block)}`);
     if (names ? name === undefined || !names.test(name) : name !== undefined) faults.push(`named ${name}`);
-    if (Buffer.byteLength(data) > eventBytesMax + 16) faults.push(`an event of ${data.length}`);
+    if (Buffer.byteLength(data) > responseEventBytesMax + 16) faults.push(`an event of ${data.length}`);
     const value = data === '[DONE]' ? undefined : parse(data);
     // What passes through is looked at, not parsed: a character that was changed on its way goes on.
     if (data !== '[DONE]' && !value && !isCorrupt) faults.push(`no JSON object: ${data.slice(0, 200)}`);
