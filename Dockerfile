@@ -40,9 +40,9 @@ COPY --from=bundles \
   /app/dist/ledger.js \
   /app/dist/simulator.js \
   /app/dist/sqlite-worker.js \
+  /app/dist/token-thread.js \
   /app/dist/apply-demo.js \
   /app/dist/helm-test.js \
-  /app/dist/token-thread.js \
   /app/dist/package.json \
   /app/dist/LICENSE \
   /app/dist/THIRD-PARTY-NOTICES \

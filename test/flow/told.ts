@@ -462,6 +462,9 @@ function toolsOf(path: string): readonly object[] {
 /** Codes that no single request can be given here, and where they are shown. */
 export const shownElsewhere: Readonly<Partial<Record<ErrorCode, string>>> = {
   request_timeout: 'test/gateway/endpoints/slow-senders.test.ts',
+  model_not_priced: 'test/flow/unpriced.test.ts',
+  limits_unavailable: 'test/gateway/limits/limits.test.ts',
+  answer_too_large: 'test/gateway/endpoints/too-large-answers.test.ts',
   overloaded: 'test/gateway/endpoints/closing.test.ts',
   server_shutting_down: 'test/flow/drain.test.ts',
 };

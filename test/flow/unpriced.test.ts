@@ -15,6 +15,7 @@ async function stage(house: House, targets: readonly Partial<RigTarget>[], unpri
   return { rig, calls: () => walls.map(({ calls }) => calls.length) };
 }
 
+// Its code within is `model_not_priced`; to callers it is a model that is not there.
 describe('a route that denies what has no price', () => {
   test.each(['chat', 'completions', 'responses', 'messages'] as const)(
     'refuses a call of %s before anything is sent, and says who can mend it',

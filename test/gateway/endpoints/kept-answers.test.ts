@@ -48,7 +48,7 @@ test('text that a client is told once more at the end is broken off with an erro
   expect(answer.text).toMatch(/event: response.failed[\s\S]*event: error/);
   expect(answer.text.match(/output_text\.delta"/g)?.length).toBeLessThan(20);
   expect(rig.records.map(({ outcome, failure }) => [outcome, failure])).toEqual([
-    ['broken-off', 'malformed'],
+    ['broken-off', 'too_large'],
   ]);
   expect(await heldBytes()).toBe(0);
 });
@@ -58,7 +58,7 @@ test('a call behind one that does not end is broken off with an error', async ()
   const answer = await post(rig, '/v1/messages', messages);
   expect(answer.text).toContain('event: error');
   expect(rig.records.map(({ outcome, failure }) => [outcome, failure])).toEqual([
-    ['broken-off', 'malformed'],
+    ['broken-off', 'too_large'],
   ]);
 });
 

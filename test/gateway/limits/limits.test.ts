@@ -50,6 +50,23 @@ async function heldOf(): Promise<string | undefined> {
   return /^penstock_limits_held (\d+)$/m.exec(text)?.[1];
 }
 
+test('limits_unavailable: where nothing with a limit may pass without the store, it is told so while the store is away', async () => {
+  const table = tableOf([{ baseUrl: wall.baseUrl }]);
+  const limited = table.keys.map((entry) => ({ ...entry, limits: { requestsPerMinute: 5 } }));
+  // Nobody answers there.
+  const store = { url: 'redis://127.0.0.1:9', prefix: 'test', password: undefined };
+  rig = await startRig(
+    { ...table, keys: limited },
+    { limits: { store, callBudgetMs: 100, onStoreError: 'Deny', gateways: 1 } },
+  );
+  for (const path of paths) {
+    const answer = await ask(path);
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
+    if (path !== '/v1/messages') expect(errorOf(answer).code).toBe('limits_unavailable');
+  }
+  expect(wall.calls).toEqual([]);
+});
+
 describe.each(paths)('%s', (path) => {
   test('is let through up to the limit of its key, told how it stands, then told which limit it is and when to come back', async () => {
     await start({ key: { requestsPerMinute: 2, tokensPerMinute: 1_000 }, route: { requestsPerMinute: 50 } });
