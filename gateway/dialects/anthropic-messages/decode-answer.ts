@@ -12,13 +12,21 @@ import { uniqueIds } from '../tools/unique-ids.ts';
 import { mergeCounters, usageOf } from './convert-usage.ts';
 import { readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
-import { type AnswerReading, isAnswerCall, readEnding, textOf } from './read-events.ts';
+import {
+  type AnswerReading,
+  isAnswer,
+  isAnswerCall,
+  readEnding,
+  saysNothing,
+  textOf,
+} from './read-events.ts';
 
 export function decodeMessagesAnswer(body: Buffer, reading: AnswerReading): DecodedAnswer {
   const read = readAnswer(body, readMessagesErrorMember);
   if (!read.ok) return read;
   const { answer: message } = read;
   if (!Array.isArray(message.content)) return malformed("the answer has no 'content'");
+  if (!isAnswer(message)) return malformed(saysNothing);
   const uniqueId = uniqueIds();
   const parts = answerBlocks(
     message.content.map((block) => asRecord(block) ?? {}),

@@ -13,7 +13,14 @@ import type { StreamPart } from '../stream-part.ts';
 import { type MessagesCounters, mergeCounters, usageOf } from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
-import { type AnswerReading, type ReadEnding, readEnding, textOf } from './read-events.ts';
+import {
+  type AnswerReading,
+  hasEnded,
+  type ReadEnding,
+  readEnding,
+  saysNothing,
+  textOf,
+} from './read-events.ts';
 import { StreamBlocks } from './stream-blocks.ts';
 
 export function decodeMessagesStream(reading: AnswerReading): StreamDecoder {
@@ -129,7 +136,7 @@ class MessagesStreamDecoder implements StreamDecoder {
   private messageDelta(event: JsonRecord): void {
     const ending = readEnding(asRecord(event.delta) ?? {});
     if (ending.reason === 'tool_use') checkCallsAreWhole(this.facts);
-    if (typeof ending.reason === 'string') {
+    if (hasEnded(ending.reason)) {
       this.ending = ending;
       this.facts.awaitsEnd = true;
     }
@@ -138,6 +145,10 @@ class MessagesStreamDecoder implements StreamDecoder {
 
   private finish(): void {
     this.blocks.stopAll();
+    if (!this.ending && !this.facts.hasContent) {
+      failMalformed(this.facts, saysNothing);
+      return;
+    }
     const { reason, ...more } = this.ending ?? { reason: undefined };
     this.writer.end(decodeStopReason(reason, this.writer.hasCalls, this.reading), more);
     this.facts.isComplete = true;

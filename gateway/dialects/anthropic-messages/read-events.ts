@@ -38,6 +38,39 @@ export function readEnding(members: JsonRecord): ReadEnding {
   };
 }
 
+/** @param reason Null or absent while a message has not ended. */
+export function hasEnded(reason: unknown): boolean {
+  return isText(reason);
+}
+
+/** What is wrong with a message that has its end mark only. */
+export const saysNothing = 'the message ended without content and without a stop reason';
+
+/** Of a plain message. One that says nothing, and not how it ended, is none: another upstream can give the whole answer. */
+export function isAnswer({ content, stop_reason: reason }: JsonRecord): boolean {
+  return (
+    hasEnded(reason) || (Array.isArray(content) && content.some((block) => hasBlockContent(asRecord(block))))
+  );
+}
+
+/** What begins empty and is filled by deltas is none. */
+export function hasBlockContent(block: JsonRecord | undefined): boolean {
+  switch (block?.type) {
+    case undefined:
+      return false;
+    case 'text':
+      return isText(block.text);
+    case 'thinking':
+      return isText(block.thinking);
+    default:
+      return true;
+  }
+}
+
+export function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

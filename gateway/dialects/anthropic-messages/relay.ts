@@ -15,6 +15,7 @@ import { type MessagesCounters, mergeCounters, usageOf } from './convert-usage.t
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
 import { flawOfMessage, gatherMessage } from './gather-answer.ts';
 import { answerPlaces, findStates, losesThinking, requestPlaces } from './passing-state.ts';
+import { hasBlockContent, hasEnded, isAnswer, isText, saysNothing } from './read-events.ts';
 
 export const relayMessages: SameDialect = {
   editRequest(body, _facts, target) {
@@ -35,6 +36,7 @@ export const relayMessages: SameDialect = {
     if (answer.type !== 'message' || !Array.isArray(answer.content)) {
       return malformed('the answer is no message');
     }
+    if (!isAnswer(answer)) return malformed(saysNothing);
     const usage = usageOf(mergeCounters({}, answer.usage));
     return {
       ok: true,
@@ -97,14 +99,14 @@ class MessagesEvents implements NamedEvents {
         this.count(value.usage);
         const reason = asRecord(value.delta)?.stop_reason;
         if (reason === 'tool_use') checkCallsAreWhole(this.facts);
-        if (typeof reason !== 'string' || reason === '') break;
+        if (!hasEnded(reason)) break;
         this.hasStopReason = true;
         this.facts.awaitsEnd = true;
         break;
       }
       case 'message_stop':
         if (this.facts.hasContent || this.hasStopReason) this.facts.isComplete = true;
-        else failMalformed(this.facts, 'the message ended without content and without a stop reason');
+        else failMalformed(this.facts, saysNothing);
     }
   }
 
@@ -144,20 +146,6 @@ class MessagesEvents implements NamedEvents {
   }
 }
 
-/** What begins empty and is filled by deltas is none. */
-function hasBlockContent(block: JsonRecord | undefined): boolean {
-  switch (block?.type) {
-    case undefined:
-      return false;
-    case 'text':
-      return isText(block.text);
-    case 'thinking':
-      return isText(block.thinking);
-    default:
-      return true;
-  }
-}
-
 function hasDeltaContent(delta: JsonRecord | undefined): boolean {
   switch (delta?.type) {
     case undefined:
@@ -169,10 +157,6 @@ function hasDeltaContent(delta: JsonRecord | undefined): boolean {
     default:
       return true;
   }
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
 }
 
 function blockText({ text, thinking, input }: JsonRecord): string {

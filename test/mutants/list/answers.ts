@@ -81,6 +81,20 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/dialects/answer/kept-bytes.test.ts'],
   },
   {
+    name: 'a message that says nothing and not how it ended is none, translated',
+    file: 'gateway/dialects/anthropic-messages/decode-stream.ts',
+    from: 'if (!this.ending && !this.facts.hasContent) {',
+    to: 'if (this.facts.fault) {',
+    tests: ['test/gateway/endpoints/unended-messages.test.ts'],
+  },
+  {
+    name: 'a plain message that says nothing and not how it ended is none',
+    file: 'gateway/dialects/anthropic-messages/relay.ts',
+    from: 'if (!isAnswer(answer)) return malformed(saysNothing);',
+    to: '',
+    tests: ['test/gateway/endpoints/unended-messages.test.ts'],
+  },
+  {
     name: 'an answer is not larger than a request may be',
     file: 'gateway/attempt/attempt.ts',
     from: '} else if (this.body.length > plainBytesMax)',

@@ -311,7 +311,7 @@ describe('a plain answer', () => {
     ['[{"type":"thinking","thinking":"1234"},{"type":"tool_use","input":{"a":1}},null,"x",{}]', 3],
     ['[]', 0],
   ])('without usage is estimated by its text: %s', (content, outputEstimate) => {
-    expect(plain(`{"type":"message","content":${content}}`)).toMatchObject({
+    expect(plain(`{"type":"message","content":${content},"stop_reason":"end_turn"}`)).toMatchObject({
       ok: true,
       usage: undefined,
       outputEstimate,
