@@ -428,9 +428,9 @@ const firstEventsOf = (upstream: DialectName): readonly Row[] => [
     name: 'a first event that is too long',
     fault: { type: 'oversized-event', atEvent: 1, ...tooLong(upstream) },
     modes: ['stream'],
-    failure: 'malformed',
-    effect: 'moves-on',
-    alone: invalidAnswer,
+    failure: 'too_large',
+    effect: 'ends',
+    told: { status: 502, code: 'answer_too_large' },
   },
   ...([undefined, 'data', 'event', 'chunk'] as const).map(
     (shape): Row => ({
@@ -563,9 +563,9 @@ const halvesOf = (upstream: DialectName): readonly Row[] => [
     name: 'an event that is too long in the middle',
     fault: { type: 'oversized-event', atEvent: leading[upstream] + 6, ...tooLong(upstream) },
     modes: ['stream'],
-    failure: 'malformed',
+    failure: 'too_large',
     effect: 'breaks-off',
-    code: 'upstream_error',
+    code: 'answer_too_large',
     read: 5,
   },
   {
