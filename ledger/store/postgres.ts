@@ -3,8 +3,6 @@
 
 import type { Pool, PoolClient } from 'pg';
 import {
-  asidesQuery,
-  changedKeysQuery,
   cursorQuery,
   metaQuery,
   PURGED_BEFORE,
@@ -15,16 +13,10 @@ import {
   putSink,
   type Query,
   type Row,
-  readChangedKeys,
-  readRecords,
-  readSpend,
-  readSums,
-  recordsQuery,
   sinkQuery,
-  spendQuery,
-  sumsQuery,
   upsertSums,
 } from './queries.ts';
+import { readingOf } from './reading.ts';
 import {
   DAILY_KEYS,
   digestOf,
@@ -99,26 +91,7 @@ export async function openPostgresStore(
       return row === undefined ? undefined : String(row.cursor);
     },
     take: (page, nowMs) => inTransaction(writers, (run) => takePage(run, page, nowMs)),
-    async sums(query) {
-      return readSums(await rows(sumsQuery(query)), query.by);
-    },
-    async spendOf(apiKeys, nowMs) {
-      return readSpend(await rows(spendQuery('postgres', apiKeys, nowMs)));
-    },
-    async changedKeys(after, limit) {
-      return readChangedKeys(await rows(changedKeysQuery(after, limit)));
-    },
-    async records(query) {
-      return readRecords(await rows(recordsQuery(query)));
-    },
-    async asides(limit) {
-      return (await rows(asidesQuery(limit))).map((row) => ({
-        source: String(row.source),
-        atMs: Number(row.at_ms),
-        reason: String(row.reason),
-        line: String(row.line),
-      }));
-    },
+    ...readingOf('postgres', rows),
     async sinkCursor(sink) {
       const [row] = await rows(sinkQuery(sink));
       return Number(row?.sequence ?? 0);

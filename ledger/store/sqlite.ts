@@ -4,22 +4,8 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import {
-  asidesQuery,
-  changedKeysQuery,
-  cursorQuery,
-  putSink,
-  type Query,
-  type Row,
-  readChangedKeys,
-  readRecords,
-  readSpend,
-  readSums,
-  recordsQuery,
-  sinkQuery,
-  spendQuery,
-  sumsQuery,
-} from './queries.ts';
+import { cursorQuery, putSink, type Query, type Row, sinkQuery } from './queries.ts';
+import { readingOf } from './reading.ts';
 import { pageRows } from './row.ts';
 import type { SqliteFile } from './sqlite-file.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerStart } from './sqlite-worker.ts';
@@ -55,26 +41,7 @@ export async function openSqliteStore(
       return row === undefined ? undefined : String(row.cursor);
     },
     take: (page, nowMs) => writer.call('take', pageRows(page), nowMs),
-    async sums(query) {
-      return readSums(await rows(sumsQuery(query)), query.by);
-    },
-    async spendOf(apiKeys, nowMs) {
-      return readSpend(await rows(spendQuery('sqlite', apiKeys, nowMs)));
-    },
-    async changedKeys(after, limit) {
-      return readChangedKeys(await rows(changedKeysQuery(after, limit)));
-    },
-    async records(query) {
-      return readRecords(await rows(recordsQuery(query)));
-    },
-    async asides(limit) {
-      return (await rows(asidesQuery(limit))).map((row) => ({
-        source: String(row.source),
-        atMs: Number(row.at_ms),
-        reason: String(row.reason),
-        line: String(row.line),
-      }));
-    },
+    ...readingOf('sqlite', rows),
     async sinkCursor(sink) {
       const [row] = await writer.call('query', sinkQuery(sink));
       return Number(row?.sequence ?? 0);
