@@ -1,9 +1,10 @@
 // Where do limits live that all gateways share? A real Redis of a test's own, which it can kill, stop, flush and start again.
 
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { openStore } from '../../gateway/limits/store.ts';
+import { freePort } from '../cluster/free-port.ts';
 import { bareEnvironment } from './bare-environment.ts';
+import { neededProgram } from './needed-program.ts';
 import { type RunningProcess, startProcess } from './process.ts';
 
 export interface RedisServer {
@@ -77,29 +78,8 @@ async function launch(port: number, password: string | undefined): Promise<Runni
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const [first = '', ...rest] = args;
-  let server: RunningProcess;
-  try {
-    server = await startProcess(first, { command: 'redis-server', args: rest, env: bareEnvironment() });
-  } catch (error) {
-    throw new Error(
-      'these tests need the program redis-server 6.2 or later on the PATH: apt-get install redis-server',
-      { cause: error },
-    );
-  }
+  const command = await neededProgram('redis-server');
+  const server = await startProcess(first, { command, args: rest, env: bareEnvironment() });
   await server.line(/Ready to accept connections/);
   return server;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => {
-        if (typeof address === 'object' && address) resolve(address.port);
-        else reject(new Error('a server has no port'));
-      });
-    });
-  });
 }
