@@ -250,19 +250,11 @@ function recordOf(
   { requestId, view, caller, plan, facts, dialect, body }: RoutedExchange,
   candidate: Candidate,
   { call, number }: Place,
-  {
-    startedAtMs,
-    durationMs,
-    firstContentMs,
-    outcome,
-    status,
-    failure,
-    usage,
-    outputEstimate,
-    counted,
-  }: Course,
+  course: Course,
 ): LedgerRecord {
   return buildLedgerRecord({
+    ...course,
+    failure: course.failure,
     requestId,
     number,
     call,
@@ -275,16 +267,7 @@ function recordOf(
     clientDialect: dialect.name,
     upstreamDialect: candidate.dialect,
     isStream: facts.isStream,
-    startedAtMs,
-    durationMs,
-    firstContentMs,
-    outcome,
-    status,
-    failure,
-    usage,
-    outputEstimate,
     requestBytes: body.bytes,
-    counted,
   });
 }
 
