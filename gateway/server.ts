@@ -9,6 +9,7 @@ import type { Caller } from './caller.ts';
 import { dialectNameSchema } from './contract/routing-table.ts';
 import { findDialect } from './dialects/registry.ts';
 import { watchClientErrors } from './endpoints/client-errors.ts';
+import type { IdleConnections } from './endpoints/idle-connections.ts';
 import { describeOneModel, openModelList } from './endpoints/models.ts';
 import { explainNotFound } from './endpoints/not-found.ts';
 import { oneByOne } from './endpoints/one-by-one.ts';
@@ -28,6 +29,7 @@ export interface ServerParts extends PipelineParts {
   readonly holder: TableHolder;
   readonly admission: Admission;
   readonly failures: FailureLimiter;
+  readonly idle: IdleConnections;
   /** Addresses of proxies whose word is taken for where a request came from. */
   readonly proxies: readonly string[];
   /** While true, answers ask their connections to close: the process is being drained. */
@@ -86,6 +88,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     return503OnClosing: false,
   });
   app.server.on('request', clientErrors.onRequest);
+  app.server.on('connection', (socket) => parts.idle.onConnection(socket));
   // `generate` asks for the body, once the headers have passed.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   // Nobody sends expectations other than 100-continue; they may be ignored (RFC 9110, section 10.1.1).
@@ -118,6 +121,7 @@ function admitted(parts: ServerParts, door: Door, handle: RequestListener): Requ
   const watch = watchUnread(parts.clock, parts.defaults.timeouts.clientWriteMs);
   return (request, response) => {
     watch(response);
+    parts.idle.onRequest(request.socket, response);
     if (parts.admission.mayEnter()) handle(request, response);
     else door.refuse(request, response, door.newRequestId());
   };

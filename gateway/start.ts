@@ -12,6 +12,7 @@ import { openFailureLimiter } from './auth/failure-limiter.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Drills } from './drill/drills.ts';
 import { runDrill } from './drill/run-drill.ts';
+import { IdleConnections } from './endpoints/idle-connections.ts';
 import { GatewayError } from './errors.ts';
 import { PodState } from './exchange/pod-state.ts';
 import { buildExchangeServer } from './exchange/server.ts';
@@ -112,10 +113,7 @@ const defaultTimeouts: PipelineDefaults['timeouts'] = {
 /** Callers of a pod that has gone come all at once; whoever finds the queue full asks again only after a second, or three, or seven. */
 const listenBacklog = 4_096;
 
-/** How long a request that is being sent may take to come, once nothing else is under way: as long as at any time. */
-const senderGraceMs = 30_000;
-
-/** How long a connection whose stream has ended may then stay without a request; each brings one more at most. */
+/** How long a connection may stay without a request while the process is going; each brings one more at most. */
 const idleGraceMs = 5_000;
 
 /** How long a collector may take for what is left when the process goes. */
@@ -132,6 +130,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const { holder, journal } = options;
   const pools = new UpstreamPools(options.lookups);
   const streams = new OpenStreams();
+  const idle = new IdleConnections(clock);
   let isDraining = false;
   let isOver = false;
   const tableStatus = options.tableStatus ?? new TableStatus(clock.wallMs);
@@ -224,6 +223,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     tokens,
     metrics,
     streams,
+    idle,
     answers,
     limits: limiter,
     holder,
@@ -298,37 +298,24 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     async drain() {
       isDraining = true;
       exchange?.drain();
+      // Who keeps a connection behind an old stream was not told that it closes: it may bring one more request.
+      app.server.keepAliveTimeout = idleGraceMs;
       await wait(options.drainAcceptMs);
       const noneLeft = stopAccepting(app.server);
-      app.server.keepAliveTimeout = idleGraceMs;
-      const over = wait(options.drainGraceMs).then(() => {
-        isOver = true;
-      });
-      // The answer of a stream that began before the drain said nothing of it: its caller may be about to use the connection again.
-      // One that was idle before has been let go of by then.
-      await Promise.race([noneLeft, over, wait(Math.min(idleGraceMs, options.drainAcceptMs))]);
-      // Closing would cut an answer that is written and not yet taken: to Node its connection is idle.
-      await Promise.race([streams.taken(), over]);
+      const over = wait(options.drainGraceMs);
       // Behind the poll of sockets: a request that has arrived already is read before its connection is taken for idle.
       await new Promise((resolve) => setImmediate(resolve));
-      const closed = app.close();
-      await Promise.race([streams.empty(), over]);
-      // Who is still sending a request is not among the streams yet. Node asks nobody to hurry once it is closed.
-      await Promise.race([closed, over, wait(senderGraceMs)]);
-      do {
-        await Promise.race([streams.empty(), over]);
-        // Callers whose streams began before the drain were not told that their connections close.
-        await Promise.race([closed, over, wait(idleGraceMs + 1_000)]);
-      } while (streams.size > 0 && !isOver);
+      idle.closeAfter(Math.min(idleGraceMs, options.drainAcceptMs));
+      await Promise.race([noneLeft, over]);
       isOver = true;
       streams.breakOff(
         new GatewayError('server_shutting_down', 'The gateway is shutting down; send the request again.'),
       );
       // Whoever does not close its connection by now, or never finishes its request or takes its answer, must not hold the process.
       const cancelCut = clock.setTimer(lastWordMs, () => app.server.closeAllConnections());
-      await streams.empty();
-      await closed;
+      await Promise.all([streams.empty(), noneLeft]);
       cancelCut();
+      await app.close();
       hurried.resolve();
       stopListening();
       // Records of attempts that are being counted are not in the journal yet.

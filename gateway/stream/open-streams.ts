@@ -16,8 +16,7 @@ export interface OpenRequest {
  */
 export class OpenStreams {
   private readonly open: OpenRequest[] = [];
-  private unread = 0;
-  private waiters: { isMet(): boolean; resolve(): void }[] = [];
+  private readonly waiters: (() => void)[] = [];
 
   get size(): number {
     return this.open.length;
@@ -33,10 +32,8 @@ export class OpenStreams {
       this.open[request.place] = last;
       last.place = request.place;
     }
-    this.waiters = this.waiters.filter(({ isMet, resolve }) => {
-      if (isMet()) resolve();
-      return !isMet();
-    });
+    if (this.open.length > 0) return;
+    for (const resolve of this.waiters.splice(0)) resolve();
   }
 
   /** What is written is under way until its reader has taken it. */
@@ -45,27 +42,14 @@ export class OpenStreams {
       this.remove(request);
       return;
     }
-    this.unread++;
-    response.once('close', () => {
-      this.unread--;
-      this.remove(request);
-    });
+    response.once('close', () => this.remove(request));
   }
 
   /** Resolves when nothing is under way. */
   empty(): Promise<void> {
-    return this.when(() => this.open.length === 0);
-  }
-
-  /** Resolves when everything that is written has been taken. */
-  taken(): Promise<void> {
-    return this.when(() => this.unread === 0);
-  }
-
-  private when(isMet: () => boolean): Promise<void> {
-    if (isMet()) return Promise.resolve();
+    if (this.open.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      this.waiters.push({ isMet, resolve });
+      this.waiters.push(resolve);
     });
   }
 

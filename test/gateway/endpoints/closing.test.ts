@@ -98,9 +98,10 @@ test('it comes just when nobody can connect any more, behind a stream that began
   const running = await connection.answer();
   await running.nextEvent();
   const drained = rig.gateway.drain();
+  clock.advance(9_000);
   release();
   await running.finished;
-  clock.advance(10_000);
+  clock.advance(1_000);
   await refusal(portOf(rig));
 
   await connection.send(writeRequest({ path: '/v1/chat/completions', headers: bearer, body }));

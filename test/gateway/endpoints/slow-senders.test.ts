@@ -8,6 +8,7 @@ import { defaultBounds } from '../../../gateway/admission/bounds.ts';
 import { openLoadMeter } from '../../../gateway/admission/load-meter.ts';
 import { openFailureLimiter } from '../../../gateway/auth/failure-limiter.ts';
 import { systemClock } from '../../../gateway/clock.ts';
+import { IdleConnections } from '../../../gateway/endpoints/idle-connections.ts';
 import { noLimits } from '../../../gateway/limits/limiter.ts';
 import { openMemoryJournal } from '../../../gateway/meter/journal.ts';
 import { Metrics } from '../../../gateway/meter/metrics.ts';
@@ -54,6 +55,7 @@ beforeAll(async () => {
       restingKeys: () => [],
     }),
     streams: new OpenStreams(),
+    idle: new IdleConnections(systemClock),
     answers: new AnswerRoom(0),
     limits: noLimits,
     holder,

@@ -75,10 +75,17 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'drain: an answer that is read slowly is read to its end',
-    file: 'gateway/start.ts',
-    from: 'await Promise.race([streams.taken(), over]);',
+    file: 'gateway/endpoints/idle-connections.ts',
+    from: 'since.atMs = undefined;',
     to: '',
     tests: ['test/flow/drain.test.ts'],
+  },
+  {
+    name: 'drain: a connection whose stream has just ended may bring one more request',
+    file: 'gateway/start.ts',
+    from: 'await Promise.race([noneLeft, over]);',
+    to: 'app.server.closeIdleConnections();\n      await Promise.race([noneLeft, over]);',
+    tests: ['test/gateway/endpoints/closing.test.ts'],
   },
   {
     name: 'drain: a stream is given its time',
