@@ -45,11 +45,11 @@ export interface SenderPatience {
   readonly headersMs: number;
   /** Headers and body together. */
   readonly requestMs: number;
-  /** How often slow senders are looked for. */
+  /** How often slow senders are looked for: what many of them cost comes in as many pieces. */
   readonly checkEveryMs: number;
 }
 
-const defaultPatience: SenderPatience = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 1_000 };
+const defaultPatience: SenderPatience = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 100 };
 
 /** Above the idle time of common load balancers, so that they close first. */
 const keepAliveTimeoutMs = 75_000;
@@ -63,7 +63,7 @@ const keepAliveHint = 'timeout=5';
 export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
   const door = openDoor(parts);
-  const clientErrors = watchClientErrors(parts.clock, door.newRequestId);
+  const clientErrors = watchClientErrors(parts.clock, door.newRequestId, new Refusals(parts.clock));
   const app = Fastify({
     logger: false,
     bodyLimit: requestBytesMax,

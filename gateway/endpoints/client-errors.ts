@@ -2,9 +2,12 @@
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Refusals } from '../admission/refusals.ts';
 import type { Clock } from '../clock.ts';
 import { encodeErrorBody, GatewayError } from '../errors.ts';
 import { errorShapeOf, lingerMs } from './send-error.ts';
+
+const slow = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 export interface ClientErrors {
   /** To be called for each request, so that no answer under way is ever mixed with an error. */
@@ -12,36 +15,50 @@ export interface ClientErrors {
   onClientError(error: Error & { readonly code?: string }, socket: Socket): void;
 }
 
-export function watchClientErrors(clock: Clock, newRequestId: () => string): ClientErrors {
+/** @param refusals When those are told that took too long: whoever sends slowly on many connections began with all of them at once. */
+export function watchClientErrors(
+  clock: Clock,
+  newRequestId: () => string,
+  refusals: Refusals,
+): ClientErrors {
   const latest = new WeakMap<Socket, ServerResponse>();
   const told = new WeakSet<Socket>();
+  const tell = (socket: Socket, code: string | undefined): void => {
+    const response = latest.get(socket);
+    const isSlow = code === slow;
+    if (!socket.writable || isAnswering(response)) {
+      // What came whole while its sender waited to be told is served.
+      if (!isSlow || !response?.req.complete) socket.destroy();
+      return;
+    }
+    const shape = response && !response.req.complete ? errorShapeOf(response.req) : 'openai';
+    const requestId = newRequestId();
+    const refusal = clientError(code);
+    const body = encodeErrorBody(refusal, shape, requestId);
+    socket.end(
+      `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\ncontent-type: application/json\r\n` +
+        `content-length: ${Buffer.byteLength(body)}\r\ncache-control: no-store\r\n` +
+        `x-request-id: ${requestId}\r\nrequest-id: ${requestId}\r\nconnection: close\r\n\r\n${body}`,
+      // What a slow sender might still send must not be taken for a whole request after all.
+      isSlow ? () => void socket.destroy() : undefined,
+    );
+    socket.once(
+      'close',
+      clock.setTimer(lingerMs, () => socket.destroy()),
+    );
+  };
   return {
     onRequest: (request, response) => void latest.set(request.socket, response),
-    onClientError(error, socket) {
+    onClientError({ code }, socket) {
       // The rest of a refused request is read and dropped: a reset could overtake the answer.
       if (told.has(socket)) return;
-      const response = latest.get(socket);
-      if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(response)) {
+      if (code === 'ECONNRESET') {
         socket.destroy();
         return;
       }
       told.add(socket);
-      const isSlow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-      const shape = response && !response.req.complete ? errorShapeOf(response.req) : 'openai';
-      const requestId = newRequestId();
-      const refusal = clientError(error.code);
-      const body = encodeErrorBody(refusal, shape, requestId);
-      socket.end(
-        `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\ncontent-type: application/json\r\n` +
-          `content-length: ${Buffer.byteLength(body)}\r\ncache-control: no-store\r\n` +
-          `x-request-id: ${requestId}\r\nrequest-id: ${requestId}\r\nconnection: close\r\n\r\n${body}`,
-        // What a slow sender might still send must not be taken for a whole request after all.
-        isSlow ? () => void socket.destroy() : undefined,
-      );
-      socket.once(
-        'close',
-        clock.setTimer(lingerMs, () => socket.destroy()),
-      );
+      if (code === slow) refusals.add(() => tell(socket, code));
+      else tell(socket, code);
     },
   };
 }
@@ -60,7 +77,7 @@ function clientError(code: string | undefined): GatewayError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new GatewayError('headers_too_large', 'The request headers are larger than 16 KiB; send less.');
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case slow:
       return new GatewayError('request_timeout', 'The request did not arrive in time; send it faster.');
     default:
       return new GatewayError('invalid_parameter', 'This is not a valid HTTP/1.1 request.');

@@ -102,6 +102,13 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/process/signals.test.ts'],
   },
   {
+    name: 'slow senders: many are told in pieces',
+    file: 'gateway/endpoints/client-errors.ts',
+    from: 'if (code === slow) refusals.add(() => tell(socket, code));\n      else tell(socket, code);',
+    to: 'tell(socket, code);',
+    tests: ['test/gateway/endpoints/many-slow-senders.test.ts'],
+  },
+  {
     name: 'load: no more requests are let in than may be in flight',
     file: 'gateway/admission/admission.ts',
     from: 'if (this.inFlight < this.verdict.inFlightMax) return true;',
