@@ -51,6 +51,9 @@ export interface SenderPatience {
 
 const defaultPatience: SenderPatience = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 100 };
 
+/** As many a second as others are refused, in pieces that hold up nobody: each has a connection that closes, and may come again. */
+const slowPace = { momentMs: 10, perMoment: 20 };
+
 /** Above the idle time of common load balancers, so that they close first. */
 const keepAliveTimeoutMs = 75_000;
 
@@ -63,7 +66,7 @@ const keepAliveHint = 'timeout=5';
 export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
   const door = openDoor(parts);
-  const clientErrors = watchClientErrors(parts.clock, door.newRequestId, new Refusals(parts.clock));
+  const clientErrors = watchClientErrors(parts.clock, door.newRequestId, new Refusals(parts.clock, slowPace));
   const app = Fastify({
     logger: false,
     bodyLimit: requestBytesMax,

@@ -3,23 +3,29 @@
 
 import type { Clock } from '../clock.ts';
 
-const momentMs = 100;
-const perMoment = 200;
+export interface RefusalPace {
+  readonly momentMs: number;
+  readonly perMoment: number;
+}
+
+const defaultPace: RefusalPace = { momentMs: 100, perMoment: 200 };
 
 export class Refusals {
   private readonly clock: Clock;
-  private waiting: (() => void)[] = [];
+  private readonly pace: RefusalPace;
+  private readonly waiting: (() => void)[] = [];
   private told = 0;
   private isTiming = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, pace = defaultPace) {
     this.clock = clock;
+    this.pace = pace;
   }
 
   /** `tell` is called once, now or later, in the order of asking. */
   add(tell: () => void): void {
     if (!this.isTiming) this.startMoment();
-    if (this.told >= perMoment) {
+    if (this.told >= this.pace.perMoment) {
       this.waiting.push(tell);
       return;
     }
@@ -30,12 +36,11 @@ export class Refusals {
   private startMoment(): void {
     this.isTiming = true;
     this.told = 0;
-    this.clock.setTimer(momentMs, () => this.nextMoment());
+    this.clock.setTimer(this.pace.momentMs, () => this.nextMoment());
   }
 
   private nextMoment(): void {
-    const next = this.waiting.slice(0, perMoment);
-    this.waiting = this.waiting.slice(perMoment);
+    const next = this.waiting.splice(0, this.pace.perMoment);
     const wasQuiet = this.told === 0;
     if (wasQuiet && next.length === 0) {
       this.isTiming = false;
