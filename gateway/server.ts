@@ -51,8 +51,8 @@ export interface SenderPatience {
 
 const defaultPatience: SenderPatience = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 100 };
 
-/** As many a second as others are refused, in pieces that hold up nobody: each has a connection that closes, and may come again. */
-const slowPace = { momentMs: 10, perMoment: 20 };
+/** Each has a connection that closes and may come again: 250 a second, in pieces that hold up nobody, however many began at once. */
+const slowPace = { momentMs: 20, perMoment: 5 };
 
 /** Above the idle time of common load balancers, so that they close first. */
 const keepAliveTimeoutMs = 75_000;
