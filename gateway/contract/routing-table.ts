@@ -292,6 +292,8 @@ export const routeEntrySchema = z.object({
   holdBack: z.object({ events: z.int().min(1).optional(), durationMs: milliseconds.optional() }).optional(),
   /** Always: plain answers are fetched as streams. Absent: as they were asked for. An older gateway leaves it out. */
   upstreamStreaming: z.enum(['Auto', 'Always']).optional(),
+  /** Requested: answers name the model that was asked for. Absent: as the upstream says. An older gateway leaves it out. */
+  responseModel: z.enum(['Served', 'Requested']).optional(),
   failover: z.object({
     retryOn: z.array(retryReasonSchema),
     maxAttempts: z.int().min(1),

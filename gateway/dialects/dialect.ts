@@ -214,6 +214,8 @@ export interface SameDialect {
   editRequest(body: RequestBody, facts: RequestFacts, target: UpstreamTarget): Buffer[];
   relayStream(facts: RequestFacts, origin?: string): AnswerStream;
   relayAnswer(body: Buffer, facts: RequestFacts, origin?: string): AnswerDocument;
+  /** The member of an event in which the head of the answer stands, its model too; absent: the event is its own head. */
+  readonly headMember?: string;
   /** A fresh gatherer of one stream. */
   openGatherer(): AnswerGatherer;
   /** Why a client could not use this plain answer, though it is complete; undefined: it could. */

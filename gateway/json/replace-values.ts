@@ -10,6 +10,18 @@ export interface Replacement {
   readonly text: string;
 }
 
+/** The text with the replacements made; parameters as of `replaceValues`. */
+export function withReplaced(text: string, replacements: readonly Replacement[], at = 0): string {
+  const edits = replaceValues(text, replacements, at).toSorted((a, b) => a.from - b.from);
+  let replaced = '';
+  let done = 0;
+  for (const { from, to, text: put } of edits) {
+    replaced += text.slice(done, from) + put;
+    done = to;
+  }
+  return replaced + text.slice(done);
+}
+
 /**
  * The edits that put the texts in the place of the values at the paths.
  *

@@ -21,6 +21,7 @@ import type {
   UpstreamTarget,
 } from '../dialects/dialect.ts';
 import { findDialect } from '../dialects/registry.ts';
+import { answerAsRequested, streamAsRequested } from '../dialects/response-model.ts';
 import { originOf } from '../dialects/state/opaque.ts';
 import { openCall, translateAnswer, translateStream } from '../dialects/translate.ts';
 import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
@@ -73,7 +74,8 @@ function readPlain(
   if (!document.ok) return document;
   const flaw = delivery.isAssured ? upstream.same.flawOf(parseObject(document.body)) : undefined;
   if (flaw !== undefined) return malformed(flaw);
-  return { ...document, value: { type: 'bytes', bytes: document.body } };
+  const named = delivery.namesRequested ? answerAsRequested(document.body, facts.model) : document.body;
+  return { ...document, value: { type: 'bytes', bytes: named } };
 }
 
 /**
@@ -126,7 +128,7 @@ export function streamEnds(
   encoder: StreamEncoder | undefined,
 ): AttemptEnds<Answer> {
   const encoded = encodeFor(exchange, candidate, call);
-  const { isAssured, commitRule } = exchange.delivery;
+  const { isAssured, commitRule, namesRequested } = exchange.delivery;
   return {
     ...commonEnds(parts, exchange, candidate, encoded, share),
     reader: { type: 'stream', stream: openStream(), sink, commitRule },
@@ -138,8 +140,12 @@ export function streamEnds(
     if (translated && encoder) {
       return translateStream(translated, encoder.open(call), isAssured ? heldContentBytesMax : undefined);
     }
-    const stream = same.relayStream(exchange.facts, marksAs);
-    return isAssured ? new GatheredStream(stream, same, heldBytesMax + heldContentBytesMax) : stream;
+    const { facts } = exchange;
+    const relayed = same.relayStream(facts, marksAs);
+    const stream = isAssured
+      ? new GatheredStream(relayed, same, heldBytesMax + heldContentBytesMax)
+      : relayed;
+    return namesRequested ? streamAsRequested(stream, same, facts.model) : stream;
   }
 }
 

@@ -12,6 +12,8 @@ export interface Delivery {
   readonly commitRule: CommitRule;
   /** A plain answer is fetched as a stream, so that the timers of a stream see it. */
   readonly fetchesStream: boolean;
+  /** Answers name the model that the caller asked for, not the one that its upstream served. */
+  readonly namesRequested: boolean;
 }
 
 const header = 'x-penstock-delivery';
@@ -27,20 +29,22 @@ const askable: ReadonlySet<string> = new Set(['assured', 'stream']);
  * @throws {GatewayError} `invalid_parameter`, naming the header.
  */
 export function readDelivery(
-  { delivery, holdBack, upstreamStreaming }: RouteEntry,
+  { delivery, holdBack, upstreamStreaming, responseModel }: RouteEntry,
   rawHeaders: readonly string[],
 ): Delivery {
   const isAssured = asksAssured(rawHeaders) || delivery === 'Assured';
   const fetchesStream = upstreamStreaming === 'Always';
-  if (!isAssured && !fetchesStream && holdBack === undefined) return ordinaryDelivery;
-  return { isAssured, commitRule: commitRuleOf(isAssured, holdBack), fetchesStream };
+  const namesRequested = responseModel === 'Requested';
+  if (!isAssured && !fetchesStream && !namesRequested && holdBack === undefined) return ordinaryDelivery;
+  return { isAssured, commitRule: commitRuleOf(isAssured, holdBack), fetchesStream, namesRequested };
 }
 
-/** As it comes, fetched as it was asked for. */
+/** As it comes, fetched as it was asked for, in the upstream's own words. */
 export const ordinaryDelivery: Delivery = {
   isAssured: false,
   commitRule: ordinaryCommit,
   fetchesStream: false,
+  namesRequested: false,
 };
 
 function commitRuleOf(isAssured: boolean, holdBack: RouteEntry['holdBack']): CommitRule {

@@ -6,6 +6,7 @@ import type { DialectName } from '../contract/routing-table.ts';
 import { findImpossible, impossible } from '../dialects/carry.ts';
 import type { Ask, Conversation } from '../dialects/conversation.ts';
 import type { RequestFacts, Translation } from '../dialects/dialect.ts';
+import { translateAsRequested } from '../dialects/response-model.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
 import { GatewayError, shorten } from '../errors.ts';
 import { findModel } from '../route/find-model.ts';
@@ -26,7 +27,11 @@ export function routeExchange(parts: RoutingParts, exchange: Exchange): RoutedEx
     : translated(exchange, plan);
   checkStoredState(facts, routed.plan);
   const delivery = readDelivery(plan.route.entry, exchange.request.rawHeaders);
-  return { ...exchange, facts, ...routed, delivery };
+  const translation =
+    routed.translation && delivery.namesRequested
+      ? translateAsRequested(routed.translation)
+      : routed.translation;
+  return { ...exchange, facts, plan: routed.plan, translation, delivery };
 }
 
 /**

@@ -384,7 +384,8 @@ function buildDelivery({
   delivery,
   holdBack,
   upstreamStreaming,
-}: ModelRoute['spec']): Pick<RouteEntry, 'delivery' | 'holdBack' | 'upstreamStreaming'> {
+  responseModel,
+}: ModelRoute['spec']): Pick<RouteEntry, 'delivery' | 'holdBack' | 'upstreamStreaming' | 'responseModel'> {
   const { events, duration } = holdBack ?? {};
   const held = {
     ...(events === undefined ? {} : { events }),
@@ -394,6 +395,7 @@ function buildDelivery({
     ...(delivery === 'Stream' ? {} : { delivery }),
     ...(Object.keys(held).length === 0 ? {} : { holdBack: held }),
     ...(upstreamStreaming === 'Auto' ? {} : { upstreamStreaming }),
+    ...(responseModel === 'Served' ? {} : { responseModel }),
   };
 }
 

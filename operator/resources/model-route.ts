@@ -256,7 +256,7 @@ export const modelRouteSpecSchema = withRules(
       .enum(['Served', 'Requested'])
       .default('Served')
       .describe(
-        "`model` in answers. Served: the upstream's own value. Requested: the id that was asked for.",
+        "`model` in answers. Served: the upstream's own value. Requested: the id that was asked for, in place of it.",
       ),
     delivery: z
       .enum(['Stream', 'Assured'])

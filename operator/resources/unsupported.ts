@@ -16,18 +16,25 @@ export interface UnsupportedEntry {
 }
 
 /** One row per field or value. A feature that starts to act takes its row away. */
-export const UNSUPPORTED: readonly UnsupportedEntry[] = [
-  { kind: 'ModelRoute', path: 'spec.responseModel', values: ['Requested'], instead: 'Served' },
-  { kind: 'ApiKey', path: 'spec.budgets' },
-];
+export const UNSUPPORTED: readonly UnsupportedEntry[] = [{ kind: 'ApiKey', path: 'spec.budgets' }];
 
-/** Everything in a checked spec that would have no effect, with its exact path. */
-export function findUnsupported(kind: Kind, spec: object): Problem[] {
-  return UNSUPPORTED.filter((entry) => entry.kind === kind).flatMap((entry) =>
-    valuesAt({ spec }, entry.path.split(/\.|(?=\[\])/))
-      .filter(({ value }) => isAskedFor(value))
-      .flatMap(({ path, value }) => judge(entry, fieldPath(path), value)),
-  );
+/**
+ * Everything in a checked spec that would have no effect, with its exact path.
+ *
+ * @param rows For tests, where no value is of that kind.
+ */
+export function findUnsupported(
+  kind: Kind,
+  spec: object,
+  rows: readonly UnsupportedEntry[] = UNSUPPORTED,
+): Problem[] {
+  return rows
+    .filter((entry) => entry.kind === kind)
+    .flatMap((entry) =>
+      valuesAt({ spec }, entry.path.split(/\.|(?=\[\])/))
+        .filter(({ value }) => isAskedFor(value))
+        .flatMap(({ path, value }) => judge(entry, fieldPath(path), value)),
+    );
 }
 
 /** Options that the type of a Provider does not know: refused in every version. */

@@ -77,9 +77,13 @@ function modelOn(upstream: Upstream, failure?: Failure): string {
 const simulated = (upstream: Upstream, failure?: Failure): string =>
   failure === undefined ? `sim-${upstream}` : `sim-${upstream}-${failure}`;
 
-/** @param aliases Another name of the plain model on an upstream: programs know some models by their names. */
+/**
+ * @param aliases Another name of the plain model on an upstream: programs know some models by their names.
+ * @param route What all routes have in common beside it.
+ */
 export async function startEveryUpstream(
   aliases: Partial<Record<Upstream, string>> = {},
+  route: Partial<RouteEntry> = {},
 ): Promise<EveryUpstream> {
   const simulator = await startSimulator();
   const tables = upstreams.flatMap((upstream) => [
@@ -90,7 +94,7 @@ export async function startEveryUpstream(
     {
       ...tableOf([]),
       providers: tables.flatMap(({ providers }) => providers),
-      routes: tables.flatMap(({ routes }) => routes),
+      routes: tables.flatMap(({ routes }) => routes.map((entry) => ({ ...entry, ...route }))),
     },
     { random: () => 0 },
   );

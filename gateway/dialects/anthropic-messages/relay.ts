@@ -52,6 +52,7 @@ export const relayMessages: SameDialect = {
       servedModel: typeof answer.model === 'string' ? answer.model : undefined,
     };
   },
+  headMember: 'message',
   openGatherer: gatherMessage,
   flawOf: flawOfMessage,
 };

@@ -65,6 +65,7 @@ export const relayResponses: SameDialect = {
       servedModel: typeof answer.model === 'string' ? answer.model : undefined,
     };
   },
+  headMember: 'response',
   openGatherer: gatherResponse,
   flawOf: flawOfResponse,
 };

@@ -4,7 +4,7 @@
 
 import type { Path } from '../../json/read-parts.ts';
 import type { JsonRecord } from '../../json/record.ts';
-import { replaceValues } from '../../json/replace-values.ts';
+import { withReplaced } from '../../json/replace-values.ts';
 import { type OpaqueState, packOpaque } from './opaque.ts';
 
 /** State and where it stands. */
@@ -40,12 +40,5 @@ export function markStates(text: string, states: readonly PlacedState[], origin:
     path,
     text: JSON.stringify(packOpaque(origin, state)),
   }));
-  const edits = replaceValues(text, replacements, text.indexOf('{')).toSorted((a, b) => a.from - b.from);
-  let marked = '';
-  let at = 0;
-  for (const { from, to, text: put } of edits) {
-    marked += text.slice(at, from) + put;
-    at = to;
-  }
-  return marked + text.slice(at);
+  return withReplaced(text, replacements, text.indexOf('{'));
 }

@@ -95,4 +95,32 @@ export const delivery: readonly Mutant[] = [
     to: 'if (target.forcesStream && body.bytes < 0)',
     tests: ['test/flow/upstream-streaming.test.ts'],
   },
+  {
+    name: 'a stream that passes through names the model that was asked for, where its route says so',
+    file: 'gateway/pipeline/attempt-ends.ts',
+    from: 'namesRequested ? streamAsRequested(stream, same, facts.model) : stream',
+    to: 'namesRequested ? stream : stream',
+    tests: ['test/flow/response-model.test.ts', 'test/conformance/response-model.test.ts'],
+  },
+  {
+    name: 'a stream that is translated names the model that was asked for, where its route says so',
+    file: 'gateway/dialects/response-model.ts',
+    from: "part.type === 'answer-start' ? { ...part, model: '' } : part",
+    to: 'part',
+    tests: ['test/flow/response-model.test.ts', 'test/conformance/response-model.test.ts'],
+  },
+  {
+    name: 'a plain answer names the model that was asked for, where its route says so',
+    file: 'gateway/pipeline/attempt-ends.ts',
+    from: 'delivery.namesRequested ? answerAsRequested(document.body, facts.model) : document.body',
+    to: 'document.body',
+    tests: ['test/flow/response-model.test.ts', 'test/conformance/response-model.test.ts'],
+  },
+  {
+    name: 'a broken response does not repeat the model that its upstream named',
+    file: 'gateway/dialects/response-model.ts',
+    from: 'String(name(Buffer.from(errorFrame.call(stream, error))))',
+    to: 'errorFrame.call(stream, error)',
+    tests: ['test/flow/response-model.test.ts', 'test/gateway/dialects/pass-through/response-model.test.ts'],
+  },
 ];

@@ -124,7 +124,6 @@ describe('the last good form stays where', () => {
       editProvider({ allowedNamespaces: { from: 'All' } }),
     ],
     ['a field is unknown', 'ModelRoute', 'Invalid', editRoute(BAD)],
-    ['a value does not act', 'ModelRoute', 'UnsupportedValue', editRoute({ responseModel: 'Requested' })],
     [
       'an edit names no Provider that is there',
       'ModelRoute',

@@ -10,7 +10,7 @@ import { modelRouteResource, parseModelRoute } from '../../../operator/resources
 import { parseProvider, providerResource } from '../../../operator/resources/provider.ts';
 import type { Kind } from '../../../operator/resources/resource.ts';
 import { findUnknownOptions, findUnsupported, UNSUPPORTED } from '../../../operator/resources/unsupported.ts';
-import { apiKey, provider, route } from '../make.ts';
+import { apiKey, provider } from '../make.ts';
 
 const TESTS = join(import.meta.dirname, '../..');
 
@@ -133,6 +133,7 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.holdBack.events': DELIVERY,
     'spec.holdBack.duration': DELIVERY,
     'spec.upstreamStreaming': 'flow/upstream-streaming.test.ts',
+    'spec.responseModel': 'flow/response-model.test.ts',
     'spec.timeouts.connect': GOLDEN,
     'spec.timeouts.firstEvent': DEADLINES,
     'spec.timeouts.lastFirstEvent': FAULTS,
@@ -264,7 +265,6 @@ describe.each(SPECS)('%s', (kind, spec) => {
 
 describe('what does not act is refused by name', () => {
   const cases: readonly (readonly [Kind, string, object])[] = [
-    ['ModelRoute', 'spec.responseModel', route({ responseModel: 'Requested' })],
     ['ApiKey', 'spec.budgets', apiKey({ budgets: [{ period: 'Day', limit: '1' }] })],
   ];
   test.each(cases)('%s %s', (kind, path, object) => {
@@ -287,6 +287,19 @@ describe('what does not act is refused by name', () => {
     expect(
       UNSUPPORTED.map(({ kind, path }) => `${kind} ${path}`).filter((row) => !covered.includes(row)),
     ).toEqual([]);
+  });
+
+  test('of a field that acts, a value that does not', () => {
+    const row = {
+      kind: 'ModelRoute',
+      path: 'spec.delivery',
+      values: ['Assured'],
+      instead: 'Stream',
+    } as const;
+    expect(findUnsupported('ModelRoute', { delivery: 'Assured' }, [row])).toEqual([
+      { path: 'spec.delivery', message: 'is Assured, which does not act yet in this version; use Stream' },
+    ]);
+    expect(findUnsupported('ModelRoute', { delivery: 'Stream' }, [row])).toEqual([]);
   });
 
   test('an empty list or object asks for nothing', () => {

@@ -8,7 +8,9 @@ import type { DialectName } from '../../../../gateway/contract/routing-table.ts'
 import type { AnswerStream, Dialect } from '../../../../gateway/dialects/dialect.ts';
 import { responseEventBytesMax } from '../../../../gateway/dialects/events/sse-events.ts';
 import { findDialect } from '../../../../gateway/dialects/registry.ts';
+import { streamAsRequested, translateAsRequested } from '../../../../gateway/dialects/response-model.ts';
 import { translateStream } from '../../../../gateway/dialects/translate.ts';
+import { asRecord } from '../../../../gateway/json/record.ts';
 import type { SseStyle } from '../../../support/wall/behaviour.ts';
 import { makeRandom } from '../../../support/wall/split.ts';
 import { writeSse } from '../../../support/wall/sse.ts';
@@ -48,10 +50,12 @@ export function runFraming(seed: number): FramingRun {
   const [upstreamName, voice] = draw(voices);
   const client = findDialect(clientName);
   const { bytes: written, isCorrupt } = writeUpstream(voice, draw, random);
+  const namesAsked = draw([true, false]);
   const stream = openStream(
     client,
     findDialect(upstreamName),
     upstreamName === 'openai-chat' && draw([true, false]),
+    namesAsked,
   );
   const pieces: string[] = [];
   for (let at = 0; at < written.length && !isOver(stream); ) {
@@ -70,6 +74,7 @@ export function runFraming(seed: number): FramingRun {
       ...grammarFaults(sent, client, { isBroken: fault !== undefined || !isComplete, isCorrupt }),
       ...(isComplete || fault ? [] : ['the stream neither ended well nor failed']),
       ...usageFaults(usage),
+      ...(namesAsked ? modelFaults(sent, client) : []),
     ],
     pair: `${clientName} from ${upstreamName}`,
     end: fault?.kind ?? 'complete',
@@ -82,19 +87,30 @@ interface OpenStream extends AnswerStream {
   broken(): string;
 }
 
+const asked = 'penstock/asked';
+const head = { id: 'req', createdAt: 1_700_000_000, model: asked, inputEstimate: 1 };
+
 const error = { message: 'gone\r\nid: 1', type: 'server_error', code: 'upstream_error', param: null };
 
-function openStream(client: Dialect, upstream: Dialect, wantsUsage: boolean): OpenStream {
-  const facts = { model: 'm', isStream: true, wantsUsage, choices: 1 };
+/** @param namesAsked As on a route that names the model which was asked for. */
+function openStream(
+  client: Dialect,
+  upstream: Dialect,
+  wantsUsage: boolean,
+  namesAsked: boolean,
+): OpenStream {
+  const facts = { model: asked, isStream: true, wantsUsage, choices: 1 };
   const end = client.streamEnd;
   if (client === upstream) {
-    const relay = client.same.relayStream(facts);
+    const relayed = client.same.relayStream(facts);
+    const relay = namesAsked ? streamAsRequested(relayed, client.same, asked) : relayed;
     return Object.assign(relay, {
       close: () => end,
       broken: () => relay.errorFrame?.(error) ?? client.errorFrame(error, 'req_1'),
     });
   }
-  const encoder = sidesOf(client).encoder();
+  const { translation } = sidesOf(client);
+  const encoder = (namesAsked ? translateAsRequested(translation) : translation).streamEncoder(head);
   const stream = translateStream(sidesOf(upstream).call, encoder.open(0));
   return Object.assign(stream, {
     close: () => encoder.close() + end,
@@ -291,6 +307,15 @@ function grammarFaults(
   if (isBroken !== errors > 0) faults.push(`${errors} errors are told, broken: ${isBroken}`);
   if (!isBroken && ends !== 1) faults.push(`a whole stream has ${ends} ends`);
   return faults;
+}
+
+/** What cannot be read says nothing. */
+function modelFaults(sent: string, { same: { headMember } }: Dialect): string[] {
+  return sent.split('\n').flatMap((line) => {
+    const value = line.startsWith('data:') ? parse(line.slice(5)) : undefined;
+    const model = asRecord(headMember === undefined ? value : value?.[headMember])?.model;
+    return model === undefined || model === asked ? [] : [`the model ${JSON.stringify(model)}`];
+  });
 }
 
 const endNames: ReadonlySet<string> = new Set(['message_stop', 'response.completed', 'response.incomplete']);
