@@ -4,7 +4,7 @@
 import type { Clock } from '../clock.ts';
 import type { Usage } from '../contract/ledger-record.ts';
 import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
-import type { JsonRecord } from '../json/record.ts';
+import { mapTexts } from '../json/map-texts.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { Pieces } from '../stream/pieces.ts';
 import { type ClientSink, CommitPoint, type CommitRule } from './commit-point.ts';
@@ -555,27 +555,11 @@ function toldOf(
     type: error.type && redact(error.type),
     code: error.code && redact(error.code),
     param: error.param && redact(error.param),
-    ...(error.details ? { details: cleanMembers(error.details, redact) } : {}),
+    ...(error.details ? { details: mapTexts(error.details, redact) } : {}),
   });
   if (failure.kind === 'status') return { ...failure, error: clean(failure.error) };
   if (failure.kind !== 'answer' || failure.fault.kind !== 'error-event') return failure;
   return { ...failure, fault: { ...failure.fault, error: clean(failure.fault.error) } };
-}
-
-/** What nests deeper is no detail of an error. */
-const detailDepthMax = 8;
-
-/** A key may be repeated anywhere in it, also as a name. */
-function cleanMembers(members: JsonRecord, redact: (text: string) => string, depth = 1): JsonRecord {
-  const clean = (value: unknown): unknown => {
-    if (typeof value === 'string') return redact(value);
-    if (typeof value !== 'object' || value === null) return value;
-    if (depth >= detailDepthMax) return null;
-    return Array.isArray(value)
-      ? Object.values(cleanMembers({ ...value }, redact, depth + 1))
-      : cleanMembers({ ...value }, redact, depth + 1);
-  };
-  return Object.fromEntries(Object.entries(members).map(([name, value]) => [redact(name), clean(value)]));
 }
 
 /** Says what is wrong with the head of a 200, if anything. */
