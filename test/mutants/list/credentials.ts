@@ -4,6 +4,20 @@ import type { Mutant } from '../mutant.ts';
 
 export const credentials: readonly Mutant[] = [
   {
+    name: 'a body does not say where its request is sent',
+    file: 'gateway/endpoints/parse-body.ts',
+    from: 'refuseConnectionMembers(body);',
+    to: '',
+    tests: ['test/gateway/endpoints/connection-members.test.ts'],
+  },
+  {
+    name: 'a body does not say where its request is sent, not even inside a member that stands for others',
+    file: 'gateway/endpoints/connection-members.ts',
+    from: 'if (wrappers.has(name)) refuseInside(body.read(member), member.name);',
+    to: '',
+    tests: ['test/gateway/endpoints/connection-members.test.ts'],
+  },
+  {
     name: 'the details of an error come without credentials in addresses',
     file: 'gateway/dialects/answer/read-error.ts',
     from: 'mapTexts(asRecord(value) ?? {}, withoutUserinfo)',
