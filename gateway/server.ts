@@ -235,7 +235,7 @@ async function receive(
   const room = parts.admission.openBody(caller.key.id);
   try {
     checkBodyHeaders(request, room);
-    if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
+    if (expectsContinue(request)) response.writeContinue();
     const bytes = await readBody(request, room);
     // Only now is there work to do: whoever sends slowly, or is only told a mistake, takes up no place.
     if (!parts.admission.enter()) {
@@ -267,6 +267,11 @@ async function receive(
     trace?.end(isRefused ? 503 : response.statusCode);
     room.close();
   }
+}
+
+/** A client of HTTP/1.0 would take the 100 for its answer, and waits for none (RFC 9110, section 10.1.1). */
+function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  return httpVersion !== '1.0' && headers.expect?.toLowerCase() === '100-continue';
 }
 
 /** Codex asks for a WebSocket first, and goes on with HTTP at once where it is answered 426. */
