@@ -169,8 +169,17 @@ function shuttingDown(): GatewayError {
 
 /** Before any of the body is read: a request to nowhere must not make us hold 32 MiB. */
 function checkRequest(request: FastifyRequest): GatewayError | undefined {
+  const { headers, httpVersion } = request.raw;
+  // What came in between may have taken its end for another one (RFC 9112, section 6.1).
+  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) {
+    return new GatewayError(
+      'invalid_parameter',
+      "HTTP/1.0 has no 'transfer-encoding'; send the body with a content-length, or as HTTP/1.1.",
+      { param: 'transfer-encoding', headers: { connection: 'close' } },
+    );
+  }
   if (request.is404) return explainNotFound(request.method, request.url);
-  if (request.raw.headers.host === undefined && request.raw.httpVersion === '1.1') {
+  if (headers.host === undefined && httpVersion === '1.1') {
     return new GatewayError('invalid_parameter', "The header 'host' is missing; send it once.", {
       param: 'host',
     });

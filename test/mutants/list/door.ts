@@ -60,6 +60,13 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/expect-continue.test.ts'],
   },
   {
+    name: 'a request of HTTP/1.0 with chunks is refused, and its connection closed',
+    file: 'gateway/server.ts',
+    from: "headers['transfer-encoding'] !== undefined",
+    to: 'false',
+    tests: ['test/gateway/endpoints/not-http.test.ts'],
+  },
+  {
     name: 'a slow sender is not waited for without end',
     file: 'gateway/server.ts',
     from: 'requestTimeout: patience.requestMs,',
