@@ -1,6 +1,7 @@
 // Which name is looked up at once, and which one waits? The system's resolver occupies one of the process's few threads for as
 // long as it takes, five seconds and more for a name whose servers are dead. Names that were slow or failed the last time share
-// a part of those threads, so that no number of dead names keeps a healthy one waiting.
+// a part of those threads, so that no number of dead names keeps a healthy one waiting. Among themselves they have their turn by how
+// likely they are to answer: a name that has answered before, and missed once, is not behind all that never have.
 
 import type { Resolve } from './resolve.ts';
 
@@ -14,20 +15,38 @@ export interface LookupLanesOptions {
 
 /** Whoever takes longer than this is not waited for twice in the lane of the quick ones. */
 const slowMs = 1_000;
-// Beyond this the oldest doubt is forgotten: that name takes a thread of the quick ones once more.
-const doubtedNamesMax = 4_096;
+// Beyond this the oldest name is forgotten. One of doubt takes a thread of the quick ones once more, one that has answered has its turn
+// as if it never had.
+const namesMax = 4_096;
+
+interface Waiting {
+  readonly name: string;
+  readonly resume: () => void;
+}
 
 export function createLookupLanes({ resolve, doubtedMax, nowMs }: LookupLanesOptions): Resolve {
-  const doubted = new Set<string>();
-  const waiting: (() => void)[] = [];
+  /** How often each of them has been slow or failed in a row. */
+  const doubted = new Map<string, number>();
+  const answered = new Map<string, true>();
+  const waiting: Waiting[] = [];
   let running = 0;
 
-  function judge(name: string, isQuick: boolean): void {
-    doubted.delete(name);
-    if (isQuick) return;
-    doubted.add(name);
-    const [oldest] = doubted;
-    if (doubted.size > doubtedNamesMax && oldest !== undefined) doubted.delete(oldest);
+  function judge(name: string, hasAnswer: boolean, isQuick: boolean): void {
+    if (hasAnswer) keep(answered, name, true);
+    if (hasAnswer && isQuick) doubted.delete(name);
+    else keep(doubted, name, (doubted.get(name) ?? 0) + 1);
+  }
+
+  /** The lower, the sooner. */
+  function rankOf(name: string): number {
+    return (doubted.get(name) ?? 0) + (answered.has(name) ? 0 : Number.MAX_SAFE_INTEGER / 2);
+  }
+
+  function takeNext(): Waiting | undefined {
+    let next = waiting[0];
+    for (const each of waiting) if (next && rankOf(each.name) < rankOf(next.name)) next = each;
+    if (next) waiting.splice(waiting.indexOf(next), 1);
+    return next;
   }
 
   async function ask(name: string): Promise<readonly string[]> {
@@ -38,20 +57,20 @@ export function createLookupLanes({ resolve, doubtedMax, nowMs }: LookupLanesOpt
       hasAnswer = true;
       return addresses;
     } finally {
-      judge(name, hasAnswer && nowMs() - startedAt <= slowMs);
+      judge(name, hasAnswer, nowMs() - startedAt <= slowMs);
     }
   }
 
   async function askInTurn(name: string): Promise<readonly string[]> {
     if (!doubted.has(name)) return ask(name);
     if (running < doubtedMax) running++;
-    else await new Promise<void>((resume) => waiting.push(resume));
+    else await new Promise<void>((resume) => waiting.push({ name, resume }));
     try {
       return await ask(name);
     } finally {
-      const next = waiting.shift();
+      const next = takeNext();
       // Whoever waits takes over the place.
-      if (next) next();
+      if (next) next.resume();
       else running--;
     }
   }
@@ -65,6 +84,14 @@ export function createLookupLanes({ resolve, doubtedMax, nowMs }: LookupLanesOpt
     questions.set(name, question);
     return question;
   };
+}
+
+/** As the latest of them. */
+function keep<Value>(names: Map<string, Value>, name: string, value: Value): void {
+  names.delete(name);
+  names.set(name, value);
+  const [oldest] = names.keys();
+  if (names.size > namesMax && oldest !== undefined) names.delete(oldest);
 }
 
 /** Threads of libuv's pool where nobody says otherwise. */

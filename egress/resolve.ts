@@ -91,7 +91,8 @@ export function createResolver(options: ResolverOptions): Resolve {
     if (lastAnswers.find(name) === undefined) return answer;
     const { promise: patienceOver, resolve: endPatience } = Promise.withResolvers<undefined>();
     // Counted from when the question was put: behind a dead resolver only the first connection waits.
-    const timer = setTimeout(endPatience, patienceMs - (nowMs() - askedAtMs), undefined);
+    const leftMs = Math.max(0, patienceMs - (nowMs() - askedAtMs));
+    const timer = setTimeout(endPatience, leftMs, undefined);
     try {
       const inTime = await Promise.race([answer, patienceOver]);
       if (inTime) return inTime;

@@ -38,6 +38,7 @@ import { ClientStream } from './stream/client-stream.ts';
 import { HeldAnswer } from './stream/held-answer.ts';
 import { Leaving } from './stream/leaving.ts';
 import type { OpenRequest } from './stream/open-streams.ts';
+import { takingMsMax } from './stream/taken-bytes.ts';
 import type { TableHolder } from './table/holder.ts';
 import type { TableView } from './table/view.ts';
 
@@ -254,6 +255,7 @@ class Run implements OpenRequest {
       });
       if (!this.conclude(outcomes)) return;
       if (held) {
+        client.giveUpAfter(takingMsMax);
         await held.release(this.caller);
         if (!this.conclude(outcomes)) return;
       }

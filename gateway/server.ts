@@ -172,8 +172,17 @@ function shuttingDown(): GatewayError {
 
 /** Before any of the body is read: a request to nowhere must not make us hold 32 MiB. */
 function checkRequest(request: FastifyRequest): GatewayError | undefined {
+  const { headers, httpVersion } = request.raw;
+  // What came in between may have taken its end for another one (RFC 9112, section 6.1).
+  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) {
+    return new GatewayError(
+      'invalid_parameter',
+      "HTTP/1.0 has no 'transfer-encoding'; send the body with a content-length, or as HTTP/1.1.",
+      { param: 'transfer-encoding', headers: { connection: 'close' } },
+    );
+  }
   if (request.is404) return explainNotFound(request.method, request.url);
-  if (request.raw.headers.host === undefined && request.raw.httpVersion === '1.1') {
+  if (headers.host === undefined && httpVersion === '1.1') {
     return new GatewayError('invalid_parameter', "The header 'host' is missing; send it once.", {
       param: 'host',
     });
@@ -238,7 +247,7 @@ async function receive(
   const room = parts.admission.openBody(caller.key.id);
   try {
     checkBodyHeaders(request, room);
-    if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
+    if (expectsContinue(request)) response.writeContinue();
     const bytes = await readBody(request, room);
     // Only now is there work to do: whoever sends slowly, or is only told a mistake, takes up no place.
     if (!parts.admission.enter()) {
@@ -270,6 +279,11 @@ async function receive(
     trace?.end(isRefused ? 503 : response.statusCode);
     room.close();
   }
+}
+
+/** A client of HTTP/1.0 would take the 100 for its answer, and waits for none (RFC 9110, section 10.1.1). */
+function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  return httpVersion !== '1.0' && headers.expect?.toLowerCase() === '100-continue';
 }
 
 /** Codex asks for a WebSocket first, and goes on with HTTP at once where it is answered 426. */

@@ -4,11 +4,12 @@
 import type { Clock } from '../clock.ts';
 import type { Usage } from '../contract/ledger-record.ts';
 import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
-import type { JsonRecord } from '../json/record.ts';
+import { mapTexts } from '../json/map-texts.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { Pieces } from '../stream/pieces.ts';
 import { type ClientSink, CommitPoint, type CommitRule } from './commit-point.ts';
 import { earliestDeadline, type Limits, type TimerName } from './deadlines.ts';
+import { EmptyInput } from './empty-input.ts';
 import type { AttemptFailure, TransportCode } from './failure.ts';
 import { plainBody } from './plain-body.ts';
 
@@ -152,6 +153,9 @@ class Attempt<Answer> implements Receiver {
   private outputSeen = 0;
   private firstContentAt: number | undefined;
   private isPaused = false;
+  private readonly emptyInput = new EmptyInput();
+  /** Set while the upstream is held back for what it sends. */
+  private cancelHoldBack: (() => void) | undefined;
   private isOver = false;
   private hasEnded = false;
   private cancelLetGo: (() => void) | undefined;
@@ -234,7 +238,7 @@ class Attempt<Answer> implements Receiver {
     const { reader } = this.ends;
     if (reader.type !== 'plain' && !this.isError) {
       this.lastByteAt = this.options.clock.now();
-      this.takeStream(reader.stream, reader.stream.push(chunk));
+      this.takeChunk(reader.stream, chunk);
       return;
     }
     this.body.add(chunk);
@@ -244,6 +248,19 @@ class Attempt<Answer> implements Receiver {
     } else if (this.body.length > plainBytesMax) {
       this.failTooLarge(`it is longer than ${plainBytesMax / 1024 / 1024} MiB`);
     } else this.hold(this.body.length);
+  }
+
+  private takeChunk(stream: AnswerStream, chunk: Buffer): void {
+    const { facts } = stream;
+    const { pendingBytes, outputEstimate } = facts;
+    const bytes = stream.push(chunk);
+    const holdBackMs = this.emptyInput.take(this.lastByteAt, {
+      cameBytes: chunk.length,
+      usedBytes: (bytes?.length ?? 0) + facts.pendingBytes - pendingBytes,
+      contentEvents: facts.outputEstimate - outputEstimate,
+    });
+    this.takeStream(stream, bytes);
+    if (holdBackMs > 0) this.holdBack(holdBackMs);
   }
 
   private takeEnd(): void {
@@ -393,9 +410,19 @@ class Attempt<Answer> implements Receiver {
         this.isPaused = false;
         this.lastByteAt = this.options.clock.now();
         this.lastContentAt = this.lastByteAt;
-        if (!this.isOver) this.transmission?.resume();
+        if (!this.isOver && !this.cancelHoldBack) this.transmission?.resume();
       }),
     );
+  }
+
+  /** Its deadlines go on meanwhile: the silence is its own doing. */
+  private holdBack(ms: number): void {
+    if (this.isOver || this.cancelHoldBack) return;
+    this.transmission?.pause();
+    this.cancelHoldBack = this.setTimer(ms, () => {
+      this.cancelHoldBack = undefined;
+      if (!this.isPaused) this.transmission?.resume();
+    });
   }
 
   /** One timer an attempt: it looks at the marks when it fires and sets itself anew. */
@@ -470,6 +497,7 @@ class Attempt<Answer> implements Receiver {
     this.cancelTimer?.();
     this.cancelErrorBody?.();
     this.cancelRelease?.();
+    this.cancelHoldBack?.();
     this.stopListening?.();
     // A plain answer stays until its client has it.
     if (end.outcome !== 'answered' || this.ends.reader.type !== 'plain') this.hold(0);
@@ -501,7 +529,7 @@ class Attempt<Answer> implements Receiver {
       transmission.abort();
       return;
     }
-    if (this.isPaused) transmission.resume();
+    if (this.isPaused || this.cancelHoldBack) transmission.resume();
     this.cancelLetGo = this.setTimer(letGoMs, () => transmission.abort());
   }
 
@@ -527,27 +555,11 @@ function toldOf(
     type: error.type && redact(error.type),
     code: error.code && redact(error.code),
     param: error.param && redact(error.param),
-    ...(error.details ? { details: cleanMembers(error.details, redact) } : {}),
+    ...(error.details ? { details: mapTexts(error.details, redact) } : {}),
   });
   if (failure.kind === 'status') return { ...failure, error: clean(failure.error) };
   if (failure.kind !== 'answer' || failure.fault.kind !== 'error-event') return failure;
   return { ...failure, fault: { ...failure.fault, error: clean(failure.fault.error) } };
-}
-
-/** What nests deeper is no detail of an error. */
-const detailDepthMax = 8;
-
-/** A key may be repeated anywhere in it, also as a name. */
-function cleanMembers(members: JsonRecord, redact: (text: string) => string, depth = 1): JsonRecord {
-  const clean = (value: unknown): unknown => {
-    if (typeof value === 'string') return redact(value);
-    if (typeof value !== 'object' || value === null) return value;
-    if (depth >= detailDepthMax) return null;
-    return Array.isArray(value)
-      ? Object.values(cleanMembers({ ...value }, redact, depth + 1))
-      : cleanMembers({ ...value }, redact, depth + 1);
-  };
-  return Object.fromEntries(Object.entries(members).map(([name, value]) => [redact(name), clean(value)]));
 }
 
 /** Says what is wrong with the head of a 200, if anything. */

@@ -113,16 +113,25 @@ export class CommitPoint {
     return this.commit();
   }
 
-  /** A complete answer is given out whole, also one without content. */
+  /** A complete answer is given out whole, also one without content. It counts as held until the client has taken it. */
   commit(): boolean {
     this.hasCommitted = true;
-    const bytes = this.forget();
-    return bytes.length === 0 || this.sink.write(bytes);
+    const { sink, toldBytes } = this;
+    const bytes = this.held.take();
+    this.reset();
+    const isReady = bytes.length === 0 || sink.write(bytes);
+    if (toldBytes === 0) return isReady;
+    const giveBack = (): void => void sink.onHeld?.(-toldBytes);
+    if (isReady) giveBack();
+    else sink.onDrain(giveBack);
+    return isReady;
   }
 
   /** The attempt failed before it was committed: the client never hears of it. */
   discard(): void {
-    this.forget();
+    if (this.toldBytes > 0) this.sink.onHeld?.(-this.toldBytes);
+    this.held.take();
+    this.reset();
   }
 
   private isDue({ contentEvents }: AnswerProgress): boolean {
@@ -136,12 +145,9 @@ export class CommitPoint {
     }
   }
 
-  /** Gives what was held. */
-  private forget(): Buffer {
-    if (this.toldBytes > 0) this.sink.onHeld?.(-this.toldBytes);
+  private reset(): void {
     this.contentBytes = 0;
     this.toldBytes = 0;
     this.hasRoom = true;
-    return this.held.take();
   }
 }

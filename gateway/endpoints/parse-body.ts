@@ -3,6 +3,7 @@
 import { GatewayError } from '../errors.ts';
 import { RequestBody } from '../json/request-body.ts';
 import { JsonStructureError } from '../json/scan-members.ts';
+import { refuseConnectionMembers } from './connection-members.ts';
 
 /**
  * Bodies up to this size are parsed whole, so that malformed JSON is told here and exactly; the
@@ -17,6 +18,7 @@ export function parseBody(chunks: readonly Buffer[]): RequestBody {
   return asInvalid(() => {
     const body = new RequestBody(chunks);
     if (body.bytes <= parsedBytesMax) body.parse();
+    refuseConnectionMembers(body);
     return body;
   });
 }

@@ -4,7 +4,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import { takenBytes } from '../stream/taken-bytes.ts';
+import { takenBytes, takingMsMax } from '../stream/taken-bytes.ts';
 
 interface Progress {
   taken: number;
@@ -14,9 +14,6 @@ interface Progress {
   begin: number;
 }
 
-/** The largest answer, 32 MiB, is to be taken at 56 kB/s. */
-const tenMinutesMs = 600_000;
-
 /**
  * To be called for each answer when its turn has come.
  *
@@ -25,7 +22,7 @@ const tenMinutesMs = 600_000;
 export function watchUnread(
   clock: Clock,
   stallMs: number,
-  wholeMs = tenMinutesMs,
+  wholeMs = takingMsMax,
 ): (response: ServerResponse) => void {
   const open = new Map<ServerResponse, Progress | undefined>();
   let isLooking = false;

@@ -69,6 +69,12 @@ export class ClientStream {
     else this.drains.push(resume);
   }
 
+  /** The answer is whole, and only its client holds it up: it has so long to take all of it. */
+  giveUpAfter(ms: number): void {
+    const cancel = this.options.clock.setTimer(ms, () => this.onStall());
+    this.response.once('close', cancel);
+  }
+
   end(bytes: string): void {
     if (this.isOver) return;
     this.open();

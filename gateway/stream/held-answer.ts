@@ -49,7 +49,12 @@ export class HeldAnswer implements Client {
     if (this.parts.length <= this.options.bytesMax) return true;
     this.options.onTooLong();
     this.isOpen = true;
-    return this.client.write(this.take());
+    const held = this.parts.take();
+    const isReady = this.client.write(held);
+    const giveBack = (): void => void this.options.onHeld(-held.length);
+    if (isReady) giveBack();
+    else this.client.onDrain(giveBack);
+    return isReady;
   }
 
   onDrain(resume: () => void): void {
@@ -57,26 +62,26 @@ export class HeldAnswer implements Client {
     else resume();
   }
 
-  /** Gives out what is held, as fast as the client reads; resolves early where the caller leaves. */
+  /**
+   * Gives out what is held, as fast as the client reads; resolves early where the caller leaves. All of it counts as held until
+   * then: portions are parts of one piece of memory.
+   */
   async release(caller: LeaveSignal): Promise<void> {
     this.isOpen = true;
-    const bytes = this.take();
+    const bytes = this.parts.take();
     for (let from = 0; from < bytes.length && !caller.hasLeft; ) {
       const to = endOfPortion(bytes, from);
       const isReady = this.client.write(bytes.subarray(from, to));
       from = to;
       if (!isReady) await this.drained(caller);
     }
+    if (bytes.length > 0) this.options.onHeld(-bytes.length);
   }
 
   /** The answer failed: nobody hears of it. */
   discard(): void {
-    this.take();
-  }
-
-  private take(): Buffer {
     if (this.parts.length > 0) this.options.onHeld(-this.parts.length);
-    return this.parts.take();
+    this.parts.take();
   }
 
   private drained(caller: LeaveSignal): Promise<void> {

@@ -4,6 +4,9 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 
+/** For an answer that is whole: the largest, 32 MiB, is to be taken at 56 kB/s. */
+export const takingMsMax = 600_000;
+
 /** Bytes that the kernel has taken, also out of a large write that it has not taken whole. */
 export function takenBytes(socket: Socket): number {
   // What else Node has of it; its own timeouts look there too.

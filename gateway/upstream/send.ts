@@ -63,11 +63,15 @@ function joined(body: readonly Buffer[], bytes: number): Buffer {
   return iterable as Buffer;
 }
 
+/** Honest ones say that work is going on, every few seconds at most (RFC 9110, section 15.2); each costs a parse and has no other bound. */
+const informationalMax = 100;
+
 class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler {
   private receiver: UpstreamReceiver | undefined;
   private controller: Dispatcher.DispatchController | undefined;
   private connection: ConnectionUse | undefined;
   private isReused = false;
+  private informational = 0;
 
   constructor(receiver: UpstreamReceiver) {
     this.receiver = receiver;
@@ -98,11 +102,16 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    if (status < 200) return;
+    if (status < 200) {
+      if (++this.informational > informationalMax) {
+        controller.abort(new Error(`more than ${informationalMax} informational answers`));
+      }
+      return;
+    }
     this.receiver?.onHead(status, (name) => {
       const value = headers[name];
       return Array.isArray(value) ? value[0] : value;

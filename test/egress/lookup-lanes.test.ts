@@ -76,6 +76,64 @@ describe('fifty dead names', () => {
   });
 });
 
+describe('a name of doubt', () => {
+  /** Every question is answered by hand, one at a time. */
+  function makeLane() {
+    const asked: string[] = [];
+    const questions: { answer(): void; fail(): void }[] = [];
+    const lanes = createLookupLanes({
+      doubtedMax: 1,
+      nowMs: () => 0,
+      resolve: (name) => {
+        asked.push(name);
+        const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+        questions.push({
+          answer: () => resolve(['192.0.2.1']),
+          fail: () => reject(new Error(`nobody answers for ${name}`)),
+        });
+        return promise;
+      },
+    });
+    const settle = async (how: 'answer' | 'fail'): Promise<void> => {
+      questions.shift()?.[how]();
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    const ask = (name: string): void => ignore(lanes(name));
+    /** One question and its end, with nothing else under way. */
+    const know = async (name: string, ...ends: ('answer' | 'fail')[]): Promise<void> => {
+      for (const end of ends) {
+        ask(name);
+        await settle(end);
+      }
+    };
+    return { asked, ask, settle, know };
+  }
+
+  test('that has answered before has its turn in front of all that never have', async () => {
+    const { asked, ask, settle, know } = makeLane();
+    for (const name of deadNames) await know(name, 'fail');
+    await know('provider.example', 'answer', 'fail');
+    asked.length = 0;
+    for (const name of deadNames) ask(name);
+    ask('provider.example');
+    await settle('fail');
+    expect(asked).toEqual([deadNames[0], 'provider.example']);
+    await settle('answer');
+    expect(asked.slice(2), 'and the others in the order they came').toEqual([deadNames[1]]);
+  });
+
+  test('that has missed once has its turn in front of those that answered once and are dead since', async () => {
+    const { asked, ask, settle, know } = makeLane();
+    const names = deadNames.slice(0, 8);
+    for (const name of names) await know(name, 'answer', 'fail', 'fail');
+    await know('provider.example', 'answer', 'fail');
+    asked.length = 0;
+    for (const name of [...names, 'provider.example']) ask(name);
+    await settle('fail');
+    expect(asked).toEqual([names[0], 'provider.example']);
+  });
+});
+
 test('a name that was slow and answers in time again is looked up at once from then on', async () => {
   let nowMs = 0;
   let running = 0;

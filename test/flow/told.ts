@@ -157,6 +157,12 @@ export const toldRows: readonly ToldRow[] = [
     request: (good) => ({ ...good, body: { ...good.body, model: undefined } }),
   },
   {
+    ...bad('invalid_parameter'),
+    when: 'a member that names another upstream',
+    param: 'api_base',
+    request: (good) => ({ ...good, body: { ...good.body, api_base: 'http://elsewhere.test/v1' } }),
+  },
+  {
     ...bad('unsupported_parameter'),
     when: 'a field that this upstream cannot be told',
     upstream: 'openai-completions',

@@ -1,6 +1,7 @@
 // How do upstreams say that something went wrong? Read leniently: providers send
 // objects, strings, arrays with one object, numeric codes, HTML, nothing.
 
+import { mapTexts } from '../../json/map-texts.ts';
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import type { UpstreamError } from '../dialect.ts';
 
@@ -59,6 +60,21 @@ export function readErrorEvent(data: string): UpstreamError {
 /** Where nothing is told. */
 export const noError: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
 
+/**
+ * What an error says beside its message, bounded as that is: members that do not fit are left out, each as a whole. Undefined where
+ * nothing is left.
+ */
+export function readErrorDetails(value: unknown): JsonRecord | undefined {
+  let bytesLeft = textBytesMax;
+  const details = Object.entries(mapTexts(asRecord(value) ?? {}, withoutUserinfo)).filter((entry) => {
+    const bytes = Buffer.byteLength(JSON.stringify(entry));
+    if (bytes > bytesLeft) return false;
+    bytesLeft -= bytes;
+    return true;
+  });
+  return details.length === 0 ? undefined : Object.fromEntries(details);
+}
+
 /** FastAPI tells one text, or a list of what does not fit and where. */
 function detailOf(detail: unknown): string | undefined {
   if (!Array.isArray(detail)) return text(detail);
@@ -95,9 +111,13 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' ? cut(value) : undefined;
 }
 
+function withoutUserinfo(text: string): string {
+  return text.replace(userinfo, '');
+}
+
 /** Without credentials in addresses; cut to the limit without leaving half a character. */
 function cut(whole: string): string {
-  const message = whole.replace(userinfo, '');
+  const message = withoutUserinfo(whole);
   if (Buffer.byteLength(message) <= textBytesMax) return message;
   return Buffer.from(message)
     .subarray(0, textBytesMax)

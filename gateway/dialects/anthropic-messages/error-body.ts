@@ -3,12 +3,13 @@
 
 import type { ErrorObject } from '../../errors.ts';
 import { asRecord, tryParseJson } from '../../json/record.ts';
-import { readErrorBody, readErrorEvent, readErrorMember } from '../answer/read-error.ts';
+import { readErrorBody, readErrorDetails, readErrorEvent, readErrorMember } from '../answer/read-error.ts';
 import type { UpstreamError } from '../dialect.ts';
 
 /** The envelope differs from OpenAI's only around the error object. */
 export function readMessagesError(body: Buffer): UpstreamError {
-  const details = asRecord(asRecord(asRecord(tryParseJson(body.toString('utf8')))?.error)?.details);
+  const error = asRecord(asRecord(tryParseJson(body.toString('utf8')))?.error);
+  const details = readErrorDetails(error?.details);
   return { ...withStatus(readErrorBody(body)), ...(details ? { details } : {}) };
 }
 

@@ -8,8 +8,11 @@ export const doneMark = '[DONE]';
 
 /** Whether data has the outer shape of a JSON object; all that is looked at where there is much of it. */
 export function looksLikeObject(trimmed: string): boolean {
-  return trimmed.charCodeAt(0) === 0x7b && trimmed.charCodeAt(trimmed.length - 1) === 0x7d;
+  return trimmed.charCodeAt(trimmed.length - 1) === 0x7d && objectStart.test(trimmed);
 }
+
+/** Up to the first name, if there is one: what else servers print in braces is caught by it. */
+const objectStart = /^\{\s*["}]/;
 
 /** The fields of an event that mean something here; `text` has LF line ends only. */
 export function readLines(text: string): {

@@ -74,7 +74,7 @@ class NamedJudge implements EventJudge {
   last = '';
   private readonly events: NamedEvents;
   private readonly marks: EventMarks | undefined;
-  /** What the last delta began with, up to the first character of its data. */
+  /** What the last delta began with, up to the quote that its first name begins with. */
   private deltaHead: string | undefined;
 
   constructor(events: NamedEvents, marks: EventMarks | undefined) {
@@ -113,7 +113,7 @@ class NamedJudge implements EventJudge {
     output.keep(0, to);
     this.facts.outputEstimate += count;
     this.sent += count;
-    this.last = text.slice(from + head.length - 1, to - 2);
+    this.last = text.slice(from + head.length - 2, to - 2);
     return to;
   }
 
@@ -138,7 +138,7 @@ class NamedJudge implements EventJudge {
     } else if (isOwnForm) {
       output.keep(from, to);
       if (trimmed.length === data.length && this.events.kindOf(known) === 'delta') {
-        this.deltaHead = event.slice(0, event.length - data.length + 1);
+        this.deltaHead = event.slice(0, event.length - data.length + 2);
       }
     } else output.add(`event: ${known}\ndata: ${data}`);
   }

@@ -59,7 +59,7 @@ class OpenAiEvents implements EventJudge {
         end < marker &&
         text.charCodeAt(end + 1) === 0x0a &&
         text.charCodeAt(end - 1) === 0x7d &&
-        text.startsWith('data: {', to) &&
+        text.startsWith('data: {"', to) &&
         end - to <= eventBytesMax;
       if (!isPlain) break;
       events++;

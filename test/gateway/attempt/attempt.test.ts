@@ -191,6 +191,42 @@ test('the silence of a paused upstream is ours: no timer but the last one counts
   expect(endOf(await attempt.result)).toBe('answered');
 });
 
+test('an upstream that floods with comments is held back, and its time runs out all the same', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  const flood = ':\n\n'.repeat(20_000);
+  for (let count = 0; count < 20; count++) attempt.body(flood);
+  expect(attempt.log).toEqual(['pause']);
+  attempt.clock.advance(250);
+  expect(attempt.log).toEqual(['pause', 'resume']);
+  attempt.body(flood);
+  expect(attempt.log).toEqual(['pause', 'resume', 'pause']);
+  attempt.clock.advance(750);
+  expect(endOf(await attempt.result)).toEqual(['failed', { kind: 'timeout', timer: 'first-event' }]);
+  expect([attempt.log.at(-1), attempt.clock.pending()]).toEqual(['abort', []]);
+});
+
+test('held back for its comments and for its reader, it goes on when both are over', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.body(role + word);
+  attempt.fill();
+  attempt.body(word + ':\n\n'.repeat(400_000));
+  expect(attempt.log).toEqual(['pause', 'pause']);
+  attempt.clock.advance(250);
+  expect(attempt.log).toEqual(['pause', 'pause']);
+  attempt.drain();
+  expect(attempt.log).toEqual(['pause', 'pause', 'resume']);
+  attempt.fill();
+  attempt.body(word + ':\n\n'.repeat(100_000));
+  attempt.drain();
+  expect(attempt.log.slice(3)).toEqual(['pause', 'pause']);
+  attempt.clock.advance(250);
+  expect(attempt.log.slice(5)).toEqual(['resume']);
+  attempt.body(finish + done);
+  expect(await attempt.result).toMatchObject({ outcome: 'answered' });
+});
+
 test('a finish reason, then silence: the answer is whole', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);

@@ -12,13 +12,14 @@ import {
 function pointWith({ isFull = false, rule = ordinaryCommit }: { isFull?: boolean; rule?: CommitRule } = {}) {
   const written: string[] = [];
   const told = { held: 0, tooLong: 0 };
+  const drains: (() => void)[] = [];
   const point = new CommitPoint(
     {
       write: (bytes) => {
         written.push(bytes.toString());
         return !isFull;
       },
-      onDrain: () => {},
+      onDrain: (resume) => drains.push(resume),
       onHeld: (change) => {
         told.held += change;
         return true;
@@ -29,7 +30,10 @@ function pointWith({ isFull = false, rule = ordinaryCommit }: { isFull?: boolean
     },
     rule,
   );
-  return { point, written, told };
+  const drain = (): void => {
+    for (const resume of drains.splice(0)) resume();
+  };
+  return { point, written, told, drain };
 }
 
 /** @param content Whether there is any; or how many events of it there have been. */
@@ -81,6 +85,20 @@ test('a full client is told from the commit on', () => {
   expect(take(point, 'content', true)).toBe(false);
   expect(take(point, 'more', true)).toBe(false);
 });
+
+test.each([{ type: 'whole' }, { type: 'hold-back', events: 9, durationMs: 9 }] satisfies CommitRule[])(
+  'what is given out counts until the client has taken it: %o',
+  (rule) => {
+    const { point, written, told, drain } = pointWith({ isFull: true, rule });
+    take(point, 'role ', 0);
+    take(point, 'content', 1);
+    expect([point.commit(), written, told.held]).toEqual([false, ['role content'], 12]);
+    take(point, 'what comes later is the stream itself', 2);
+    expect(told.held).toBe(12);
+    drain();
+    expect(told.held).toBe(0);
+  },
+);
 
 test('so much without content is held, one byte more is too much', () => {
   const { point } = pointWith();

@@ -92,7 +92,10 @@ describe.each(streams)('$dialect', ({ dialect, begun, ended, garbage: own }) => 
   describe.each(readers)('%s', (_, read) => {
     const whole = read(dialect, begun + ended);
 
-    test.each([own, garbage])('one is left out, and counted: %j', (lost) => {
+    const braces = ['{#garbage}', "{'half': 'an event'}", '{undefined}'];
+    const inBraces = braces.map((data) => own.replace(/(?<=data: ).*/, data));
+
+    test.each([own, garbage, ...inBraces])('one is left out, and counted: %j', (lost) => {
       const { facts, sent } = read(dialect, begun + lost + ended);
       expect([facts.isComplete, facts.fault, facts.malformedFrames]).toEqual([true, undefined, 1]);
       expect(sent).toBe(whole.sent);
@@ -100,6 +103,7 @@ describe.each(streams)('$dialect', ({ dialect, begun, ended, garbage: own }) => 
 
     test.each([
       ['the second of them', begun + own + own + ended, 2],
+      ['the second of them, in braces', begun + inBraces.join('') + ended, 2],
       ['one before any content', own + begun + ended, 1],
     ])('%s ends the stream', (__, text, count) => {
       const { facts } = read(dialect, text);

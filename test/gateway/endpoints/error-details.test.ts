@@ -31,3 +31,32 @@ test.each([false, true])('the details of a messages error come without it, strea
   expect(answer.text + JSON.stringify(answer.headers)).not.toContain(canary);
   expect(rig.failures).toEqual([]);
 });
+
+test('of long details what fits into two kilobytes is told, and no address with its credentials', async () => {
+  await using parts = new AsyncDisposableStack();
+  const details = {
+    visibility: 'user_facing',
+    blob: 'internal '.repeat(6_000),
+    hosts: ['http://user:pass@10.0.0.5/', { 'http://user:pass@10.0.0.6/': 1 }],
+    deep: JSON.parse(`${'['.repeat(4_000)}${']'.repeat(4_000)}`),
+    lists: Array.from({ length: 9 }, () => 'x'.repeat(300)),
+  };
+  const body = { type: 'error', error: { type: 'invalid_request_error', message: 'm', details } };
+  const wall = parts.adopt(await startWall({ type: 'status', status: 400, body }), (one) => one.close());
+  const target = { baseUrl: wall.baseUrl, dialects: ['anthropic-messages' as const] };
+  const rig = parts.adopt(await startRig(tableOf([target])), (one) => one.close());
+  const request = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] };
+  const answer = await post(rig, '/v1/messages', request);
+  expect(answer.status).toBe(400);
+  expect(answer.json).toMatchObject({
+    error: {
+      details: {
+        visibility: 'user_facing',
+        hosts: ['http://10.0.0.5/', { 'http://10.0.0.6/': 1 }],
+      },
+    },
+  });
+  expect(answer.text.length).toBeLessThan(3_000);
+  expect(answer.text).not.toMatch(/user:pass|internal|xxx/);
+  expect(rig.failures).toEqual([]);
+});

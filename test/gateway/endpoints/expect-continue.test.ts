@@ -31,8 +31,12 @@ afterAll(async () => {
 });
 
 async function announce(...headers: readonly string[]): Promise<void> {
+  await announceIn('HTTP/1.1', ...headers);
+}
+
+async function announceIn(version: string, ...headers: readonly string[]): Promise<void> {
   connection = await openRaw({ port: portOf(rig) });
-  const head = [`POST ${path} HTTP/1.1`, 'host: a', 'expect: 100-continue', ...headers];
+  const head = [`POST ${path} ${version}`, 'host: a', 'expect: 100-continue', ...headers];
   await connection.send(`${head.join('\r\n')}\r\n\r\n`);
 }
 
@@ -63,4 +67,11 @@ test('a good one is asked for its body, served, and its connection is kept', asy
   expect(headers.connection).not.toBe('close');
   await connection.send(`GET /v1/models HTTP/1.1\r\nhost: a\r\n${authorization}\r\n\r\n`);
   expect((await connection.answer()).status).toBe(200);
+});
+
+test('a client of HTTP/1.0 is not asked: it would take that for the answer', async () => {
+  await announceIn('HTTP/1.0', authorization, length);
+  await connection.send(body);
+  const { status, informational } = await connection.answer();
+  expect([informational, status]).toEqual([[], 200]);
 });

@@ -130,6 +130,15 @@ describe('requests that Node refuses by itself, or lets pass', () => {
     expect((await connection.answer()).status).toBe(200);
   });
 
+  test.each([
+    ['a body in chunks', 'POST', path, `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
+    ['none', 'GET', '/v1/models', '0\r\n\r\n'],
+    ['a body for nobody', 'POST', '/v1/nowhere', '0\r\n\r\n'],
+  ])('chunks in HTTP/1.0, which has none: %s', async (_, method, target, content) => {
+    const headers = `host: a\r\nconnection: keep-alive\r\nauthorization: ${bearer.authorization}\r\n${chunked}`;
+    await expectRefused(`${method} ${target} HTTP/1.0\r\n${headers}\r\n\r\n${content}`, 400, 'invalid_parameter');
+  });
+
   test('the whole address as the target', async () => {
     const connection = await open();
     await connection.send('GET http://a/v1/models HTTP/1.1\r\nhost: a\r\n\r\n');

@@ -81,6 +81,40 @@ test.each<readonly [string, Uint8Array | undefined]>([
   expect(text.endsWith(frame)).toBe(true);
 });
 
+test('a whole answer has so long to be taken, however steadily its client takes a little', async () => {
+  const clock = makeFakeClock();
+  let isGivenUp = false;
+  const stream = openStream(clock, () => {
+    isGivenUp = true;
+  });
+  connection.pause();
+  stream.giveUpAfter(2_000);
+  stream.write(Buffer.alloc(64 * 1024 * 1024, 0x20));
+  await turn();
+  for (const isOver of [false, false, true]) {
+    // Less, and the kernel would not ask for more.
+    const next = connection.socket.bytesRead + 4 * 1024 * 1024;
+    connection.resume();
+    while (connection.socket.bytesRead < next) await once(connection.socket, 'data');
+    connection.pause();
+    await turn();
+    clock.advance(750);
+    expect([response.destroyed, isGivenUp]).toEqual([isOver, isOver]);
+  }
+  if (!response.closed) await once(response, 'close');
+  expect(clock.pending()).toEqual([]);
+});
+
+test('a whole answer that is taken in time is all there, and nobody looks at the clock any more', async () => {
+  const clock = makeFakeClock();
+  const stream = openStream(clock);
+  stream.giveUpAfter(2_000);
+  stream.end(event);
+  expect((await (await connection.answer()).finished).text).toBe(event);
+  if (!response.closed) await once(response, 'close');
+  expect(clock.pending()).toEqual([]);
+});
+
 // One event of a held answer may be a mebibyte, and goes out in one write: before, a client had to take all of it in the time in which
 // it has to take anything.
 test.each<readonly [string, (stream: ClientStream) => void]>([

@@ -65,6 +65,27 @@ test('a slow reader gets it in portions of whole events, each when it has taken 
     expect([portion.startsWith('data: '), portion.endsWith('\n\n')]).toEqual([true, true]);
 });
 
+test('an answer on its way to a slow reader counts until all of it has been taken', async () => {
+  const { holder, told, drain } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
+  const bytes = Buffer.from(event(1, 70_000) + event(2, 70_000));
+  holder.write(bytes);
+  const released = holder.release(new Leaving());
+  expect(told.held).toBe(bytes.length);
+  drain();
+  await new Promise(setImmediate);
+  expect(told.held).toBe(bytes.length);
+  drain();
+  await released;
+  expect(told.held).toBe(0);
+});
+
+test('what is too long counts until its client has taken it', () => {
+  const { holder, told, drain } = holderOf({ bytesMax: 5, takes: 0 });
+  expect([holder.write(Buffer.from('too long')), told.held]).toEqual([false, 8]);
+  drain();
+  expect(told.held).toBe(0);
+});
+
 test('one event that is longer than a portion goes out in one piece', async () => {
   const { holder, written } = holderOf({ bytesMax: 1024 * 1024 });
   holder.write(Buffer.from(event(1, 200_000) + event(2, 5)));

@@ -4,6 +4,20 @@ import type { Mutant } from '../mutant.ts';
 
 export const answers: readonly Mutant[] = [
   {
+    name: 'an upstream that sends much and says nothing is read slowly',
+    file: 'gateway/attempt/attempt.ts',
+    from: 'if (holdBackMs > 0) this.holdBack(holdBackMs);',
+    to: '',
+    tests: ['test/gateway/attempt/attempt.test.ts'],
+  },
+  {
+    name: 'informational answers have an end',
+    file: 'gateway/upstream/send.ts',
+    from: '++this.informational > informationalMax',
+    to: '++this.informational < 0',
+    tests: ['test/flow/informational.test.ts'],
+  },
+  {
     name: 'an event that comes byte by byte is looked at once',
     file: 'gateway/dialects/events/event-relay.ts',
     from: 'if (!this.isAtStart && !this.endsEvent(text)) {',

@@ -4,6 +4,34 @@ import type { Mutant } from '../mutant.ts';
 
 export const credentials: readonly Mutant[] = [
   {
+    name: 'a body does not say where its request is sent',
+    file: 'gateway/endpoints/parse-body.ts',
+    from: 'refuseConnectionMembers(body);',
+    to: '',
+    tests: ['test/gateway/endpoints/connection-members.test.ts'],
+  },
+  {
+    name: 'a body does not say where its request is sent, not even inside a member that stands for others',
+    file: 'gateway/endpoints/connection-members.ts',
+    from: 'if (wrappers.has(name)) refuseInside(body.read(member), member.name);',
+    to: '',
+    tests: ['test/gateway/endpoints/connection-members.test.ts'],
+  },
+  {
+    name: 'the details of an error come without credentials in addresses',
+    file: 'gateway/dialects/answer/read-error.ts',
+    from: 'mapTexts(asRecord(value) ?? {}, withoutUserinfo)',
+    to: 'mapTexts(asRecord(value) ?? {}, (text) => text)',
+    tests: ['test/gateway/endpoints/error-details.test.ts'],
+  },
+  {
+    name: 'the details of an error are bounded as its message is',
+    file: 'gateway/dialects/answer/read-error.ts',
+    from: 'if (bytes > bytesLeft) return false;',
+    to: '',
+    tests: ['test/gateway/endpoints/error-details.test.ts'],
+  },
+  {
     name: 'a credential goes to the hosts it is bound to and to no other',
     file: 'gateway/table/view.ts',
     from: 'if (!credential.hosts.includes(host)) {',

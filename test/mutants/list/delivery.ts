@@ -4,6 +4,27 @@ import type { Mutant } from '../mutant.ts';
 
 export const delivery: readonly Mutant[] = [
   {
+    name: 'an assured answer counts as held until its reader has taken it',
+    file: 'gateway/stream/held-answer.ts',
+    from: 'const bytes = this.parts.take();\n',
+    to: 'const bytes = this.parts.take();\n    this.options.onHeld(-bytes.length);\n',
+    tests: ['test/gateway/stream/held-answer.test.ts'],
+  },
+  {
+    name: 'what is held back counts as held until its reader has taken it',
+    file: 'gateway/attempt/commit-point.ts',
+    from: 'else sink.onDrain(giveBack);',
+    to: 'else giveBack();',
+    tests: ['test/gateway/attempt/commit-point.test.ts'],
+  },
+  {
+    name: 'an assured answer that is given out has ten minutes to be taken',
+    file: 'gateway/stream/client-stream.ts',
+    from: 'const cancel = this.options.clock.setTimer(ms, () => this.onStall());',
+    to: 'const cancel = () => {};',
+    tests: ['test/gateway/stream/client-stream.test.ts'],
+  },
+  {
     name: 'the commit point: nothing is handed out before the first content',
     file: 'gateway/attempt/commit-point.ts',
     from: 'if (!progress.hasContent) return true;',

@@ -53,6 +53,20 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/bad-bodies.test.ts'],
   },
   {
+    name: 'a client of HTTP/1.0 is told no 100',
+    file: 'gateway/server.ts',
+    from: "httpVersion !== '1.0' &&",
+    to: '',
+    tests: ['test/gateway/endpoints/expect-continue.test.ts'],
+  },
+  {
+    name: 'a request of HTTP/1.0 with chunks is refused, and its connection closed',
+    file: 'gateway/server.ts',
+    from: "headers['transfer-encoding'] !== undefined",
+    to: 'false',
+    tests: ['test/gateway/endpoints/not-http.test.ts'],
+  },
+  {
     name: 'a slow sender is not waited for without end',
     file: 'gateway/server.ts',
     from: 'requestTimeout: patience.requestMs,',

@@ -60,6 +60,20 @@ export const egress: readonly Mutant[] = [
     tests: ['test/egress/lookup-lanes.test.ts'],
   },
   {
+    name: 'a name that has answered before is not behind all that never have',
+    file: 'egress/lookup-lanes.ts',
+    from: 'answered.has(name) ? 0 :',
+    to: 'answered.size < 0 ? 0 :',
+    tests: ['test/egress/lookup-lanes.test.ts'],
+  },
+  {
+    name: 'a name that has missed once is not behind those that always do',
+    file: 'egress/lookup-lanes.ts',
+    from: '(doubted.get(name) ?? 0) + (answered',
+    to: '(answered',
+    tests: ['test/egress/lookup-lanes.test.ts'],
+  },
+  {
     name: 'a kept connection carries requests of the Provider it was opened for alone',
     file: 'gateway/upstream/pools.ts',
     from: 'provider.entry.id} ',

@@ -109,6 +109,13 @@ export const streams: readonly Mutant[] = [
     tests: ['test/gateway/dialects/lost-events.test.ts'],
   },
   {
+    name: 'what is no object is seen also where it stands in braces',
+    file: 'gateway/dialects/events/event-text.ts',
+    from: '&& objectStart.test(trimmed)',
+    to: '',
+    tests: ['test/gateway/dialects/lost-events.test.ts'],
+  },
+  {
     name: 'a count of tokens that no answer could have is not believed',
     file: 'gateway/dialects/answer/believe-count.ts',
     from: ' && value <= tokensMax',

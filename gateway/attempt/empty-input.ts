@@ -1,0 +1,41 @@
+// How long is an upstream held back that sends much and says nothing? Comments, pings and events that go nowhere cost as much work as
+// any others, and back-pressure does not act on what no client is sent.
+
+/** Of one answer: more than the longest first event repeats of a request, and any number of honest comments. */
+const freeBytes = 1024 * 1024;
+
+/** Beyond that; thousands of times as much as any pings. */
+const bytesPerMs = 256;
+
+/** One long event that is dropped has cost its work already; waiting longer for the next one takes nothing back. */
+const holdBackMsMax = 250;
+
+/** What one piece of content may take in an upstream's words: some repeat much around each token. */
+const bytesPerContent = 8 * 1024;
+
+/** What an answer has come to after one step. */
+export interface InputStep {
+  readonly cameBytes: number;
+  /** Those that go on or are kept. */
+  readonly usedBytes: number;
+  readonly contentEvents: number;
+}
+
+/** Counts the bytes of one answer that said nothing; they are forgotten as time passes. */
+export class EmptyInput {
+  private bytes = 0;
+  private at = 0;
+
+  /**
+   * @param now Clock time in milliseconds.
+   * @returns For how many milliseconds nothing more is to be read; 0 where it may go on.
+   */
+  take(now: number, { cameBytes, usedBytes, contentEvents }: InputStep): number {
+    const empty = cameBytes - Math.max(usedBytes, contentEvents * bytesPerContent);
+    if (empty <= 0) return 0;
+    const left = Math.max(0, this.bytes - (now - this.at) * bytesPerMs);
+    this.at = now;
+    this.bytes = Math.min(left + empty, freeBytes + holdBackMsMax * bytesPerMs);
+    return Math.max(0, (this.bytes - freeBytes) / bytesPerMs);
+  }
+}

@@ -1,0 +1,48 @@
+// Does a body say where its request is to be sent? Only the table says that. Some proxies take it from a body, and one of them may well
+// be the upstream: it would send what it is trusted with to wherever the caller likes.
+
+import { GatewayError } from '../errors.ts';
+import { asRecord } from '../json/record.ts';
+import type { RequestBody } from '../json/request-body.ts';
+
+/** In lower case. What SDKs and proxies call an address of an upstream, and one list of such (LiteLLM's `user_config`). */
+const connectionNames: ReadonlySet<string> = new Set([
+  'api_base',
+  'apibase',
+  'api_base_url',
+  'base_url',
+  'baseurl',
+  'azure_endpoint',
+  'aws_bedrock_runtime_endpoint',
+  'user_config',
+]);
+
+/** Members whose own members proxies take for members of the body. */
+const wrappers: ReadonlySet<string> = new Set(['extra_body', 'litellm_params']);
+
+/**
+ * Looks at names only, but for the few bodies with a member that stands for others.
+ *
+ * @throws {GatewayError} `invalid_parameter`, naming the member.
+ * @throws {SyntaxError} where such a member is not valid JSON.
+ */
+export function refuseConnectionMembers(body: RequestBody): void {
+  for (const member of body.scan.members) {
+    const name = member.name.toLowerCase();
+    if (connectionNames.has(name)) throw refusal(member.name);
+    if (wrappers.has(name)) refuseInside(body.read(member), member.name);
+  }
+}
+
+function refuseInside(value: unknown, path: string): void {
+  for (const [written, inner] of Object.entries(asRecord(value) ?? {})) {
+    const name = written.toLowerCase();
+    if (connectionNames.has(name)) throw refusal(`${path}.${written}`);
+    if (wrappers.has(name)) refuseInside(inner, `${path}.${written}`);
+  }
+}
+
+function refusal(path: string): GatewayError {
+  const message = `The member '${path}' says where to send the request, which the gateway's operators decide; leave it out.`;
+  return new GatewayError('invalid_parameter', message, { param: path });
+}

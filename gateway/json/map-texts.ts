@@ -1,0 +1,18 @@
+// What does a JSON object become where each text in it is written anew? Names are texts too.
+
+import type { JsonRecord } from './record.ts';
+
+/** What nests deeper is left out: nobody reads it, and writing it as JSON could take more stack than there is. */
+const depthMax = 8;
+
+export function mapTexts(members: JsonRecord, change: (text: string) => string, depth = 1): JsonRecord {
+  const changed = (value: unknown): unknown => {
+    if (typeof value === 'string') return change(value);
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth >= depthMax) return null;
+    return Array.isArray(value)
+      ? Object.values(mapTexts({ ...value }, change, depth + 1))
+      : mapTexts({ ...value }, change, depth + 1);
+  };
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [change(name), changed(value)]));
+}

@@ -1,0 +1,51 @@
+// An upstream that sends much and says nothing is read slowly; one that answers never is.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { EmptyInput } from '../../../gateway/attempt/empty-input.ts';
+
+const chunkBytes = 64 * 1024;
+const comments = { cameBytes: chunkBytes, usedBytes: 0, contentEvents: 0 };
+
+/** Reads for so long, as fast as it may; gives how many bytes came. */
+function flood(step: typeof comments, durationMs: number): number {
+  const input = new EmptyInput();
+  let bytes = 0;
+  for (let now = 1_000; now < 1_000 + durationMs; now += input.take(now, step)) bytes += step.cameBytes;
+  return bytes;
+}
+
+test('a flood of comments is read at a quarter of a mebibyte a second, after one at once', () => {
+  expect(flood(comments, 10_000) / 1024 / 1024).toBeCloseTo(1 + 2.5, 0);
+});
+
+test('a little content among much that is none buys it little', () => {
+  expect(flood({ ...comments, contentEvents: 1 }, 10_000) / 1024 / 1024).toBeLessThan(5);
+});
+
+test('one long event that goes nowhere does not keep what follows it waiting for long', () => {
+  const input = new EmptyInput();
+  expect(input.take(0, { ...comments, cameBytes: 4 * 1024 * 1024 })).toBe(250);
+  expect(input.take(250, comments)).toBe(250);
+});
+
+test('whatever goes on, is kept or is content is never held back', () => {
+  const step = fc.record({
+    afterMs: fc.nat(10),
+    cameBytes: fc.nat(4 * 1024 * 1024),
+    moreUsed: fc.nat(1000),
+    contentEvents: fc.nat(3),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
+      const input = new EmptyInput();
+      let now = 0;
+      for (const { afterMs, cameBytes, moreUsed, contentEvents } of steps) {
+        now += afterMs;
+        expect(input.take(now, { cameBytes, usedBytes: cameBytes + moreUsed, contentEvents })).toBe(0);
+      }
+      // An event for each token, with eight kilobytes around it.
+      expect(input.take(now, { cameBytes: 8 * 8192, usedBytes: 0, contentEvents: 8 })).toBe(0);
+    }),
+  );
+});
