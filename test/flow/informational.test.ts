@@ -8,7 +8,7 @@ import { ask, lineOf } from './ask.ts';
 
 test.each([
   { count: 100, lines: ['1 t0 answered tenant'] },
-  { count: 101, lines: ['1 t0 failed reset platform', '2 t1 answered tenant'] },
+  { count: 101, lines: ['1 t0 failed reset platform', '2 t0 failed reset platform', '3 t1 answered tenant'] },
 ])('$count of them, then the answer', async ({ count, lines }) => {
   await using parts = new AsyncDisposableStack();
   const statuses = Array.from({ length: count }, (_, n) => 102 + (n % 2));

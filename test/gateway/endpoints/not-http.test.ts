@@ -136,7 +136,11 @@ describe('requests that Node refuses by itself, or lets pass', () => {
     ['a body for nobody', 'POST', '/v1/nowhere', '0\r\n\r\n'],
   ])('chunks in HTTP/1.0, which has none: %s', async (_, method, target, content) => {
     const headers = `host: a\r\nconnection: keep-alive\r\nauthorization: ${bearer.authorization}\r\n${chunked}`;
-    await expectRefused(`${method} ${target} HTTP/1.0\r\n${headers}\r\n\r\n${content}`, 400, 'invalid_parameter');
+    await expectRefused(
+      `${method} ${target} HTTP/1.0\r\n${headers}\r\n\r\n${content}`,
+      400,
+      'invalid_parameter',
+    );
   });
 
   test('the whole address as the target', async () => {
