@@ -1,7 +1,11 @@
 // Whom does an address stand for, where callers are counted by it?
 
-/** Of IPv6 the network of 64 bits: whoever has one of its addresses has them all. */
-export function sourceOf(address: string): string {
+/**
+ * Of IPv6 the network of 64 bits: whoever has one of its addresses has them all. Some proxies write the port too, as `1.2.3.4:5` and
+ * `[2001:db8::1]:5`; each connection has another one, so it does not count.
+ */
+export function sourceOf(written: string): string {
+  const address = withPort.exec(written)?.slice(1).join('') ?? written;
   if (!address.includes(':') || address.startsWith('::ffff:')) return address;
   const [head = '', tail] = address.split('::');
   const groups = head === '' ? [] : head.split(':');
@@ -9,3 +13,5 @@ export function sourceOf(address: string): string {
   const zeros = Array.from({ length: Math.max(0, 8 - groups.length - rest.length) }, () => '0');
   return [...groups, ...(tail === undefined ? [] : zeros), ...rest].slice(0, 4).join(':');
 }
+
+const withPort = /^(?:\[([^\]]*)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/;

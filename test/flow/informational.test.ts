@@ -6,16 +6,31 @@ import { startRig, tableOf } from '../gateway/rig.ts';
 import { startWall } from '../support/wall.ts';
 import { ask, lineOf } from './ask.ts';
 
+test.each([102, 103])('a single %i, then the answer', async (status) => {
+  expect(await linesAfter([status])).toEqual(['1 t0 answered tenant']);
+});
+
+test.each([100, 101])('a %i, which nobody has asked for, is a broken connection', async (status) => {
+  expect(await linesAfter([status])).toEqual([
+    '1 t0 failed reset platform',
+    '2 t0 failed reset platform',
+    '3 t1 answered tenant',
+  ]);
+});
+
 test.each([
   { count: 100, lines: ['1 t0 answered tenant'] },
-  { count: 101, lines: ['1 t0 failed reset platform', '2 t1 answered tenant'] },
+  { count: 101, lines: ['1 t0 failed reset platform', '2 t0 failed reset platform', '3 t1 answered tenant'] },
 ])('$count of them, then the answer', async ({ count, lines }) => {
+  expect(await linesAfter(Array.from({ length: count }, (_, n) => 102 + (n % 2)))).toEqual(lines);
+});
+
+async function linesAfter(statuses: readonly number[]): Promise<string[]> {
   await using parts = new AsyncDisposableStack();
-  const statuses = Array.from({ length: count }, (_, n) => 102 + (n % 2));
   const wall = parts.adopt(await startWall({ type: 'informational', statuses }), (one) => one.close());
   const other = parts.adopt(await startWall(), (one) => one.close());
   const table = tableOf([{ baseUrl: wall.baseUrl }, { baseUrl: other.baseUrl }]);
   const rig = parts.adopt(await startRig(table), (one) => one.close());
   expect((await ask(rig)).status).toBe(200);
-  expect(rig.records.map(lineOf)).toEqual(lines);
-});
+  return rig.records.map(lineOf);
+}

@@ -136,7 +136,11 @@ describe('requests that Node refuses by itself, or lets pass', () => {
     ['a body for nobody', 'POST', '/v1/nowhere', '0\r\n\r\n'],
   ])('chunks in HTTP/1.0, which has none: %s', async (_, method, target, content) => {
     const headers = `host: a\r\nconnection: keep-alive\r\nauthorization: ${bearer.authorization}\r\n${chunked}`;
-    await expectRefused(`${method} ${target} HTTP/1.0\r\n${headers}\r\n\r\n${content}`, 400, 'invalid_parameter');
+    await expectRefused(
+      `${method} ${target} HTTP/1.0\r\n${headers}\r\n\r\n${content}`,
+      400,
+      'invalid_parameter',
+    );
   });
 
   test('the whole address as the target', async () => {
@@ -151,11 +155,17 @@ describe('requests that Node refuses by itself, or lets pass', () => {
     expect((await connection.answer()).status).toBe(200);
   });
 
-  test('an upgrade to nothing is answered as if it were none', async () => {
+  const upgrade = 'connection: upgrade\r\nupgrade: ';
+  test.each([
+    ['a WebSocket', `GET /v1/models HTTP/1.1\r\nhost: a\r\n${upgrade}websocket\r\n\r\n`],
+    ['a WebSocket, with a body', framed(`${upgrade}websocket\r\n${length}`)],
+    ['HTTP/2, with a body', framed(`${upgrade}h2c\r\nhttp2-settings: AAMAAABk\r\n${length}`)],
+  ])('an upgrade to nothing is answered as if it were none: %s', async (_, bytes) => {
     const connection = await open();
-    await connection.send(
-      'GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
-    );
+    await connection.send(bytes);
+    expect(await connection.answer()).toMatchObject({ status: 200, informational: [] });
+    // What follows is HTTP/1.1 as before.
+    await connection.send(writeRequest({ path: '/v1/models', headers: bearer }));
     expect((await connection.answer()).status).toBe(200);
   });
 

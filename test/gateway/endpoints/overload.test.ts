@@ -229,6 +229,9 @@ describe('bad keys from one address', () => {
       401, 429, 401,
     ]);
     expect(await from('192.0.2.9, 192.0.2.1'), 'what the client put in front is not believed').toBe(429);
+    expect([await from('192.0.2.3:4711'), await from('192.0.2.3:4712')], 'a port is none of it').toEqual([
+      401, 429,
+    ]);
     await rig.close();
     await wall.close();
     await start({ failedKeysPerMinute: 1 });

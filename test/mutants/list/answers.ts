@@ -194,8 +194,8 @@ export const answers: readonly Mutant[] = [
   },
   {
     name: "a key that an upstream repeats in an error's details is taken out",
-    file: 'gateway/attempt/attempt.ts',
-    from: "if (typeof value === 'string') return redact(value);",
+    file: 'gateway/json/map-texts.ts',
+    from: "if (typeof value === 'string') return change(value);",
     to: "if (typeof value === 'string') return value;",
     tests: ['test/gateway/attempt/attempt.test.ts', 'test/gateway/endpoints/error-details.test.ts'],
   },

@@ -200,6 +200,13 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/overload.test.ts'],
   },
   {
+    name: 'bad keys from one address are slowed, whatever ports its proxy names',
+    file: 'gateway/source-of.ts',
+    from: 'withPort.exec(written)',
+    to: '/^never$/.exec(written)',
+    tests: ['test/gateway/auth/failure-limiter.test.ts'],
+  },
+  {
     name: 'requests of one connection are served one by one',
     file: 'gateway/endpoints/one-by-one.ts',
     from: 'line === undefined || line.latest.writableFinished',
