@@ -65,7 +65,12 @@ async function askUpstreams(parts: PipelineParts, exchange: RoutedExchange): Pro
     if (!request) continue;
     triesLeft -= 1;
     const watched = health.onStart(candidate, false, clock.now());
-    const answer = await ask(parts, exchange, candidate, request, caller);
+    const traced = exchange.trace?.openAttempt(candidate);
+    const asked = traced ? { ...candidate, traceHeaders: traced.headers } : candidate;
+    const answer = await ask(parts, exchange, asked, request, caller);
+    if (traced?.span) {
+      exchange.trace?.endCount(traced.span, { target: candidate.target, status: answer?.status });
+    }
     health.onEnd(watched, signalOf(answer, candidate), clock.now());
     const tokens = answer?.status === 200 ? asRecord(tryParseJson(answer.body))?.input_tokens : undefined;
     if (Number.isSafeInteger(tokens) && Number(tokens) >= 0) return Number(tokens);
