@@ -41,6 +41,8 @@ COPY --from=bundles \
   /app/dist/simulator.js \
   /app/dist/sqlite-worker.js \
   /app/dist/token-thread.js \
+  /app/dist/gateway-telemetry.js \
+  /app/dist/operator-telemetry.js \
   /app/dist/apply-demo.js \
   /app/dist/helm-test.js \
   /app/dist/package.json \

@@ -31,7 +31,7 @@ import { AnswerRoom } from './stream/answer-room.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import type { TableHolder } from './table/holder.ts';
 import { TableStatus } from './table/status.ts';
-import { openGatewayTelemetry } from './trace/open-telemetry.ts';
+import type { GatewayTelemetry, openGatewayTelemetry } from './trace/open-telemetry.ts';
 import { UpstreamPools, type UpstreamPoolsOptions } from './upstream/pools.ts';
 import { warmUp } from './warm-up.ts';
 
@@ -185,8 +185,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
   });
   const telemetry =
-    options.telemetry &&
-    (await openGatewayTelemetry(options.telemetry, { ...options, clock, random, metrics }));
+    options.telemetry && (await openTelemetry(options.telemetry, { ...options, clock, metrics }));
   const bounds = { ...defaultBounds(), ...options.bounds };
   const answers = new AnswerRoom(bounds.answerBytesMax);
   let connections: ConnectionGuard | undefined;
@@ -333,6 +332,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       }
     },
   };
+}
+
+/** Loaded only here: without it nothing of OpenTelemetry is in memory. */
+async function openTelemetry(...parts: Parameters<typeof openGatewayTelemetry>): Promise<GatewayTelemetry> {
+  const loaded = await import('./trace/open-telemetry.ts');
+  return loaded.openGatewayTelemetry(...parts);
 }
 
 /** Nobody connects any more; unlike `server.close()` it leaves idle connections alone. Resolves when there is no connection left. */

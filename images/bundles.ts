@@ -2,9 +2,9 @@
 // same bytes, wherever the checkout and `dist` are.
 
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { build, type Metafile } from 'esbuild';
-import { bundles } from './contents.ts';
+import { basename, join, relative } from 'node:path';
+import { build, type Metafile, type Plugin } from 'esbuild';
+import { bundles, onDemand } from './contents.ts';
 import { packagesIn, thirdPartyNotices } from './notices.ts';
 import { billOfMaterials } from './sbom.ts';
 
@@ -44,9 +44,25 @@ function bundle(
     logLevel: 'warning',
     // An addition to pg that nobody here has; pg goes on without it.
     external: ['pg-native'],
-    // Some dependencies are CommonJS and ask for Node's own modules by `require`.
+    plugins: [keepApart(project)],
+    // Some dependencies are CommonJS and ask for Node's own modules by `require`. The bundler does not know of this name, and would not
+    // keep it from one of theirs.
     banner: {
-      js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+      js: "import { createRequire as requireOfBundle } from 'node:module';\nconst require = requireOfBundle(import.meta.url);",
     },
   });
+}
+
+/** An `import()` of what is loaded on demand finds it beside the process, not in it. */
+function keepApart(project: string): Plugin {
+  const names = new Map<string, string>(Object.entries(onDemand).map(([name, source]) => [source, name]));
+  return {
+    name: 'keep-apart',
+    setup({ onResolve }) {
+      onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
+        const name = names.get(relative(project, join(resolveDir, path)));
+        return kind === 'dynamic-import' && name ? { path: `./${name}.js`, external: true } : undefined;
+      });
+    },
+  };
 }

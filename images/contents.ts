@@ -10,6 +10,12 @@ const threads = {
   'token-thread': 'gateway/meter/token-thread.ts',
 } as const;
 
+/** What a process loads only where somebody has asked for it: until then it is neither read nor kept in memory. */
+export const onDemand = {
+  'gateway-telemetry': 'gateway/trace/open-telemetry.ts',
+  'operator-telemetry': 'telemetry/open.ts',
+} as const;
+
 /** What the chart runs once: the Job of the demo, and the Pod of `helm test`. */
 const jobs = ['apply-demo', 'helm-test'] as const;
 
@@ -17,6 +23,7 @@ const jobs = ['apply-demo', 'helm-test'] as const;
 export const bundles: Readonly<Record<string, string>> = Object.fromEntries([
   ...processes.map((name) => [name, `${name}/main.ts`]),
   ...Object.entries(threads),
+  ...Object.entries(onDemand),
   ...jobs.map((name) => [name, `jobs/${name}/main.ts`]),
 ]);
 
@@ -26,14 +33,14 @@ export const compiledAhead = ['gateway', 'operator', 'ledger'] as const;
 /** Owns nothing in the image; the chart runs pods as this user. */
 export const user = { name: 'nonroot', id: 65532 } as const;
 
-const threadNames = Object.keys(threads);
+const besideNames = Object.keys({ ...threads, ...onDemand });
 const folder = '/app';
 
 export const image = {
   folder,
   /** Of the image, each at the same place below `folder`; in the project the build writes them. */
   files: [
-    ...[...processes, ...threadNames, ...jobs].map((name) => `dist/${name}.js` as const),
+    ...[...processes, ...besideNames, ...jobs].map((name) => `dist/${name}.js` as const),
     // Says that they are modules; without it Node reads each twice to find that out.
     'dist/package.json',
     'dist/LICENSE',

@@ -32,11 +32,22 @@ export async function thirdPartyNotices(project: string, packages: readonly stri
 async function notice(folder: string): Promise<string> {
   const manifest: unknown = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   const { name, version, license } = manifestSchema.parse(manifest);
-  const papers = (await readdir(folder)).filter((file) => paper.test(file)).sort();
-  const texts = await Promise.all(papers.map((file) => readFile(join(folder, file), 'utf8')));
+  const texts = await Promise.all((await papersIn(folder)).map((file) => readFile(file, 'utf8')));
   if (texts.length === 0) texts.push('(This package names its licence and brings no text of it.)');
   return [
     `${name} ${version} (${license})`,
     ...texts.map((text) => text.replaceAll('\r\n', '\n').trim()),
   ].join('\n\n');
+}
+
+/** A package that has taken in another's code may keep that one's licence in a folder, as `LICENSES/<name>/LICENSE`. */
+async function papersIn(folder: string): Promise<string[]> {
+  const entries = (await readdir(folder, { withFileTypes: true })).filter(({ name }) => paper.test(name));
+  const files = entries.map(async (entry) => {
+    const path = join(folder, entry.name);
+    if (!entry.isDirectory()) return [path];
+    const below = await readdir(path, { recursive: true, withFileTypes: true });
+    return below.flatMap((file) => (file.isFile() ? [join(file.parentPath, file.name)] : []));
+  });
+  return (await Promise.all(files)).flat().sort();
 }

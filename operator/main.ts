@@ -5,7 +5,7 @@ import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../kube/clock.ts';
 import { openConfiguredClient } from '../kube/config.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { openTelemetry, type Telemetry } from '../telemetry/open.ts';
+import type { Telemetry } from '../telemetry/open.ts';
 import { createLog } from './log.ts';
 import { operatorMetrics } from './metric-table.ts';
 import { type OperatorSettings, readSettings } from './settings.ts';
@@ -57,7 +57,8 @@ async function sendMetrics(
   { metrics }: RunningOperator,
 ): Promise<Telemetry | undefined> {
   if (telemetry?.metricsUrl === undefined) return undefined;
-  return await openTelemetry(
+  const { openTelemetry } = await import('../telemetry/open.ts');
+  return openTelemetry(
     { ...telemetry, tracesUrl: undefined, logsUrl: undefined },
     {
       clock: systemClock,

@@ -1,23 +1,45 @@
-// How does telemetry leave a process? Metrics every minute, spans and events in batches, each as far as it is asked for.
+// How does telemetry leave a process? Through the SDK of OpenTelemetry, opened with parts that are named one by one: nothing is detected,
+// nothing is instrumented, nothing is sent where nobody said to (docs/decisions/0040). Whoever imports this loads the SDK: it is asked for
+// by `import()`, where an endpoint is set.
 
 import { randomUUID } from 'node:crypto';
+import {
+  type Counter,
+  context,
+  createNoopMeter,
+  type Logger,
+  logs,
+  type Meter,
+  type MeterProvider,
+  metrics,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
+import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-proto';
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchLogRecordProcessor } from '@opentelemetry/sdk-logs';
+import { PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import { NodeSDK } from '@opentelemetry/sdk-node';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace';
 import type { Registry } from 'prom-client';
 import type { Clock } from './clock.ts';
-import {
-  openEventExporter,
-  openMetricExporter,
-  openSpanExporter,
-  type Refusal,
-  type Send,
-} from './exporters.ts';
-import type { LogEvent, Span } from './items.ts';
 import type { MetricTable } from './metric.ts';
-import { readOtlpMetrics } from './otlp-metrics.ts';
-import { ExportQueue } from './queue.ts';
+import { metricProducer, scope } from './metric-producer.ts';
 import type { TelemetrySettings } from './settings.ts';
 
 /** What OpenTelemetry calls the things that are sent. */
 export type Signal = 'metrics' | 'traces' | 'logs';
+
+/** Why nothing was taken, in a word without any value: a code of the system or of HTTP. Undefined: it was taken. */
+export type Refusal = string | undefined;
 
 export interface TelemetryParts {
   readonly clock: Clock;
@@ -34,94 +56,130 @@ export interface TelemetryParts {
 }
 
 export interface Telemetry {
-  readonly spans: Pick<ExportQueue<Span>, 'add'> | undefined;
-  readonly events: Pick<ExportQueue<LogEvent>, 'add'> | undefined;
+  /** Undefined where no traces are sent. */
+  readonly tracer: Tracer | undefined;
+  /** Undefined where no events are sent. */
+  readonly logger: Logger | undefined;
   /** Sends what there is, once more; whatever happens, it is over after `withinMs`. */
   close(withinMs: number): Promise<void>;
 }
 
-export async function openTelemetry(settings: TelemetrySettings, parts: TelemetryParts): Promise<Telemetry> {
-  const { metricsUrl, tracesUrl, logsUrl } = settings;
-  const resource = {
+/** An exporter gives up by itself; the SDK does so much later, on a collector that never ends its answer. */
+const graceMs = 1_000;
+
+export function openTelemetry(settings: TelemetrySettings, parts: TelemetryParts): Telemetry {
+  const { metricsUrl, tracesUrl, exportWithinMs, metricsEveryMs } = settings;
+  const logsUrl = parts.hasEvents ? settings.logsUrl : undefined;
+  const told = <Items>(signal: Signal, exporter: Exporter<Items>): Exporter<Items> =>
+    watched(exporter, (refusal) => parts.onExported(signal, refusal));
+  const queueOf = (signal: 'traces' | 'logs') => ({
+    maxQueueSize: settings.queue.itemsMax,
+    maxExportBatchSize: settings.queue.batchMax,
+    scheduledDelayMillis: settings.queue.delayMs,
+    exportTimeoutMillis: exportWithinMs + graceMs,
+    selfObsMeterProvider: dropListener((reason, items) => parts.onDropped(signal, reason, items)),
+  });
+  const { registry, table, clock } = parts;
+  const resource = resourceFromAttributes({
     'service.version': parts.version,
     'service.instance.id': randomUUID(),
-    'telemetry.sdk.language': 'nodejs',
-    'telemetry.sdk.name': 'penstock',
     ...settings.resource,
-  };
-  const options = (url: string) => ({ url, withinMs: settings.exportWithinMs, resource });
-  const [spans, events, metrics] = await Promise.all([
-    tracesUrl !== undefined
-      ? openSpanExporter(options(tracesUrl)).then((send) => openQueue(settings, parts, 'traces', send))
-      : undefined,
-    logsUrl !== undefined && parts.hasEvents
-      ? openEventExporter(options(logsUrl)).then((send) => openQueue(settings, parts, 'logs', send))
-      : undefined,
-    metricsUrl === undefined
-      ? undefined
-      : openMetricExporter(options(metricsUrl)).then((send) => startMetrics(settings, parts, send)),
-  ]);
-  return {
-    spans,
-    events,
-    async close(withinMs) {
-      await Promise.all([spans?.close(withinMs), events?.close(withinMs), metrics?.close(withinMs)]);
-    },
-  };
-}
-
-function openQueue<Item>(
-  { queue, exportWithinMs }: TelemetrySettings,
-  { clock, onDropped, onExported }: TelemetryParts,
-  signal: 'traces' | 'logs',
-  send: Send<readonly Item[]>,
-): ExportQueue<Item> {
-  return new ExportQueue<Item>({
-    ...queue,
-    // The exporter gives up by itself; this is for a collector that never ends its answer.
-    sendWithinMs: exportWithinMs + 1_000,
-    clock,
-    async send(batch) {
-      const refusal = await send(batch);
-      onExported(signal, refusal);
-      return refusal === undefined;
-    },
-    onDropped: (reason, items) => onDropped(signal, reason, items),
   });
-}
-
-/** One export at a time; each tells all, so that one that was missed is missed by nobody. */
-function startMetrics(
-  { metricsEveryMs, exportWithinMs }: TelemetrySettings,
-  { clock, registry, table, onExported }: TelemetryParts,
-  send: Send<Awaited<ReturnType<typeof readOtlpMetrics>>>,
-): Pick<Telemetry, 'close'> {
-  const startedMs = clock.wallMs();
-  let isClosed = false;
-  let cancelNext = clock.setTimer(metricsEveryMs, () => void push());
-
-  async function push(): Promise<void> {
-    await within(exportWithinMs + 1_000, sendAll());
-    if (!isClosed) cancelNext = clock.setTimer(metricsEveryMs, () => void push());
-  }
-
-  async function sendAll(): Promise<void> {
-    const metrics = await readOtlpMetrics(registry, table, startedMs, clock.wallMs());
-    onExported('metrics', await send(metrics));
-  }
-
-  async function within(ms: number, work: Promise<void>): Promise<void> {
-    const over = Promise.withResolvers<void>();
-    const cancel = clock.setTimer(ms, over.resolve);
-    await Promise.race([work, over.promise]);
-    cancel();
-  }
-
+  // An export of metrics is over before the next begins.
+  const metricsWithinMs = Math.min(exportWithinMs, metricsEveryMs);
+  const sdk = new NodeSDK({
+    // Of the default there is what the SDK says of itself.
+    resource: defaultResource().merge(resource),
+    autoDetectResources: false,
+    instrumentations: [],
+    textMapPropagator: null,
+    sampler: samplerOf(settings.sampler),
+    // None at all, where there is none: left out, it would be sent to this machine.
+    metricReaders: addressed(metricsUrl, (url) => {
+      const exporter = told('metrics', new OTLPMetricExporter(exporterConfig(url, metricsWithinMs)));
+      return new PeriodicExportingMetricReader({
+        exporter,
+        exportIntervalMillis: metricsEveryMs,
+        exportTimeoutMillis: Math.min(exportWithinMs + graceMs, metricsEveryMs),
+        metricProducers: [metricProducer(registry, table, clock)],
+      });
+    }),
+    spanProcessors: addressed(tracesUrl, (url) => {
+      const exporter = told('traces', new OTLPTraceExporter(exporterConfig(url, exportWithinMs)));
+      return new BatchSpanProcessor({ exporter, ...queueOf('traces') });
+    }),
+    logRecordProcessors: addressed(logsUrl, (url) => {
+      const exporter = told('logs', new OTLPLogExporter(exporterConfig(url, exportWithinMs)));
+      return new BatchLogRecordProcessor({ exporter, ...queueOf('logs') });
+    }),
+  });
+  sdk.start();
+  const tracer = tracesUrl === undefined ? undefined : trace.getTracer(scope.name);
+  const logger = logsUrl === undefined ? undefined : logs.getLogger(scope.name);
+  // What the SDK makes global is for libraries, and none is asked. Given back, it is not in the way of another gateway in this process.
+  for (const global of [context, trace, metrics, logs]) global.disable();
   return {
+    tracer,
+    logger,
     async close(withinMs) {
-      isClosed = true;
-      cancelNext();
-      await within(withinMs, sendAll());
+      const over = Promise.withResolvers<void>();
+      const cancel = clock.setTimer(withinMs, over.resolve);
+      // What is refused even now is told where it happens.
+      await Promise.race([sdk.shutdown().catch(() => {}), over.promise]);
+      cancel();
     },
   };
+}
+
+function addressed<Part>(url: string | undefined, open: (url: string) => Part): Part[] {
+  return url === undefined ? [] : [open(url)];
+}
+
+/** Headers, certificates and compression are read by the exporters themselves. */
+function exporterConfig(url: string, timeoutMillis: number) {
+  // One connection is kept for the next export.
+  return { url, timeoutMillis, httpAgentOptions: { keepAlive: true, maxSockets: 2 } };
+}
+
+/** Decided by the trace alone, so that all that sample by it take the same ones. */
+function samplerOf({ followsParent, ratio }: TelemetrySettings['sampler']): Sampler {
+  const root = new TraceIdRatioBasedSampler(ratio);
+  return followsParent ? new ParentBasedSampler({ root }) : root;
+}
+
+interface Exporter<Items> {
+  export(items: Items, done: (result: ExportResult) => void): void;
+  forceFlush(): Promise<void>;
+  shutdown(): Promise<void>;
+}
+
+function watched<Items>(exporter: Exporter<Items>, onEnd: (refusal: Refusal) => void): Exporter<Items> {
+  return {
+    export: (items, done) =>
+      exporter.export(items, (result) => {
+        onEnd(result.code === ExportResultCode.SUCCESS ? undefined : wordOf(result.error));
+        done(result);
+      }),
+    forceFlush: () => exporter.forceFlush(),
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+/** What a collector says may quote what it was sent. */
+function wordOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (typeof code === 'number') return `HTTP ${code}`;
+  return typeof code === 'string' ? code : 'no answer';
+}
+
+/** How much it has dropped, and why, a processor says in a metric about itself and nowhere else: the one counter that it has. */
+function dropListener(onDropped: (reason: 'full' | 'failed', items: number) => void): MeterProvider {
+  const counter: Counter = {
+    add(items, attributes) {
+      const reason = attributes?.['error.type'];
+      if (reason !== undefined) onDropped(reason === 'queue_full' ? 'full' : 'failed', items);
+    },
+  };
+  const meter: Meter = Object.create(createNoopMeter(), { createCounter: { value: () => counter } });
+  return { getMeter: () => meter };
 }

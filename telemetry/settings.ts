@@ -1,7 +1,6 @@
 // Where does telemetry go? The standard variables of OpenTelemetry; without an endpoint, nowhere, and nothing of it is loaded.
 
 import { z } from 'zod';
-import { type Sampler, samplerNames, samplerOf } from './sampling.ts';
 
 const positive = z.coerce.number().int().min(1);
 const address = z.url({ protocol: /^https?$/, error: 'must be an http or https address' });
@@ -9,6 +8,15 @@ const way = z.enum(['otlp', 'none'], { error: 'must be otlp or none; metrics are
 const protocol = z.literal('http/protobuf', {
   error: 'must be http/protobuf, which collectors take on port 4318',
 });
+
+const samplerNames = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
 
 const signals = ['METRICS', 'TRACES', 'LOGS'] as const;
 
@@ -49,7 +57,12 @@ export interface TelemetrySettings {
   readonly exportWithinMs: number;
   readonly metricsEveryMs: number;
   readonly queue: { readonly itemsMax: number; readonly batchMax: number; readonly delayMs: number };
-  readonly sampler: Sampler;
+  readonly sampler: {
+    /** Whoever began the trace has decided. */
+    readonly followsParent: boolean;
+    /** Of the traces that are decided on here, from 0 to 1. */
+    readonly ratio: number;
+  };
   /** What all that is sent says of its process. */
   readonly resource: Readonly<Record<string, string>>;
 }
@@ -104,6 +117,14 @@ export function readTelemetrySettings(
       ...(data.OTEL_SERVICE_NAME === undefined ? {} : { 'service.name': data.OTEL_SERVICE_NAME }),
     },
   });
+}
+
+function samplerOf(name: (typeof samplerNames)[number], ratio: number): TelemetrySettings['sampler'] {
+  const own = name.replace('parentbased_', '');
+  return {
+    followsParent: own !== name,
+    ratio: own === 'always_on' ? 1 : own === 'always_off' ? 0 : ratio,
+  };
 }
 
 /** @throws {Error} where it is no list of `key=value`. */

@@ -76,6 +76,16 @@ describe('every rule can fail', () => {
       innocent: { 'telemetry/a.ts': "import './metric.ts';" },
     },
     {
+      rule: 'openTelemetryOnDemand',
+      offender: { 'operator/a.ts': "import { openTelemetry } from '../telemetry/open.ts';" },
+      complaint: 'operator/a.ts ../telemetry/open.ts',
+      innocent: {
+        'operator/a.ts':
+          "import type { Telemetry } from '../telemetry/open.ts';\nawait import('../telemetry/open.ts');",
+        'telemetry/open.ts': "import { trace } from '@opentelemetry/api';",
+      },
+    },
+    {
       rule: 'monitoringForGenerate',
       offender: { 'gateway/a.ts': "import { x } from '../monitoring/dashboards.ts';" },
       complaint: 'gateway/a.ts:1',

@@ -324,7 +324,7 @@ export const gatewayMetrics = {
     labels: ['signal', 'reason'],
     help: 'Spans and log events that were not sent, by signal (traces, logs) and reason (full, failed).',
     meaning:
-      'Spans and usage events that no collector has taken: `signal` is `traces` or `logs`, `reason` is `full` (they came faster than they went; the oldest go first) or `failed` (the collector refused them or did not answer). Requests never wait for it. Alert where it lasts.',
+      'Spans and usage events that no collector has taken: `signal` is `traces` or `logs`, `reason` is `full` (they came faster than they went, and the newest are left out) or `failed` (the collector refused them or did not answer). Requests never wait for it. Alert where it lasts.',
   },
   telemetryFailures: {
     name: 'penstock.telemetry_export_failures',

@@ -1,6 +1,7 @@
 // One upstream call as a job for the attempt loop: its candidates, timers, health, and what is
 // written down about each attempt.
 
+import type { Span } from '@opentelemetry/api';
 import type { AnswerReader, AttemptEnds, AttemptResult } from '../attempt/attempt.ts';
 import { failureCode } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
@@ -111,7 +112,7 @@ export function buildCallJob(
     leave: () => granted?.giveBack(),
     open: (position, isFresh) => {
       try {
-        attemptTrace = exchange.trace?.openAttempt();
+        attemptTrace = exchange.trace?.openAttempt(at(position));
         const traced = attemptTrace ? { ...at(position), traceHeaders: attemptTrace.headers } : at(position);
         const ends = open(isFresh ? { ...traced, isFresh } : traced);
         ({ reader } = ends);
@@ -175,7 +176,7 @@ export function buildCallJob(
         at(position),
         { call, number },
         result,
-        attemptTrace?.spanId,
+        attemptTrace?.span,
       );
       onRecord(record);
       // Where the same is asked once more, the upstream has not been asked yet.
@@ -205,7 +206,7 @@ function meterAttempt(
   candidate: Candidate,
   place: Place,
   result: AttemptResult<Answer>,
-  spanId: string | undefined,
+  span: Span | undefined,
 ): LedgerRecord {
   const { journal, metrics, tokens, onUsage, onFailure } = parts;
   const { plan, trace } = exchange;
@@ -216,10 +217,8 @@ function meterAttempt(
       model: plan.route.entry.model,
       providerType: candidate.target.provider.entry.type,
     });
-    if (trace && spanId !== undefined) {
-      trace.endAttempt(spanId, record, { target: candidate.target, ...result });
-    }
-    onUsage?.(record, trace?.traceId, spanId);
+    if (span) trace?.endAttempt(span, record, { target: candidate.target, ...result });
+    onUsage?.(record, span);
     if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
   };
   const record = recordOf(exchange, candidate, place, { ...result, failure });

@@ -36,7 +36,7 @@ export async function serveTokenCount(
   const plan = planFor(parts, { ...exchange, dialect }, facts);
   const routed = { ...exchange, dialect, facts, plan, delivery: ordinaryDelivery, translation: undefined };
   await enterRequest(parts, routed, () => ({ tokens: 0, takesPlace: false }), 0);
-  const counted = await askUpstreams(parts, routed);
+  const { counted, attempts } = await askUpstreams(parts, routed);
   const inputTokens = counted ?? estimateInput(decode(routed));
   const body = JSON.stringify({ input_tokens: inputTokens });
   exchange.response.writeHead(200, {
@@ -50,27 +50,45 @@ export async function serveTokenCount(
     ...(counted === undefined ? { 'x-penstock-estimated': 'true' } : {}),
   });
   exchange.response.end(body);
+  exchange.trace?.onServed({
+    model: plan.route.entry.model,
+    status: 200,
+    firstContentMs: undefined,
+    attempts,
+    isStream: false,
+  });
+}
+
+interface Asked {
+  /** Undefined where nobody has counted. */
+  readonly counted: number | undefined;
+  readonly attempts: number;
 }
 
 /** The first of the upstreams that can count and is surely in service; one try each, and three in all. */
-async function askUpstreams(parts: PipelineParts, exchange: RoutedExchange): Promise<number | undefined> {
+async function askUpstreams(parts: PipelineParts, exchange: RoutedExchange): Promise<Asked> {
   const { health, clock } = parts;
   const caller = new Leaving();
   exchange.response.once('close', () => caller.leave());
-  let triesLeft = triesMax;
+  let attempts = 0;
   for (const candidate of exchange.plan.candidates) {
-    if (caller.hasLeft || triesLeft === 0) return undefined;
+    if (caller.hasLeft || attempts === attemptsMax) break;
     if (!health.isUsable(candidate, clock.now()) || health.awaitsTrial(candidate, clock.now())) continue;
     const request = countRequest(exchange, candidate);
     if (!request) continue;
-    triesLeft -= 1;
+    attempts++;
     const watched = health.onStart(candidate, false, clock.now());
-    const answer = await ask(parts, exchange, candidate, request, caller);
+    const traced = exchange.trace?.openAttempt(candidate);
+    const asked = traced ? { ...candidate, traceHeaders: traced.headers } : candidate;
+    const answer = await ask(parts, exchange, asked, request, caller);
+    if (traced?.span) {
+      exchange.trace?.endCount(traced.span, { target: candidate.target, status: answer?.status });
+    }
     health.onEnd(watched, signalOf(answer, candidate), clock.now());
     const tokens = answer?.status === 200 ? asRecord(tryParseJson(answer.body))?.input_tokens : undefined;
-    if (Number.isSafeInteger(tokens) && Number(tokens) >= 0) return Number(tokens);
+    if (Number.isSafeInteger(tokens) && Number(tokens) >= 0) return { counted: Number(tokens), attempts };
   }
-  return undefined;
+  return { counted: undefined, attempts };
 }
 
 /** Counting has limits, rights and troubles of its own: only of an account without money it says what holds for all requests. */
@@ -86,7 +104,7 @@ function signalOf(answer: CountAnswer | undefined, candidate: Candidate): Health
   });
 }
 
-const triesMax = 3;
+const attemptsMax = 3;
 
 interface CountAnswer {
   readonly status: number;

@@ -1,6 +1,7 @@
 // What is a request served with? The parts that live as long as the process, and the facts of one request.
 
 import type { ServerResponse } from 'node:http';
+import type { Span } from '@opentelemetry/api';
 import type { Receiver, Transmission } from '../attempt/attempt.ts';
 import type { Caller } from '../caller.ts';
 import type { Clock } from '../clock.ts';
@@ -40,7 +41,7 @@ export interface PipelineParts {
   /** Absent where nothing is traced. */
   readonly tracer?: Tracer | undefined;
   /** Told of every record, and of the span that it is about; absent where nobody asked for events. */
-  readonly onUsage?: ((record: LedgerRecord, traceId?: string, spanId?: string) => void) | undefined;
+  readonly onUsage?: ((record: LedgerRecord, span?: Span) => void) | undefined;
   readonly streams: OpenStreams;
   readonly answers: AnswerRoom;
   readonly limits: Limits;

@@ -1,4 +1,5 @@
 // What of a gateway is sent over OTLP? Its metrics as they are, a trace of the requests that are sampled, and usage where asked for.
+// Whoever imports this loads the SDK of OpenTelemetry.
 
 import packageJson from '../../package.json' with { type: 'json' };
 import { openTelemetry, type Signal } from '../../telemetry/open.ts';
@@ -12,8 +13,6 @@ import { usageEvent } from './usage-event.ts';
 
 interface TelemetryParts {
   readonly clock: Clock;
-  /** From 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
   readonly metrics: Metrics;
   readonly hasUsageEvents?: boolean;
   onTelemetry?(message: string): void;
@@ -24,12 +23,12 @@ export interface GatewayTelemetry extends Pick<PipelineParts, 'tracer' | 'onUsag
   close(withinMs: number): Promise<void>;
 }
 
-export async function openGatewayTelemetry(
+export function openGatewayTelemetry(
   settings: TelemetrySettings,
-  { clock, random, metrics, hasUsageEvents = false, onTelemetry }: TelemetryParts,
-): Promise<GatewayTelemetry> {
+  { clock, metrics, hasUsageEvents = false, onTelemetry }: TelemetryParts,
+): GatewayTelemetry {
   const failing = new Set<Signal>();
-  const { spans, events, close } = await openTelemetry(settings, {
+  const { tracer, logger, close } = openTelemetry(settings, {
     clock,
     registry: metrics.registry,
     table: gatewayMetrics,
@@ -49,9 +48,8 @@ export async function openGatewayTelemetry(
     },
   });
   return {
-    tracer:
-      spans && createTracer({ clock, random, sampler: settings.sampler, add: (span) => spans.add(span) }),
-    onUsage: events && ((record, traceId, spanId) => events.add(usageEvent(record, traceId, spanId))),
+    tracer: tracer && createTracer({ clock, tracer }),
+    onUsage: logger && ((record, span) => logger.emit(usageEvent(record, span))),
     close,
   };
 }

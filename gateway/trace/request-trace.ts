@@ -1,11 +1,20 @@
 // What does a trace say of a request? One span for it and one for each attempt, by the conventions of OpenTelemetry for HTTP and for
 // generative AI: names, counts and times, and nothing that was asked or answered.
 
-import type { Attributes, Span } from '../../telemetry/items.ts';
-import { newSpanId, type TraceContext, traceHeaders } from '../../telemetry/trace-context.ts';
+import {
+  type Attributes,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { traceHeaders } from '../../telemetry/trace-context.ts';
 import type { Clock } from '../clock.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import { operationOf, providerNameOf } from '../meter/gen-ai-metrics.ts';
+import type { Candidate } from '../route/plan.ts';
 import type { TargetView } from '../table/view.ts';
 
 export interface RequestStart {
@@ -37,20 +46,27 @@ export interface AttemptFacts {
   readonly servedModel: string | undefined;
 }
 
+/** What is known of a question for a number of tokens that was put to an upstream. */
+export interface CountFacts {
+  readonly target: TargetView;
+  /** Undefined where no answer came. */
+  readonly status: number | undefined;
+}
+
 /** An attempt at an upstream, as far as its trace goes. */
 export interface AttemptTrace {
   /** For the upstream: names and values in turn. */
   readonly headers: readonly string[];
   /** Undefined where it is not traced here. */
-  readonly spanId: string | undefined;
+  readonly span: Span | undefined;
 }
 
 interface TraceParts {
   readonly clock: Clock;
-  readonly parent: TraceContext | undefined;
-  readonly traceId: string;
-  readonly spanId: string;
-  add(span: Span): void;
+  readonly tracer: Tracer;
+  readonly span: Span;
+  /** Unix milliseconds that the span starts at. */
+  readonly startedAtMs: number;
 }
 
 /** An upstream may call its model as it likes. */
@@ -66,32 +82,31 @@ export class RequestTrace {
     this.start = start;
   }
 
-  get traceId(): string | undefined {
-    return this.parts.traceId;
+  openAttempt({ target, dialect }: Candidate): AttemptTrace {
+    const { clock, tracer } = this.parts;
+    const name = `${this.operation ?? operationOf(dialect)} ${target.entry.upstreamModel}`;
+    const options = { kind: SpanKind.CLIENT, startTime: clock.wallMs() };
+    const span = tracer.startSpan(name, options, trace.setSpan(ROOT_CONTEXT, this.parts.span));
+    return { span, headers: traceHeaders(trace.setSpan(ROOT_CONTEXT, span)) };
   }
 
-  openAttempt(): AttemptTrace {
-    const { traceId, parent } = this.parts;
-    const spanId = newSpanId();
-    const traceState = parent?.traceState === undefined ? {} : { traceState: parent.traceState };
-    return { spanId, headers: traceHeaders({ traceId, spanId, isSampled: true, ...traceState }) };
+  endAttempt(span: Span, record: LedgerRecord, facts: AttemptFacts): void {
+    span.setAttributes(attemptAttributes(record, facts));
+    if (record.outcome === 'failed' || record.outcome === 'broken-off') span.setStatus(failed);
+    span.end(facts.startedAtMs + facts.durationMs);
   }
 
-  endAttempt(spanId: string, record: LedgerRecord, facts: AttemptFacts): void {
-    const { add, traceId, spanId: parentSpanId, parent } = this.parts;
-    add({
-      traceId,
-      spanId,
-      parentSpanId,
-      isParentRemote: false,
-      traceState: parent?.traceState,
-      name: `${operationOf(record.upstreamDialect)} ${record.upstreamModel}`,
-      kind: 'client',
-      startMs: facts.startedAtMs,
-      durationMs: facts.durationMs,
-      isError: record.outcome === 'failed' || record.outcome === 'broken-off',
-      attributes: attemptAttributes(record, facts),
+  /** Of a question for a number of tokens there is no record. */
+  endCount(span: Span, { target, status }: CountFacts): void {
+    const isError = status !== 200;
+    span.setAttributes({
+      ...targetAttributes(target),
+      'gen_ai.operation.name': this.operation,
+      'http.response.status_code': status,
+      'error.type': isError ? String(status ?? 'no_answer') : undefined,
     });
+    if (isError) span.setStatus(failed);
+    span.end(this.parts.clock.wallMs());
   }
 
   onServed(facts: ServedFacts): void {
@@ -100,52 +115,45 @@ export class RequestTrace {
 
   /** @param status What was told, where no more is known. */
   end(status: number): void {
-    const { clock, add, traceId, spanId, parent } = this.parts;
+    const { clock, span, startedAtMs } = this.parts;
     const { requestId, route, arrivedAt, tableGeneration, namespace } = this.start;
     const { served } = this;
-    const durationMs = clock.now() - arrivedAt;
     const worst = served?.status ?? status;
-    add({
-      traceId,
-      spanId,
-      parentSpanId: parent?.spanId,
-      isParentRemote: parent !== undefined,
-      traceState: parent?.traceState,
-      name: `POST ${route}`,
-      kind: 'server',
-      startMs: clock.wallMs() - durationMs,
-      durationMs,
-      // What the caller did wrong is no error of the server (conventions for HTTP spans).
-      isError: worst >= 500,
-      attributes: present({
-        'http.request.method': 'POST',
-        'http.route': route,
-        'url.path': route,
-        'url.scheme': 'http',
-        'http.response.status_code': status,
-        'error.type': worst >= 400 ? String(worst) : undefined,
-        'gen_ai.operation.name': operationOf(route.replace('/v1', '')),
-        'gen_ai.provider.name': 'penstock',
-        'gen_ai.request.model': served?.model,
-        'gen_ai.request.stream': served?.isStream,
-        'gen_ai.response.time_to_first_chunk': seconds(served?.firstContentMs),
-        'penstock.request.id': requestId,
-        'penstock.namespace': namespace,
-        'penstock.attempts': served?.attempts,
-        'penstock.table.generation': tableGeneration,
-      }),
+    span.setAttributes({
+      'http.request.method': 'POST',
+      'http.route': route,
+      'url.path': route,
+      'url.scheme': 'http',
+      'http.response.status_code': status,
+      'error.type': worst >= 400 ? String(worst) : undefined,
+      'gen_ai.operation.name': this.operation ?? operationOf(route.replace('/v1', '')),
+      'gen_ai.provider.name': 'penstock',
+      'gen_ai.request.model': served?.model,
+      'gen_ai.request.stream': served?.isStream,
+      'gen_ai.response.time_to_first_chunk': seconds(served?.firstContentMs),
+      'penstock.request.id': requestId,
+      'penstock.namespace': namespace,
+      'penstock.attempts': served?.attempts,
+      'penstock.table.generation': tableGeneration,
     });
+    // What the caller did wrong is no error of the server (conventions for HTTP spans).
+    if (worst >= 500) span.setStatus(failed);
+    span.end(startedAtMs + clock.now() - arrivedAt);
+  }
+
+  /** Where it is none that the conventions have a name for. */
+  private get operation(): 'count_tokens' | undefined {
+    return this.start.route.endsWith('/count_tokens') ? 'count_tokens' : undefined;
   }
 }
 
+const failed = { code: SpanStatusCode.ERROR };
+
 function attemptAttributes(record: LedgerRecord, { target, servedModel }: AttemptFacts): Attributes {
   const { usage, costPicodollars } = record;
-  const { entry } = target.provider;
-  const address = new URL(entry.baseUrl);
-  return present({
+  return {
+    ...targetAttributes(target),
     'gen_ai.operation.name': operationOf(record.upstreamDialect),
-    'gen_ai.provider.name': providerNameOf(entry.type),
-    'gen_ai.request.model': record.upstreamModel,
     'gen_ai.request.stream': record.isStream,
     'gen_ai.response.model': servedModel?.slice(0, servedModelLengthMax),
     'gen_ai.response.time_to_first_chunk': seconds(record.firstContentMs),
@@ -154,24 +162,27 @@ function attemptAttributes(record: LedgerRecord, { target, servedModel }: Attemp
     'gen_ai.usage.cache_read.input_tokens': usage.cachedInput || undefined,
     'gen_ai.usage.cache_write.input_tokens': usage.cacheWrite || undefined,
     'gen_ai.usage.reasoning.output_tokens': usage.reasoning || undefined,
-    'server.address': address.hostname,
-    'server.port': Number(address.port) || (address.protocol === 'http:' ? 80 : 443),
     'http.response.status_code': record.status,
     'error.type': record.failure ?? (record.outcome === 'cancelled' ? 'cancelled' : undefined),
     'penstock.attempt': record.attempt,
     'penstock.outcome': record.outcome,
-    'penstock.provider': record.provider,
-    'penstock.target': record.target,
     'penstock.cost_usd': costPicodollars === null ? undefined : costPicodollars / 1e12,
-  });
+  };
+}
+
+/** Who is asked, and for what. */
+function targetAttributes({ provider, entry }: TargetView): Attributes {
+  const address = new URL(provider.entry.baseUrl);
+  return {
+    'gen_ai.provider.name': providerNameOf(provider.entry.type),
+    'gen_ai.request.model': entry.upstreamModel,
+    'server.address': address.hostname,
+    'server.port': Number(address.port) || (address.protocol === 'http:' ? 80 : 443),
+    'penstock.provider': provider.entry.id,
+    'penstock.target': entry.name,
+  };
 }
 
 function seconds(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : ms / 1000;
-}
-
-function present(attributes: Readonly<Record<string, string | number | boolean | undefined>>): Attributes {
-  return Object.fromEntries(
-    Object.entries(attributes).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
 }

@@ -1,8 +1,7 @@
 // Which requests are traced, and what do they pass on to their upstreams?
 
-import type { Span } from '../../telemetry/items.ts';
-import { isTraced, type Sampler } from '../../telemetry/sampling.ts';
-import { newSpanId, newTraceId, readTraceContext, traceHeaders } from '../../telemetry/trace-context.ts';
+import { ROOT_CONTEXT, SpanKind, type Tracer as SpanTracer } from '@opentelemetry/api';
+import { readTraceContext, traceHeaders } from '../../telemetry/trace-context.ts';
 import type { Clock } from '../clock.ts';
 import { type RequestStart, RequestTrace } from './request-trace.ts';
 
@@ -14,32 +13,31 @@ export interface Tracer {
 /** What is traced of one request. */
 export type RequestTracing = Pick<
   RequestTrace,
-  'traceId' | 'openAttempt' | 'endAttempt' | 'onServed' | 'end'
+  'openAttempt' | 'endAttempt' | 'endCount' | 'onServed' | 'end'
 >;
 
 export interface TracerParts {
   readonly clock: Clock;
-  /** From 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
-  readonly sampler: Sampler;
-  add(span: Span): void;
+  readonly tracer: SpanTracer;
 }
 
-export function createTracer({ clock, random, sampler, add }: TracerParts): Tracer {
+export function createTracer({ clock, tracer }: TracerParts): Tracer {
   return {
     begin(rawHeaders, start) {
       const parent = readTraceContext(rawHeaders);
-      if (isTraced(sampler, parent, random)) {
-        const ids = { traceId: parent?.traceId ?? newTraceId(), spanId: newSpanId() };
-        return new RequestTrace({ clock, add, parent, ...ids }, start);
-      }
-      return parent && passedOn(traceHeaders(parent));
+      const startedAtMs = clock.wallMs();
+      // The sampler decides here, before anything is built.
+      const options = { kind: SpanKind.SERVER, startTime: startedAtMs };
+      const span = tracer.startSpan(`POST ${start.route}`, options, parent);
+      if (span.isRecording()) return new RequestTrace({ clock, tracer, span, startedAtMs }, start);
+      // A trace that begins here and is not recorded is none: whoever is asked may decide for itself.
+      return parent === ROOT_CONTEXT ? undefined : passedOn(traceHeaders(parent));
     },
   };
 }
 
 /** Others trace it perhaps: their context goes on as it came. */
 function passedOn(headers: readonly string[]): RequestTracing {
-  const attempt = { headers, spanId: undefined };
-  return { traceId: undefined, openAttempt: () => attempt, endAttempt() {}, onServed() {}, end() {} };
+  const attempt = { headers, span: undefined };
+  return { openAttempt: () => attempt, endAttempt() {}, endCount() {}, onServed() {}, end() {} };
 }

@@ -1,13 +1,10 @@
 // A ledger record as an event of OpenTelemetry: for whoever gathers usage where logs go. The ledger stays what bills are made of.
 
-import type { Attributes, LogEvent } from '../../telemetry/items.ts';
+import { type LogRecord, ROOT_CONTEXT, SeverityNumber, type Span, trace } from '@opentelemetry/api';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 
-export function usageEvent(
-  record: LedgerRecord,
-  traceId: string | undefined,
-  spanId: string | undefined,
-): LogEvent {
+/** @param span That of the attempt, where it is traced. */
+export function usageEvent(record: LedgerRecord, span: Span | undefined): LogRecord {
   const { usage, price, owner, metadata, firstContentMs, status, failure, costPicodollars, ...plain } =
     record;
   const told: Record<string, string | number | boolean | undefined> = {
@@ -46,16 +43,14 @@ export function usageEvent(
     'owner.team': owner?.team,
     ...Object.fromEntries(Object.entries(metadata ?? {}).map(([name, value]) => [`metadata.${name}`, value])),
   };
-  const attributes: Attributes = Object.fromEntries(
-    Object.entries(told).flatMap(([name, value]) =>
-      value === undefined ? [] : [[`penstock.usage.${name}`, value]],
-    ),
-  );
   return {
-    name: 'penstock.usage',
-    atMs: Date.parse(plain.startedAt) + plain.durationMs,
-    attributes,
-    traceId,
-    spanId,
+    eventName: 'penstock.usage',
+    timestamp: Date.parse(plain.startedAt) + plain.durationMs,
+    severityNumber: SeverityNumber.INFO,
+    severityText: 'INFO',
+    attributes: Object.fromEntries(
+      Object.entries(told).map(([name, value]) => [`penstock.usage.${name}`, value]),
+    ),
+    context: span === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, span),
   };
 }

@@ -15,19 +15,26 @@ export interface Rule {
 const connectors = [
   'egress',
   'kube/connection.ts',
-  'telemetry/exporters.ts',
+  'telemetry/open.ts',
   'gateway/upstream',
   'gateway/drill/run-drill.ts',
   'operator/probe/send-check.ts',
   'operator/pods/exchange.ts',
 ];
 const connectingModules =
-  /^(?:node:)?(?:https|http2|tls|dns|dns\/promises|dgram|child_process|cluster)$|^(?:undici|http|net)$|^@opentelemetry\/exporter-/;
+  /^(?:node:)?(?:https|http2|tls|dns|dns\/promises|dgram|child_process|cluster)$|^(?:undici|http|net)$|^@opentelemetry\/(?:exporter-|sdk-node)/;
 /** Of node:http and node:net; also all of them at once. */
 const connectingNames =
   /(?<!type )\b(?:request|get|Agent|globalAgent|connect|createConnection|Socket)\b|^\*|^\w/;
 
 const kubernetesClient = '@kubernetes/client-node';
+/** Loaded where an endpoint is set, and only then. */
+const onDemand = [
+  'telemetry/open.ts',
+  'telemetry/metric-producer.ts',
+  'telemetry/trace-context.ts',
+  'gateway/trace',
+];
 const leaves = ['kube', 'egress', 'telemetry'];
 /** All reads of one run in one plain value: made by the watch, taken by compile, and so as pure as compile. */
 const snapshotFile = 'operator/watch/snapshot.ts';
@@ -320,6 +327,24 @@ export const rules = {
             ['new', 'EventSource'],
           ]),
         ],
+      ),
+  },
+  openTelemetryOnDemand: {
+    sentence: `OpenTelemetry is imported by ${onDemand.join(', ')} alone, and these by others only with \`import()\``,
+    why: 'Where no endpoint is set, nothing of it is read or kept in memory.',
+    check: (project) =>
+      offences(
+        project,
+        (path) => isProduct(path) && !isInAny(path, onDemand),
+        (source) =>
+          [...source.text.matchAll(/^import (?!type )\S[^;]*? from '([^']+)'/gms)]
+            .map(([, module = '']) => module)
+            .filter(
+              (module) =>
+                packageOf(module)?.startsWith('@opentelemetry/') ||
+                isInAny(targetOf(source, module) ?? '', onDemand),
+            )
+            .map((module) => `${source.path} ${module}`),
       ),
   },
   noDistinctHeaders: {

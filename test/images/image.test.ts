@@ -4,13 +4,14 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildDist } from '../../images/bundles.ts';
-import { compiledAhead, image, processes, urlInImage } from '../../images/contents.ts';
+import { compiledAhead, image, onDemand, processes, urlInImage } from '../../images/contents.ts';
 import { type PackedImage, packImage } from '../../images/pack.ts';
 import { librariesIn } from '../../images/runtime.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -154,20 +155,59 @@ describe('the unpacked image', () => {
   });
 
   test('runs a gateway that answers', async () => {
-    const gateway = await startInRoot('gateway', {
-      PENSTOCK_HOST: '127.0.0.1',
-      PENSTOCK_PORT: '0',
-      PENSTOCK_METRICS_PORT: '0',
-      PENSTOCK_TABLE_FILE: join(folder, 'no-table-yet.json'),
-      PENSTOCK_JOURNAL_DIR: join(folder, 'journal'),
-      PENSTOCK_DRAIN_ACCEPT_MS: '0',
-    });
+    const gateway = await startInRoot('gateway', gatewayEnvironment());
     try {
       const said: unknown = JSON.parse(await gateway.line(/gateway listening/));
       const { metricsUrl } = z.object({ metricsUrl: z.string() }).parse(said);
       await gateway.answering(`${metricsUrl}/healthz`);
     } finally {
       await gateway.stop();
+    }
+  });
+
+  test('keeps OpenTelemetry apart from the process that may never ask for it', async () => {
+    for (const name of processes) {
+      const text = await readFile(join(root, image.folder, `dist/${name}.js`), 'utf8');
+      // prom-client asks for the names alone.
+      const inside = new Set(
+        [...text.matchAll(/^\/\/ node_modules\/(@opentelemetry\/[^/]+)/gm)].map(([, it]) => it),
+      );
+      inside.delete('@opentelemetry/api');
+      expect([name, [...inside]]).toEqual([name, []]);
+    }
+  });
+
+  test.each(Object.keys(onDemand))('has a %s that can be loaded', async (name) => {
+    const { command, args } = await nodeOf(root);
+    const load = `import('./dist/${name}.js').then((all) => console.log(Object.keys(all).join()))`;
+    const { stdout } = await run(command, [...args, '--eval', load], {
+      cwd: join(root, image.folder),
+      env: { ...bareEnvironment(), NODE_OPTIONS: image.config.Env.NODE_OPTIONS },
+    });
+    expect(stdout.trim()).toMatch(/^open(Gateway)?Telemetry$/);
+  });
+
+  test('runs a gateway that sends its metrics where it is told to', async () => {
+    const asked = Promise.withResolvers<string | undefined>();
+    const collector = createServer((request, response) => {
+      request.resume().once('end', () => response.end());
+      asked.resolve(request.url);
+    });
+    await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+    const address = collector.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const gateway = await startInRoot('gateway', {
+      ...gatewayEnvironment(),
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_METRIC_EXPORT_INTERVAL: '100',
+    });
+    try {
+      await gateway.line(/gateway listening/);
+      expect(await asked.promise).toBe('/v1/metrics');
+    } finally {
+      await gateway.stop();
+      collector.closeAllConnections();
+      collector.close();
     }
   });
 
@@ -230,6 +270,17 @@ async function nodeOf(folder: string): Promise<{ command: string; args: string[]
   return {
     command: join(loader.parentPath, loader.name),
     args: ['--inhibit-cache', '--library-path', places, join(folder, 'usr/local/bin/node')],
+  };
+}
+
+function gatewayEnvironment(): Record<string, string> {
+  return {
+    PENSTOCK_HOST: '127.0.0.1',
+    PENSTOCK_PORT: '0',
+    PENSTOCK_METRICS_PORT: '0',
+    PENSTOCK_TABLE_FILE: join(folder, 'no-table-yet.json'),
+    PENSTOCK_JOURNAL_DIR: join(folder, 'journal'),
+    PENSTOCK_DRAIN_ACCEPT_MS: '0',
   };
 }
 

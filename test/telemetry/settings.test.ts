@@ -52,13 +52,23 @@ test('a resource is named by its variables, the service name by its own', () => 
   });
 });
 
-test('the sampler is the standard one where none is named', () => {
+describe('the sampler', () => {
   const sampler = (more: Readonly<Record<string, string>>) =>
     read({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, ...more })?.sampler;
-  expect(sampler({})).toEqual({ followsParent: true, ratio: 1 });
-  expect(sampler({ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.01' })).toEqual({
-    followsParent: false,
-    ratio: 0.01,
+
+  test('is the standard one where none is named', () => {
+    expect(sampler({})).toEqual({ followsParent: true, ratio: 1 });
+  });
+
+  test.each([
+    ['always_on', { followsParent: false, ratio: 1 }],
+    ['always_off', { followsParent: false, ratio: 0 }],
+    ['traceidratio', { followsParent: false, ratio: 0.01 }],
+    ['parentbased_always_on', { followsParent: true, ratio: 1 }],
+    ['parentbased_always_off', { followsParent: true, ratio: 0 }],
+    ['parentbased_traceidratio', { followsParent: true, ratio: 0.01 }],
+  ])('%s', (name, expected) => {
+    expect(sampler({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: '0.01' })).toEqual(expected);
   });
 });
 

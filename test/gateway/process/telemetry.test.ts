@@ -114,7 +114,7 @@ test('with one it is, and its headers are sent and stand in no log', async () =>
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${secret}`,
     OTEL_BSP_SCHEDULE_DELAY: '1',
   });
-  expect(running.process.stdout()).toContain('loads @opentelemetry/exporter-trace-otlp-proto');
+  expect(running.process.stdout()).toContain('loads @opentelemetry/sdk-node');
   await ask(running);
   await hole.reached;
   expect(hole.received()).toContain(`authorization: Bearer ${secret}`);
