@@ -1,7 +1,7 @@
 // What is said of sums and spend? Money as text, exact: no reader has to add up floats.
 
 import { usdOf } from '../money.ts';
-import type { KeyUse, Spend, Sums, SumsRow } from '../store/store.ts';
+import type { Spend, Sums, SumsRow, Use } from '../store/store.ts';
 import { ROWS_MAX } from './parameters.ts';
 
 const money = (picodollars: bigint) => ({
@@ -33,8 +33,8 @@ export function rowsAnswer(rows: readonly SumsRow[]) {
   };
 }
 
-function useAnswer({ costPicodollars, requests, unpriced, input, output }: KeyUse) {
-  return { requests, unpriced, tokens: { input, output }, ...money(costPicodollars) };
+function useAnswer({ costPicodollars, requests, unpriced, input, cachedInput, output }: Use) {
+  return { requests, unpriced, tokens: { input, cachedInput, output }, ...money(costPicodollars) };
 }
 
 /** @param since The first day of each period. */
@@ -43,7 +43,6 @@ export function spendAnswer(
   since: { readonly day: string; readonly week: string; readonly month: string },
 ) {
   return {
-    apiKey: spend.apiKey,
     lastUsedAt: new Date(spend.lastUsedMs).toISOString(),
     day: { since: since.day, ...useAnswer(spend.day) },
     week: { since: since.week, ...useAnswer(spend.week) },

@@ -4,9 +4,10 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { SPEND_KEYS_MAX, SPEND_PATH, type SpendAnswer } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { periodsOf } from '../store/queries.ts';
-import type { Dimension, LedgerStore } from '../store/store.ts';
+import type { Changed, Dimension, LedgerStore } from '../store/store.ts';
 import type { Access } from './access.ts';
 import { healthAnswer, rowsAnswer, spendAnswer } from './answers.ts';
 import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
@@ -23,9 +24,6 @@ export interface ReadApiParts {
   onFailure(error: unknown): void;
 }
 
-/** For the operator alone; `?after=<sequence>`. */
-export const SPEND_PATH = '/internal/v1/spend';
-const KEYS_MAX = 1_000;
 /** Questions at once; further ones are told to come back. */
 const questionsMax = 32;
 
@@ -47,9 +45,12 @@ const answers: Readonly<Record<string, Answer>> = {
     const nowMs = clock.wallMs();
     const used = rowsAnswer(await store.sums(sumsQueryOf(asked, ['apiKey'])));
     const keys = used.rows.flatMap(({ apiKey }) => (apiKey === undefined ? [] : [apiKey]));
-    const spends = await store.spendOf(keys, nowMs);
+    const spends = await store.spendOf('apiKey', keys, nowMs);
     const since = periodsOf(nowMs);
-    return { keys: spends.map((spend) => spendAnswer(spend, since)), isTruncated: used.isTruncated };
+    return {
+      keys: spends.map((spend) => ({ apiKey: spend.name, ...spendAnswer(spend, since) })),
+      isTruncated: used.isTruncated,
+    };
   },
   async '/v1/health'({ store }, asked) {
     // Which vendors are behind a route is the platform's own business.
@@ -151,32 +152,43 @@ function expectToken({ token }: ReadApiParts, given: string): void {
     throw noToken('the bearer is not the exchange token of the pointer Secret');
 }
 
-const spendSchema = z.strictObject({
+const spendParameters = z.strictObject({
   after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
-  limit: z.coerce.number().int().min(1).max(KEYS_MAX).default(KEYS_MAX),
+  limit: z.coerce.number().int().min(1).max(SPEND_KEYS_MAX).default(SPEND_KEYS_MAX),
 });
 
-/** Keys with records behind the sequence, and the sequence to go on behind. */
-async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParams): Promise<unknown> {
-  const parsed = spendSchema.safeParse(Object.fromEntries(search));
+/** Keys and namespaces with records behind the sequence, and the sequence to go on behind. */
+async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParams): Promise<SpendAnswer> {
+  const parsed = spendParameters.safeParse(Object.fromEntries(search));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw badParameter(`${issue?.path.join('.')}: ${issue?.message}`);
   }
   const { after, limit } = parsed.data;
-  const changed = await store.changedKeys(after, limit);
+  const { id, sequence: last } = await store.state();
+  const changed = await store.changed('apiKey', after, limit);
+  // As the first question found it: a key that has changed since comes again, and none is passed over.
+  const sequence = changed.at(-1)?.sequence ?? after;
+  // The last record of a namespace is the last one of a key of it: so these are no more than the keys.
+  const namespaces = await store.changed('namespace', after, limit, sequence);
   const nowMs = clock.wallMs();
   const since = periodsOf(nowMs);
-  const spends = await store.spendOf(
-    changed.map(({ apiKey }) => apiKey),
-    nowMs,
-  );
+  const [ofKeys, ofNamespaces] = await Promise.all([
+    store.spendOf('apiKey', namesOf(changed), nowMs),
+    store.spendOf('namespace', namesOf(namespaces), nowMs),
+  ]);
   return {
-    // As the first question found it: a key that has changed since comes again, and none is passed over.
-    sequence: changed.at(-1)?.sequence ?? after,
+    ledger: id,
+    last,
+    sequence,
     hasMore: changed.length === limit,
-    keys: spends.map((spend) => spendAnswer(spend, since)),
+    keys: ofKeys.map((spend) => ({ apiKey: spend.name, ...spendAnswer(spend, since) })),
+    namespaces: ofNamespaces.map((spend) => ({ namespace: spend.name, ...spendAnswer(spend, since) })),
   };
+}
+
+function namesOf(changed: readonly Changed[]): readonly string[] {
+  return changed.map(({ name }) => name);
 }
 
 function answerError(response: ServerResponse, { status, message, type, code }: ApiError): void {

@@ -6,9 +6,10 @@ import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { SPEND_PATH, spendAnswerSchema } from '../../gateway/contract/spend.ts';
 import type { KubeClient, KubeRequest } from '../../kube/client.ts';
 import { openAccess } from '../../ledger/read-api/access.ts';
-import { buildReadApi, SPEND_PATH } from '../../ledger/read-api/read-api.ts';
+import { buildReadApi } from '../../ledger/read-api/read-api.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
@@ -180,7 +181,11 @@ test('keys tell what they spent in this day, week and month, and when they were 
       day: expect.objectContaining({ since: '2026-11-22', costUsd: '1', requests: 1 }),
       week: expect.objectContaining({ since: '2026-11-16', costUsd: '1', requests: 2 }),
       month: expect.objectContaining({ since: '2026-11-01' }),
-      total: expect.objectContaining({ costUsd: '1', requests: 2, tokens: { input: 100, output: 50 } }),
+      total: expect.objectContaining({
+        costUsd: '1',
+        requests: 2,
+        tokens: { input: 100, cachedInput: 0, output: 50 },
+      }),
     },
   ]);
 });
@@ -259,6 +264,21 @@ describe('the operator, which has the exchange token', () => {
     expect(second.body).toMatchObject({ sequence: 3, hasMore: false, keys: [{ apiKey: 'team-b/bot' }] });
     expect((await ask(`${SPEND_PATH}?after=3`, exchangeToken)).body).toMatchObject({ sequence: 3, keys: [] });
     expect(asked).toEqual([]);
+  });
+
+  test('hears of the namespaces too, of all that tenants pay, and which ledger it is that answers', async () => {
+    const answer = spendAnswerSchema.parse((await ask(SPEND_PATH, exchangeToken)).body);
+    expect(answer.namespaces.map(({ namespace, total }) => [namespace, total.costPicodollars])).toEqual([
+      ['team-a', '1000000000000'],
+      ['team-b', '1'],
+    ]);
+    expect(answer).toMatchObject({ last: 3, ledger: (await store.state()).id });
+    // Those whose last record lies behind the keys of the page come with the next.
+    const [first, second] = await Promise.all(
+      ['limit=1', 'after=2'].map((query) => ask(`${SPEND_PATH}?${query}`, exchangeToken)),
+    );
+    expect(first?.body.namespaces).toMatchObject([{ namespace: 'team-a' }]);
+    expect(second?.body.namespaces).toMatchObject([{ namespace: 'team-b' }]);
   });
 
   test('is the only one that does', async () => {
