@@ -1,4 +1,5 @@
-// What does the ledger tell of what was spent? Asked by the operator, again and again, behind the last that it was told.
+// What does the ledger tell operator and gateways of what was spent? Of all ApiKeys and namespaces that were used, and then of those
+// that were used since.
 
 import { z } from 'zod';
 
@@ -37,16 +38,15 @@ const spentSchema = z.object({
 });
 export type Spent = z.infer<typeof spentSchema>;
 
-export const spendAnswerSchema = z.object({
-  /** One that was begun anew, or put back to an older state, has another one: then all is asked for again. */
+export const spendPageSchema = z.object({
+  /** Made with its tables: one that was begun anew in the place of another is another one. Then all is asked for again. */
   ledger: z.string().min(1).max(100),
-  /** Of the last record in this ledger; below what was told before, it was put back. */
-  last: count,
-  /** To ask behind next. */
+  /** To ask behind next. Below the one that was asked for: the ledger was put back to an older state, and all is asked for again. */
   sequence: count,
+  /** There is more behind it already. */
   hasMore: z.boolean(),
   /** Used since, in the order of their last use. */
   keys: z.array(spentSchema.extend({ apiKey: z.string() })).max(SPEND_KEYS_MAX),
   namespaces: z.array(spentSchema.extend({ namespace: z.string() })).max(SPEND_KEYS_MAX),
 });
-export type SpendAnswer = z.infer<typeof spendAnswerSchema>;
+export type SpendPage = z.infer<typeof spendPageSchema>;

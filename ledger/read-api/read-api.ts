@@ -1,17 +1,18 @@
 // What can be asked of the ledger over HTTP? Sums, series, models, keys and health, by whoever may get the ApiKeys concerned; and by
-// the operator, which knows the exchange token, what its keys have spent.
+// operator and gateways, which know the exchange token, what keys have spent.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { z } from 'zod';
-import { SPEND_KEYS_MAX, SPEND_PATH, type SpendAnswer } from '../../gateway/contract/spend.ts';
+import { SPEND_KEYS_MAX, SPEND_PATH, type SpendPage } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { periodsOf } from '../store/queries.ts';
-import type { Changed, Dimension, LedgerStore } from '../store/store.ts';
+import type { Dimension, LedgerStore } from '../store/store.ts';
 import type { Access } from './access.ts';
 import { healthAnswer, rowsAnswer, spendAnswer } from './answers.ts';
 import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
 import { type Asked, readParameters, sumsQueryOf } from './parameters.ts';
+import { readSpendPage } from './spend-page.ts';
 
 export interface ReadApiParts {
   readonly store: LedgerStore;
@@ -157,38 +158,13 @@ const spendParameters = z.strictObject({
   limit: z.coerce.number().int().min(1).max(SPEND_KEYS_MAX).default(SPEND_KEYS_MAX),
 });
 
-/** Keys and namespaces with records behind the sequence, and the sequence to go on behind. */
-async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParams): Promise<SpendAnswer> {
+async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParams): Promise<SpendPage> {
   const parsed = spendParameters.safeParse(Object.fromEntries(search));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw badParameter(`${issue?.path.join('.')}: ${issue?.message}`);
   }
-  const { after, limit } = parsed.data;
-  const { id, sequence: last } = await store.state();
-  const changed = await store.changed('apiKey', after, limit);
-  // As the first question found it: a key that has changed since comes again, and none is passed over.
-  const sequence = changed.at(-1)?.sequence ?? after;
-  // The last record of a namespace is the last one of a key of it: so these are no more than the keys.
-  const namespaces = await store.changed('namespace', after, limit, sequence);
-  const nowMs = clock.wallMs();
-  const since = periodsOf(nowMs);
-  const [ofKeys, ofNamespaces] = await Promise.all([
-    store.spendOf('apiKey', namesOf(changed), nowMs),
-    store.spendOf('namespace', namesOf(namespaces), nowMs),
-  ]);
-  return {
-    ledger: id,
-    last,
-    sequence,
-    hasMore: changed.length === limit,
-    keys: ofKeys.map((spend) => ({ apiKey: spend.name, ...spendAnswer(spend, since) })),
-    namespaces: ofNamespaces.map((spend) => ({ namespace: spend.name, ...spendAnswer(spend, since) })),
-  };
-}
-
-function namesOf(changed: readonly Changed[]): readonly string[] {
-  return changed.map(({ name }) => name);
+  return await readSpendPage(store, clock.wallMs(), parsed.data);
 }
 
 function answerError(response: ServerResponse, { status, message, type, code }: ApiError): void {

@@ -10,7 +10,6 @@ import {
   SPEND_MEASURES,
   SPENDER_NAMES,
   SPENDERS,
-  type Spender,
   type SpendMeasure,
 } from './row.ts';
 import type { DatabaseKind } from './schema.ts';
@@ -20,6 +19,7 @@ import type {
   LedgerState,
   RecordsQuery,
   Spend,
+  Spender,
   StoredRecord,
   Sums,
   SumsQuery,

@@ -1,7 +1,7 @@
 // Which columns does a record have, and which sums do new records add to? The same for every store.
 
 import { createHash } from 'node:crypto';
-import type { Aside, Entry, Page } from './store.ts';
+import type { Aside, Entry, Page, Spender } from './store.ts';
 
 /** What is added up, in records and in sums alike. Money stands in two columns, see `splitCost`. */
 export const MEASURES = [
@@ -44,12 +44,11 @@ export const SPEND_MEASURES = [
 ] as const;
 export type SpendMeasure = (typeof SPEND_MEASURES)[number];
 
-/** Who spends: of each there are sums by day and of all time, found by its name. */
+/** Of each spender there are sums by day and of all time, found by its name. */
 export const SPENDERS = {
   apiKey: { column: 'api_key', days: 'ledger_key_days', totals: 'ledger_keys' },
   namespace: { column: 'namespace', days: 'ledger_namespace_days', totals: 'ledger_namespaces' },
-} as const;
-export type Spender = keyof typeof SPENDERS;
+} as const satisfies Record<Spender, unknown>;
 export const SPENDER_NAMES = ['apiKey', 'namespace'] as const satisfies readonly Spender[];
 
 export const RECORD_COLUMNS = ['id', 'started_ms', 'hour', ...DAILY_KEYS, ...MEASURES, 'line'] as const;

@@ -2,7 +2,6 @@
 // never changed, and summed by day in the same step.
 
 import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
-import type { Spender } from './row.ts';
 
 /** A record, and the line that it came as: what a newer gateway writes into it is kept, though nobody here reads it. */
 export interface Entry {
@@ -91,6 +90,9 @@ export interface SumsRow {
   readonly group: Readonly<Partial<Record<Dimension, string>>>;
   readonly sums: Sums;
 }
+
+/** Who spends: an ApiKey, or all of a namespace together. */
+export type Spender = 'apiKey' | 'namespace';
 
 /** What a key, or its tenant, used of what was delivered; attempts that the platform pays are no use of theirs. */
 export interface Use {

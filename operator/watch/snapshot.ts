@@ -51,6 +51,15 @@ export interface NamespaceRecord {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** How much a whole namespace may spend, all of its keys together, as the platform says it. */
+export interface TenantBudget {
+  readonly period: 'Day' | 'Week' | 'Month' | 'Total';
+  /** Dollars, such as `100.00`. */
+  readonly limit: string;
+  readonly action: 'Block' | 'Warn';
+  readonly warnPercent: number;
+}
+
 /** What the platform team decides for the whole installation. */
 export interface PlatformSettings {
   /** Models of the service itself are named `<servicePrefix>/…`. */

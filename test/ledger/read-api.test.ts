@@ -6,7 +6,7 @@ import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { SPEND_PATH, spendAnswerSchema } from '../../gateway/contract/spend.ts';
+import { SPEND_PATH, spendPageSchema } from '../../gateway/contract/spend.ts';
 import type { KubeClient, KubeRequest } from '../../kube/client.ts';
 import { openAccess } from '../../ledger/read-api/access.ts';
 import { buildReadApi } from '../../ledger/read-api/read-api.ts';
@@ -267,12 +267,15 @@ describe('the operator, which has the exchange token', () => {
   });
 
   test('hears of the namespaces too, of all that tenants pay, and which ledger it is that answers', async () => {
-    const answer = spendAnswerSchema.parse((await ask(SPEND_PATH, exchangeToken)).body);
+    const answer = spendPageSchema.parse((await ask(SPEND_PATH, exchangeToken)).body);
     expect(answer.namespaces.map(({ namespace, total }) => [namespace, total.costPicodollars])).toEqual([
       ['team-a', '1000000000000'],
       ['team-b', '1'],
     ]);
-    expect(answer).toMatchObject({ last: 3, ledger: (await store.state()).id });
+    expect(answer.ledger).toBe((await store.state()).id);
+    // Behind more than there is, it is another ledger than the one that told so much: all is to be asked for again.
+    const beyond = await ask(`${SPEND_PATH}?after=4`, exchangeToken);
+    expect(beyond.body).toMatchObject({ sequence: 0, hasMore: true, keys: [] });
     // Those whose last record lies behind the keys of the page come with the next.
     const [first, second] = await Promise.all(
       ['limit=1', 'after=2'].map((query) => ask(`${SPEND_PATH}?${query}`, exchangeToken)),
