@@ -7,11 +7,11 @@ import { z } from 'zod';
 import { SPEND_KEYS_MAX, SPEND_PATH, type SpendPage } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { periodsOf } from '../store/queries.ts';
-import type { Dimension, LedgerStore } from '../store/store.ts';
+import type { Dimension, LedgerStore, Spender, SumsQuery } from '../store/store.ts';
 import type { Access } from './access.ts';
-import { healthAnswer, rowsAnswer, spendAnswer } from './answers.ts';
+import { healthAnswer, modelsAnswer, moreAnswer, rowsAnswer, spendAnswer } from './answers.ts';
 import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
-import { type Asked, readParameters, sumsQueryOf } from './parameters.ts';
+import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
 import { readSpendPage } from './spend-page.ts';
 
 export interface ReadApiParts {
@@ -32,35 +32,60 @@ type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 
 const answers: Readonly<Record<string, Answer>> = {
   async '/v1/sums'({ store }, asked) {
-    return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, asked.by))) };
+    return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, asked.by)), asked) };
   },
   async '/v1/series'({ store }, asked) {
     const interval = asked.interval ?? 'day';
     const by: Dimension[] = [interval, ...asked.by.filter((dimension) => dimension !== interval)];
-    return { ...periodOf(asked), interval, ...rowsAnswer(await store.sums(sumsQueryOf(asked, by))) };
+    return { ...periodOf(asked), interval, ...rowsAnswer(await store.sums(sumsQueryOf(asked, by)), asked) };
   },
   async '/v1/models'({ store }, asked) {
-    return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, ['model']))) };
+    const [rows, outcomes, latest] = await Promise.all([
+      store.sums(sumsQueryOf(asked, ['model'])),
+      store.sums(allOf(asked, ['model', 'outcome'])),
+      store.latest(asked.where),
+    ]);
+    return { ...periodOf(asked), ...modelsAnswer(rows, outcomes, latest, asked) };
   },
-  async '/v1/keys'({ store, clock }, asked) {
-    const nowMs = clock.wallMs();
-    const used = rowsAnswer(await store.sums(sumsQueryOf(asked, ['apiKey'])));
-    const keys = used.rows.flatMap(({ apiKey }) => (apiKey === undefined ? [] : [apiKey]));
-    const spends = await store.spendOf('apiKey', keys, nowMs);
-    const since = periodsOf(nowMs);
-    return {
-      keys: spends.map((spend) => ({ apiKey: spend.name, ...spendAnswer(spend, since) })),
-      isTruncated: used.isTruncated,
-    };
+  async '/v1/keys'(parts, asked) {
+    const { spends, ...more } = await spendersIn(parts, asked, 'apiKey');
+    return { keys: spends.map(({ name, ...spend }) => ({ apiKey: name, ...spend })), ...more };
+  },
+  async '/v1/namespaces'(parts, asked) {
+    const { spends, ...more } = await spendersIn(parts, asked, 'namespace');
+    return { namespaces: spends.map(({ name, ...spend }) => ({ namespace: name, ...spend })), ...more };
   },
   async '/v1/health'({ store }, asked) {
     // Which vendors are behind a route is the platform's own business.
     const by =
       asked.where.namespace === undefined ? (['provider', 'upstreamModel'] as const) : (['route'] as const);
-    const rows = await store.sums(sumsQueryOf(asked, [...by, 'outcome']));
-    return { ...periodOf(asked), health: healthAnswer(rows, by) };
+    const [rows, failures] = await Promise.all([
+      store.sums(allOf(asked, [...by, 'outcome'])),
+      store.lastFailures(by, asked.where),
+    ]);
+    return { ...periodOf(asked), health: healthAnswer(rows, by, failures) };
   },
 };
+
+/** Those that were used in the days that are asked for, with what they spent in the periods that now is in. */
+async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender: Spender) {
+  const nowMs = clock.wallMs();
+  const used = await store.sums(sumsQueryOf(asked, [spender]));
+  const names = used.slice(0, asked.limit).flatMap(({ group }) => group[spender] ?? []);
+  const spends = await store.spendOf(spender, names, nowMs);
+  const since = periodsOf(nowMs);
+  const byName = new Map(spends.map((spend) => [spend.name, spend]));
+  const inOrder = names.flatMap((name) => byName.get(name) ?? []);
+  return {
+    spends: inOrder.map((spend) => ({ name: spend.name, ...spendAnswer(spend, since) })),
+    ...moreAnswer(used.length, asked),
+  };
+}
+
+/** What is shown whole, or beside rows of a page. */
+function allOf(asked: Asked, by: readonly Dimension[]): SumsQuery {
+  return sumsQueryOf({ ...asked, limit: ROWS_MAX, offset: 0 }, by);
+}
 
 const periodOf = ({ from, to }: Asked) => ({ from, to });
 

@@ -16,6 +16,7 @@ import type { DatabaseKind } from './schema.ts';
 import type {
   Dimension,
   Filter,
+  LastFailure,
   LedgerState,
   RecordsQuery,
   Spend,
@@ -50,17 +51,17 @@ const COLUMNS: Readonly<Record<Dimension, string>> = {
   outcome: 'outcome',
 };
 
-export function sumsQuery({ from, to, by, where, limit }: SumsQuery): Query {
+export function sumsQuery({ from, to, by, where, limit, offset = 0 }: SumsQuery): Query {
   const columns = by.map((dimension) => COLUMNS[dimension]);
   const values: Value[] = [from, to];
   const conditions = ['day >= $1', 'day < $2', ...filterConditions(where, values)];
   const sums = MEASURES.map((name) => `SUM(${name}) AS sum_${name}`);
   const group = columns.length === 0 ? '' : ` GROUP BY ${columns.join(', ')} ORDER BY ${columns.join(', ')}`;
-  values.push(limit);
+  values.push(limit, offset);
   return {
     // Records know their hour; older ones are gone, and their days are enough for all else.
     text: `SELECT ${[...columns, ...sums].join(', ')} FROM ${by.includes('hour') ? 'ledger_records' : 'ledger_daily'}
-      WHERE ${conditions.join(' AND ')}${group} LIMIT $${values.length}`,
+      WHERE ${conditions.join(' AND ')}${group} LIMIT $${values.length - 1} OFFSET $${values.length}`,
     values,
   };
 }
@@ -70,7 +71,7 @@ export function readSums(rows: readonly Row[], by: readonly Dimension[]): SumsRo
   return rows
     .filter((row) => integer(row.sum_attempts) > 0n)
     .map((row) => ({
-      group: Object.fromEntries(by.map((dimension) => [dimension, String(row[COLUMNS[dimension]])])),
+      group: groupOf(row, by),
       sums: sumsOf((name) => integer(row[`sum_${name}`])),
     }));
 }
@@ -195,6 +196,40 @@ export function changedQuery(spender: Spender, after: number, limit: number, upT
 
 export function readChanged(rows: readonly Row[]): { readonly name: string; readonly sequence: number }[] {
   return rows.map(({ name, sequence }) => ({ name: String(name), sequence: Number(sequence) }));
+}
+
+/** How far back is looked for what was newest: a question must not walk over all records of a model that nobody calls any more. */
+const newestRecords = 100_000;
+const newest = `sequence > (SELECT COALESCE(MAX(sequence), 0) FROM ledger_records) - ${newestRecords}`;
+
+export function latestQuery(where: Filter): Query {
+  const values: Value[] = [];
+  const conditions = [newest, "payer <> 'platform'", ...filterConditions(where, values)];
+  return {
+    text: `SELECT r.model, r.line FROM ledger_records r JOIN
+      (SELECT MAX(sequence) AS last FROM ledger_records WHERE ${conditions.join(' AND ')} GROUP BY model) AS l
+      ON r.sequence = l.last ORDER BY r.model`,
+    values,
+  };
+}
+
+export function lastFailuresQuery(by: readonly Dimension[], where: Filter): Query {
+  const values: Value[] = [];
+  const columns = by.map((dimension) => COLUMNS[dimension]).join(', ');
+  const conditions = [newest, "outcome IN ('failed', 'broken-off')", ...filterConditions(where, values)];
+  return {
+    text: `SELECT ${columns}, MAX(started_ms) AS at_ms FROM ledger_records
+      WHERE ${conditions.join(' AND ')} GROUP BY ${columns} ORDER BY ${columns}`,
+    values,
+  };
+}
+
+export function readLastFailures(rows: readonly Row[], by: readonly Dimension[]): LastFailure[] {
+  return rows.map((row) => ({ group: groupOf(row, by), atMs: Number(row.at_ms) }));
+}
+
+function groupOf(row: Row, by: readonly Dimension[]): SumsRow['group'] {
+  return Object.fromEntries(by.map((dimension) => [dimension, String(row[COLUMNS[dimension]])]));
 }
 
 const IDENTITY = 'identity';

@@ -4,9 +4,12 @@
 import {
   asidesQuery,
   changedQuery,
+  lastFailuresQuery,
+  latestQuery,
   type Query,
   type Row,
   readChanged,
+  readLastFailures,
   readRecords,
   readSpend,
   readState,
@@ -22,7 +25,10 @@ import type { LedgerStore } from './store.ts';
 export function readingOf(
   dialect: Parameters<typeof spendQuery>[0],
   rows: (query: Query) => Promise<Row[]>,
-): Pick<LedgerStore, 'sums' | 'spendOf' | 'changed' | 'state' | 'records' | 'asides'> {
+): Pick<
+  LedgerStore,
+  'sums' | 'spendOf' | 'changed' | 'state' | 'latest' | 'lastFailures' | 'records' | 'asides'
+> {
   return {
     async sums(query) {
       return readSums(await rows(sumsQuery(query)), query.by);
@@ -32,6 +38,15 @@ export function readingOf(
     },
     async changed(spender, after, limit, upTo = Number.MAX_SAFE_INTEGER) {
       return readChanged(await rows(changedQuery(spender, after, limit, upTo)));
+    },
+    async latest(where) {
+      return (await rows(latestQuery(where))).map(({ model, line }) => ({
+        model: String(model),
+        line: String(line),
+      }));
+    },
+    async lastFailures(by, where) {
+      return readLastFailures(await rows(lastFailuresQuery(by, where)), by);
     },
     async state() {
       return readState(await rows(stateQuery));

@@ -65,6 +65,8 @@ export interface SumsQuery {
   readonly where?: Filter;
   /** Rows; more are left out. */
   readonly limit: number;
+  /** Rows to pass over first; none where left out. */
+  readonly offset?: number | undefined;
 }
 
 /** Counts are exact up to 2^53, money always. */
@@ -120,6 +122,19 @@ export interface Spend {
   readonly total: Use;
 }
 
+/** When an attempt at something failed last. */
+export interface LastFailure {
+  readonly group: SumsRow['group'];
+  /** Unix milliseconds of its start. */
+  readonly atMs: number;
+}
+
+/** The newest record of a model that was delivered. */
+export interface LatestRecord {
+  readonly model: string;
+  readonly line: string;
+}
+
 /** A key or a namespace that was used. */
 export interface Changed {
   /** As in `Spend`. */
@@ -172,6 +187,10 @@ export interface LedgerStore {
   /** Those with a last record behind the sequence, and up to another, in that order. */
   changed(spender: Spender, after: number, limit: number, upTo?: number): Promise<Changed[]>;
   state(): Promise<LedgerState>;
+  /** By model, of the newest records alone: a model that was called only before them is left out. */
+  latest(where: Filter): Promise<LatestRecord[]>;
+  /** When each provider and upstream model has last failed, Unix milliseconds, of the newest records alone. */
+  lastFailures(by: readonly Dimension[], where: Filter): Promise<LastFailure[]>;
   records(query: RecordsQuery): Promise<StoredRecord[]>;
   /** Lines put aside, the newest first. */
   asides(limit: number): Promise<(Aside & { readonly source: string; readonly atMs: number })[]>;

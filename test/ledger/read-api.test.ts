@@ -190,17 +190,66 @@ test('keys tell what they spent in this day, week and month, and when they were 
   ]);
 });
 
+test('namespaces tell what all of their keys spent together', async () => {
+  const { body } = await ask('/v1/namespaces', tokens.all);
+  expect(body).toMatchObject({
+    isTruncated: false,
+    namespaces: [
+      { namespace: 'team-a', month: { since: '2026-11-01', costUsd: '1', requests: 2 } },
+      { namespace: 'team-b', total: { costUsd: '0.000000000001' }, lastUsedAt: '2026-11-22T10:30:00.000Z' },
+    ],
+  });
+  const mine = await ask('/v1/namespaces?namespace=team-a', tokens.teamA);
+  expect(mine.body.namespaces).toMatchObject([{ namespace: 'team-a' }]);
+  expect((await ask('/v1/namespaces', tokens.teamA)).status).toBe(403);
+});
+
+test('models tell how their attempts ended, and by which prices the last one was billed', async () => {
+  const rows = rowsOf(await ask('/v1/models?namespace=team-a', tokens.teamA));
+  expect(rows).toEqual([
+    expect.objectContaining({
+      model: 'small',
+      costUsd: '2',
+      outcomes: { answered: 1, failed: 1, 'broken-off': 0, cancelled: 0, interrupted: 0 },
+      lastPricing: { inputPerMillion: '1', outputPerMillion: '2', hasTiers: false, source: 'target' },
+    }),
+  ]);
+});
+
+test.each(['/v1/sums?by=model', '/v1/models', '/v1/keys', '/v1/namespaces', '/v1/series?by=model'])(
+  '%s gives its rows page by page, each once',
+  async (path) => {
+    const question = path.includes('?') ? `${path}&` : `${path}?`;
+    const listIn = (body: Record<string, unknown>) =>
+      [body.rows, body.keys, body.namespaces].find((list) => Array.isArray(list)) ?? [];
+    const whole = listIn((await ask(path, tokens.all)).body);
+    const seen: unknown[] = [];
+    let next: unknown = 0;
+    while (next !== undefined) {
+      const { body } = await ask(`${question}limit=1&offset=${next}`, tokens.all);
+      expect([listIn(body).length, body.isTruncated]).toEqual([1, body.next !== undefined]);
+      seen.push(...listIn(body));
+      next = body.next;
+    }
+    expect(seen).toEqual(whole);
+    expect(whole.length).toBeGreaterThan(1);
+  },
+);
+
 test('health counts attempts by how they ended: of routes for tenants, of providers for the platform', async () => {
-  const outcomes = { answered: 1, failed: 1, 'broken-off': 0, cancelled: 0 };
+  const outcomes = { answered: 1, failed: 1, 'broken-off': 0, cancelled: 0, interrupted: 0 };
+  const lastFailedAt = '2026-11-20T10:30:00.000Z';
   expect((await ask('/v1/health?namespace=team-a', tokens.teamA)).body.health).toEqual([
-    { route: 'team/m', attempts: 2, outcomes },
+    { route: 'team/m', requests: 2, attempts: 2, outcomes, lastFailedAt },
   ]);
   expect((await ask('/v1/health', tokens.all)).body.health).toEqual([
     {
       provider: 'platform/p',
       upstreamModel: 'upstream-0',
+      requests: 3,
       attempts: 3,
       outcomes: { ...outcomes, answered: 2 },
+      lastFailedAt,
     },
   ]);
 });
@@ -238,6 +287,8 @@ test.each([
   ['/v1/sums?by=day,model,payer,outcome,route', /^by: must be at most 4/],
   ['/v1/sums?colour=red', /^colour: is no parameter/],
   ['/v1/sums?model=a&model=b', /^model: is given more than once/],
+  ['/v1/sums?limit=0', /^limit: must be a whole number from 1 to 10000/],
+  ['/v1/sums?offset=-1', /^offset: must be a whole number from 0/],
   ['/v1/sums?payer=me', /^payer: must be tenant, platform or own-key/],
 ])('%s is refused, and the parameter named', async (path, message) => {
   const { status, body } = await ask(path, tokens.all);

@@ -222,6 +222,32 @@ describe.each(kindNames)('%s', (kind) => {
     expect(before.map(({ name }) => name)).toEqual(['b']);
   });
 
+  test('the newest record of each model that was delivered is found, and when something failed last', async () => {
+    const at = (id: string, minute: number, more: Parameters<typeof makeEntry>[0]) =>
+      makeEntry({ id, startedAt: `2026-11-22T10:0${minute}:00.000Z`, namespace: 'a', ...more });
+    const failed = { outcome: 'failed', payer: 'platform' } as const;
+    const entries = [
+      at('1', 1, { model: 'small', provider: 'p/one' }),
+      at('2', 2, { model: 'small', provider: 'p/one' }),
+      at('3', 3, { model: 'small', provider: 'p/one', ...failed }),
+      at('4', 4, { model: 'large', provider: 'p/two', outcome: 'broken-off' }),
+      at('5', 5, { model: 'large', provider: 'p/two', namespace: 'b' }),
+    ];
+    await store.take(page('c.1', entries), now);
+    const ids = async (where: Parameters<LedgerStore['latest']>[0]) =>
+      (await store.latest(where)).map(({ model, line }) => [model, JSON.parse(line).id]);
+    expect(await ids({})).toEqual([
+      ['large', '5'],
+      ['small', '2'],
+    ]);
+    expect(await ids({ namespace: 'a', model: 'large' })).toEqual([['large', '4']]);
+    expect(await store.lastFailures(['provider'], {})).toEqual([
+      { group: { provider: 'p/one' }, atMs: Date.parse('2026-11-22T10:03:00Z') },
+      { group: { provider: 'p/two' }, atMs: Date.parse('2026-11-22T10:04:00Z') },
+    ]);
+    expect(await store.lastFailures(['route'], { namespace: 'b' })).toEqual([]);
+  });
+
   test('a ledger is told from one that was begun anew, and is the same for whoever opens it', async () => {
     const { id, sequence } = await store.state();
     expect([id.length, sequence]).toEqual([36, 0]);
