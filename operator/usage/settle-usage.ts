@@ -127,8 +127,11 @@ function crossingsOf(
       ({ period, start }) => period === budget.period && start === now.start,
     );
     const level = levelOf(now.spend, budget.limit, budget.warnPercent);
-    const levelBefore = levelOf(before?.spend, before?.limit ?? budget.limit, budget.warnPercent);
-    if (level <= (before === undefined ? 0 : levelBefore)) return [];
+    // By the limit that held then: one that is new, or lower, is news of its own.
+    const limitBefore = before?.limit;
+    const levelBefore =
+      limitBefore === undefined ? 0 : levelOf(before?.spend, limitBefore, budget.warnPercent);
+    if (level <= levelBefore) return [];
     return [{ budget, passed: level === 2 ? 'limit' : 'warning', spend: now.spend, period: now }];
   });
 }

@@ -15,6 +15,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
+import { eventsOf } from './told.ts';
 
 let simulator: Simulator;
 let installation: Installation;
@@ -66,4 +67,36 @@ test('a request shows in kubectl get apikeys, with what it cost and when it was'
   const { text } = await rawCall({ port: Number(port) }, { path: '/metrics' });
   expect(text).toMatch(/^penstock_operator_spend_age_seconds \d/m);
   expect(text).toMatch(/^penstock_operator_exhausted_keys 0$/m);
+});
+
+test('a budget that is used up is told by its condition and an event, and goes with a higher limit', async () => {
+  const { plane } = installation;
+  const limit = (dollars: string) =>
+    plane.mustKubectl([
+      ...['patch', 'apikeys.penstock.dev/busy', '-n', 'team-a', '--type=merge', '-p'],
+      JSON.stringify({ spec: { budgets: [{ period: 'Month', limit: dollars }] } }),
+    ]);
+  const conditions = async (): Promise<{ type: string; message: string }[]> => {
+    const text = await plane.mustKubectl([
+      ...['get', 'apikeys.penstock.dev/busy', '-n', 'team-a', '-o', 'jsonpath={.status.conditions}'],
+    ]);
+    return JSON.parse(text);
+  };
+  await limit('0.01');
+  await installation.awaitCondition('apikey/busy', 'BudgetExhausted', 'team-a');
+  const told = (await conditions()).find(({ type }) => type === 'BudgetExhausted')?.message;
+  expect(told).toMatch(
+    /^the budget for the month is used up: of 0\.01 dollars \d+\.\d+ were spent since .*-01; calls/,
+  );
+  const busy = { kind: 'ApiKey', namespace: 'team-a', name: 'busy' };
+  await eventsOf(plane, busy, 'BudgetExhausted');
+  // The limit stands in the usage at once, though it was written a moment ago.
+  await until(async () => {
+    const path = 'jsonpath={.status.usage.periods[0].limit}';
+    return (
+      (await plane.mustKubectl(['get', 'apikeys.penstock.dev/busy', '-n', 'team-a', '-o', path])) === '0.01'
+    );
+  });
+  await limit('1000');
+  await until(async () => (await conditions()).every(({ type }) => type !== 'BudgetExhausted'));
 });

@@ -159,6 +159,16 @@ describe('a budget that is passed', () => {
     expect(crossed(at(80_000_000, reached, next))).toEqual(['Month warning']);
   });
 
+  test('because it was set below what is spent already is told at once', () => {
+    const spent = makeSpent({ micros: 60_000_000 });
+    const present = written(settle({ spent }));
+    const nowMs = AT_MS + 1_000;
+    expect(crossed(settle({ budgets: [budget({ limit: '50' })], spent, present, nowMs }))).toEqual([
+      'Month limit',
+    ]);
+    expect(crossed(settle({ budgets: [budget({ limit: '500' })], spent, present, nowMs }))).toBe('wait');
+  });
+
   test('because its limit was lowered is told too; after it was raised, again when the new one is passed', () => {
     const lowered = settle({
       budgets: [budget({ limit: '50' })],
