@@ -270,7 +270,7 @@ export function startLeading(parts: LeadingParts): Leading {
     events,
     queue: common,
     ledgerAddress: settings.ledgerAddress,
-    tenantBudgets: new Map(),
+    tenantBudgets: new Map(settings.platform.tenants?.map(({ namespace, budgets }) => [namespace, budgets])),
     gateways: () => ({
       ready: podWatch.pods().ready,
       haveStore: settings.platform.hasExactLimits === true,
@@ -280,7 +280,7 @@ export function startLeading(parts: LeadingParts): Leading {
     onAway: (reason) =>
       tellOfTable(
         'LedgerAway',
-        `the ledger at ${settings.ledgerAddress} tells nothing: ${reason}. What keys have spent is not written until it does; nothing else waits for it`,
+        `the ledger tells nothing: ${reason}. What keys have spent is not written until it does; nothing else waits for it`,
       ),
     onBack: () => tellOfTable('LedgerBack', 'the ledger tells what is spent again'),
   });

@@ -1,16 +1,19 @@
 // Which keys and namespaces have records behind a sequence, and what have they spent? A page for operator and gateways, and where to
 // go on.
 
-import type { SpendPage } from '../../gateway/contract/spend.ts';
+import { SPEND_KEYS_MAX, type SpendReport } from '../../gateway/contract/spend.ts';
 import { periodsOf } from '../store/queries.ts';
 import type { Changed, LedgerStore } from '../store/store.ts';
 import { spendAnswer } from './answers.ts';
+
+/** On one page. */
+export const KEYS_MAX = SPEND_KEYS_MAX;
 
 export async function readSpendPage(
   store: Pick<LedgerStore, 'state' | 'changed' | 'spendOf'>,
   nowMs: number,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<SpendPage> {
+): Promise<SpendReport> {
   const { id: ledger, sequence: last } = await store.state();
   // Whoever asks knows more than there is: it was told by another ledger, or by this one before it was put back.
   if (last < after) return { ledger, sequence: 0, hasMore: true, keys: [], namespaces: [] };

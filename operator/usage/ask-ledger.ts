@@ -1,7 +1,7 @@
 // What has the ledger to tell behind a sequence? One call to its read API.
 
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { SPEND_PATH, type SpendPage, spendPageSchema } from '../../gateway/contract/spend.ts';
+import { SPEND_PATH, type SpendReport, spendReportSchema } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { cutText } from '../cut-text.ts';
 
@@ -13,7 +13,7 @@ export interface LedgerCall {
 }
 
 /** Errors are fit to be shown: no address, no token, nothing of a body. */
-export type AskLedger = (call: LedgerCall) => Promise<SpendPage>;
+export type AskLedger = (call: LedgerCall) => Promise<SpendReport>;
 
 const timeoutMs = 15_000;
 /** A thousand keys are half a mebibyte. */
@@ -31,8 +31,8 @@ function askLedger(
   address: string,
   clock: Clock,
   { token, after, signal }: LedgerCall,
-): Promise<SpendPage> {
-  const { promise, resolve, reject } = Promise.withResolvers<SpendPage>();
+): Promise<SpendReport> {
+  const { promise, resolve, reject } = Promise.withResolvers<SpendReport>();
   const url = new URL(`${SPEND_PATH}?after=${after}`, address);
   const outgoing = request(url, { agent, headers: { authorization: `Bearer ${token}` } });
   const fail = (message: string): void => {
@@ -60,7 +60,7 @@ function askLedger(
 
 class LedgerFault extends Error {}
 
-async function readAnswer(incoming: IncomingMessage): Promise<SpendPage> {
+async function readAnswer(incoming: IncomingMessage): Promise<SpendReport> {
   const { statusCode } = incoming;
   if (statusCode === 401) throw new LedgerFault('it does not take the exchange token');
   if (statusCode !== 200) throw new LedgerFault(`it answers with status ${statusCode}`);
@@ -71,7 +71,7 @@ async function readAnswer(incoming: IncomingMessage): Promise<SpendPage> {
     if (bytes > answerBytesMax) throw new LedgerFault(`its answer is longer than ${answerBytesMax} bytes`);
     chunks.push(chunk);
   }
-  const parsed = spendPageSchema.safeParse(parseJson(Buffer.concat(chunks).toString()));
+  const parsed = spendReportSchema.safeParse(parseJson(Buffer.concat(chunks).toString()));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new LedgerFault(

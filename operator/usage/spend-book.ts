@@ -1,7 +1,7 @@
 // What is known of what was spent? The last word of the ledger on each key and each namespace that was ever used.
 
 import { type BudgetPeriod, periodAt } from '../../gateway/contract/budget.ts';
-import type { SpendPage, SpendUse, Spent } from '../../gateway/contract/spend.ts';
+import type { SpendReport, SpendUse, Spent } from '../../gateway/contract/spend.ts';
 
 /** What an answer brought; `anew`: it is of another ledger than the one before, so nothing is known and all has to be asked for. */
 export type SpendNews =
@@ -12,7 +12,7 @@ export interface SpendBook {
   /** Behind which sequence to ask next. */
   after(): number;
   /** @param page Asked for behind `after()`. */
-  take(page: SpendPage): SpendNews;
+  take(page: SpendReport): SpendNews;
   /** Everything that the ledger knew at some moment is known: what is not there was not used. */
   isWhole(): boolean;
   /** Of an ApiKey, by `namespace/name`; undefined: never used, as far as is known. */

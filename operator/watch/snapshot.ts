@@ -72,6 +72,8 @@ export interface PlatformSettings {
   readonly egressAllow: readonly { readonly cidr: string; readonly namespaces: readonly string[] }[];
   /** Ranges of public space that are refused like private ones: of Pods, Services, nodes and the API server. */
   readonly egressDeny?: readonly string[];
+  /** Budgets of whole namespaces, each namespace once; absent: none has one. */
+  readonly tenants?: readonly { readonly namespace: string; readonly budgets: readonly TenantBudget[] }[];
   /** The gateways keep limits together, in a store; absent: each of them its share. */
   readonly hasExactLimits?: boolean;
 }

@@ -6,7 +6,7 @@ import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { SPEND_PATH, spendPageSchema } from '../../gateway/contract/spend.ts';
+import { SPEND_PATH, spendReportSchema } from '../../gateway/contract/spend.ts';
 import type { KubeClient, KubeRequest } from '../../kube/client.ts';
 import { openAccess } from '../../ledger/read-api/access.ts';
 import { buildReadApi } from '../../ledger/read-api/read-api.ts';
@@ -318,7 +318,7 @@ describe('the operator, which has the exchange token', () => {
   });
 
   test('hears of the namespaces too, of all that tenants pay, and which ledger it is that answers', async () => {
-    const answer = spendPageSchema.parse((await ask(SPEND_PATH, exchangeToken)).body);
+    const answer = spendReportSchema.parse((await ask(SPEND_PATH, exchangeToken)).body);
     expect(answer.namespaces.map(({ namespace, total }) => [namespace, total.costPicodollars])).toEqual([
       ['team-a', '1000000000000'],
       ['team-b', '1'],

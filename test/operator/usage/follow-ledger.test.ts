@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
-import type { SpendPage } from '../../../gateway/contract/spend.ts';
+import type { SpendReport } from '../../../gateway/contract/spend.ts';
 import { systemClock } from '../../../kube/clock.ts';
 import { openLedgerClient } from '../../../operator/usage/ask-ledger.ts';
 import { followLedger } from '../../../operator/usage/follow-ledger.ts';
@@ -48,7 +48,7 @@ test.each<[string, RequestListener, RegExp]>([
   ['says something else', (_, response) => response.end('<html>'), /^its answer is no JSON$/],
   [
     'is an older one',
-    (_, response) => response.end('{"sequence":1}'),
+    (_, response) => response.end('{"sequence":1,"hasMore":false,"keys":[]}'),
     /^its answer is not understood: ledger: /,
   ],
   ['breaks off', (_, response) => response.socket?.destroy(), /^it does not answer \(ECONNRESET\)$/],
@@ -62,7 +62,7 @@ test('it is asked every second, at once while it has more to tell, ever more sel
   const asked: number[] = [];
   const told: string[] = [];
   const news: SpendNews[] = [];
-  let answer: () => Promise<SpendPage> = async () =>
+  let answer: () => Promise<SpendReport> = async () =>
     makePage({ sequence: asked.length, hasMore: asked.length < 3 });
   const follower = followLedger({
     book: createSpendBook(),

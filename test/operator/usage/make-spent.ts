@@ -1,7 +1,7 @@
 // What has the ledger told of a key? Amounts in millionths of a dollar, on the day of `at`; a test shows only what it is about.
 
 import { type BudgetPeriod, periodAt } from '../../../gateway/contract/budget.ts';
-import type { SpendPage, SpendUse, Spent } from '../../../gateway/contract/spend.ts';
+import type { SpendReport, SpendUse, Spent } from '../../../gateway/contract/spend.ts';
 
 export const AT = '2026-11-22T12:00:00Z';
 export const AT_MS = Date.parse(AT);
@@ -30,6 +30,6 @@ export function makeSpent({ atMs = AT_MS, micros = 0, requests = 1 }: SpentParts
   };
 }
 
-export function makePage(more: Partial<SpendPage> = {}): SpendPage {
+export function makePage(more: Partial<SpendReport> = {}): SpendReport {
   return { ledger: 'one', sequence: 0, hasMore: false, keys: [], namespaces: [], ...more };
 }
