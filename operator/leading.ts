@@ -24,6 +24,7 @@ import { createBringOut, type Pin, type TableRun } from './leading/bring-out.ts'
 import { type Judged, keysJudgedUnlike, NOTHING_JUDGED } from './leading/judged.ts';
 import { createKeyKeeper } from './leading/key-keeper.ts';
 import { createPodWatch } from './leading/pod-news.ts';
+import { createSpending, type SpendReading } from './leading/spending.ts';
 import { createTargetWatch } from './leading/target-news.ts';
 import { createUpstreams } from './leading/upstreams.ts';
 import type { Log } from './log.ts';
@@ -80,6 +81,8 @@ export interface Leading {
   heldForms(kind: Verdict['kind']): number;
   isPinned(): boolean;
   drills(): readonly DrillReading[];
+  /** Undefined where there is no ledger. */
+  spend(): SpendReading | undefined;
   /** For each ready gateway pod: how many generations it is behind; undefined where it did not say. */
   podLags(): (number | undefined)[];
   /** What each ready gateway pod said last. */
@@ -259,7 +262,29 @@ export function startLeading(parts: LeadingParts): Leading {
     verdictOf: (key) => verdicts.get(key),
     onFailure: (key) => statusQueue.add(key),
   });
-  const queues = [tableQueue, statusQueue, keys.queue];
+  const spending = createSpending({
+    cluster,
+    client,
+    clock,
+    random,
+    events,
+    queue: common,
+    ledgerAddress: settings.ledgerAddress,
+    tenantBudgets: new Map(settings.platform.tenants?.map(({ namespace, budgets }) => [namespace, budgets])),
+    gateways: () => ({
+      ready: podWatch.pods().ready,
+      haveStore: settings.platform.hasExactLimits === true,
+    }),
+    tokenOf: () => publisher.exchangeToken(),
+    onBudget: (key) => statusQueue.add(key),
+    onAway: (reason) =>
+      tellOfTable(
+        'LedgerAway',
+        `the ledger tells nothing: ${reason}. What keys have spent is not written until it does; nothing else waits for it`,
+      ),
+    onBack: () => tellOfTable('LedgerBack', 'the ledger tells what is spent again'),
+  });
+  const queues = [tableQueue, statusQueue, keys.queue, ...spending.queues];
 
   exchange.setPods(cluster.readyGatewayPods());
   tableQueue.add('publish');
@@ -278,6 +303,7 @@ export function startLeading(parts: LeadingParts): Leading {
     },
     isPinned: () => pin !== undefined,
     drills: drills.readings,
+    spend: spending.reading,
     podLags: () =>
       podWatch
         .pods()
@@ -296,6 +322,7 @@ export function startLeading(parts: LeadingParts): Leading {
       exchange.close();
       upstreams.close();
       drills.close();
+      await spending.close();
       await Promise.all(queues.map((queue) => queue.close(graceMs)));
       publisher.standDown();
       await events.close();
@@ -462,7 +489,10 @@ export function startLeading(parts: LeadingParts): Leading {
         continue;
       }
       const isOther = !isSameVerdict(known, verdict);
-      if (isOther && verdict.kind === 'ApiKey') keys.judged(key, verdict);
+      if (isOther && verdict.kind === 'ApiKey') {
+        keys.judged(key, verdict);
+        spending.judged(verdict);
+      }
       const isWaiting = waited.get(key)?.message !== waits.get(key)?.message;
       if (isOther || changed.has(key) || unsettled.has(key) || isWaiting) statusQueue.add(key);
     }
@@ -474,6 +504,7 @@ export function startLeading(parts: LeadingParts): Leading {
     unsettled.delete(key);
     statusQueue.forget(key);
     for (const memory of [keys, podWatch, targets]) memory.forget(key);
+    if (verdict.kind === 'ApiKey') spending.forget(verdict);
     statuses.forget(verdict);
   }
 
@@ -491,8 +522,20 @@ export function startLeading(parts: LeadingParts): Leading {
     const failingTargets = verdict.kind === 'ModelRoute' ? targets.failingTargets(verdict) : undefined;
     const drill = drills.reportOf(key);
     const issueFailure = keys.failureOf(key);
+    const exhausted = verdict.kind === 'ApiKey' ? spending.exhausted(object) : undefined;
     const wait = waits.get(key);
-    const facts = { verdict, object, since, wait, pods, health, failingTargets, drill, issueFailure };
+    const facts = {
+      verdict,
+      object,
+      since,
+      wait,
+      pods,
+      health,
+      failingTargets,
+      drill,
+      issueFailure,
+      exhausted,
+    };
     const { did, afterMs } = await statuses.publish(facts, signal).catch((error: unknown) => {
       // The watch is behind. When it brings the object, nobody tells: what we say of it is no wish.
       if (isConflict(error)) return { did: 'nothing', afterMs: behindMs } as const;

@@ -123,6 +123,24 @@ export const operatorMetrics = {
     meaning:
       'Objects whose present form cannot be served, and that serve on in their last good one until their hour is over. Alert above 0.',
   },
+  spendAge: {
+    name: 'penstock.operator.spend_age',
+    type: 'gauge',
+    unit: 's',
+    labels: [],
+    help: 'Since the ledger has last told what is spent.',
+    meaning:
+      'Since the ledger has last told the replica that leads what is spent, if only that there is nothing new. Alert above five minutes: `status.usage` and `BudgetExhausted` of ApiKeys stay as they are. Absent where there is no ledger.',
+  },
+  exhaustedKeys: {
+    name: 'penstock.operator.exhausted_keys',
+    type: 'gauge',
+    unit: '',
+    labels: [],
+    help: 'ApiKeys whose calls are refused because a budget is used up.',
+    meaning:
+      'ApiKeys whose calls are refused because a budget is used up, their own or that of their namespace. Absent where there is no ledger.',
+  },
   drillPassed: {
     name: 'penstock.operator.drill_passed',
     type: 'gauge',

@@ -31,6 +31,8 @@ export interface OperatorReadings {
   heldForms(): Iterable<{ readonly kind: Kind; readonly count: number }>;
   /** Failover drills of routes, as the replica knows them that leads. */
   drills(): Iterable<DrillReading>;
+  /** What this replica knows of what is spent; undefined where it does not lead, or there is no ledger. */
+  spend(): { readonly newsAgeMs: number; readonly exhaustedKeys: number } | undefined;
   /** Whether an annotation keeps the table where it is. */
   isPinned(): boolean;
   /** Served namespaces that the API server does not let us read. */
@@ -136,6 +138,14 @@ function addReadings(registry: Registry, readings: OperatorReadings): void {
   });
   addGauge(registry, table.heldForms, (tell) => {
     for (const { kind, count } of readings.heldForms()) tell(count, kind);
+  });
+  addGauge(registry, table.spendAge, (tell) => {
+    const spend = readings.spend();
+    if (spend !== undefined) tell(spend.newsAgeMs / 1000);
+  });
+  addGauge(registry, table.exhaustedKeys, (tell) => {
+    const spend = readings.spend();
+    if (spend !== undefined) tell(spend.exhaustedKeys);
   });
   addGauge(registry, table.pinned, (tell) => tell(readings.isPinned() ? 1 : 0));
   addGauge(registry, table.unreadableNamespaces, (tell) => tell(readings.unreadableNamespaces()));

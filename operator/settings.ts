@@ -135,6 +135,10 @@ const settingsSchema = z.object({
     protocol: /^https?$/,
     error: 'must be the address of the gateways as callers write it, such as http://penstock.example/v1',
   }),
+  /** Of the ledger, as its Service has it; what keys have spent is not written without it. */
+  PENSTOCK_LEDGER_ADDRESS: z
+    .url({ protocol: /^http$/, error: 'must be an http address, such as http://penstock-ledger' })
+    .optional(),
   /** Address of metrics and health. */
   PENSTOCK_HOST: z.string().min(1).default('0.0.0.0'),
   PENSTOCK_METRICS_PORT: port.default(9090),
@@ -162,6 +166,8 @@ export interface OperatorSettings {
   /** 0: nothing is held. */
   readonly lastKnownGoodMs: number;
   readonly baseUrl: string;
+  /** Undefined: there is no ledger. */
+  readonly ledgerAddress?: string | undefined;
   readonly host: string;
   readonly metricsPort: number;
   readonly kubeCallsPerSecond: number;
@@ -197,6 +203,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
     tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
     lastKnownGoodMs: data.PENSTOCK_LAST_KNOWN_GOOD,
     baseUrl: data.PENSTOCK_BASE_URL,
+    ledgerAddress: data.PENSTOCK_LEDGER_ADDRESS,
     host: data.PENSTOCK_HOST,
     metricsPort: data.PENSTOCK_METRICS_PORT,
     kubeCallsPerSecond: data.PENSTOCK_KUBE_QPS,

@@ -82,6 +82,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     heldForms: () => KINDS_HELD.map((kind) => ({ kind, count: leading?.heldForms(kind) ?? 0 })),
     isPinned: () => leading?.isPinned() ?? false,
     drills: () => leading?.drills() ?? [],
+    spend: () => leading?.spend(),
     unreadableNamespaces: () => cluster.unreadableNamespaces().size,
     watchIdle: () => cluster.watchIdle(),
     relists: () => cluster.relists(),

@@ -1,8 +1,12 @@
 // What is said of sums and spend? Money as text, exact: no reader has to add up floats.
 
+import { z } from 'zod';
+import { priceSchema } from '../../gateway/contract/routing-table.ts';
 import { usdOf } from '../money.ts';
-import type { KeyUse, Spend, Sums, SumsRow } from '../store/store.ts';
-import { ROWS_MAX } from './parameters.ts';
+import type { LastFailure, LatestRecord, Spend, Sums, SumsRow, Use } from '../store/store.ts';
+import type { Asked } from './parameters.ts';
+
+const priceOfSchema = z.object({ price: priceSchema.nullable() });
 
 const money = (picodollars: bigint) => ({
   costUsd: usdOf(picodollars),
@@ -25,16 +29,22 @@ export function sumsAnswer({
   };
 }
 
-export function rowsAnswer(rows: readonly SumsRow[]) {
+type Page = Pick<Asked, 'limit' | 'offset'>;
+
+export function rowsAnswer(rows: readonly SumsRow[], page: Page) {
   return {
-    rows: rows.slice(0, ROWS_MAX).map(({ group, sums }) => ({ ...group, ...sumsAnswer(sums) })),
-    /** More rows than are shown: ask for less. */
-    isTruncated: rows.length > ROWS_MAX,
+    rows: rows.slice(0, page.limit).map(({ group, sums }) => ({ ...group, ...sumsAnswer(sums) })),
+    ...moreAnswer(rows.length, page),
   };
 }
 
-function useAnswer({ costPicodollars, requests, unpriced, input, output }: KeyUse) {
-  return { requests, unpriced, tokens: { input, output }, ...money(costPicodollars) };
+/** Whether there are more rows than are shown, and from which one on. */
+export function moreAnswer(found: number, { limit, offset }: Page) {
+  return { isTruncated: found > limit, ...(found > limit ? { next: offset + limit } : {}) };
+}
+
+function useAnswer({ costPicodollars, requests, unpriced, input, cachedInput, output }: Use) {
+  return { requests, unpriced, tokens: { input, cachedInput, output }, ...money(costPicodollars) };
 }
 
 /** @param since The first day of each period. */
@@ -43,7 +53,6 @@ export function spendAnswer(
   since: { readonly day: string; readonly week: string; readonly month: string },
 ) {
   return {
-    apiKey: spend.apiKey,
     lastUsedAt: new Date(spend.lastUsedMs).toISOString(),
     day: { since: since.day, ...useAnswer(spend.day) },
     week: { since: since.week, ...useAnswer(spend.week) },
@@ -52,23 +61,77 @@ export function spendAnswer(
   };
 }
 
-/** Of attempts at one thing: how many came to a good end. */
+const noOutcomes = { answered: 0, failed: 0, 'broken-off': 0, cancelled: 0, interrupted: 0 };
+
+/** Sums of a model, how its attempts ended, and what its newest delivered record was billed by. */
+export function modelsAnswer(
+  rows: readonly SumsRow[],
+  outcomes: readonly SumsRow[],
+  latest: readonly LatestRecord[],
+  page: Page,
+) {
+  const { rows: models, ...more } = rowsAnswer(rows, page);
+  const health = new Map(
+    healthAnswer(outcomes, ['model'], []).map((one) => [String(one.model), one.outcomes]),
+  );
+  const lines = new Map(latest.map(({ model, line }) => [model, line]));
+  return {
+    rows: models.map((row) => {
+      const { model = '' } = row;
+      return {
+        ...row,
+        outcomes: health.get(model) ?? noOutcomes,
+        ...pricingAnswer(lines.get(model)),
+      };
+    }),
+    ...more,
+  };
+}
+
+/** In dollars, as a ModelRoute writes them. Nothing where the record is not known any more, or has no price. */
+function pricingAnswer(line: string | undefined) {
+  const price = line === undefined ? undefined : priceOfSchema.safeParse(JSON.parse(line)).data?.price;
+  if (price === undefined || price === null) return {};
+  const perMillion = (picodollars: number) => usdOf(BigInt(picodollars) * 1_000_000n);
+  const { input, output, cachedInput, cacheWrite, reasoning, perRequest, tiers, source, catalog } = price;
+  return {
+    lastPricing: {
+      inputPerMillion: perMillion(input),
+      outputPerMillion: perMillion(output),
+      ...(cachedInput === undefined ? {} : { cachedInputPerMillion: perMillion(cachedInput) }),
+      ...(cacheWrite === undefined ? {} : { cacheWritePerMillion: perMillion(cacheWrite) }),
+      ...(reasoning === undefined ? {} : { reasoningPerMillion: perMillion(reasoning) }),
+      ...(perRequest === undefined ? {} : { perRequest: usdOf(BigInt(perRequest)) }),
+      hasTiers: tiers !== undefined,
+      source,
+      ...(catalog === undefined ? {} : { catalog: { name: catalog.name, version: catalog.version } }),
+    },
+  };
+}
+
+/** Of attempts at one thing: how many came to a good end, and when one last did not. */
 export function healthAnswer(
   rows: readonly SumsRow[],
-  by: readonly ('provider' | 'upstreamModel' | 'route')[],
+  by: readonly ('provider' | 'upstreamModel' | 'route' | 'model')[],
+  failures: readonly LastFailure[],
 ) {
+  const keyOf = (group: SumsRow['group']) => JSON.stringify(by.map((dimension) => group[dimension]));
+  const failedAt = new Map(failures.map(({ group, atMs }) => [keyOf(group), atMs]));
   const found = new Map<
     string,
-    Record<string, unknown> & { attempts: number; outcomes: Record<string, number> }
+    Record<string, unknown> & { requests: number; attempts: number; outcomes: Record<string, number> }
   >();
   for (const { group, sums } of rows) {
-    const what = Object.fromEntries(by.map((dimension) => [dimension, group[dimension]]));
-    const key = JSON.stringify(what);
+    const key = keyOf(group);
+    const lastFailedMs = failedAt.get(key);
     const health = found.get(key) ?? {
-      ...what,
+      ...Object.fromEntries(by.map((dimension) => [dimension, group[dimension]])),
+      requests: 0,
       attempts: 0,
-      outcomes: { answered: 0, failed: 0, 'broken-off': 0, cancelled: 0 },
+      outcomes: { ...noOutcomes },
+      ...(lastFailedMs === undefined ? {} : { lastFailedAt: new Date(lastFailedMs).toISOString() }),
     };
+    health.requests += sums.requests;
     health.attempts += sums.attempts;
     const outcome = group.outcome ?? '';
     health.outcomes[outcome] = (health.outcomes[outcome] ?? 0) + sums.attempts;

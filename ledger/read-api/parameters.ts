@@ -7,6 +7,8 @@ import { DIMENSIONS, type Dimension, type Filter, type SumsQuery } from '../stor
 import { badParameter } from './errors.ts';
 
 export const ROWS_MAX = 10_000;
+const mustBeLimit = `must be a whole number from 1 to ${ROWS_MAX}`;
+const mustBeOffset = 'must be a whole number from 0, such as the next of the page before';
 const daysMax = 400;
 const hourDaysMax = 31;
 const dimensionsMax = 4;
@@ -27,6 +29,18 @@ const querySchema = z.strictObject({
         .max(dimensionsMax, `must be at most ${dimensionsMax} dimensions`),
     ),
   interval: z.enum(['day', 'hour'], 'must be day or hour').optional(),
+  limit: z.coerce
+    .number(mustBeLimit)
+    .int(mustBeLimit)
+    .min(1, mustBeLimit)
+    .max(ROWS_MAX, mustBeLimit)
+    .default(ROWS_MAX),
+  offset: z.coerce
+    .number(mustBeOffset)
+    .int(mustBeOffset)
+    .min(0, mustBeOffset)
+    .max(1_000_000_000, mustBeOffset)
+    .default(0),
   namespace: name,
   apiKey: name,
   route: name,
@@ -47,6 +61,10 @@ export interface Asked {
   readonly to: string;
   readonly by: readonly Dimension[];
   readonly interval: 'day' | 'hour' | undefined;
+  /** Rows of one answer. */
+  readonly limit: number;
+  /** Rows that an earlier answer showed. */
+  readonly offset: number;
   readonly where: Filter;
 }
 
@@ -61,7 +79,7 @@ export function readParameters(search: URLSearchParams, nowMs: number): Asked {
     const what = issue?.code === 'unrecognized_keys' ? 'is no parameter of this question' : issue?.message;
     throw badParameter(`${String(field)}: ${what}`);
   }
-  const { from, to, by, interval, ...where } = parsed.data;
+  const { from, to, by, interval, limit, offset, ...where } = parsed.data;
   const end = to ?? nextDay(dayOf(nowMs));
   const start = from ?? dayOf(Date.parse(end) - 30 * 86_400_000);
   const days = (Date.parse(end) - Date.parse(start)) / 86_400_000;
@@ -70,10 +88,10 @@ export function readParameters(search: URLSearchParams, nowMs: number): Asked {
   if (days > most) throw badParameter(`from: ${days} days are more than the ${most} of one question`);
   if (new Set(by).size < by.length) throw badParameter('by: names a dimension twice');
   const filter: Filter = Object.fromEntries(Object.entries(where).filter(([, value]) => value !== undefined));
-  return { from: start, to: end, by, interval, where: filter };
+  return { from: start, to: end, by, interval, limit, offset, where: filter };
 }
 
 /** One row more than are shown: so it is known whether there are more. */
-export function sumsQueryOf({ from, to, where }: Asked, by: readonly Dimension[]): SumsQuery {
-  return { from, to, where, by, limit: ROWS_MAX + 1 };
+export function sumsQueryOf({ from, to, where, limit, offset }: Asked, by: readonly Dimension[]): SumsQuery {
+  return { from, to, where, by, limit: limit + 1, offset };
 }

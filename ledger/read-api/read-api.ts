@@ -1,16 +1,18 @@
 // What can be asked of the ledger over HTTP? Sums, series, models, keys and health, by whoever may get the ApiKeys concerned; and by
-// the operator, which knows the exchange token, what its keys have spent.
+// operator and gateways, which know the exchange token, what keys have spent.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { SPEND_PATH, type SpendReport } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { periodsOf } from '../store/queries.ts';
-import type { Dimension, LedgerStore } from '../store/store.ts';
+import type { Dimension, LedgerStore, Spender, SumsQuery } from '../store/store.ts';
 import type { Access } from './access.ts';
-import { healthAnswer, rowsAnswer, spendAnswer } from './answers.ts';
+import { healthAnswer, modelsAnswer, moreAnswer, rowsAnswer, spendAnswer } from './answers.ts';
 import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
-import { type Asked, readParameters, sumsQueryOf } from './parameters.ts';
+import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
+import { KEYS_MAX, readSpendPage } from './spend-page.ts';
 
 export interface ReadApiParts {
   readonly store: LedgerStore;
@@ -23,9 +25,6 @@ export interface ReadApiParts {
   onFailure(error: unknown): void;
 }
 
-/** For the operator alone; `?after=<sequence>`. */
-export const SPEND_PATH = '/internal/v1/spend';
-const KEYS_MAX = 1_000;
 /** Questions at once; further ones are told to come back. */
 const questionsMax = 32;
 
@@ -33,32 +32,60 @@ type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 
 const answers: Readonly<Record<string, Answer>> = {
   async '/v1/sums'({ store }, asked) {
-    return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, asked.by))) };
+    return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, asked.by)), asked) };
   },
   async '/v1/series'({ store }, asked) {
     const interval = asked.interval ?? 'day';
     const by: Dimension[] = [interval, ...asked.by.filter((dimension) => dimension !== interval)];
-    return { ...periodOf(asked), interval, ...rowsAnswer(await store.sums(sumsQueryOf(asked, by))) };
+    return { ...periodOf(asked), interval, ...rowsAnswer(await store.sums(sumsQueryOf(asked, by)), asked) };
   },
   async '/v1/models'({ store }, asked) {
-    return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, ['model']))) };
+    const [rows, outcomes, latest] = await Promise.all([
+      store.sums(sumsQueryOf(asked, ['model'])),
+      store.sums(allOf(asked, ['model', 'outcome'])),
+      store.latest(asked.where),
+    ]);
+    return { ...periodOf(asked), ...modelsAnswer(rows, outcomes, latest, asked) };
   },
-  async '/v1/keys'({ store, clock }, asked) {
-    const nowMs = clock.wallMs();
-    const used = rowsAnswer(await store.sums(sumsQueryOf(asked, ['apiKey'])));
-    const keys = used.rows.flatMap(({ apiKey }) => (apiKey === undefined ? [] : [apiKey]));
-    const spends = await store.spendOf(keys, nowMs);
-    const since = periodsOf(nowMs);
-    return { keys: spends.map((spend) => spendAnswer(spend, since)), isTruncated: used.isTruncated };
+  async '/v1/keys'(parts, asked) {
+    const { spends, ...more } = await spendersIn(parts, asked, 'apiKey');
+    return { keys: spends.map(({ name, ...spend }) => ({ apiKey: name, ...spend })), ...more };
+  },
+  async '/v1/namespaces'(parts, asked) {
+    const { spends, ...more } = await spendersIn(parts, asked, 'namespace');
+    return { namespaces: spends.map(({ name, ...spend }) => ({ namespace: name, ...spend })), ...more };
   },
   async '/v1/health'({ store }, asked) {
     // Which vendors are behind a route is the platform's own business.
     const by =
       asked.where.namespace === undefined ? (['provider', 'upstreamModel'] as const) : (['route'] as const);
-    const rows = await store.sums(sumsQueryOf(asked, [...by, 'outcome']));
-    return { ...periodOf(asked), health: healthAnswer(rows, by) };
+    const [rows, failures] = await Promise.all([
+      store.sums(allOf(asked, [...by, 'outcome'])),
+      store.lastFailures(by, asked.where),
+    ]);
+    return { ...periodOf(asked), health: healthAnswer(rows, by, failures) };
   },
 };
+
+/** Those that were used in the days that are asked for, with what they spent in the periods that now is in. */
+async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender: Spender) {
+  const nowMs = clock.wallMs();
+  const used = await store.sums(sumsQueryOf(asked, [spender]));
+  const names = used.slice(0, asked.limit).flatMap(({ group }) => group[spender] ?? []);
+  const spends = await store.spendOf(spender, names, nowMs);
+  const since = periodsOf(nowMs);
+  const byName = new Map(spends.map((spend) => [spend.name, spend]));
+  const inOrder = names.flatMap((name) => byName.get(name) ?? []);
+  return {
+    spends: inOrder.map((spend) => ({ name: spend.name, ...spendAnswer(spend, since) })),
+    ...moreAnswer(used.length, asked),
+  };
+}
+
+/** What is shown whole, or beside rows of a page. */
+function allOf(asked: Asked, by: readonly Dimension[]): SumsQuery {
+  return sumsQueryOf({ ...asked, limit: ROWS_MAX, offset: 0 }, by);
+}
 
 const periodOf = ({ from, to }: Asked) => ({ from, to });
 
@@ -151,32 +178,18 @@ function expectToken({ token }: ReadApiParts, given: string): void {
     throw noToken('the bearer is not the exchange token of the pointer Secret');
 }
 
-const spendSchema = z.strictObject({
+const spendParameters = z.strictObject({
   after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
   limit: z.coerce.number().int().min(1).max(KEYS_MAX).default(KEYS_MAX),
 });
 
-/** Keys with records behind the sequence, and the sequence to go on behind. */
-async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParams): Promise<unknown> {
-  const parsed = spendSchema.safeParse(Object.fromEntries(search));
+async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParams): Promise<SpendReport> {
+  const parsed = spendParameters.safeParse(Object.fromEntries(search));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw badParameter(`${issue?.path.join('.')}: ${issue?.message}`);
   }
-  const { after, limit } = parsed.data;
-  const changed = await store.changedKeys(after, limit);
-  const nowMs = clock.wallMs();
-  const since = periodsOf(nowMs);
-  const spends = await store.spendOf(
-    changed.map(({ apiKey }) => apiKey),
-    nowMs,
-  );
-  return {
-    // As the first question found it: a key that has changed since comes again, and none is passed over.
-    sequence: changed.at(-1)?.sequence ?? after,
-    hasMore: changed.length === limit,
-    keys: spends.map((spend) => spendAnswer(spend, since)),
-  };
+  return await readSpendPage(store, clock.wallMs(), parsed.data);
 }
 
 function answerError(response: ServerResponse, { status, message, type, code }: ApiError): void {

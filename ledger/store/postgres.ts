@@ -1,9 +1,11 @@
 // The ledger in Postgres. Whoever writes holds a lock while it does: sequences are in the order of commits, so nobody who
 // reads by sequence passes over a record, also where two ledgers write for a moment.
 
+import { randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import {
   cursorQuery,
+  keepIdentity,
   metaQuery,
   PURGED_BEFORE,
   purgeCursors,
@@ -14,19 +16,10 @@ import {
   type Query,
   type Row,
   sinkQuery,
-  upsertSums,
+  sumUpserts,
 } from './queries.ts';
 import { readingOf } from './reading.ts';
-import {
-  DAILY_KEYS,
-  digestOf,
-  KEY_MEASURES,
-  MEASURES,
-  pageRows,
-  RECORD_COLUMNS,
-  type RecordRow,
-  rollUp,
-} from './row.ts';
+import { type AddedRow, DAILY_KEYS, digestOf, pageRows, RECORD_COLUMNS, rollUp } from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
 import { type LedgerStore, type Page, PURGED_REASON, type Taken } from './store.ts';
 
@@ -79,6 +72,7 @@ export async function openPostgresStore(
       for (const text of migrationsFrom(found === undefined ? undefined : String(found.value), 'postgres'))
         await run({ text, values: [] });
       await run(putMeta('schema', String(SCHEMA_VERSION)));
+      await run(keepIdentity(randomUUID()));
     });
   } catch (error) {
     await end();
@@ -127,15 +121,13 @@ async function takePage(run: Run, page: Page, nowMs: number): Promise<Taken> {
   const inserted =
     inTime.length === 0 ? [] : await run({ text: insertRecords, values: [JSON.stringify(inTime)] });
   const sequences = new Map(inserted.map(({ id, sequence }) => [id, Number(sequence)]));
-  const added = inTime.flatMap((row): (RecordRow & { readonly sequence: number })[] => {
+  const added = inTime.flatMap((row): AddedRow[] => {
     const sequence = sequences.get(row.id);
     return sequence === undefined ? [] : [{ ...row, sequence }];
   });
-  const { daily, keyDays, keys } = rollUp(added);
+  const sums = rollUp(added);
   if (added.length > 0) {
-    await run({ text: upsertDaily, values: [JSON.stringify(daily)] });
-    await run({ text: upsertKeyDays, values: [JSON.stringify(keyDays)] });
-    await run({ text: upsertKeys, values: [JSON.stringify(keys)] });
+    for (const { text, rowsOf } of upserts) await run({ text, values: [JSON.stringify(rowsOf(sums))] });
   }
   const asideRows = [...asides, ...late.map(({ line }) => ({ line, reason: PURGED_REASON }))].map(
     ({ line, reason }) => ({ digest: digestOf(source, line), source, at_ms: nowMs, reason, line }),
@@ -165,27 +157,7 @@ const asideColumns = ['digest', 'source', 'at_ms', 'reason', 'line'];
 /** The same line twice in a page is one; that is what DO NOTHING does within a statement too. */
 const insertAsides = `INSERT INTO ledger_asides (${asideColumns.join(', ')}) ${rowsFrom(asideColumns)}
   ON CONFLICT (digest) DO NOTHING RETURNING digest`;
-const upsertDaily = upsertSums(
-  'ledger_daily',
-  DAILY_KEYS,
-  MEASURES,
-  [],
-  rowsFrom([...DAILY_KEYS, ...MEASURES]),
-);
-const upsertKeyDays = upsertSums(
-  'ledger_key_days',
-  ['api_key', 'day'],
-  KEY_MEASURES,
-  [],
-  rowsFrom(['api_key', 'day', ...KEY_MEASURES]),
-);
-const upsertKeys = upsertSums(
-  'ledger_keys',
-  ['api_key'],
-  KEY_MEASURES,
-  ['last_used_ms', 'sequence'],
-  rowsFrom(['api_key', 'last_used_ms', 'sequence', ...KEY_MEASURES]),
-);
+const upserts = sumUpserts(rowsFrom);
 
 async function inTransaction<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<T> {
   const client: PoolClient = await pool.connect().catch(rethrow);

@@ -1,18 +1,31 @@
 // How are a ledger's questions put in SQL? Pure, and the same text for both databases: `$1` is the first value.
 
-import { joinCost, KEY_MEASURES, type KeyMeasure, MEASURES, type Measure } from './row.ts';
+import {
+  DAILY_KEYS,
+  daysKeysOf,
+  joinCost,
+  MEASURES,
+  type Measure,
+  type Rollups,
+  SPEND_MEASURES,
+  SPENDER_NAMES,
+  SPENDERS,
+  type SpendMeasure,
+} from './row.ts';
 import type { DatabaseKind } from './schema.ts';
 import type {
-  ChangedKey,
   Dimension,
   Filter,
-  KeyUse,
+  LastFailure,
+  LedgerState,
   RecordsQuery,
   Spend,
+  Spender,
   StoredRecord,
   Sums,
   SumsQuery,
   SumsRow,
+  Use,
 } from './store.ts';
 
 export type Value = string | number;
@@ -38,17 +51,17 @@ const COLUMNS: Readonly<Record<Dimension, string>> = {
   outcome: 'outcome',
 };
 
-export function sumsQuery({ from, to, by, where, limit }: SumsQuery): Query {
+export function sumsQuery({ from, to, by, where, limit, offset = 0 }: SumsQuery): Query {
   const columns = by.map((dimension) => COLUMNS[dimension]);
   const values: Value[] = [from, to];
   const conditions = ['day >= $1', 'day < $2', ...filterConditions(where, values)];
   const sums = MEASURES.map((name) => `SUM(${name}) AS sum_${name}`);
   const group = columns.length === 0 ? '' : ` GROUP BY ${columns.join(', ')} ORDER BY ${columns.join(', ')}`;
-  values.push(limit);
+  values.push(limit, offset);
   return {
     // Records know their hour; older ones are gone, and their days are enough for all else.
     text: `SELECT ${[...columns, ...sums].join(', ')} FROM ${by.includes('hour') ? 'ledger_records' : 'ledger_daily'}
-      WHERE ${conditions.join(' AND ')}${group} LIMIT $${values.length}`,
+      WHERE ${conditions.join(' AND ')}${group} LIMIT $${values.length - 1} OFFSET $${values.length}`,
     values,
   };
 }
@@ -58,7 +71,7 @@ export function readSums(rows: readonly Row[], by: readonly Dimension[]): SumsRo
   return rows
     .filter((row) => integer(row.sum_attempts) > 0n)
     .map((row) => ({
-      group: Object.fromEntries(by.map((dimension) => [dimension, String(row[COLUMNS[dimension]])])),
+      group: groupOf(row, by),
       sums: sumsOf((name) => integer(row[`sum_${name}`])),
     }));
 }
@@ -95,40 +108,47 @@ export function dayOf(ms: number): string {
 
 const PERIODS = ['day', 'week', 'month'] as const;
 
-export function spendQuery(kind: DatabaseKind, apiKeys: readonly string[], nowMs: number): Query {
+export function spendQuery(
+  kind: DatabaseKind,
+  spender: Spender,
+  names: readonly string[],
+  nowMs: number,
+): Query {
+  const { column, days, totals: table } = SPENDERS[spender];
   const periods = periodsOf(nowMs);
   const first = periods.week < periods.month ? periods.week : periods.month;
   const sums = PERIODS.flatMap((period, index) =>
-    KEY_MEASURES.map(
+    SPEND_MEASURES.map(
       (name) => `SUM(CASE WHEN d.day >= $${index + 3} THEN d.${name} ELSE 0 END) AS ${period}_${name}`,
     ),
   );
-  const totals = KEY_MEASURES.map((name) => `k.${name} AS total_${name}`);
+  const totals = SPEND_MEASURES.map((name) => `k.${name} AS total_${name}`);
   return {
     // Twice grouped by what the first decides, since only SQLite lets the rest be left out.
-    text: `SELECT k.api_key, k.last_used_ms, k.sequence, ${[...totals, ...sums].join(', ')}
-      FROM ledger_keys k LEFT JOIN ledger_key_days d ON d.api_key = k.api_key AND d.day >= $2
-      WHERE k.api_key IN ${listOf(kind, 1)}
-      GROUP BY k.api_key, k.last_used_ms, k.sequence, ${KEY_MEASURES.map((name) => `k.${name}`).join(', ')}
+    text: `SELECT k.${column} AS name, k.last_used_ms, k.sequence, ${[...totals, ...sums].join(', ')}
+      FROM ${table} k LEFT JOIN ${days} d ON d.${column} = k.${column} AND d.day >= $2
+      WHERE k.${column} IN ${listOf(kind, 1)}
+      GROUP BY k.${column}, k.last_used_ms, k.sequence, ${SPEND_MEASURES.map((name) => `k.${name}`).join(', ')}
       ORDER BY k.sequence`,
-    values: [JSON.stringify(apiKeys), first, ...PERIODS.map((period) => periods[period])],
+    values: [JSON.stringify(names), first, ...PERIODS.map((period) => periods[period])],
   };
 }
 
 export function readSpend(rows: readonly Row[]): Spend[] {
   return rows.map((row) => {
-    const use = (period: string): KeyUse => {
-      const of = (name: KeyMeasure): bigint => integer(row[`${period}_${name}`]);
+    const use = (period: string): Use => {
+      const of = (name: SpendMeasure): bigint => integer(row[`${period}_${name}`]);
       return {
         requests: Number(of('requests')),
         input: Number(of('input')),
+        cachedInput: Number(of('cached_input')),
         output: Number(of('output')),
         unpriced: Number(of('unpriced')),
         costPicodollars: joinCost(of('cost_high'), of('cost_low')),
       };
     };
     return {
-      apiKey: String(row.api_key),
+      name: String(row.name),
       sequence: Number(row.sequence),
       lastUsedMs: Number(row.last_used_ms),
       day: use('day'),
@@ -165,13 +185,68 @@ export const putCursor = (source: string, cursor: string, nowMs: number): Query 
   values: [source, cursor, nowMs],
 });
 
-export const changedKeysQuery = (after: number, limit: number): Query => ({
-  text: 'SELECT api_key, sequence FROM ledger_keys WHERE sequence > $1 ORDER BY sequence LIMIT $2',
-  values: [after, limit],
+export function changedQuery(spender: Spender, after: number, limit: number, upTo: number): Query {
+  const { column, totals } = SPENDERS[spender];
+  return {
+    text: `SELECT ${column} AS name, sequence FROM ${totals} WHERE sequence > $1 AND sequence <= $2
+      ORDER BY sequence LIMIT $3`,
+    values: [after, upTo, limit],
+  };
+}
+
+export function readChanged(rows: readonly Row[]): { readonly name: string; readonly sequence: number }[] {
+  return rows.map(({ name, sequence }) => ({ name: String(name), sequence: Number(sequence) }));
+}
+
+/** How far back is looked for what was newest: a question must not walk over all records of a model that nobody calls any more. */
+const newestRecords = 100_000;
+const newest = `sequence > (SELECT COALESCE(MAX(sequence), 0) FROM ledger_records) - ${newestRecords}`;
+
+export function latestQuery(where: Filter): Query {
+  const values: Value[] = [];
+  const conditions = [newest, "payer <> 'platform'", ...filterConditions(where, values)];
+  return {
+    text: `SELECT r.model, r.line FROM ledger_records r JOIN
+      (SELECT MAX(sequence) AS last FROM ledger_records WHERE ${conditions.join(' AND ')} GROUP BY model) AS l
+      ON r.sequence = l.last ORDER BY r.model`,
+    values,
+  };
+}
+
+export function lastFailuresQuery(by: readonly Dimension[], where: Filter): Query {
+  const values: Value[] = [];
+  const columns = by.map((dimension) => COLUMNS[dimension]).join(', ');
+  const conditions = [newest, "outcome IN ('failed', 'broken-off')", ...filterConditions(where, values)];
+  return {
+    text: `SELECT ${columns}, MAX(started_ms) AS at_ms FROM ledger_records
+      WHERE ${conditions.join(' AND ')} GROUP BY ${columns} ORDER BY ${columns}`,
+    values,
+  };
+}
+
+export function readLastFailures(rows: readonly Row[], by: readonly Dimension[]): LastFailure[] {
+  return rows.map((row) => ({ group: groupOf(row, by), atMs: Number(row.at_ms) }));
+}
+
+function groupOf(row: Row, by: readonly Dimension[]): SumsRow['group'] {
+  return Object.fromEntries(by.map((dimension) => [dimension, String(row[COLUMNS[dimension]])]));
+}
+
+const IDENTITY = 'identity';
+
+/** Told from every other ledger by it, and from one that was begun anew in its place. */
+export const keepIdentity = (identity: string): Query => ({
+  text: 'INSERT INTO ledger_meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING',
+  values: [IDENTITY, identity],
 });
 
-export function readChangedKeys(rows: readonly Row[]): ChangedKey[] {
-  return rows.map(({ api_key, sequence }) => ({ apiKey: String(api_key), sequence: Number(sequence) }));
+export const stateQuery: Query = {
+  text: 'SELECT value, (SELECT MAX(sequence) FROM ledger_keys) AS sequence FROM ledger_meta WHERE name = $1',
+  values: [IDENTITY],
+};
+
+export function readState([row]: readonly Row[]): LedgerState {
+  return { id: String(row?.value ?? ''), sequence: Number(row?.sequence ?? 0) };
 }
 
 export const asidesQuery = (limit: number): Query => ({
@@ -219,8 +294,40 @@ export const purgeRecords = (before: string, upTo: number, limit: number): Query
   values: [before, upTo, limit],
 });
 
+/** How the sums of new records are added to those that are there: a statement for each table, and the rows that go into it. */
+export interface SumUpsert {
+  readonly text: string;
+  readonly columns: readonly string[];
+  readonly rowsOf: (sums: Rollups) => readonly Readonly<Record<string, Value>>[];
+}
+
+/** @param from Rows of such columns, as the database is given them. */
+export function sumUpserts(from: (columns: readonly string[]) => string): readonly SumUpsert[] {
+  const upsert = (
+    table: string,
+    keys: readonly string[],
+    measures: readonly string[],
+    latest: readonly string[],
+    rowsOf: SumUpsert['rowsOf'],
+  ): SumUpsert => {
+    const columns = [...keys, ...latest, ...measures];
+    return { text: upsertSums(table, keys, measures, latest, from(columns)), columns, rowsOf };
+  };
+  return [
+    upsert('ledger_daily', DAILY_KEYS, MEASURES, [], ({ daily }) => daily),
+    ...SPENDER_NAMES.flatMap((spender) => {
+      const { column, days, totals } = SPENDERS[spender];
+      const newest = ['last_used_ms', 'sequence'];
+      return [
+        upsert(days, daysKeysOf(spender), SPEND_MEASURES, [], ({ spend }) => spend[spender].days),
+        upsert(totals, [column], SPEND_MEASURES, newest, ({ spend }) => spend[spender].totals),
+      ];
+    }),
+  ];
+}
+
 /** On a row that is there, the measures are added to its own; of the rest the newest stays. */
-export function upsertSums(
+function upsertSums(
   table: string,
   keys: readonly string[],
   measures: readonly string[],

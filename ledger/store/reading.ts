@@ -3,15 +3,20 @@
 
 import {
   asidesQuery,
-  changedKeysQuery,
+  changedQuery,
+  lastFailuresQuery,
+  latestQuery,
   type Query,
   type Row,
-  readChangedKeys,
+  readChanged,
+  readLastFailures,
   readRecords,
   readSpend,
+  readState,
   readSums,
   recordsQuery,
   spendQuery,
+  stateQuery,
   sumsQuery,
 } from './queries.ts';
 import type { LedgerStore } from './store.ts';
@@ -20,16 +25,31 @@ import type { LedgerStore } from './store.ts';
 export function readingOf(
   dialect: Parameters<typeof spendQuery>[0],
   rows: (query: Query) => Promise<Row[]>,
-): Pick<LedgerStore, 'sums' | 'spendOf' | 'changedKeys' | 'records' | 'asides'> {
+): Pick<
+  LedgerStore,
+  'sums' | 'spendOf' | 'changed' | 'state' | 'latest' | 'lastFailures' | 'records' | 'asides'
+> {
   return {
     async sums(query) {
       return readSums(await rows(sumsQuery(query)), query.by);
     },
-    async spendOf(apiKeys, nowMs) {
-      return readSpend(await rows(spendQuery(dialect, apiKeys, nowMs)));
+    async spendOf(spender, names, nowMs) {
+      return readSpend(await rows(spendQuery(dialect, spender, names, nowMs)));
     },
-    async changedKeys(after, limit) {
-      return readChangedKeys(await rows(changedKeysQuery(after, limit)));
+    async changed(spender, after, limit, upTo = Number.MAX_SAFE_INTEGER) {
+      return readChanged(await rows(changedQuery(spender, after, limit, upTo)));
+    },
+    async latest(where) {
+      return (await rows(latestQuery(where))).map(({ model, line }) => ({
+        model: String(model),
+        line: String(line),
+      }));
+    },
+    async lastFailures(by, where) {
+      return readLastFailures(await rows(lastFailuresQuery(by, where)), by);
+    },
+    async state() {
+      return readState(await rows(stateQuery));
     },
     async records(query) {
       return readRecords(await rows(recordsQuery(query)));

@@ -1,7 +1,7 @@
 // Which columns does a record have, and which sums do new records add to? The same for every store.
 
 import { createHash } from 'node:crypto';
-import type { Aside, Entry, Page } from './store.ts';
+import type { Aside, Entry, Page, Spender } from './store.ts';
 
 /** What is added up, in records and in sums alike. Money stands in two columns, see `splitCost`. */
 export const MEASURES = [
@@ -32,8 +32,24 @@ export const DAILY_KEYS = [
   'outcome',
 ] as const;
 
-export const KEY_MEASURES = ['requests', 'input', 'output', 'unpriced', 'cost_high', 'cost_low'] as const;
-export type KeyMeasure = (typeof KEY_MEASURES)[number];
+/** What is added up for whoever spends. */
+export const SPEND_MEASURES = [
+  'requests',
+  'input',
+  'cached_input',
+  'output',
+  'unpriced',
+  'cost_high',
+  'cost_low',
+] as const;
+export type SpendMeasure = (typeof SPEND_MEASURES)[number];
+
+/** Of each spender there are sums by day and of all time, found by its name. */
+export const SPENDERS = {
+  apiKey: { column: 'api_key', days: 'ledger_key_days', totals: 'ledger_keys' },
+  namespace: { column: 'namespace', days: 'ledger_namespace_days', totals: 'ledger_namespaces' },
+} as const satisfies Record<Spender, unknown>;
+export const SPENDER_NAMES = ['apiKey', 'namespace'] as const satisfies readonly Spender[];
 
 export const RECORD_COLUMNS = ['id', 'started_ms', 'hour', ...DAILY_KEYS, ...MEASURES, 'line'] as const;
 
@@ -46,21 +62,22 @@ export interface RecordRow extends DailyRow {
   line: string;
 }
 
-export interface KeyDayRow extends Record<KeyMeasure, number> {
-  api_key: string;
-  day: string;
-}
-
-export interface KeyRow extends Record<KeyMeasure, number> {
-  api_key: string;
-  last_used_ms: number;
-  sequence: number;
-}
+/** With the name of the spender, and its day, in columns of their own. */
+export type SpendDayRow = Readonly<Record<SpendMeasure, number> & Record<string, string | number>>;
+export type SpendTotalRow = Readonly<
+  Record<SpendMeasure | 'last_used_ms' | 'sequence', number> & Record<string, string | number>
+>;
 
 export interface Rollups {
   readonly daily: readonly DailyRow[];
-  readonly keyDays: readonly KeyDayRow[];
-  readonly keys: readonly KeyRow[];
+  readonly spend: Readonly<
+    Record<Spender, { readonly days: readonly SpendDayRow[]; readonly totals: readonly SpendTotalRow[] }>
+  >;
+}
+
+/** Columns by which the sums of a spender are found. */
+export function daysKeysOf(spender: Spender): readonly string[] {
+  return [SPENDERS[spender].column, 'day'];
 }
 
 /**
@@ -161,32 +178,47 @@ export function digestOf(source: string, line: string): string {
 }
 
 /** What these records add to the sums, one row for each sum. */
-export function rollUp(added: readonly (RecordRow & { readonly sequence: number })[]): Rollups {
+export function rollUp(added: readonly AddedRow[]): Rollups {
   const daily = new Map<string, DailyRow>();
-  const keyDays = new Map<string, KeyDayRow>();
-  const keys = new Map<string, KeyRow>();
   for (const row of added) {
     const place = JSON.stringify(DAILY_KEYS.map((name) => row[name]));
     addTo(daily, place, MEASURES, row, () => pick(row, [...DAILY_KEYS, ...MEASURES]));
-    const { api_key, day, started_ms, sequence } = row;
-    const use = useOf(row);
-    addTo(keyDays, JSON.stringify([api_key, day]), KEY_MEASURES, use, () => ({ api_key, day, ...use }));
-    addTo(keys, api_key, KEY_MEASURES, use, () => ({ api_key, last_used_ms: 0, sequence: 0, ...use }));
-    const key = keys.get(api_key);
-    if (key === undefined) continue;
-    key.last_used_ms = Math.max(key.last_used_ms, started_ms);
-    key.sequence = Math.max(key.sequence, sequence);
   }
-  return { daily: [...daily.values()], keyDays: [...keyDays.values()], keys: [...keys.values()] };
+  return {
+    daily: [...daily.values()],
+    spend: { apiKey: spendIn(added, 'apiKey'), namespace: spendIn(added, 'namespace') },
+  };
 }
 
-/** What a key is told to have used: of what was delivered, and the money that its tenant pays. */
-function useOf(row: DailyRow): Record<KeyMeasure, number> {
+export type AddedRow = RecordRow & { readonly sequence: number };
+
+function spendIn(added: readonly AddedRow[], spender: Spender): Rollups['spend'][Spender] {
+  const { column } = SPENDERS[spender];
+  const days = new Map<string, Record<SpendMeasure, number>>();
+  const totals = new Map<string, Record<SpendMeasure | 'last_used_ms' | 'sequence', number>>();
+  for (const row of added) {
+    const { day, started_ms, sequence } = row;
+    const name = row[column];
+    const use = useOf(row);
+    const found = { [column]: name };
+    addTo(days, JSON.stringify([name, day]), SPEND_MEASURES, use, () => ({ ...found, day, ...use }));
+    addTo(totals, name, SPEND_MEASURES, use, () => ({ ...found, last_used_ms: 0, sequence: 0, ...use }));
+    const total = totals.get(name);
+    if (total === undefined) continue;
+    total.last_used_ms = Math.max(total.last_used_ms, started_ms);
+    total.sequence = Math.max(total.sequence, sequence);
+  }
+  return { days: [...days.values()], totals: [...totals.values()] };
+}
+
+/** What a key, or its tenant, is told to have used: of what was delivered, and the money that the tenant pays. */
+function useOf(row: DailyRow): Record<SpendMeasure, number> {
   const isDelivered = row.payer !== 'platform';
   const isPaid = row.payer === 'tenant';
   return {
     requests: row.requests,
     input: isDelivered ? row.input : 0,
+    cached_input: isDelivered ? row.cached_input : 0,
     output: isDelivered ? row.output : 0,
     unpriced: isPaid ? row.unpriced : 0,
     cost_high: isPaid ? row.cost_high : 0,

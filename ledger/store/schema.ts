@@ -1,11 +1,14 @@
 // Which tables does a ledger have, and which version of them? Both databases have the same; types are what each calls them.
 
-import { DAILY_KEYS, KEY_MEASURES, MEASURES } from './row.ts';
+import { DAILY_KEYS, MEASURES, SPEND_MEASURES } from './row.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
 /** Of the tables. Raised with every entry of `migrations`. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
+
+/** As they were in version 1. */
+const keyMeasures1 = ['requests', 'input', 'output', 'unpriced', 'cost_high', 'cost_low'];
 
 const list = (names: readonly string[], type: string): string =>
   names.map((name) => `${name} ${type} NOT NULL`).join(', ');
@@ -26,16 +29,54 @@ const migrations: readonly ((kind: DatabaseKind) => readonly string[])[] = [
       'CREATE INDEX ledger_records_by_day ON ledger_records (day)',
       `CREATE TABLE ledger_daily (${list(DAILY_KEYS, 'TEXT')}, ${list(MEASURES, number)},
         PRIMARY KEY (${DAILY_KEYS.join(', ')}))${endByKey}`,
-      `CREATE TABLE ledger_key_days (api_key TEXT NOT NULL, day TEXT NOT NULL, ${list(KEY_MEASURES, number)},
+      `CREATE TABLE ledger_key_days (api_key TEXT NOT NULL, day TEXT NOT NULL, ${list(keyMeasures1, number)},
         PRIMARY KEY (api_key, day))${endByKey}`,
       `CREATE TABLE ledger_keys (api_key TEXT PRIMARY KEY NOT NULL, last_used_ms ${number} NOT NULL,
-        sequence ${number} NOT NULL, ${list(KEY_MEASURES, number)})${endByKey}`,
+        sequence ${number} NOT NULL, ${list(keyMeasures1, number)})${endByKey}`,
       'CREATE INDEX ledger_keys_by_sequence ON ledger_keys (sequence)',
       `CREATE TABLE ledger_cursors (source TEXT PRIMARY KEY NOT NULL, cursor TEXT NOT NULL,
         at_ms ${number} NOT NULL)${endByKey}`,
       `CREATE TABLE ledger_asides (digest TEXT PRIMARY KEY NOT NULL, source TEXT NOT NULL, at_ms ${number} NOT NULL,
         reason TEXT NOT NULL, line TEXT NOT NULL)${endByKey}`,
       `CREATE TABLE ledger_sinks (name TEXT PRIMARY KEY NOT NULL, sequence ${number} NOT NULL)${endByKey}`,
+    ];
+  },
+  // Cached tokens of keys, and sums of namespaces: made out of the sums by day, which nothing has gone from.
+  (kind) => {
+    const number = kind === 'sqlite' ? 'INTEGER' : 'BIGINT';
+    const endByKey = kind === 'sqlite' ? ' STRICT, WITHOUT ROWID' : '';
+    const delivered = (name: string) => `SUM(CASE WHEN payer <> 'platform' THEN ${name} ELSE 0 END)`;
+    const paid = (name: string) => `SUM(CASE WHEN payer = 'tenant' THEN ${name} ELSE 0 END)`;
+    const use = [
+      'SUM(requests)',
+      ...['input', 'cached_input', 'output'].map(delivered),
+      ...['unpriced', 'cost_high', 'cost_low'].map(paid),
+    ];
+    const measures = SPEND_MEASURES.join(', ');
+    return [
+      `ALTER TABLE ledger_key_days ADD COLUMN cached_input ${number} NOT NULL DEFAULT 0`,
+      `ALTER TABLE ledger_keys ADD COLUMN cached_input ${number} NOT NULL DEFAULT 0`,
+      `UPDATE ledger_key_days SET cached_input = d.sum FROM
+        (SELECT api_key, day, ${delivered('cached_input')} AS sum FROM ledger_daily GROUP BY api_key, day) AS d
+        WHERE d.api_key = ledger_key_days.api_key AND d.day = ledger_key_days.day`,
+      `UPDATE ledger_keys SET cached_input = d.sum FROM
+        (SELECT api_key, SUM(cached_input) AS sum FROM ledger_key_days GROUP BY api_key) AS d
+        WHERE d.api_key = ledger_keys.api_key`,
+      `CREATE TABLE ledger_namespace_days (namespace TEXT NOT NULL, day TEXT NOT NULL,
+        ${list(SPEND_MEASURES, number)}, PRIMARY KEY (namespace, day))${endByKey}`,
+      `CREATE TABLE ledger_namespaces (namespace TEXT PRIMARY KEY NOT NULL, last_used_ms ${number} NOT NULL,
+        sequence ${number} NOT NULL, ${list(SPEND_MEASURES, number)})${endByKey}`,
+      'CREATE INDEX ledger_namespaces_by_sequence ON ledger_namespaces (sequence)',
+      `INSERT INTO ledger_namespace_days (namespace, day, ${measures})
+        SELECT namespace, day, ${use.join(', ')} FROM ledger_daily GROUP BY namespace, day`,
+      `INSERT INTO ledger_namespaces (namespace, last_used_ms, sequence, ${measures})
+        SELECT s.namespace, u.last_used_ms, u.sequence, ${SPEND_MEASURES.map((name) => `s.${name}`).join(', ')} FROM
+          (SELECT namespace, ${SPEND_MEASURES.map((name) => `SUM(${name}) AS ${name}`).join(', ')}
+            FROM ledger_namespace_days GROUP BY namespace) AS s
+          JOIN (SELECT d.namespace, MAX(k.last_used_ms) AS last_used_ms, MAX(k.sequence) AS sequence
+            FROM (SELECT DISTINCT namespace, api_key FROM ledger_daily) AS d
+            JOIN ledger_keys AS k ON k.api_key = d.api_key GROUP BY d.namespace) AS u
+          ON u.namespace = s.namespace`,
     ];
   },
 ];

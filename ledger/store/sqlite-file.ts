@@ -1,7 +1,9 @@
 // What does one connection to a SQLite ledger do? Everything here is synchronous, and so in a thread of its own.
 
+import { randomUUID } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import {
+  keepIdentity,
   metaQuery,
   PURGED_BEFORE,
   purgeCursors,
@@ -10,19 +12,10 @@ import {
   putMeta,
   type Query,
   type Row,
-  upsertSums,
+  sumUpserts,
   type Value,
 } from './queries.ts';
-import {
-  DAILY_KEYS,
-  digestOf,
-  KEY_MEASURES,
-  MEASURES,
-  type PageRows,
-  RECORD_COLUMNS,
-  type RecordRow,
-  rollUp,
-} from './row.ts';
+import { type AddedRow, digestOf, type PageRows, RECORD_COLUMNS, rollUp } from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
 import { type Aside, PURGED_REASON, type PurgeOptions, type Taken } from './store.ts';
 
@@ -99,6 +92,8 @@ function prepareFile(database: DatabaseSync): void {
     database
       .prepare("INSERT INTO ledger_meta VALUES ('schema', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1")
       .run(String(SCHEMA_VERSION));
+    const { text, values } = keepIdentity(randomUUID());
+    database.prepare(text.replaceAll(/\$(\d+)/g, '?$1')).run(...values);
   });
 }
 
@@ -111,7 +106,7 @@ function takePage(
   const purgedBefore = readPurgedBefore(prepare);
   const insert = prepare(insertRecord);
   const late: Aside[] = [];
-  const added: (RecordRow & { readonly sequence: number })[] = [];
+  const added: AddedRow[] = [];
   for (const row of rows) {
     if (row.day < purgedBefore) {
       late.push({ line: row.line, reason: PURGED_REASON });
@@ -120,10 +115,8 @@ function takePage(
     const { changes, lastInsertRowid } = insert.run(...RECORD_COLUMNS.map((name) => bound(row[name])));
     if (Number(changes) > 0) added.push({ ...row, sequence: Number(lastInsertRowid) });
   }
-  const { daily, keyDays, keys } = rollUp(added);
-  putAll(prepare(upsertDaily), daily, [...DAILY_KEYS, ...MEASURES]);
-  putAll(prepare(upsertKeyDays), keyDays, ['api_key', 'day', ...KEY_MEASURES]);
-  putAll(prepare(upsertKeys), keys, ['api_key', 'last_used_ms', 'sequence', ...KEY_MEASURES]);
+  const sums = rollUp(added);
+  for (const { text, columns, rowsOf } of upserts) putAll(prepare(text), rowsOf(sums), columns);
   let putAside = 0;
   for (const { line, reason } of [...asides, ...late]) {
     const values = [digestOf(source, line), source, nowMs, reason, line];
@@ -138,35 +131,14 @@ const insertRecord = `INSERT INTO ledger_records (${RECORD_COLUMNS.join(', ')})
   VALUES (${places(RECORD_COLUMNS.length)}) ON CONFLICT (id) DO NOTHING`;
 const insertAside = `INSERT INTO ledger_asides (digest, source, at_ms, reason, line) VALUES (${places(5)})
   ON CONFLICT (digest) DO NOTHING`;
-const valuesOf = (count: number): string => `VALUES (${places(count)})`;
-const upsertDaily = upsertSums(
-  'ledger_daily',
-  DAILY_KEYS,
-  MEASURES,
-  [],
-  valuesOf(DAILY_KEYS.length + MEASURES.length),
-);
-const upsertKeyDays = upsertSums(
-  'ledger_key_days',
-  ['api_key', 'day'],
-  KEY_MEASURES,
-  [],
-  valuesOf(2 + KEY_MEASURES.length),
-);
-const upsertKeys = upsertSums(
-  'ledger_keys',
-  ['api_key'],
-  KEY_MEASURES,
-  ['last_used_ms', 'sequence'],
-  valuesOf(3 + KEY_MEASURES.length),
-);
+const upserts = sumUpserts((columns) => `VALUES (${places(columns.length)})`);
 
-function putAll<Name extends string>(
+function putAll(
   statement: StatementSync,
-  rows: readonly Readonly<Record<Name, Value>>[],
-  columns: readonly Name[],
+  rows: readonly Readonly<Record<string, Value>>[],
+  columns: readonly string[],
 ): void {
-  for (const row of rows) statement.run(...columns.map((name) => bound(row[name])));
+  for (const row of rows) statement.run(...columns.map((name) => bound(row[name] ?? 0)));
 }
 
 function readPurgedBefore(prepare: (text: string) => StatementSync): string {

@@ -65,6 +65,8 @@ export interface SumsQuery {
   readonly where?: Filter;
   /** Rows; more are left out. */
   readonly limit: number;
+  /** Rows to pass over first; none where left out. */
+  readonly offset?: number | undefined;
 }
 
 /** Counts are exact up to 2^53, money always. */
@@ -91,33 +93,60 @@ export interface SumsRow {
   readonly sums: Sums;
 }
 
-/** What a key used of what was delivered; attempts that the platform pays are no use of the key. */
-export interface KeyUse {
+/** Who spends: an ApiKey, or all of a namespace together. */
+export type Spender = 'apiKey' | 'namespace';
+
+/** What a key, or its tenant, used of what was delivered; attempts that the platform pays are no use of theirs. */
+export interface Use {
   readonly requests: number;
+  /** Tokens; `input` includes `cachedInput`. */
   readonly input: number;
+  readonly cachedInput: number;
   readonly output: number;
   readonly unpriced: number;
   /** What the tenant pays; calls with its own provider cost nothing. */
   readonly costPicodollars: bigint;
 }
 
-/** Of one key; periods are those that now is in, UTC, weeks from Monday. */
+/** Of one key or namespace; periods are those that now is in, UTC, weeks from Monday. */
 export interface Spend {
-  /** `namespace/name`. */
-  readonly apiKey: string;
+  /** `namespace/name` of an ApiKey, or of a namespace its name. */
+  readonly name: string;
   /** Of its last record; grows with each. */
   readonly sequence: number;
   /** Unix milliseconds of the start of its last attempt. */
   readonly lastUsedMs: number;
-  readonly day: KeyUse;
-  readonly week: KeyUse;
-  readonly month: KeyUse;
-  readonly total: KeyUse;
+  readonly day: Use;
+  readonly week: Use;
+  readonly month: Use;
+  readonly total: Use;
 }
 
-export interface ChangedKey {
-  readonly apiKey: string;
+/** When an attempt at something failed last. */
+export interface LastFailure {
+  readonly group: SumsRow['group'];
+  /** Unix milliseconds of its start. */
+  readonly atMs: number;
+}
+
+/** The newest record of a model that was delivered. */
+export interface LatestRecord {
+  readonly model: string;
+  readonly line: string;
+}
+
+/** A key or a namespace that was used. */
+export interface Changed {
+  /** As in `Spend`. */
+  readonly name: string;
   /** Of its last record. */
+  readonly sequence: number;
+}
+
+export interface LedgerState {
+  /** Made with the tables: one that was begun anew has another. */
+  readonly id: string;
+  /** Of the last record that was taken in; 0 before the first. It goes back only where the tables were. */
   readonly sequence: number;
 }
 
@@ -153,10 +182,15 @@ export interface LedgerStore {
   /** All of it or nothing: records, sums and cursor together. A page that was taken before changes nothing. */
   take(page: Page, nowMs: number): Promise<Taken>;
   sums(query: SumsQuery): Promise<SumsRow[]>;
-  /** Keys without a record are left out. */
-  spendOf(apiKeys: readonly string[], nowMs: number): Promise<Spend[]>;
-  /** Keys with a record behind the sequence, in that order. */
-  changedKeys(after: number, limit: number): Promise<ChangedKey[]>;
+  /** Those without a record are left out. */
+  spendOf(spender: Spender, names: readonly string[], nowMs: number): Promise<Spend[]>;
+  /** Those with a last record behind the sequence, and up to another, in that order. */
+  changed(spender: Spender, after: number, limit: number, upTo?: number): Promise<Changed[]>;
+  state(): Promise<LedgerState>;
+  /** By model, of the newest records alone: a model that was called only before them is left out. */
+  latest(where: Filter): Promise<LatestRecord[]>;
+  /** When each provider and upstream model has last failed, Unix milliseconds, of the newest records alone. */
+  lastFailures(by: readonly Dimension[], where: Filter): Promise<LastFailure[]>;
   records(query: RecordsQuery): Promise<StoredRecord[]>;
   /** Lines put aside, the newest first. */
   asides(limit: number): Promise<(Aside & { readonly source: string; readonly atMs: number })[]>;

@@ -140,6 +140,8 @@ const budgetSchema = z.strictObject({
     .default(80)
     .describe('Share of the limit at which a warning is given.'),
 });
+export type Budget = z.infer<typeof budgetSchema>;
+const budgetsSchema = listMap(budgetSchema, 'period', 4);
 
 /** Of a field of `secret`. That one is optional, so it is compared from above. */
 function immutableInSecret(field: string, absent: string): Rule<unknown> {
@@ -183,7 +185,7 @@ export const apiKeySpecSchema = withRules(
       .optional()
       .describe('Which of the visible models the key may call.'),
     limits: limitsSchema.optional().describe('Limits of this key, all pods together.'),
-    budgets: listMap(budgetSchema, 'period', 4).optional().describe('How much the key may spend.'),
+    budgets: budgetsSchema.optional().describe('How much the key may spend.'),
     metadata: stringMap({ entriesMax: 16, valueMax: 256 })
       .optional()
       .describe('Attributes for the ledger, spans and metrics.'),
@@ -202,6 +204,46 @@ export const apiKeySpecSchema = withRules(
 export type ApiKeySpec = z.infer<typeof apiKeySpecSchema>;
 
 const count = () => z.int().min(0).optional();
+
+const usageSchema = z.object({
+  observedAt: timeSchema.optional().describe('When this was read from the ledger.'),
+  lastUsedAt: timeSchema.optional().describe('When the key was last used.'),
+  spend: z
+    .string()
+    .max(32)
+    .optional()
+    .describe('Dollars spent in the longest budget period; where there is no budget, in this month.'),
+  periods: listMap(
+    z.object({
+      period: z.enum(['Day', 'Week', 'Month', 'Total']).describe('Which period.'),
+      start: timeSchema.optional().describe('When it began.'),
+      spend: z.string().max(32).optional().describe('Dollars spent in it.'),
+      limit: z.string().max(32).optional().describe('Dollars that may be spent in it.'),
+      overshoot: z
+        .object({
+          requests: count().describe(
+            'So many requests may end beyond the limit, each with what it costs beyond what was left when it was let in.',
+          ),
+          unheard: z
+            .string()
+            .max(32)
+            .optional()
+            .describe('Dollars besides, where some gateways do not hear of the ledger what others spent.'),
+        })
+        .optional()
+        .describe('What can be spent beyond the limit at worst, with the gateways that were ready then.'),
+      requests: count().describe('Requests in it.'),
+      inputTokens: count().describe('Input tokens in it, cached ones included.'),
+      cachedInputTokens: count().describe('Input tokens in it that came from a cache.'),
+      outputTokens: count().describe('Output tokens in it.'),
+    }),
+    'period',
+    4,
+  )
+    .optional()
+    .describe('Use in every budget period; where there is no budget, in this month.'),
+});
+export type ApiKeyUsage = z.infer<typeof usageSchema>;
 
 export const apiKeyStatusSchema = z.object({
   ...commonStatus,
@@ -223,31 +265,10 @@ export const apiKeyStatusSchema = z.object({
   observedTrigger: z.string().max(64).optional().describe('The rotation trigger that was acted on last.'),
   expiresAt: z.string().max(64).optional().describe('When the last key stops working.'),
   nextRotationAt: z.string().max(64).optional().describe('When the next key is made.'),
-  usage: z
-    .object({
-      observedAt: timeSchema.optional().describe('When this was read from the ledger.'),
-      lastUsedAt: timeSchema.optional().describe('When the key was last used.'),
-      spend: z.string().max(32).optional().describe('Dollars spent in the longest budget period.'),
-      periods: listMap(
-        z.object({
-          period: z.enum(['Day', 'Week', 'Month', 'Total']).describe('Which period.'),
-          start: timeSchema.optional().describe('When it began.'),
-          spend: z.string().max(32).optional().describe('Dollars spent in it.'),
-          limit: z.string().max(32).optional().describe('Dollars that may be spent in it.'),
-          requests: count().describe('Requests in it.'),
-          inputTokens: count().describe('Input tokens in it, cached ones included.'),
-          cachedInputTokens: count().describe('Input tokens in it that came from a cache.'),
-          outputTokens: count().describe('Output tokens in it.'),
-        }),
-        'period',
-        4,
-      )
-        .optional()
-        .describe('Use in every budget period.'),
-    })
+  usage: usageSchema
     .optional()
     .describe(
-      'A slow report of what the ledger knows; never the ledger itself. Not written in this version.',
+      'A slow report of what the ledger knows, at most every five minutes, or where a budget is passed; never the ledger itself. Amounts are cut to millionths of a dollar. Absent until the key is used first.',
     ),
   programmed: programmedSchema.optional().describe('Where the present form is running.'),
 });
@@ -281,7 +302,7 @@ export const apiKeyResource = defineResource({
       name: 'Spend',
       type: 'string',
       jsonPath: '.status.usage.spend',
-      description: 'Dollars spent in the longest period.',
+      description: 'Dollars spent in the longest budget period, or in this month.',
     },
     {
       name: 'Last-Used',
@@ -323,6 +344,18 @@ export const apiKeyResource = defineResource({
   ],
   selectableFields: ['.spec.disabled', '.spec.owner.team'],
 });
+
+/** The budgets in a spec that was stored, whatever else is in it; none where they are no budgets. */
+export function budgetsIn(spec: unknown): readonly Budget[] {
+  if (typeof spec !== 'object' || spec === null || !('budgets' in spec)) return [];
+  return budgetsSchema.safeParse(spec.budgets).data ?? [];
+}
+
+/** What stands in a status; undefined where there is none, or none of this form. */
+export function usageIn(status: unknown): ApiKeyUsage | undefined {
+  if (typeof status !== 'object' || status === null || !('usage' in status)) return undefined;
+  return usageSchema.safeParse(status.usage).data;
+}
 
 /** Turns unknown data, as read from the API server or a file, into an ApiKey with its defaults. */
 export function parseApiKey(value: unknown): Parsed<ApiKey> {

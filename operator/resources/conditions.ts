@@ -82,7 +82,7 @@ export const CONDITIONS = {
   BudgetExhausted: {
     kinds: ['ApiKey'],
     shown: 'when-true',
-    text: 'A budget with the action Block is used up.',
+    text: 'A budget with the action Block is used up, of the key or of its namespace: calls are refused until its next period, or until it allows more. It is left out of Ready: the object is as its owner wishes.',
   },
 } as const satisfies Record<string, ConditionFacts>;
 
@@ -243,7 +243,10 @@ export const REASONS = {
     conditions: ['ExpiringSoon'],
     text: 'The last key of this object stops working within 7 days.',
   },
-  BudgetExhausted: { conditions: ['BudgetExhausted'], text: 'The spend of a period has reached its limit.' },
+  BudgetExhausted: {
+    conditions: ['BudgetExhausted'],
+    text: 'The spend of a period has reached its limit; the message names the period, the limit, the spend, and when it begins anew.',
+  },
   Healthy: {
     conditions: ['Healthy'],
     text: 'Every gateway pod that used the upstream finds it working, or, where none used it lately, the check of the operator does.',

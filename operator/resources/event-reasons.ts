@@ -16,6 +16,36 @@ export const EVENT_REASONS = {
     type: 'Normal',
     text: 'The overlap is over: the key before the present one is gone.',
   },
+  BudgetWarning: {
+    of: 'ApiKey',
+    type: 'Warning',
+    text: 'So much of a budget is spent that its warnPercent is passed; told once in a period.',
+  },
+  BudgetExceeded: {
+    of: 'ApiKey',
+    type: 'Warning',
+    text: 'A budget with the action Warn is used up; calls go on. Told once in a period.',
+  },
+  TenantBudgetWarning: {
+    of: 'the namespace',
+    type: 'Warning',
+    text: 'So much of a budget that the platform gives a namespace is spent that its warnPercent is passed.',
+  },
+  TenantBudgetExhausted: {
+    of: 'the namespace',
+    type: 'Warning',
+    text: 'A budget that the platform gives a namespace is used up. With the action Block all of its keys are refused, and say BudgetExhausted.',
+  },
+  LedgerAway: {
+    of: 'the pointer',
+    type: 'Warning',
+    text: 'The ledger has told nothing for a minute: status.usage and BudgetExhausted of ApiKeys stay as they are until it answers. Nothing else waits for it.',
+  },
+  LedgerBack: {
+    of: 'the pointer',
+    type: 'Normal',
+    text: 'The ledger tells what is spent again.',
+  },
   DrillPassed: {
     of: 'ModelRoute',
     type: 'Normal',
@@ -59,8 +89,8 @@ export const EVENT_REASONS = {
 } as const satisfies Record<
   string,
   {
-    /** What it is told of: an object of ours, or the Secret that points at the table. */
-    readonly of: 'ApiKey' | 'ModelRoute' | 'the pointer';
+    /** What it is told of: an object of ours, the namespace of a tenant, or the Secret that points at the table. */
+    readonly of: 'ApiKey' | 'ModelRoute' | 'the namespace' | 'the pointer';
     readonly type: 'Normal' | 'Warning';
     readonly text: string;
   }

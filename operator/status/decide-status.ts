@@ -11,10 +11,12 @@ import type { DrillReport } from '../drills/drills.ts';
 import type { Wait } from '../hold/waits.ts';
 import type { PodsState } from '../pods/pods-state.ts';
 import { type ConditionType, REASONS, type Reason } from '../resources/conditions.ts';
+import type { Exhausted } from '../usage/exhausted.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 import { faultOf, wishOf } from './by-wish.ts';
 import type { ProviderHealth } from './health-of.ts';
 import { type ObjectStatus, presentStatus, type StoredCondition, timeOf } from './object-status.ts';
+import { settleBudget } from './settle-budget.ts';
 import { settleDrill } from './settle-drill.ts';
 import { type SettledHealth, settleHealth } from './settle-health.ts';
 import { settleProgrammed } from './settle-programmed.ts';
@@ -36,6 +38,8 @@ export interface StatusFacts {
   readonly failingTargets?: ReadonlyMap<string, TargetTrouble> | undefined;
   /** Of a ModelRoute: what this operator has seen of its drill. */
   readonly drill?: DrillReport | undefined;
+  /** Of an ApiKey: its budgets, and those of its namespace, that refuse calls now; undefined while the ledger was not heard. */
+  readonly exhausted?: readonly Exhausted[] | undefined;
   /** Why the Secret with the key could not be written, where the last try failed. */
   readonly issueFailure?: string | undefined;
   /** Unix milliseconds. */
@@ -91,7 +95,14 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
   const targets =
     verdict.kind === 'ModelRoute' ? settleTargets(verdict, facts.failingTargets, present, nowMs) : undefined;
 
-  const judged = [...own, ...(health === undefined ? [] : [health.condition]), programmed.condition];
+  const budget = verdict.kind === 'ApiKey' ? settleBudget(facts.exhausted, present) : undefined;
+
+  const judged = [
+    ...own,
+    ...(health === undefined ? [] : [health.condition]),
+    ...(budget === undefined ? [] : [budget]),
+    programmed.condition,
+  ];
   const ready = readyCondition(judged, verdict);
   const progress = settleProgress(ready, verdict.generation, present, nowMs);
   const isStalled = ({ type }: Condition) => type === 'Stalled';

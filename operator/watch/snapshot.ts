@@ -51,6 +51,15 @@ export interface NamespaceRecord {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** How much a whole namespace may spend, all of its keys together, as the platform says it. */
+export interface TenantBudget {
+  readonly period: 'Day' | 'Week' | 'Month' | 'Total';
+  /** Dollars, such as `100.00`. */
+  readonly limit: string;
+  readonly action: 'Block' | 'Warn';
+  readonly warnPercent: number;
+}
+
 /** What the platform team decides for the whole installation. */
 export interface PlatformSettings {
   /** Models of the service itself are named `<servicePrefix>/…`. */
@@ -63,6 +72,8 @@ export interface PlatformSettings {
   readonly egressAllow: readonly { readonly cidr: string; readonly namespaces: readonly string[] }[];
   /** Ranges of public space that are refused like private ones: of Pods, Services, nodes and the API server. */
   readonly egressDeny?: readonly string[];
+  /** Budgets of whole namespaces, each namespace once; absent: none has one. */
+  readonly tenants?: readonly { readonly namespace: string; readonly budgets: readonly TenantBudget[] }[];
   /** The gateways keep limits together, in a store; absent: each of them its share. */
   readonly hasExactLimits?: boolean;
 }

@@ -20,6 +20,7 @@ const connectors = [
   'gateway/drill/run-drill.ts',
   'operator/probe/send-check.ts',
   'operator/pods/exchange.ts',
+  'operator/usage/ask-ledger.ts',
 ];
 const connectingModules =
   /^(?:node:)?(?:https|http2|tls|dns|dns\/promises|dgram|child_process|cluster)$|^(?:undici|http|net)$|^@opentelemetry\/(?:exporter-|sdk-node)/;

@@ -162,6 +162,10 @@ test.each(VALUE_SETS)('the processes can read their environment, with %s', (name
   const [gateway, operator] = PARTS.map((part) => deploymentOf(objects, `penstock-${part}`).environment);
   expect(readGatewaySettings(gateway)).toMatchObject({ port: 8080 });
   expect(readOperatorSettings(operator)).toMatchObject({ instance: 'penstock' });
+  const { ledgerAddress } = readOperatorSettings(operator);
+  expect(ledgerAddress).toBe(
+    name === 'no ledger' ? undefined : `http://penstock-ledger.${RELEASE_NAMESPACE}.svc`,
+  );
   if (name === 'no ledger') return;
   const ledger = deploymentOf(objects, 'penstock-ledger').environment;
   expect(readLedgerSettings(ledger)).toMatchObject({ instance: 'penstock', port: 8080, metricsPort: 9090 });

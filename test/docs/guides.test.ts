@@ -23,7 +23,7 @@ describe('the guide by condition', () => {
   test('has a row for every reason that asks for something, and for no other', () => {
     const told = new Set(sections.flatMap(namesIn));
     const missing = Object.keys(REASONS).filter((reason) => !told.has(reason) && !good.includes(reason));
-    // The condition of budgets, which do not act yet, stands in the overview.
+    // These two have one reason each, and stand in the overview.
     expect(missing).toEqual(['NearExpiry', 'BudgetExhausted']);
     expect([...told].filter((name) => !Object.hasOwn(REASONS, name))).toEqual([]);
   });

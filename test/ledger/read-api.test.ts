@@ -6,9 +6,10 @@ import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { SPEND_PATH, spendReportSchema } from '../../gateway/contract/spend.ts';
 import type { KubeClient, KubeRequest } from '../../kube/client.ts';
 import { openAccess } from '../../ledger/read-api/access.ts';
-import { buildReadApi, SPEND_PATH } from '../../ledger/read-api/read-api.ts';
+import { buildReadApi } from '../../ledger/read-api/read-api.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
@@ -180,22 +181,75 @@ test('keys tell what they spent in this day, week and month, and when they were 
       day: expect.objectContaining({ since: '2026-11-22', costUsd: '1', requests: 1 }),
       week: expect.objectContaining({ since: '2026-11-16', costUsd: '1', requests: 2 }),
       month: expect.objectContaining({ since: '2026-11-01' }),
-      total: expect.objectContaining({ costUsd: '1', requests: 2, tokens: { input: 100, output: 50 } }),
+      total: expect.objectContaining({
+        costUsd: '1',
+        requests: 2,
+        tokens: { input: 100, cachedInput: 0, output: 50 },
+      }),
     },
   ]);
 });
 
+test('namespaces tell what all of their keys spent together', async () => {
+  const { body } = await ask('/v1/namespaces', tokens.all);
+  expect(body).toMatchObject({
+    isTruncated: false,
+    namespaces: [
+      { namespace: 'team-a', month: { since: '2026-11-01', costUsd: '1', requests: 2 } },
+      { namespace: 'team-b', total: { costUsd: '0.000000000001' }, lastUsedAt: '2026-11-22T10:30:00.000Z' },
+    ],
+  });
+  const mine = await ask('/v1/namespaces?namespace=team-a', tokens.teamA);
+  expect(mine.body.namespaces).toMatchObject([{ namespace: 'team-a' }]);
+  expect((await ask('/v1/namespaces', tokens.teamA)).status).toBe(403);
+});
+
+test('models tell how their attempts ended, and by which prices the last one was billed', async () => {
+  const rows = rowsOf(await ask('/v1/models?namespace=team-a', tokens.teamA));
+  expect(rows).toEqual([
+    expect.objectContaining({
+      model: 'small',
+      costUsd: '2',
+      outcomes: { answered: 1, failed: 1, 'broken-off': 0, cancelled: 0, interrupted: 0 },
+      lastPricing: { inputPerMillion: '1', outputPerMillion: '2', hasTiers: false, source: 'target' },
+    }),
+  ]);
+});
+
+test.each(['/v1/sums?by=model', '/v1/models', '/v1/keys', '/v1/namespaces', '/v1/series?by=model'])(
+  '%s gives its rows page by page, each once',
+  async (path) => {
+    const question = path.includes('?') ? `${path}&` : `${path}?`;
+    const listIn = (body: Record<string, unknown>) =>
+      [body.rows, body.keys, body.namespaces].find((list) => Array.isArray(list)) ?? [];
+    const whole = listIn((await ask(path, tokens.all)).body);
+    const seen: unknown[] = [];
+    let next: unknown = 0;
+    while (next !== undefined) {
+      const { body } = await ask(`${question}limit=1&offset=${next}`, tokens.all);
+      expect([listIn(body).length, body.isTruncated]).toEqual([1, body.next !== undefined]);
+      seen.push(...listIn(body));
+      next = body.next;
+    }
+    expect(seen).toEqual(whole);
+    expect(whole.length).toBeGreaterThan(1);
+  },
+);
+
 test('health counts attempts by how they ended: of routes for tenants, of providers for the platform', async () => {
-  const outcomes = { answered: 1, failed: 1, 'broken-off': 0, cancelled: 0 };
+  const outcomes = { answered: 1, failed: 1, 'broken-off': 0, cancelled: 0, interrupted: 0 };
+  const lastFailedAt = '2026-11-20T10:30:00.000Z';
   expect((await ask('/v1/health?namespace=team-a', tokens.teamA)).body.health).toEqual([
-    { route: 'team/m', attempts: 2, outcomes },
+    { route: 'team/m', requests: 2, attempts: 2, outcomes, lastFailedAt },
   ]);
   expect((await ask('/v1/health', tokens.all)).body.health).toEqual([
     {
       provider: 'platform/p',
       upstreamModel: 'upstream-0',
+      requests: 3,
       attempts: 3,
       outcomes: { ...outcomes, answered: 2 },
+      lastFailedAt,
     },
   ]);
 });
@@ -233,6 +287,8 @@ test.each([
   ['/v1/sums?by=day,model,payer,outcome,route', /^by: must be at most 4/],
   ['/v1/sums?colour=red', /^colour: is no parameter/],
   ['/v1/sums?model=a&model=b', /^model: is given more than once/],
+  ['/v1/sums?limit=0', /^limit: must be a whole number from 1 to 10000/],
+  ['/v1/sums?offset=-1', /^offset: must be a whole number from 0/],
   ['/v1/sums?payer=me', /^payer: must be tenant, platform or own-key/],
 ])('%s is refused, and the parameter named', async (path, message) => {
   const { status, body } = await ask(path, tokens.all);
@@ -259,6 +315,24 @@ describe('the operator, which has the exchange token', () => {
     expect(second.body).toMatchObject({ sequence: 3, hasMore: false, keys: [{ apiKey: 'team-b/bot' }] });
     expect((await ask(`${SPEND_PATH}?after=3`, exchangeToken)).body).toMatchObject({ sequence: 3, keys: [] });
     expect(asked).toEqual([]);
+  });
+
+  test('hears of the namespaces too, of all that tenants pay, and which ledger it is that answers', async () => {
+    const answer = spendReportSchema.parse((await ask(SPEND_PATH, exchangeToken)).body);
+    expect(answer.namespaces.map(({ namespace, total }) => [namespace, total.costPicodollars])).toEqual([
+      ['team-a', '1000000000000'],
+      ['team-b', '1'],
+    ]);
+    expect(answer.ledger).toBe((await store.state()).id);
+    // Behind more than there is, it is another ledger than the one that told so much: all is to be asked for again.
+    const beyond = await ask(`${SPEND_PATH}?after=4`, exchangeToken);
+    expect(beyond.body).toMatchObject({ sequence: 0, hasMore: true, keys: [] });
+    // Those whose last record lies behind the keys of the page come with the next.
+    const [first, second] = await Promise.all(
+      ['limit=1', 'after=2'].map((query) => ask(`${SPEND_PATH}?${query}`, exchangeToken)),
+    );
+    expect(first?.body.namespaces).toMatchObject([{ namespace: 'team-a' }]);
+    expect(second?.body.namespaces).toMatchObject([{ namespace: 'team-b' }]);
   });
 
   test('is the only one that does', async () => {

@@ -24,6 +24,7 @@ const readings: OperatorReadings = {
     { route: 'team/m', dueMs: 90_000, lastRunMs: 30_500, isPassed: true, takeoverMs: 12 },
     { route: 'team/n', dueMs: 60_000 },
   ],
+  spend: () => ({ newsAgeMs: 2_500, exhaustedKeys: 3 }),
   unreadableNamespaces: () => 1,
   watchIdle: () => [{ watch: 'ApiKey', idleMs: 1_500 }],
   crdMismatches: () => [
@@ -76,6 +77,8 @@ test.each([
   'penstock_operator_relists_total{watch="ApiKey"} 2',
   'controller_runtime_reconcile_panics_total{controller="publish"} 0',
   'penstock_operator_gateway_pods{lag="0"} 2',
+  'penstock_operator_spend_age_seconds 2.5',
+  'penstock_operator_exhausted_keys 3',
   'penstock_operator_gateway_pods{lag="1"} 1',
   'penstock_operator_gateway_pods{lag="2-10"} 1',
   'penstock_operator_gateway_pods{lag="more"} 1',

@@ -45,7 +45,7 @@ export interface InstallationOptions {
   readonly operators?: number;
   /** Default 3. */
   readonly gateways?: number;
-  /** Default: none runs, and records stay with the gateways. */
+  /** Default: none runs, records stay with the gateways, and no operator asks for one. */
   readonly hasLedger?: boolean;
   /** Values of the chart, beside those that tests need: loopback is open to all, `platform` is the platform. */
   readonly values?: Readonly<Record<string, unknown>>;
@@ -194,6 +194,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   const operators: OperatorProcess[] = [];
   const gateways: GatewayProcess[] = [];
   let counter = 0;
+  const ledgerPort = options.hasLedger === true ? await freePort() : undefined;
 
   const startOperator = async (env: Readonly<Record<string, string>> = {}): Promise<OperatorProcess> => {
     const name = `${release}-operator-${counter++}`;
@@ -206,6 +207,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         PENSTOCK_HOST: '127.0.0.1',
         PENSTOCK_METRICS_PORT: '0',
         KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
+        PENSTOCK_LEDGER_ADDRESS: ledgerPort === undefined ? '' : `http://127.0.0.1:${ledgerPort}`,
         ...options.operatorEnv,
         ...env,
       },
@@ -299,7 +301,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       env: {
         ...environmentOf(spec, { 'metadata.name': name }),
         PENSTOCK_HOST: '127.0.0.1',
-        PENSTOCK_PORT: '0',
+        PENSTOCK_PORT: String(ledgerPort),
         PENSTOCK_METRICS_PORT: '0',
         PENSTOCK_LEDGER_FILE: join(folder, 'ledger.sqlite'),
         KUBECONFIG: await writeKubeconfig(seenPlane, name, token),

@@ -128,7 +128,7 @@ export async function runKilledLedger({
   await until(async () => (await lagOf(last)) === 0);
   await last.process.stop();
   const records = await reader.records({ after: 0, limit: 1_000_000 });
-  const [spend] = await reader.spendOf(['team/key'], Date.now());
+  const [spend] = await reader.spendOf('apiKey', ['team/key'], Date.now());
   return {
     asked,
     callsMade,

@@ -58,7 +58,7 @@ describe.each(kindNames)('%s', (kind) => {
     const other = page('d.1', [entry, makeEntry({ id: 'a.2' })], { source: 'pod-2' });
     expect(await store.take(other, now)).toMatchObject({ added: 1, duplicates: 1 });
     expect(await total()).toMatchObject({ attempts: 2, costPicodollars: 400_000_000n });
-    const [spend] = await store.spendOf(['team/key'], now);
+    const [spend] = await store.spendOf('apiKey', ['team/key'], now);
     expect(spend?.total).toMatchObject({ requests: 2, costPicodollars: 400_000_000n });
   });
 
@@ -78,7 +78,7 @@ describe.each(kindNames)('%s', (kind) => {
     const exact = entries.reduce((sum, { record }) => sum + BigInt(record.costPicodollars ?? 0), 1n);
     expect(exact).toBeGreaterThan(2n ** 63n);
     expect((await total())?.costPicodollars).toBe(exact);
-    const [spend] = await store.spendOf(['team/key'], Date.parse('2026-01-02T12:00:00Z'));
+    const [spend] = await store.spendOf('apiKey', ['team/key'], Date.parse('2026-01-02T12:00:00Z'));
     expect(spend).toMatchObject({ day: { costPicodollars: exact }, total: { costPicodollars: exact } });
     const [hour] = await store.sums({ ...everything, by: ['hour'] });
     expect(hour?.sums.costPicodollars).toBe(exact);
@@ -176,30 +176,138 @@ describe.each(kindNames)('%s', (kind) => {
     });
     await store.take(page('c.1', [...entries, waste, own]), now);
     const [ownSpend, spend] = (
-      await store.spendOf(['a/one', 'b/own', 'c/none'], Date.parse('2026-11-01T23:59:59.999Z'))
-    ).toSorted((a, b) => (a.apiKey > b.apiKey ? -1 : 1));
+      await store.spendOf('apiKey', ['a/one', 'b/own', 'c/none'], Date.parse('2026-11-01T23:59:59.999Z'))
+    ).toSorted((a, b) => (a.name > b.name ? -1 : 1));
     expect(spend).toMatchObject({
-      apiKey: 'a/one',
+      name: 'a/one',
       lastUsedMs: Date.parse('2026-11-01T11:00:00Z'),
       day: { costPicodollars: 1_000n, requests: 2, input: 100, output: 50 },
       week: { costPicodollars: 1_110n },
       month: { costPicodollars: 1_000n },
       total: { costPicodollars: 1_111n, requests: 5, input: 400 },
     });
-    expect(ownSpend).toMatchObject({ apiKey: 'b/own', total: { costPicodollars: 0n, input: 100 } });
+    expect(ownSpend).toMatchObject({ name: 'b/own', total: { costPicodollars: 0n, input: 100 } });
+  });
+
+  test('spend of namespaces is that of their keys together', async () => {
+    const use = (id: string, apiKey: string, more: Parameters<typeof makeEntry>[0] = {}) =>
+      makeEntry({
+        id,
+        namespace: apiKey.slice(0, 1),
+        apiKey,
+        startedAt: '2026-11-22T10:00:00.000Z',
+        usage: { input: 10, cachedInput: 4, cacheWrite: 0, output: 2, reasoning: 0 },
+        costPicodollars: 5,
+        ...more,
+      });
+    const waste = use('4', 'a/one', { payer: 'platform' });
+    const own = use('5', 'a/two', { payer: 'own-key', costPicodollars: 0 });
+    await store.take(
+      page('c.1', [use('1', 'a/one'), use('2', 'a/two', { startedAt: '2026-10-31T23:59:59.999Z' })]),
+      now,
+    );
+    await store.take(page('c.2', [use('3', 'b/one'), waste, own]), now);
+    const [a] = await store.spendOf('namespace', ['a'], now);
+    expect(a).toMatchObject({
+      name: 'a',
+      lastUsedMs: Date.parse('2026-11-22T10:00:00Z'),
+      month: { costPicodollars: 5n, requests: 3, input: 20, cachedInput: 8, output: 4 },
+      total: { costPicodollars: 10n, requests: 4, input: 30, cachedInput: 12 },
+    });
+    const changed = await store.changed('namespace', 0, 10);
+    expect(changed.map(({ name }) => name)).toEqual(['b', 'a']);
+    expect(changed.at(-1)?.sequence).toBe((await store.state()).sequence);
+    // Up to a sequence: what was used behind it comes later.
+    const before = await store.changed('namespace', 0, 10, changed[0]?.sequence);
+    expect(before.map(({ name }) => name)).toEqual(['b']);
+  });
+
+  test('the newest record of each model that was delivered is found, and when something failed last', async () => {
+    const at = (id: string, minute: number, more: Parameters<typeof makeEntry>[0]) =>
+      makeEntry({ id, startedAt: `2026-11-22T10:0${minute}:00.000Z`, namespace: 'a', ...more });
+    const failed = { outcome: 'failed', payer: 'platform' } as const;
+    const entries = [
+      at('1', 1, { model: 'small', provider: 'p/one' }),
+      at('2', 2, { model: 'small', provider: 'p/one' }),
+      at('3', 3, { model: 'small', provider: 'p/one', ...failed }),
+      at('4', 4, { model: 'large', provider: 'p/two', outcome: 'broken-off' }),
+      at('5', 5, { model: 'large', provider: 'p/two', namespace: 'b' }),
+    ];
+    await store.take(page('c.1', entries), now);
+    const ids = async (where: Parameters<LedgerStore['latest']>[0]) =>
+      (await store.latest(where)).map(({ model, line }) => [model, JSON.parse(line).id]);
+    expect(await ids({})).toEqual([
+      ['large', '5'],
+      ['small', '2'],
+    ]);
+    expect(await ids({ namespace: 'a', model: 'large' })).toEqual([['large', '4']]);
+    expect(await store.lastFailures(['provider'], {})).toEqual([
+      { group: { provider: 'p/one' }, atMs: Date.parse('2026-11-22T10:03:00Z') },
+      { group: { provider: 'p/two' }, atMs: Date.parse('2026-11-22T10:04:00Z') },
+    ]);
+    expect(await store.lastFailures(['route'], { namespace: 'b' })).toEqual([]);
+  });
+
+  test('a ledger is told from one that was begun anew, and is the same for whoever opens it', async () => {
+    const { id, sequence } = await store.state();
+    expect([id.length, sequence]).toEqual([36, 0]);
+    await store.close();
+    store = await database.open();
+    expect((await store.state()).id).toBe(id);
+    const other = await (await databases.make()).open();
+    expect((await other.state()).id).not.toBe(id);
+    await other.close();
+  });
+
+  test('tables of version 1 are brought up to date, with sums as if they had always been of this one', async () => {
+    const entries = ['2026-10-31', '2026-11-21', '2026-11-22'].flatMap((day, at) =>
+      (['tenant', 'platform', 'own-key'] as const).map((payer) =>
+        makeEntry({
+          id: `${day}.${payer}`,
+          startedAt: `${day}T10:00:00.000Z`,
+          namespace: 'a',
+          apiKey: `a/${at % 2}`,
+          payer,
+          costPicodollars: payer === 'own-key' ? 0 : 7 ** at,
+          usage: { input: 10, cachedInput: at + 1, cacheWrite: 0, output: 2, reasoning: 0 },
+        }),
+      ),
+    );
+    await store.take(page('c.1', [...entries, makeEntry({ namespace: 'b', apiKey: 'b/0' })]), now);
+    const everyone = async () => ({
+      keys: await store.spendOf('apiKey', ['a/0', 'a/1', 'b/0'], now),
+      namespaces: await store.spendOf('namespace', ['a', 'b'], now),
+      changed: await store.changed('namespace', 0, 10),
+    });
+    const wanted = await everyone();
+    expect(wanted.namespaces).toHaveLength(2);
+    await store.close();
+    await database.edit([
+      'DROP TABLE ledger_namespaces',
+      'DROP TABLE ledger_namespace_days',
+      'ALTER TABLE ledger_keys DROP COLUMN cached_input',
+      'ALTER TABLE ledger_key_days DROP COLUMN cached_input',
+      "UPDATE ledger_meta SET value = '1' WHERE name = 'schema'",
+      "DELETE FROM ledger_meta WHERE name = 'identity'",
+    ]);
+    store = await database.open();
+    expect(await everyone()).toEqual(wanted);
+    await store.take(page('c.2', [makeEntry({ id: 'n', namespace: 'a', apiKey: 'a/0' })]), now);
+    const [first] = await store.changed('namespace', wanted.changed.at(-1)?.sequence ?? 0, 10);
+    expect(first?.name).toBe('a');
   });
 
   test('whoever follows the changed keys misses none', async () => {
     const use = (id: string, apiKey: string) => makeEntry({ id, apiKey });
     await store.take(page('c.1', [use('1', 'a/a'), use('2', 'a/b'), use('3', 'a/a')]), now);
-    const keys = async (after: number) => (await store.changedKeys(after, 10)).map(({ apiKey }) => apiKey);
+    const keys = async (after: number) => (await store.changed('apiKey', after, 10)).map(({ name }) => name);
     expect(await keys(0)).toEqual(['a/b', 'a/a']);
-    const [, last] = await store.changedKeys(0, 10);
-    expect((await store.spendOf(['a/a'], now))[0]?.sequence).toBe(last?.sequence);
+    const [, last] = await store.changed('apiKey', 0, 10);
+    expect((await store.spendOf('apiKey', ['a/a'], now))[0]?.sequence).toBe(last?.sequence);
     await store.take(page('c.2', [use('4', 'a/b')]), now);
     expect(await keys(last?.sequence ?? 0)).toEqual(['a/b']);
     // What is known already is no news.
-    const [news] = await store.spendOf(['a/b'], now);
+    const [news] = await store.spendOf('apiKey', ['a/b'], now);
     await store.take(page('c.3', [use('4', 'a/b')]), now);
     expect(await keys(news?.sequence ?? 0)).toEqual([]);
   });
@@ -263,7 +371,7 @@ describe.each(kindNames)('%s', (kind) => {
           expect(row?.sums.attempts ?? 0).toBe(ids.size);
           expect(row?.sums.costPicodollars ?? 0n).toBe(exact);
           expect(await ledger.records({ after: 0, limit: 1_000 })).toHaveLength(ids.size);
-          const spend = await ledger.spendOf(['a/0', 'a/1', 'a/2'], now);
+          const spend = await ledger.spendOf('apiKey', ['a/0', 'a/1', 'a/2'], now);
           expect(spend.reduce((sum, { total }) => sum + total.costPicodollars, 0n)).toBe(exact);
         } finally {
           await ledger.close();

@@ -3,6 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
 import { openPostgresStore } from '../../../ledger/store/postgres.ts';
 import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../../../ledger/store/store.ts';
@@ -11,6 +13,8 @@ import { type Postgres, startPostgres } from '../postgres.ts';
 export interface Database {
   /** Another connection to the same ledger. */
   open(): Promise<LedgerStore>;
+  /** By hand, while nobody has it open. */
+  edit(sql: readonly string[]): Promise<void>;
   /** Path or url. */
   readonly place: string;
 }
@@ -28,7 +32,14 @@ export const kinds = {
     return {
       async make() {
         const place = join(folder, String(count++), 'ledger.sqlite');
-        return { place, open: () => openSqliteStore(place) };
+        return {
+          place,
+          open: () => openSqliteStore(place),
+          async edit(sql) {
+            using database = new DatabaseSync(place);
+            for (const text of sql) database.exec(text);
+          },
+        };
       },
       close: () => rm(folder, { recursive: true, force: true }),
     };
@@ -39,7 +50,19 @@ export const kinds = {
     return {
       async make() {
         const place = await server.createDatabase(`ledger_${count++}`);
-        return { place, open: () => openPostgresStore(place, () => {}) };
+        return {
+          place,
+          open: () => openPostgresStore(place, () => {}),
+          async edit(sql) {
+            const client = new pg.Client({ connectionString: place });
+            await client.connect();
+            try {
+              for (const text of sql) await client.query(text);
+            } finally {
+              await client.end();
+            }
+          },
+        };
       },
       close: () => server.close(),
     };

@@ -5,6 +5,7 @@ import type { Mutant } from '../mutant.ts';
 const store = ['test/ledger/store/store.test.ts'];
 const pull = ['test/ledger/pull.test.ts'];
 const readApi = ['test/ledger/read-api.test.ts'];
+const settleUsage = ['test/operator/usage/settle-usage.test.ts'];
 
 export const ledger: readonly Mutant[] = [
   {
@@ -111,5 +112,61 @@ export const ledger: readonly Mutant[] = [
     from: 'if (!timingSafeEqual(digest(given), digest(expected)))',
     to: 'if (!timingSafeEqual(digest(expected), digest(expected)))',
     tests: readApi,
+  },
+  {
+    name: 'whoever knows more than this ledger is told to begin anew',
+    file: 'ledger/read-api/spend-page.ts',
+    from: 'if (last < after) return',
+    to: 'if (last < 0) return',
+    tests: readApi,
+  },
+  {
+    name: 'a ledger that was begun anew in the place of another is asked from its beginning',
+    file: 'operator/usage/spend-book.ts',
+    from: 'ledger !== undefined && ledger !== page.ledger;',
+    to: 'false;',
+    tests: ['test/operator/usage/spend-book.test.ts'],
+  },
+  {
+    name: 'what was spent in a period that is over is not spent in this one',
+    file: 'operator/usage/spend-book.ts',
+    from: 'use.since >= periodAt(period, nowMs).start ? use : NOTHING',
+    to: 'use',
+    tests: ['test/operator/usage/spend-book.test.ts'],
+  },
+  {
+    name: 'five minutes lie between two writes of a usage',
+    file: 'operator/usage/settle-usage.ts',
+    from: 'if (crossings.length === 0 && nowMs < untilMs)',
+    to: 'if (crossings.length === 0 && nowMs < 0)',
+    tests: settleUsage,
+  },
+  {
+    name: 'a budget that is passed does not wait for them',
+    file: 'operator/usage/settle-usage.ts',
+    from: 'if (crossings.length === 0 && nowMs < untilMs)',
+    to: 'if (nowMs < untilMs)',
+    tests: settleUsage,
+  },
+  {
+    name: 'a budget that was told as passed is not told again',
+    file: 'operator/usage/settle-usage.ts',
+    from: 'if (level <= levelBefore) return [];',
+    to: 'if (level === 0) return [];',
+    tests: settleUsage,
+  },
+  {
+    name: 'an amount is cut, so that a spend below its limit never looks as if it had reached it',
+    file: 'operator/usage/dollars.ts',
+    from: '(picodollars / picodollarsPerMicrodollar)',
+    to: '((picodollars + 999_999n) / picodollarsPerMicrodollar)',
+    tests: ['test/operator/usage/amounts.test.ts'],
+  },
+  {
+    name: 'while what was spent is not known, what was said of budgets stands',
+    file: 'operator/status/settle-budget.ts',
+    from: 'return before && say(before.message);',
+    to: 'return undefined;',
+    tests: ['test/operator/usage/exhausted.test.ts'],
   },
 ];

@@ -95,9 +95,14 @@ describe('the reason of an event', () => {
   test.each(Object.keys(EVENT_REASONS))(
     '%s, which is listed beside conditions, is told somewhere',
     (reason) => {
-      const sources = ['leading.ts', 'status/key-news.ts', 'status/drill-news.ts'].map((file) =>
-        readFileSync(join(OPERATOR, file), 'utf8'),
-      );
+      const files = [
+        'leading.ts',
+        'status/key-news.ts',
+        'status/drill-news.ts',
+        'usage/report-usage.ts',
+        'usage/tenant-budgets.ts',
+      ];
+      const sources = files.map((file) => readFileSync(join(OPERATOR, file), 'utf8'));
       expect(sources.join()).toContain(`'${reason}'`);
     },
   );

@@ -1,0 +1,188 @@
+// What does the leader do about what is spent? It follows the ledger, has the usage of keys written, and says at once which budgets
+// are used up. Without a ledger it does nothing, and while that is away, all stays as it was.
+//
+//   ledger ──► book ──► usage of each key that was used: slowly
+//                └────► budgets of these keys: at once ──► their statuses
+
+import { periodAt } from '../../gateway/contract/budget.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { WorkQueue } from '../loop.ts';
+import { budgetsIn } from '../resources/api-key.ts';
+import { EVENT_REASONS } from '../resources/event-reasons.ts';
+import { presentStatus } from '../status/object-status.ts';
+import { settleBudget } from '../status/settle-budget.ts';
+import { letOthers } from '../turn.ts';
+import { type AskLedger, openLedgerClient } from '../usage/ask-ledger.ts';
+import { type Exhausted, exhaustedOf } from '../usage/exhausted.ts';
+import { followLedger, type LedgerFollowerParts } from '../usage/follow-ledger.ts';
+import { joinName, type KeyName, splitName } from '../usage/key-name.ts';
+import { createUsageReporter, type UsageReporterParts } from '../usage/report-usage.ts';
+import { createSpendBook, type SpendNews } from '../usage/spend-book.ts';
+import { createTenantBudgets } from '../usage/tenant-budgets.ts';
+import type { Cluster } from '../watch/cluster.ts';
+import type { RawObject, TenantBudget } from '../watch/snapshot.ts';
+import { createAlarm } from './alarm.ts';
+
+export interface SpendingParts
+  extends Pick<UsageReporterParts, 'events' | 'queue' | 'gateways'>,
+    Pick<LedgerFollowerParts, 'random' | 'tokenOf' | 'onAway' | 'onBack'> {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly cluster: Pick<Cluster, 'object' | 'snapshot'>;
+  /** `http://host:port`; undefined: there is no ledger. */
+  readonly ledgerAddress: string | undefined;
+  /** Over HTTP where left out. */
+  readonly askLedger?: AskLedger | undefined;
+  /** Of whole namespaces, by their names. */
+  readonly tenantBudgets: ReadonlyMap<string, readonly TenantBudget[]>;
+  /** Other budgets of this ApiKey are used up than its status says; by `Kind/namespace/name`. */
+  onBudget(key: string): void;
+}
+
+export interface SpendReading {
+  /** Since the ledger has told something, if only that there is nothing new. */
+  readonly newsAgeMs: number;
+  /** ApiKeys whose calls are refused because of a budget, their own or that of their namespace. */
+  readonly exhaustedKeys: number;
+}
+
+export interface Spending {
+  readonly queues: readonly WorkQueue[];
+  /** Budgets that refuse calls of the ApiKey now; undefined while what was spent is not known. */
+  exhausted(apiKey: RawObject): readonly Exhausted[] | undefined;
+  /** The ApiKey is new, or another one than before. */
+  judged(apiKey: KeyName): void;
+  /** The ApiKey is gone. */
+  forget(apiKey: KeyName): void;
+  /** Undefined where there is no ledger. */
+  reading(): SpendReading | undefined;
+  close(): Promise<void>;
+}
+
+/** Keys that are looked at without a pause for others. */
+const atATime = 200;
+/** The clocks of timers and of the calendar are two. */
+const marginMs = 50;
+
+export function createSpending(parts: SpendingParts): Spending {
+  return parts.ledgerAddress === undefined ? withoutLedger : startSpending(parts, parts.ledgerAddress);
+}
+
+const withoutLedger: Spending = {
+  queues: [],
+  exhausted: () => undefined,
+  judged() {},
+  forget() {},
+  reading: () => undefined,
+  close: async () => {},
+};
+
+function startSpending(parts: SpendingParts, address: string): Spending {
+  const { cluster, clock, tenantBudgets } = parts;
+  const book = createSpendBook();
+  const reporter = createUsageReporter({ ...parts, book });
+  const tenants = createTenantBudgets(tenantBudgets, book);
+  const exhaustedKeys = new Set<string>();
+  const ledger = openLedgerClient(address, clock);
+  let isOver = false;
+  let wasWhole = false;
+  const newPeriod = createAlarm(clock, () => {
+    waitForPeriod();
+    void lookAtAll();
+  });
+  const follower = followLedger({ ...parts, book, ask: parts.askLedger ?? ledger.ask, onNews });
+  waitForPeriod();
+
+  return {
+    queues: reporter.queues,
+    exhausted,
+    judged: (metadata) => reporter.look(joinName(metadata)),
+    forget(metadata) {
+      const apiKey = joinName(metadata);
+      exhaustedKeys.delete(apiKey);
+      reporter.forget(apiKey);
+    },
+    reading: () => ({ newsAgeMs: follower.newsAgeMs(), exhaustedKeys: exhaustedKeys.size }),
+    async close() {
+      isOver = true;
+      newPeriod(undefined);
+      reporter.close();
+      await follower.close();
+      ledger.close();
+    },
+  };
+
+  /** Every period ends with a day. */
+  function waitForPeriod(): void {
+    const nowMs = clock.wallMs();
+    newPeriod(clock.now() + (periodAt('Day', nowMs).endMs ?? nowMs) - nowMs + marginMs);
+  }
+
+  function onNews(news: SpendNews): void {
+    if (!book.isWhole()) {
+      wasWhole = false;
+      return;
+    }
+    if (!wasWhole) {
+      wasWhole = true;
+      tenants.learn(clock.wallMs());
+      void lookAtAll();
+      return;
+    }
+    if (news.type === 'anew') return;
+    for (const apiKey of news.keys) look(apiKey);
+    const limited = new Set(news.namespaces.filter((namespace) => tenantBudgets.has(namespace)));
+    if (limited.size === 0) return;
+    for (const { namespace, reason, note } of tenants.look(limited, clock.wallMs())) {
+      const subject = { apiVersion: 'v1', kind: 'Namespace', namespace, name: namespace };
+      parts.events.record(subject, { type: EVENT_REASONS[reason].type, reason, action: 'Meter', note });
+    }
+    for (const { metadata } of cluster.snapshot().apiKeys) {
+      if (limited.has(metadata.namespace)) lookAtBudgets(joinName(metadata));
+    }
+  }
+
+  /** Who leads anew knows nothing of what was written; and with a new day, what was spent in it is nothing. */
+  async function lookAtAll(): Promise<void> {
+    let looked = 0;
+    for (const { metadata } of cluster.snapshot().apiKeys) {
+      look(joinName(metadata));
+      looked += 1;
+      if (looked % atATime === 0) await letOthers(clock);
+      if (isOver) return;
+    }
+  }
+
+  function look(apiKey: string): void {
+    lookAtBudgets(apiKey);
+    reporter.look(apiKey);
+  }
+
+  function lookAtBudgets(apiKey: string): void {
+    const { namespace, name } = splitName(apiKey);
+    const object = cluster.object('ApiKey', namespace, name);
+    if (object === undefined) return;
+    const present = presentStatus('ApiKey', object);
+    const said = present?.conditions?.find(({ type }) => type === 'BudgetExhausted');
+    const isLimited = budgetsIn(object.spec).length > 0 || tenantBudgets.has(namespace);
+    if (!isLimited && said === undefined && !exhaustedKeys.has(apiKey)) return;
+    if (settleBudget(exhausted(object), present)?.message !== said?.message)
+      parts.onBudget(`ApiKey/${apiKey}`);
+  }
+
+  function exhausted(object: RawObject): readonly Exhausted[] | undefined {
+    if (!book.isWhole()) return undefined;
+    const { namespace } = object.metadata;
+    const apiKey = joinName(object.metadata);
+    const nowMs = clock.wallMs();
+    const ofTenant = tenantBudgets.get(namespace) ?? [];
+    const found = [
+      ...exhaustedOf(budgetsIn(object.spec), book.ofKey(apiKey), nowMs),
+      ...exhaustedOf(ofTenant, book.ofNamespace(namespace), nowMs, namespace),
+    ];
+    if (found.length > 0) exhaustedKeys.add(apiKey);
+    else exhaustedKeys.delete(apiKey);
+    return found;
+  }
+}

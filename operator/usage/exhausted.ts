@@ -1,0 +1,58 @@
+// Which budgets are used up, and until when? Pure: of a key, and of the namespace that it is in.
+
+import { type BudgetPeriod, periodAt } from '../../gateway/contract/budget.ts';
+import type { Spent } from '../../gateway/contract/spend.ts';
+import type { Budget } from '../resources/api-key.ts';
+import { dollarsOf, microdollarsOf } from './dollars.ts';
+import { useIn } from './spend-book.ts';
+
+/** A budget whose limit is reached, and that refuses calls for it. */
+export interface Exhausted {
+  /** Undefined: of the key itself. */
+  readonly namespace?: string | undefined;
+  readonly period: BudgetPeriod;
+  /** Dollars, as the budget has it. */
+  readonly limit: string;
+  /** Dollars. */
+  readonly spend: string;
+  /** First day of the period; empty for one without beginning. */
+  readonly since: string;
+  /** Unix milliseconds at which it begins anew; undefined: it does not by itself. */
+  readonly untilMs: number | undefined;
+}
+
+/** A limit, as a key or the platform has it. */
+export type BudgetLimit = Pick<Budget, 'period' | 'limit' | 'action'>;
+
+export function exhaustedOf(
+  budgets: readonly BudgetLimit[],
+  spent: Spent | undefined,
+  nowMs: number,
+  namespace?: string,
+): readonly Exhausted[] {
+  return budgets.flatMap(({ period, limit, action }): Exhausted[] => {
+    const spend = dollarsOf(BigInt(useIn(spent, period, nowMs).costPicodollars));
+    const [spentMicros, limitMicros] = [microdollarsOf(spend), microdollarsOf(limit)];
+    if (action !== 'Block' || spentMicros === undefined || limitMicros === undefined) return [];
+    if (spentMicros < limitMicros) return [];
+    const { start: since, endMs: untilMs } = periodAt(period, nowMs);
+    return [{ namespace, period, limit, spend, since, untilMs }];
+  });
+}
+
+/** What a period is called in a sentence. */
+const WORDS = { Day: 'day', Week: 'week', Month: 'month', Total: 'all time' } as const;
+
+export function sayExhausted({ namespace, period, limit, spend, since, untilMs }: Exhausted): string {
+  const whose = namespace === undefined ? 'the budget' : `the budget of the namespace ${namespace}`;
+  const spentSince = since === '' ? `${spend} were spent` : `${spend} were spent since ${since}`;
+  const wayOut = namespace === undefined ? 'spec.budgets allows more' : 'the platform allows more';
+  const until = untilMs === undefined ? '' : `${new Date(untilMs).toISOString().slice(0, -5)}Z, or until `;
+  return `${whose} for ${period === 'Total' ? '' : 'the '}${WORDS[period]} is used up: of ${limit} dollars ${spentSince}; calls are refused until ${until}${wayOut}`;
+}
+
+/** Whether two such messages tell the same but for what was spent: calls that were under way still add to it. */
+export function tellsTheSame(a: string, b: string): boolean {
+  const withoutSpend = (text: string) => text.replaceAll(/dollars \d+(?:\.\d+)? were/g, 'dollars were');
+  return withoutSpend(a) === withoutSpend(b);
+}

@@ -1,0 +1,88 @@
+// Who hears of every spend? One loop asks the ledger behind the last that it was told, and hands on what is new. While the ledger is
+// away it goes on asking, ever more seldom, and nothing else minds.
+
+import type { Clock } from '../../kube/clock.ts';
+import { wait } from '../../kube/wait.ts';
+import { letOthers } from '../turn.ts';
+import type { AskLedger } from './ask-ledger.ts';
+import type { SpendBook, SpendNews } from './spend-book.ts';
+
+export interface LedgerFollowerParts {
+  readonly book: SpendBook;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  random(): number;
+  readonly ask: AskLedger;
+  /** The bearer; asked anew for each call. Undefined: there is none yet. */
+  tokenOf(): string | undefined;
+  onNews(news: SpendNews): void;
+  /** It has not answered for longer than it may take to be started anew; told once. The reason is fit to be shown. */
+  onAway(reason: string): void;
+  /** It answers again, after `onAway`. */
+  onBack(): void;
+}
+
+export interface LedgerFollower {
+  /** Since its last answer, or since it was asked first. */
+  newsAgeMs(): number;
+  close(): Promise<void>;
+}
+
+/** A budget that is used up is told so late at most. */
+const pollMs = 1_000;
+const backoffMinMs = 500;
+const backoffMaxMs = 15_000;
+/** An upgrade of the ledger is no news: its pod ends and comes again. */
+const awayMs = 60_000;
+
+export function followLedger(parts: LedgerFollowerParts): LedgerFollower {
+  const { book, clock } = parts;
+  const end = new AbortController();
+  const { signal } = end;
+  let answeredAtMs = clock.now();
+  let failures = 0;
+  let isAway = false;
+  const running = run();
+
+  return {
+    newsAgeMs: () => clock.now() - answeredAtMs,
+    async close() {
+      end.abort();
+      await running;
+    },
+  };
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      const restMs = await askOnce();
+      if (restMs === 0) await letOthers(clock);
+      else await wait(clock, restMs, signal);
+    }
+  }
+
+  /** Gives how long to rest after it. */
+  async function askOnce(): Promise<number> {
+    try {
+      const token = parts.tokenOf();
+      if (token === undefined) throw new Error('the operator has no exchange token yet');
+      const answer = await parts.ask({ token, after: book.after(), signal });
+      if (signal.aborted) return 0;
+      failures = 0;
+      answeredAtMs = clock.now();
+      if (isAway) parts.onBack();
+      isAway = false;
+      const news = book.take(answer);
+      parts.onNews(news);
+      return news.type === 'anew' || answer.hasMore ? 0 : pollMs;
+    } catch (error) {
+      if (signal.aborted) return 0;
+      const backoffMs = Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(failures, 10));
+      failures += 1;
+      if (!isAway && clock.now() - answeredAtMs >= awayMs) {
+        isAway = true;
+        parts.onAway(error instanceof Error ? error.message : 'it could not be asked');
+      }
+      return backoffMs * (0.5 + parts.random() / 2);
+    }
+  }
+}

@@ -1,0 +1,146 @@
+// What is to be written into the usage of an ApiKey now? Nothing, nothing yet, or this. Pure: what is known of its spend, its
+// budgets and its present status come in.
+//
+// It is a slow report: five minutes lie between two writes, but where a budget is passed, which somebody waits to hear.
+
+import { isDeepStrictEqual } from 'node:util';
+import { type BudgetPeriod, periodAt, worstOvershoot } from '../../gateway/contract/budget.ts';
+import type { SpendUse, Spent } from '../../gateway/contract/spend.ts';
+import type { ApiKeyUsage, Budget } from '../resources/api-key.ts';
+import { timeOf } from '../status/object-status.ts';
+import { dollarsOf, microdollarsOf } from './dollars.ts';
+import { useIn } from './spend-book.ts';
+
+/** Who lets requests through, as far as it says how exactly budgets hold. */
+export interface Gateways {
+  readonly ready: number;
+  /** They keep budgets together. */
+  readonly haveStore: boolean;
+}
+
+export interface UsageFacts {
+  readonly budgets: readonly Budget[];
+  /** Undefined: never used. */
+  readonly spent: Spent | undefined;
+  readonly present: ApiKeyUsage | undefined;
+  readonly gateways: Gateways;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+/** A share of a budget's limit that is passed: the warning, or the limit itself. */
+export interface Crossing {
+  readonly budget: Budget;
+  readonly passed: 'warning' | 'limit';
+  /** Dollars. */
+  readonly spend: string;
+  readonly period: NonNullable<ApiKeyUsage['periods']>[number];
+}
+
+export type UsageDecision =
+  | { readonly type: 'same' }
+  /** Decide again then. */
+  | { readonly type: 'wait'; readonly untilMs: number }
+  | { readonly type: 'write'; readonly usage: ApiKeyUsage; readonly crossings: readonly Crossing[] };
+
+/** Between two writes to one object. */
+export const USAGE_GAP_MS = 300_000;
+
+export function settleUsage(facts: UsageFacts): UsageDecision {
+  const { budgets, spent, present, nowMs } = facts;
+  // Of fifty thousand keys that nobody uses nothing need be said.
+  if (spent === undefined && budgets.length === 0 && present === undefined) return { type: 'same' };
+  const periods = periodsOf(budgets).map((period) => describe(period, useIn(spent, period, nowMs), facts));
+  const usage: ApiKeyUsage = {
+    observedAt: timeOf(nowMs),
+    ...(spent === undefined ? {} : { lastUsedAt: timeOf(Date.parse(spent.lastUsedAt)) }),
+    spend: periods.at(-1)?.spend ?? '0.00',
+    periods,
+  };
+  if (isDeepStrictEqual(saidIn(usage), present && saidIn(present))) return { type: 'same' };
+  const crossings = crossingsOf(budgets, present, periods);
+  const untilMs = present?.observedAt === undefined ? 0 : Date.parse(present.observedAt) + USAGE_GAP_MS;
+  if (crossings.length === 0 && nowMs < untilMs) return { type: 'wait', untilMs };
+  return { type: 'write', usage, crossings };
+}
+
+/**
+ * Without its time, and without the overshoot: where gateways come and go, that is no reason to write to every key that has a budget. A
+ * list that is a map by nature comes back from the server in any order.
+ */
+function saidIn({ observedAt: _, periods, ...rest }: ApiKeyUsage) {
+  return { ...rest, periods: new Map(periods?.map(({ overshoot: _, ...one }) => [one.period, one])) };
+}
+
+/** In the order of their length; where nothing is limited, who spends what is asked of a month. */
+const PERIODS = ['Day', 'Week', 'Month', 'Total'] as const satisfies readonly BudgetPeriod[];
+
+function periodsOf(budgets: readonly Budget[]): readonly BudgetPeriod[] {
+  const limited = new Set<BudgetPeriod>(budgets.map(({ period }) => period));
+  return limited.size === 0 ? ['Month'] : PERIODS.filter((period) => limited.has(period));
+}
+
+type PeriodUsage = Crossing['period'];
+
+function describe(
+  period: BudgetPeriod,
+  { costPicodollars, requests, tokens }: SpendUse,
+  { budgets, gateways, nowMs }: UsageFacts,
+): PeriodUsage {
+  const { start } = periodAt(period, nowMs);
+  const budget = budgets.find((one) => one.period === period);
+  return {
+    period,
+    ...(start === '' ? {} : { start: `${start}T00:00:00Z` }),
+    spend: dollarsOf(BigInt(costPicodollars)),
+    ...(budget === undefined ? {} : { limit: budget.limit, ...overshootOf(budget, gateways) }),
+    requests,
+    inputTokens: tokens.input,
+    cachedInputTokens: tokens.cachedInput,
+    outputTokens: tokens.output,
+  };
+}
+
+/** A budget that only warns has none. */
+function overshootOf({ action, limit }: Budget, gateways: Gateways): Pick<PeriodUsage, 'overshoot'> {
+  const limitMicrodollars = Number(microdollarsOf(limit) ?? 0n);
+  if (action !== 'Block') return {};
+  const { requests, unheardMicrodollarsMax } = worstOvershoot({
+    limitMicrodollars,
+    gateways: gateways.ready,
+    hasStore: gateways.haveStore,
+  });
+  const unheard = dollarsOf(BigInt(unheardMicrodollarsMax) * 1_000_000n);
+  return { overshoot: { requests, unheard } };
+}
+
+/** What the status did not show yet. What it shows was told when it was written, by whoever led then. */
+function crossingsOf(
+  budgets: readonly Budget[],
+  present: ApiKeyUsage | undefined,
+  periods: readonly PeriodUsage[],
+): readonly Crossing[] {
+  return budgets.flatMap((budget): Crossing[] => {
+    const now = periods.find(({ period }) => period === budget.period);
+    if (now?.spend === undefined) return [];
+    const before = present?.periods?.find(
+      ({ period, start }) => period === budget.period && start === now.start,
+    );
+    const level = levelOf(now.spend, budget.limit, budget.warnPercent);
+    // By the limit that held then: one that is new, or lower, is news of its own.
+    const limitBefore = before?.limit;
+    const levelBefore =
+      limitBefore === undefined ? 0 : levelOf(before?.spend, limitBefore, budget.warnPercent);
+    if (level <= levelBefore) return [];
+    return [{ budget, passed: level === 2 ? 'limit' : 'warning', spend: now.spend, period: now }];
+  });
+}
+
+/** 1: enough for a warning; 2: all of it. */
+export function levelOf(spend: string | undefined, limit: string, warnPercent: number): 0 | 1 | 2 {
+  const spent = microdollarsOf(spend ?? '');
+  const allowed = microdollarsOf(limit);
+  if (spent === undefined || allowed === undefined) return 0;
+  if (spent >= allowed) return 2;
+  return spent * 100n >= allowed * BigInt(warnPercent) ? 1 : 0;
+}

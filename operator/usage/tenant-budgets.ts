@@ -1,0 +1,73 @@
+// Which budgets of whole namespaces are passed? No object of ours shows how far one was, so it is remembered while this process leads;
+// what was passed before it led is taken to have been told.
+
+import { type BudgetPeriod, periodAt } from '../../gateway/contract/budget.ts';
+import type { EventReason } from '../resources/event-reasons.ts';
+import type { TenantBudget } from '../watch/snapshot.ts';
+import { dollarsOf } from './dollars.ts';
+import { levelOf } from './settle-usage.ts';
+import { type SpendBook, useIn } from './spend-book.ts';
+
+export interface TenantNews {
+  readonly namespace: string;
+  readonly reason: Extract<EventReason, `Tenant${string}`>;
+  readonly note: string;
+}
+
+export interface TenantBudgets {
+  /** Of the namespaces, those whose budgets have passed a warning or their limit since the last look. */
+  look(namespaces: Iterable<string>, nowMs: number): readonly TenantNews[];
+  /** As it is now: nothing of it is news. */
+  learn(nowMs: number): void;
+}
+
+export function createTenantBudgets(
+  budgetsOf: ReadonlyMap<string, readonly TenantBudget[]>,
+  book: Pick<SpendBook, 'ofNamespace'>,
+): TenantBudgets {
+  const known = new Map<string, { readonly start: string; readonly level: number }>();
+  const look: TenantBudgets['look'] = (namespaces, nowMs) =>
+    [...namespaces].flatMap((namespace) =>
+      (budgetsOf.get(namespace) ?? []).flatMap((budget): TenantNews[] => {
+        const { period, limit, warnPercent } = budget;
+        const { start } = periodAt(period, nowMs);
+        const use = useIn(book.ofNamespace(namespace), period, nowMs);
+        const spend = dollarsOf(BigInt(use.costPicodollars));
+        const level = levelOf(spend, limit, warnPercent);
+        const place = `${namespace} ${period}`;
+        const before = known.get(place);
+        known.set(place, { start, level });
+        if (level <= (before?.start === start ? before.level : 0)) return [];
+        return [describe(namespace, budget, level, spend, start)];
+      }),
+    );
+  return { look, learn: (nowMs) => void look(budgetsOf.keys(), nowMs) };
+}
+
+const WORDS: Readonly<Record<BudgetPeriod, string>> = {
+  Day: 'of the day',
+  Week: 'of the week',
+  Month: 'of the month',
+  Total: 'of all time',
+};
+
+function describe(
+  namespace: string,
+  { period, limit, action, warnPercent }: TenantBudget,
+  level: number,
+  spend: string,
+  start: string,
+): TenantNews {
+  const since = start === '' ? '' : ` since ${start}`;
+  const what =
+    level === 1
+      ? `that is more than ${warnPercent} %`
+      : action === 'Block'
+        ? 'calls of its keys are refused'
+        : 'calls go on (action: Warn)';
+  return {
+    namespace,
+    reason: level === 1 ? 'TenantBudgetWarning' : 'TenantBudgetExhausted',
+    note: `the budget ${WORDS[period]} that the platform gives the namespace ${namespace}: ${spend} of ${limit} dollars were spent${since}; ${what}`,
+  };
+}

@@ -1,0 +1,72 @@
+// Does a status say which budget refuses calls, from when it does until it begins anew, and no longer?
+
+import { expect, test } from 'vitest';
+import { eventsFor } from '../../../operator/status/events.ts';
+import { type BudgetLimit, exhaustedOf } from '../../../operator/usage/exhausted.ts';
+import { apiKey } from '../make.ts';
+import { judge, look, NOW_MS, say, withStatus, written } from '../status/status-support.ts';
+import { makeSpent } from './make-spent.ts';
+
+const limit = (more: Partial<BudgetLimit> = {}): BudgetLimit => ({
+  period: 'Month',
+  limit: '100.00',
+  action: 'Block',
+  ...more,
+});
+const spentMicros = (micros: number) => makeSpent({ micros, atMs: NOW_MS });
+
+test.each<[string, Partial<BudgetLimit>, number, boolean]>([
+  ['at its limit', {}, 100_000_000, true],
+  ['a millionth below it', {}, 99_999_999, false],
+  ['above it, where it only warns', { action: 'Warn' }, 200_000_000, false],
+  ['of nothing at all', { limit: '0' }, 0, true],
+])('a budget %s', (_, more, micros, isExhausted) => {
+  expect(exhaustedOf([limit(more)], spentMicros(micros), NOW_MS)).toHaveLength(isExhausted ? 1 : 0);
+});
+
+const object = apiKey({}, {});
+const verdict = judge('ApiKey', { apiKeys: [object] });
+const exhaustedBy = (micros: number, limits = [limit()]) => exhaustedOf(limits, spentMicros(micros), NOW_MS);
+
+test('the condition names the period, the limit, the spend and when it begins anew, and Ready stays', () => {
+  const decision = look(object, verdict, { exhausted: exhaustedBy(100_020_000) });
+  const status = written(decision);
+  expect(say(status, 'BudgetExhausted')).toBe(
+    'True BudgetExhausted: the budget for the month is used up: of 100.00 dollars 100.02 were spent since 2026-06-01; calls are refused until 2026-07-01T00:00:00Z, or until spec.budgets allows more',
+  );
+  const ready = look(object, verdict, { exhausted: [] });
+  expect(say(status, 'Ready')).toBe(say(written(ready), 'Ready'));
+  expect(eventsFor(decision.type === 'write' ? decision.transitions : [])).toContainEqual(
+    expect.objectContaining({ type: 'Warning', reason: 'BudgetExhausted', action: 'Meter' }),
+  );
+});
+
+test('of all time, and of a whole namespace, it says the way out', () => {
+  const total = exhaustedBy(500_000_000, [limit({ period: 'Total' })]);
+  const ofTenant = exhaustedOf([limit({ period: 'Day' })], spentMicros(100_000_000), NOW_MS, 'team-a');
+  const message = say(
+    written(look(object, verdict, { exhausted: [...total, ...ofTenant] })),
+    'BudgetExhausted',
+  );
+  expect(message).toContain(
+    'for all time is used up: of 100.00 dollars 500.00 were spent; calls are refused until spec.budgets allows more; ',
+  );
+  expect(message).toContain(
+    'the budget of the namespace team-a for the day is used up: of 100.00 dollars 100.00 were spent since 2026-06-01; calls are refused until 2026-06-02T00:00:00Z, or until the platform allows more',
+  );
+});
+
+test('what calls under way still add is no reason to write it anew; another limit is', () => {
+  const exhausted = written(look(object, verdict, { exhausted: exhaustedBy(100_020_000) }));
+  const present = withStatus(object, exhausted);
+  expect(look(present, verdict, { exhausted: exhaustedBy(101_000_000) }).type).not.toBe('write');
+  const lower = look(present, verdict, { exhausted: exhaustedBy(101_000_000, [limit({ limit: '99' })]) });
+  expect(say(written(lower), 'BudgetExhausted')).toContain('of 99 dollars 101.00 were');
+});
+
+test('it goes with the period, and stays while nothing is known', () => {
+  const exhausted = written(look(object, verdict, { exhausted: exhaustedBy(100_020_000) }));
+  const present = withStatus(object, exhausted);
+  expect(look(present, verdict, { exhausted: undefined }).type).not.toBe('write');
+  expect(say(written(look(present, verdict, { exhausted: [] })), 'BudgetExhausted')).toBeUndefined();
+});

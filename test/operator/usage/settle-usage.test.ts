@@ -1,0 +1,226 @@
+// Is the usage of a key written seldom, and as soon as a budget is passed? And once only?
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ApiKeyUsage, Budget } from '../../../operator/resources/api-key.ts';
+import {
+  settleUsage,
+  USAGE_GAP_MS,
+  type UsageDecision,
+  type UsageFacts,
+} from '../../../operator/usage/settle-usage.ts';
+import { AT, AT_MS, makeSpent } from './make-spent.ts';
+
+const budget = (more: Partial<Budget> = {}): Budget => ({
+  period: 'Month',
+  limit: '100.00',
+  currency: 'USD',
+  action: 'Block',
+  warnPercent: 80,
+  ...more,
+});
+
+const settle = (facts: Partial<UsageFacts>): UsageDecision =>
+  settleUsage({
+    budgets: [],
+    spent: undefined,
+    present: undefined,
+    gateways: { ready: 2, haveStore: false },
+    nowMs: AT_MS,
+    ...facts,
+  });
+
+function written(decision: UsageDecision): ApiKeyUsage {
+  if (decision.type !== 'write') throw new Error(`no write but ${JSON.stringify(decision)}`);
+  return decision.usage;
+}
+
+const crossed = (decision: UsageDecision) =>
+  decision.type === 'write'
+    ? decision.crossings.map(({ budget: of, passed }) => `${of.period} ${passed}`)
+    : decision.type;
+
+test('a key without budgets tells what it used in this month', () => {
+  expect(written(settle({ spent: makeSpent({ micros: 41_237_000, requests: 3 }) }))).toEqual({
+    observedAt: AT,
+    lastUsedAt: AT,
+    spend: '41.237',
+    periods: [
+      {
+        period: 'Month',
+        start: '2026-11-01T00:00:00Z',
+        spend: '41.237',
+        requests: 3,
+        inputTokens: 30,
+        cachedInputTokens: 12,
+        outputTokens: 6,
+      },
+    ],
+  });
+});
+
+test('a key with budgets tells each period, with its limit; the longest is the one of the column', () => {
+  const budgets = [budget({ period: 'Total', limit: '500' }), budget({ period: 'Day', limit: '2.5' })];
+  const spent = { ...makeSpent({ micros: 1_000_000 }), total: makeSpent({ micros: 9_000_000 }).total };
+  const usage = written(settle({ budgets, spent }));
+  expect(usage.spend).toBe('9.00');
+  expect(usage.periods?.map(({ period, start, spend, limit }) => [period, start, spend, limit])).toEqual([
+    ['Day', '2026-11-22T00:00:00Z', '1.00', '2.5'],
+    ['Total', undefined, '9.00', '500'],
+  ]);
+});
+
+test('a budget that refuses says what may be spent beyond it at worst; that gateways come and go is no news', () => {
+  const budgets = [budget({ limit: '90' }), budget({ period: 'Day', action: 'Warn' })];
+  const of = (gateways: UsageFacts['gateways'], present?: ApiKeyUsage) =>
+    settle({ budgets, gateways, present, nowMs: AT_MS + USAGE_GAP_MS });
+  const two = written(of({ ready: 2, haveStore: false }));
+  expect(two.periods?.map(({ overshoot }) => overshoot)).toEqual([
+    undefined,
+    { requests: 2, unheard: '45.00' },
+  ]);
+  expect(of({ ready: 9, haveStore: false }, two)).toEqual({ type: 'same' });
+  const together = written(of({ ready: 9, haveStore: true }));
+  expect(together.periods?.[1]?.overshoot).toEqual({ requests: 1, unheard: '0.00' });
+});
+
+test('of a key that nobody uses nothing is said, unless it has a budget', () => {
+  expect(settle({})).toEqual({ type: 'same' });
+  expect(written(settle({ budgets: [budget()] }))).toMatchObject({ spend: '0.00' });
+  expect(written(settle({ budgets: [budget()] })).lastUsedAt).toBeUndefined();
+});
+
+describe('a change', () => {
+  const present = written(settle({ spent: makeSpent({ micros: 1_000_000 }) }));
+
+  test('waits until five minutes have gone since the last write', () => {
+    const spent = makeSpent({ micros: 2_000_000 });
+    const untilMs = AT_MS + USAGE_GAP_MS;
+    expect(settle({ present, spent, nowMs: untilMs - 1 })).toEqual({ type: 'wait', untilMs });
+    expect(written(settle({ present, spent, nowMs: untilMs }))).toMatchObject({ spend: '2.00' });
+  });
+
+  test('that is none is not written, however long it is ago, and in whatever order a list came back', () => {
+    const spent = makeSpent({ micros: 1_000_000 });
+    expect(settle({ present, spent, nowMs: AT_MS + 3_600_000 })).toEqual({ type: 'same' });
+    const budgets = [budget(), budget({ period: 'Day' })];
+    const two = written(settle({ budgets, spent }));
+    expect(settle({ budgets, spent, present: { ...two, periods: two.periods?.toReversed() } })).toEqual({
+      type: 'same',
+    });
+  });
+
+  test('is that a new period has begun, though the key is not used any more', () => {
+    const nextMonth = Date.UTC(2026, 11, 1);
+    const usage = written(settle({ present, spent: makeSpent({ micros: 1_000_000 }), nowMs: nextMonth }));
+    expect(usage).toMatchObject({
+      spend: '0.00',
+      lastUsedAt: AT,
+      periods: [{ start: '2026-12-01T00:00:00Z', requests: 0 }],
+    });
+  });
+
+  test('is that the limit is another, or there is none any more', () => {
+    const spent = makeSpent({ micros: 1_000_000 });
+    const nowMs = AT_MS + USAGE_GAP_MS;
+    const limited = written(settle({ budgets: [budget()], spent, present, nowMs }));
+    expect(limited.periods).toMatchObject([{ limit: '100.00' }]);
+    const later = nowMs + USAGE_GAP_MS;
+    expect(written(settle({ spent, present: limited, nowMs: later })).periods?.[0]).not.toHaveProperty(
+      'limit',
+    );
+  });
+});
+
+describe('a budget that is passed', () => {
+  const budgets = [budget()];
+  const at = (micros: number, present?: ApiKeyUsage, nowMs = AT_MS) =>
+    settle({ budgets, spent: makeSpent({ micros, atMs: nowMs }), present, nowMs });
+  const below = written(at(79_999_999));
+
+  test('is written at once, at the very millionth, and told once', () => {
+    expect(crossed(at(79_999_999))).toEqual([]);
+    const warned = at(80_000_000, below, AT_MS + 1_000);
+    expect(crossed(warned)).toEqual(['Month warning']);
+    expect(crossed(at(90_000_000, written(warned), AT_MS + 2_000))).toBe('wait');
+    const reached = at(100_000_000, written(warned), AT_MS + 3_000);
+    expect(crossed(reached)).toEqual(['Month limit']);
+    expect(crossed(at(101_000_000, written(reached), AT_MS + 4_000))).toBe('wait');
+    expect(crossed(at(99_999_999, written(warned), AT_MS + 3_000))).toBe('wait');
+  });
+
+  test('in one step is told by the limit alone', () => {
+    expect(crossed(at(150_000_000, below))).toEqual(['Month limit']);
+  });
+
+  test('is told anew in the next period', () => {
+    const reached = written(at(100_000_000, below));
+    const next = Date.UTC(2026, 11, 1, 12);
+    expect(crossed(at(80_000_000, reached, next))).toEqual(['Month warning']);
+  });
+
+  test('because it was set below what is spent already is told at once', () => {
+    const spent = makeSpent({ micros: 60_000_000 });
+    const present = written(settle({ spent }));
+    const nowMs = AT_MS + 1_000;
+    expect(crossed(settle({ budgets: [budget({ limit: '50' })], spent, present, nowMs }))).toEqual([
+      'Month limit',
+    ]);
+    expect(crossed(settle({ budgets: [budget({ limit: '500' })], spent, present, nowMs }))).toBe('wait');
+  });
+
+  test('because its limit was lowered is told too; after it was raised, again when the new one is passed', () => {
+    const lowered = settle({
+      budgets: [budget({ limit: '50' })],
+      spent: makeSpent({ micros: 60_000_000 }),
+      present: written(at(60_000_000)),
+    });
+    expect(crossed(lowered)).toEqual(['Month limit']);
+    const raised = settle({
+      budgets: [budget({ limit: '500' })],
+      spent: makeSpent({ micros: 60_000_000 }),
+      present: written(lowered),
+      nowMs: AT_MS + USAGE_GAP_MS,
+    });
+    expect(crossed(raised)).toEqual([]);
+  });
+});
+
+test('whatever is spent when: writes without news are five minutes apart, and each share of each period is told once', () => {
+  const step = fc.record({
+    afterMs: fc.integer({ min: 1_000, max: 40_000_000 }),
+    micros: fc.integer({ min: 0, max: 60_000_000 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const budgets = [budget(), budget({ period: 'Day', limit: '20', warnPercent: 50 })];
+      const spends = { Day: 0, Month: 0 };
+      let present: ApiKeyUsage | undefined;
+      let nowMs = AT_MS;
+      const told = new Set<string>();
+      for (const { afterMs, micros } of steps) {
+        const before = new Date(nowMs);
+        nowMs += afterMs;
+        const now = new Date(nowMs);
+        if (before.getUTCDate() !== now.getUTCDate() || afterMs > 86_400_000) spends.Day = 0;
+        if (before.getUTCMonth() !== now.getUTCMonth()) spends.Month = 0;
+        spends.Day += micros;
+        spends.Month += micros;
+        const spent = {
+          ...makeSpent({ atMs: nowMs, micros: spends.Month }),
+          day: makeSpent({ atMs: nowMs, micros: spends.Day }).day,
+        };
+        const decision = settle({ budgets, spent, present, nowMs });
+        if (decision.type !== 'write') continue;
+        if (decision.crossings.length === 0 && present?.observedAt !== undefined)
+          expect(nowMs - Date.parse(present.observedAt)).toBeGreaterThanOrEqual(USAGE_GAP_MS);
+        for (const { budget: of, passed, period } of decision.crossings) {
+          const name = `${of.period} ${period.start} ${passed}`;
+          expect(told.has(name), name).toBe(false);
+          told.add(name);
+        }
+        present = decision.usage;
+      }
+    }),
+  );
+});

@@ -1,0 +1,311 @@
+// From a record in the ledger to what kubectl shows: a real ledger that answers over HTTP, a real API server, and the leader's part
+// between them. Only the calendar is the test's.
+
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
+import type { KubeClient, KubeRequest } from '../../../kube/client.ts';
+import { type Clock, systemClock } from '../../../kube/clock.ts';
+import { buildReadApi } from '../../../ledger/read-api/read-api.ts';
+import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
+import type { LedgerStore } from '../../../ledger/store/store.ts';
+import { createSpending, type Spending, type SpendingParts } from '../../../operator/leading/spending.ts';
+import { createEventRecorder, type EventFact, type EventRecorder } from '../../../operator/status/events.ts';
+import { useControlPlane } from '../../cluster/control-plane.ts';
+import { installCrds } from '../../cluster/install.ts';
+import { makeEntry } from '../../ledger/make-entry.ts';
+import { until } from '../../support/until.ts';
+import { apiKey } from '../make.ts';
+import { watchCluster } from '../watch/stage.ts';
+
+const plane = useControlPlane({ hasControllers: false });
+const token = 'x'.repeat(43);
+const dollar = 1_000_000_000_000;
+
+/** Of the ledger and of the operator; timers go on as they do. */
+let wallMs = Date.parse('2026-11-22T12:00:00Z');
+const clock: Clock = { ...systemClock, wallMs: () => wallMs };
+
+let folder: string;
+let store: LedgerStore;
+let server: Server;
+let address: string;
+let records = 0;
+let namespaces = 0;
+let namespace: string;
+/** What is to be closed after a test. */
+let started: AsyncDisposableStack;
+
+beforeAll(async () => {
+  await installCrds(plane());
+}, 120_000);
+beforeEach(async () => {
+  started = new AsyncDisposableStack();
+  wallMs = Date.parse('2026-11-22T12:00:00Z');
+  namespace = `usage-${namespaces++}`;
+  await plane().mustKubectl(['create', 'namespace', namespace]);
+  folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
+  await beginLedger('one');
+});
+afterEach(async () => {
+  await started.disposeAsync();
+  await endLedger();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function beginLedger(name: string, port = 0): Promise<void> {
+  store = await openSqliteStore(join(folder, `${name}.sqlite`));
+  server = buildReadApi({ store, access: undefined, clock, token: () => token, onFailure() {} });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  address = `http://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : 0}`;
+}
+
+async function endLedger(): Promise<void> {
+  server.closeAllConnections();
+  await new Promise<void>((resolve) => void server.close(() => resolve()));
+  await store.close();
+}
+
+async function spend(name: string, dollars: number, more: Partial<LedgerRecord> = {}): Promise<void> {
+  const entry = makeEntry({
+    id: `r.${records++}`,
+    namespace,
+    apiKey: `${namespace}/${name}`,
+    startedAt: new Date(wallMs).toISOString(),
+    costPicodollars: dollars * dollar,
+    ...more,
+  });
+  await store.take({ source: 'pod', cursor: `c.${records}`, entries: [entry], asides: [] }, wallMs);
+}
+
+interface Term {
+  readonly spending: Spending;
+  /** Told by `onBudget`, in turn. */
+  readonly budgets: string[];
+  readonly told: EventFact[];
+  /** Writes of usages. */
+  readonly writes: KubeRequest[];
+}
+
+async function lead(more: Partial<SpendingParts> = {}): Promise<Term> {
+  const { client } = plane();
+  const budgets: string[] = [];
+  const told: EventFact[] = [];
+  const writes: KubeRequest[] = [];
+  const counted: KubeClient = {
+    ...client,
+    call(request) {
+      if (request.path.includes('/apikeys/')) writes.push(request);
+      return client.call(request);
+    },
+  };
+  const recorder: EventRecorder = createEventRecorder({
+    client,
+    clock: systemClock,
+    random: Math.random,
+    instance: 'operator-0',
+  });
+  const watched = await watchCluster(client);
+  const spending = createSpending({
+    client: counted,
+    clock,
+    random: () => 0,
+    cluster: watched.cluster,
+    ledgerAddress: address,
+    tenantBudgets: new Map(),
+    gateways: () => ({ ready: 1, haveStore: false }),
+    tokenOf: () => token,
+    events: {
+      record(object, fact) {
+        told.push(fact);
+        recorder.record(object, fact);
+      },
+    },
+    queue: { random: () => 0, onError: (_, error) => expect.unreachable(String(error)) },
+    onBudget: (key) => budgets.push(key),
+    onAway() {},
+    onBack() {},
+    ...more,
+  });
+  started.defer(async () => {
+    await spending.close();
+    await Promise.all(spending.queues.map((queue) => queue.close()));
+    await recorder.close();
+    await watched.close();
+  });
+  return { spending, budgets, told, writes };
+}
+
+async function create(name: string, spec: Readonly<Record<string, unknown>> = {}): Promise<void> {
+  const manifest = apiKey(spec, { namespace, name });
+  const { uid: _, generation: __, creationTimestamp: ___, ...metadata } = manifest.metadata;
+  await plane().mustKubectl(['create', '-f', '-'], { stdin: JSON.stringify({ ...manifest, metadata }) });
+}
+
+async function usageOf(name: string): Promise<Record<string, unknown> | undefined> {
+  const text = await plane().mustKubectl([
+    ...['get', 'apikeys.penstock.dev', name, '-n', namespace, '-o', 'json'],
+  ]);
+  return JSON.parse(text).status?.usage;
+}
+
+/** Rows of the table without its head, by name. */
+async function columns(): Promise<Record<string, readonly string[]>> {
+  const text = await plane().mustKubectl(['get', 'apikeys', '-n', namespace]);
+  const [head = '', ...rows] = text.trimEnd().split('\n');
+  // Columns begin below their names: an empty one is a gap.
+  const starts = ['SPEND', 'LAST-USED', 'AGE'].map((name) => head.indexOf(name));
+  return Object.fromEntries(
+    rows.map((row) => [
+      row.split(' ')[0],
+      [row.slice(starts[0], starts[1]).trim(), row.slice(starts[1], starts[2]).trim()],
+    ]),
+  );
+}
+
+const spendOf = (name: string, wanted: string) => until(async () => (await usageOf(name))?.spend === wanted);
+
+test('kubectl get apikeys says who spends what, and since when nothing', async () => {
+  await Promise.all(['busy', 'idle'].map((name) => create(name)));
+  await spend('busy', 3);
+  await spend('busy', 4, { payer: 'platform' });
+  await lead();
+  await spendOf('busy', '3.00');
+  expect(await usageOf('busy')).toEqual({
+    observedAt: '2026-11-22T12:00:00Z',
+    lastUsedAt: '2026-11-22T12:00:00Z',
+    spend: '3.00',
+    periods: [
+      {
+        period: 'Month',
+        start: '2026-11-01T00:00:00Z',
+        spend: '3.00',
+        requests: 2,
+        inputTokens: 100,
+        cachedInputTokens: 0,
+        outputTokens: 50,
+      },
+    ],
+  });
+  const shown = await columns();
+  expect(shown.busy?.[0]).toBe('3.00');
+  expect(shown.busy?.[1]).not.toBe('');
+  expect(shown.idle).toEqual(['', '']);
+});
+
+test('it is written once in five minutes, by its own manager, and again only when something changed', async () => {
+  await create('busy');
+  await spend('busy', 1);
+  const first = await lead();
+  await spendOf('busy', '1.00');
+  await spend('busy', 1);
+  const news = () => first.spending.reading()?.newsAgeMs ?? 0;
+  await until(async () => news() < 200);
+  // Whoever leads next goes by what stands in the object.
+  const second = await lead();
+  await until(async () => second.spending.reading()?.exhaustedKeys === 0 && news() < 200);
+  expect([first.writes.length, second.writes.length]).toEqual([1, 0]);
+  wallMs += 300_000;
+  await spendOf('busy', '2.00');
+  const { metadata } = JSON.parse(
+    await plane().mustKubectl([
+      ...['get', 'apikeys.penstock.dev', 'busy', '-n', namespace, '--show-managed-fields', '-o', 'json'],
+    ]),
+  );
+  const managers = metadata.managedFields.map(({ manager }: { manager: string }) => manager);
+  expect(managers).toContain('penstock-usage');
+}, 30_000);
+
+test('a budget that is passed is told at once, by an event and to whoever writes the status; and ends with its period', async () => {
+  await create('bot', { budgets: [{ period: 'Day', limit: '10' }] });
+  const term = await lead();
+  await spendOf('bot', '0.00');
+  await spend('bot', 8);
+  await spendOf('bot', '8.00');
+  expect(term.told.map(({ reason }) => reason)).toEqual(['BudgetWarning']);
+  expect(term.budgets).toEqual([]);
+  await spend('bot', 2);
+  await until(async () => term.budgets.includes(`ApiKey/${namespace}/bot`));
+  await spendOf('bot', '10.00');
+  const { metadata } = apiKey({}, { namespace, name: 'bot' });
+  const object = { metadata, spec: { budgets: [{ period: 'Day', limit: '10' }] } };
+  expect(term.spending.exhausted(object)).toMatchObject([{ period: 'Day', spend: '10.00', limit: '10' }]);
+  expect(term.spending.reading()?.exhaustedKeys).toBe(1);
+  // Told by its condition.
+  expect(term.told).toHaveLength(1);
+  const events = await plane().mustKubectl(['get', 'events', '-n', namespace, '-o', 'json']);
+  expect(JSON.parse(events).items).toMatchObject([
+    { reason: 'BudgetWarning', type: 'Warning', involvedObject: { kind: 'ApiKey', name: 'bot' } },
+  ]);
+  wallMs = Date.parse('2026-11-23T00:00:00Z');
+  expect(term.spending.exhausted(object)).toEqual([]);
+});
+
+test('a budget that only warns goes on, and an event says that it is used up', async () => {
+  await create('bot', { budgets: [{ period: 'Total', limit: '1', action: 'Warn' }] });
+  const term = await lead();
+  await spend('bot', 2);
+  await spendOf('bot', '2.00');
+  expect(term.told.map(({ reason, note }) => [reason, note])).toEqual([
+    [
+      'BudgetExceeded',
+      'Total: 2.00 of 1 dollars were spent: the budget is used up, and calls go on (action: Warn)',
+    ],
+  ]);
+  expect(term.budgets).toEqual([]);
+});
+
+test('a budget of a namespace shows on all of its keys, and is told of the namespace', async () => {
+  await Promise.all(['one', 'two'].map((name) => create(name)));
+  const limits = [{ period: 'Month', limit: '10', action: 'Block', warnPercent: 80 }] as const;
+  await spend('one', 1);
+  const term = await lead({ tenantBudgets: new Map([[namespace, limits]]) });
+  await spendOf('one', '1.00');
+  await spend('one', 7.5);
+  await until(async () => term.told.length === 1);
+  expect(term.told[0]).toMatchObject({ reason: 'TenantBudgetWarning', type: 'Warning' });
+  await spend('two', 1.5);
+  await until(async () => term.spending.reading()?.exhaustedKeys === 2);
+  expect(new Set(term.budgets)).toEqual(new Set(['one', 'two'].map((name) => `ApiKey/${namespace}/${name}`)));
+  const note =
+    `the budget of the month that the platform gives the namespace ${namespace}: ` +
+    '10.00 of 10 dollars were spent since 2026-11-01; calls of its keys are refused';
+  expect(term.told.slice(1)).toMatchObject([{ reason: 'TenantBudgetExhausted', note }]);
+  // The API server takes it as one of the namespace.
+  const told = await until(async () => {
+    const text = await plane().mustKubectl(['get', 'events', '-n', namespace, '-o', 'json']);
+    const { items } = JSON.parse(text);
+    return items.length === 2 && items;
+  });
+  expect(told[0]).toMatchObject({ involvedObject: { kind: 'Namespace', name: namespace } });
+});
+
+test('a ledger that goes disturbs nothing; one that was begun anew in its place is believed', async () => {
+  await create('bot');
+  await spend('bot', 5);
+  const term = await lead();
+  await spendOf('bot', '5.00');
+  const { port } = new URL(address);
+  await endLedger();
+  await until(async () => (term.spending.reading()?.newsAgeMs ?? 0) > 1_500);
+  expect((await usageOf('bot'))?.spend).toBe('5.00');
+  await beginLedger('two', Number(port));
+  wallMs += 300_000;
+  await spend('bot', 7);
+  await spendOf('bot', '7.00');
+}, 30_000);
+
+test('without the address of a ledger nobody is asked, and nothing is said', async () => {
+  const { spending } = await lead({ ledgerAddress: undefined });
+  expect([spending.reading(), spending.queues, spending.exhausted(apiKey())]).toEqual([
+    undefined,
+    [],
+    undefined,
+  ]);
+});
