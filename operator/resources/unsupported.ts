@@ -18,7 +18,6 @@ export interface UnsupportedEntry {
 /** One row per field or value. A feature that starts to act takes its row away. */
 export const UNSUPPORTED: readonly UnsupportedEntry[] = [
   { kind: 'ModelRoute', path: 'spec.responseModel', values: ['Requested'], instead: 'Served' },
-  { kind: 'ApiKey', path: 'spec.budgets' },
 ];
 
 /** Everything in a checked spec that would have no effect, with its exact path. */

@@ -6,14 +6,15 @@ const LIMITS = 'test/gateway/limits/limits.test.ts';
 const LIMITER = 'test/gateway/limits/limiter.test.ts';
 const QUOTAS = 'test/gateway/limits/quotas.test.ts';
 const TWINS = 'test/gateway/limits/own-memory-and-store.test.ts';
+const BUDGETS = 'test/gateway/limits/budgets.test.ts';
 const DOWN = 'test/gateway/limits/store-down.test.ts';
 
 export const limits: readonly Mutant[] = [
   {
     name: 'a request is settled however it ends',
     file: 'gateway/pipeline.ts',
-    from: 'this.granted?.settle({ tokens: this.tokens });',
-    to: 'if (this.status === 200) this.granted?.settle({ tokens: this.tokens });',
+    from: 'this.granted?.settle({ tokens',
+    to: 'if (this.status === 200) this.granted?.settle({ tokens',
     tests: [QUOTAS],
   },
   {
@@ -75,8 +76,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'what is never settled is given up',
     file: 'gateway/limits/limiter.ts',
-    from: 'if (untilMs <= nowMs) this.end(id, () => 0);',
-    to: 'if (untilMs < 0) this.end(id, () => 0);',
+    from: 'if (untilMs <= nowMs) this.end(id, () => 0, 0);',
+    to: 'if (untilMs < 0) this.end(id, () => 0, 0);',
     tests: [LIMITER],
   },
   {
@@ -106,5 +107,40 @@ export const limits: readonly Mutant[] = [
     from: 'for (const settlement of this.unsettled.values()) this.settle(settlement);',
     to: '',
     tests: [DOWN],
+  },
+  {
+    name: 'a budget that is spent refuses',
+    file: 'gateway/limits/budget.ts',
+    from: "if (spent >= limit) return 'exhausted';",
+    to: "if (spent > 2 * limit) return 'exhausted';",
+    tests: [BUDGETS],
+  },
+  {
+    name: 'what requests under way may cost is set aside',
+    file: 'gateway/limits/budget.ts',
+    from: 'spent + held + amount <= limit',
+    to: 'spent + amount <= limit',
+    tests: [BUDGETS],
+  },
+  {
+    name: 'a request is settled with what it cost',
+    file: 'gateway/pipeline.ts',
+    from: 'this.picodollars += costOfCaller(record);',
+    to: 'this.picodollars += 0;',
+    tests: [BUDGETS],
+  },
+  {
+    name: 'what the platform pays is charged to no budget',
+    file: 'gateway/pipeline/budgets.ts',
+    from: "return payer === 'tenant' ?",
+    to: "return payer !== 'own-key' ?",
+    tests: [BUDGETS],
+  },
+  {
+    name: 'what has no price is not paid from a budget',
+    file: 'gateway/pipeline/route-exchange.ts',
+    from: 'budgetSubjects(exchange).length === 0',
+    to: 'true',
+    tests: [BUDGETS],
   },
 ];

@@ -10,7 +10,7 @@ import { modelRouteResource, parseModelRoute } from '../../../operator/resources
 import { parseProvider, providerResource } from '../../../operator/resources/provider.ts';
 import type { Kind } from '../../../operator/resources/resource.ts';
 import { findUnknownOptions, findUnsupported, UNSUPPORTED } from '../../../operator/resources/unsupported.ts';
-import { apiKey, provider, route } from '../make.ts';
+import { provider, route } from '../make.ts';
 
 const TESTS = join(import.meta.dirname, '../..');
 
@@ -33,6 +33,7 @@ const ISSUE = 'local/issue.test.ts';
 const PLAN = 'operator/keys/plan-key.test.ts';
 const LIMITS = 'gateway/limits/limits.test.ts';
 const QUOTAS = 'gateway/limits/quotas.test.ts';
+const BUDGETS = 'gateway/limits/budgets.test.ts';
 
 /** Leaf fields that act, and the file below test/ that shows the effect, or a folder of such files. */
 const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
@@ -204,6 +205,11 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.limits.requestsPerMinute': LIMITS,
     'spec.limits.tokensPerMinute': LIMITS,
     'spec.limits.maxConcurrentRequests': LIMITS,
+    'spec.budgets[].period': BUDGETS,
+    'spec.budgets[].limit': BUDGETS,
+    'spec.budgets[].currency': GOLDEN,
+    'spec.budgets[].action': GOLDEN,
+    'spec.budgets[].warnPercent': GOLDEN,
   },
 };
 
@@ -265,7 +271,6 @@ describe.each(SPECS)('%s', (kind, spec) => {
 describe('what does not act is refused by name', () => {
   const cases: readonly (readonly [Kind, string, object])[] = [
     ['ModelRoute', 'spec.responseModel', route({ responseModel: 'Requested' })],
-    ['ApiKey', 'spec.budgets', apiKey({ budgets: [{ period: 'Day', limit: '1' }] })],
   ];
   test.each(cases)('%s %s', (kind, path, object) => {
     const spec = (object as { readonly spec: object }).spec;
@@ -290,7 +295,7 @@ describe('what does not act is refused by name', () => {
   });
 
   test('an empty list or object asks for nothing', () => {
-    expect(findUnsupported('ApiKey', { budgets: [] })).toEqual([]);
+    expect(findUnsupported('ModelRoute', { responseModel: {} })).toEqual([]);
   });
 
   test.each([

@@ -1,0 +1,81 @@
+// When does a period of a budget begin and end, and how much beyond a budget can be spent at worst? Pure, and the same for all who
+// speak of budgets: gateways, which keep them, and the operator, which says how they stand.
+
+import { z } from 'zod';
+
+/** Calendar periods in UTC; a week begins on Monday, as ISO 8601 has it. */
+export const budgetPeriodSchema = z.enum(['Day', 'Week', 'Month', 'Total']);
+export type BudgetPeriod = z.infer<typeof budgetPeriodSchema>;
+
+/** What may be spent in a period; whoever has spent it is refused until the next one begins. */
+export const budgetSchema = z.object({
+  period: budgetPeriodSchema,
+  /** Integer microdollars (1 USD = 10^6): as fine as a budget can be written, and exact up to the largest. */
+  limitMicrodollars: z.int().min(0),
+});
+export type Budget = z.infer<typeof budgetSchema>;
+
+export interface PeriodBounds {
+  /** Its first day, `YYYY-MM-DD`; empty for all of time. */
+  readonly start: string;
+  /** Unix milliseconds at which the next one begins; undefined: none ever does. */
+  readonly endMs: number | undefined;
+}
+
+const dayMs = 86_400_000;
+
+/** The period that a moment is in, Unix milliseconds. */
+export function periodAt(period: BudgetPeriod, atMs: number): PeriodBounds {
+  if (period === 'Total') return { start: '', endMs: undefined };
+  const midnightMs = Math.floor(atMs / dayMs) * dayMs;
+  if (period === 'Day') return { start: dayOf(midnightMs), endMs: midnightMs + dayMs };
+  const date = new Date(midnightMs);
+  if (period === 'Week') {
+    const mondayMs = midnightMs - ((date.getUTCDay() + 6) % 7) * dayMs;
+    return { start: dayOf(mondayMs), endMs: mondayMs + 7 * dayMs };
+  }
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  return { start: dayOf(Date.UTC(year, month, 1)), endMs: Date.UTC(year, month + 1, 1) };
+}
+
+function dayOf(unixMs: number): string {
+  return new Date(unixMs).toISOString().slice(0, 10);
+}
+
+export interface OvershootFacts {
+  readonly limitMicrodollars: number;
+  /** Gateways that can be at work at the same time, those that are on their way out among them. */
+  readonly gateways: number;
+  /** They keep budgets together, in a store. */
+  readonly hasStore: boolean;
+}
+
+export interface Overshoot {
+  /** So many requests may end beyond the budget, each with what it costs beyond what was left when it was let in. */
+  readonly requests: number;
+  /** And so much besides, where some gateways have not heard for long what the others spent. 0 while all of them reach the ledger. */
+  readonly unheardMicrodollarsMax: number;
+}
+
+/**
+ * What can be spent beyond a budget at worst.
+ *
+ * A request is let in where what is reserved for it fits into what is left, or where nothing else is under way and anything is left: else
+ * the last cents of a budget could never be spent. So whoever decides alone lets at most one request end beyond it. With a store all
+ * gateways decide as one.
+ *
+ * Without, gateway i lets through (limit - Sᵢ) ÷ n of its own that the ledger has not told it of yet, and that one request r, where
+ * Sᵢ is the ledger's sum as it last heard it. With L, the sum of the ledger now, all have spent at most
+ *
+ *     L + Σ ((limit - Sᵢ) ÷ n + r) = limit + Σ (L - Sᵢ) ÷ n + n·r
+ *
+ * Who has heard of everything has L - Sᵢ = 0. At worst one gateway alone spends all of the budget through the ledger, while the n - 1
+ * others heard nothing of it and each spend the n-th part that they were left with: limit × (n - 1) ÷ n.
+ */
+export function worstOvershoot({ limitMicrodollars, gateways, hasStore }: OvershootFacts): Overshoot {
+  if (hasStore || gateways <= 1) return { requests: 1, unheardMicrodollarsMax: 0 };
+  return {
+    requests: gateways,
+    unheardMicrodollarsMax: Math.ceil((limitMicrodollars / gateways) * (gateways - 1)),
+  };
+}
