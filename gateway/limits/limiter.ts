@@ -4,6 +4,7 @@
 import type { Clock } from '../clock.ts';
 import { type AskedBudget, budgetsAsked, judgeShare, refusedBudget } from './budget.ts';
 import { GuardedStore, type StoreEvents } from './guarded-store.ts';
+import { type AskSpend, type JournalProgress, LedgerReader } from './ledger-reader.ts';
 import type { Meter } from './meter.ts';
 import { type Judged, type Outcome, refusalOf, type Spent, standingsOf } from './outcome.ts';
 import { OwnBudgets } from './own-budgets.ts';
@@ -58,6 +59,13 @@ export interface LimiterParts {
   /** What becomes of requests with limits while the store does not answer. */
   readonly onStoreError: 'LocalShare' | 'Deny';
   readonly events: LimiterEvents;
+  /** Whoever knows what all gateways spent, and how far it has come in our journal; absent: budgets hold for what passes here. */
+  readonly ledger?: LedgerParts | undefined;
+}
+
+export interface LedgerParts {
+  readonly ask: AskSpend;
+  readonly progress: JournalProgress;
 }
 
 /** What is still held so long after its request must have ended was forgotten by us, and is given up. */
@@ -88,10 +96,13 @@ interface Asked extends Ask {
   readonly reservation: Reservation;
 }
 
+const unavailable: Outcome = { type: 'unavailable' };
+
 export class Limiter implements Limits {
   private readonly parts: LimiterParts;
   private readonly memory = new OwnMemory();
   private readonly ownBudgets = new OwnBudgets();
+  private readonly ledger: LedgerReader | undefined;
   private readonly ownKeeper: Keeper;
   private readonly store: GuardedStore | undefined;
   private readonly held = new Map<string, Held>();
@@ -100,6 +111,13 @@ export class Limiter implements Limits {
 
   constructor(parts: LimiterParts) {
     this.parts = parts;
+    this.ledger =
+      parts.ledger &&
+      new LedgerReader({
+        ...parts.ledger,
+        clock: parts.clock,
+        onSeen: (records) => this.ownBudgets.see(records),
+      });
     this.store = parts.store && new GuardedStore(parts.store, parts.clock, parts.events, parts.callBudgetMs);
     this.ownKeeper = {
       settle: (settlement) => this.memory.settle(settlement, parts.clock.now()),
@@ -126,10 +144,19 @@ export class Limiter implements Limits {
     wanted: Wanted,
     lastsMs: number,
   ): Outcome | Promise<Outcome> | undefined {
-    const { store } = this;
+    const { store, ledger } = this;
     const judged = judgedFor(subjects, wanted, 1);
-    const budgets = budgetsAsked(subjects, wanted, this.parts.clock.wallMs(), () => 0);
+    const budgets = budgetsAsked(subjects, wanted, this.parts.clock.wallMs(), (subject, budget, bounds) =>
+      ledger === undefined ? 0 : ledger.spentOf(subject, budget, bounds),
+    );
     if (judged.length === 0 && budgets.length === 0) return undefined;
+    if (budgets.length > 0 && ledger?.isKnown === false)
+      // Nobody spends of what may be spent already.
+      return ledger
+        .untilKnown()
+        .then((isKnown) =>
+          isKnown ? (this.reserve(subjects, wanted, lastsMs) ?? unavailable) : unavailable,
+        );
     const tooLarge = tooLargeFor(judged, wanted);
     if (tooLarge !== undefined) {
       this.parts.events.onLimited(tooLarge.subject.kind, 'tokens');
@@ -140,9 +167,15 @@ export class Limiter implements Limits {
     return store === undefined ? this.ofShare(ask) : this.withoutStore(ask);
   }
 
+  /** Of what the ledger says was spent; undefined where nobody has asked, or it has not answered. */
+  get sumsAgeMs(): number | undefined {
+    return this.ledger?.ageMs;
+  }
+
   /** Settled when the store has heard all that it can. */
   async close(): Promise<void> {
     this.cancelRound?.();
+    this.ledger?.close();
     await this.store?.close();
   }
 
@@ -166,7 +199,7 @@ export class Limiter implements Limits {
   }
 
   private withoutStore(ask: Ask): Outcome {
-    return this.parts.onStoreError === 'Deny' ? { type: 'unavailable' } : this.ofShare(ask);
+    return this.parts.onStoreError === 'Deny' ? unavailable : this.ofShare(ask);
   }
 
   private ofShare(ask: Ask): Outcome {
@@ -244,7 +277,8 @@ export class Limiter implements Limits {
     const held = this.held.get(id);
     if (held === undefined) return false;
     this.held.delete(id);
-    for (const { claim } of held.budgets) this.ownBudgets.settle(claim, cost, undefined);
+    for (const { claim } of held.budgets)
+      this.ownBudgets.settle(claim, cost, this.parts.ledger?.progress.appended());
     held.keeper.settle({
       id,
       claims: held.claims.map((claim) => ({

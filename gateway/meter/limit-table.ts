@@ -30,6 +30,15 @@ export const limitMetrics = {
     meaning:
       'Reservations at limits: of requests and attempts under way. It falls to 0 when nothing is under way.',
   },
+  budgetSumsAge: {
+    name: 'penstock.budget_sums_age',
+    type: 'gauge',
+    unit: 's',
+    labels: [],
+    help: 'How old the sums of the ledger are that budgets are judged by; no value where no request had a budget.',
+    meaning:
+      'How old the sums of the ledger are that budgets are judged by, once a request had a budget. They are asked for every second; while the ledger is away each pod goes on with its share of what was left.',
+  },
   limitsStore: {
     name: 'penstock.limits_store',
     type: 'histogram',

@@ -1,9 +1,10 @@
 // What can be asked of the ledger over HTTP? Sums, series, models, keys and health, by whoever may get the ApiKeys concerned; and by
-// the operator, which knows the exchange token, what its keys have spent.
+// operator and gateways, which know the exchange token, what keys have spent.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { SPEND_PATH } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { periodsOf } from '../store/queries.ts';
 import type { Dimension, LedgerStore } from '../store/store.ts';
@@ -11,6 +12,7 @@ import type { Access } from './access.ts';
 import { healthAnswer, rowsAnswer, spendAnswer } from './answers.ts';
 import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
 import { type Asked, readParameters, sumsQueryOf } from './parameters.ts';
+import { KEYS_MAX, readSpendPage } from './spend-page.ts';
 
 export interface ReadApiParts {
   readonly store: LedgerStore;
@@ -23,9 +25,6 @@ export interface ReadApiParts {
   onFailure(error: unknown): void;
 }
 
-/** For the operator alone; `?after=<sequence>`. */
-export const SPEND_PATH = '/internal/v1/spend';
-const KEYS_MAX = 1_000;
 /** Questions at once; further ones are told to come back. */
 const questionsMax = 32;
 
@@ -156,27 +155,13 @@ const spendSchema = z.strictObject({
   limit: z.coerce.number().int().min(1).max(KEYS_MAX).default(KEYS_MAX),
 });
 
-/** Keys with records behind the sequence, and the sequence to go on behind. */
 async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParams): Promise<unknown> {
   const parsed = spendSchema.safeParse(Object.fromEntries(search));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw badParameter(`${issue?.path.join('.')}: ${issue?.message}`);
   }
-  const { after, limit } = parsed.data;
-  const changed = await store.changedKeys(after, limit);
-  const nowMs = clock.wallMs();
-  const since = periodsOf(nowMs);
-  const spends = await store.spendOf(
-    changed.map(({ apiKey }) => apiKey),
-    nowMs,
-  );
-  return {
-    // As the first question found it: a key that has changed since comes again, and none is passed over.
-    sequence: changed.at(-1)?.sequence ?? after,
-    hasMore: changed.length === limit,
-    keys: spends.map((spend) => spendAnswer(spend, since)),
-  };
+  return await readSpendPage(store, clock.wallMs(), parsed.data);
 }
 
 function answerError(response: ServerResponse, { status, message, type, code }: ApiError): void {

@@ -7,6 +7,7 @@ const LIMITER = 'test/gateway/limits/limiter.test.ts';
 const QUOTAS = 'test/gateway/limits/quotas.test.ts';
 const TWINS = 'test/gateway/limits/own-memory-and-store.test.ts';
 const BUDGETS = 'test/gateway/limits/budgets.test.ts';
+const SHARES = 'test/gateway/limits/budget-shares.test.ts';
 const DOWN = 'test/gateway/limits/store-down.test.ts';
 
 export const limits: readonly Mutant[] = [
@@ -142,5 +143,33 @@ export const limits: readonly Mutant[] = [
     from: 'budgetSubjects(exchange).length === 0',
     to: 'true',
     tests: [BUDGETS],
+  },
+  {
+    name: 'of a budget a pod spends its share',
+    file: 'gateway/limits/budget.ts',
+    from: 'left / Math.max(1, pods)',
+    to: 'left',
+    tests: [SHARES],
+  },
+  {
+    name: 'what was spent counts until the ledger tells of it',
+    file: 'gateway/limits/own-budgets.ts',
+    from: 'recordsBefore > records)',
+    to: 'recordsBefore > records + 3)',
+    tests: [SHARES],
+  },
+  {
+    name: 'how far the ledger was in the journal is looked up before it is asked',
+    file: 'gateway/limits/ledger-reader.ts',
+    from: 'onSeen(seen);',
+    to: 'onSeen(progress.appended());',
+    tests: [SHARES],
+  },
+  {
+    name: 'who comes back waits for what was spent before',
+    file: 'gateway/limits/ledger-reader.ts',
+    from: 'if (seen >= this.leftBehind) {',
+    to: 'if (seen >= -1) {',
+    tests: [SHARES],
   },
 ];
