@@ -12,6 +12,8 @@ export interface BudgetClaim {
   readonly limit: number;
   /** What was spent in it as the ledger knows: the truth, and never more than that. */
   readonly known: number;
+  /** What this process has spent that the ledger has not told of, and holds: a store may have forgotten it. */
+  readonly own: BudgetReading;
   /** What the request can cost at most. */
   readonly amount: number;
   /** Unix milliseconds; undefined: the period never ends. */
@@ -38,21 +40,27 @@ export interface AskedBudget {
 
 const nanodollarsPerMicrodollar = 1_000;
 
-/** @param known What the ledger says of a subject and a period; 0 where nobody keeps one. */
+/**
+ * @param known What the ledger says of a subject and a period; 0 where nobody keeps one.
+ * @param own What this process spent and holds of a budget, by its key.
+ */
 export function budgetsAsked(
   subjects: readonly Subject[],
   { nanodollars = 0, takesPlace }: Wanted,
   wallMs: number,
   known: (subject: Subject, budget: Budget, bounds: PeriodBounds) => number,
+  own: (key: string) => BudgetReading,
 ): readonly AskedBudget[] {
   if (nanodollars === 0 || !takesPlace) return [];
   return subjects.flatMap((subject) =>
     (subject.budgets ?? []).map((budget): AskedBudget => {
       const bounds = periodAt(budget.period, wallMs);
+      const key = `${subject.kind}:${subject.id}:${budget.period}:${bounds.start}`;
       const claim = {
-        key: `${subject.kind}:${subject.id}:${budget.period}:${bounds.start}`,
+        key,
         limit: budget.limitMicrodollars * nanodollarsPerMicrodollar,
         known: known(subject, budget, bounds),
+        own: own(key),
         amount: nanodollars,
         endMs: bounds.endMs,
       };
@@ -84,6 +92,19 @@ export function judgeShare(claim: BudgetClaim, own: BudgetReading, pods: number)
   const verdict = judgeBudget({ limit: left / Math.max(1, pods), amount: claim.amount }, own);
   // What is left besides is the share of others, or comes back to be shared anew when the ledger has heard of ours.
   return verdict === 'exhausted' && own.spent < left ? 'held' : verdict;
+}
+
+/**
+ * Where all pods keep a budget together. A store that has forgotten knows at least what the ledger knows, and what this process has not seen
+ * there yet; it keeps only the former, since some of the latter may be in both.
+ */
+export function judgeTogether(claim: BudgetClaim, { spent, held }: BudgetReading): BudgetVerdict {
+  const { limit, known, own } = claim;
+  const verdict = judgeBudget(claim, {
+    spent: Math.max(spent, known + own.spent),
+    held: Math.max(held, own.held),
+  });
+  return verdict === 'exhausted' && Math.max(spent, known) < limit ? 'held' : verdict;
 }
 
 /** The one of which there is least hope comes first. */

@@ -2,7 +2,14 @@
 // is held until it has ended.
 
 import type { Clock } from '../clock.ts';
-import { type AskedBudget, budgetsAsked, judgeShare, refusedBudget } from './budget.ts';
+import {
+  type AskedBudget,
+  type BudgetVerdict,
+  budgetsAsked,
+  judgeShare,
+  judgeTogether,
+  refusedBudget,
+} from './budget.ts';
 import { GuardedStore, type StoreEvents } from './guarded-store.ts';
 import { type AskSpend, type JournalProgress, LedgerReader } from './ledger-reader.ts';
 import type { Meter } from './meter.ts';
@@ -146,8 +153,12 @@ export class Limiter implements Limits {
   ): Outcome | Promise<Outcome> | undefined {
     const { store, ledger } = this;
     const judged = judgedFor(subjects, wanted, 1);
-    const budgets = budgetsAsked(subjects, wanted, this.parts.clock.wallMs(), (subject, budget, bounds) =>
-      ledger === undefined ? 0 : ledger.spentOf(subject, budget, bounds),
+    const budgets = budgetsAsked(
+      subjects,
+      wanted,
+      this.parts.clock.wallMs(),
+      (subject, budget, bounds) => ledger?.spentOf(subject, budget, bounds) ?? 0,
+      (key) => this.ownBudgets.read(key),
     );
     if (judged.length === 0 && budgets.length === 0) return undefined;
     if (budgets.length > 0 && ledger?.isKnown === false)
@@ -180,11 +191,13 @@ export class Limiter implements Limits {
   }
 
   private async ofStore(store: GuardedStore, ask: Ask): Promise<Outcome> {
-    const refused = this.overBudget(ask);
-    if (refused !== undefined) return refused;
     const reservation = this.reservationFor(ask);
     const answer = await store.reserve(reservation);
     if (answer === undefined) return this.withoutStore(ask);
+    const refused = this.overBudget(ask, ({ claim }, at) =>
+      judgeTogether(claim, answer.budgets?.[at] ?? { spent: 0, held: 0 }),
+    );
+    if (refused !== undefined) return refused;
     return this.conclude({ ...ask, reservation }, answer, store);
   }
 
@@ -204,7 +217,9 @@ export class Limiter implements Limits {
 
   private ofShare(ask: Ask): Outcome {
     const { clock, pods } = this.parts;
-    const refused = this.overBudget(ask);
+    const refused = this.overBudget(ask, ({ claim }) =>
+      judgeShare(claim, this.ownBudgets.read(claim.key), pods()),
+    );
     if (refused !== undefined) return refused;
     const judged = pods() <= 1 ? ask.judged : shareOf(ask.judged, ask.wanted, pods());
     const reservation = this.reservationFor({ ...ask, judged });
@@ -212,22 +227,22 @@ export class Limiter implements Limits {
     return this.conclude({ ...ask, judged, reservation }, answer, this.ownKeeper);
   }
 
-  /** By the share of this pod; nothing is held yet. */
-  private overBudget({ budgets }: Ask): Outcome | undefined {
-    const { pods, events } = this.parts;
-    if (budgets.length === 0) return undefined;
-    const verdicts = budgets.map(({ claim }) => judgeShare(claim, this.ownBudgets.read(claim.key), pods()));
-    const refused = refusedBudget(budgets, verdicts);
+  private overBudget(
+    { budgets }: Ask,
+    judge: (asked: AskedBudget, at: number) => BudgetVerdict,
+  ): Outcome | undefined {
+    const refused = refusedBudget(budgets, budgets.map(judge));
     if (refused === undefined) return undefined;
     const { subject, budget, bounds } = refused.asked;
-    events.onLimited(subject.kind, 'budget');
+    this.parts.events.onLimited(subject.kind, 'budget');
     return { type: 'over-budget', subject, budget, bounds, isExhausted: refused.isExhausted };
   }
 
-  private reservationFor({ judged, wanted: { takesPlace } }: Ask): Reservation {
+  private reservationFor({ judged, budgets, wanted: { takesPlace } }: Ask): Reservation {
     return {
       ...(takesPlace ? { id: `${this.parts.name}.${++this.count}` } : {}),
       claims: judged.map(({ claim }) => claim),
+      ...(budgets.length === 0 ? {} : { budgets: budgets.map(({ claim }) => claim) }),
     };
   }
 
@@ -285,6 +300,9 @@ export class Limiter implements Limits {
         ...claim,
         meters: claim.meters.map((meter) => ({ ...meter, amount: amountOf(meter) })),
       })),
+      ...(held.budgets.length === 0
+        ? {}
+        : { budgets: held.budgets.map(({ claim: { key, endMs } }) => ({ key, endMs, cost })) }),
     });
     return true;
   }
@@ -305,7 +323,13 @@ export class Limiter implements Limits {
     for (const [id, { untilMs }] of this.held) if (untilMs <= nowMs) this.end(id, () => 0, 0);
     const places = Map.groupBy(this.held, ([, { keeper }]) => keeper);
     for (const [keeper, held] of places) {
-      keeper.renew(held.flatMap(([id, { claims }]) => claims.map(({ key }) => ({ key, id }))));
+      // Of budgets only a store has places: what is held here goes with this process.
+      const isStore = keeper !== this.ownKeeper;
+      keeper.renew(
+        held.flatMap(([id, { claims, budgets }]) =>
+          [...claims, ...(isStore ? budgets.map(({ claim }) => claim) : [])].map(({ key }) => ({ key, id })),
+        ),
+      );
     }
     this.memory.sweep(nowMs);
     this.ownBudgets.sweep(clock.wallMs());

@@ -30,7 +30,8 @@ export class OwnBudgets {
   }
 
   read(key: string): BudgetReading {
-    return this.budgets.get(key) ?? nothing;
+    const state = this.budgets.get(key);
+    return state === undefined ? nothing : { spent: state.spent, held: state.held };
   }
 
   hold({ key, amount, endMs }: BudgetClaim): void {

@@ -1,5 +1,6 @@
 // What is asked of a place where limits are kept, and what does it answer? The same for the process itself and for a store.
 
+import type { BudgetClaim, BudgetReading } from './budget.ts';
 import { lackOf, type Meter } from './meter.ts';
 
 /** What one request asks of one subject. */
@@ -19,6 +20,8 @@ export interface Reservation {
    */
   readonly id?: string;
   readonly claims: readonly Claim[];
+  /** Only with an `id`: what is reserved of a budget comes back when its lease is over. */
+  readonly budgets?: readonly BudgetClaim[];
 }
 
 /** What a subject had used, and how many were under way, before the reservation. */
@@ -34,10 +37,17 @@ export interface ReservationAnswer {
   readonly nowMs: number;
   /** In the order of the claims. */
   readonly readings: readonly Reading[];
+  /** In the order of the budgets, before the reservation; absent where none was asked. */
+  readonly budgets?: readonly BudgetReading[];
 }
 
 /** Ends a reservation: for each meter of each claim, `amount` is what was used beyond the estimate. */
-export type Settlement = Required<Reservation>;
+export interface Settlement {
+  readonly id: string;
+  readonly claims: readonly Claim[];
+  /** `cost`: what was spent in the end, nanodollars. */
+  readonly budgets?: readonly (Pick<BudgetClaim, 'key' | 'endMs'> & { readonly cost: number })[];
+}
 
 /**
  * How long a place is kept for whoever does not say that it still needs it, in milliseconds: a pod that was killed gives its places

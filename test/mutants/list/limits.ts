@@ -8,6 +8,7 @@ const QUOTAS = 'test/gateway/limits/quotas.test.ts';
 const TWINS = 'test/gateway/limits/own-memory-and-store.test.ts';
 const BUDGETS = 'test/gateway/limits/budgets.test.ts';
 const SHARES = 'test/gateway/limits/budget-shares.test.ts';
+const IN_STORE = 'test/gateway/limits/budgets-in-store.test.ts';
 const DOWN = 'test/gateway/limits/store-down.test.ts';
 
 export const limits: readonly Mutant[] = [
@@ -49,8 +50,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'what is settled twice is settled once',
     file: 'gateway/limits/scripts.ts',
-    from: "if redis.call('ZREM', places, ask.id) == 1 then",
-    to: "redis.call('ZREM', places, ask.id)\n  if true then",
+    from: "if redis.call('ZREM', places, ask.id) == 1 then\n    for",
+    to: "redis.call('ZREM', places, ask.id)\n  if true then\n    for",
     tests: [TWINS],
   },
   {
@@ -70,8 +71,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'what is under way keeps its place',
     file: 'gateway/limits/limiter.ts',
-    from: 'keeper.renew(held.flatMap(',
-    to: 'keeper.renew(held.slice(0, 0).flatMap(',
+    from: 'held.flatMap(([id, { claims, budgets }]) =>',
+    to: 'held.slice(0, 0).flatMap(([id, { claims, budgets }]) =>',
     tests: [LIMITER],
   },
   {
@@ -171,5 +172,26 @@ export const limits: readonly Mutant[] = [
     from: 'if (seen >= this.leftBehind) {',
     to: 'if (seen >= -1) {',
     tests: [SHARES],
+  },
+  {
+    name: 'a store that forgets knows what the ledger knows',
+    file: 'gateway/limits/scripts.ts',
+    from: 'spent = math.max(spent, budget.known)',
+    to: 'spent = spent + 0',
+    tests: [IN_STORE],
+  },
+  {
+    name: 'what a killed gateway reserved comes back',
+    file: 'gateway/limits/scripts.ts',
+    from: "held = held - (tonumber(redis.call('HGET', levels, 'of.' .. id)) or 0)",
+    to: 'held = held - 0',
+    tests: [IN_STORE],
+  },
+  {
+    name: 'the store sets aside what requests under way may cost',
+    file: 'gateway/limits/scripts.ts',
+    from: 'if others > 0 and judged + others + budget.amount > budget.limit then granted = 0 end',
+    to: '',
+    tests: [IN_STORE],
   },
 ];
