@@ -2,30 +2,8 @@
 // nanodollars (1 USD = 10^9), which numbers hold exactly up to nine million dollars.
 
 import { type Budget, type PeriodBounds, periodAt } from '../contract/budget.ts';
+import type { BudgetClaim, BudgetReading } from './reservation.ts';
 import type { Subject, Wanted } from './subject.ts';
-
-/** What one request asks of one budget. */
-export interface BudgetClaim {
-  /** Names the subject and the period with its first day, so that a new period begins with nothing spent. */
-  readonly key: string;
-  /** What may be spent in the period. */
-  readonly limit: number;
-  /** What was spent in it as the ledger knows: the truth, and never more than that. */
-  readonly known: number;
-  /** What this process has spent that the ledger has not told of, and holds: a store may have forgotten it. */
-  readonly own: BudgetReading;
-  /** What the request can cost at most. */
-  readonly amount: number;
-  /** Unix milliseconds; undefined: the period never ends. */
-  readonly endMs: number | undefined;
-}
-
-/** How far a budget is used. */
-export interface BudgetReading {
-  readonly spent: number;
-  /** Reserved for requests that are under way. */
-  readonly held: number;
-}
 
 /** `held`: there is money left, and requests under way may need it. `exhausted`: there is none until the next period. */
 export type BudgetVerdict = 'granted' | 'held' | 'exhausted';

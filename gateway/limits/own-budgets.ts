@@ -1,7 +1,7 @@
 // What has this process spent of each budget, and what may it have to spend for requests under way? Kept until the ledger tells of it,
 // or the period is over.
 
-import type { BudgetClaim, BudgetReading } from './budget.ts';
+import type { BudgetClaim, BudgetReading } from './reservation.ts';
 
 interface BudgetState {
   spent: number;

@@ -1,6 +1,5 @@
 // What is asked of a place where limits are kept, and what does it answer? The same for the process itself and for a store.
 
-import type { BudgetClaim, BudgetReading } from './budget.ts';
 import { lackOf, type Meter } from './meter.ts';
 
 /** What one request asks of one subject. */
@@ -10,6 +9,29 @@ export interface Claim {
   readonly meters: readonly Meter[];
   /** How many may be under way at once; absent: any number. */
   readonly placesMax?: number;
+}
+
+/** What one request asks of one budget; money in nanodollars (1 USD = 10^9). */
+export interface BudgetClaim {
+  /** Names the subject and the period with its first day, so that a new period begins with nothing spent. */
+  readonly key: string;
+  /** What may be spent in the period. */
+  readonly limit: number;
+  /** What was spent in it as the ledger knows: the truth, and never more than that. */
+  readonly known: number;
+  /** What this process has spent that the ledger has not told of, and holds: a store may have forgotten it. */
+  readonly own: BudgetReading;
+  /** What the request can cost at most. */
+  readonly amount: number;
+  /** Unix milliseconds; undefined: the period never ends. */
+  readonly endMs: number | undefined;
+}
+
+/** How far a budget is used. */
+export interface BudgetReading {
+  readonly spent: number;
+  /** Reserved for requests that are under way. */
+  readonly held: number;
 }
 
 /** All claims are granted, or none. */

@@ -18,6 +18,7 @@ const connectors = [
   'telemetry/exporters.ts',
   'gateway/upstream',
   'gateway/drill/run-drill.ts',
+  'gateway/exchange/ask-spend.ts',
   'operator/probe/send-check.ts',
   'operator/pods/exchange.ts',
 ];

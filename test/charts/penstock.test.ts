@@ -655,7 +655,12 @@ describe('what is rendered', () => {
         { ports: metrics.ports, from: [component('test')] },
         { ports: internal, from: [component('operator'), component('ledger')] },
       ],
-      egress: [dns, world, opened],
+      egress: [
+        dns,
+        world,
+        opened,
+        { ports: [{ protocol: 'TCP', port: 'http' }], to: [component('ledger')] },
+      ],
     });
     expect(of('operator')).toMatchObject({
       policyTypes: ['Ingress', 'Egress'],
@@ -670,7 +675,7 @@ describe('what is rendered', () => {
     });
     expect(of('ledger')).toMatchObject({
       policyTypes: ['Ingress', 'Egress'],
-      ingress: [{ ports: [{ port: 'http' }], from: [component('operator')] }, metrics],
+      ingress: [{ ports: [{ port: 'http' }], from: [component('operator'), component('gateway')] }, metrics],
       egress: [dns, { ports: world.ports }, { ports: internal, to: [component('gateway')] }],
     });
     expect(of('test')).toMatchObject({

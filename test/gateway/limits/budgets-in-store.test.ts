@@ -3,9 +3,10 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Budget } from '../../../gateway/contract/budget.ts';
-import { type BudgetClaim, judgeShare, judgeTogether } from '../../../gateway/limits/budget.ts';
+import { judgeShare, judgeTogether } from '../../../gateway/limits/budget.ts';
 import { Limiter } from '../../../gateway/limits/limiter.ts';
 import { OwnBudgets } from '../../../gateway/limits/own-budgets.ts';
+import type { BudgetClaim } from '../../../gateway/limits/reservation.ts';
 import { type LimitStore, openStore } from '../../../gateway/limits/store.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { openStoreAt, type RedisServer, startRedis } from '../../support/redis-server.ts';
