@@ -48,6 +48,9 @@ export const errorTable = {
   upgrade_not_supported: row(426, invalid, invalid, 'caller', false),
   headers_too_large: row(431, invalid, invalid, 'caller', true),
   rate_limit_exceeded: row(429, 'rate_limit_error', 'rate_limit_error', 'caller', true),
+  // Codex stops at once on this type, Claude Code on that status.
+  insufficient_quota: row(429, 'insufficient_quota', 'rate_limit_error', 'caller', false),
+  billing_error: row(402, 'insufficient_quota', 'billing_error', 'caller', false, 'insufficient_quota'),
   internal_error: row(500, 'server_error', 'api_error', 'gateway', true),
   upstream_error: row(502, 'server_error', 'api_error', 'upstream', false),
   upstream_invalid_response: row(502, 'server_error', 'api_error', 'upstream', false),

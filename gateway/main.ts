@@ -4,6 +4,7 @@ import closeWithGrace from 'close-with-grace';
 import { openServiceAccountClient } from '../kube/service-account.ts';
 import { systemClock } from './clock.ts';
 import { errorInLog } from './error-in-log.ts';
+import { openSpendClient, type SpendClient } from './exchange/ask-spend.ts';
 import { leaveNoDump } from './leave-no-dump.ts';
 import { openFileJournal } from './meter/journal.ts';
 import type { JournalReport } from './meter/journal-report.ts';
@@ -64,8 +65,13 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
   const journal = openFileJournal(journalFolder, systemClock, journalReport, bounds);
   const tableStatus = new TableStatus(systemClock.wallMs);
   let secretSource: SecretSource | undefined;
+  const spend =
+    settings.ledgerUrl === undefined
+      ? undefined
+      : openSpendClient(settings.ledgerUrl, () => secretSource?.exchangeToken());
   const gateway = await startGateway({
     ...settings,
+    askSpend: spend?.ask,
     holder,
     journal,
     tableStatus,
@@ -100,18 +106,23 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
   };
   if (settings.table.type === 'file') {
     const source = openFileSource(settings.table.path, holder, report);
-    return drainable(gateway, () => source.close());
+    return drainable(gateway, spend, () => source.close());
   }
   const { close, source } = watchPointer(settings.table, holder, report);
   secretSource = source;
-  return drainable(gateway, close);
+  return drainable(gateway, spend, close);
 }
 
-function drainable(gateway: RunningGateway, closeSource: () => void | Promise<void>): RunningProcess {
+function drainable(
+  gateway: RunningGateway,
+  spend: SpendClient | undefined,
+  closeSource: () => void | Promise<void>,
+): RunningProcess {
   return {
     gateway,
     async drain() {
       await Promise.all([closeSource(), gateway.drain()]);
+      spend?.close();
     },
   };
 }

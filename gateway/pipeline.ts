@@ -19,6 +19,7 @@ import type { AnswerHead, AnswerStream } from './dialects/dialect.ts';
 import { findDialect } from './dialects/registry.ts';
 import { GatewayError } from './errors.ts';
 import { passesThrough, plainEnds, streamEnds, targetOf } from './pipeline/attempt-ends.ts';
+import { costOfCaller, nanodollarsOf } from './pipeline/budgets.ts';
 import { buildCallJob } from './pipeline/call-job.ts';
 import { estimateSpend, type SpendEstimate } from './pipeline/estimate-spend.ts';
 import { runCalls } from './pipeline/fan-out.ts';
@@ -126,8 +127,12 @@ class Run implements OpenRequest {
   private firstContentMs: number | undefined;
   /** By the limits of the ApiKey and of the ModelRoute; undefined where they have none. */
   private granted: Granted | undefined;
-  /** What the caller has used. */
+  /** What the caller has used, and what it costs the caller. */
   private tokens = 0;
+  private picodollars = 0;
+  /** Attempts whose tokens are being counted, or that are under way. */
+  private uncounted = 0;
+  private isOver = false;
   private spend: SpendEstimate | undefined;
   /** Clock time until which candidates are passed over, because their quotas are used up. */
   private readonly full = new Map<Candidate, number>();
@@ -180,7 +185,14 @@ class Run implements OpenRequest {
 
   /** However it ended. What failed before anything was delivered has used nothing. */
   settle(): void {
-    this.granted?.settle({ tokens: this.tokens });
+    this.isOver = true;
+    this.settleCounted();
+  }
+
+  /** What it costs is known when all its tokens are counted, which may take a moment longer than the answer. */
+  private settleCounted(): void {
+    if (!this.isOver || this.uncounted > 0) return;
+    this.granted?.settle({ tokens: this.tokens, nanodollars: nanodollarsOf(this.picodollars) });
   }
 
   meter(): void {
@@ -205,7 +217,7 @@ class Run implements OpenRequest {
   /** @throws {GatewayError} where a limit is reached, perhaps later. */
   private enter(): Granted | Promise<Granted> | undefined {
     const { parts, exchange, totalAt } = this;
-    const estimate = () => ({ ...this.estimate(), takesPlace: true });
+    const estimate = () => ({ ...this.estimate(), takesPlace: true as const });
     return enterRequest(parts, exchange, estimate, totalAt - parts.clock.now());
   }
 
@@ -286,6 +298,7 @@ class Run implements OpenRequest {
     const { parts, exchange, totalAt } = this;
     const calls = exchange.translation?.conversations.length ?? 1;
     const onStart = (candidate: Candidate): number => {
+      this.uncounted += 1;
       this.servedBy = candidate;
       return ++this.attempts;
     };
@@ -300,7 +313,10 @@ class Run implements OpenRequest {
           open: (candidate) => open(candidate, call),
           onStart,
           onRecord: (record) => {
+            this.uncounted -= 1;
             this.tokens += tokensOfCaller(record);
+            this.picodollars += costOfCaller(record);
+            this.settleCounted();
           },
         }),
       ),

@@ -82,6 +82,10 @@ const settingsSchema = z.object({
   PENSTOCK_LIMITS_ON_STORE_ERROR: z.enum(['LocalShare', 'Deny']).default('LocalShare'),
   /** How many gateways share limits, where no operator tells how many are ready. */
   PENSTOCK_LIMITS_GATEWAYS: count.default(1),
+  /** The ledger's read API, which knows what all gateways spent; without it budgets hold for what each gateway lets through. */
+  PENSTOCK_LEDGER_URL: z
+    .url({ protocol: /^http$/, error: 'must be http://host:port of the ledger' })
+    .optional(),
   /** Whether every ledger record is sent as an event over OTLP too; needs an endpoint (telemetry/settings.ts). */
   PENSTOCK_USAGE_EVENTS: z.enum(['true', 'false']).default('false'),
   /** Whether tokens are exported in the histogram that the conventions had before, too. */
@@ -118,6 +122,8 @@ export interface GatewaySettings {
   readonly bounds: Partial<DoorBounds>;
   readonly watchdogMs: number;
   readonly limits: LimitSettings;
+  /** Undefined: nobody tells what was spent. */
+  readonly ledgerUrl: string | undefined;
   /** Undefined: nothing is sent. */
   readonly telemetry: TelemetrySettings | undefined;
   readonly hasUsageEvents: boolean;
@@ -156,6 +162,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     bounds: readBounds(data),
     watchdogMs: data.PENSTOCK_WATCHDOG_MS,
     limits: readLimitSettings(data),
+    ledgerUrl: data.PENSTOCK_LEDGER_URL,
     telemetry: readTelemetrySettings(environment, 'penstock-gateway'),
     hasUsageEvents: data.PENSTOCK_USAGE_EVENTS === 'true',
     hasLegacyTokens: data.PENSTOCK_LEGACY_TOKEN_HISTOGRAM === 'true',

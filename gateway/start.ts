@@ -17,6 +17,7 @@ import { GatewayError } from './errors.ts';
 import { PodState } from './exchange/pod-state.ts';
 import { buildExchangeServer } from './exchange/server.ts';
 import { buildInternalServer } from './internal-server.ts';
+import type { AskSpend } from './limits/ledger-reader.ts';
 import { Limiter } from './limits/limiter.ts';
 import { openStore } from './limits/store.ts';
 import type { Journal, ReadableJournal } from './meter/journal.ts';
@@ -56,6 +57,8 @@ export interface GatewayOptions {
   readonly exchange?: ExchangeOptions;
   /** How limits are kept; each pod its share where left out. */
   readonly limits?: Partial<LimitSettings>;
+  /** Asks the ledger that reads the journal what was spent; where left out, budgets hold for what passes here. */
+  readonly askSpend?: AskSpend | undefined;
   /** The store of limits is asked from now on, or no longer. */
   onLimitStore?(isInUse: boolean, why: string): void;
   /** Where metrics, traces and events are sent; nowhere, and nothing of it is loaded, where left out. */
@@ -169,7 +172,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const limitMetrics = new LimitMetrics(metrics.registry, {
     mode: () => limiter.mode,
     held: () => limiter.heldCount,
+    sumsAgeMs: () => limiter.sumsAgeMs,
   });
+  const { askSpend } = options;
   const limiter = new Limiter({
     clock,
     name: randomUUID(),
@@ -177,6 +182,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     store: storeAddress && (await openStore(storeAddress)),
     callBudgetMs,
     onStoreError,
+    ledger: askSpend && journal.progress && { ask: askSpend, progress: journal.progress },
     events: {
       onLimited: (subject, limit) => limitMetrics.onLimited(subject, limit),
       onCall: (durationMs) => limitMetrics.onCall(durationMs),

@@ -1,10 +1,13 @@
 // Where do the records of a laptop go? From the journal of the gateway beside it into one file, which the ledger's commands read.
 
+import type { AskSpend } from '../gateway/limits/ledger-reader.ts';
 import type { ReadableJournal } from '../gateway/meter/journal.ts';
+import { KEYS_MAX, readSpendPage } from '../ledger/read-api/spend-page.ts';
 import { readPage } from '../ledger/read-page.ts';
 import { openSqliteStore } from '../ledger/store/sqlite.ts';
 
 export interface LocalLedger {
+  readonly askSpend: AskSpend;
   /** All that the journal holds by then is taken in. */
   close(): Promise<void>;
 }
@@ -55,6 +58,7 @@ export async function openLocalLedger(
   void run();
 
   return {
+    askSpend: (after) => readSpendPage(store, wallMs(), { after, limit: KEYS_MAX }),
     async close() {
       stopListening();
       await run();

@@ -71,6 +71,7 @@ export async function startLocal(
     metricsPort: settings.metricsPort,
     holder,
     journal,
+    askSpend: ledger.askSpend,
     showProvider: true,
     drainAcceptMs: 0,
     drainGraceMs,

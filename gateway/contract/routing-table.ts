@@ -3,6 +3,7 @@
 // output through the same parser before it publishes.
 
 import { z } from 'zod';
+import { budgetSchema } from './budget.ts';
 
 /** The table format this code writes. Raised only by a change an older reader would misread. */
 export const TABLE_FORMAT = 1;
@@ -326,6 +327,11 @@ export const keyEntrySchema = z.object({
   metadata: z.record(z.string(), z.string()).optional(),
   /** Of all entries with this id together. */
   limits: rateLimitsSchema.optional(),
+  /**
+   * Whoever has spent one of them is refused; those that only warn are the operator's business. Of all entries with this id together.
+   * An older gateway does not read them, and lets all through.
+   */
+  budgets: z.array(budgetSchema).min(1).optional(),
 });
 export type KeyEntry = z.infer<typeof keyEntrySchema>;
 

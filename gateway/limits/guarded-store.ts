@@ -70,7 +70,7 @@ export class GuardedStore {
 
   /** Undefined where the store does not answer in time: then nothing is held there. */
   async reserve(reservation: Reservation): Promise<ReservationAnswer | undefined> {
-    const { id, claims } = reservation;
+    const { id, claims, budgets = [] } = reservation;
     const call = this.store.reserve(reservation);
     const answer = await this.within(call);
     if (answer !== undefined) {
@@ -78,7 +78,8 @@ export class GuardedStore {
       return answer;
     }
     // It may have been heard, and only its answer is late.
-    if (id !== undefined) this.settleLater({ id, claims: claims.map(givenBack) });
+    const unspent = budgets.map(({ key, endMs }) => ({ key, endMs, cost: 0 }));
+    if (id !== undefined) this.settleLater({ id, claims: claims.map(givenBack), budgets: unspent });
     return undefined;
   }
 

@@ -2,9 +2,19 @@
 // is held until it has ended.
 
 import type { Clock } from '../clock.ts';
+import {
+  type AskedBudget,
+  type BudgetVerdict,
+  budgetsAsked,
+  judgeShare,
+  judgeTogether,
+  refusedBudget,
+} from './budget.ts';
 import { GuardedStore, type StoreEvents } from './guarded-store.ts';
+import { type AskSpend, type JournalProgress, LedgerReader } from './ledger-reader.ts';
 import type { Meter } from './meter.ts';
 import { type Judged, type Outcome, refusalOf, type Spent, standingsOf } from './outcome.ts';
+import { OwnBudgets } from './own-budgets.ts';
 import { OwnMemory } from './own-memory.ts';
 import {
   type Claim,
@@ -56,6 +66,13 @@ export interface LimiterParts {
   /** What becomes of requests with limits while the store does not answer. */
   readonly onStoreError: 'LocalShare' | 'Deny';
   readonly events: LimiterEvents;
+  /** Whoever knows what all gateways spent, and how far it has come in our journal; absent: budgets hold for what passes here. */
+  readonly ledger?: LedgerParts | undefined;
+}
+
+export interface LedgerParts {
+  readonly ask: AskSpend;
+  readonly progress: JournalProgress;
 }
 
 /** What is still held so long after its request must have ended was forgotten by us, and is given up. */
@@ -70,20 +87,29 @@ interface Keeper {
 interface Held {
   readonly keeper: Keeper;
   readonly claims: readonly Claim[];
+  readonly budgets: readonly AskedBudget[];
   readonly untilMs: number;
 }
 
-/** What one caller of the limiter asked for. */
-interface Asked {
+/** What one caller of the limiter asks for. */
+interface Ask {
   readonly judged: readonly Judged[];
+  readonly budgets: readonly AskedBudget[];
   readonly wanted: Wanted;
-  readonly reservation: Reservation;
   readonly lastsMs: number;
 }
+
+interface Asked extends Ask {
+  readonly reservation: Reservation;
+}
+
+const unavailable: Outcome = { type: 'unavailable' };
 
 export class Limiter implements Limits {
   private readonly parts: LimiterParts;
   private readonly memory = new OwnMemory();
+  private readonly ownBudgets = new OwnBudgets();
+  private readonly ledger: LedgerReader | undefined;
   private readonly ownKeeper: Keeper;
   private readonly store: GuardedStore | undefined;
   private readonly held = new Map<string, Held>();
@@ -92,6 +118,13 @@ export class Limiter implements Limits {
 
   constructor(parts: LimiterParts) {
     this.parts = parts;
+    this.ledger =
+      parts.ledger &&
+      new LedgerReader({
+        ...parts.ledger,
+        clock: parts.clock,
+        onSeen: (records) => this.ownBudgets.see(records),
+      });
     this.store = parts.store && new GuardedStore(parts.store, parts.clock, parts.events, parts.callBudgetMs);
     this.ownKeeper = {
       settle: (settlement) => this.memory.settle(settlement, parts.clock.now()),
@@ -118,36 +151,54 @@ export class Limiter implements Limits {
     wanted: Wanted,
     lastsMs: number,
   ): Outcome | Promise<Outcome> | undefined {
-    const { store } = this;
+    const { store, ledger } = this;
     const judged = judgedFor(subjects, wanted, 1);
-    if (judged.length === 0) return undefined;
+    const budgets = budgetsAsked(
+      subjects,
+      wanted,
+      this.parts.clock.wallMs(),
+      (subject, budget, bounds) => ledger?.spentOf(subject, budget, bounds) ?? 0,
+      (key) => this.ownBudgets.read(key),
+    );
+    if (judged.length === 0 && budgets.length === 0) return undefined;
+    if (budgets.length > 0 && ledger?.isKnown === false)
+      // Nobody spends of what may be spent already.
+      return ledger
+        .untilKnown()
+        .then((isKnown) =>
+          isKnown ? (this.reserve(subjects, wanted, lastsMs) ?? unavailable) : unavailable,
+        );
     const tooLarge = tooLargeFor(judged, wanted);
     if (tooLarge !== undefined) {
       this.parts.events.onLimited(tooLarge.subject.kind, 'tokens');
       return tooLarge;
     }
-    if (store?.isInUse) return this.ofStore(store, judged, wanted, lastsMs);
-    return store === undefined
-      ? this.ofShare(judged, wanted, lastsMs)
-      : this.withoutStore(judged, wanted, lastsMs);
+    const ask: Ask = { judged, budgets, wanted, lastsMs };
+    if (store?.isInUse) return this.ofStore(store, ask);
+    return store === undefined ? this.ofShare(ask) : this.withoutStore(ask);
+  }
+
+  /** Of what the ledger says was spent; undefined where nobody has asked, or it has not answered. */
+  get sumsAgeMs(): number | undefined {
+    return this.ledger?.ageMs;
   }
 
   /** Settled when the store has heard all that it can. */
   async close(): Promise<void> {
     this.cancelRound?.();
+    this.ledger?.close();
     await this.store?.close();
   }
 
-  private async ofStore(
-    store: GuardedStore,
-    judged: readonly Judged[],
-    wanted: Wanted,
-    lastsMs: number,
-  ): Promise<Outcome> {
-    const reservation = this.reservationFor(judged, wanted);
+  private async ofStore(store: GuardedStore, ask: Ask): Promise<Outcome> {
+    const reservation = this.reservationFor(ask);
     const answer = await store.reserve(reservation);
-    if (answer === undefined) return this.withoutStore(judged, wanted, lastsMs);
-    return this.conclude({ judged, wanted, reservation, lastsMs }, answer, store);
+    if (answer === undefined) return this.withoutStore(ask);
+    const refused = this.overBudget(ask, ({ claim }, at) =>
+      judgeTogether(claim, answer.budgets?.[at] ?? { spent: 0, held: 0 }),
+    );
+    if (refused !== undefined) return refused;
+    return this.conclude({ ...ask, reservation }, answer, store);
   }
 
   /** The share is not asked, and yet used: a store that comes and goes must not let through its own and every share besides. */
@@ -160,29 +211,43 @@ export class Limiter implements Limits {
     );
   }
 
-  private withoutStore(judged: readonly Judged[], wanted: Wanted, lastsMs: number): Outcome {
-    return this.parts.onStoreError === 'Deny'
-      ? { type: 'unavailable' }
-      : this.ofShare(judged, wanted, lastsMs);
+  private withoutStore(ask: Ask): Outcome {
+    return this.parts.onStoreError === 'Deny' ? unavailable : this.ofShare(ask);
   }
 
-  private ofShare(whole: readonly Judged[], wanted: Wanted, lastsMs: number): Outcome {
+  private ofShare(ask: Ask): Outcome {
     const { clock, pods } = this.parts;
-    const judged = pods() <= 1 ? whole : shareOf(whole, wanted, pods());
-    const reservation = this.reservationFor(judged, wanted);
+    const refused = this.overBudget(ask, ({ claim }) =>
+      judgeShare(claim, this.ownBudgets.read(claim.key), pods()),
+    );
+    if (refused !== undefined) return refused;
+    const judged = pods() <= 1 ? ask.judged : shareOf(ask.judged, ask.wanted, pods());
+    const reservation = this.reservationFor({ ...ask, judged });
     const answer = this.memory.reserve(reservation, clock.now());
-    return this.conclude({ judged, wanted, reservation, lastsMs }, answer, this.ownKeeper);
+    return this.conclude({ ...ask, judged, reservation }, answer, this.ownKeeper);
   }
 
-  private reservationFor(judged: readonly Judged[], { takesPlace }: Wanted): Reservation {
+  private overBudget(
+    { budgets }: Ask,
+    judge: (asked: AskedBudget, at: number) => BudgetVerdict,
+  ): Outcome | undefined {
+    const refused = refusedBudget(budgets, budgets.map(judge));
+    if (refused === undefined) return undefined;
+    const { subject, budget, bounds } = refused.asked;
+    this.parts.events.onLimited(subject.kind, 'budget');
+    return { type: 'over-budget', subject, budget, bounds, isExhausted: refused.isExhausted };
+  }
+
+  private reservationFor({ judged, budgets, wanted: { takesPlace } }: Ask): Reservation {
     return {
       ...(takesPlace ? { id: `${this.parts.name}.${++this.count}` } : {}),
       claims: judged.map(({ claim }) => claim),
+      ...(budgets.length === 0 ? {} : { budgets: budgets.map(({ claim }) => claim) }),
     };
   }
 
   private conclude(
-    { judged, wanted, reservation, lastsMs }: Asked,
+    { judged, budgets, wanted, reservation, lastsMs }: Asked,
     answer: ReservationAnswer,
     keeper: Keeper,
   ): Outcome {
@@ -200,30 +265,44 @@ export class Limiter implements Limits {
     if (isElsewhere) this.useShare(judged, { requests, tokens: 0 });
     this.goRound();
     if (id === undefined) return { type: 'granted', standings, settle() {}, giveBack() {} };
-    this.held.set(id, { keeper, claims, untilMs: clock.now() + lastsMs + overdueMs });
-    const end = (amountOf: (meter: Meter) => number, ofShare: Amounts): void => {
-      if (this.end(id, amountOf) && isElsewhere) this.useShare(judged, ofShare);
+    this.held.set(id, { keeper, claims, budgets, untilMs: clock.now() + lastsMs + overdueMs });
+    for (const { claim } of budgets) this.ownBudgets.hold(claim);
+    const end = (amountOf: (meter: Meter) => number, ofShare: Amounts, cost = 0): void => {
+      if (this.end(id, amountOf, cost) && isElsewhere) this.useShare(judged, ofShare);
     };
     return {
       type: 'granted',
       standings,
-      settle: ({ tokens }: Spent) =>
-        end(({ name, amount }) => (name === 'tokens' ? tokens - amount : 0), { requests: 0, tokens }),
+      settle: ({ tokens, nanodollars }: Spent) =>
+        end(
+          ({ name, amount }) => (name === 'tokens' ? tokens - amount : 0),
+          { requests: 0, tokens },
+          nanodollars,
+        ),
       giveBack: () => end(({ amount }) => -amount, { requests: -requests, tokens: 0 }),
     };
   }
 
-  /** Once: what was given up, or has ended, does not end again. */
-  private end(id: string, amountOf: (meter: Meter) => number): boolean {
+  /**
+   * Once: what was given up, or has ended, does not end again.
+   *
+   * @param cost Nanodollars of its budgets.
+   */
+  private end(id: string, amountOf: (meter: Meter) => number, cost: number): boolean {
     const held = this.held.get(id);
     if (held === undefined) return false;
     this.held.delete(id);
+    for (const { claim } of held.budgets)
+      this.ownBudgets.settle(claim, cost, this.parts.ledger?.progress.appended());
     held.keeper.settle({
       id,
       claims: held.claims.map((claim) => ({
         ...claim,
         meters: claim.meters.map((meter) => ({ ...meter, amount: amountOf(meter) })),
       })),
+      ...(held.budgets.length === 0
+        ? {}
+        : { budgets: held.budgets.map(({ claim: { key, endMs } }) => ({ key, endMs, cost })) }),
     });
     return true;
   }
@@ -233,18 +312,27 @@ export class Limiter implements Limits {
     this.cancelRound ??= this.parts.clock.setTimer(renewEveryMs, () => {
       this.cancelRound = undefined;
       this.lookAfter();
-      if (this.held.size + this.memory.size > 0) this.goRound();
+      if (this.held.size + this.memory.size + this.ownBudgets.size > 0) this.goRound();
     });
   }
 
   private lookAfter(): void {
-    const nowMs = this.parts.clock.now();
-    for (const [id, { untilMs }] of this.held) if (untilMs <= nowMs) this.end(id, () => 0);
+    const { clock } = this.parts;
+    const nowMs = clock.now();
+    // What it cost is not known here; the ledger may tell.
+    for (const [id, { untilMs }] of this.held) if (untilMs <= nowMs) this.end(id, () => 0, 0);
     const places = Map.groupBy(this.held, ([, { keeper }]) => keeper);
     for (const [keeper, held] of places) {
-      keeper.renew(held.flatMap(([id, { claims }]) => claims.map(({ key }) => ({ key, id }))));
+      // Of budgets only a store has places: what is held here goes with this process.
+      const isStore = keeper !== this.ownKeeper;
+      keeper.renew(
+        held.flatMap(([id, { claims, budgets }]) =>
+          [...claims, ...(isStore ? budgets.map(({ claim }) => claim) : [])].map(({ key }) => ({ key, id })),
+        ),
+      );
     }
     this.memory.sweep(nowMs);
+    this.ownBudgets.sweep(clock.wallMs());
   }
 }
 

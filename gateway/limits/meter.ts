@@ -1,7 +1,7 @@
 // How much of a limit is used up, and does one more request fit? A leaking bucket for each limit. Pure. What stands here is done by
 // scripts.ts in the store once more, operation by operation; a test holds the two to each other.
 
-/** One limit over time, and what is asked of it. Requests and tokens per minute today; money would be one more. */
+/** One limit over time, and what is asked of it: requests and tokens per minute. Money is not given back by time: see budget.ts. */
 export interface Meter {
   readonly name: string;
   /** What fits in at once. */

@@ -1,5 +1,6 @@
 // What does a reservation come to? Who stands how, which limit refuses for how long. Pure.
 
+import type { Budget, PeriodBounds } from '../contract/budget.ts';
 import { lackOf, leakMs } from './meter.ts';
 import type { Claim, Reading, ReservationAnswer } from './reservation.ts';
 import { type LimitName, limitMember, meterNames, type Subject } from './subject.ts';
@@ -17,6 +18,8 @@ export interface Standing {
 /** What was really used, once the request has ended. */
 export interface Spent {
   readonly tokens: number;
+  /** What its owner pays for it; absent: nothing. */
+  readonly nanodollars?: number;
 }
 
 export type Outcome =
@@ -31,9 +34,17 @@ export type Outcome =
   | {
       readonly type: 'refused';
       readonly subject: Subject;
-      readonly limit: LimitName;
+      readonly limit: Exclude<LimitName, 'budget'>;
       readonly waitMs: number;
       readonly standings: readonly Standing[];
+    }
+  /** What is left of a budget is not enough; `isExhausted`: there is nothing left of it. */
+  | {
+      readonly type: 'over-budget';
+      readonly subject: Subject;
+      readonly budget: Budget;
+      readonly bounds: PeriodBounds;
+      readonly isExhausted: boolean;
     }
   /** It asks for more tokens than the whole limit. */
   | { readonly type: 'too-large'; readonly subject: Subject; readonly limit: number; readonly tokens: number }
@@ -53,7 +64,9 @@ export interface Judged {
 export function refusalOf(
   judged: readonly Judged[],
   { readings }: ReservationAnswer,
-): { readonly subject: Subject; readonly limit: LimitName; readonly waitMs: number } | undefined {
+):
+  | { readonly subject: Subject; readonly limit: Exclude<LimitName, 'budget'>; readonly waitMs: number }
+  | undefined {
   const refusals = judged.flatMap(({ subject, claim }, at) => {
     const reading = readings[at];
     if (reading === undefined) return [];
@@ -62,7 +75,7 @@ export function refusalOf(
       ...claim.meters.flatMap((meter, of) => {
         const lack = lackOf(reading.used[of] ?? 0, meter);
         if (lack === 0) return [];
-        const limit: LimitName = meter.name === 'requests' ? 'requests' : 'tokens';
+        const limit = meter.name === 'requests' ? ('requests' as const) : ('tokens' as const);
         return [{ subject, limit, waitMs: leakMs(lack, meter.leakPerMs) }];
       }),
       ...(placesMax !== undefined && reading.held >= placesMax

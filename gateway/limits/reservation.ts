@@ -11,6 +11,29 @@ export interface Claim {
   readonly placesMax?: number;
 }
 
+/** What one request asks of one budget; money in nanodollars (1 USD = 10^9). */
+export interface BudgetClaim {
+  /** Names the subject and the period with its first day, so that a new period begins with nothing spent. */
+  readonly key: string;
+  /** What may be spent in the period. */
+  readonly limit: number;
+  /** What was spent in it as the ledger knows: the truth, and never more than that. */
+  readonly known: number;
+  /** What this process has spent that the ledger has not told of, and holds: a store may have forgotten it. */
+  readonly own: BudgetReading;
+  /** What the request can cost at most. */
+  readonly amount: number;
+  /** Unix milliseconds; undefined: the period never ends. */
+  readonly endMs: number | undefined;
+}
+
+/** How far a budget is used. */
+export interface BudgetReading {
+  readonly spent: number;
+  /** Reserved for requests that are under way. */
+  readonly held: number;
+}
+
 /** All claims are granted, or none. */
 export interface Reservation {
   /**
@@ -19,6 +42,8 @@ export interface Reservation {
    */
   readonly id?: string;
   readonly claims: readonly Claim[];
+  /** Only with an `id`: what is reserved of a budget comes back when its lease is over. */
+  readonly budgets?: readonly BudgetClaim[];
 }
 
 /** What a subject had used, and how many were under way, before the reservation. */
@@ -34,10 +59,17 @@ export interface ReservationAnswer {
   readonly nowMs: number;
   /** In the order of the claims. */
   readonly readings: readonly Reading[];
+  /** In the order of the budgets, before the reservation; absent where none was asked. */
+  readonly budgets?: readonly BudgetReading[];
 }
 
 /** Ends a reservation: for each meter of each claim, `amount` is what was used beyond the estimate. */
-export type Settlement = Required<Reservation>;
+export interface Settlement {
+  readonly id: string;
+  readonly claims: readonly Claim[];
+  /** `cost`: what was spent in the end, nanodollars. */
+  readonly budgets?: readonly (Pick<BudgetClaim, 'key' | 'endMs'> & { readonly cost: number })[];
+}
 
 /**
  * How long a place is kept for whoever does not say that it still needs it, in milliseconds: a pod that was killed gives its places

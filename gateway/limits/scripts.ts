@@ -1,12 +1,16 @@
-// What is done in the store? As meter.ts and own-memory.ts do it, in the same order of operations, so that the same doubles come out.
-// Each script is one atomic call by the server's own time. Keys come in pairs: the levels of a subject, a hash of `<meter>.used` and
-// `<meter>.at`, and its places, a sorted set of reservations by the end of their lease.
+// What is done in the store? As meter.ts, own-memory.ts and budget.ts do it, in the same order of operations, so that the same doubles come
+// out. Each script is one atomic call by the server's own time. Keys come in pairs: the levels of a subject, a hash of `<meter>.used` and
+// `<meter>.at`, and its places, a sorted set of reservations by the end of their lease. Behind them those of budgets, likewise: a hash of
+// what is `spent`, what is `held`, and `of.<reservation>`, and the same places.
 
 import { owedMax } from './meter.ts';
 import { leaseMs } from './reservation.ts';
 
 /** Levels are kept until everything that can be owed has run out, and a minute more. */
 const keepMs = (1 + owedMax + 1) * 60_000;
+
+/** Of budgets nothing is needed when their period is over; those of all time come back from the ledger where nobody spent in so long. */
+const budgetKeepMs = { afterEnd: 24 * 3_600_000, ofAllTime: 400 * 24 * 3_600_000 } as const;
 
 const common = `
 local time = redis.call('TIME')
@@ -22,9 +26,28 @@ local function keep(levels, meter, used)
   redis.call('HSET', levels, meter.name .. '.used', exact(used), meter.name .. '.at', exact(now))
   redis.call('PEXPIRE', levels, ${keepMs})
 end
+local function budgetAt(levels, places)
+  local held = tonumber(redis.call('HGET', levels, 'held')) or 0
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', places, '-inf', exact(now))) do
+    held = held - (tonumber(redis.call('HGET', levels, 'of.' .. id)) or 0)
+    redis.call('HDEL', levels, 'of.' .. id)
+    redis.call('ZREM', places, id)
+  end
+  if redis.call('ZCARD', places) == 0 then held = 0 end
+  return tonumber(redis.call('HGET', levels, 'spent')) or 0, math.max(0, held)
+end
+local function keepBudget(levels, budget, spent, held)
+  redis.call('HSET', levels, 'spent', exact(spent), 'held', exact(held))
+  local ms = ${budgetKeepMs.ofAllTime}
+  if budget.endMs then ms = math.max(0, budget.endMs - now) + ${budgetKeepMs.afterEnd} end
+  redis.call('PEXPIRE', levels, exact(math.floor(ms)))
+end
 `;
 
-/** ARGV: the reservation as JSON. Gives `granted`, `now`, then for each claim `held` and what each meter had used. */
+/**
+ * ARGV: the reservation as JSON. Gives `granted`, `now`, then for each claim `held` and what each meter had used, then for each budget what
+ * was spent and held.
+ */
 export const reserveScript = `${common}
 local ask = cjson.decode(ARGV[1])
 local granted = 1
@@ -45,7 +68,28 @@ for i, claim in ipairs(ask.claims) do
     answer[#answer + 1] = exact(before)
   end
 end
+local spentOf, heldOf = {}, {}
+for i, budget in ipairs(ask.budgets or {}) do
+  local at = #ask.claims + i
+  local spent, held = budgetAt(KEYS[2 * at - 1], KEYS[2 * at])
+  spent = math.max(spent, budget.known)
+  local judged = math.max(spent, budget.known + budget.own.spent)
+  local others = math.max(held, budget.own.held)
+  if judged >= budget.limit then granted = 0 end
+  if others > 0 and judged + others + budget.amount > budget.limit then granted = 0 end
+  spentOf[i], heldOf[i] = spent, held
+  answer[#answer + 1] = exact(spent)
+  answer[#answer + 1] = exact(held)
+end
 if granted == 1 then
+  for i, budget in ipairs(ask.budgets or {}) do
+    local at = #ask.claims + i
+    local levels, places = KEYS[2 * at - 1], KEYS[2 * at]
+    redis.call('ZADD', places, exact(now + ${leaseMs}), ask.id)
+    redis.call('PEXPIRE', places, ${leaseMs})
+    redis.call('HSET', levels, 'of.' .. ask.id, exact(budget.amount))
+    keepBudget(levels, budget, spentOf[i], heldOf[i] + budget.amount)
+  end
   for i, claim in ipairs(ask.claims) do
     local levels, places = KEYS[2 * i - 1], KEYS[2 * i]
     for j, meter in ipairs(claim.meters) do keep(levels, meter, used[i][j] + meter.amount) end
@@ -75,6 +119,16 @@ for i, claim in ipairs(ask.claims) do
       end
       keep(levels, meter, used)
     end
+  end
+end
+for i, budget in ipairs(ask.budgets or {}) do
+  local at = #ask.claims + i
+  local levels, places = KEYS[2 * at - 1], KEYS[2 * at]
+  local spent, held = budgetAt(levels, places)
+  if redis.call('ZREM', places, ask.id) == 1 then
+    local amount = tonumber(redis.call('HGET', levels, 'of.' .. ask.id)) or 0
+    redis.call('HDEL', levels, 'of.' .. ask.id)
+    keepBudget(levels, budget, spent + budget.cost, math.max(0, held - amount))
   end
 end
 return exact(now)

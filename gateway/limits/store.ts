@@ -56,12 +56,16 @@ export async function openStore({ url, password, prefix }: StoreAddress): Promis
     claims.flatMap(({ key }) => [levelsKey(prefix, key), placesKey(prefix, key)]);
   return {
     async reserve(reservation) {
-      const { claims } = reservation;
-      const reply = await run(client, scripts.reserve, keysOf(claims), [JSON.stringify(reservation)]);
-      return readAnswer(reply, claims);
+      const { claims, budgets = [] } = reservation;
+      const keys = keysOf([...claims, ...budgets]);
+      const reply = await run(client, scripts.reserve, keys, [JSON.stringify(reservation)]);
+      return readAnswer(reply, reservation);
     },
-    settle: async (settlement) =>
-      Number(await run(client, scripts.settle, keysOf(settlement.claims), [JSON.stringify(settlement)])),
+    async settle(settlement) {
+      const { claims, budgets = [] } = settlement;
+      const keys = keysOf([...claims, ...budgets]);
+      return Number(await run(client, scripts.settle, keys, [JSON.stringify(settlement)]));
+    },
     renew: async (places) =>
       Number(
         await run(
@@ -127,7 +131,7 @@ async function run(
 }
 
 /** @throws {Error} where that is not what the script gives. */
-function readAnswer(reply: unknown, claims: readonly Claim[]): ReservationAnswer {
+function readAnswer(reply: unknown, { claims, budgets = [] }: Reservation): ReservationAnswer {
   if (!Array.isArray(reply)) throw new Error('the store gave no list');
   const numbers = reply.map(Number);
   let at = 0;
@@ -142,5 +146,6 @@ function readAnswer(reply: unknown, claims: readonly Claim[]): ReservationAnswer
     const held = next();
     return { held, used: meters.map(next) };
   });
-  return { isGranted, nowMs, readings };
+  if (budgets.length === 0) return { isGranted, nowMs, readings };
+  return { isGranted, nowMs, readings, budgets: budgets.map(() => ({ spent: next(), held: next() })) };
 }

@@ -1,20 +1,22 @@
 // Whose limits are they, and what does one request ask of them?
 
+import type { Budget } from '../contract/budget.ts';
 import type { RateLimits } from '../contract/routing-table.ts';
 import type { Meter } from './meter.ts';
 import type { Claim } from './reservation.ts';
 
-export type SubjectKind = 'api-key' | 'model-route' | 'provider' | 'provider-key';
-export type LimitName = 'requests' | 'tokens' | 'concurrency';
+export type SubjectKind = 'api-key' | 'tenant' | 'model-route' | 'provider' | 'provider-key';
+export type LimitName = 'requests' | 'tokens' | 'concurrency' | 'budget';
 
 export interface Subject {
   readonly kind: SubjectKind;
-  /** `namespace/name`; of a provider key with its own name behind it. */
+  /** `namespace/name`; of a provider key with its own name behind it, of a tenant the namespace alone. */
   readonly id: string;
   readonly limits: RateLimits;
+  readonly budgets?: readonly Budget[] | undefined;
 }
 
-/** What a request is expected to use. A budget of money would be one amount more. */
+/** What a request is expected to use of limits. */
 export interface Amounts {
   readonly requests: number;
   readonly tokens: number;
@@ -23,6 +25,8 @@ export interface Amounts {
 export interface Wanted extends Amounts {
   /** Of the tokens, those that it is sure to ask for: a limit below them lets it never pass. */
   readonly tokensMin?: number;
+  /** What its owner may have to pay for it at most; absent or 0: budgets are no matter of it. */
+  readonly nanodollars?: number;
   /** It is under way for a while, and settled when it ends. */
   readonly takesPlace: boolean;
 }

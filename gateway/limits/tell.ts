@@ -1,11 +1,13 @@
 // What are callers told of limits? Headers as their SDKs read them, and a refusal that names which limit of what. Pure.
 
+import type { Budget } from '../contract/budget.ts';
 import { type ErrorShape, GatewayError } from '../errors.ts';
 import type { Outcome, Standing } from './outcome.ts';
 import type { Subject } from './subject.ts';
 
 type Refused = Extract<Outcome, { readonly type: 'refused' }>;
 type TooLarge = Extract<Outcome, { readonly type: 'too-large' }>;
+type OverBudget = Extract<Outcome, { readonly type: 'over-budget' }>;
 
 /**
  * Of each kind of limit the caller's own, or else the model's: OpenAI's names with durations everywhere, and on messages Anthropic's
@@ -69,6 +71,33 @@ export function tooLargeError({ subject, limit, tokens }: TooLarge, model: strin
     `Request too large: about ${tokens} tokens with the most that it may answer. ${may} ${limit} tokens per minute. Send less input, or ask for fewer output tokens.`,
     { headers: { 'x-should-retry': 'false' } },
   );
+}
+
+/** Whoever has nothing left is told so in the words on which each family of clients stops at once; who may have, to come back. */
+export function overBudgetError(
+  { subject, budget, bounds, isExhausted }: OverBudget,
+  shape: ErrorShape,
+): GatewayError {
+  const whose = subject.kind === 'tenant' ? `The namespace '${subject.id}'` : 'This API key';
+  const what = describeBudget(budget);
+  if (!isExhausted)
+    return new GatewayError(
+      'rate_limit_exceeded',
+      `${whose} has a budget of ${what}; what is left of it is set aside for requests under way. Please try again in 1s.`,
+      { retryAfterSeconds: 1 },
+    );
+  const next =
+    bounds.endMs === undefined ? 'It does not begin anew.' : `It begins anew at ${inTime(bounds.endMs)}.`;
+  return new GatewayError(
+    shape === 'messages' ? 'billing_error' : 'insufficient_quota',
+    `${whose} has spent its budget of ${what}. ${next} Whoever sets budgets can raise it.`,
+  );
+}
+
+/** `$100.00 for the month (UTC)`. */
+function describeBudget({ period, limitMicrodollars }: Budget): string {
+  const cents = (limitMicrodollars / 1_000_000).toFixed(6).replace(/0{1,4}$/, '');
+  return `$${cents} ${period === 'Total' ? 'in total' : `for the ${period.toLowerCase()} (UTC)`}`;
 }
 
 export function unavailableError(): GatewayError {

@@ -19,6 +19,7 @@ import { LineQueue } from './line-queue.ts';
 import { readLines } from './read-lines.ts';
 import { sealLine } from './sealed-line.ts';
 import { type Place, SetAside } from './set-aside.ts';
+import { TakenRecords } from './taken-records.ts';
 import { type Marks, progressMs, UnderWay } from './under-way.ts';
 
 export interface Journal {
@@ -34,6 +35,8 @@ export interface Journal {
   close(): Promise<void>;
   /** Absent where nothing is kept. */
   readonly figures?: JournalFigures;
+  /** How far the reader has come, in records; absent where there is none. */
+  readonly progress?: Pick<TakenRecords, 'appended' | 'taken'>;
 }
 
 /** Whole lines, and the cursor behind the last of them. */
@@ -89,7 +92,7 @@ export function openFileJournal(
   clock: Clock,
   report: JournalReport,
   bounds: Partial<JournalBounds> = {},
-): ReadableJournal & Required<Pick<ReadableJournal, 'handOver' | 'figures'>> {
+): ReadableJournal & Required<Pick<ReadableJournal, 'handOver' | 'figures' | 'progress'>> {
   return new FileJournal(folder, clock, report, { ...defaultBounds, ...bounds });
 }
 
@@ -118,6 +121,7 @@ class FileJournal implements ReadableJournal {
   private file: FileHandle | undefined;
   private readonly waiting = new LineQueue();
   private readonly underWay: UnderWay;
+  readonly progress: TakenRecords;
   private cancelProgress: (() => void) | undefined;
   private readonly aside: SetAside;
   private writing: Promise<void> | undefined;
@@ -141,6 +145,8 @@ class FileJournal implements ReadableJournal {
     this.fullMax = Math.floor(bounds.folderBytesMax / this.segmentBytes) - 1;
     this.state = this.openFolder();
     this.written = this.state.bytes;
+    const isEmpty = this.state.full.length === 0 && this.written === 0;
+    this.progress = new TakenRecords({ segment: this.state.active, offset: this.written }, isEmpty);
     this.underWay = new UnderWay(folder);
     this.aside = new SetAside(
       folder,
@@ -157,7 +163,7 @@ class FileJournal implements ReadableJournal {
 
   append(record: LedgerRecord): void {
     this.underWay.end(record.id);
-    this.waiting.add(sealLine(JSON.stringify(record)));
+    this.wait(record);
     this.writeIn(groupMs);
   }
 
@@ -191,6 +197,7 @@ class FileJournal implements ReadableJournal {
     const place = after === undefined ? this.oldest() : this.placeOf(after);
     if (!place) return undefined;
     this.taken = place;
+    this.progress.onTaken(place);
     this.onTaken?.();
     await this.removeBefore(place.segment);
     const page = await this.pageAt(place);
@@ -246,10 +253,15 @@ class FileJournal implements ReadableJournal {
     // The end of one may have been written, and not yet that it has ended.
     const known = readRecordIds(this.folder, this.state);
     const left = records.filter(({ id }) => !known.has(id));
-    for (const record of left) this.waiting.add(sealLine(JSON.stringify(record)));
+    for (const record of left) this.wait(record);
     this.counts.replayedRecords = left.length;
     if (left.length > 0) this.report.replayed?.(left.length);
     this.writeIn(groupMs);
+  }
+
+  private wait(record: LedgerRecord): void {
+    this.waiting.add(sealLine(JSON.stringify(record)));
+    this.progress.onAppended();
   }
 
   private noteFailure(error: unknown): void {
@@ -358,6 +370,7 @@ class FileJournal implements ReadableJournal {
       for (const bytes of group.bytes) await this.file.appendFile(bytes);
       group.done();
       this.written += group.bytes.reduce((sum, { length }) => sum + length, 0);
+      this.progress.onWritten({ segment: this.state.active, offset: this.written }, group.lines);
       if (this.written >= this.segmentBytes) await this.startNext();
       this.givingUp ??= this.giveUpOldest().finally(() => {
         this.givingUp = undefined;
@@ -367,6 +380,7 @@ class FileJournal implements ReadableJournal {
       this.noteFailure(error);
       group.putBack();
       const dropped = this.waiting.keepLatest(waitingMax);
+      this.progress.onDropped(dropped);
       if (dropped > 0) this.report.dropped(dropped);
       this.writeIn(retryMs);
       await this.file?.close().catch(() => {});

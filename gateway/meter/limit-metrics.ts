@@ -10,6 +10,8 @@ export interface LimitReadings {
   mode(): 'local' | 'store';
   /** Requests and attempts that hold a reservation now. */
   held(): number;
+  /** Of what the ledger says was spent; undefined where no request has needed it, or it is not known. */
+  sumsAgeMs(): number | undefined;
 }
 
 const modes = ['local', 'store'] as const;
@@ -28,6 +30,10 @@ export class LimitMetrics {
       for (const mode of modes) tell(readings.mode() === mode ? 1 : 0, mode);
     });
     addGauge(registry, table.limitsHeld, (tell) => tell(readings.held()));
+    addGauge(registry, table.budgetSumsAge, (tell) => {
+      const ageMs = readings.sumsAgeMs();
+      if (ageMs !== undefined) tell(ageMs / 1_000);
+    });
   }
 
   /** Both are of a few fixed words. */

@@ -19,7 +19,7 @@ export const limitMetrics = {
     labels: ['subject', 'limit'],
     help: 'Requests refused, and attempts passed over, because a limit was reached, by whose and which limit it is.',
     meaning:
-      'Requests refused because a `limit` (`requests`, `tokens`, `concurrency`) of their `api_key` or `model_route` was reached, and attempts passed over because one of the `provider` or `provider_key` was.',
+      'Requests refused because a `limit` (`requests`, `tokens`, `concurrency`) of their `api_key` or `model_route` was reached, or a `budget` was spent or set aside, and attempts passed over because one of the `provider` or `provider_key` was.',
   },
   limitsHeld: {
     name: 'penstock.limits_held',
@@ -29,6 +29,15 @@ export const limitMetrics = {
     help: 'Reservations of requests and attempts under way, at the limits of this pod or of the store.',
     meaning:
       'Reservations at limits: of requests and attempts under way. It falls to 0 when nothing is under way.',
+  },
+  budgetSumsAge: {
+    name: 'penstock.budget_sums_age',
+    type: 'gauge',
+    unit: 's',
+    labels: [],
+    help: 'How old the sums of the ledger are that budgets are judged by; no value where no request had a budget.',
+    meaning:
+      'How old the sums of the ledger are that budgets are judged by, once a request had a budget. They are asked for every second; while the ledger is away each pod goes on with its share of what was left.',
   },
   limitsStore: {
     name: 'penstock.limits_store',

@@ -53,10 +53,11 @@ export class LineQueue {
   }
 
   /** Hands everything over; `putBack` brings it back in front of what has come since, `done` lets it go. */
-  take(): { readonly bytes: readonly Buffer[]; putBack(): void; done(): void } {
+  take(): { readonly bytes: readonly Buffer[]; readonly lines: number; putBack(): void; done(): void } {
     const taken = this.chunks;
     this.chunks = [];
     return {
+      lines: taken.reduce((sum, { lines }) => sum + lines, 0),
       bytes: taken.map(({ buffer, from, to }) => buffer.subarray(from, to)),
       putBack: () => {
         this.chunks = [...taken, ...this.chunks];

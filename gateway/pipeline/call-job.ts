@@ -37,7 +37,7 @@ interface CallOptions {
   open(candidate: Candidate): AttemptEnds<Answer>;
   /** Gives the attempt's number within the request. */
   onStart(candidate: Candidate): number;
-  /** What is written down about an attempt. */
+  /** What is written down about an attempt; where its tokens had to be counted, after the call has ended. */
   onRecord(record: LedgerRecord): void;
 }
 
@@ -177,8 +177,8 @@ export function buildCallJob(
         { call, number },
         result,
         attemptTrace?.span,
+        onRecord,
       );
-      onRecord(record);
       // Where the same is asked once more, the upstream has not been asked yet.
       if (isExcused) granted?.giveBack();
       else granted?.settle({ tokens: record.usage.input + record.usage.output });
@@ -207,12 +207,14 @@ function meterAttempt(
   place: Place,
   result: AttemptResult<Answer>,
   span: Span | undefined,
+  onRecord: (record: LedgerRecord) => void,
 ): LedgerRecord {
   const { journal, metrics, tokens, onUsage, onFailure } = parts;
   const { plan, trace } = exchange;
   const failure = 'failure' in result ? failureCode(result.failure) : undefined;
   const settle = (record: LedgerRecord): void => {
     journal.append(record);
+    onRecord(record);
     metrics.onAttempt(record, {
       model: plan.route.entry.model,
       providerType: candidate.target.provider.entry.type,

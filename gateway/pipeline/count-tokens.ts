@@ -35,7 +35,7 @@ export async function serveTokenCount(
   const facts = dialect.readRequest(exchange.body, 'count');
   const plan = planFor(parts, { ...exchange, dialect }, facts);
   const routed = { ...exchange, dialect, facts, plan, delivery: ordinaryDelivery, translation: undefined };
-  await enterRequest(parts, routed, () => ({ tokens: 0, takesPlace: false }), 0);
+  await enterRequest(parts, routed, () => ({ takesPlace: false }), 0);
   const { counted, attempts } = await askUpstreams(parts, routed);
   const inputTokens = counted ?? estimateInput(decode(routed));
   const body = JSON.stringify({ input_tokens: inputTokens });

@@ -10,6 +10,9 @@ export interface SpendEstimate {
   readonly tokens: number;
   /** Of them, those that the caller asks for itself: its input, and the bound that it sets. */
   readonly tokensMin: number;
+  readonly input: number;
+  /** The most that may be answered, of all choices together. */
+  readonly output: number;
 }
 
 /** Where neither caller nor route bound an answer. Few are longer, and what they have beyond it is owed. */
@@ -21,10 +24,12 @@ export function estimateSpend(
   { route }: Pick<Plan, 'route'>,
 ): SpendEstimate {
   const input = estimateInputOfBody(body);
-  const output = outputTokensMax ?? route.entry.maxOutputTokens ?? outputTokensDefault;
+  const output = (outputTokensMax ?? route.entry.maxOutputTokens ?? outputTokensDefault) * choices;
   return {
-    tokens: input + output * choices,
+    tokens: input + output,
     tokensMin: input + (outputTokensMax ?? 0) * choices,
+    input,
+    output,
   };
 }
 

@@ -5,35 +5,59 @@ import type { LedgerRecord } from '../contract/ledger-record.ts';
 import type { RateLimits } from '../contract/routing-table.ts';
 import type { Outcome } from '../limits/outcome.ts';
 import type { Subject, SubjectKind, Wanted } from '../limits/subject.ts';
-import { limitHeaders, refusalError, tooLargeError, unavailableError } from '../limits/tell.ts';
+import {
+  limitHeaders,
+  overBudgetError,
+  refusalError,
+  tooLargeError,
+  unavailableError,
+} from '../limits/tell.ts';
 import type { Candidate } from '../route/plan.ts';
+import { budgetSubjects, costAtMost } from './budgets.ts';
+import type { SpendEstimate } from './estimate-spend.ts';
 import { type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 
 export type Granted = Extract<Outcome, { readonly type: 'granted' }>;
 
 type LimitedExchange = Pick<RoutedExchange, 'caller' | 'plan' | 'dialect' | 'response'>;
 
+/** What a request that takes a place may use; one that takes none costs nothing. */
+type Estimate = { readonly takesPlace: false } | ({ readonly takesPlace: true } & SpendEstimate);
+
 /**
- * Asks the limits of the ApiKey and of the ModelRoute, and puts how they stand into the head of the answer. Undefined at once where
- * neither has a limit.
+ * Asks the limits of the ApiKey and of the ModelRoute, and the budgets that the request is paid from, and puts how limits stand into the
+ * head of the answer. Undefined at once where nothing of them concerns it.
  *
- * @throws {GatewayError} `rate_limit_exceeded`, or `limits_unavailable` where the store is to be asked and does not answer.
+ * @throws {GatewayError} `rate_limit_exceeded`, `insufficient_quota` or `billing_error`; `limits_unavailable` where the store is to be
+ * asked and does not answer.
  */
 export function enterRequest(
   parts: Pick<PipelineParts, 'limits' | 'clock'>,
   exchange: LimitedExchange,
-  estimate: () => Pick<Wanted, 'tokens' | 'tokensMin' | 'takesPlace'>,
+  estimate: () => Estimate,
   lastsMs: number,
 ): Granted | Promise<Granted> | undefined {
   const { caller, plan } = exchange;
   const { key } = caller;
   const { entry } = plan.route;
-  if (key.limits === undefined && entry.limits === undefined) return undefined;
+  const payers = budgetSubjects(exchange);
+  if (key.limits === undefined && entry.limits === undefined && payers.length === 0) return undefined;
   const subjects = [
     ...subjectFor('api-key', key.id, key.limits),
     ...subjectFor('model-route', entry.id, entry.limits),
+    ...payers,
   ];
-  const outcome = parts.limits.reserve(subjects, { requests: 1, ...estimate() }, lastsMs);
+  const spend = estimate();
+  const wanted: Wanted = spend.takesPlace
+    ? {
+        requests: 1,
+        tokens: spend.tokens,
+        tokensMin: spend.tokensMin,
+        nanodollars: payers.length === 0 ? 0 : costAtMost(exchange, plan, spend),
+        takesPlace: true,
+      }
+    : { requests: 1, tokens: 0, takesPlace: false };
+  const outcome = parts.limits.reserve(subjects, wanted, lastsMs);
   if (outcome === undefined) return undefined;
   const conclude = (value: Outcome): Granted => concludeRequest(parts, exchange, value);
   return outcome instanceof Promise ? outcome.then(conclude) : conclude(outcome);
@@ -54,6 +78,8 @@ function concludeRequest(
       return outcome;
     case 'refused':
       throw refusalError(outcome, plan.route.entry.model);
+    case 'over-budget':
+      throw overBudgetError(outcome, dialect.errorShape);
     case 'too-large':
       throw tooLargeError(outcome, plan.route.entry.model);
     case 'unavailable':
@@ -96,8 +122,9 @@ function entranceOf(outcome: Outcome): Entrance {
       return { type: 'open', granted: outcome };
     case 'refused':
       return { type: 'full', waitMs: outcome.waitMs };
+    case 'over-budget':
     case 'too-large':
-      throw new Error('no attempt says that it is too large for a quota');
+      throw new Error('no attempt asks a budget, or says that it is too large for a quota');
     case 'unavailable':
       throw unavailableError();
   }

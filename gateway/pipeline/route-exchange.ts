@@ -12,6 +12,7 @@ import { GatewayError, shorten } from '../errors.ts';
 import { findModel } from '../route/find-model.ts';
 import { type Candidate, type Plan, selectTargets } from '../route/plan.ts';
 import { affinityText } from './affinity.ts';
+import { budgetSubjects } from './budgets.ts';
 import { isOwnProvider, readHeader } from './client-headers.ts';
 import { readDelivery } from './delivery.ts';
 import type { Exchange, PipelineParts, RoutedExchange } from './parts.ts';
@@ -35,22 +36,25 @@ export function routeExchange(parts: RoutingParts, exchange: Exchange): RoutedEx
 }
 
 /**
- * Where a route denies what has no price, such targets are left out. Calls with the caller's own provider cost nothing here.
+ * Targets without a price are left out where the route denies them, and where the caller has a budget: it would have no end. Calls with the
+ * caller's own provider cost nothing here.
  *
  * @throws {GatewayError} `model_not_priced` where none is left.
  */
-function billable({ caller }: Exchange, plan: Plan, model: string): Plan {
+function billable(exchange: Exchange, plan: Plan, model: string): Plan {
   const { candidates, route } = plan;
-  if (route.entry.unpriced !== 'Deny') return plan;
+  const isDenied = route.entry.unpriced === 'Deny';
+  if (!isDenied && budgetSubjects(exchange).length === 0) return plan;
   const left = candidates.filter(
-    (candidate) => candidate.target.entry.price !== null || isOwnProvider({ caller }, candidate),
+    (candidate) => candidate.target.entry.price !== null || isOwnProvider(exchange, candidate),
   );
   if (left.length > 0 || candidates.length === 0) return { ...plan, candidates: left };
-  throw new GatewayError(
-    'model_not_priced',
-    `The model '${shorten(model)}' has no price, and its ModelRoute ${route.entry.id} serves no calls without one. Its owner can state spec.pricing there, or unpriced: MeterOnly.`,
-    { param: 'model' },
-  );
+  const why = isDenied
+    ? `its ModelRoute ${route.entry.id} serves no calls without one. Its owner can state spec.pricing there, or unpriced: MeterOnly`
+    : `calls that are paid from a budget need one. The owner of its ModelRoute ${route.entry.id} can state spec.pricing there`;
+  throw new GatewayError('model_not_priced', `The model '${shorten(model)}' has no price, and ${why}.`, {
+    param: 'model',
+  });
 }
 
 /** @throws {GatewayError} `model_not_found`. */

@@ -14,7 +14,7 @@ import { secretPending } from './checks/secret-pending.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
 import { isoTime } from './iso-time.ts';
 import { CLOCK_TOLERANCE_MS, findSecretFault, isLongPast, readKeyState, rotationDueMs } from './key-state.ts';
-import { buildLimits, wordsOnLimits } from './limits.ts';
+import { buildBudgets, buildLimits, wordsOnLimits } from './limits.ts';
 import { compareText, sortedMap } from './order.ts';
 import { type ApiKeyVerdict, type Condition, type Finding, fails, holds, notEvaluated } from './verdict.ts';
 
@@ -302,6 +302,7 @@ function buildEntry({ metadata, spec }: ApiKey, { sha256, notAfterMs }: Version)
         }),
     ...(spec.metadata === undefined ? {} : { metadata: sortedMap(spec.metadata) }),
     ...buildLimits(spec.limits),
+    ...buildBudgets(spec.budgets),
   };
 }
 

@@ -1,7 +1,11 @@
-// What becomes of the limits in a spec: in the table, and in the words of its status?
+// What becomes of the limits and budgets in a spec: in the table, and in the words of its status?
 
+import type { Budget } from '../../gateway/contract/budget.ts';
 import type { RateLimits } from '../../gateway/contract/routing-table.ts';
+import type { ApiKeySpec } from '../resources/api-key.ts';
 import type { PlatformSettings } from '../watch/snapshot.ts';
+import { compareText } from './order.ts';
+import { scaled } from './price.ts';
 
 /** As a schema gives them: what is left out is undefined. */
 type LimitsSpec = { readonly [Name in keyof RateLimits]?: number | undefined };
@@ -16,6 +20,20 @@ export function buildLimits({ requestsPerMinute, tokensPerMinute, maxConcurrentR
     ...(maxConcurrentRequests === undefined ? {} : { maxConcurrentRequests }),
   };
   return Object.keys(limits).length === 0 ? {} : { limits };
+}
+
+/** Of a spec as its schema gives it. */
+type BudgetSpec = NonNullable<ApiKeySpec['budgets']>[number];
+
+const MICRODOLLAR_DECIMALS = 6;
+
+/** Those that block: of those that only warn, gateways need to know nothing. Nothing where there are none. */
+export function buildBudgets(specs: readonly BudgetSpec[] = []): { readonly budgets?: Budget[] } {
+  const budgets = specs
+    .filter(({ action }) => action === 'Block')
+    .map(({ period, limit }) => ({ period, limitMicrodollars: scaled(limit, MICRODOLLAR_DECIMALS) }))
+    .sort((a, b) => compareText(a.period, b.period));
+  return budgets.length === 0 ? {} : { budgets };
 }
 
 /** For the message of the condition Accepted: how exactly they are kept, where that is not exactly. */

@@ -16,7 +16,7 @@ export interface UnsupportedEntry {
 }
 
 /** One row per field or value. A feature that starts to act takes its row away. */
-export const UNSUPPORTED: readonly UnsupportedEntry[] = [{ kind: 'ApiKey', path: 'spec.budgets' }];
+export const UNSUPPORTED: readonly UnsupportedEntry[] = [];
 
 /**
  * Everything in a checked spec that would have no effect, with its exact path.

@@ -18,6 +18,7 @@ const connectors = [
   'telemetry/open.ts',
   'gateway/upstream',
   'gateway/drill/run-drill.ts',
+  'gateway/exchange/ask-spend.ts',
   'operator/probe/send-check.ts',
   'operator/pods/exchange.ts',
   'operator/usage/ask-ledger.ts',

@@ -465,6 +465,32 @@ describe('what is rendered', () => {
     expect(JSON.stringify(await render(plane()))).not.toContain('PENSTOCK_LIMITS_STORE_URL');
   });
 
+  test('gateways ask the ledger what was spent, and may connect to it; without one they ask nobody', async () => {
+    const objects = await render(plane());
+    const { ledgerUrl } = readGatewaySettings(deploymentOf(objects, 'penstock-gateway').environment);
+    expect(ledgerUrl).toBe(`http://penstock-ledger.${RELEASE_NAMESPACE}.svc`);
+    const service = objects.find(
+      ({ kind, metadata }) => kind === 'Service' && metadata.name === 'penstock-ledger',
+    );
+    expect(service?.spec).toMatchObject({ ports: [{ port: 80, targetPort: 'http' }] });
+    const policyOf = (name: string) =>
+      objects.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)?.spec;
+    const peer = (component: string) => ({
+      podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': component }) },
+    });
+    const ports = [{ protocol: 'TCP', port: 'http' }];
+    expect(policyOf('penstock-gateway')).toMatchObject({
+      egress: expect.arrayContaining([{ ports, to: [peer('ledger')] }]),
+    });
+    expect(policyOf('penstock-ledger')).toMatchObject({
+      ingress: expect.arrayContaining([{ ports, from: [peer('operator'), peer('gateway')] }]),
+    });
+    const without = await render(plane(), { ledger: { enabled: false } });
+    expect(
+      readGatewaySettings(deploymentOf(without, 'penstock-gateway').environment).ledgerUrl,
+    ).toBeUndefined();
+  });
+
   test('the address of the Service is written beside keys, where there is no other', async () => {
     const { env } = deploymentOf(await render(plane()), 'penstock-operator');
     expect(env.PENSTOCK_BASE_URL).toBe(`http://penstock-gateway.${RELEASE_NAMESPACE}.svc/v1`);
@@ -633,7 +659,7 @@ describe('what is rendered', () => {
         { ports: metrics.ports, from: [component('test')] },
         { ports: internal, from: [component('operator'), component('ledger')] },
       ],
-      egress: [dns, world, opened],
+      egress: [dns, world, opened, { ports: [{ protocol: 'TCP', port: 'http' }], to: [component('ledger')] }],
     });
     expect(of('operator')).toMatchObject({
       policyTypes: ['Ingress', 'Egress'],
@@ -648,7 +674,7 @@ describe('what is rendered', () => {
     });
     expect(of('ledger')).toMatchObject({
       policyTypes: ['Ingress', 'Egress'],
-      ingress: [{ ports: [{ port: 'http' }], from: [component('operator')] }, metrics],
+      ingress: [{ ports: [{ port: 'http' }], from: [component('operator'), component('gateway')] }, metrics],
       egress: [dns, { ports: world.ports }, { ports: internal, to: [component('gateway')] }],
     });
     expect(of('test')).toMatchObject({

@@ -260,9 +260,14 @@ describe('a bad edit', () => {
       /^problem {2}routes\.yaml:14: ModelRoute default\/small: spec\.contextLength: must be a.*number/,
     ],
     [
-      'a field that does not act yet',
-      (local) => local.edit('key.yaml', '  owner:', '  budgets: [{ period: Day, limit: "5" }]\n  owner:'),
-      /^problem {2}key\.yaml:\d+: ApiKey default\/quickstart: .*budgets/,
+      'a value that does not act yet',
+      (local) =>
+        local.edit(
+          'routes.yaml',
+          '  displayName: Failover',
+          '  responseModel: Requested\n  displayName: Failover',
+        ),
+      /^problem {2}routes\.yaml:\d+: ModelRoute default\/failover: .*responseModel/,
     ],
     [
       'a target whose Provider is not there',

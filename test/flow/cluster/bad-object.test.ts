@@ -199,16 +199,6 @@ const cases: readonly Case[] = [
     repair: patched({ spec: { options: null } }),
   },
   {
-    what: 'an ApiKey with a field that does not act yet',
-    kind: 'ApiKey',
-    name: 'budgeted',
-    object: () => issuedApiKey('team-a', 'budgeted', { budgets: [{ period: 'Day', limit: '1' }] }),
-    condition: 'Accepted',
-    reason: 'UnsupportedValue',
-    words: /spec\.budgets does not act yet in this version; remove it/,
-    repair: patched({ spec: { budgets: null } }),
-  },
-  {
     what: 'an ApiKey for the key of an older one',
     kind: 'ApiKey',
     name: 'second',

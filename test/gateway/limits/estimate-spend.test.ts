@@ -22,7 +22,13 @@ test.each([
   ['else 4,096', { choices: 1 }, undefined, 4_196, 100],
   ['nothing, where the caller wants nothing', { outputTokensMax: 0, choices: 1 }, 1_000, 100, 100],
 ])('its input, and %s', (_, facts, ofModel, tokens, tokensMin) => {
-  expect(estimateSpend(facts, small, planOf(ofModel))).toEqual({ tokens, tokensMin });
+  const input = 100;
+  expect(estimateSpend(facts, small, planOf(ofModel))).toEqual({
+    tokens,
+    tokensMin,
+    input,
+    output: tokens - input,
+  });
 });
 
 const textOf = (bytes: number): string => 'word '.repeat(bytes / 5);

@@ -66,7 +66,7 @@ test('any steps come out the same in memory and in the store, to the last bit', 
       const run = ++runs;
       const memory = new OwnMemory();
       const named = (one: Claim): Claim => ({ ...one, key: `${run}:${one.key}` });
-      const granted: Required<Reservation>[] = [];
+      const granted: (Reservation & { readonly id: string })[] = [];
       for (const [index, one] of steps.entries()) {
         if (one.type === 'reserve') {
           const reservation = { id: `${run}.${index}`, claims: [named(one.a), named(one.b)] };

@@ -489,7 +489,11 @@ describe('the table of metrics', () => {
 
   test('has a row for every metric of the gateway, with its type and labels, and no other', async () => {
     const metrics = usedMetrics();
-    const limits = new LimitMetrics(metrics.registry, { mode: () => 'local', held: () => 0 });
+    const limits = new LimitMetrics(metrics.registry, {
+      mode: () => 'local',
+      held: () => 0,
+      sumsAgeMs: () => 0,
+    });
     limits.onLimited('api-key', 'requests');
     limits.onCall(1);
     const exported = (await familiesOf(metrics))

@@ -6,14 +6,17 @@ const LIMITS = 'test/gateway/limits/limits.test.ts';
 const LIMITER = 'test/gateway/limits/limiter.test.ts';
 const QUOTAS = 'test/gateway/limits/quotas.test.ts';
 const TWINS = 'test/gateway/limits/own-memory-and-store.test.ts';
+const BUDGETS = 'test/gateway/limits/budgets.test.ts';
+const SHARES = 'test/gateway/limits/budget-shares.test.ts';
+const IN_STORE = 'test/gateway/limits/budgets-in-store.test.ts';
 const DOWN = 'test/gateway/limits/store-down.test.ts';
 
 export const limits: readonly Mutant[] = [
   {
     name: 'a request is settled however it ends',
     file: 'gateway/pipeline.ts',
-    from: 'this.granted?.settle({ tokens: this.tokens });',
-    to: 'if (this.status === 200) this.granted?.settle({ tokens: this.tokens });',
+    from: 'this.granted?.settle({ tokens',
+    to: 'if (this.status === 200) this.granted?.settle({ tokens',
     tests: [QUOTAS],
   },
   {
@@ -47,8 +50,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'what is settled twice is settled once',
     file: 'gateway/limits/scripts.ts',
-    from: "if redis.call('ZREM', places, ask.id) == 1 then",
-    to: "redis.call('ZREM', places, ask.id)\n  if true then",
+    from: "if redis.call('ZREM', places, ask.id) == 1 then\n    for",
+    to: "redis.call('ZREM', places, ask.id)\n  if true then\n    for",
     tests: [TWINS],
   },
   {
@@ -68,15 +71,15 @@ export const limits: readonly Mutant[] = [
   {
     name: 'what is under way keeps its place',
     file: 'gateway/limits/limiter.ts',
-    from: 'keeper.renew(held.flatMap(',
-    to: 'keeper.renew(held.slice(0, 0).flatMap(',
+    from: 'held.flatMap(([id, { claims, budgets }]) =>',
+    to: 'held.slice(0, 0).flatMap(([id, { claims, budgets }]) =>',
     tests: [LIMITER],
   },
   {
     name: 'what is never settled is given up',
     file: 'gateway/limits/limiter.ts',
-    from: 'if (untilMs <= nowMs) this.end(id, () => 0);',
-    to: 'if (untilMs < 0) this.end(id, () => 0);',
+    from: 'if (untilMs <= nowMs) this.end(id, () => 0, 0);',
+    to: 'if (untilMs < 0) this.end(id, () => 0, 0);',
     tests: [LIMITER],
   },
   {
@@ -106,5 +109,89 @@ export const limits: readonly Mutant[] = [
     from: 'for (const settlement of this.unsettled.values()) this.settle(settlement);',
     to: '',
     tests: [DOWN],
+  },
+  {
+    name: 'a budget that is spent refuses',
+    file: 'gateway/limits/budget.ts',
+    from: "if (spent >= limit) return 'exhausted';",
+    to: "if (spent > 2 * limit) return 'exhausted';",
+    tests: [BUDGETS],
+  },
+  {
+    name: 'what requests under way may cost is set aside',
+    file: 'gateway/limits/budget.ts',
+    from: 'spent + held + amount <= limit',
+    to: 'spent + amount <= limit',
+    tests: [BUDGETS],
+  },
+  {
+    name: 'a request is settled with what it cost',
+    file: 'gateway/pipeline.ts',
+    from: 'this.picodollars += costOfCaller(record);',
+    to: 'this.picodollars += 0;',
+    tests: [BUDGETS],
+  },
+  {
+    name: 'what the platform pays is charged to no budget',
+    file: 'gateway/pipeline/budgets.ts',
+    from: "return payer === 'tenant' ?",
+    to: "return payer !== 'own-key' ?",
+    tests: [BUDGETS],
+  },
+  {
+    name: 'what has no price is not paid from a budget',
+    file: 'gateway/pipeline/route-exchange.ts',
+    from: 'budgetSubjects(exchange).length === 0',
+    to: 'true',
+    tests: [BUDGETS],
+  },
+  {
+    name: 'of a budget a pod spends its share',
+    file: 'gateway/limits/budget.ts',
+    from: 'left / Math.max(1, pods)',
+    to: 'left',
+    tests: [SHARES],
+  },
+  {
+    name: 'what was spent counts until the ledger tells of it',
+    file: 'gateway/limits/own-budgets.ts',
+    from: 'recordsBefore > records)',
+    to: 'recordsBefore > records + 3)',
+    tests: [SHARES],
+  },
+  {
+    name: 'how far the ledger was in the journal is looked up before it is asked',
+    file: 'gateway/limits/ledger-reader.ts',
+    from: 'onSeen(seen);',
+    to: 'onSeen(progress.appended());',
+    tests: [SHARES],
+  },
+  {
+    name: 'who comes back waits for what was spent before',
+    file: 'gateway/limits/ledger-reader.ts',
+    from: 'if (seen >= this.leftBehind) {',
+    to: 'if (seen >= -1) {',
+    tests: [SHARES],
+  },
+  {
+    name: 'a store that forgets knows what the ledger knows',
+    file: 'gateway/limits/scripts.ts',
+    from: 'spent = math.max(spent, budget.known)',
+    to: 'spent = spent + 0',
+    tests: [IN_STORE],
+  },
+  {
+    name: 'what a killed gateway reserved comes back',
+    file: 'gateway/limits/scripts.ts',
+    from: "held = held - (tonumber(redis.call('HGET', levels, 'of.' .. id)) or 0)",
+    to: 'held = held - 0',
+    tests: [IN_STORE],
+  },
+  {
+    name: 'the store sets aside what requests under way may cost',
+    file: 'gateway/limits/scripts.ts',
+    from: 'if others > 0 and judged + others + budget.amount > budget.limit then granted = 0 end',
+    to: '',
+    tests: [IN_STORE],
   },
 ];

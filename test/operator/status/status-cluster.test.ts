@@ -118,7 +118,7 @@ describe('a status', () => {
       provider({}, { namespace, name: 'unlent' }),
       route({}, { namespace }),
       apiKey({ expiresAt: '2027-01-01T00:00:00Z' }, { namespace, name: 'good' }),
-      apiKey({ budgets: [{ period: 'Day', limit: '1' }] }, { namespace, name: 'bad' }),
+      route({ responseModel: 'Requested' }, { namespace, name: 'bad' }),
     ];
     const readings: string[] = [];
     for (const manifest of objects) {

@@ -1,0 +1,139 @@
+// What does the ledger know of spending, and how much of ours is in it? Asked every second from the first request on that has a budget:
+// first for everything, then for what has changed.
+//
+// What the ledger had taken over from our journal before it was asked is in its answer: it stores records before it asks behind them. So
+// nothing is missing between its sums and what is counted here, and at worst something stands in both until the next answer.
+
+import type { Clock } from '../clock.ts';
+import type { Budget, PeriodBounds } from '../contract/budget.ts';
+import type { SpendPage } from '../contract/spend.ts';
+import { LedgerSums } from './ledger-sums.ts';
+import type { Subject } from './subject.ts';
+
+/** Rejects where the ledger does not answer; behind a sequence, 0 for everything. */
+export type AskSpend = (after: number) => Promise<SpendPage>;
+
+/** How far the ledger has come in the journal of this process. */
+export interface JournalProgress {
+  /** Records that were written down so far. */
+  appended(): number;
+  /** Of them, the first so many that it has taken over; below 0 while it has not what an earlier process left behind. */
+  taken(): number;
+}
+
+export interface LedgerReaderParts {
+  readonly clock: Clock;
+  readonly ask: AskSpend;
+  readonly progress: JournalProgress;
+  /** The sums hold the first so many records of the journal. */
+  onSeen(records: number): void;
+}
+
+const everyMs = 1_000;
+
+/** So often everything is asked for anew: a ledger that was put back to an older state is noticed by then in any case. */
+const anewEveryMs = 600_000;
+
+/** How long the first request of a budget waits for the first answer. */
+export const firstAnswerMs = 2_000;
+
+export class LedgerReader {
+  private readonly parts: LedgerReaderParts;
+  /** What an earlier process left under way was written down again at our start: its spending is not counted here. */
+  private readonly leftBehind: number;
+  private sums = new LedgerSums();
+  private sequence = 0;
+  private readAllAt = Number.NEGATIVE_INFINITY;
+  private knownAt: number | undefined;
+  private isReading = false;
+  private isOver = false;
+  private cancelNext = (): void => {};
+  private readonly waiting = new Set<() => void>();
+
+  constructor(parts: LedgerReaderParts) {
+    this.parts = parts;
+    this.leftBehind = parts.progress.appended();
+  }
+
+  /** False until an answer holds all that this pod, and whoever wrote its journal before, had spent by its start. */
+  get isKnown(): boolean {
+    return this.knownAt !== undefined;
+  }
+
+  /** Milliseconds since the sums were asked for; undefined where nobody has needed them, or none are known. */
+  get ageMs(): number | undefined {
+    return this.knownAt === undefined ? undefined : this.parts.clock.now() - this.knownAt;
+  }
+
+  /** Begins to ask, where it has not begun. */
+  begin(): void {
+    if (this.isReading || this.isOver) return;
+    this.isReading = true;
+    void this.read();
+  }
+
+  /** Settled when the sums are known, and at once where they are; false where that took too long. */
+  untilKnown(patienceMs = firstAnswerMs): Promise<boolean> {
+    this.begin();
+    if (this.isKnown) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        cancel();
+        this.waiting.delete(finish);
+        resolve(this.isKnown);
+      };
+      const cancel = this.parts.clock.setTimer(patienceMs, finish);
+      this.waiting.add(finish);
+    });
+  }
+
+  /** In nanodollars. */
+  spentOf({ kind, id }: Subject, { period }: Budget, { start }: PeriodBounds): number {
+    return this.sums.spentOf(kind, id, period, start);
+  }
+
+  close(): void {
+    this.isOver = true;
+    this.cancelNext();
+    for (const finish of this.waiting) finish();
+  }
+
+  /** Never rejects. */
+  private async read(): Promise<void> {
+    const { clock, progress, onSeen } = this.parts;
+    const askedAt = clock.now();
+    const seen = progress.taken();
+    try {
+      await this.readPages(askedAt);
+      if (this.isOver) return;
+      onSeen(seen);
+      if (seen >= this.leftBehind) {
+        this.knownAt = askedAt;
+        for (const finish of [...this.waiting]) finish();
+      }
+    } catch {
+      // The sums that are known stay, and so does all that was spent since: nobody may spend more for that.
+    }
+    if (!this.isOver) this.cancelNext = clock.setTimer(everyMs, () => void this.read());
+  }
+
+  private async readPages(askedAt: number): Promise<void> {
+    const isAnew = askedAt - this.readAllAt >= anewEveryMs;
+    let [sums, after] = isAnew ? [new LedgerSums(), 0] : [this.sums, this.sequence];
+    let isWhole = isAnew;
+    for (;;) {
+      const page = await this.parts.ask(after);
+      if (page.sequence < after) {
+        [sums, after] = [new LedgerSums(), 0];
+        isWhole = true;
+        continue;
+      }
+      sums.take(page.keys);
+      after = page.sequence;
+      if (!page.hasMore) break;
+    }
+    this.sums = sums;
+    this.sequence = after;
+    if (isWhole) this.readAllAt = askedAt;
+  }
+}

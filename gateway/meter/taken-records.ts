@@ -1,0 +1,58 @@
+// How many of the records of this process has whoever keeps the ledger taken over? Cursors are places in files; who counts what was
+// spent wants to know it in records.
+
+import type { Place } from './set-aside.ts';
+
+interface Mark {
+  /** Behind a group. */
+  readonly place: Place;
+  /** Records of this process up to there. */
+  readonly records: number;
+}
+
+export class TakenRecords {
+  private appendedCount = 0;
+  private passed = 0;
+  private takenCount = -1;
+  private marks: Mark[] = [];
+
+  /** @param start Behind what an earlier process left. */
+  constructor(start: Place, isEmpty: boolean) {
+    if (isEmpty) this.takenCount = 0;
+    else this.marks.push({ place: start, records: 0 });
+  }
+
+  appended(): number {
+    return this.appendedCount;
+  }
+
+  /** The first so many; below 0 while something of an earlier process is left. Those that were dropped are among them: no ledger will have them. */
+  taken(): number {
+    return this.takenCount;
+  }
+
+  onAppended(): void {
+    this.appendedCount++;
+  }
+
+  onDropped(records: number): void {
+    this.passed += records;
+  }
+
+  /** A group that ends at the place. */
+  onWritten(place: Place, records: number): void {
+    this.passed += records;
+    this.marks.push({ place, records: this.passed });
+  }
+
+  /** All up to the place. */
+  onTaken(place: Place): void {
+    const open = this.marks.findIndex((mark) => isBefore(place, mark.place));
+    const reached = this.marks.splice(0, open === -1 ? this.marks.length : open);
+    this.takenCount = Math.max(this.takenCount, reached.at(-1)?.records ?? this.takenCount);
+  }
+}
+
+function isBefore(a: Place, b: Place): boolean {
+  return a.segment < b.segment || (a.segment === b.segment && a.offset < b.offset);
+}

@@ -1,0 +1,70 @@
+// Out of whose budgets is a request paid, what can it cost them at most, and what did it cost in the end?
+
+import type { Budget } from '../contract/budget.ts';
+import type { LedgerRecord } from '../contract/ledger-record.ts';
+import type { Price } from '../contract/routing-table.ts';
+import type { Subject } from '../limits/subject.ts';
+import { costPicodollars } from '../meter/cost.ts';
+import type { Candidate, Plan } from '../route/plan.ts';
+import { isOwnProvider } from './client-headers.ts';
+import type { SpendEstimate } from './estimate-spend.ts';
+import type { Exchange } from './parts.ts';
+
+type Payer = Pick<Exchange, 'caller'>;
+
+/** Nothing where nobody has set a budget. */
+export function budgetSubjects({
+  caller,
+}: Payer): readonly (Subject & { readonly budgets: readonly Budget[] })[] {
+  const { budgets, id } = caller.key;
+  return budgets === undefined ? [] : [{ kind: 'api-key', id, limits: {}, budgets }];
+}
+
+const picodollarsPerNanodollar = 1_000;
+
+/** At the dearest of the candidates, in nanodollars; 0 where the caller pays all of their providers itself. */
+export function costAtMost(
+  exchange: Payer,
+  { candidates }: Pick<Plan, 'candidates'>,
+  estimate: Pick<SpendEstimate, 'input' | 'output'>,
+): number {
+  const costs = candidates.map((candidate) => costOfCandidate(exchange, candidate, estimate));
+  return nanodollarsOf(Math.max(0, ...costs));
+}
+
+function costOfCandidate(
+  exchange: Payer,
+  candidate: Candidate,
+  estimate: Pick<SpendEstimate, 'input' | 'output'>,
+): number {
+  const { price } = candidate.target.entry;
+  return price === null || isOwnProvider(exchange, candidate) ? 0 : dearest(estimate, price);
+}
+
+/** Nobody knows yet whether the input is read from a cache or written to it, and what of the output is reasoning. */
+function dearest({ input, output }: Pick<SpendEstimate, 'input' | 'output'>, price: Price): number {
+  const costs = [0, input].flatMap((cacheWrite) =>
+    [0, output].map((reasoning) => {
+      try {
+        return costPicodollars({ input, cachedInput: 0, cacheWrite, output, reasoning }, price);
+      } catch {
+        // Beyond all that is counted; no budget has room for it.
+        return Number.MAX_SAFE_INTEGER;
+      }
+    }),
+  );
+  return Math.max(...costs);
+}
+
+/** What the caller pays for an attempt, in picodollars; what failed before it was delivered, and calls of its own provider, cost it nothing. */
+export function costOfCaller({
+  payer,
+  costPicodollars,
+}: Pick<LedgerRecord, 'payer' | 'costPicodollars'>): number {
+  return payer === 'tenant' ? (costPicodollars ?? 0) : 0;
+}
+
+/** Never less than it was. */
+export function nanodollarsOf(picodollars: number): number {
+  return Math.ceil(picodollars / picodollarsPerNanodollar);
+}

@@ -1,0 +1,112 @@
+// Does a budget hold over gateways, restarts, and a ledger that goes away? Real gateways with journals, and the ledger that reads them.
+
+import { afterEach, expect, test } from 'vitest';
+import type { RoutingTable } from '../../gateway/contract/routing-table.ts';
+import { errorOf, post } from '../gateway/endpoints/ask.ts';
+import { type LedgerHouse, openLedgerHouse } from '../gateway/limits/ledger-house.ts';
+import { type Rig, tableOf } from '../gateway/rig.ts';
+import { until } from '../support/until.ts';
+import { startWall } from '../support/wall.ts';
+
+let parts = new AsyncDisposableStack();
+afterEach(async () => {
+  await parts.disposeAsync();
+  parts = new AsyncDisposableStack();
+});
+
+/** Each answer costs ten cents. */
+async function tableWith(limitMicrodollars: number): Promise<RoutingTable> {
+  const usage = { inputTokens: 5, outputTokens: 10 };
+  const wall = parts.adopt(await startWall({ type: 'answer', usage }), (one) => one.close());
+  const price = { input: 0, output: 10_000_000_000, source: 'target' };
+  const table = tableOf([{ baseUrl: wall.baseUrl, price }]);
+  return {
+    ...table,
+    keys: table.keys.map((key) => ({ ...key, budgets: [{ period: 'Total', limitMicrodollars }] })),
+  };
+}
+
+async function houseOf(): Promise<LedgerHouse> {
+  return parts.adopt(await openLedgerHouse(), (house) => house.close());
+}
+
+const body = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'three plain words' }] };
+const ask = (rig: Rig) => post(rig, '/v1/chat/completions', body);
+const cents = async (house: LedgerHouse) => Math.round((await house.spentBy('team/key')) * 100);
+
+/** Until it is told that the budget is spent; gives how often it was served. */
+async function spendAll(rig: Rig): Promise<number> {
+  let served = 0;
+  await until(async () => {
+    const answer = await ask(rig);
+    if (answer.status === 200) served++;
+    return answer.status === 429 && errorOf(answer).code === 'insufficient_quota';
+  });
+  return served;
+}
+
+test('what one gateway spent, another does not spend again, nor the same one when it is started anew', async () => {
+  const house = await houseOf();
+  const table = await tableWith(1_000_000);
+  const limits = { gateways: 2 };
+  const first = await house.startGateway('first', table, { limits });
+  const second = parts.adopt(await house.startGateway('second', table, { limits }), (rig) => rig.close());
+  const served = await spendAll(first);
+  // One request beyond its share, at most.
+  expect(served).toBe(10);
+  await until(async () => (await cents(house)) === 100);
+  await until(async () => {
+    const answer = await ask(second);
+    expect(answer.status).toBe(429);
+    return errorOf(answer).code === 'insufficient_quota';
+  });
+  await first.close();
+  const again = parts.adopt(await house.startGateway('first', table, { limits }), (rig) => rig.close());
+  await until(async () => {
+    const answer = await ask(again);
+    expect(answer.status).not.toBe(200);
+    return answer.status === 429 && errorOf(answer).code === 'insufficient_quota';
+  });
+  expect(await cents(house)).toBe(100);
+});
+
+test('while the ledger is away a gateway goes on with its share of what was left, and with all of it when it is back', async () => {
+  const house = await houseOf();
+  const limits = { gateways: 2 };
+  const rig = parts.adopt(await house.startGateway('only', await tableWith(1_000_000), { limits }), (one) =>
+    one.close(),
+  );
+  expect((await ask(rig)).status).toBe(200);
+  await until(async () => (await cents(house)) === 10);
+  const ages = () => rig.gateway.metrics.registry.metrics();
+  expect(await ages()).toMatch(/^penstock_budget_sums_age_seconds \d/m);
+  await house.goAway();
+  const statuses = [];
+  for (let index = 0; index < 12; index++) statuses.push((await ask(rig)).status);
+  const served = statuses.filter((status) => status === 200).length;
+  // Half of what was left, and one request beyond it.
+  expect(served).toBeGreaterThanOrEqual(4);
+  expect(served).toBeLessThanOrEqual(6);
+  const refused = await ask(rig);
+  expect([refused.status, errorOf(refused).code, refused.headers['retry-after']]).toEqual([
+    429,
+    'rate_limit_exceeded',
+    '1',
+  ]);
+  await house.comeBack();
+  expect((await spendAll(rig)) + served + 1).toBe(10);
+});
+
+test('a gateway that has never heard of the ledger lets no budget be spent', async () => {
+  const house = await houseOf();
+  await house.goAway();
+  const rig = parts.adopt(await house.startGateway('only', await tableWith(1_000_000)), (one) => one.close());
+  const refused = await ask(rig);
+  expect([refused.status, errorOf(refused).code, refused.headers['retry-after']]).toEqual([
+    503,
+    'limits_unavailable',
+    '1',
+  ]);
+  await house.comeBack();
+  await until(async () => (await ask(rig)).status === 200);
+});

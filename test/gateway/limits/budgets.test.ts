@@ -1,0 +1,201 @@
+// What does a caller see whose budget is spent? Real sockets, all dialects, and what the official SDKs make of it.
+
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Budget } from '../../../gateway/contract/budget.ts';
+import type { Price, RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { openRaw, writeRequest } from '../../support/raw-client.ts';
+import { until } from '../../support/until.ts';
+import { startWall, type Wall } from '../../support/wall.ts';
+import { errorOf, messagesErrorOf, post } from '../endpoints/ask.ts';
+import { keyEntry, type Rig, startRig, tableOf, testKey } from '../rig.ts';
+
+let wall: Wall;
+let rig: Rig;
+
+beforeEach(async () => {
+  wall = await startWall();
+});
+afterEach(async () => {
+  await rig?.close();
+  await wall.close();
+});
+
+/** A cent for each token of the answer; what is sent costs nothing. */
+const cents: Price = { input: 0, output: 10_000_000_000, source: 'target' };
+const dollars = (amount: number): number => amount * 1_000_000;
+const month = (limit: number): Budget => ({ period: 'Month', limitMicrodollars: dollars(limit) });
+
+function tableWith(
+  budgets: Budget[],
+  { price = cents, provider = 'platform/p0' }: { price?: Price | null; provider?: string } = {},
+): RoutingTable {
+  const isPlatform = provider.startsWith('platform/');
+  const table = tableOf([{ baseUrl: wall.baseUrl, price, provider, providerEntry: { isPlatform } }]);
+  return { ...table, keys: table.keys.map((entry) => ({ ...entry, budgets })) };
+}
+
+const content = [{ role: 'user', content: 'three plain words' }];
+const dialects = {
+  '/v1/chat/completions': { model: 'm', max_tokens: 20, messages: content },
+  '/v1/completions': { model: 'm', max_tokens: 20, prompt: 'three plain words' },
+  '/v1/responses': { model: 'm', max_output_tokens: 20, input: 'three plain words' },
+  '/v1/messages': { model: 'm', max_tokens: 20, messages: content },
+} as const;
+const paths = Object.keys(dialects) as (keyof typeof dialects)[];
+const ask = (path: keyof typeof dialects = '/v1/chat/completions', more: object = {}) =>
+  post(rig, path, { ...dialects[path], ...more });
+
+/** First moment of the next month, as the answers have it. */
+function nextMonth(): string {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))
+    .toISOString()
+    .replace('.000Z', 'Z');
+}
+
+describe.each(paths)('%s', (path) => {
+  test('is served until the budget is spent, then told which one, how large it is, and when it begins anew', async () => {
+    rig = await startRig(tableWith([month(0.5)]));
+    wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 25 } });
+    const first = await ask(path);
+    const second = await ask(path, { stream: true });
+    expect([first.status, second.status]).toEqual([200, 200]);
+    const refused = await ask(path);
+    const isMessages = path === '/v1/messages';
+    expect([refused.status, refused.headers['x-should-retry'], refused.headers['retry-after']]).toEqual([
+      isMessages ? 402 : 429,
+      'false',
+      undefined,
+    ]);
+    const { message, type, code } = isMessages ? messagesErrorOf(refused).error : errorOf(refused);
+    expect([type, code]).toEqual([isMessages ? 'billing_error' : 'insufficient_quota', 'insufficient_quota']);
+    expect(message).toBe(
+      `This API key has spent its budget of $0.50 for the month (UTC). It begins anew at ${nextMonth()}. Whoever sets budgets can raise it.`,
+    );
+    expect(wall.calls).toHaveLength(2);
+    const text = await rig.gateway.metrics.registry.metrics();
+    expect(text).toMatch(/^penstock_limited_total\{subject="api_key",limit="budget"\} 1$/m);
+    expect(text).toMatch(/^penstock_limits_held 0$/m);
+  });
+});
+
+test('the official SDKs see what they stop on', async () => {
+  rig = await startRig(tableWith([month(0)]));
+  const openai = new OpenAI({ apiKey: testKey, baseURL: rig.baseUrl });
+  const anthropic = new Anthropic({ apiKey: testKey, baseURL: rig.url });
+  const user = [{ role: 'user' as const, content: 'hi' }];
+  await expect(openai.chat.completions.create({ model: 'm', messages: user })).rejects.toMatchObject({
+    status: 429,
+    code: 'insufficient_quota',
+    type: 'insufficient_quota',
+  });
+  await expect(openai.responses.create({ model: 'm', input: 'hi' })).rejects.toMatchObject({
+    status: 429,
+    code: 'insufficient_quota',
+  });
+  await expect(
+    anthropic.messages.create({ model: 'm', max_tokens: 5, messages: user }),
+  ).rejects.toMatchObject({
+    status: 402,
+    error: { error: { type: 'billing_error' } },
+  });
+  // None of them has tried again by itself, and nothing went to a provider.
+  const text = await rig.gateway.metrics.registry.metrics();
+  expect(text).toMatch(/^penstock_limited_total\{subject="api_key",limit="budget"\} 3$/m);
+  expect(wall.calls).toEqual([]);
+});
+
+test('of several budgets the one that is spent is named; a total never begins anew', async () => {
+  rig = await startRig(tableWith([month(1_000), { period: 'Total', limitMicrodollars: 150_001 }]));
+  wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 20 } });
+  expect((await ask()).status).toBe(200);
+  expect(errorOf(await ask()).message).toBe(
+    'This API key has spent its budget of $0.150001 in total. It does not begin anew. Whoever sets budgets can raise it.',
+  );
+});
+
+test('what requests under way may need is set aside: the next one is told to come back, and is served when they cost less', async () => {
+  rig = await startRig(tableWith([month(1)]));
+  wall.script({ type: 'hang', when: 'before-headers' });
+  const held = await openRaw({ port: Number(new URL(rig.url).port) });
+  await held.send(
+    writeRequest({
+      path: '/v1/chat/completions',
+      headers: { authorization: `Bearer ${testKey}` },
+      body: { ...dialects['/v1/chat/completions'], max_tokens: 90 },
+    }),
+  );
+  await wall.nextCall();
+  const refused = await ask('/v1/messages');
+  expect([refused.status, refused.headers['retry-after'], refused.headers['x-should-retry']]).toEqual([
+    429,
+    '1',
+    undefined,
+  ]);
+  expect(messagesErrorOf(refused).error).toMatchObject({
+    type: 'rate_limit_error',
+    message:
+      'This API key has a budget of $1.00 for the month (UTC); what is left of it is set aside for requests under way. Please try again in 1s.',
+  });
+  held.abort();
+  wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 20 } });
+  await until(async () => (await ask()).status === 200);
+});
+
+test('a request that could cost more than is left is served where nothing else is under way', async () => {
+  rig = await startRig(tableWith([month(0.5)]));
+  wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 10 } });
+  const statuses = [];
+  for (let index = 0; index < 6; index++) {
+    statuses.push((await ask('/v1/chat/completions', { max_tokens: 100_000 })).status);
+  }
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+});
+
+test('a new key of the same ApiKey, and a higher budget, act at once', async () => {
+  const table = tableWith([month(0.1)]);
+  rig = await startRig(table);
+  wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 10 } });
+  expect([(await ask()).status, (await ask()).status]).toEqual([200, 429]);
+  const newKey = `psk_${'n'.repeat(49)}`;
+  rig.offer({ keys: [...table.keys, { ...keyEntry(newKey, 'team/key'), budgets: [month(0.1)] }] });
+  const byNew = await post(rig, '/v1/chat/completions', dialects['/v1/chat/completions'], {
+    authorization: `Bearer ${newKey}`,
+  });
+  expect(byNew.status).toBe(429);
+  rig.offer({ keys: table.keys.map((entry) => ({ ...entry, budgets: [month(0.2)] })) });
+  expect((await ask()).status).toBe(200);
+});
+
+test('what failed before it was delivered costs the budget nothing', async () => {
+  rig = await startRig(tableWith([month(0.1)]));
+  wall.script({ type: 'status', status: 500 });
+  for (let index = 0; index < 3; index++) expect((await ask()).status).toBeGreaterThanOrEqual(500);
+  wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 10 } });
+  await until(async () => (await ask()).status === 200);
+});
+
+test('calls of the own provider of a tenant cost it nothing, and pass when its budget is spent', async () => {
+  rig = await startRig(tableWith([month(0)], { provider: 'team/own' }));
+  expect((await ask()).status).toBe(200);
+});
+
+test('a model without a price is refused to a key with a budget, by name, and served to others', async () => {
+  const table = tableWith([month(5)], { price: null });
+  rig = await startRig(table);
+  const refused = await ask();
+  expect([refused.status, errorOf(refused).code]).toEqual([404, 'model_not_found']);
+  expect(errorOf(refused).message).toBe(
+    "The model 'm' has no price, and calls that are paid from a budget need one. The owner of its ModelRoute team/m can state spec.pricing there.",
+  );
+  rig.offer({ keys: [keyEntry(testKey, 'team/key')] });
+  expect((await ask()).status).toBe(200);
+});
+
+test('counting tokens is free', async () => {
+  rig = await startRig(tableWith([month(0)]));
+  const counted = await post(rig, '/v1/messages/count_tokens', { model: 'm', messages: content });
+  expect(counted.status).toBe(200);
+});

@@ -1,0 +1,109 @@
+// The ledger as it runs, but for Kubernetes: a real store, pulls, and the read API that gateways ask; and gateways whose journals it
+// reads. It can go away and come back.
+
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { openSpendClient } from '../../../gateway/exchange/ask-spend.ts';
+import { openFileJournal } from '../../../gateway/meter/journal.ts';
+import type { GatewayOptions } from '../../../gateway/start.ts';
+import { systemClock } from '../../../kube/clock.ts';
+import { openJournalClient } from '../../../ledger/ask-journal.ts';
+import { startPulls } from '../../../ledger/pull.ts';
+import { buildReadApi } from '../../../ledger/read-api/read-api.ts';
+import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
+import { type Rig, startRig } from '../rig.ts';
+import { portOf } from './fleet.ts';
+
+const token = 't'.repeat(43);
+
+export interface LedgerHouse {
+  /** A gateway with a journal in this folder of the house; one that is closed can be started again over it. */
+  startGateway(name: string, table: RoutingTable, options?: Partial<GatewayOptions>): Promise<Rig>;
+  /** Dollars of a key, of all time. */
+  spentBy(apiKey: string): Promise<number>;
+  goAway(): Promise<void>;
+  comeBack(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openLedgerHouse(): Promise<LedgerHouse> {
+  await using parts = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-budgets-'));
+  parts.defer(() => rm(folder, { recursive: true, force: true }));
+  const store = await openSqliteStore(join(folder, 'ledger.sqlite'));
+  parts.defer(() => store.close());
+  const journals = openJournalClient(systemClock);
+  parts.defer(() => journals.close());
+  const quiet = () => {};
+  const pulls = startPulls({
+    store,
+    clock: systemClock,
+    random: () => 0,
+    ask: journals.ask,
+    tokenOf: () => token,
+    report: { taken: quiet, setAside: quiet, begunAnew: quiet, failed: quiet, recovered: quiet },
+  });
+  parts.defer(() => pulls.close());
+  let server: Server;
+  const listen = async (port: number): Promise<number> => {
+    server = buildReadApi({
+      store,
+      access: undefined,
+      clock: systemClock,
+      token: () => token,
+      onFailure: quiet,
+    });
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    return typeof address === 'object' && address ? address.port : 0;
+  };
+  const stop = async (): Promise<void> => {
+    server.closeAllConnections();
+    if (server.listening) await new Promise<void>((resolve) => server.close(() => resolve()));
+  };
+  const port = await listen(0);
+  parts.defer(stop);
+  const client = openSpendClient(`http://127.0.0.1:${port}`, () => token);
+  parts.defer(() => client.close());
+
+  const gateways = new Map<string, string>();
+  const watch = (isHere = true): void =>
+    pulls.setPods(
+      isHere
+        ? [...gateways].map(([name, url]) => ({ uid: name, name, ip: '127.0.0.1', port: portOf(url) }))
+        : [],
+    );
+  const started = parts.move();
+  return {
+    async startGateway(name, table, options = {}) {
+      const journal = openFileJournal(join(folder, name), systemClock, { failed: quiet, dropped: quiet });
+      const rig = await startRig(table, {
+        journal,
+        exchange: { port: 0, journal, token: () => token },
+        askSpend: client.ask,
+        ...options,
+      });
+      gateways.set(name, rig.gateway.internalUrl ?? '');
+      watch();
+      return rig;
+    },
+    async spentBy(apiKey) {
+      const [spend] = await store.spendOf('apiKey', [apiKey], Date.now());
+      return Number(spend?.total.costPicodollars ?? 0n) / 1e12;
+    },
+    async goAway() {
+      watch(false);
+      await stop();
+    },
+    async comeBack() {
+      await listen(port);
+      watch();
+    },
+    close: () => started.disposeAsync(),
+  };
+}

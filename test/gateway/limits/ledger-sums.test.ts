@@ -1,0 +1,77 @@
+// What is made of what the ledger tells? Pure.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { periodAt } from '../../../gateway/contract/budget.ts';
+import type { SpendPage } from '../../../gateway/contract/spend.ts';
+import { LedgerSums } from '../../../gateway/limits/ledger-sums.ts';
+
+const monday = Date.UTC(2026, 10, 16);
+const dayMs = 86_400_000;
+
+function toldOf(apiKey: string, atMs: number, spent: number): SpendPage['keys'][number] {
+  const of = (nano: number) => ({ costPicodollars: String(BigInt(nano) * 1_000n) });
+  return {
+    apiKey,
+    day: { since: periodAt('Day', atMs).start, ...of(spent) },
+    week: { since: periodAt('Week', atMs).start, ...of(spent + 1) },
+    month: { since: periodAt('Month', atMs).start, ...of(spent + 2) },
+    total: of(spent + 3),
+  };
+}
+
+const dayAt = (atMs: number) => periodAt('Day', atMs).start;
+
+describe('the sums of the ledger', () => {
+  test('are of the period that they were told of, and of no later one', () => {
+    const sums = new LedgerSums();
+    sums.take([toldOf('team/key', monday, 10)]);
+    const of = (period: 'Day' | 'Week' | 'Month' | 'Total', atMs: number) =>
+      sums.spentOf('api-key', 'team/key', period, periodAt(period, atMs).start);
+    expect([of('Day', monday), of('Week', monday), of('Month', monday), of('Total', monday)]).toEqual([
+      10, 11, 12, 13,
+    ]);
+    const tuesday = monday + dayMs;
+    expect([of('Day', tuesday), of('Week', tuesday)]).toEqual([0, 11]);
+    expect(sums.spentOf('api-key', 'team/other', 'Day', dayAt(monday))).toBe(0);
+  });
+
+  test('of a day stay known while the ledger, and not we, are in the next one', () => {
+    const sums = new LedgerSums();
+    sums.take([toldOf('team/key', monday, 10)]);
+    sums.take([toldOf('team/key', monday + dayMs, 1)]);
+    expect(sums.spentOf('api-key', 'team/key', 'Day', dayAt(monday))).toBe(10);
+    expect(sums.spentOf('api-key', 'team/key', 'Day', dayAt(monday + dayMs))).toBe(1);
+  });
+
+  test('of a tenant are those of its keys, however they come', () => {
+    const told = fc.record({
+      key: fc.constantFrom('a/one', 'a/two', 'b/one'),
+      day: fc.integer({ min: 0, max: 3 }),
+      more: fc.nat(1_000),
+    });
+    fc.assert(
+      fc.property(fc.array(told, { maxLength: 30 }), (all) => {
+        const sums = new LedgerSums();
+        const spent = new Map<string, number>();
+        for (const { key, day, more } of all.toSorted((a, b) => a.day - b.day)) {
+          const place = `${key} ${day}`;
+          spent.set(place, (spent.get(place) ?? 0) + more);
+          sums.take([toldOf(key, monday + day * dayMs, spent.get(place) ?? 0)]);
+        }
+        const last = Math.max(0, ...all.map(({ day }) => day));
+        const start = dayAt(monday + last * dayMs);
+        const of = (key: string) => spent.get(`${key} ${last}`) ?? 0;
+        expect(sums.spentOf('tenant', 'a', 'Day', start)).toBe(of('a/one') + of('a/two'));
+        expect(sums.spentOf('tenant', 'b', 'Day', start)).toBe(of('b/one'));
+        expect(sums.spentOf('api-key', 'a/one', 'Day', start)).toBe(of('a/one'));
+      }),
+    );
+  });
+
+  test('are never less than the ledger has, however little it is', () => {
+    const sums = new LedgerSums();
+    sums.take([{ ...toldOf('team/key', monday, 0), total: { costPicodollars: '1' } }]);
+    expect(sums.spentOf('api-key', 'team/key', 'Total', '')).toBe(1);
+  });
+});
