@@ -153,7 +153,7 @@ export async function runCallerRequests(asked: number, seed: number): Promise<Ca
           body: {
             model: 'm',
             ...plainAsks[dialect],
-            ...(random(2) === 0 ? { api_base: marker, api_key: marker } : {}),
+            ...(random(2) === 0 ? { metadata: { api_base: marker }, api_key: marker } : {}),
           },
         },
       );

@@ -127,7 +127,7 @@ describe('an address in a request', () => {
       const { status } = await post(rig, `/v1${findDialect(client).path}`, {
         model: 'm',
         ...body,
-        api_base: url,
+        metadata: { api_base: url },
       });
       expect([200, 400]).toContain(status);
       expect(upstream.requests).toHaveLength(status === 200 ? 1 : 0);
