@@ -197,7 +197,7 @@ function waitAgain(
  * a client hears only after its handshake that its certificate was refused.
  */
 function isForCredentials(failure: AttemptFailure, judgement: Judgement | undefined): boolean {
-  return failure.kind === 'transport' || judgement?.keyRest === 'rejected';
+  return failure.kind === 'transport' || judgement?.reason === 'AuthFailure';
 }
 
 const silence = judgeFailure({ kind: 'timeout', timer: 'first-event' });

@@ -109,6 +109,20 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
   },
   {
+    name: 'what one request is forbidden takes the key from nobody else',
+    file: 'gateway/attempt/failure.ts',
+    from: 'if (/authenticat|api_?key|account|credential|revoked|expired/i.test(words)) return rejectedKey;',
+    to: "if (words !== '') return rejectedKey;",
+    tests: ['test/flow/keys.test.ts'],
+  },
+  {
+    name: 'one request that is too large takes the key from nobody else',
+    file: 'gateway/attempt/failure.ts',
+    from: '(status === 402 || status === 429) && tooMuchAtOnce.test(error.message)',
+    to: 'status < 400 && tooMuchAtOnce.test(error.message)',
+    tests: ['test/flow/keys.test.ts'],
+  },
+  {
     name: 'a silent upstream is given up while another is left',
     file: 'gateway/attempt/deadlines.ts',
     from: "consider(marks.startedAt + limits.firstEventMs, 'first-event');",
