@@ -116,6 +116,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/keys.test.ts'],
   },
   {
+    name: 'the short timers of one tenant open no breaker for the others',
+    file: 'gateway/pipeline/health-signal.ts',
+    from: "if (patience && isHasty(result, failure, patience)) return { type: 'none' };",
+    to: '',
+    tests: ['test/flow/shared-provider.test.ts'],
+  },
+  {
     name: 'one request that is too large takes the key from nobody else',
     file: 'gateway/attempt/failure.ts',
     from: '(status === 402 || status === 429) && tooMuchAtOnce.test(error.message)',
