@@ -299,6 +299,7 @@ class Attempt<Answer> implements Receiver {
   private takeStream(stream: AnswerStream, bytes: Buffer | undefined): void {
     const { commitPoint } = this;
     const { facts } = stream;
+    const hadContent = this.firstContentAt !== undefined;
     this.noteContent(facts);
     if (facts.awaitsEnd && !this.awaitsEnd) {
       this.awaitsEnd = true;
@@ -306,8 +307,11 @@ class Attempt<Answer> implements Receiver {
     }
     // Another upstream can still give all of the answer; a client that has seen some of it goes on without the event.
     if (facts.malformedFrames > this.framesLeftOut && commitPoint?.isCommitted !== true) {
+      const detail = 'an event of the stream cannot be read';
       if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
-      else this.failMalformed('an event of the stream cannot be read');
+      // Behind content it would be left out, were the answer not held.
+      else if (hadContent) this.fail({ kind: 'answer', fault: { kind: 'unusable', detail } });
+      else this.failMalformed(detail);
       return;
     }
     this.framesLeftOut = facts.malformedFrames;
@@ -357,7 +361,7 @@ class Attempt<Answer> implements Receiver {
     }
     const flaw = commitPoint?.awaitsWhole ? stream.flaw?.() : undefined;
     if (flaw !== undefined) {
-      this.failMalformed(flaw);
+      this.fail({ kind: 'answer', fault: { kind: 'unusable', detail: flaw } });
       return;
     }
     commitPoint?.commit();

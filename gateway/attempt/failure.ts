@@ -99,7 +99,9 @@ function judgeAnswerFault(fault: AnswerFault): Judgement {
   if (fault.kind === 'error-event') return judgeErrorEvent(fault.error);
   // Another upstream's answer to the same request would be as large, and has to be paid for too.
   if (fault.kind === 'too-large') return judgement(null, 'target', 'answer_too_large');
-  return judgement('ServerError', 'target', 'upstream_invalid_response');
+  // Whoever asks for whole answers must not be able to open the breakers of what answers all others.
+  const isHealthSignal = fault.kind !== 'unusable';
+  return judgement('ServerError', 'target', 'upstream_invalid_response', { isHealthSignal });
 }
 
 /** An error under a 200 is the status it names; where it names none, the type does. */

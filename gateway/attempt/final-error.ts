@@ -259,6 +259,8 @@ function inWords(failure: AttemptFailure): string {
           return 'the upstream reported an error';
         case 'too-large':
           return failure.fault.detail;
+        case 'unusable':
+          return 'the answer of the upstream is none that a client could use';
         case 'malformed':
           return 'the upstream sent something that is no answer';
       }

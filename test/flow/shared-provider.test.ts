@@ -95,3 +95,34 @@ describe("calls of a tenant whose route waits less than the Provider's own time 
     });
   });
 });
+
+describe('whole answers that are wanted of what answers all others', () => {
+  const assured = { 'x-penstock-delivery': 'assured' };
+
+  test.each([{ isStream: false }, { isStream: true }])(
+    'some that no client could use open no breaker: %o',
+    async (options) => {
+      const wall = await startWall({ type: 'answer', toolCalls: [{ name: 'f', arguments: '[1]' }] });
+      await withShared(wall, {}, async (rig) => {
+        expect(await statuses(rig, hastyKey, calls, { ...options, headers: assured })).toEqual(allOf(502));
+        expect(new Set(rig.records.map(({ failure }) => failure))).toEqual(new Set(['unusable']));
+        expect(await statuses(rig, testKey, 1, options)).toEqual([200]);
+      });
+    },
+  );
+
+  test.each<[string, Partial<RouteEntry>, AskOptions]>([
+    ['held whole', {}, { isStream: true, headers: assured }],
+    ['held back', { holdBack: { events: 1_000 } }, { isStream: true }],
+    ['put together', { upstreamStreaming: 'Always' }, {}],
+  ])(
+    'some with an event that would be left out of others open no breaker (%s)',
+    async (_name, more, options) => {
+      const wall = await startWall({ type: 'garbage-event', atEvent: 4 });
+      await withShared(wall, more, async (rig) => {
+        expect(await statuses(rig, hastyKey, calls, options)).toEqual(allOf(502));
+        expect(await statuses(rig, testKey, 1, { isStream: true })).toEqual([200]);
+      });
+    },
+  );
+});

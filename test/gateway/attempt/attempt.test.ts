@@ -458,7 +458,7 @@ test.each<[string, (attempt: ReturnType<typeof startAttempt>) => void, object]>(
   ['a break', ({ upstream }) => upstream.onBreak('reset', ''), { fault: { kind: 'truncated' } }],
   ['an end too early', ({ upstream }) => upstream.onEnd(), { fault: { kind: 'truncated' } }],
   ['an error event', ({ body }) => body('data: {"error":{"message":"no"}}\n\n'), { kind: 'answer' }],
-  ['garbage', ({ body }) => body(garbage), { fault: { kind: 'malformed' } }],
+  ['garbage', ({ body }) => body(garbage), { fault: { kind: 'unusable' } }],
   ['silence', ({ clock }) => clock.advance(2_000), { kind: 'timeout', timer: 'liveness' }],
   [
     'pings without content',

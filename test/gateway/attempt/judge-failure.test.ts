@@ -303,6 +303,12 @@ test('what is too large for us is no reason to ask another upstream, and none to
   });
 });
 
+test('what is only none to be given out whole moves on, and blames nobody', () => {
+  const failure: AttemptFailure = { kind: 'answer', fault: { kind: 'unusable', detail: '' } };
+  expect(verdictOf(failure)).toEqual(['ServerError', 'target', 'upstream_invalid_response']);
+  expect(failureCode(failure)).toBe('unusable');
+});
+
 test('the ledger has one word for each', () => {
   expect(failureCode({ kind: 'status', status: 529, error: noWords, retryAfterMs: undefined })).toBe(
     'status_529',

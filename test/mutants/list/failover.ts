@@ -123,6 +123,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/shared-provider.test.ts'],
   },
   {
+    name: 'who asks for whole answers opens no breaker for the others',
+    file: 'gateway/attempt/failure.ts',
+    from: "const isHealthSignal = fault.kind !== 'unusable';",
+    to: 'const isHealthSignal = true;',
+    tests: ['test/flow/shared-provider.test.ts'],
+  },
+  {
     name: 'one request that is too large takes the key from nobody else',
     file: 'gateway/attempt/failure.ts',
     from: '(status === 402 || status === 429) && tooMuchAtOnce.test(error.message)',
