@@ -130,6 +130,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/shared-provider.test.ts'],
   },
   {
+    name: 'what many wait to repeat is rationed when they do, not when they began to wait',
+    file: 'gateway/attempt/run-attempts.ts',
+    from: 'if (isRepetition && !job.hasRetryBudget(candidate)) continue;',
+    to: '',
+    tests: ['test/flow/retry-budget.test.ts'],
+  },
+  {
     name: 'one request that is too large takes the key from nobody else',
     file: 'gateway/attempt/failure.ts',
     from: '(status === 402 || status === 429) && tooMuchAtOnce.test(error.message)',
