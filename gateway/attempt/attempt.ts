@@ -7,7 +7,7 @@ import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/diale
 import type { JsonRecord } from '../json/record.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { Pieces } from '../stream/pieces.ts';
-import { type ClientSink, CommitPoint, type CommitRule } from './commit-point.ts';
+import { type ClientSink, CommitPoint, type CommitRule, heldBytesMax } from './commit-point.ts';
 import { earliestDeadline, type Limits, type TimerName } from './deadlines.ts';
 import type { AttemptFailure, TransportCode } from './failure.ts';
 import { plainBody } from './plain-body.ts';
@@ -319,7 +319,10 @@ class Attempt<Answer> implements Receiver {
     if (commitPoint?.take(bytes, progress) === false) this.pause();
     if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
     else if (facts.isComplete) this.complete(stream);
-    else if (commitPoint?.isOverfull) this.failMalformed('too much came before any content');
+    else if (commitPoint?.isOverfull)
+      this.failTooLarge(
+        `more than ${Math.floor(heldBytesMax / 1024 / 1024)} MiB of it came before any content`,
+      );
     else if (commitPoint?.lacksRoom) this.failForRoom();
     else if (facts.keptBytes > keptBytesMax)
       this.failTooLarge(`more than ${keptBytesMax / 1024 / 1024} MiB of it would have to be kept`);
