@@ -7,7 +7,7 @@ import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/diale
 import { mapTexts } from '../json/map-texts.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { Pieces } from '../stream/pieces.ts';
-import { type ClientSink, CommitPoint, type CommitRule } from './commit-point.ts';
+import { type ClientSink, CommitPoint, type CommitRule, heldBytesMax } from './commit-point.ts';
 import { earliestDeadline, type Limits, type TimerName } from './deadlines.ts';
 import { EmptyInput } from './empty-input.ts';
 import type { AttemptFailure, TransportCode } from './failure.ts';
@@ -316,6 +316,7 @@ class Attempt<Answer> implements Receiver {
   private takeStream(stream: AnswerStream, bytes: Buffer | undefined): void {
     const { commitPoint } = this;
     const { facts } = stream;
+    const hadContent = this.firstContentAt !== undefined;
     this.noteContent(facts);
     if (facts.awaitsEnd && !this.awaitsEnd) {
       this.awaitsEnd = true;
@@ -323,8 +324,11 @@ class Attempt<Answer> implements Receiver {
     }
     // Another upstream can still give all of the answer; a client that has seen some of it goes on without the event.
     if (facts.malformedFrames > this.framesLeftOut && commitPoint?.isCommitted !== true) {
+      const detail = 'an event of the stream cannot be read';
       if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
-      else this.failMalformed('an event of the stream cannot be read');
+      // Behind content it would be left out, were the answer not held.
+      else if (hadContent) this.fail({ kind: 'answer', fault: { kind: 'unusable', detail } });
+      else this.failMalformed(detail);
       return;
     }
     this.framesLeftOut = facts.malformedFrames;
@@ -332,7 +336,10 @@ class Attempt<Answer> implements Receiver {
     if (commitPoint?.take(bytes, progress) === false) this.pause();
     if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
     else if (facts.isComplete) this.complete(stream);
-    else if (commitPoint?.isOverfull) this.failMalformed('too much came before any content');
+    else if (commitPoint?.isOverfull)
+      this.failTooLarge(
+        `more than ${Math.floor(heldBytesMax / 1024 / 1024)} MiB of it came before any content`,
+      );
     else if (commitPoint?.lacksRoom) this.failForRoom();
     else if (facts.keptBytes > keptBytesMax)
       this.failTooLarge(`more than ${keptBytesMax / 1024 / 1024} MiB of it would have to be kept`);
@@ -374,7 +381,7 @@ class Attempt<Answer> implements Receiver {
     }
     const flaw = commitPoint?.awaitsWhole ? stream.flaw?.() : undefined;
     if (flaw !== undefined) {
-      this.failMalformed(flaw);
+      this.fail({ kind: 'answer', fault: { kind: 'unusable', detail: flaw } });
       return;
     }
     commitPoint?.commit();

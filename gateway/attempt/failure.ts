@@ -99,7 +99,9 @@ function judgeAnswerFault(fault: AnswerFault): Judgement {
   if (fault.kind === 'error-event') return judgeErrorEvent(fault.error);
   // Another upstream's answer to the same request would be as large, and has to be paid for too.
   if (fault.kind === 'too-large') return judgement(null, 'target', 'answer_too_large');
-  return judgement('ServerError', 'target', 'upstream_invalid_response');
+  // Whoever asks for whole answers must not be able to open the breakers of what answers all others.
+  const isHealthSignal = fault.kind !== 'unusable';
+  return judgement('ServerError', 'target', 'upstream_invalid_response', { isHealthSignal });
 }
 
 /** An error under a 200 is the status it names; where it names none, the type does. */
@@ -114,7 +116,8 @@ function judgeByWords(error: UpstreamError): Judgement {
   if (/insufficient_quota|billing/.test(words)) return judgeStatus(402, error);
   if (/rate_limit/.test(words)) return judgeStatus(429, error);
   if (/overloaded|slow_down/.test(words)) return judgeStatus(503, error);
-  if (/authentication|invalid_api_key|permission/.test(words)) return judgeStatus(401, error);
+  if (/authentication|invalid_api_key/.test(words)) return judgeStatus(401, error);
+  if (/permission/.test(words)) return judgeStatus(403, error);
   if (/model_not_found|not_found_error/.test(words)) return judgeStatus(404, error);
   if (/invalid_request|invalid_prompt|context_length|content_policy|content_filter/.test(words)) {
     return judgeStatus(400, error);
@@ -129,9 +132,25 @@ function judgeByWords(error: UpstreamError): Judgement {
 const outOfMoney =
   /^You(r credit balance is too low to access| have reached your specified (workspace )?API usage limits)/;
 
+/**
+ * One request that is larger than the limit of a whole minute (OpenAI, with 429 and the code of any limit), or than what is left of an
+ * account (OpenRouter, with 402): smaller ones go through. Read from the very beginning too.
+ */
+const tooMuchAtOnce =
+  /^(Request too large for |Prompt tokens limit exceeded: |This request requires more credits, or fewer max_tokens\. You requested up to \d+ tokens, but can only afford [1-9])/;
+
+/** OpenAI refuses so, with 401, what the key may not do; it may do other things. */
+const outOfScope = /^You have insufficient permissions for this operation/;
+
 function judgeStatus(status: number, error: UpstreamError): Judgement {
   const words = `${error.type ?? ''} ${error.code ?? ''}`;
   const hasNoMoney = /insufficient_quota|credit_balance|billing_hard_limit|billing_error/.test(words);
+  if ((status === 402 || status === 429) && tooMuchAtOnce.test(error.message)) {
+    return judgement('RateLimited', 'key', 'request_too_large', {
+      isHealthSignal: false,
+      mayHaveActed: false,
+    });
+  }
   if (status === 402 || hasNoMoney || outOfMoney.test(error.message)) {
     return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
       keyRest: 'out-of-money',
@@ -141,12 +160,9 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
   }
   switch (status) {
     case 401:
+      return outOfScope.test(error.message) ? judgeForbidden(words, error) : rejectedKey;
     case 403:
-      return judgement('AuthFailure', 'key', 'upstream_auth_failed', {
-        keyRest: 'rejected',
-        isHealthSignal: false,
-        mayHaveActed: false,
-      });
+      return judgeForbidden(words, error);
     case 404:
       if (isNobodyThere(error)) {
         return judgement('ServerError', 'target', 'upstream_invalid_response', { mayHaveActed: false });
@@ -182,6 +198,45 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
   }
 }
 
+const rejectedKey = judgement('AuthFailure', 'key', 'upstream_auth_failed', {
+  keyRest: 'rejected',
+  isHealthSignal: false,
+  mayHaveActed: false,
+});
+
+/**
+ * Who asks is known, and may not have this (RFC 9110, section 15.5.4): a model, an endpoint, a prompt that a moderation or a firewall does
+ * not like. Only where the upstream's own vocabulary names the credential is it more than this one request's matter: whoever
+ * has one refused must not take the key from all others. Another key may be allowed to.
+ */
+function judgeForbidden(words: string, error: UpstreamError): Judgement {
+  if (/authenticat|api_?key|account|credential|revoked|expired/i.test(words)) return rejectedKey;
+  if (/model_not_found/.test(words)) {
+    return judgement('ModelNotFound', 'target', 'model_not_found', {
+      isHealthSignal: false,
+      mayHaveActed: false,
+    });
+  }
+  if (isFiltered(words) || flagged.test(error.message)) return filtered;
+  const hasWords = error.message !== '' || words !== ' ';
+  return judgement('AuthFailure', 'key', hasWords ? 'upstream_auth_failed' : 'upstream_error', {
+    isHealthSignal: false,
+    mayHaveActed: false,
+  });
+}
+
+/** OpenRouter has no code for it. Words of the caller that a message quotes do no harm here: who writes them is told so. */
+const flagged = /\binput was flagged\b/i;
+
+function isFiltered(words: string): boolean {
+  return /content_policy|content_filter|moderation/.test(words);
+}
+
+const filtered = judgement('ContentFiltered', 'target', 'content_policy_violation', {
+  isHealthSignal: false,
+  mayHaveActed: false,
+});
+
 /** Of a 404: it is the model, or what some providers serve it by, that is not there. */
 export function isAboutModel({ code, type, message }: UpstreamError): boolean {
   return /model|deployment/i.test(`${code ?? ''} ${type ?? ''} ${message}`);
@@ -206,12 +261,7 @@ function judgeCallersMistake(words: string, message: string): Judgement {
       mayHaveActed: false,
     });
   }
-  if (/content_policy|content_filter/.test(words)) {
-    return judgement('ContentFiltered', 'target', 'content_policy_violation', {
-      isHealthSignal: false,
-      mayHaveActed: false,
-    });
-  }
+  if (isFiltered(words)) return filtered;
   return judgement(null, 'target', 'invalid_parameter');
 }
 

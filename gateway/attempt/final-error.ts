@@ -1,5 +1,6 @@
 // Every attempt failed: what is the caller told? Pure.
 
+import type { UpstreamError } from '../dialects/dialect.ts';
 import { type ErrorShape, GatewayError } from '../errors.ts';
 import { type AttemptFailure, judgeFailure } from './failure.ts';
 
@@ -45,8 +46,9 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
         code,
         `The answer of model '${model}' is more than the gateway takes: ${inWords(chosen)}; ask for less, or for a stream.`,
       );
-    case 'invalid_parameter':
     case 'request_too_large':
+      return tooLarge(chosen, model);
+    case 'invalid_parameter':
     case 'context_length_exceeded':
     case 'content_policy_violation':
       return callersMistake(chosen, code, facts);
@@ -173,21 +175,22 @@ function choose(failures: readonly AttemptFailure[]): AttemptFailure | undefined
   );
 }
 
+/** Larger than a body may be, in the upstream's words; or than its account allows at once, whose numbers are its owner's. */
+function tooLarge(failure: AttemptFailure, model: string): GatewayError {
+  const told = failure.kind === 'status' && failure.status === 413 ? failure.error.message : '';
+  const message = `The request is larger than what the upstreams of model '${model}' take at once; send less, or ask for a shorter answer.`;
+  return new GatewayError('request_too_large', told || message);
+}
+
 /** The upstream judged the caller's request: its words are kept, clients read them. */
 function callersMistake(
   failure: AttemptFailure,
-  code: 'invalid_parameter' | 'request_too_large' | 'context_length_exceeded' | 'content_policy_violation',
+  code: 'invalid_parameter' | 'context_length_exceeded' | 'content_policy_violation',
   { model, shape }: FinalErrorFacts,
 ): GatewayError {
-  const error =
-    failure.kind === 'status'
-      ? failure.error
-      : failure.kind === 'answer' && failure.fault.kind === 'error-event'
-        ? failure.fault.error
-        : undefined;
+  const error = wordsOf(failure);
   const status = failure.kind === 'status' && failure.status === 422 ? 422 : undefined;
   const message = error?.message || `The upstream of model '${model}' refused the request.`;
-  if (code === 'request_too_large') return new GatewayError(code, message);
   if (error?.isForeign) {
     const isTooLong = code === 'context_length_exceeded' && shape === 'messages';
     return new GatewayError(code, isTooLong ? inClaudeCodesWords(message) : message);
@@ -201,6 +204,11 @@ function callersMistake(
       code: error?.code ?? code,
     },
   });
+}
+
+function wordsOf(failure: AttemptFailure): UpstreamError | undefined {
+  if (failure.kind === 'status') return failure.error;
+  return failure.kind === 'answer' && failure.fault.kind === 'error-event' ? failure.fault.error : undefined;
 }
 
 /**
@@ -251,6 +259,8 @@ function inWords(failure: AttemptFailure): string {
           return 'the upstream reported an error';
         case 'too-large':
           return failure.fault.detail;
+        case 'unusable':
+          return 'the answer of the upstream is none that a client could use';
         case 'malformed':
           return 'the upstream sent something that is no answer';
       }

@@ -104,15 +104,18 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
       }
     }
 
+    const isRepetition = excuse === undefined && failed.some((attempt) => attempt.candidate === candidate);
+    // Many may have been told to wait while there was some of it left.
+    if (isRepetition && !job.hasRetryBudget(candidate)) continue;
     const isFresh = excuse?.isFresh ?? false;
     const entering = job.enter(candidate);
-    if (entering !== true && !(entering && (await isLetIn(job, candidate, entering)))) {
+    if (entering !== true && !(entering && (await isLetIn(job, candidate, isRepetition, entering)))) {
       excuse = undefined;
       continue;
     }
     // First: where no request can be made for it, no attempt has begun that would have to end.
     const ends = job.open(candidate, isFresh);
-    job.onStart(candidate, excuse === undefined && failed.some((attempt) => attempt.candidate === candidate));
+    job.onStart(candidate, isRepetition);
     const result = await runAttempt(ends, {
       limits: job.limits(candidate, !hasOther(job, failed, candidate)),
       totalAt: job.totalAt,
@@ -148,15 +151,20 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
   }
 }
 
-/** Time goes on while quotas are asked elsewhere: others may have found the candidate dead meanwhile, or be on its one trial. */
+/**
+ * Time goes on while quotas are asked elsewhere: others may have found the candidate dead meanwhile, be on its one trial, or have used
+ * up what may be repeated.
+ */
 async function isLetIn<Answer>(
   job: CallJob<Answer>,
   candidate: number,
+  isRepetition: boolean,
   entering: Promise<boolean>,
 ): Promise<boolean> {
   const wasUsable = job.isUsable(candidate);
   if (!(await entering)) return false;
-  if (!wasUsable || job.isUsable(candidate)) return true;
+  const isSpent = isRepetition && !job.hasRetryBudget(candidate);
+  if (!isSpent && (!wasUsable || job.isUsable(candidate))) return true;
   job.leave(candidate);
   return false;
 }
@@ -197,7 +205,7 @@ function waitAgain(
  * a client hears only after its handshake that its certificate was refused.
  */
 function isForCredentials(failure: AttemptFailure, judgement: Judgement | undefined): boolean {
-  return failure.kind === 'transport' || judgement?.keyRest === 'rejected';
+  return failure.kind === 'transport' || judgement?.reason === 'AuthFailure';
 }
 
 const silence = judgeFailure({ kind: 'timeout', timer: 'first-event' });

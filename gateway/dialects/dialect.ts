@@ -46,6 +46,8 @@ export type AnswerFault =
   | { readonly kind: 'error-event'; readonly error: UpstreamError }
   /** What came is not this dialect. */
   | { readonly kind: 'malformed'; readonly detail: string }
+  /** An answer that others get as it comes, but none that can be given out as a whole. */
+  | { readonly kind: 'unusable'; readonly detail: string }
   /** It may well be an answer, but it goes over one of our own bounds, which `detail` names. */
   | { readonly kind: 'too-large'; readonly detail: string }
   /** The stream ended without its terminal marker. */

@@ -287,8 +287,10 @@ function streamEndOf({ outcome, failure }: Pick<LedgerRecord, 'outcome' | 'failu
     case 'error_event':
       return 'error';
     case 'truncated':
-    case 'malformed':
       return failure;
+    case 'malformed':
+    case 'unusable':
+      return 'malformed';
     default:
       return 'other';
   }

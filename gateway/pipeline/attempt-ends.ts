@@ -12,7 +12,7 @@ import {
 import { type ClientSink, heldBytesMax, heldContentBytesMax } from '../attempt/commit-point.ts';
 import { flawOfChoices } from '../dialects/answer/flaw.ts';
 import { GatheredStream } from '../dialects/answer/gathered-stream.ts';
-import { malformed, tooLarge } from '../dialects/answer/malformed.ts';
+import { malformed, tooLarge, unusable } from '../dialects/answer/malformed.ts';
 import type {
   AnswerStream,
   Dialect,
@@ -68,12 +68,12 @@ function readPlain(
   if (translated) {
     const reading = translateAnswer(translated, bytes);
     const flaw = delivery.isAssured && reading.ok ? flawOfChoices(reading.value.answer.choices) : undefined;
-    return flaw === undefined ? reading : malformed(flaw);
+    return flaw === undefined ? reading : unusable(flaw);
   }
   const document = upstream.same.relayAnswer(bytes, facts, marksAs);
   if (!document.ok) return document;
   const flaw = delivery.isAssured ? upstream.same.flawOf(parseObject(document.body)) : undefined;
-  if (flaw !== undefined) return malformed(flaw);
+  if (flaw !== undefined) return unusable(flaw);
   const named = delivery.namesRequested ? answerAsRequested(document.body, facts.model) : document.body;
   return { ...document, value: { type: 'bytes', bytes: named } };
 }

@@ -14,10 +14,12 @@ import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import type { AttemptTrace } from '../trace/request-trace.ts';
-import { healthSignal } from './health-signal.ts';
+import { healthSignal, type SignalFacts } from './health-signal.ts';
 import { type Entrance, enterAttempt, type Granted } from './limits.ts';
 import {
   type Answer,
+  isOwnersRoute,
+  ownersTimeoutFor,
   type PipelineParts,
   type RoutedExchange,
   streamsUpstream,
@@ -64,6 +66,18 @@ export function buildCallJob(
   let firstContentAt: number | undefined;
   let watched: Watched | undefined;
   let granted: Granted | undefined;
+  /** Of the attempt under way. */
+  let firstEvent: 'firstEventMs' | 'lastFirstEventMs' = 'firstEventMs';
+  const patienceWith = (candidate: Candidate): SignalFacts['patience'] => {
+    if (isOwnersRoute(exchange, candidate)) return undefined;
+    return (timer) => {
+      const name = timer === 'first-event' ? firstEvent : (`${timer}Ms` as const);
+      return {
+        givenMs: timeoutFor(exchange, candidate, name, defaults),
+        ownersMs: ownersTimeoutFor(candidate, name, defaults),
+      };
+    };
+  };
   const take = (position: number, entrance: Entrance): boolean => {
     if (entrance.type === 'open') {
       granted = entrance.granted;
@@ -96,13 +110,16 @@ export function buildCallJob(
       const position = health.lastResort(candidates, clock.now());
       return position === undefined || isFull(position) ? undefined : position;
     },
-    limits: (position, isLast) => ({
-      firstEventMs: streamsUpstream(exchange)
-        ? timeoutFor(exchange, at(position), isLast ? 'lastFirstEventMs' : 'firstEventMs', defaults)
-        : null,
-      livenessMs: timeoutFor(exchange, at(position), 'livenessMs', defaults),
-      progressMs: timeoutFor(exchange, at(position), 'progressMs', defaults),
-    }),
+    limits: (position, isLast) => {
+      firstEvent = isLast ? 'lastFirstEventMs' : 'firstEventMs';
+      return {
+        firstEventMs: streamsUpstream(exchange)
+          ? timeoutFor(exchange, at(position), firstEvent, defaults)
+          : null,
+        livenessMs: timeoutFor(exchange, at(position), 'livenessMs', defaults),
+        progressMs: timeoutFor(exchange, at(position), 'progressMs', defaults),
+      };
+    },
     enter: (position) => {
       granted = undefined;
       const entrance = enterAttempt(parts, exchange, at(position), tokens);
@@ -162,6 +179,7 @@ export function buildCallJob(
         : healthSignal(result, judgement, {
             rateLimitCooldownMs: at(position).target.provider.entry.breaker.rateLimitCooldownMs,
             hasStoredState: exchange.facts.storedState !== undefined,
+            patience: patienceWith(at(position)),
           });
       health.onEnd(underWay(), signal, clock.now());
       if ('failure' in result && result.failure.kind === 'gateway' && result.failure.error !== undefined) {

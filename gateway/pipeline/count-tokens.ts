@@ -98,7 +98,7 @@ function signalOf(answer: CountAnswer | undefined, candidate: Candidate): Health
   const failure = { kind: 'status', status: answer.status, error, retryAfterMs: undefined } as const;
   const judgement = judgeFailure(failure);
   if (judgement.keyRest !== 'out-of-money') return { type: 'none' };
-  return healthSignal({ outcome: 'failed', failure, firstContentMs: undefined }, judgement, {
+  return healthSignal({ outcome: 'failed', failure, firstContentMs: undefined, durationMs: 0 }, judgement, {
     rateLimitCooldownMs: 0,
     hasStoredState: false,
   });

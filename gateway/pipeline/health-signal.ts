@@ -1,6 +1,7 @@
 // What does a finished attempt say about its upstream? Pure.
 
 import type { AttemptResult } from '../attempt/attempt.ts';
+import type { TimerName } from '../attempt/deadlines.ts';
 import { type AttemptFailure, failureCode, isAboutModel, type Judgement } from '../attempt/failure.ts';
 import type { UpstreamError } from '../dialects/dialect.ts';
 import type { HealthSignal } from '../route/health.ts';
@@ -15,9 +16,16 @@ export interface SignalFacts {
   readonly rateLimitCooldownMs: number;
   /** The request refers to something that the provider has stored. */
   readonly hasStoredState: boolean;
+  /** How long the attempt waited for the upstream, and how long whoever owns it would have; undefined where its own word held. */
+  readonly patience?: ((timer: TimerName | 'connect') => Patience) | undefined;
 }
 
-type Outcome = Pick<AttemptResult<unknown>, 'firstContentMs'> &
+interface Patience {
+  readonly givenMs: number;
+  readonly ownersMs: number;
+}
+
+type Outcome = Pick<AttemptResult<unknown>, 'firstContentMs' | 'durationMs'> &
   (
     | { readonly outcome: 'answered' }
     | { readonly outcome: 'cancelled' }
@@ -27,7 +35,7 @@ type Outcome = Pick<AttemptResult<unknown>, 'firstContentMs'> &
 export function healthSignal(
   result: Outcome,
   judgement: Judgement | undefined,
-  { rateLimitCooldownMs, hasStoredState }: SignalFacts,
+  { rateLimitCooldownMs, hasStoredState, patience }: SignalFacts,
 ): HealthSignal {
   if (result.outcome === 'answered') return { type: 'success' };
   if (result.outcome === 'cancelled' || !judgement) return { type: 'none' };
@@ -52,6 +60,7 @@ export function healthSignal(
     return { type: 'misconfigured' };
   }
   if (!judgement.isHealthSignal || isLongAnswer(result, failure)) return { type: 'none' };
+  if (patience && isHasty(result, failure, patience)) return { type: 'none' };
   return {
     type: judgement.scope === 'endpoint' ? 'endpoint-failure' : 'target-failure',
     cause: failureCode(failure),
@@ -62,6 +71,28 @@ export function healthSignal(
 function isLongAnswer({ firstContentMs }: Outcome, failure: AttemptFailure): boolean {
   return firstContentMs !== undefined && failure.kind === 'timeout' && failure.timer === 'total';
 }
+
+/**
+ * A route of another namespace has waited less than the upstream's owner would: that it is slower than somebody likes is no fault, or
+ * whoever may use what others share could take it from them. Of the whole request earlier attempts have used up a part.
+ */
+function isHasty(
+  { durationMs }: Outcome,
+  failure: AttemptFailure,
+  patience: NonNullable<SignalFacts['patience']>,
+): boolean {
+  if (failure.kind === 'transport') {
+    if (failure.code !== 'connect_timeout') return false;
+    const { givenMs, ownersMs } = patience('connect');
+    return givenMs < ownersMs;
+  }
+  if (failure.kind !== 'timeout') return false;
+  const { givenMs, ownersMs } = patience(failure.timer);
+  return givenMs < ownersMs || (failure.timer === 'total' && durationMs < wholeShare * ownersMs);
+}
+
+/** What an attempt had at least of the time of its request, where no other went before it: the rest is reading and sending. */
+const wholeShare = 0.9;
 
 function errorOf(failure: AttemptFailure): UpstreamError | undefined {
   if (failure.kind === 'status') return failure.error;

@@ -126,6 +126,24 @@ export function streamsUpstream({ facts, delivery }: Pick<RoutedExchange, 'facts
   return facts.isStream || delivery.fetchesStream;
 }
 
+/** How long whoever owns the provider waits for it, whatever the route says. */
+export function ownersTimeoutFor(
+  { target }: Candidate,
+  name: keyof Timeouts,
+  { timeouts }: PipelineDefaults,
+): number {
+  return target.provider.entry.timeouts[name] ?? timeouts[name];
+}
+
+/**
+ * Whether the route is of who owns the provider: of its namespace, or one that serves other namespaces too, as none but the
+ * platform's may. What others say in their routes is theirs to bear.
+ */
+export function isOwnersRoute({ plan }: Pick<RoutedExchange, 'plan'>, { target }: Candidate): boolean {
+  const { namespace, entry } = plan.route;
+  return namespace === target.provider.namespace || entry.sharedWith === '*' || entry.sharedWith.length > 0;
+}
+
 /** The nearest block wins: target, then route, then provider, then the gateway's own. */
 export function timeoutFor(
   { plan }: Pick<RoutedExchange, 'plan'>,

@@ -47,6 +47,8 @@ const status = (code: number, headers: Readonly<Record<string, string>> = {}): B
   headers,
 });
 
+const refusedWith = (code: number) => ({ type: 'status', status: code }) as const;
+
 const two = { keys: { a: 'KEY-A', b: 'KEY-B' } };
 
 async function statusesOf(rig: Rig, count: number): Promise<number[]> {
@@ -113,7 +115,7 @@ test.each([
     300_000,
   ],
   ['rejected', status(401), 60_000],
-  ['forbidden', status(403), 60_000],
+  ['rejected (403)', { ...status(403), error: { code: 'account_deactivated' } } as Behaviour, 60_000],
 ])('a key that is %s is left alone, and tried again now and then', async (_name, fault, restMs) => {
   const wall = await wallThat(byKey({ 'KEY-A': fault }));
   const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
@@ -127,6 +129,76 @@ test.each([
   clock.advance(1);
   await statusesOf(rig, 1);
   expect(wall.calls.map(keyOf).filter((key) => key === 'KEY-A')).toHaveLength(2);
+});
+
+/**
+ * A key is shared by all whose routes name its Provider. What an upstream refuses of one request took it from everybody for up to five
+ * minutes, without a single call upstream.
+ */
+test.each<[string, Behaviour, number]>([
+  [
+    'to a model that the project has no access to',
+    {
+      ...refusedWith(403),
+      error: {
+        message: 'Project `p` does not have access to model `x`',
+        type: 'invalid_request_error',
+        code: 'model_not_found',
+      },
+    },
+    404,
+  ],
+  [
+    'with a prompt that a moderation has flagged',
+    {
+      ...refusedWith(403),
+      body: '{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged"}}',
+    },
+    400,
+  ],
+  ['that a firewall answers with a page', { type: 'html', status: 403 }, 502],
+  ['that the key may not make', refusedWith(403), 502],
+  [
+    'to an endpoint that the key is not made for',
+    {
+      ...refusedWith(401),
+      body: {
+        error: {
+          message:
+            'You have insufficient permissions for this operation. Missing scopes: api.responses.write.',
+          type: 'invalid_request_error',
+          param: null,
+          code: null,
+        },
+      },
+    },
+    502,
+  ],
+  [
+    'larger than the limit of a minute',
+    {
+      ...refusedWith(429),
+      error: { message: 'Request too large for m on tokens per min (TPM)', code: 'rate_limit_exceeded' },
+    },
+    413,
+  ],
+  [
+    'larger than what is left of the account',
+    {
+      ...refusedWith(402),
+      error: {
+        message:
+          'This request requires more credits, or fewer max_tokens. You requested up to 32000 tokens, but can only afford 27342.',
+      },
+    },
+    413,
+  ],
+])('one request %s leaves the key to all others', async (_name, fault, told) => {
+  const wall = await wallThat([fault, { type: 'answer' }]);
+  const { rig } = await rigOf([{ baseUrl: wall.baseUrl, keys: { only: 'KEY-ONLY' } }]);
+  expect((await ask(rig)).status).toBe(told);
+  expect((await ask(rig)).status).toBe(200);
+  expect(wall.calls).toHaveLength(2);
 });
 
 describe('a key whose rest is over', () => {

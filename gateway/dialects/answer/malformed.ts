@@ -50,3 +50,8 @@ export function tooLarge(detail: string): { readonly ok: false; readonly fault: 
 export function malformed(detail: string): { readonly ok: false; readonly fault: AnswerFault } {
   return { ok: false, fault: { kind: 'malformed', detail } };
 }
+
+/** Says nothing about who sent it: only where an answer is wanted whole does it matter. */
+export function unusable(detail: string): { readonly ok: false; readonly fault: AnswerFault } {
+  return { ok: false, fault: { kind: 'unusable', detail } };
+}

@@ -6,12 +6,11 @@ import { gatherChoice } from '../answer/gather-choice.ts';
 import { malformed } from '../answer/malformed.ts';
 import { PartWriter } from '../answer/part-writer.ts';
 import { readAnswer } from '../answer/read-answer.ts';
-import { readErrorMember } from '../answer/read-error.ts';
-import type { AnswerFacts, DecodedAnswer, UpstreamError } from '../dialect.ts';
+import type { AnswerFacts, DecodedAnswer } from '../dialect.ts';
 import type { StreamPart } from '../stream-part.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
-import { readFailure } from './error-body.ts';
+import { readResponseError } from './error-body.ts';
 import { ItemEvents } from './item-events.ts';
 import { decodeResponsesFinish } from './map-finish-reason.ts';
 
@@ -23,11 +22,12 @@ export interface AnswerContext {
 }
 
 export function decodeResponsesAnswer(body: Buffer, context: AnswerContext): DecodedAnswer {
-  const read = readAnswer(body, readError);
+  const read = readAnswer(body, readResponseError);
   if (!read.ok) return read;
   const { answer: response } = read;
   const { status } = response;
   if (!Array.isArray(response.output)) return malformed("the answer has no 'output'");
+  if (status === undefined && response.output.length === 0) return malformed(neither);
   if (status === 'queued' || status === 'in_progress') return malformed(`the answer is still '${status}'`);
   const facts = freshFacts();
   const parts = readOutput(facts, response, context);
@@ -44,10 +44,8 @@ export function decodeResponsesAnswer(body: Buffer, context: AnswerContext): Dec
   };
 }
 
-function readError(response: JsonRecord): UpstreamError | undefined {
-  const hasFailed = response.status === 'failed' || response.status === 'cancelled';
-  return hasFailed ? readFailure(response) : readErrorMember(response);
-}
+/** Nothing of it says that it is an answer. */
+export const neither = 'the response has neither a status nor any output';
 
 interface ResponseHead {
   readonly id: string;

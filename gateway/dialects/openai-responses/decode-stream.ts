@@ -18,7 +18,7 @@ import { responseEventBytesMax, type SseEvent } from '../events/sse-events.ts';
 import type { StreamPart } from '../stream-part.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
 import { type AnswerContext, headOf } from './decode-answer.ts';
-import { readFailure, readResponsesErrorEvent } from './error-body.ts';
+import { readFailure, readResponseError, readResponsesErrorEvent } from './error-body.ts';
 import { ItemEvents } from './item-events.ts';
 import { decodeResponsesFinish } from './map-finish-reason.ts';
 
@@ -80,6 +80,10 @@ class ResponsesStreamDecoder implements StreamDecoder {
         return;
       case 'response.completed':
       case 'response.incomplete':
+        if (response && readResponseError(response)) {
+          this.fail(response);
+          return;
+        }
         this.start(response);
         this.complete(response ?? {}, type === 'response.incomplete');
         return;

@@ -5,7 +5,7 @@
 
 import type { ErrorObject } from '../../errors.ts';
 import type { JsonRecord } from '../../json/record.ts';
-import { noError, readErrorEvent, readErrorValue } from '../answer/read-error.ts';
+import { noError, readErrorEvent, readErrorMember, readErrorValue } from '../answer/read-error.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { buildResponse, settingsOf } from './response-object.ts';
 
@@ -87,6 +87,12 @@ export function readFailure(response: JsonRecord): UpstreamError {
   return response.status === 'cancelled'
     ? { ...noError, message: 'the response was cancelled' }
     : unnamedFailure;
+}
+
+/** The error that a response holds, whatever event or status it came with; undefined where it holds none. */
+export function readResponseError(response: JsonRecord): UpstreamError | undefined {
+  const hasFailed = response.status === 'failed' || response.status === 'cancelled';
+  return hasFailed ? readFailure(response) : readErrorMember(response);
 }
 
 /** From the data of an error event. */

@@ -5,7 +5,6 @@ import { freshFacts } from '../answer/answer-facts.ts';
 import { outputOf } from '../answer/estimate-tokens.ts';
 import { checkCallsAreWhole, failMalformed, malformed } from '../answer/malformed.ts';
 import { readAnswer } from '../answer/read-answer.ts';
-import { readErrorMember } from '../answer/read-error.ts';
 import type { AnswerDocument, AnswerFacts, SameDialect, UpstreamError } from '../dialect.ts';
 import { type NamedEvents, relayNamedEvents } from '../events/named-relay.ts';
 import { responseEventBytesMax } from '../events/sse-events.ts';
@@ -13,7 +12,8 @@ import { targetEdits } from '../request/target-edits.ts';
 import { findForeignState } from '../state/foreign-state.ts';
 import { markAnswer } from '../state/mark-state.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
-import { encodeFailure, readResponsesErrorEvent, unnamedFailure } from './error-body.ts';
+import { neither } from './decode-answer.ts';
+import { encodeFailure, readResponseError, readResponsesErrorEvent, unnamedFailure } from './error-body.ts';
 import { flawOfResponse, gatherResponse } from './gather-answer.ts';
 import { answerPlaces, findStates, requestPlaces } from './passing-state.ts';
 import { buildResponse, settingsOf } from './response-object.ts';
@@ -51,12 +51,13 @@ export const relayResponses: SameDialect = {
     };
   },
   relayAnswer(body, _facts, origin): AnswerDocument {
-    const read = readAnswer(body, readError);
+    const read = readAnswer(body, readResponseError);
     if (!read.ok) return read;
     const { answer } = read;
     if (answer.object !== 'response') return malformed('the answer is no response');
     const usage = decodeResponsesUsage(answer.usage);
     const output = Array.isArray(answer.output) ? answer.output : [];
+    if (answer.status === undefined && output.length === 0) return malformed(neither);
     return {
       ok: true,
       body: origin === undefined ? body : markAnswer(body, findStates(output, []), origin),
@@ -130,8 +131,9 @@ class ResponsesEvents implements NamedEvents {
   private finish(name: string, response: JsonRecord | undefined): void {
     this.noteModel(response);
     this.facts.usage = decodeResponsesUsage(response?.usage) ?? this.facts.usage;
-    if (name === 'response.failed') {
-      this.facts.fault = { kind: 'error-event', error: readErrorMember(response) ?? unnamedFailure };
+    const error = response && readResponseError(response);
+    if (error || name === 'response.failed') {
+      this.facts.fault = { kind: 'error-event', error: error ?? unnamedFailure };
       return;
     }
     if (!response) {
@@ -148,10 +150,6 @@ class ResponsesEvents implements NamedEvents {
   private noteModel(response: JsonRecord | undefined): void {
     if (typeof response?.model === 'string') this.facts.servedModel ??= response.model;
   }
-}
-
-function readError(answer: JsonRecord): UpstreamError | undefined {
-  return readErrorMember(answer) ?? (answer.status === 'failed' ? unnamedFailure : undefined);
 }
 
 function isCall(item: unknown): boolean {

@@ -268,12 +268,12 @@ test('a break behind the finish reason costs nothing; before it the stream is tr
   expect(endOf(await half.result)).toEqual(['broken-off', { kind: 'answer', fault: { kind: 'truncated' } }]);
 });
 
-test('framing without content that goes on and on is no answer', async () => {
+test('framing without content that goes on and on is more than the gateway takes, and blames nobody', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   const long = role.replace('{', `{"padding":"${'x'.repeat(heldBytesMax / 16)}",`);
   for (let n = 0; n < 17; n++) attempt.body(long);
-  expect(endOf(await attempt.result)).toMatchObject(['failed', { fault: { kind: 'malformed' } }]);
+  expect(endOf(await attempt.result)).toMatchObject(['failed', { fault: { kind: 'too-large' } }]);
   expect(attempt.written).toEqual([]);
 });
 
@@ -494,7 +494,7 @@ test.each<[string, (attempt: ReturnType<typeof startAttempt>) => void, object]>(
   ['a break', ({ upstream }) => upstream.onBreak('reset', ''), { fault: { kind: 'truncated' } }],
   ['an end too early', ({ upstream }) => upstream.onEnd(), { fault: { kind: 'truncated' } }],
   ['an error event', ({ body }) => body('data: {"error":{"message":"no"}}\n\n'), { kind: 'answer' }],
-  ['garbage', ({ body }) => body(garbage), { fault: { kind: 'malformed' } }],
+  ['garbage', ({ body }) => body(garbage), { fault: { kind: 'unusable' } }],
   ['silence', ({ clock }) => clock.advance(2_000), { kind: 'timeout', timer: 'liveness' }],
   [
     'pings without content',

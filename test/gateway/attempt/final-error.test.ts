@@ -112,10 +112,32 @@ const rows: readonly Row[] = [
   },
   {
     when: 'our key forbidden',
-    failures: [status(403)],
+    failures: [status(403, { type: 'permission_error' })],
     status: 502,
     code: 'upstream_auth_failed',
     mayRetry: false,
+  },
+  {
+    when: 'a page in place of an error, which says nothing of a key',
+    failures: [status(403)],
+    status: 502,
+    code: 'upstream_error',
+    mayRetry: false,
+  },
+  {
+    when: 'larger than the account takes at once',
+    failures: [status(429, { message: 'Request too large for m in organization o' })],
+    status: 413,
+    code: 'request_too_large',
+    mayRetry: false,
+  },
+  {
+    when: 'too large for one account, and another one is rate limited',
+    failures: [status(429), status(429, { message: 'Request too large for m in organization o' })],
+    status: 429,
+    code: 'rate_limit_exceeded',
+    mayRetry: true,
+    retryAfter: '60',
   },
   {
     when: "the tenant's own key rejected",

@@ -34,6 +34,9 @@ function verdictOf(failure: AttemptFailure): Verdict {
 const serverError: Verdict = ['ServerError', 'target', 'upstream_error', 'same', 'health'];
 const overloaded: Verdict = ['Overloaded', 'target', 'upstream_error', 'health'];
 const rejected: Verdict = ['AuthFailure', 'key', 'upstream_auth_failed', 'rejected'];
+const forbidden: Verdict = ['AuthFailure', 'key', 'upstream_auth_failed'];
+const wordless: Verdict = ['AuthFailure', 'key', 'upstream_error'];
+const tooMuch: Verdict = ['RateLimited', 'key', 'request_too_large'];
 const limited: Verdict = ['RateLimited', 'key', 'rate_limit_exceeded', 'same', 'rate-limit'];
 const broke: Verdict = ['RateLimited', 'key', 'rate_limit_exceeded', 'out-of-money'];
 const mistake: Verdict = [null, 'target', 'invalid_parameter'];
@@ -45,7 +48,7 @@ const nonsense: Verdict = ['ServerError', 'target', 'upstream_invalid_response',
 const byStatus: Readonly<Record<number, Verdict>> = {
   401: rejected,
   402: broke,
-  403: rejected,
+  403: wordless,
   404: nonsense,
   408: serverError,
   409: serverError,
@@ -84,6 +87,59 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
   [{ code: 'context_length_exceeded' }, { 400: tooLong, 422: tooLong, 500: serverError }],
   [{ code: 'content_policy_violation' }, { 400: filtered, 422: filtered }],
   [{ code: 'content_filter' }, { 400: filtered }],
+  [{ code: 'moderation_blocked' }, { 400: filtered, 403: filtered }],
+  // What a key may not do is told with 403 too, where it is good for everything else.
+  [{ type: 'permission_error', message: 'Your API key does not have permission' }, { 403: forbidden }],
+  [{ code: 'AccessDeniedException', message: "You don't have access to the model" }, { 403: forbidden }],
+  [{ message: 'Forbidden' }, { 403: forbidden }],
+  [
+    { type: 'invalid_request_error', code: 'model_not_found', message: 'Project `p` does not have access' },
+    { 403: unknown },
+  ],
+  [{ type: 'invalid_request_error', code: 'content_policy_violation' }, { 403: filtered }],
+  [
+    { code: '403', message: 'x requires moderation on y. Your input was flagged for "violence".' },
+    { 403: filtered },
+  ],
+  ...['authentication_error', 'account_deactivated', 'invalid_api_key', 'api_key_revoked'].map(
+    (code): (typeof words)[number] => [{ code }, { 403: rejected }],
+  ),
+  [
+    {
+      type: 'invalid_request_error',
+      message: 'You have insufficient permissions for this operation. Missing scopes: api.responses.write.',
+    },
+    { 401: forbidden },
+  ],
+  // One request that is too large by itself, told with the code of any limit or with none.
+  [
+    {
+      type: 'tokens',
+      code: 'rate_limit_exceeded',
+      message:
+        'Request too large for m in organization o on tokens per min (TPM): Limit 30000, Requested 30601.',
+    },
+    { 429: tooMuch, 400: mistake },
+  ],
+  [
+    {
+      type: 'tokens',
+      code: 'rate_limit_exceeded',
+      message: 'Rate limit reached for m on tokens per min (TPM): Limit 10000, Used 8554, Requested 3082.',
+    },
+    { 429: limited },
+  ],
+  ...[[27_342, tooMuch] as const, [0, broke] as const].map(([left, verdict]): (typeof words)[number] => [
+    {
+      code: '402',
+      message: `This request requires more credits, or fewer max_tokens. You requested up to 32000 tokens, but can only afford ${left}. To increase, visit https://a.example`,
+    },
+    { 402: verdict },
+  ]),
+  [
+    { code: '402', message: 'Prompt tokens limit exceeded: 230799 > 91442. To increase, visit' },
+    { 402: tooMuch },
+  ],
   [
     { code: 'rate_limit_exceeded', type: 'requests' },
     { 429: limited, 400: mistake },
@@ -163,7 +219,7 @@ describe('an error inside a 200', () => {
     [{ type: 'overloaded_error' }, overloaded],
     [{ type: 'authentication_error' }, rejected],
     [{ code: 'invalid_api_key' }, rejected],
-    [{ type: 'permission_error' }, rejected],
+    [{ type: 'permission_error' }, forbidden],
     [{ type: 'invalid_request_error' }, mistake],
     [{ type: 'invalid_request_error', code: 'invalid_api_key' }, rejected],
     [{ type: 'invalid_request_error', code: 'context_length_exceeded' }, tooLong],
@@ -245,6 +301,12 @@ test('what is too large for us is no reason to ask another upstream, and none to
     mayRetrySame: false,
     code: 'answer_too_large',
   });
+});
+
+test('what is only none to be given out whole moves on, and blames nobody', () => {
+  const failure: AttemptFailure = { kind: 'answer', fault: { kind: 'unusable', detail: '' } };
+  expect(verdictOf(failure)).toEqual(['ServerError', 'target', 'upstream_invalid_response']);
+  expect(failureCode(failure)).toBe('unusable');
 });
 
 test('the ledger has one word for each', () => {

@@ -1,9 +1,9 @@
 // What does a finished attempt say about its upstream?
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type AttemptFailure, judgeFailure } from '../../../gateway/attempt/failure.ts';
 import type { UpstreamError } from '../../../gateway/dialects/dialect.ts';
-import { healthSignal } from '../../../gateway/pipeline/health-signal.ts';
+import { healthSignal, type SignalFacts } from '../../../gateway/pipeline/health-signal.ts';
 import type { HealthSignal } from '../../../gateway/route/health.ts';
 
 const noWords: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
@@ -18,12 +18,18 @@ const unknown = status(404, { message: 'The model `x` does not exist', code: 'mo
 
 function signalOf(
   failure: AttemptFailure,
-  { hasStoredState = false, firstContentMs = undefined as number | undefined } = {},
+  {
+    hasStoredState = false,
+    firstContentMs = undefined as number | undefined,
+    durationMs = 1,
+    patience = undefined as SignalFacts['patience'],
+  } = {},
 ): HealthSignal {
   const outcome = firstContentMs === undefined ? 'failed' : 'broken-off';
-  return healthSignal({ outcome, failure, firstContentMs }, judgeFailure(failure), {
+  return healthSignal({ outcome, failure, firstContentMs, durationMs }, judgeFailure(failure), {
     rateLimitCooldownMs: 20_000,
     hasStoredState,
+    patience,
   });
 }
 
@@ -83,9 +89,39 @@ test.each<[string, HealthSignal, HealthSignal]>([
 
 test('an answer is a success, and a caller that went away says nothing', () => {
   const facts = { rateLimitCooldownMs: 1, hasStoredState: false };
-  const cancelled = { outcome: 'cancelled', firstContentMs: undefined } as const;
-  expect(healthSignal({ outcome: 'answered', firstContentMs: 3 }, undefined, facts)).toEqual({
+  const cancelled = { outcome: 'cancelled', firstContentMs: undefined, durationMs: 5 } as const;
+  expect(healthSignal({ outcome: 'answered', firstContentMs: 3, durationMs: 5 }, undefined, facts)).toEqual({
     type: 'success',
   });
   expect(healthSignal(cancelled, undefined, facts)).toEqual({ type: 'none' });
+});
+
+describe('where a route of another namespace waits', () => {
+  const connect: AttemptFailure = { kind: 'transport', code: 'connect_timeout', detail: '' };
+  const failures = [timeout('first-event'), timeout('liveness'), timeout('total'), connect];
+  const givenOf = (givenMs: number) => () => ({ givenMs, ownersMs: 1_000 });
+
+  test.each(failures)('less than the owner of the upstream would: %o says nothing', (failure) => {
+    expect(signalOf(failure, { patience: givenOf(999), durationMs: 1_000 })).toEqual({ type: 'none' });
+  });
+
+  test.each(failures)('as long: %o is a failure', (failure) => {
+    expect(signalOf(failure, { patience: givenOf(1_000), durationMs: 950 })).toMatchObject({
+      type: expect.stringMatching(/-failure$/),
+    });
+  });
+
+  test('as long, but others have used up the time of the request: that says nothing', () => {
+    expect(signalOf(timeout('total'), { patience: givenOf(1_000), durationMs: 500 })).toEqual({
+      type: 'none',
+    });
+  });
+
+  test('what is no timer says the same as ever', () => {
+    const patience = givenOf(1);
+    expect(signalOf(status(500), { patience })).toMatchObject({ type: 'target-failure' });
+    expect(signalOf({ kind: 'transport', code: 'connect_refused', detail: '' }, { patience })).toMatchObject({
+      type: 'endpoint-failure',
+    });
+  });
 });

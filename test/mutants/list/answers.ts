@@ -123,6 +123,20 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/gateway/endpoints/too-large-answers.test.ts'],
   },
   {
+    name: 'too much in front of content says nothing about its upstream',
+    file: 'gateway/attempt/attempt.ts',
+    from: 'this.failTooLarge(\n        `more than ${Math',
+    to: 'this.failMalformed(\n        `more than ${Math',
+    tests: ['test/gateway/attempt/attempt.test.ts'],
+  },
+  {
+    name: 'a response that says it failed is no answer, whatever its last event is called',
+    file: 'gateway/dialects/openai-responses/relay.ts',
+    from: "if (error || name === 'response.failed') {",
+    to: "if (name === 'response.failed') {",
+    tests: ['test/gateway/dialects/pass-through/relay-responses.test.ts'],
+  },
+  {
     name: 'answers of a process have a bound together',
     file: 'gateway/stream/answer-room.ts',
     from: 'return ofAll <= bytesMax && ofCaller <=',

@@ -188,7 +188,7 @@ export const door: readonly Mutant[] = [
   {
     name: 'load: whoever is refused and asks again at once waits',
     file: 'gateway/admission/refusals.ts',
-    from: 'this.told >= perMoment',
+    from: 'this.told >= this.pace.perMoment',
     to: 'this.told < 0',
     tests: ['test/gateway/admission/refusals.test.ts'],
   },

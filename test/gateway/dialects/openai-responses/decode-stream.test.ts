@@ -269,16 +269,19 @@ describe('the end', () => {
     expect(facts).toMatchObject({ isComplete: true, usage: { input: 7, output: 3 }, servedModel: 'served' });
   });
 
-  test("22, 12: failed is a fault in the upstream's words, with its counts", () => {
-    const error = { code: 'rate_limit_exceeded', message: 'slow' };
-    const failed = { type: 'response.failed', response: { status: 'failed', error, usage: counts } };
-    const { facts } = decodeStream(eventText(created, failed));
-    expect(facts.fault).toEqual({
-      kind: 'error-event',
-      error: { ...error, type: null, param: null, status: null },
-    });
-    expect(facts.usage).toMatchObject({ input: 7 });
-  });
+  test.each(['response.failed', 'response.completed'])(
+    "22, 12: failed is a fault in the upstream's words, with its counts (%s)",
+    (type) => {
+      const error = { code: 'rate_limit_exceeded', message: 'slow' };
+      const failed = { type, response: { status: 'failed', error, usage: counts } };
+      const { facts } = decodeStream(eventText(created, failed));
+      expect(facts.fault).toEqual({
+        kind: 'error-event',
+        error: { ...error, type: null, param: null, status: null },
+      });
+      expect(facts.usage).toMatchObject({ input: 7 });
+    },
+  );
 
   test.each([
     ['flat', { type: 'error', code: 'server_error', message: 'oops', param: null }],

@@ -208,7 +208,7 @@ describe('a plain answer', () => {
 
   test.each([
     ['messages', relayMessages, '{"type":"message","content":[{"type":"text","text":"a"}]}'],
-    ['responses', relayResponses, '{"object":"response","output":"none"}'],
+    ['responses', relayResponses, '{"object":"response","status":"completed","output":"none"}'],
   ] as const)('of %s without any state is the very same bytes', (_, relay, text) => {
     const bytes = Buffer.from(text);
     const answer = relay.relayAnswer(bytes, plainFacts, own);

@@ -168,6 +168,21 @@ describe('12: an error inside a stream of status 200 is an error, not an empty a
       error,
     ],
     [
+      'a response that was completed and has failed',
+      named('response.completed', { response: { ...response, status: 'failed', error } }),
+      error,
+    ],
+    [
+      'a response that was completed and holds an error',
+      named('response.completed', { response: { ...response, status: 'completed', error } }),
+      error,
+    ],
+    [
+      'a response that was completed and is cancelled',
+      named('response.completed', { response: { ...response, status: 'cancelled' } }),
+      { message: 'the response was cancelled' },
+    ],
+    [
       'response.failed without an error',
       named('response.failed', { response: { ...response, error: null } }),
       { code: null },
@@ -306,7 +321,10 @@ describe('a plain answer', () => {
     ['[{"type":"reasoning","summary":[{"text":"1234"}]},{"arguments":"1234"},{"input":"1234"},1]', 3],
     ['{}', 0],
   ])('without usage is estimated by its text: %s', (output, outputEstimate) => {
-    expect(plain(`{"object":"response","output":${output}}`)).toMatchObject({ ok: true, outputEstimate });
+    expect(plain(`{"object":"response","status":"completed","output":${output}}`)).toMatchObject({
+      ok: true,
+      outputEstimate,
+    });
   });
 
   test.each([
@@ -316,6 +334,9 @@ describe('a plain answer', () => {
     ['{}', 'malformed'],
     ['{"object":"chat.completion"}', 'malformed'],
     ['{"object":"response"', 'malformed'],
+    ['{"object":"response"}', 'malformed'],
+    ['{"object":"response","output":[]}', 'malformed'],
+    ['{"object":"response","status":"cancelled","output":[]}', 'error-event'],
     ['{"object":"response","status":"failed"}', 'error-event'],
     ['{"object":"response","status":"failed","error":{"code":"server_error","message":"no"}}', 'error-event'],
     ['{"error":{"message":"no"}}', 'error-event'],

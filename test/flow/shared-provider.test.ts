@@ -1,0 +1,128 @@
+// Can one tenant take from the others what they share? What its route says, and what its callers ask for, is no signal
+// against a Provider of the platform.
+
+import { describe, expect, test } from 'vitest';
+import type { RouteEntry, RoutingTable, Timeouts } from '../../gateway/contract/routing-table.ts';
+import { keyEntry, type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
+import { startWall, type Wall } from '../support/wall.ts';
+import { type AskOptions, ask } from './ask.ts';
+
+const hastyKey = `psk_${'h'.repeat(49)}`;
+
+/** A Provider of the platform; one tenant's route to it says nothing of time, the other's `more`. */
+function sharedTable(baseUrl: string, more: Partial<RouteEntry>): RoutingTable {
+  const table = tableOf([{ baseUrl, provider: 'platform/shared' }]);
+  const [route] = table.routes;
+  if (!route) throw new Error('there is no route');
+  return {
+    ...table,
+    routes: [route, { ...route, id: 'hasty/m', ownedBy: 'hasty', ...more }],
+    keys: [...table.keys, keyEntry(hastyKey, 'hasty/key')],
+  };
+}
+
+async function withShared(
+  wall: Wall,
+  more: Partial<RouteEntry>,
+  body: (rig: Rig) => Promise<void>,
+  resolve?: () => Promise<string[]>,
+): Promise<void> {
+  const baseUrl = resolve ? wall.baseUrl.replace('127.0.0.1', 'provider.example') : wall.baseUrl;
+  const rig = await startRig(sharedTable(baseUrl, more), {
+    random: () => 0,
+    ...(resolve ? { lookups: { resolve } } : {}),
+  });
+  try {
+    await body(rig);
+  } finally {
+    rig.gateway.hurry();
+    await rig.close();
+    await wall.close();
+  }
+}
+
+async function statuses(rig: Rig, key: string, count: number, options: AskOptions = {}): Promise<number[]> {
+  const seen: number[] = [];
+  for (let n = 0; n < count; n++) {
+    seen.push(
+      (await ask(rig, { ...options, headers: { authorization: `Bearer ${key}`, ...options.headers } }))
+        .status,
+    );
+  }
+  return seen;
+}
+
+const slow = { type: 'answer', beforeHeaders: { ms: 60 } } as const;
+/** Five open the breaker; of what is out of service one call a second is tried all the same, and that is the sixth. */
+const calls = 6;
+const allOf = (status: number) => Array.from({ length: calls }, () => status);
+
+describe("calls of a tenant whose route waits less than the Provider's own time leave it to all others", () => {
+  test.each<[string, Timeouts, AskOptions]>([
+    ['for all of a plain answer', { totalMs: 10 }, {}],
+    ['for the first event of a stream', { firstEventMs: 10, lastFirstEventMs: 10 }, { isStream: true }],
+  ])('%s', async (_name, timeouts, options) => {
+    await withShared(await startWall(slow), { timeouts }, async (rig) => {
+      expect(await statuses(rig, hastyKey, calls, options)).toEqual(allOf(504));
+      expect(await statuses(rig, testKey, 1, options)).toEqual([200]);
+    });
+  });
+
+  test('for a connection', async () => {
+    const gate = Promise.withResolvers<void>();
+    const resolve = async (): Promise<string[]> => {
+      await gate.promise;
+      return ['127.0.0.1'];
+    };
+    const wall = await startWall();
+    await withShared(
+      wall,
+      { timeouts: { connectMs: 10 } },
+      async (rig) => {
+        expect(await statuses(rig, hastyKey, calls)).toEqual(allOf(504));
+        gate.resolve();
+        expect(await statuses(rig, testKey, 1)).toEqual([200]);
+      },
+      resolve,
+    );
+  });
+
+  test("the platform's own route for others does open the breaker", async () => {
+    const more = { timeouts: { totalMs: 10 }, sharedWith: ['others'] };
+    await withShared(await startWall(slow), more, async (rig) => {
+      expect(await statuses(rig, hastyKey, calls)).toEqual(allOf(504));
+      expect(await statuses(rig, testKey, 1)).toEqual([503]);
+    });
+  });
+});
+
+describe('whole answers that are wanted of what answers all others', () => {
+  const assured = { 'x-penstock-delivery': 'assured' };
+
+  test.each([{ isStream: false }, { isStream: true }])(
+    'some that no client could use open no breaker: %o',
+    async (options) => {
+      const wall = await startWall({ type: 'answer', toolCalls: [{ name: 'f', arguments: '[1]' }] });
+      await withShared(wall, {}, async (rig) => {
+        expect(await statuses(rig, hastyKey, calls, { ...options, headers: assured })).toEqual(allOf(502));
+        expect(new Set(rig.records.map(({ failure }) => failure))).toEqual(new Set(['unusable']));
+        expect(await statuses(rig, testKey, 1, options)).toEqual([200]);
+      });
+    },
+  );
+
+  test.each<[string, Partial<RouteEntry>, AskOptions]>([
+    ['held whole', {}, { isStream: true, headers: assured }],
+    ['held back', { holdBack: { events: 1_000 } }, { isStream: true }],
+    ['put together', { upstreamStreaming: 'Always' }, {}],
+  ])(
+    'some with an event that would be left out of others open no breaker (%s)',
+    async (_name, more, options) => {
+      const wall = await startWall({ type: 'garbage-event', atEvent: 4 });
+      await withShared(wall, more, async (rig) => {
+        expect(await statuses(rig, hastyKey, calls, options)).toEqual(allOf(502));
+        expect(await statuses(rig, testKey, 1, { isStream: true })).toEqual([200]);
+      });
+    },
+  );
+});
