@@ -2,9 +2,10 @@
 
 import { z } from 'zod';
 import { parseAddressRules } from '../egress/address-rules.ts';
+import { budgetPeriodSchema } from '../gateway/contract/budget.ts';
 import { readTelemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts';
 import { durationMs } from './resources/duration.ts';
-import type { PlatformSettings } from './watch/snapshot.ts';
+import type { PlatformSettings, TenantBudgets } from './watch/snapshot.ts';
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const mustBeNamespace = 'must be the name of a namespace, such as penstock-system';
@@ -66,6 +67,49 @@ const egressAllow = z
     return parsed.data;
   });
 
+const tenantBudgetsSchema = z.array(
+  z.strictObject({
+    namespace,
+    budgets: z
+      .array(
+        z.strictObject({
+          period: budgetPeriodSchema,
+          limit: z.string().regex(/^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$/),
+        }),
+      )
+      .min(1)
+      .refine((budgets) => new Set(budgets.map(({ period }) => period)).size === budgets.length),
+  }),
+);
+
+const tenantBudgets = z
+  .string()
+  .default('[]')
+  .transform((text, context): readonly TenantBudgets[] => {
+    const fault = (message: string): never => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return fault(
+        'must be JSON, such as [{"namespace":"team-a","budgets":[{"period":"Month","limit":"500"}]}]',
+      );
+    }
+    const parsed = tenantBudgetsSchema.safeParse(value);
+    if (!parsed.success)
+      return fault(
+        `must be a list of {"namespace": …, "budgets": [{"period": "Day", "Week", "Month" or "Total", once each, "limit": "dollars"}]}; it is not at ${parsed.error.issues[0]?.path.join('.') || 'its root'}`,
+      );
+    const names = parsed.data.map(({ namespace: name }) => name);
+    const twice = names.find((name, at) => names.indexOf(name) !== at);
+    return twice === undefined
+      ? parsed.data
+      : fault(`names the namespace ${twice} twice; put its budgets into one entry`);
+  });
+
 const egressDeny = z
   .string()
   .default('')
@@ -115,6 +159,8 @@ const settingsSchema = z.object({
   PENSTOCK_EGRESS_DENY: egressDeny,
   /** The gateways keep limits in a store that they share. */
   PENSTOCK_LIMITS_IN_STORE: z.enum(['true', 'false'], 'must be true or false').default('false'),
+  /** What the ApiKeys of namespaces may spend together, as JSON. */
+  PENSTOCK_TENANT_BUDGETS: tenantBudgets,
   /** Empty: the whole cluster. */
   PENSTOCK_TENANT_NAMESPACES: namespaceList,
   /** How long the last good form of a Provider or ModelRoute stands in for one that cannot be served. */
@@ -199,6 +245,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
       egressAllow: data.PENSTOCK_EGRESS_ALLOW,
       egressDeny: data.PENSTOCK_EGRESS_DENY,
       hasExactLimits: data.PENSTOCK_LIMITS_IN_STORE === 'true',
+      tenantBudgets: data.PENSTOCK_TENANT_BUDGETS,
     }),
     tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
     lastKnownGoodMs: data.PENSTOCK_LAST_KNOWN_GOOD,

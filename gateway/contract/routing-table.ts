@@ -360,6 +360,10 @@ export const tableContentSchema = z.object({
      * reaches them, as all did before.
      */
     egressDeny: z.array(z.string().min(1)).optional(),
+    /** What the ApiKeys of a namespace may spend together. An older gateway does not read them, and lets all through. */
+    tenantBudgets: z
+      .array(z.object({ namespace: z.string().min(1), budgets: z.array(budgetSchema).min(1) }))
+      .optional(),
   }),
   providers: z.array(providerEntrySchema),
   credentials: z.array(credentialSchema),

@@ -1,6 +1,5 @@
 // Out of whose budgets is a request paid, what can it cost them at most, and what did it cost in the end?
 
-import type { Budget } from '../contract/budget.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import type { Price } from '../contract/routing-table.ts';
 import type { Subject } from '../limits/subject.ts';
@@ -12,13 +11,20 @@ import type { Exchange } from './parts.ts';
 
 type Payer = Pick<Exchange, 'caller'>;
 
-/** Nothing where nobody has set a budget. */
-export function budgetSubjects({
-  caller,
-}: Payer): readonly (Subject & { readonly budgets: readonly Budget[] })[] {
+/** The ApiKey's own, and those of its namespace; nothing where nobody has set one. */
+export function budgetSubjects({ caller, view }: Pick<Exchange, 'caller' | 'view'>): readonly Subject[] {
   const { budgets, id } = caller.key;
-  return budgets === undefined ? [] : [{ kind: 'api-key', id, limits: {}, budgets }];
+  const ofTenant = view.tenantBudgets.get(caller.namespace);
+  if (budgets === undefined && ofTenant === undefined) return none;
+  return [
+    ...(budgets === undefined ? [] : [{ kind: 'api-key' as const, id, limits: {}, budgets }]),
+    ...(ofTenant === undefined
+      ? []
+      : [{ kind: 'tenant' as const, id: caller.namespace, limits: {}, budgets: ofTenant }]),
+  ];
 }
+
+const none: readonly Subject[] = [];
 
 const picodollarsPerNanodollar = 1_000;
 

@@ -19,7 +19,7 @@ import { type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts'
 
 export type Granted = Extract<Outcome, { readonly type: 'granted' }>;
 
-type LimitedExchange = Pick<RoutedExchange, 'caller' | 'plan' | 'dialect' | 'response'>;
+type LimitedExchange = Pick<RoutedExchange, 'caller' | 'view' | 'plan' | 'dialect' | 'response'>;
 
 /** What a request that takes a place may use; one that takes none costs nothing. */
 type Estimate = { readonly takesPlace: false } | ({ readonly takesPlace: true } & SpendEstimate);

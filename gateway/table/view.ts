@@ -1,6 +1,7 @@
 // What does a request look things up in? The routing table, cross-checked, indexed and frozen.
 
 import { hash } from 'node:crypto';
+import type { Budget } from '../contract/budget.ts';
 import { buildConnection, type ConnectionMaterial, proxyAuthority } from '../contract/connection.ts';
 import {
   credentialsOf,
@@ -22,6 +23,8 @@ export interface TableView {
   readonly keys: ReadonlyMap<string, KeyEntry>;
   readonly routes: readonly RouteView[];
   readonly providers: ReadonlyMap<string, ProviderView>;
+  /** What the ApiKeys of a namespace may spend together. */
+  readonly tenantBudgets: ReadonlyMap<string, readonly Budget[]>;
   /** Own routes: namespace, then model id or alias. */
   readonly ownRoutes: ReadonlyMap<string, ReadonlyMap<string, RouteView>>;
   /** Routes that other namespaces may call too, by model id or alias. */
@@ -202,6 +205,9 @@ export function buildTableView(
     keys,
     routes,
     providers,
+    tenantBudgets: new Map(
+      table.settings.tenantBudgets?.map(({ namespace, budgets }) => [namespace, budgets]),
+    ),
     ownRoutes,
     sharedRoutes,
   });

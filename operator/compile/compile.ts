@@ -26,6 +26,7 @@ import { createRoutingCompiler } from './compile-routing.ts';
 import type { HealthCheck } from './health-check.ts';
 import { createPlaceIndex, indexByPlace } from './index-by-place.ts';
 import { type LastGood, NOTHING_GOOD } from './last-good.ts';
+import { buildTenantBudgets } from './limits.ts';
 import { createStable } from './memo.ts';
 import { isStaying } from './staying.ts';
 import { startTurns } from './turns.ts';
@@ -134,11 +135,13 @@ function settingsOf({
   keyPrefix,
   egressAllow,
   egressDeny = [],
+  tenantBudgets,
 }: PlatformSettings): TableContent['settings'] {
   return {
     servicePrefix,
     keyPrefix,
     egressAllow: egressAllow.map(({ cidr, namespaces }) => ({ cidr, namespaces: [...namespaces] })),
     ...(egressDeny.length > 0 ? { egressDeny: [...egressDeny] } : {}),
+    ...buildTenantBudgets(tenantBudgets),
   };
 }

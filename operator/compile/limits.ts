@@ -3,7 +3,7 @@
 import type { Budget } from '../../gateway/contract/budget.ts';
 import type { RateLimits } from '../../gateway/contract/routing-table.ts';
 import type { ApiKeySpec } from '../resources/api-key.ts';
-import type { PlatformSettings } from '../watch/snapshot.ts';
+import type { PlatformSettings, TenantBudgets } from '../watch/snapshot.ts';
 import { compareText } from './order.ts';
 import { scaled } from './price.ts';
 
@@ -22,18 +22,33 @@ export function buildLimits({ requestsPerMinute, tokensPerMinute, maxConcurrentR
   return Object.keys(limits).length === 0 ? {} : { limits };
 }
 
-/** Of a spec as its schema gives it. */
-type BudgetSpec = NonNullable<ApiKeySpec['budgets']>[number];
+/** Of a spec as its schema gives it; those of tenants block. */
+type BudgetSpec = Pick<NonNullable<ApiKeySpec['budgets']>[number], 'period' | 'limit'> & {
+  readonly action?: 'Block' | 'Warn';
+};
 
 const MICRODOLLAR_DECIMALS = 6;
 
 /** Those that block: of those that only warn, gateways need to know nothing. Nothing where there are none. */
 export function buildBudgets(specs: readonly BudgetSpec[] = []): { readonly budgets?: Budget[] } {
   const budgets = specs
-    .filter(({ action }) => action === 'Block')
+    .filter(({ action = 'Block' }) => action === 'Block')
     .map(({ period, limit }) => ({ period, limitMicrodollars: scaled(limit, MICRODOLLAR_DECIMALS) }))
     .sort((a, b) => compareText(a.period, b.period));
   return budgets.length === 0 ? {} : { budgets };
+}
+
+/** Nothing where no tenant has one. */
+export function buildTenantBudgets(tenants: readonly TenantBudgets[] = []): {
+  readonly tenantBudgets?: { readonly namespace: string; readonly budgets: Budget[] }[];
+} {
+  const tenantBudgets = tenants
+    .flatMap(({ namespace, budgets: specs }) => {
+      const { budgets } = buildBudgets(specs);
+      return budgets === undefined ? [] : [{ namespace, budgets }];
+    })
+    .sort((a, b) => compareText(a.namespace, b.namespace));
+  return tenantBudgets.length === 0 ? {} : { tenantBudgets };
 }
 
 /** For the message of the condition Accepted: how exactly they are kept, where that is not exactly. */

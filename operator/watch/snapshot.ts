@@ -1,5 +1,7 @@
 // What did one run of the operator read? Everything, as one plain value; the compile sees nothing else.
 
+import type { BudgetPeriod } from '../../gateway/contract/budget.ts';
+
 /**
  * One of our objects as it was read: unchecked but for its place. An object that did not change keeps its
  * identity from one snapshot to the next, which is how the compile knows that it need not look again.
@@ -76,6 +78,14 @@ export interface PlatformSettings {
   readonly tenants?: readonly { readonly namespace: string; readonly budgets: readonly TenantBudget[] }[];
   /** The gateways keep limits together, in a store; absent: each of them its share. */
   readonly hasExactLimits?: boolean;
+  /** What the ApiKeys of a namespace may spend together; nobody in the namespace can change it. */
+  readonly tenantBudgets?: readonly TenantBudgets[];
+}
+
+export interface TenantBudgets {
+  readonly namespace: string;
+  /** `limit`: dollars as a decimal string, as in an ApiKey. */
+  readonly budgets: readonly { readonly period: BudgetPeriod; readonly limit: string }[];
 }
 
 /** In every list, namespace and name stand at most once together; the order means nothing. */

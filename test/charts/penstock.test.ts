@@ -465,6 +465,14 @@ describe('what is rendered', () => {
     expect(JSON.stringify(await render(plane()))).not.toContain('PENSTOCK_LIMITS_STORE_URL');
   });
 
+  test('the operator is told what tenants may spend, by the platform alone', async () => {
+    const tenants = [{ namespace: 'team-a', budgets: [{ period: 'Month', limit: '500.00' }] }];
+    const { env } = deploymentOf(await render(plane(), { tenants }), 'penstock-operator');
+    expect(readOperatorSettings(env).platform.tenantBudgets).toEqual(tenants);
+    const refused = { tenants: [{ namespace: 'team-a', budgets: [{ period: 'Month', limit: 500 }] }] };
+    await expect(render(plane(), refused)).rejects.toThrow(/limit/);
+  });
+
   test('gateways ask the ledger what was spent, and may connect to it; without one they ask nobody', async () => {
     const objects = await render(plane());
     const { ledgerUrl } = readGatewaySettings(deploymentOf(objects, 'penstock-gateway').environment);

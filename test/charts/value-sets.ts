@@ -18,6 +18,7 @@ export const OPENED = {
     ],
     deny: ['93.184.0.0/16', '2a00:1450::/32'],
   },
+  tenants: [{ namespace: 'team-a', budgets: [{ period: 'Month', limit: '500.00' }] }],
   image: { digest: DIGEST },
   imagePullSecrets: ['registry'],
 };

@@ -25,6 +25,7 @@ test('what need not be said has a default', () => {
       egressAllow: [],
       egressDeny: [],
       hasExactLimits: false,
+      tenantBudgets: [],
     },
     tenantNamespaces: [],
     baseUrl: 'http://penstock.penstock-system.svc/v1',
@@ -52,6 +53,7 @@ test('everything can be said', () => {
     PENSTOCK_KUBE_QPS: '5',
     PENSTOCK_KUBE_BURST: '7',
     PENSTOCK_LIMITS_IN_STORE: 'true',
+    PENSTOCK_TENANT_BUDGETS: '[{"namespace":"team-a","budgets":[{"period":"Month","limit":"500.00"}]}]',
     KUBECONFIG: 'kubeconfig.yaml',
   });
   expect(settings).toMatchObject({
@@ -63,6 +65,7 @@ test('everything can be said', () => {
       egressAllow: [{ cidr: '10.1.0.0/16', namespaces: ['team-a'] }],
       egressDeny: ['93.184.0.0/16', '2a00:1450::/32'],
       hasExactLimits: true,
+      tenantBudgets: [{ namespace: 'team-a', budgets: [{ period: 'Month', limit: '500.00' }] }],
     },
     tenantNamespaces: ['team-a', 'team-b'],
     host: '127.0.0.1',

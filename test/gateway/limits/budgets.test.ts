@@ -199,3 +199,25 @@ test('counting tokens is free', async () => {
   const counted = await post(rig, '/v1/messages/count_tokens', { model: 'm', messages: content });
   expect(counted.status).toBe(200);
 });
+
+test('the keys of a namespace have its budget together, and those of another have none of it', async () => {
+  const table = tableWith([month(1_000)]);
+  const [other, foreign] = [`psk_${'o'.repeat(49)}`, `psk_${'f'.repeat(49)}`];
+  const tenantBudgets = [{ namespace: 'team', budgets: [month(0.2)] }];
+  rig = await startRig({
+    ...table,
+    settings: { ...table.settings, tenantBudgets },
+    routes: table.routes.map((route) => ({ ...route, sharedWith: '*' as const })),
+    keys: [...table.keys, keyEntry(other, 'team/other'), keyEntry(foreign, 'elsewhere/key')],
+  });
+  wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 10 } });
+  const by = (key: string) =>
+    post(rig, '/v1/chat/completions', dialects['/v1/chat/completions'], { authorization: `Bearer ${key}` });
+  expect([(await by(testKey)).status, (await by(other)).status]).toEqual([200, 200]);
+  const refused = await by(other);
+  expect([refused.status, errorOf(refused).message]).toEqual([
+    429,
+    `The namespace 'team' has spent its budget of $0.20 for the month (UTC). It begins anew at ${nextMonth()}. Whoever sets budgets can raise it.`,
+  ]);
+  expect((await by(foreign)).status).toBe(200);
+});
