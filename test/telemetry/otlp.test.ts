@@ -159,6 +159,7 @@ function ask(body: object, headers: Readonly<Record<string, string>> = {}): Prom
 const absent = new Set([
   gatewayMetrics.breakerState.name,
   gatewayMetrics.keyCooldown.name,
+  gatewayMetrics.budgetSumsAge.name,
   // Of operators alone.
   gatewayMetrics.configAge.name,
 ]);
