@@ -96,7 +96,7 @@ const faults: readonly Fault[] = [
   {
     name: 'an event that is not JSON',
     behaviour: { type: 'garbage-event', atEvent: 8, answer: other },
-    failure: 'malformed',
+    failure: 'unusable',
   },
 ];
 
@@ -203,7 +203,7 @@ describe.each(pairs.filter(({ endpoint }) => endpoint !== 'completions'))(
         second.script(calling(forecast));
         const seen = await asked(isStream);
         expect([seen.status, seen.ending.endsWith(isStream ? 'chunk' : 'complete')]).toEqual([200, true]);
-        expect(rig.records.map(lineOf)).toEqual(['1 t0 failed malformed platform', '2 t1 answered tenant']);
+        expect(rig.records.map(lineOf)).toEqual(['1 t0 failed unusable platform', '2 t1 answered tenant']);
       },
     );
 

@@ -260,16 +260,6 @@ describe('a bad edit', () => {
       /^problem {2}routes\.yaml:14: ModelRoute default\/small: spec\.contextLength: must be a.*number/,
     ],
     [
-      'a value that does not act yet',
-      (local) =>
-        local.edit(
-          'routes.yaml',
-          '  displayName: Failover',
-          '  responseModel: Requested\n  displayName: Failover',
-        ),
-      /^problem {2}routes\.yaml:\d+: ModelRoute default\/failover: .*responseModel/,
-    ],
-    [
       'a target whose Provider is not there',
       (local) => local.edit('routes.yaml', 'providerRef: { name: second }', 'providerRef: { name: third }'),
       /^problem {2}routes\.yaml:\d+: ModelRoute default\/small: .*third/,

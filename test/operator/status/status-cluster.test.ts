@@ -18,7 +18,7 @@ import { useControlPlane } from '../../cluster/control-plane.ts';
 import { installCrds } from '../../cluster/install.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { kstatusOf } from '../../support/kstatus.ts';
-import { apiKey, provider, route, secret, snapshot } from '../make.ts';
+import { apiKey, provider, route, secret, snapshot, target } from '../make.ts';
 import { fleet, look, NOW_MS, runs, written } from './status-support.ts';
 
 const plane = useControlPlane();
@@ -118,7 +118,7 @@ describe('a status', () => {
       provider({}, { namespace, name: 'unlent' }),
       route({}, { namespace }),
       apiKey({ expiresAt: '2027-01-01T00:00:00Z' }, { namespace, name: 'good' }),
-      route({ responseModel: 'Requested' }, { namespace, name: 'bad' }),
+      route({ targets: [target({ parameters: { messages: [] } })] }, { namespace, name: 'bad' }),
     ];
     const readings: string[] = [];
     for (const manifest of objects) {
