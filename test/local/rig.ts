@@ -1,14 +1,13 @@
 // Local mode inside the test: a manifests folder and a state folder of its own, free ports, and every
 // printed line to wait for.
 
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LocalSettings } from '../../local/settings.ts';
 import { type RunningLocal, startLocal } from '../../local/start.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
+import { freePort } from '../cluster/free-port.ts';
 
 export const quickstart = new URL('../../docs/examples/quickstart/', import.meta.url).pathname;
 
@@ -117,17 +116,10 @@ export async function startLocalRig(options: RigOptions = {}): Promise<LocalRig>
   };
 }
 
-/** Ports that nobody listens on; all held at once, so that no two are the same. */
+/** For processes that are told theirs: nobody else takes them meanwhile. */
 export async function freePorts(count: number): Promise<[number, ...number[]]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  const ports = await Promise.all(
-    servers.map(async (server) => {
-      await once(server, 'listening');
-      const address = server.address();
-      return typeof address === 'object' && address !== null ? address.port : 0;
-    }),
-  );
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await freePort());
   const [first = 0, ...rest] = ports;
   return [first, ...rest];
 }
