@@ -1,5 +1,5 @@
 // How does telemetry leave a process? Through the SDK of OpenTelemetry, opened with parts that are named one by one: nothing is detected,
-// nothing is instrumented, nothing is sent where nobody said to (docs/decisions/0040). Whoever imports this loads the SDK: it is asked for
+// nothing is instrumented, nothing is sent where nobody said to (docs/decisions/0044). Whoever imports this loads the SDK: it is asked for
 // by `import()`, where an endpoint is set.
 
 import { randomUUID } from 'node:crypto';

@@ -189,7 +189,7 @@ export interface LedgerStore {
   state(): Promise<LedgerState>;
   /** By model, of the newest records alone: a model that was called only before them is left out. */
   latest(where: Filter): Promise<LatestRecord[]>;
-  /** When each provider and upstream model has last failed, Unix milliseconds, of the newest records alone. */
+  /** When each of what `by` names has last failed, Unix milliseconds, of the newest records alone. */
   lastFailures(by: readonly Dimension[], where: Filter): Promise<LastFailure[]>;
   records(query: RecordsQuery): Promise<StoredRecord[]>;
   /** Lines put aside, the newest first. */
