@@ -1,8 +1,9 @@
 // Where do the records of a laptop go? From the journal of the gateway beside it into one file, which the ledger's commands read.
 
+import { SPEND_KEYS_MAX } from '../gateway/contract/spend.ts';
 import type { AskSpend } from '../gateway/limits/ledger-reader.ts';
 import type { ReadableJournal } from '../gateway/meter/journal.ts';
-import { KEYS_MAX, readSpendPage } from '../ledger/read-api/spend-page.ts';
+import { readSpendPage } from '../ledger/read-api/spend-page.ts';
 import { readPage } from '../ledger/read-page.ts';
 import { openSqliteStore } from '../ledger/store/sqlite.ts';
 
@@ -58,7 +59,7 @@ export async function openLocalLedger(
   void run();
 
   return {
-    askSpend: (after) => readSpendPage(store, wallMs(), { after, limit: KEYS_MAX }),
+    askSpend: (after) => readSpendPage(store, wallMs(), { after, limit: SPEND_KEYS_MAX }),
     async close() {
       stopListening();
       await run();

@@ -33,6 +33,12 @@ export type AttemptFailure =
   /** Ours: no room for what the answer brings, or something that we cannot cope with, which `error` tells the log. */
   | { readonly kind: 'gateway'; readonly code: 'no_room' | 'internal_error'; readonly error?: unknown };
 
+/** What the upstream says of it, where it says anything. */
+export function errorOf(failure: AttemptFailure): UpstreamError | undefined {
+  if (failure.kind === 'status') return failure.error;
+  return failure.kind === 'answer' && failure.fault.kind === 'error-event' ? failure.fault.error : undefined;
+}
+
 /** What is to be done about it. */
 export interface Judgement {
   /** The reason that a route's `failover.retryOn` must name; null: never tried elsewhere. */

@@ -1,8 +1,7 @@
 // Every attempt failed: what is the caller told? Pure.
 
-import type { UpstreamError } from '../dialects/dialect.ts';
 import { type ErrorShape, GatewayError } from '../errors.ts';
-import { type AttemptFailure, judgeFailure } from './failure.ts';
+import { type AttemptFailure, errorOf, judgeFailure } from './failure.ts';
 
 export interface FinalErrorFacts {
   /** The model as the caller wrote it. */
@@ -188,7 +187,7 @@ function callersMistake(
   code: 'invalid_parameter' | 'context_length_exceeded' | 'content_policy_violation',
   { model, shape }: FinalErrorFacts,
 ): GatewayError {
-  const error = wordsOf(failure);
+  const error = errorOf(failure);
   const status = failure.kind === 'status' && failure.status === 422 ? 422 : undefined;
   const message = error?.message || `The upstream of model '${model}' refused the request.`;
   if (error?.isForeign) {
@@ -204,11 +203,6 @@ function callersMistake(
       code: error?.code ?? code,
     },
   });
-}
-
-function wordsOf(failure: AttemptFailure): UpstreamError | undefined {
-  if (failure.kind === 'status') return failure.error;
-  return failure.kind === 'answer' && failure.fault.kind === 'error-event' ? failure.fault.error : undefined;
 }
 
 /**

@@ -2,8 +2,13 @@
 
 import type { AttemptResult } from '../attempt/attempt.ts';
 import type { TimerName } from '../attempt/deadlines.ts';
-import { type AttemptFailure, failureCode, isAboutModel, type Judgement } from '../attempt/failure.ts';
-import type { UpstreamError } from '../dialects/dialect.ts';
+import {
+  type AttemptFailure,
+  errorOf,
+  failureCode,
+  isAboutModel,
+  type Judgement,
+} from '../attempt/failure.ts';
 import type { HealthSignal } from '../route/health.ts';
 
 /** Rests of a key: out of money and rejected keys need a person; they are tried again now and then. */
@@ -93,8 +98,3 @@ function isHasty(
 
 /** What an attempt had at least of the time of its request, where no other went before it: the rest is reading and sending. */
 const wholeShare = 0.9;
-
-function errorOf(failure: AttemptFailure): UpstreamError | undefined {
-  if (failure.kind === 'status') return failure.error;
-  return failure.kind === 'answer' && failure.fault.kind === 'error-event' ? failure.fault.error : undefined;
-}

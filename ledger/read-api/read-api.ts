@@ -4,7 +4,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { z } from 'zod';
-import { SPEND_PATH, type SpendReport } from '../../gateway/contract/spend.ts';
+import { SPEND_KEYS_MAX, SPEND_PATH, type SpendReport } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { periodsOf } from '../store/queries.ts';
 import type { Dimension, LedgerStore, Spender, SumsQuery } from '../store/store.ts';
@@ -12,7 +12,7 @@ import type { Access } from './access.ts';
 import { healthAnswer, modelsAnswer, moreAnswer, rowsAnswer, spendAnswer } from './answers.ts';
 import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
 import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
-import { KEYS_MAX, readSpendPage } from './spend-page.ts';
+import { readSpendPage } from './spend-page.ts';
 
 export interface ReadApiParts {
   readonly store: LedgerStore;
@@ -180,7 +180,7 @@ function expectToken({ token }: ReadApiParts, given: string): void {
 
 const spendParameters = z.strictObject({
   after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
-  limit: z.coerce.number().int().min(1).max(KEYS_MAX).default(KEYS_MAX),
+  limit: z.coerce.number().int().min(1).max(SPEND_KEYS_MAX).default(SPEND_KEYS_MAX),
 });
 
 async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParams): Promise<SpendReport> {

@@ -1,13 +1,10 @@
 // Which keys and namespaces have records behind a sequence, and what have they spent? A page for operator and gateways, and where to
 // go on.
 
-import { SPEND_KEYS_MAX, type SpendReport } from '../../gateway/contract/spend.ts';
+import type { SpendReport } from '../../gateway/contract/spend.ts';
 import { periodsOf } from '../store/queries.ts';
 import type { Changed, LedgerStore } from '../store/store.ts';
 import { spendAnswer } from './answers.ts';
-
-/** On one page. */
-export const KEYS_MAX = SPEND_KEYS_MAX;
 
 export async function readSpendPage(
   store: Pick<LedgerStore, 'state' | 'changed' | 'spendOf'>,

@@ -20,7 +20,7 @@ import { type Crossing, type Gateways, settleUsage, type UsageDecision } from '.
 import type { SpendBook } from './spend-book.ts';
 
 /** Owner of `status.usage`, and of nothing else. */
-export const USAGE_MANAGER = 'penstock-usage';
+const USAGE_MANAGER = 'penstock-usage';
 
 export interface UsageReporterParts {
   readonly client: KubeClient;
