@@ -73,16 +73,19 @@ export function judgeShare(claim: BudgetClaim, own: BudgetReading, pods: number)
 }
 
 /**
- * Where all pods keep a budget together. A store that has forgotten knows at least what the ledger knows, and what this process has not seen
- * there yet; it keeps only the former, since some of the latter may be in both.
+ * Where all pods keep a budget together. What was spent while the store was away, or what it forgot, is what the ledger knows and what each
+ * process has not seen there yet. Only the former is kept: some of the latter may be in both for a moment.
  */
-export function judgeTogether(claim: BudgetClaim, { spent, held }: BudgetReading): BudgetVerdict {
-  const { limit, known, own } = claim;
+export function judgeTogether(
+  claim: BudgetClaim,
+  { spent, held, reckoned = 0 }: BudgetReading,
+): BudgetVerdict {
+  const { limit, own } = claim;
   const verdict = judgeBudget(claim, {
-    spent: Math.max(spent, known + own.spent),
+    spent: Math.max(spent, reckoned),
     held: Math.max(held, own.held),
   });
-  return verdict === 'exhausted' && Math.max(spent, known) < limit ? 'held' : verdict;
+  return verdict === 'exhausted' && spent < limit ? 'held' : verdict;
 }
 
 /** The one of which there is least hope comes first. */

@@ -178,7 +178,9 @@ export class GuardedStore {
   }
 
   private settleLater(settlement: Settlement): void {
-    if (this.unsettled.size < unsettledMax) this.unsettled.set(settlement.id, settlement);
+    if (this.unsettled.size >= unsettledMax) return;
+    const budgets = settlement.budgets?.map(({ key, endMs, cost }) => ({ key, endMs, cost }));
+    this.unsettled.set(settlement.id, { ...settlement, ...(budgets && { budgets }) });
   }
 
   private track(work: Promise<void>): void {

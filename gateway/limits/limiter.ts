@@ -21,6 +21,7 @@ import {
   type Reservation,
   type ReservationAnswer,
   renewEveryMs,
+  type SettledBudget,
   type Settlement,
 } from './reservation.ts';
 import type { LimitStore } from './store.ts';
@@ -242,7 +243,7 @@ export class Limiter implements Limits {
     return {
       ...(takesPlace ? { id: `${this.parts.name}.${++this.count}` } : {}),
       claims: judged.map(({ claim }) => claim),
-      ...(budgets.length === 0 ? {} : { budgets: budgets.map(({ claim }) => claim) }),
+      ...(budgets.length === 0 ? {} : { budgets: budgets.map(({ claim }) => claim), by: this.parts.name }),
     };
   }
 
@@ -302,9 +303,21 @@ export class Limiter implements Limits {
       })),
       ...(held.budgets.length === 0
         ? {}
-        : { budgets: held.budgets.map(({ claim: { key, endMs } }) => ({ key, endMs, cost })) }),
+        : { budgets: this.settledBudgets(held.budgets, cost), by: this.parts.name }),
     });
     return true;
+  }
+
+  private settledBudgets(asked: readonly AskedBudget[], cost: number): readonly SettledBudget[] {
+    return asked.map(({ subject, budget, bounds, claim: { key, endMs } }) => ({
+      key,
+      endMs,
+      cost,
+      told: {
+        known: this.ledger?.spentOf(subject, budget, bounds) ?? 0,
+        ownSpent: this.ownBudgets.read(key).spent,
+      },
+    }));
   }
 
   /** As long as there is anything to look after. */

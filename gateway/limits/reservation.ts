@@ -19,7 +19,7 @@ export interface BudgetClaim {
   readonly limit: number;
   /** What was spent in it as the ledger knows: the truth, and never more than that. */
   readonly known: number;
-  /** What this process has spent that the ledger has not told of, and holds: a store may have forgotten it. */
+  /** What this process has spent that the ledger has not told of, and holds: a store may have forgotten it, or not been there. */
   readonly own: BudgetReading;
   /** What the request can cost at most. */
   readonly amount: number;
@@ -32,6 +32,8 @@ export interface BudgetReading {
   readonly spent: number;
   /** Reserved for requests that are under way. */
   readonly held: number;
+  /** Of a store: the highest sum of the ledger that it heard of, and what processes have spent that the ledger has not told them of. */
+  readonly reckoned?: number;
 }
 
 /** All claims are granted, or none. */
@@ -44,6 +46,8 @@ export interface Reservation {
   readonly claims: readonly Claim[];
   /** Only with an `id`: what is reserved of a budget comes back when its lease is over. */
   readonly budgets?: readonly BudgetClaim[];
+  /** Names the process that has spent what the budgets call its own. */
+  readonly by?: string;
 }
 
 /** What a subject had used, and how many were under way, before the reservation. */
@@ -63,12 +67,19 @@ export interface ReservationAnswer {
   readonly budgets?: readonly BudgetReading[];
 }
 
+export interface SettledBudget extends Pick<BudgetClaim, 'key' | 'endMs'> {
+  /** What was spent in the end, nanodollars. */
+  readonly cost: number;
+  /** As in a claim, with the cost; absent where it is said too late to be so still. */
+  readonly told?: { readonly known: number; readonly ownSpent: number };
+}
+
 /** Ends a reservation: for each meter of each claim, `amount` is what was used beyond the estimate. */
 export interface Settlement {
   readonly id: string;
   readonly claims: readonly Claim[];
-  /** `cost`: what was spent in the end, nanodollars. */
-  readonly budgets?: readonly (Pick<BudgetClaim, 'key' | 'endMs'> & { readonly cost: number })[];
+  readonly budgets?: readonly SettledBudget[];
+  readonly by?: string;
 }
 
 /**

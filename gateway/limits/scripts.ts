@@ -1,7 +1,9 @@
 // What is done in the store? As meter.ts, own-memory.ts and budget.ts do it, in the same order of operations, so that the same doubles come
 // out. Each script is one atomic call by the server's own time. Keys come in pairs: the levels of a subject, a hash of `<meter>.used` and
 // `<meter>.at`, and its places, a sorted set of reservations by the end of their lease. Behind them those of budgets, likewise: a hash of
-// what is `spent`, what is `held`, and `of.<reservation>`, and the same places.
+// what is `spent`, what is `held`, and `of.<reservation>`, and the same places. Last comes for each budget what each process has spent that
+// the ledger has not told it of, and the highest sum that the `ledger` has told to one of them, as `<nanodollars> <time>`: both are written
+// in one step, so that nothing that one process has heard of is missing in what another is judged by.
 
 import { owedMax } from './meter.ts';
 import { leaseMs } from './reservation.ts';
@@ -36,6 +38,21 @@ local function budgetAt(levels, places)
   if redis.call('ZCARD', places) == 0 then held = 0 end
   return tonumber(redis.call('HGET', levels, 'spent')) or 0, math.max(0, held)
 end
+local function reckonedAt(key, by, ownSpent, told)
+  local known, sum = told, 0
+  redis.call('HSET', key, by, exact(ownSpent) .. ' ' .. exact(now))
+  local all = redis.call('HGETALL', key)
+  for i = 1, #all, 2 do
+    local number, at = string.match(all[i + 1], '(%S+) (%S+)')
+    if all[i] == 'ledger' then known = math.max(known, tonumber(number))
+    -- Of a process that has been silent for so long the ledger has told.
+    elseif now - tonumber(at) > ${leaseMs} then redis.call('HDEL', key, all[i])
+    else sum = sum + tonumber(number) end
+  end
+  redis.call('HSET', key, 'ledger', exact(known) .. ' ' .. exact(now))
+  redis.call('PEXPIRE', key, ${leaseMs})
+  return known, known + sum
+end
 local function keepBudget(levels, budget, spent, held)
   redis.call('HSET', levels, 'spent', exact(spent), 'held', exact(held))
   local ms = ${budgetKeepMs.ofAllTime}
@@ -46,7 +63,7 @@ end
 
 /**
  * ARGV: the reservation as JSON. Gives `granted`, `now`, then for each claim `held` and what each meter had used, then for each budget what
- * was spent and held.
+ * was spent and held, and what the ledger and all that it has not told of come to.
  */
 export const reserveScript = `${common}
 local ask = cjson.decode(ARGV[1])
@@ -72,14 +89,17 @@ local spentOf, heldOf = {}, {}
 for i, budget in ipairs(ask.budgets or {}) do
   local at = #ask.claims + i
   local spent, held = budgetAt(KEYS[2 * at - 1], KEYS[2 * at])
-  spent = math.max(spent, budget.known)
-  local judged = math.max(spent, budget.known + budget.own.spent)
+  local known, reckoned =
+    reckonedAt(KEYS[2 * (#ask.claims + #ask.budgets) + i], ask.by, budget.own.spent, budget.known)
+  spent = math.max(spent, known)
+  local judged = math.max(spent, reckoned)
   local others = math.max(held, budget.own.held)
   if judged >= budget.limit then granted = 0 end
   if others > 0 and judged + others + budget.amount > budget.limit then granted = 0 end
   spentOf[i], heldOf[i] = spent, held
   answer[#answer + 1] = exact(spent)
   answer[#answer + 1] = exact(held)
+  answer[#answer + 1] = exact(reckoned)
 end
 if granted == 1 then
   for i, budget in ipairs(ask.budgets or {}) do
@@ -124,6 +144,9 @@ end
 for i, budget in ipairs(ask.budgets or {}) do
   local at = #ask.claims + i
   local levels, places = KEYS[2 * at - 1], KEYS[2 * at]
+  if budget.told then
+    reckonedAt(KEYS[2 * (#ask.claims + #ask.budgets) + i], ask.by, budget.told.ownSpent, budget.told.known)
+  end
   local spent, held = budgetAt(levels, places)
   if redis.call('ZREM', places, ask.id) == 1 then
     local amount = tonumber(redis.call('HGET', levels, 'of.' .. ask.id)) or 0

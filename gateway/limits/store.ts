@@ -29,6 +29,8 @@ export interface LimitStore {
   close(): void;
 }
 
+type Keyed = Pick<Claim, 'key'>;
+
 const connectTimeoutMs = 1_000;
 const reconnectMaxMs = 1_000;
 
@@ -52,18 +54,20 @@ export async function openStore({ url, password, prefix }: StoreAddress): Promis
   });
   // Each call says by itself that it failed; the client's own report may hold what it sent.
   client.on('error', () => {});
-  const keysOf = (claims: readonly Pick<Claim, 'key'>[]): string[] =>
-    claims.flatMap(({ key }) => [levelsKey(prefix, key), placesKey(prefix, key)]);
+  const keysOf = (claims: readonly Keyed[], budgets: readonly Keyed[]): string[] => [
+    ...[...claims, ...budgets].flatMap(({ key }) => [levelsKey(prefix, key), placesKey(prefix, key)]),
+    ...budgets.map(({ key }) => unseenKey(prefix, key)),
+  ];
   return {
     async reserve(reservation) {
       const { claims, budgets = [] } = reservation;
-      const keys = keysOf([...claims, ...budgets]);
+      const keys = keysOf(claims, budgets);
       const reply = await run(client, scripts.reserve, keys, [JSON.stringify(reservation)]);
       return readAnswer(reply, reservation);
     },
     async settle(settlement) {
       const { claims, budgets = [] } = settlement;
-      const keys = keysOf([...claims, ...budgets]);
+      const keys = keysOf(claims, budgets);
       return Number(await run(client, scripts.settle, keys, [JSON.stringify(settlement)]));
     },
     renew: async (places) =>
@@ -100,6 +104,10 @@ function levelsKey(prefix: string, key: string): string {
 
 function placesKey(prefix: string, key: string): string {
   return `{${prefix}:limits}:${key}:places`;
+}
+
+function unseenKey(prefix: string, key: string): string {
+  return `{${prefix}:limits}:${key}:unseen`;
 }
 
 interface Script {
@@ -147,5 +155,10 @@ function readAnswer(reply: unknown, { claims, budgets = [] }: Reservation): Rese
     return { held, used: meters.map(next) };
   });
   if (budgets.length === 0) return { isGranted, nowMs, readings };
-  return { isGranted, nowMs, readings, budgets: budgets.map(() => ({ spent: next(), held: next() })) };
+  return {
+    isGranted,
+    nowMs,
+    readings,
+    budgets: budgets.map(() => ({ spent: next(), held: next(), reckoned: next() })),
+  };
 }

@@ -56,10 +56,10 @@ test('any steps come out the same in the store as in one gateway alone', async (
         } else if (one.type === 'reserve') {
           const claim = { key, limit: 200, known, own: nothing, amount: one.amount, endMs: undefined };
           const id = `${key}.${index}`;
-          const answer = await store.reserve({ id, claims: [], budgets: [claim] });
+          const answer = await store.reserve({ id, claims: [], budgets: [claim], by: 'test' });
           const reading = answer.budgets?.[0] ?? nothing;
           const here = own.read(key);
-          expect(reading).toEqual({ spent: known + here.spent, held: here.held });
+          expect(reading).toEqual({ spent: known + here.spent, held: here.held, reckoned: known });
           const verdict = judgeShare(claim, here, 1);
           expect([answer.isGranted, judgeTogether(claim, reading)]).toEqual([verdict === 'granted', verdict]);
           if (verdict !== 'granted') continue;
@@ -94,7 +94,8 @@ const claimOf = (key: string, more: Partial<BudgetClaim> = {}): BudgetClaim => (
   endMs: undefined,
   ...more,
 });
-const ask = (id: string, claim: BudgetClaim) => store.reserve({ id, claims: [], budgets: [claim] });
+const ask = (id: string, claim: BudgetClaim, by = 'test') =>
+  store.reserve({ id, claims: [], budgets: [claim], by });
 const spend = async (id: string, key: string, cost: number) => {
   expect(await ask(id, claimOf(key, { amount: cost }))).toMatchObject({ isGranted: true });
   await store.settle({ id, claims: [], budgets: [{ key, endMs: undefined, cost }] });
@@ -111,9 +112,10 @@ test('a store that forgets knows again what the ledger knows, and what whoever a
   await spend('f1', 'forgets', 90);
   await redis.flush();
   expect(await ask('f2', claimOf('forgets', { known: 100 }))).toMatchObject({ isGranted: false });
+  await redis.flush();
   expect(await ask('f3', claimOf('forgets', { known: 40, own: { spent: 60, held: 0 } }))).toMatchObject({
     isGranted: false,
-    budgets: [{ spent: 40, held: 0 }],
+    budgets: [{ spent: 40, held: 0, reckoned: 100 }],
   });
   expect(await ask('f4', claimOf('forgets', { known: 40, own: { spent: 20, held: 20 } }))).toMatchObject({
     isGranted: false,
@@ -122,6 +124,45 @@ test('a store that forgets knows again what the ledger knows, and what whoever a
   expect(await ask('f5', claimOf('forgets', { known: 40 }))).toMatchObject({ isGranted: true });
   await store.settle({ id: 'f5', claims: [], budgets: [{ key: 'forgets', endMs: undefined, cost: 10 }] });
   expect(await ask('f6', claimOf('forgets', { known: 40 }))).toMatchObject({ budgets: [{ spent: 50 }] });
+});
+
+test('what several gateways spent while the store was away counts as soon as each has asked, and until the ledger has told', async () => {
+  const share = { known: 40, amount: 1 };
+  expect(await ask('a1', claimOf('apart', { ...share, own: { spent: 25, held: 0 } }), 'a')).toMatchObject({
+    isGranted: true,
+  });
+  const other = claimOf('apart', { ...share, own: { spent: 35, held: 0 } });
+  const refused = await ask('b1', other, 'b');
+  expect(refused).toMatchObject({ isGranted: false, budgets: [{ spent: 40, reckoned: 100 }] });
+  // It may be in both: nobody is told that there is nothing left.
+  expect(judgeTogether(other, refused.budgets?.[0] ?? nothing)).toBe('held');
+  await ask('a2', claimOf('apart', { known: 90, amount: 1 }), 'a');
+  expect(await ask('b2', claimOf('apart', { known: 90, amount: 1 }), 'b')).toMatchObject({
+    isGranted: true,
+    budgets: [{ spent: 90, reckoned: 90 }],
+  });
+});
+
+test('what one gateway has heard of the ledger holds for all, also where it was refused', async () => {
+  expect(await ask('n1', claimOf('newest', { amount: 1 }), 'c')).toMatchObject({ isGranted: true });
+  expect(await ask('n2', claimOf('newest', { known: 95 }), 'a')).toMatchObject({ isGranted: false });
+  const behind = claimOf('newest', { known: 10, own: { spent: 5, held: 0 } });
+  expect(await ask('n3', behind, 'b')).toMatchObject({
+    isGranted: false,
+    budgets: [{ spent: 95, held: 1, reckoned: 100 }],
+  });
+  // Also where it is said with what was settled.
+  const told = { known: 99, ownSpent: 1 };
+  await store.settle({
+    id: 'n1',
+    claims: [],
+    budgets: [{ key: 'newest', endMs: undefined, cost: 1, told }],
+    by: 'a',
+  });
+  expect(await ask('n4', behind, 'b')).toMatchObject({
+    isGranted: false,
+    budgets: [{ spent: 99, reckoned: 105 }],
+  });
 });
 
 test('what a gateway that was killed had reserved comes back when its lease is over', async () => {

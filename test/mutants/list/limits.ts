@@ -176,7 +176,7 @@ export const limits: readonly Mutant[] = [
   {
     name: 'a store that forgets knows what the ledger knows',
     file: 'gateway/limits/scripts.ts',
-    from: 'spent = math.max(spent, budget.known)',
+    from: 'spent = math.max(spent, known)',
     to: 'spent = spent + 0',
     tests: [IN_STORE],
   },
@@ -192,6 +192,20 @@ export const limits: readonly Mutant[] = [
     file: 'gateway/limits/scripts.ts',
     from: 'if others > 0 and judged + others + budget.amount > budget.limit then granted = 0 end',
     to: '',
+    tests: [IN_STORE],
+  },
+  {
+    name: 'what each gateway has not seen in the ledger counts for all',
+    file: 'gateway/limits/scripts.ts',
+    from: 'local judged = math.max(spent, reckoned)',
+    to: 'local judged = spent',
+    tests: [IN_STORE],
+  },
+  {
+    name: 'what one gateway has heard of the ledger holds for all',
+    file: 'gateway/limits/scripts.ts',
+    from: "if all[i] == 'ledger' then known = math.max(known, tonumber(number))",
+    to: "if all[i] == 'ledger' then known = told",
     tests: [IN_STORE],
   },
 ];
