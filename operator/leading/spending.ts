@@ -19,9 +19,9 @@ import { followLedger, type LedgerFollowerParts } from '../usage/follow-ledger.t
 import { joinName, type KeyName, splitName } from '../usage/key-name.ts';
 import { createUsageReporter, type UsageReporterParts } from '../usage/report-usage.ts';
 import { createSpendBook, type SpendNews } from '../usage/spend-book.ts';
-import { createTenantBudgets } from '../usage/tenant-budgets.ts';
+import { watchTenantBudgets } from '../usage/tenant-budgets.ts';
 import type { Cluster } from '../watch/cluster.ts';
-import type { RawObject, TenantBudget } from '../watch/snapshot.ts';
+import type { RawObject, TenantBudgets } from '../watch/snapshot.ts';
 import { createAlarm } from './alarm.ts';
 
 export interface SpendingParts
@@ -34,8 +34,8 @@ export interface SpendingParts
   readonly ledgerAddress: string | undefined;
   /** Over HTTP where left out. */
   readonly askLedger?: AskLedger | undefined;
-  /** Of whole namespaces, by their names. */
-  readonly tenantBudgets: ReadonlyMap<string, readonly TenantBudget[]>;
+  /** Of whole namespaces, each of them once; undefined: none has one. */
+  readonly tenantBudgets: readonly TenantBudgets[] | undefined;
   /** Other budgets of this ApiKey are used up than its status says; by `Kind/namespace/name`. */
   onBudget(key: string): void;
 }
@@ -79,10 +79,11 @@ const withoutLedger: Spending = {
 };
 
 function startSpending(parts: SpendingParts, address: string): Spending {
-  const { cluster, clock, tenantBudgets } = parts;
+  const { cluster, clock } = parts;
+  const tenantBudgets = new Map(parts.tenantBudgets?.map(({ namespace, budgets }) => [namespace, budgets]));
   const book = createSpendBook();
   const reporter = createUsageReporter({ ...parts, book });
-  const tenants = createTenantBudgets(tenantBudgets, book);
+  const tenants = watchTenantBudgets(tenantBudgets, book);
   const exhaustedKeys = new Set<string>();
   const ledger = openLedgerClient(address, clock);
   let isOver = false;
