@@ -15,7 +15,7 @@ import { settleBudget } from '../status/settle-budget.ts';
 import { letOthers } from '../turn.ts';
 import { type AskLedger, openLedgerClient } from '../usage/ask-ledger.ts';
 import { type Exhausted, exhaustedOf } from '../usage/exhausted.ts';
-import { followLedger, type LedgerFollowerParts } from '../usage/follow-ledger.ts';
+import { followLedger, type LedgerFollowerParts, pollMs } from '../usage/follow-ledger.ts';
 import { joinName, type KeyName, splitName } from '../usage/key-name.ts';
 import { createUsageReporter, type UsageReporterParts } from '../usage/report-usage.ts';
 import { createSpendBook, type SpendNews } from '../usage/spend-book.ts';
@@ -90,9 +90,9 @@ function startSpending(parts: SpendingParts, address: string): Spending {
   let wasWhole = false;
   const newPeriod = createAlarm(clock, () => {
     waitForPeriod();
-    void lookAtAll();
+    lookAtAll().catch(onFault);
   });
-  const follower = followLedger({ ...parts, book, ask: parts.askLedger ?? ledger.ask, onNews });
+  const follower = followLedger({ ...parts, book, ask: parts.askLedger ?? ledger.ask, onNews, onFault });
   waitForPeriod();
 
   return {
@@ -128,7 +128,7 @@ function startSpending(parts: SpendingParts, address: string): Spending {
     if (!wasWhole) {
       wasWhole = true;
       tenants.learn(clock.wallMs());
-      void lookAtAll();
+      lookAtAll().catch(onFault);
       return;
     }
     if (news.type === 'anew') return;
@@ -142,6 +142,12 @@ function startSpending(parts: SpendingParts, address: string): Spending {
     for (const { metadata } of cluster.snapshot().apiKeys) {
       if (limited.has(metadata.namespace)) lookAtBudgets(joinName(metadata));
     }
+  }
+
+  /** What was told is not told again: with the next answer, all is looked at as if this one led anew. */
+  function onFault(error: unknown): void {
+    wasWhole = false;
+    parts.queue.onError('spend', error, pollMs);
   }
 
   /** Who leads anew knows nothing of what was written; and with a new day, what was spent in it is nothing. */

@@ -320,6 +320,25 @@ test('a budget of a namespace that only warns is told at its own percentage, and
   expect([term.budgets, term.spending.reading()?.exhaustedKeys]).toEqual([[], 0]);
 });
 
+test('what a fault of ours kept from being told is told with the next answer', async () => {
+  await create('bot', { budgets: [{ period: 'Day', limit: '10' }] });
+  const faults: unknown[] = [];
+  const told: string[] = [];
+  const fault = new TypeError('ours');
+  const term = await lead({
+    queue: { random: () => 0, onError: (...fact) => faults.push(fact) },
+    onBudget(key) {
+      if (faults.length === 0) throw fault;
+      told.push(key);
+    },
+  });
+  await spendOf('bot', '0.00');
+  await spend('bot', 10);
+  await until(async () => told.includes(`ApiKey/${namespace}/bot`));
+  expect(faults).toEqual([['spend', fault, 1_000]]);
+  expect(term.spending.reading()?.exhaustedKeys).toBe(1);
+});
+
 test('a ledger that goes disturbs nothing; one that was begun anew in its place is believed', async () => {
   await create('bot');
   await spend('bot', 5);
