@@ -270,7 +270,7 @@ export function startLeading(parts: LeadingParts): Leading {
     events,
     queue: common,
     ledgerAddress: settings.ledgerAddress,
-    tenantBudgets: new Map(settings.platform.tenants?.map(({ namespace, budgets }) => [namespace, budgets])),
+    tenantBudgets: settings.platform.tenantBudgets,
     gateways: () => ({
       ready: podWatch.pods().ready,
       haveStore: settings.platform.hasExactLimits === true,

@@ -75,6 +75,8 @@ const tenantBudgetsSchema = z.array(
         z.strictObject({
           period: budgetPeriodSchema,
           limit: z.string().regex(/^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$/),
+          action: z.enum(['Block', 'Warn']).default('Block'),
+          warnPercent: z.int().min(1).max(100).default(80),
         }),
       )
       .min(1)
@@ -101,7 +103,7 @@ const tenantBudgets = z
     const parsed = tenantBudgetsSchema.safeParse(value);
     if (!parsed.success)
       return fault(
-        `must be a list of {"namespace": …, "budgets": [{"period": "Day", "Week", "Month" or "Total", once each, "limit": "dollars"}]}; it is not at ${parsed.error.issues[0]?.path.join('.') || 'its root'}`,
+        `must be a list of {"namespace": …, "budgets": [{"period": "Day", "Week", "Month" or "Total", once each, "limit": "dollars"; "action": "Block" or "Warn" and "warnPercent": 1 to 100, if need be}]}; it is not at ${parsed.error.issues[0]?.path.join('.') || 'its root'}`,
       );
     const names = parsed.data.map(({ namespace: name }) => name);
     const twice = names.find((name, at) => names.indexOf(name) !== at);

@@ -22,17 +22,15 @@ export function buildLimits({ requestsPerMinute, tokensPerMinute, maxConcurrentR
   return Object.keys(limits).length === 0 ? {} : { limits };
 }
 
-/** Of a spec as its schema gives it; those of tenants block. */
-type BudgetSpec = Pick<NonNullable<ApiKeySpec['budgets']>[number], 'period' | 'limit'> & {
-  readonly action?: 'Block' | 'Warn';
-};
+/** Of an ApiKey, or of a namespace. */
+type BudgetSpec = Pick<NonNullable<ApiKeySpec['budgets']>[number], 'period' | 'limit' | 'action'>;
 
 const MICRODOLLAR_DECIMALS = 6;
 
 /** Those that block: of those that only warn, gateways need to know nothing. Nothing where there are none. */
 export function buildBudgets(specs: readonly BudgetSpec[] = []): { readonly budgets?: Budget[] } {
   const budgets = specs
-    .filter(({ action = 'Block' }) => action === 'Block')
+    .filter(({ action }) => action === 'Block')
     .map(({ period, limit }) => ({ period, limitMicrodollars: scaled(limit, MICRODOLLAR_DECIMALS) }))
     .sort((a, b) => compareText(a.period, b.period));
   return budgets.length === 0 ? {} : { budgets };

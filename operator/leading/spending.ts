@@ -15,13 +15,13 @@ import { settleBudget } from '../status/settle-budget.ts';
 import { letOthers } from '../turn.ts';
 import { type AskLedger, openLedgerClient } from '../usage/ask-ledger.ts';
 import { type Exhausted, exhaustedOf } from '../usage/exhausted.ts';
-import { followLedger, type LedgerFollowerParts } from '../usage/follow-ledger.ts';
+import { followLedger, type LedgerFollowerParts, pollMs } from '../usage/follow-ledger.ts';
 import { joinName, type KeyName, splitName } from '../usage/key-name.ts';
 import { createUsageReporter, type UsageReporterParts } from '../usage/report-usage.ts';
 import { createSpendBook, type SpendNews } from '../usage/spend-book.ts';
-import { createTenantBudgets } from '../usage/tenant-budgets.ts';
+import { watchTenantBudgets } from '../usage/tenant-budgets.ts';
 import type { Cluster } from '../watch/cluster.ts';
-import type { RawObject, TenantBudget } from '../watch/snapshot.ts';
+import type { RawObject, TenantBudgets } from '../watch/snapshot.ts';
 import { createAlarm } from './alarm.ts';
 
 export interface SpendingParts
@@ -34,8 +34,8 @@ export interface SpendingParts
   readonly ledgerAddress: string | undefined;
   /** Over HTTP where left out. */
   readonly askLedger?: AskLedger | undefined;
-  /** Of whole namespaces, by their names. */
-  readonly tenantBudgets: ReadonlyMap<string, readonly TenantBudget[]>;
+  /** Of whole namespaces, each of them once; undefined: none has one. */
+  readonly tenantBudgets: readonly TenantBudgets[] | undefined;
   /** Other budgets of this ApiKey are used up than its status says; by `Kind/namespace/name`. */
   onBudget(key: string): void;
 }
@@ -79,19 +79,20 @@ const withoutLedger: Spending = {
 };
 
 function startSpending(parts: SpendingParts, address: string): Spending {
-  const { cluster, clock, tenantBudgets } = parts;
+  const { cluster, clock } = parts;
+  const tenantBudgets = new Map(parts.tenantBudgets?.map(({ namespace, budgets }) => [namespace, budgets]));
   const book = createSpendBook();
   const reporter = createUsageReporter({ ...parts, book });
-  const tenants = createTenantBudgets(tenantBudgets, book);
+  const tenants = watchTenantBudgets(tenantBudgets, book);
   const exhaustedKeys = new Set<string>();
   const ledger = openLedgerClient(address, clock);
   let isOver = false;
   let wasWhole = false;
   const newPeriod = createAlarm(clock, () => {
     waitForPeriod();
-    void lookAtAll();
+    lookAtAll().catch(onFault);
   });
-  const follower = followLedger({ ...parts, book, ask: parts.askLedger ?? ledger.ask, onNews });
+  const follower = followLedger({ ...parts, book, ask: parts.askLedger ?? ledger.ask, onNews, onFault });
   waitForPeriod();
 
   return {
@@ -127,7 +128,7 @@ function startSpending(parts: SpendingParts, address: string): Spending {
     if (!wasWhole) {
       wasWhole = true;
       tenants.learn(clock.wallMs());
-      void lookAtAll();
+      lookAtAll().catch(onFault);
       return;
     }
     if (news.type === 'anew') return;
@@ -141,6 +142,12 @@ function startSpending(parts: SpendingParts, address: string): Spending {
     for (const { metadata } of cluster.snapshot().apiKeys) {
       if (limited.has(metadata.namespace)) lookAtBudgets(joinName(metadata));
     }
+  }
+
+  /** What was told is not told again: with the next answer, all is looked at as if this one led anew. */
+  function onFault(error: unknown): void {
+    wasWhole = false;
+    parts.queue.onError('spend', error, pollMs);
   }
 
   /** Who leads anew knows nothing of what was written; and with a new day, what was spent in it is nothing. */

@@ -1,6 +1,7 @@
 // Who hears of every spend? One loop asks the ledger behind the last that it was told, and hands on what is new. While the ledger is
 // away it goes on asking, ever more seldom, and nothing else minds.
 
+import type { SpendReport } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { wait } from '../../kube/wait.ts';
 import { letOthers } from '../turn.ts';
@@ -16,6 +17,8 @@ export interface LedgerFollowerParts {
   /** The bearer; asked anew for each call. Undefined: there is none yet. */
   tokenOf(): string | undefined;
   onNews(news: SpendNews): void;
+  /** What was told could not be taken in: a fault of the operator, which the ledger is not to blame for. */
+  onFault(error: unknown): void;
   /** It has not answered for longer than it may take to be started anew; told once. The reason is fit to be shown. */
   onAway(reason: string): void;
   /** It answers again, after `onAway`. */
@@ -29,7 +32,7 @@ export interface LedgerFollower {
 }
 
 /** A budget that is used up is told so late at most. */
-const pollMs = 1_000;
+export const pollMs = 1_000;
 const backoffMinMs = 500;
 const backoffMaxMs = 15_000;
 /** An upgrade of the ledger is no news: its pod ends and comes again. */
@@ -62,27 +65,37 @@ export function followLedger(parts: LedgerFollowerParts): LedgerFollower {
 
   /** Gives how long to rest after it. */
   async function askOnce(): Promise<number> {
+    let answer: SpendReport;
     try {
       const token = parts.tokenOf();
       if (token === undefined) throw new Error('the operator has no exchange token yet');
-      const answer = await parts.ask({ token, after: book.after(), signal });
-      if (signal.aborted) return 0;
-      failures = 0;
-      answeredAtMs = clock.now();
-      if (isAway) parts.onBack();
-      isAway = false;
+      answer = await parts.ask({ token, after: book.after(), signal });
+    } catch (error) {
+      return signal.aborted ? 0 : onFailure(error);
+    }
+    if (signal.aborted) return 0;
+    failures = 0;
+    answeredAtMs = clock.now();
+    if (isAway) parts.onBack();
+    isAway = false;
+    try {
       const news = book.take(answer);
       parts.onNews(news);
       return news.type === 'anew' || answer.hasMore ? 0 : pollMs;
     } catch (error) {
-      if (signal.aborted) return 0;
-      const backoffMs = Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(failures, 10));
-      failures += 1;
-      if (!isAway && clock.now() - answeredAtMs >= awayMs) {
-        isAway = true;
-        parts.onAway(error instanceof Error ? error.message : 'it could not be asked');
-      }
-      return backoffMs * (0.5 + parts.random() / 2);
+      parts.onFault(error);
+      return pollMs;
     }
+  }
+
+  /** Gives how long to rest after it. */
+  function onFailure(error: unknown): number {
+    const backoffMs = Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(failures, 10));
+    failures += 1;
+    if (!isAway && clock.now() - answeredAtMs >= awayMs) {
+      isAway = true;
+      parts.onAway(error instanceof Error ? error.message : 'it could not be asked');
+    }
+    return backoffMs * (0.5 + parts.random() / 2);
   }
 }

@@ -14,19 +14,19 @@ export interface TenantNews {
   readonly note: string;
 }
 
-export interface TenantBudgets {
+export interface TenantWatch {
   /** Of the namespaces, those whose budgets have passed a warning or their limit since the last look. */
   look(namespaces: Iterable<string>, nowMs: number): readonly TenantNews[];
   /** As it is now: nothing of it is news. */
   learn(nowMs: number): void;
 }
 
-export function createTenantBudgets(
+export function watchTenantBudgets(
   budgetsOf: ReadonlyMap<string, readonly TenantBudget[]>,
   book: Pick<SpendBook, 'ofNamespace'>,
-): TenantBudgets {
+): TenantWatch {
   const known = new Map<string, { readonly start: string; readonly level: number }>();
-  const look: TenantBudgets['look'] = (namespaces, nowMs) =>
+  const look: TenantWatch['look'] = (namespaces, nowMs) =>
     [...namespaces].flatMap((namespace) =>
       (budgetsOf.get(namespace) ?? []).flatMap((budget): TenantNews[] => {
         const { period, limit, warnPercent } = budget;

@@ -53,13 +53,19 @@ export interface NamespaceRecord {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** How much a whole namespace may spend, all of its keys together, as the platform says it. */
+/** How much a whole namespace may spend in a period, all of its keys together, as the platform says it. */
 export interface TenantBudget {
-  readonly period: 'Day' | 'Week' | 'Month' | 'Total';
-  /** Dollars, such as `100.00`. */
+  readonly period: BudgetPeriod;
+  /** Dollars as a decimal string, such as `100.00`, as in an ApiKey. */
   readonly limit: string;
   readonly action: 'Block' | 'Warn';
   readonly warnPercent: number;
+}
+
+export interface TenantBudgets {
+  readonly namespace: string;
+  /** Each period once. */
+  readonly budgets: readonly TenantBudget[];
 }
 
 /** What the platform team decides for the whole installation. */
@@ -74,18 +80,10 @@ export interface PlatformSettings {
   readonly egressAllow: readonly { readonly cidr: string; readonly namespaces: readonly string[] }[];
   /** Ranges of public space that are refused like private ones: of Pods, Services, nodes and the API server. */
   readonly egressDeny?: readonly string[];
-  /** Budgets of whole namespaces, each namespace once; absent: none has one. */
-  readonly tenants?: readonly { readonly namespace: string; readonly budgets: readonly TenantBudget[] }[];
   /** The gateways keep limits together, in a store; absent: each of them its share. */
   readonly hasExactLimits?: boolean;
-  /** What the ApiKeys of a namespace may spend together; nobody in the namespace can change it. */
+  /** What the ApiKeys of a namespace may spend together, each namespace once; nobody in the namespace can change it. */
   readonly tenantBudgets?: readonly TenantBudgets[];
-}
-
-export interface TenantBudgets {
-  readonly namespace: string;
-  /** `limit`: dollars as a decimal string, as in an ApiKey. */
-  readonly budgets: readonly { readonly period: BudgetPeriod; readonly limit: string }[];
 }
 
 /** In every list, namespace and name stand at most once together; the order means nothing. */

@@ -466,11 +466,14 @@ describe('what is rendered', () => {
   });
 
   test('the operator is told what tenants may spend, by the platform alone', async () => {
-    const tenants = [{ namespace: 'team-a', budgets: [{ period: 'Month', limit: '500.00' }] }];
+    const budget = { period: 'Month', limit: '500.00', action: 'Warn', warnPercent: 75 };
+    const tenants = [{ namespace: 'team-a', budgets: [budget] }];
     const { env } = deploymentOf(await render(plane(), { tenants }), 'penstock-operator');
     expect(readOperatorSettings(env).platform.tenantBudgets).toEqual(tenants);
-    const refused = { tenants: [{ namespace: 'team-a', budgets: [{ period: 'Month', limit: 500 }] }] };
-    await expect(render(plane(), refused)).rejects.toThrow(/limit/);
+    for (const fault of [{ limit: 500 }, { action: 'Deny' }, { warnPercent: 101 }]) {
+      const refused = { tenants: [{ namespace: 'team-a', budgets: [{ ...budget, ...fault }] }] };
+      await expect(render(plane(), refused)).rejects.toThrow(new RegExp(String(Object.keys(fault))));
+    }
   });
 
   test('gateways ask the ledger what was spent, and may connect to it; without one they ask nobody', async () => {

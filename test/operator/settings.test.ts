@@ -65,7 +65,12 @@ test('everything can be said', () => {
       egressAllow: [{ cidr: '10.1.0.0/16', namespaces: ['team-a'] }],
       egressDeny: ['93.184.0.0/16', '2a00:1450::/32'],
       hasExactLimits: true,
-      tenantBudgets: [{ namespace: 'team-a', budgets: [{ period: 'Month', limit: '500.00' }] }],
+      tenantBudgets: [
+        {
+          namespace: 'team-a',
+          budgets: [{ period: 'Month', limit: '500.00', action: 'Block', warnPercent: 80 }],
+        },
+      ],
     },
     tenantNamespaces: ['team-a', 'team-b'],
     host: '127.0.0.1',

@@ -74,6 +74,7 @@ test('it is asked every second, at once while it has more to tell, ever more sel
     },
     tokenOf: () => 'token',
     onNews: (one) => news.push(one),
+    onFault: (error) => expect.unreachable(String(error)),
     onAway: (reason) => told.push(reason),
     onBack: () => told.push('back'),
   });
@@ -109,4 +110,38 @@ test('it is asked every second, at once while it has more to tell, ever more sel
   await settle();
   await closing;
   expect(clock.pending()).toEqual([]);
+});
+
+test('a fault of the operator is not told of the ledger, and the next answer is asked for as ever', async () => {
+  const clock = makeClock();
+  const asked: number[] = [];
+  const faults: unknown[] = [];
+  const fault = new TypeError('ours');
+  const follower = followLedger({
+    book: createSpendBook(),
+    clock,
+    random: () => 1,
+    ask: async ({ after }) => {
+      asked.push(after);
+      return makePage({ sequence: asked.length });
+    },
+    tokenOf: () => 'token',
+    onNews: () => {
+      throw fault;
+    },
+    onFault: (error) => faults.push(error),
+    onAway: (reason) => expect.unreachable(reason),
+    onBack() {},
+  });
+  await settle();
+  for (let second = 0; second < 90; second += 1) {
+    clock.advance(1_000);
+    await settle();
+  }
+  expect(asked).toEqual(Array.from({ length: 91 }, (_, at) => at));
+  expect(faults).toEqual(asked.map(() => fault));
+  expect(follower.newsAgeMs()).toBe(0);
+  const closing = follower.close();
+  await settle();
+  await closing;
 });

@@ -14,6 +14,7 @@ import { buildReadApi } from '../../../ledger/read-api/read-api.ts';
 import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../../../ledger/store/store.ts';
 import { createSpending, type Spending, type SpendingParts } from '../../../operator/leading/spending.ts';
+import { readSettings } from '../../../operator/settings.ts';
 import { createEventRecorder, type EventFact, type EventRecorder } from '../../../operator/status/events.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { installCrds } from '../../cluster/install.ts';
@@ -118,7 +119,7 @@ async function lead(more: Partial<SpendingParts> = {}): Promise<Term> {
     random: () => 0,
     cluster: watched.cluster,
     ledgerAddress: address,
-    tenantBudgets: new Map(),
+    tenantBudgets: [],
     gateways: () => ({ ready: 1, haveStore: false }),
     tokenOf: () => token,
     events: {
@@ -153,6 +154,19 @@ async function usageOf(name: string): Promise<Record<string, unknown> | undefine
     ...['get', 'apikeys.penstock.dev', name, '-n', namespace, '-o', 'json'],
   ]);
   return JSON.parse(text).status?.usage;
+}
+
+/** As the platform says them of the namespace, in the environment of the operator. */
+function budgetsInSettings(budgets: readonly object[]): SpendingParts['tenantBudgets'] {
+  const { platform } = readSettings({
+    PENSTOCK_NAMESPACE: 'penstock-system',
+    PENSTOCK_TABLE_NAMESPACE: 'penstock-tables',
+    PENSTOCK_GATEWAY_SELECTOR: 'app.kubernetes.io/component=gateway',
+    PENSTOCK_POD_NAME: 'operator-0',
+    PENSTOCK_BASE_URL: 'http://penstock/v1',
+    PENSTOCK_TENANT_BUDGETS: JSON.stringify([{ namespace, budgets }]),
+  });
+  return platform.tenantBudgets;
 }
 
 /** Rows of the table without its head, by name. */
@@ -263,9 +277,8 @@ test('a budget that only warns goes on, and an event says that it is used up', a
 
 test('a budget of a namespace shows on all of its keys, and is told of the namespace', async () => {
   await Promise.all(['one', 'two'].map((name) => create(name)));
-  const limits = [{ period: 'Month', limit: '10', action: 'Block', warnPercent: 80 }] as const;
   await spend('one', 1);
-  const term = await lead({ tenantBudgets: new Map([[namespace, limits]]) });
+  const term = await lead({ tenantBudgets: budgetsInSettings([{ period: 'Month', limit: '10' }]) });
   await spendOf('one', '1.00');
   await spend('one', 7.5);
   await until(async () => term.told.length === 1);
@@ -284,6 +297,46 @@ test('a budget of a namespace shows on all of its keys, and is told of the names
     return items.length === 2 && items;
   });
   expect(told[0]).toMatchObject({ involvedObject: { kind: 'Namespace', name: namespace } });
+});
+
+test('a budget of a namespace that only warns is told at its own percentage, and refuses nothing', async () => {
+  await create('bot');
+  const budget = { period: 'Total', limit: '10', action: 'Warn', warnPercent: 50 };
+  await spend('bot', 1);
+  const term = await lead({ tenantBudgets: budgetsInSettings([budget]) });
+  await spendOf('bot', '1.00');
+  await spend('bot', 4);
+  await until(async () => term.told.length === 1);
+  expect(term.told[0]).toMatchObject({
+    reason: 'TenantBudgetWarning',
+    note: expect.stringContaining('that is more than 50 %'),
+  });
+  await spend('bot', 5);
+  await until(async () => term.told.length === 2);
+  expect(term.told[1]).toMatchObject({
+    reason: 'TenantBudgetExhausted',
+    note: expect.stringContaining('calls go on'),
+  });
+  expect([term.budgets, term.spending.reading()?.exhaustedKeys]).toEqual([[], 0]);
+});
+
+test('what a fault of ours kept from being told is told with the next answer', async () => {
+  await create('bot', { budgets: [{ period: 'Day', limit: '10' }] });
+  const faults: unknown[] = [];
+  const told: string[] = [];
+  const fault = new TypeError('ours');
+  const term = await lead({
+    queue: { random: () => 0, onError: (...fact) => faults.push(fact) },
+    onBudget(key) {
+      if (faults.length === 0) throw fault;
+      told.push(key);
+    },
+  });
+  await spendOf('bot', '0.00');
+  await spend('bot', 10);
+  await until(async () => told.includes(`ApiKey/${namespace}/bot`));
+  expect(faults).toEqual([['spend', fault, 1_000]]);
+  expect(term.spending.reading()?.exhaustedKeys).toBe(1);
 });
 
 test('a ledger that goes disturbs nothing; one that was begun anew in its place is believed', async () => {
