@@ -174,6 +174,13 @@ export const limits: readonly Mutant[] = [
     tests: [SHARES],
   },
   {
+    name: 'places in the journal are not remembered without end',
+    file: 'gateway/meter/taken-records.ts',
+    from: 'if (this.marks.length === marksMax)',
+    to: 'if (this.marks.length === -1)',
+    tests: ['test/gateway/meter/taken-records.test.ts'],
+  },
+  {
     name: 'a store that forgets knows what the ledger knows',
     file: 'gateway/limits/scripts.ts',
     from: 'spent = math.max(spent, budget.known)',
