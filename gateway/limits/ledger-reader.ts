@@ -44,8 +44,8 @@ export class LedgerReader {
   private sums = new LedgerSums();
   private sequence = 0;
   private readAllAt = Number.NEGATIVE_INFINITY;
+  private begunAt: number | undefined;
   private knownAt: number | undefined;
-  private isReading = false;
   private isOver = false;
   private cancelNext = (): void => {};
   private readonly waiting = new Set<() => void>();
@@ -60,15 +60,16 @@ export class LedgerReader {
     return this.knownAt !== undefined;
   }
 
-  /** Milliseconds since the sums were asked for; undefined where nobody has needed them, or none are known. */
+  /** Milliseconds since the sums were asked for, or, while none are known, since they were needed first; undefined where nobody needs them. */
   get ageMs(): number | undefined {
-    return this.knownAt === undefined ? undefined : this.parts.clock.now() - this.knownAt;
+    const since = this.knownAt ?? this.begunAt;
+    return since === undefined ? undefined : this.parts.clock.now() - since;
   }
 
   /** Begins to ask, where it has not begun. */
   begin(): void {
-    if (this.isReading || this.isOver) return;
-    this.isReading = true;
+    if (this.begunAt !== undefined || this.isOver) return;
+    this.begunAt = this.parts.clock.now();
     void this.read();
   }
 

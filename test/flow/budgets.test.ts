@@ -107,6 +107,7 @@ test('a gateway that has never heard of the ledger lets no budget be spent', asy
     'limits_unavailable',
     '1',
   ]);
+  expect(await rig.gateway.metrics.registry.metrics()).toMatch(/^penstock_budget_sums_age_seconds \d/m);
   await house.comeBack();
   await until(async () => (await ask(rig)).status === 200);
 });

@@ -167,6 +167,13 @@ export const limits: readonly Mutant[] = [
     tests: [SHARES],
   },
   {
+    name: 'a gateway that has never heard the ledger says for how long',
+    file: 'gateway/limits/ledger-reader.ts',
+    from: 'this.knownAt ?? this.begunAt',
+    to: 'this.knownAt',
+    tests: ['test/gateway/limits/ledger-reader.test.ts'],
+  },
+  {
     name: 'who comes back waits for what was spent before',
     file: 'gateway/limits/ledger-reader.ts',
     from: 'if (seen >= this.leftBehind) {',
