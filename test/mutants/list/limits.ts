@@ -167,6 +167,13 @@ export const limits: readonly Mutant[] = [
     tests: [SHARES],
   },
   {
+    name: 'why the ledger is not heard is told, and not each second',
+    file: 'gateway/limits/ledger-reader.ts',
+    from: 'if (failure !== this.failure) onTurn',
+    to: 'onTurn',
+    tests: ['test/gateway/limits/ledger-reader.test.ts'],
+  },
+  {
     name: 'a gateway that has never heard the ledger says for how long',
     file: 'gateway/limits/ledger-reader.ts',
     from: 'this.knownAt ?? this.begunAt',
