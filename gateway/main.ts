@@ -66,9 +66,9 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
   const tableStatus = new TableStatus(systemClock.wallMs);
   let secretSource: SecretSource | undefined;
   const spend =
-    settings.ledgerUrl === undefined
+    settings.ledgerAddress === undefined
       ? undefined
-      : openSpendClient(settings.ledgerUrl, () => secretSource?.exchangeToken());
+      : openSpendClient(settings.ledgerAddress, () => secretSource?.exchangeToken());
   const gateway = await startGateway({
     ...settings,
     askSpend: spend?.ask,
