@@ -66,9 +66,9 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
   const tableStatus = new TableStatus(systemClock.wallMs);
   let secretSource: SecretSource | undefined;
   const spend =
-    settings.ledgerUrl === undefined
+    settings.ledgerAddress === undefined
       ? undefined
-      : openSpendClient(settings.ledgerUrl, () => secretSource?.exchangeToken());
+      : openSpendClient(settings.ledgerAddress, () => secretSource?.exchangeToken());
   const gateway = await startGateway({
     ...settings,
     askSpend: spend?.ask,
@@ -79,6 +79,10 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
     ...(settings.table.type === 'secret'
       ? { exchange: { port: settings.internalPort, journal, token: () => secretSource?.exchangeToken() } }
       : {}),
+    onLedger: (isHeard, error) => {
+      if (isHeard) log('info', 'the ledger tells what was spent again');
+      else log('error', 'the ledger does not tell what was spent', { error: errorInLog(error) });
+    },
     onLimitStore: (isInUse, why) => {
       if (isInUse) log('info', 'limits are kept in the store', { why });
       else log('error', 'limits are not kept in the store', { why, instead: settings.limits.onStoreError });

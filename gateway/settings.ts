@@ -83,7 +83,7 @@ const settingsSchema = z.object({
   /** How many gateways share limits, where no operator tells how many are ready. */
   PENSTOCK_LIMITS_GATEWAYS: count.default(1),
   /** The ledger's read API, which knows what all gateways spent; without it budgets hold for what each gateway lets through. */
-  PENSTOCK_LEDGER_URL: z
+  PENSTOCK_LEDGER_ADDRESS: z
     .url({ protocol: /^http$/, error: 'must be http://host:port of the ledger' })
     .optional(),
   /** Whether every ledger record is sent as an event over OTLP too; needs an endpoint (telemetry/settings.ts). */
@@ -123,7 +123,7 @@ export interface GatewaySettings {
   readonly watchdogMs: number;
   readonly limits: LimitSettings;
   /** Undefined: nobody tells what was spent. */
-  readonly ledgerUrl: string | undefined;
+  readonly ledgerAddress: string | undefined;
   /** Undefined: nothing is sent. */
   readonly telemetry: TelemetrySettings | undefined;
   readonly hasUsageEvents: boolean;
@@ -162,7 +162,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     bounds: readBounds(data),
     watchdogMs: data.PENSTOCK_WATCHDOG_MS,
     limits: readLimitSettings(data),
-    ledgerUrl: data.PENSTOCK_LEDGER_URL,
+    ledgerAddress: data.PENSTOCK_LEDGER_ADDRESS,
     telemetry: readTelemetrySettings(environment, 'penstock-gateway'),
     hasUsageEvents: data.PENSTOCK_USAGE_EVENTS === 'true',
     hasLegacyTokens: data.PENSTOCK_LEGACY_TOKEN_HISTOGRAM === 'true',

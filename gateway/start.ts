@@ -59,6 +59,8 @@ export interface GatewayOptions {
   readonly limits?: Partial<LimitSettings>;
   /** Asks the ledger that reads the journal what was spent; where left out, budgets hold for what passes here. */
   readonly askSpend?: AskSpend | undefined;
+  /** Why the ledger cannot be heard, once until that changes; and, without an error, that it is heard again. */
+  onLedger?(isHeard: boolean, error?: unknown): void;
   /** The store of limits is asked from now on, or no longer. */
   onLimitStore?(isInUse: boolean, why: string): void;
   /** Where metrics, traces and events are sent; nowhere, and nothing of it is loaded, where left out. */
@@ -175,6 +177,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     sumsAgeMs: () => limiter.sumsAgeMs,
   });
   const { askSpend } = options;
+  const ledger = askSpend &&
+    journal.progress && {
+      ask: askSpend,
+      progress: journal.progress,
+      onTurn: (isHeard: boolean, error?: unknown) => options.onLedger?.(isHeard, error),
+    };
   const limiter = new Limiter({
     clock,
     name: randomUUID(),
@@ -182,7 +190,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     store: storeAddress && (await openStore(storeAddress)),
     callBudgetMs,
     onStoreError,
-    ledger: askSpend && journal.progress && { ask: askSpend, progress: journal.progress },
+    ledger,
     events: {
       onLimited: (subject, limit) => limitMetrics.onLimited(subject, limit),
       onCall: (durationMs) => limitMetrics.onCall(durationMs),

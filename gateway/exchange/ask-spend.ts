@@ -14,21 +14,21 @@ const answerWithinMs = 5_000;
 const pageBytesMax = 16 * 1024 * 1024;
 
 /** @param token The bearer; undefined while it is not known. */
-export function openSpendClient(ledgerUrl: string, token: () => string | undefined): SpendClient {
+export function openSpendClient(ledgerAddress: string, token: () => string | undefined): SpendClient {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  return { ask: (after) => askPage(agent, ledgerUrl, token(), after), close: () => agent.destroy() };
+  return { ask: (after) => askPage(agent, ledgerAddress, token(), after), close: () => agent.destroy() };
 }
 
 async function askPage(
   agent: Agent,
-  ledgerUrl: string,
+  ledgerAddress: string,
   token: string | undefined,
   after: number,
 ): Promise<SpendPage> {
   if (token === undefined) throw new Error('the token of the exchange is not known yet');
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const signal = AbortSignal.timeout(answerWithinMs);
-  const outgoing = request(new URL(`${SPEND_PATH}?after=${after}`, ledgerUrl), {
+  const outgoing = request(new URL(`${SPEND_PATH}?after=${after}`, ledgerAddress), {
     agent,
     signal,
     headers: { authorization: `Bearer ${token}` },

@@ -27,6 +27,8 @@ export interface LedgerReaderParts {
   readonly progress: JournalProgress;
   /** The sums hold the first so many records of the journal. */
   onSeen(records: number): void;
+  /** What keeps it from the ledger, told once until that changes; and, without it, that the ledger is heard again. */
+  onTurn?(isHeard: boolean, error?: unknown): void;
 }
 
 const everyMs = 1_000;
@@ -44,9 +46,11 @@ export class LedgerReader {
   private sums = new LedgerSums();
   private sequence = 0;
   private readAllAt = Number.NEGATIVE_INFINITY;
+  private begunAt: number | undefined;
   private knownAt: number | undefined;
-  private isReading = false;
   private isOver = false;
+  /** Of the last answer that did not come. */
+  private failure: string | undefined;
   private cancelNext = (): void => {};
   private readonly waiting = new Set<() => void>();
 
@@ -60,15 +64,16 @@ export class LedgerReader {
     return this.knownAt !== undefined;
   }
 
-  /** Milliseconds since the sums were asked for; undefined where nobody has needed them, or none are known. */
+  /** Milliseconds since the sums were asked for, or, while none are known, since they were needed first; undefined where nobody needs them. */
   get ageMs(): number | undefined {
-    return this.knownAt === undefined ? undefined : this.parts.clock.now() - this.knownAt;
+    const since = this.knownAt ?? this.begunAt;
+    return since === undefined ? undefined : this.parts.clock.now() - since;
   }
 
   /** Begins to ask, where it has not begun. */
   begin(): void {
-    if (this.isReading || this.isOver) return;
-    this.isReading = true;
+    if (this.begunAt !== undefined || this.isOver) return;
+    this.begunAt = this.parts.clock.now();
     void this.read();
   }
 
@@ -100,19 +105,25 @@ export class LedgerReader {
 
   /** Never rejects. */
   private async read(): Promise<void> {
-    const { clock, progress, onSeen } = this.parts;
+    const { clock, progress, onSeen, onTurn } = this.parts;
     const askedAt = clock.now();
     const seen = progress.taken();
     try {
       await this.readPages(askedAt);
       if (this.isOver) return;
       onSeen(seen);
+      if (this.failure !== undefined) onTurn?.(true);
+      this.failure = undefined;
       if (seen >= this.leftBehind) {
         this.knownAt = askedAt;
         for (const finish of [...this.waiting]) finish();
       }
-    } catch {
+    } catch (error) {
       // The sums that are known stay, and so does all that was spent since: nobody may spend more for that.
+      if (this.isOver) return;
+      const failure = String(error);
+      if (failure !== this.failure) onTurn?.(false, error);
+      this.failure = failure;
     }
     if (!this.isOver) this.cancelNext = clock.setTimer(everyMs, () => void this.read());
   }

@@ -14,7 +14,7 @@ interface PeriodSum {
 
 type Sums = Partial<Record<BudgetPeriod, PeriodSum>>;
 
-const picodollarsPerNanodollar = 1_000;
+const picodollarsPerNanodollar = 1_000n;
 
 export class LedgerSums {
   private readonly keys = new Map<string, Sums>();
@@ -38,12 +38,17 @@ export class LedgerSums {
   }
 
   private add(apiKey: string, period: BudgetPeriod, start: string, cost: string): void {
-    const spent = Math.ceil(Number(cost) / picodollarsPerNanodollar);
+    const spent = nanodollarsOf(BigInt(cost));
     const key = sumsOf(this.keys, apiKey);
     const known = key[period]?.start === start ? key[period].spent : 0;
     raise(key, period, start, spent - known);
     raise(sumsOf(this.tenants, apiKey.slice(0, apiKey.indexOf('/'))), period, start, spent - known);
   }
+}
+
+/** Rounded up, and exact where a number of picodollars would not be: above nine thousand dollars. */
+function nanodollarsOf(picodollars: bigint): number {
+  return Number((picodollars + picodollarsPerNanodollar - 1n) / picodollarsPerNanodollar);
 }
 
 function sumsOf(all: Map<string, Sums>, id: string): Sums {

@@ -10,7 +10,7 @@ export interface LimitReadings {
   mode(): 'local' | 'store';
   /** Requests and attempts that hold a reservation now. */
   held(): number;
-  /** Of what the ledger says was spent; undefined where no request has needed it, or it is not known. */
+  /** Of what the ledger says was spent; while it says nothing, since it was needed first; undefined where no request has needed it. */
   sumsAgeMs(): number | undefined;
 }
 

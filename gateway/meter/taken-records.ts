@@ -10,6 +10,9 @@ interface Mark {
   readonly records: number;
 }
 
+/** More are not kept where nobody takes anything over: some 100 s of a busy pod. */
+const marksMax = 1_000;
+
 export class TakenRecords {
   private appendedCount = 0;
   private passed = 0;
@@ -39,9 +42,16 @@ export class TakenRecords {
     this.passed += records;
   }
 
+  /** Of places; bounded, however long nobody takes anything. */
+  get size(): number {
+    return this.marks.length;
+  }
+
   /** A group that ends at the place. */
   onWritten(place: Place, records: number): void {
     this.passed += records;
+    // The last two become one: its records count as taken later than they were, never earlier.
+    if (this.marks.length === marksMax) this.marks.pop();
     this.marks.push({ place, records: this.passed });
   }
 

@@ -326,6 +326,15 @@ export function sumUpserts(from: (columns: readonly string[]) => string): readon
   ];
 }
 
+/** @throws {Error} where one of the columns is missing: money that is written as nothing is lost without a word. */
+export function valuesOf(row: Readonly<Record<string, Value>>, columns: readonly string[]): Value[] {
+  return columns.map((name) => {
+    const value = row[name];
+    if (value === undefined) throw new Error(`a row of sums has no '${name}'`);
+    return value;
+  });
+}
+
 /** On a row that is there, the measures are added to its own; of the rest the newest stays. */
 function upsertSums(
   table: string,

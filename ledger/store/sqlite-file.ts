@@ -14,6 +14,7 @@ import {
   type Row,
   sumUpserts,
   type Value,
+  valuesOf,
 } from './queries.ts';
 import { type AddedRow, digestOf, type PageRows, RECORD_COLUMNS, rollUp } from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
@@ -138,7 +139,7 @@ function putAll(
   rows: readonly Readonly<Record<string, Value>>[],
   columns: readonly string[],
 ): void {
-  for (const row of rows) statement.run(...columns.map((name) => bound(row[name] ?? 0)));
+  for (const row of rows) statement.run(...valuesOf(row, columns).map(bound));
 }
 
 function readPurgedBefore(prepare: (text: string) => StatementSync): string {

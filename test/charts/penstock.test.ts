@@ -478,8 +478,8 @@ describe('what is rendered', () => {
 
   test('gateways ask the ledger what was spent, and may connect to it; without one they ask nobody', async () => {
     const objects = await render(plane());
-    const { ledgerUrl } = readGatewaySettings(deploymentOf(objects, 'penstock-gateway').environment);
-    expect(ledgerUrl).toBe(`http://penstock-ledger.${RELEASE_NAMESPACE}.svc`);
+    const { ledgerAddress } = readGatewaySettings(deploymentOf(objects, 'penstock-gateway').environment);
+    expect(ledgerAddress).toBe(`http://penstock-ledger.${RELEASE_NAMESPACE}.svc`);
     const service = objects.find(
       ({ kind, metadata }) => kind === 'Service' && metadata.name === 'penstock-ledger',
     );
@@ -498,7 +498,7 @@ describe('what is rendered', () => {
     });
     const without = await render(plane(), { ledger: { enabled: false } });
     expect(
-      readGatewaySettings(deploymentOf(without, 'penstock-gateway').environment).ledgerUrl,
+      readGatewaySettings(deploymentOf(without, 'penstock-gateway').environment).ledgerAddress,
     ).toBeUndefined();
   });
 

@@ -100,13 +100,20 @@ test('while the ledger is away a gateway goes on with its share of what was left
 test('a gateway that has never heard of the ledger lets no budget be spent', async () => {
   const house = await houseOf();
   await house.goAway();
-  const rig = parts.adopt(await house.startGateway('only', await tableWith(1_000_000)), (one) => one.close());
+  const turns: [boolean, unknown][] = [];
+  const onLedger = (isHeard: boolean, error?: unknown) => void turns.push([isHeard, error]);
+  const rig = parts.adopt(await house.startGateway('only', await tableWith(1_000_000), { onLedger }), (one) =>
+    one.close(),
+  );
   const refused = await ask(rig);
   expect([refused.status, errorOf(refused).code, refused.headers['retry-after']]).toEqual([
     503,
     'limits_unavailable',
     '1',
   ]);
+  expect(await rig.gateway.metrics.registry.metrics()).toMatch(/^penstock_budget_sums_age_seconds \d/m);
+  expect(turns).toEqual([[false, expect.objectContaining({ code: 'ECONNREFUSED' })]]);
   await house.comeBack();
   await until(async () => (await ask(rig)).status === 200);
+  expect(turns.at(-1)).toEqual([true, undefined]);
 });

@@ -69,9 +69,12 @@ describe('the sums of the ledger', () => {
     );
   });
 
-  test('are never less than the ledger has, however little it is', () => {
+  test('are never less than the ledger has, however little or much it is', () => {
     const sums = new LedgerSums();
     sums.take([{ ...toldOf('team/key', monday, 0), total: { costPicodollars: '1' } }]);
     expect(sums.spentOf('api-key', 'team/key', 'Total', '')).toBe(1);
+    // Above 2^53: as a number it would be the picodollar less that makes a whole of it.
+    sums.take([{ ...toldOf('team/key', monday, 0), total: { costPicodollars: '9007199254741001' } }]);
+    expect(sums.spentOf('api-key', 'team/key', 'Total', '')).toBe(9_007_199_254_742);
   });
 });

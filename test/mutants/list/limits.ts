@@ -167,11 +167,32 @@ export const limits: readonly Mutant[] = [
     tests: [SHARES],
   },
   {
+    name: 'why the ledger is not heard is told, and not each second',
+    file: 'gateway/limits/ledger-reader.ts',
+    from: 'if (failure !== this.failure) onTurn',
+    to: 'onTurn',
+    tests: ['test/gateway/limits/ledger-reader.test.ts'],
+  },
+  {
+    name: 'a gateway that has never heard the ledger says for how long',
+    file: 'gateway/limits/ledger-reader.ts',
+    from: 'this.knownAt ?? this.begunAt',
+    to: 'this.knownAt',
+    tests: ['test/gateway/limits/ledger-reader.test.ts'],
+  },
+  {
     name: 'who comes back waits for what was spent before',
     file: 'gateway/limits/ledger-reader.ts',
     from: 'if (seen >= this.leftBehind) {',
     to: 'if (seen >= -1) {',
     tests: [SHARES],
+  },
+  {
+    name: 'places in the journal are not remembered without end',
+    file: 'gateway/meter/taken-records.ts',
+    from: 'if (this.marks.length === marksMax)',
+    to: 'if (this.marks.length === -1)',
+    tests: ['test/gateway/meter/taken-records.test.ts'],
   },
   {
     name: 'a store that forgets knows what the ledger knows',

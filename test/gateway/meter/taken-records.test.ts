@@ -1,0 +1,69 @@
+// How many records count as taken over, for each place that a reader has come to? Pure.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { TakenRecords } from '../../../gateway/meter/taken-records.ts';
+
+const at = (offset: number) => ({ segment: 1, offset });
+
+function writtenBy(groups: number): TakenRecords {
+  const records = new TakenRecords(at(0), true);
+  for (let group = 1; group <= groups; group++) records.onWritten(at(group), 1);
+  return records;
+}
+
+describe('records that are taken over', () => {
+  test('are those of the groups up to the place', () => {
+    const records = writtenBy(3);
+    expect(records.taken()).toBe(0);
+    records.onTaken(at(2));
+    expect(records.taken()).toBe(2);
+    records.onTaken(at(3));
+    expect(records.taken()).toBe(3);
+  });
+
+  test('are fewer than none until what an earlier process left is taken over', () => {
+    const records = new TakenRecords(at(5), false);
+    records.onWritten(at(6), 1);
+    records.onTaken(at(4));
+    expect(records.taken()).toBe(-1);
+    records.onTaken(at(6));
+    expect(records.taken()).toBe(1);
+  });
+
+  test('take no more memory, however long nobody takes them over, and are all known in the end', () => {
+    const records = writtenBy(100_000);
+    expect(records.size).toBe(1_000);
+    records.onTaken(at(99_999));
+    expect(records.taken()).toBe(999);
+    records.onTaken(at(100_000));
+    expect([records.taken(), records.size]).toEqual([100_000, 0]);
+  });
+
+  test('are never more than the reader has, and all of them when it has all', () => {
+    const steps = fc.array(
+      fc.oneof(
+        fc.record({ type: fc.constant('write' as const), groups: fc.integer({ min: 1, max: 2_000 }) }),
+        fc.record({ type: fc.constant('take' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+      ),
+      { maxLength: 12 },
+    );
+    fc.assert(
+      fc.property(steps, (all) => {
+        const records = new TakenRecords(at(0), true);
+        let [written, taken] = [0, 0];
+        for (const step of all) {
+          if (step.type === 'write')
+            for (let group = 0; group < step.groups; group++) records.onWritten(at(++written), 1);
+          else {
+            taken += Math.floor((written - taken) * step.share);
+            records.onTaken(at(taken));
+          }
+          expect(records.taken()).toBeLessThanOrEqual(taken);
+        }
+        records.onTaken(at(written));
+        expect(records.taken()).toBe(written);
+      }),
+    );
+  });
+});

@@ -1,0 +1,19 @@
+// Do the rows of sums have all columns that are written? Pure.
+
+import { expect, test } from 'vitest';
+import { sumUpserts, valuesOf } from '../../../ledger/store/queries.ts';
+import { rollUp, rowOf } from '../../../ledger/store/row.ts';
+import { makeEntry } from '../make-entry.ts';
+
+test('each row of each table of sums has every column of it', () => {
+  const sums = rollUp([{ ...rowOf(makeEntry()), sequence: 1 }]);
+  for (const { columns, rowsOf } of sumUpserts(() => '')) {
+    expect(rowsOf(sums).map((row) => valuesOf(row, columns).length)).toEqual([columns.length]);
+  }
+});
+
+test('a column that is missing is an error by name, and not a sum of nothing', () => {
+  expect(() => valuesOf({ day: '2026-11-16', cost_high: 0 }, ['day', 'cost_high', 'cost_low'])).toThrow(
+    "a row of sums has no 'cost_low'",
+  );
+});
