@@ -8,14 +8,14 @@ import type { Clock } from '../clock.ts';
 export class IdleConnections {
   private readonly clock: Clock;
   /** Undefined: it has something to do. Entries come and go with connections, not with requests: what a Map has outgrown lives on. */
-  private readonly since = new Map<Socket, { atMs: number | undefined }>();
+  private readonly since = new Map<Socket, { atMs: number | undefined; bytesRead: number }>();
 
   constructor(clock: Clock) {
     this.clock = clock;
   }
 
   onConnection(socket: Socket): void {
-    this.since.set(socket, { atMs: this.clock.now() });
+    this.since.set(socket, { atMs: this.clock.now(), bytesRead: socket.bytesRead });
     socket.once('close', () => this.since.delete(socket));
   }
 
@@ -26,12 +26,15 @@ export class IdleConnections {
     since.atMs = undefined;
     response.once('close', () => {
       since.atMs = this.clock.now();
+      since.bytesRead = socket.bytesRead;
     });
   }
 
-  /** Closes those that have had nothing to do for so long; others stay. */
+  /** Closes those that have had nothing to do for so long; others stay, and so does one that has sent the beginning of a request. */
   closeAfter(ms: number): void {
     const until = this.clock.now() - ms;
-    for (const [socket, { atMs }] of this.since) if (atMs !== undefined && atMs <= until) socket.destroy();
+    for (const [socket, { atMs, bytesRead }] of this.since) {
+      if (atMs !== undefined && atMs <= until && socket.bytesRead === bytesRead) socket.destroy();
+    }
   }
 }
