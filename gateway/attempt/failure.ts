@@ -143,7 +143,7 @@ const outOfMoney =
  * account (OpenRouter, with 402): smaller ones go through. Read from the very beginning too.
  */
 const tooMuchAtOnce =
-  /^(Request too large for |Prompt tokens limit exceeded: |This request requires more credits, or fewer max_tokens\. You requested up to \d+ tokens, but can only afford [1-9])/;
+  /^(Request too large for |Prompt tokens limit exceeded: |This request requires more credits, or fewer max_tokens\. You requested up to \d+ tokens, but can only afford [1-9]\d{2})/;
 
 /** OpenAI refuses so, with 401, what the key may not do; it may do other things. */
 const outOfScope = /^You have insufficient permissions for this operation/;
@@ -218,7 +218,7 @@ const rejectedKey = judgement('AuthFailure', 'key', 'upstream_auth_failed', {
 function judgeForbidden(words: string, error: UpstreamError): Judgement {
   if (/authenticat|api_?key|account|credential|revoked|expired/i.test(words)) return rejectedKey;
   if (/model_not_found/.test(words)) {
-    return judgement('ModelNotFound', 'target', 'model_not_found', {
+    return judgement('ModelNotFound', 'key', 'model_not_found', {
       isHealthSignal: false,
       mayHaveActed: false,
     });

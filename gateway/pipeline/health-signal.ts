@@ -61,7 +61,9 @@ export function healthSignal(
   const error = errorOf(failure);
   // What a request refers to may be unknown as well.
   if (failure.kind === 'status' && failure.status === 404 && hasStoredState) return { type: 'none' };
-  if (judgement.reason === 'ModelNotFound' && !hasStoredState && error && isAboutModel(error)) {
+  // Where it is a matter of the key, the target may serve it with another.
+  const isTargets = judgement.reason === 'ModelNotFound' && judgement.scope === 'target';
+  if (isTargets && !hasStoredState && error && isAboutModel(error)) {
     return { type: 'misconfigured' };
   }
   if (!judgement.isHealthSignal || isLongAnswer(result, failure)) return { type: 'none' };

@@ -201,6 +201,13 @@ test.each<[string, Behaviour, number]>([
   expect(wall.calls).toHaveLength(2);
 });
 
+test('a model that one key may not use is served with the other, each time', async () => {
+  const error = { message: 'Project `p` does not have access to model `x`', code: 'model_not_found' };
+  const wall = await wallThat(byKey({ 'KEY-A': { ...refusedWith(403), error } }));
+  const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+  expect(await statusesOf(rig, 4)).toEqual([200, 200, 200, 200]);
+});
+
 describe('a key whose rest is over', () => {
   test.each([
     ['rate limited', status(429, { 'retry-after': '9' }), 9_000, 30],

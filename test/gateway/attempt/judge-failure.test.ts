@@ -94,7 +94,7 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
   [{ message: 'Forbidden' }, { 403: forbidden }],
   [
     { type: 'invalid_request_error', code: 'model_not_found', message: 'Project `p` does not have access' },
-    { 403: unknown },
+    { 403: ['ModelNotFound', 'key', 'model_not_found'] },
   ],
   [{ type: 'invalid_request_error', code: 'content_policy_violation' }, { 403: filtered }],
   [
@@ -129,13 +129,15 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
     },
     { 429: limited },
   ],
-  ...[[27_342, tooMuch] as const, [0, broke] as const].map(([left, verdict]): (typeof words)[number] => [
-    {
-      code: '402',
-      message: `This request requires more credits, or fewer max_tokens. You requested up to 32000 tokens, but can only afford ${left}. To increase, visit https://a.example`,
-    },
-    { 402: verdict },
-  ]),
+  ...[[27_342, tooMuch] as const, [99, broke] as const, [0, broke] as const].map(
+    ([left, verdict]): (typeof words)[number] => [
+      {
+        code: '402',
+        message: `This request requires more credits, or fewer max_tokens. You requested up to 32000 tokens, but can only afford ${left}. To increase, visit https://a.example`,
+      },
+      { 402: verdict },
+    ],
+  ),
   [
     { code: '402', message: 'Prompt tokens limit exceeded: 230799 > 91442. To increase, visit' },
     { 402: tooMuch },
