@@ -14,11 +14,15 @@ const connectionNames: ReadonlySet<string> = new Set([
   'baseurl',
   'azure_endpoint',
   'aws_bedrock_runtime_endpoint',
+  'aws_sts_endpoint',
+  's3_endpoint_url',
+  'sagemaker_base_url',
+  'deployment_url',
   'user_config',
 ]);
 
 /** Members whose own members proxies take for members of the body. */
-const wrappers: ReadonlySet<string> = new Set(['extra_body', 'litellm_params']);
+const wrappers: ReadonlySet<string> = new Set(['extra_body', 'litellm_params', 'litellm_embedding_config']);
 
 /**
  * Looks at names only, but for the few bodies with a member that stands for others.

@@ -34,6 +34,7 @@ describe('refused, and no upstream is asked', () => {
     ['api_base', '/v1/chat/completions', chat, { api_base: address }],
     ['base_url', '/v1/chat/completions', chat, { base_url: address }],
     ['baseURL', '/v1/chat/completions', chat, { baseURL: address }],
+    ['s3_endpoint_url', '/v1/chat/completions', chat, { s3_endpoint_url: address }],
     ['API_BASE', '/v1/messages', messages, { API_BASE: address }],
     ['api_base', '/v1/messages/count_tokens', messages, { api_base: address }],
     ['api_base', '/v1/responses', { model: 'm', input: 'x' }, { api_base: address }],
