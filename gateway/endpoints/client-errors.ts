@@ -27,8 +27,7 @@ export function watchClientErrors(
     const response = latest.get(socket);
     const isSlow = code === slow;
     if (!socket.writable || isAnswering(response)) {
-      // What came whole while its sender waited to be told is served.
-      if (!isSlow || !response?.req.complete) socket.destroy();
+      socket.destroy();
       return;
     }
     const shape = response && !response.req.complete ? errorShapeOf(response.req) : 'openai';
@@ -57,8 +56,19 @@ export function watchClientErrors(
         return;
       }
       told.add(socket);
-      if (code === slow) refusals.add(() => tell(socket, code));
-      else tell(socket, code);
+      if (code !== slow) {
+        tell(socket, code);
+        return;
+      }
+      const begun = latest.get(socket);
+      const isBody = begun?.req.complete === false;
+      refusals.add(() => {
+        const current = latest.get(socket);
+        const cameWhole = current?.req.complete === true && (current !== begun || isBody);
+        // What came whole while its sender waited to be told is served, and the next one has all its time.
+        if (cameWhole) told.delete(socket);
+        else tell(socket, code);
+      });
     },
   };
 }

@@ -37,3 +37,38 @@ test('so many are told in one moment, the others in the next', async () => {
   for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 408 /);
   server.close();
 });
+
+test('what comes whole while its sender waits to be told is served, and the next request is watched anew', async () => {
+  const clock = { ...makeFakeClock(), wallMs: () => 0 };
+  const errors = watchClientErrors(clock, () => 'req_1', new Refusals(clock, { momentMs: 10, perMoment: 1 }));
+  const timeouts = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 10 };
+  const server = createServer(timeouts, (_, response) => response.end('served'));
+  server.on('request', errors.onRequest);
+  let tooSlow = 0;
+  server.on('clientError', (error, socket: Socket) => {
+    tooSlow++;
+    errors.onClientError(error, socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const first = connect(port, '127.0.0.1');
+  first.write('GET / HTTP/1.1\r\n');
+  expect(await text(first)).toMatch(/^HTTP\/1\.1 408 /);
+  const second = connect(port, '127.0.0.1');
+  let heard = '';
+  second.on('data', (bytes) => {
+    heard += bytes;
+  });
+  second.write('GET / HTTP/1.1\r\n');
+  await until(async () => tooSlow === 2);
+  second.write('host: a\r\n\r\n');
+  await until(async () => heard.endsWith('served'));
+  clock.advance(10);
+  second.write('GET / HTTP/1.1\r\n');
+  await until(async () => tooSlow === 3);
+  clock.advance(10);
+  await once(second, 'end');
+  expect(heard.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 408']);
+  server.close();
+});
