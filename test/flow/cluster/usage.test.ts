@@ -22,22 +22,32 @@ let installation: Installation;
 
 beforeAll(async () => {
   simulator = await startSimulator();
-  installation = await startInstallation({ operators: 1, gateways: 1, hasLedger: true });
+  installation = await startInstallation({
+    operators: 1,
+    gateways: 2,
+    hasLedger: true,
+    values: { tenants: [{ namespace: 'team-b', budgets: [{ period: 'Month', limit: '0.01' }] }] },
+  });
   // Dollars for a million tokens, so high that a few tokens are seen in a column.
   const pricing = { inputPerMillion: '100000', outputPerMillion: '200000' };
   await installation.apply(
     namespaceOf('platform'),
     namespaceOf('team-a'),
+    namespaceOf('team-b'),
     credentialSecret('platform', 'sim', simulator.url, 'any'),
     provider('platform', 'sim', simulator.url, 'sim'),
     // Calls with its own provider would cost the tenant nothing.
     modelRoute('platform', 'm', ['sim'], { pricing, allowedNamespaces: { from: 'All' } }),
     importedApiKey('team-a', 'busy', { owner: { name: 'Ada' } }),
     importedApiKey('team-a', 'idle'),
+    importedApiKey('team-a', 'known'),
     importedApiKey('team-a', 'limited'),
+    importedApiKey('team-b', 'one'),
+    importedApiKey('team-b', 'two'),
   );
-  for (const key of ['busy', 'idle', 'limited'])
+  for (const key of ['busy', 'idle', 'known', 'limited'])
     await installation.awaitCondition(`apikey/${key}`, 'Ready', 'team-a');
+  for (const key of ['one', 'two']) await installation.awaitCondition(`apikey/${key}`, 'Ready', 'team-b');
   await installation.awaitCondition('modelroute/m', 'Ready', 'platform');
 }, clusterWaitMs);
 
@@ -70,6 +80,7 @@ test('a request shows in kubectl get apikeys, with what it cost and when it was'
   expect(head.slice(0, 6)).toEqual(['NAME', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED']);
   expect(busy).toEqual(expect.arrayContaining(['busy', 'True', 'Ada', dollars]));
   expect(busy[column]).toMatch(/^\d\S*$/);
+  expect(idle[0]).toBe('idle');
   expect(idle.join(' ')).not.toContain(dollars);
 
   const { port } = new URL(operators[0]?.metricsUrl ?? '');
@@ -110,4 +121,33 @@ test('a budget that is used up is told by its condition and an event, and goes w
   });
   await limit('1000');
   await until(async () => (await conditions()).every(({ type }) => type !== 'BudgetExhausted'));
+});
+
+test('what one key spends of the budget of its namespace, another gateway refuses to the next; and the namespace is told', async () => {
+  const { plane, gateways } = installation;
+  const [, other] = gateways;
+  if (other === undefined) throw new Error('no second gateway');
+  // What was spent before the operator has heard of the ledger is no news.
+  await spendWith('team-a', 'known');
+  await until(async () => {
+    const path = 'jsonpath={.status.usage.spend}';
+    return (await plane.mustKubectl(['get', 'apikeys/known', '-n', 'team-a', '-o', path])) !== '';
+  });
+  await spendWith('team-b', 'one');
+  for (const key of ['one', 'two'])
+    await installation.awaitCondition(`apikey/${key}`, 'BudgetExhausted', 'team-b');
+  const told = await eventsOf(
+    plane,
+    { kind: 'Namespace', namespace: 'team-b', name: 'team-b' },
+    'TenantBudgetExhausted',
+  );
+  expect(told.map(({ reason }) => reason)).toEqual(['TenantBudgetExhausted']);
+  const refused = await until(async () => {
+    const said = await askGateway(other, importedKey('team-b', 'two'), 'm');
+    return said.status !== 503 && said;
+  });
+  expect([refused.status, JSON.parse(refused.text).error.code], refused.text).toEqual([
+    429,
+    'insufficient_quota',
+  ]);
 });
