@@ -195,6 +195,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   const gateways: GatewayProcess[] = [];
   let counter = 0;
   const ledgerPort = options.hasLedger === true ? await freePort() : undefined;
+  const ledgerAddress = ledgerPort === undefined ? undefined : `http://127.0.0.1:${ledgerPort}`;
 
   const startOperator = async (env: Readonly<Record<string, string>> = {}): Promise<OperatorProcess> => {
     const name = `${release}-operator-${counter++}`;
@@ -207,7 +208,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         PENSTOCK_HOST: '127.0.0.1',
         PENSTOCK_METRICS_PORT: '0',
         KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
-        PENSTOCK_LEDGER_ADDRESS: ledgerPort === undefined ? '' : `http://127.0.0.1:${ledgerPort}`,
+        PENSTOCK_LEDGER_ADDRESS: ledgerAddress ?? '',
         ...options.operatorEnv,
         ...env,
       },
@@ -247,6 +248,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         // Tests ask many times whether a key is still good, all from one address.
         PENSTOCK_FAILED_KEYS_PER_MINUTE: '0',
         PENSTOCK_SERVICE_ACCOUNT_DIR: accountFolder,
+        ...(ledgerAddress === undefined ? {} : { PENSTOCK_LEDGER_ADDRESS: ledgerAddress }),
         ...options.gatewayEnv,
         ...env,
       },
@@ -288,7 +290,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     tellReady(gateway);
     return gateway;
   };
-  const startLedger = async (): Promise<LedgerProcess> => {
+  const startLedger = async (port: number): Promise<LedgerProcess> => {
     const name = `${release}-ledger-0`;
     const script = installed.ledger;
     if (script === undefined) throw new Error('this build has no ledger');
@@ -301,7 +303,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       env: {
         ...environmentOf(spec, { 'metadata.name': name }),
         PENSTOCK_HOST: '127.0.0.1',
-        PENSTOCK_PORT: String(ledgerPort),
+        PENSTOCK_PORT: String(port),
         PENSTOCK_METRICS_PORT: '0',
         PENSTOCK_LEDGER_FILE: join(folder, 'ledger.sqlite'),
         KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
@@ -326,7 +328,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     ...Array.from({ length: options.operators ?? 2 }, () => startOperator()),
     ...Array.from({ length: options.gateways ?? 3 }, () => startGateway()),
   ]);
-  if (options.hasLedger === true) ledger = await startLedger();
+  if (ledgerPort !== undefined) ledger = await startLedger(ledgerPort);
   isWhole = true;
 
   return {

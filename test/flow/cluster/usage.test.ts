@@ -22,22 +22,45 @@ let installation: Installation;
 
 beforeAll(async () => {
   simulator = await startSimulator();
-  installation = await startInstallation({ operators: 1, gateways: 1, hasLedger: true });
+  installation = await startInstallation({
+    operators: 1,
+    gateways: 2,
+    hasLedger: true,
+    values: { tenants: [{ namespace: 'team-b', budgets: [{ period: 'Month', limit: '0.01' }] }] },
+  });
   // Dollars for a million tokens, so high that a few tokens are seen in a column.
   const pricing = { inputPerMillion: '100000', outputPerMillion: '200000' };
   await installation.apply(
     namespaceOf('platform'),
     namespaceOf('team-a'),
+    namespaceOf('team-b'),
     credentialSecret('platform', 'sim', simulator.url, 'any'),
     provider('platform', 'sim', simulator.url, 'sim'),
     // Calls with its own provider would cost the tenant nothing.
     modelRoute('platform', 'm', ['sim'], { pricing, allowedNamespaces: { from: 'All' } }),
     importedApiKey('team-a', 'busy', { owner: { name: 'Ada' } }),
     importedApiKey('team-a', 'idle'),
+    importedApiKey('team-a', 'known'),
+    importedApiKey('team-a', 'limited'),
+    importedApiKey('team-b', 'one'),
+    importedApiKey('team-b', 'two'),
   );
-  for (const key of ['busy', 'idle']) await installation.awaitCondition(`apikey/${key}`, 'Ready', 'team-a');
+  for (const key of ['busy', 'idle', 'known', 'limited'])
+    await installation.awaitCondition(`apikey/${key}`, 'Ready', 'team-a');
+  for (const key of ['one', 'two']) await installation.awaitCondition(`apikey/${key}`, 'Ready', 'team-b');
   await installation.awaitCondition('modelroute/m', 'Ready', 'platform');
 }, clusterWaitMs);
+
+/** Settled when a call of the key was answered; gives what it cost, in dollars. */
+async function spendWith(namespace: string, name: string): Promise<string> {
+  const [gateway] = installation.gateways;
+  if (gateway === undefined) throw new Error('no gateway');
+  const said = await askGateway(gateway, importedKey(namespace, name), 'm');
+  expect(said.status, said.text).toBe(200);
+  const { usage } = JSON.parse(said.text);
+  // In hundred-thousandths and two hundred-thousandths of a million: tenths of a dollar, and two of them.
+  return ((usage.prompt_tokens + 2 * usage.completion_tokens) / 10).toFixed(2);
+}
 
 afterAll(async () => {
   await installation?.stop();
@@ -45,58 +68,86 @@ afterAll(async () => {
 }, 60_000);
 
 test('a request shows in kubectl get apikeys, with what it cost and when it was', async () => {
-  const { plane, gateways, operators } = installation;
-  const [gateway] = gateways;
-  if (gateway === undefined) throw new Error('no gateway');
-  const said = await askGateway(gateway, importedKey('team-a', 'busy'), 'm');
-  expect(said.status, said.text).toBe(200);
-  const { usage } = JSON.parse(said.text);
-  // In hundred-thousandths and two hundred-thousandths of a million: tenths of a dollar, and two of them.
-  const dollars = ((usage.prompt_tokens + 2 * usage.completion_tokens) / 10).toFixed(2);
+  const { plane, operators } = installation;
+  const dollars = await spendWith('team-a', 'busy');
   const rows = await until(async () => {
     const table = await plane.mustKubectl(['get', 'apikeys', '-n', 'team-a']);
-    return table.includes(dollars) && table.split('\n').map((line) => line.split(/\s{2,}/));
+    const lines = table.split('\n').map((line) => line.split(/\s{2,}/));
+    return lines.some(([name, ...cells]) => name === 'busy' && cells.includes(dollars)) && lines;
   });
   const [head = [], busy = [], idle = []] = rows;
+  const column = head.indexOf('LAST-USED');
   expect(head.slice(0, 6)).toEqual(['NAME', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED']);
   expect(busy).toEqual(expect.arrayContaining(['busy', 'True', 'Ada', dollars]));
-  expect(busy.join(' ')).toMatch(/ \d+s /);
+  expect(busy[column]).toMatch(/^\d\S*$/);
+  expect(idle[0]).toBe('idle');
   expect(idle.join(' ')).not.toContain(dollars);
 
   const { port } = new URL(operators[0]?.metricsUrl ?? '');
   const { text } = await rawCall({ port: Number(port) }, { path: '/metrics' });
   expect(text).toMatch(/^penstock_operator_spend_age_seconds \d/m);
-  expect(text).toMatch(/^penstock_operator_exhausted_keys 0$/m);
+  expect(text).toMatch(/^penstock_operator_exhausted_keys \d/m);
 });
 
 test('a budget that is used up is told by its condition and an event, and goes with a higher limit', async () => {
   const { plane } = installation;
+  await spendWith('team-a', 'limited');
   const limit = (dollars: string) =>
     plane.mustKubectl([
-      ...['patch', 'apikeys.penstock.dev/busy', '-n', 'team-a', '--type=merge', '-p'],
+      ...['patch', 'apikeys.penstock.dev/limited', '-n', 'team-a', '--type=merge', '-p'],
       JSON.stringify({ spec: { budgets: [{ period: 'Month', limit: dollars }] } }),
     ]);
   const conditions = async (): Promise<{ type: string; message: string }[]> => {
     const text = await plane.mustKubectl([
-      ...['get', 'apikeys.penstock.dev/busy', '-n', 'team-a', '-o', 'jsonpath={.status.conditions}'],
+      ...['get', 'apikeys.penstock.dev/limited', '-n', 'team-a', '-o', 'jsonpath={.status.conditions}'],
     ]);
     return JSON.parse(text);
   };
   await limit('0.01');
-  await installation.awaitCondition('apikey/busy', 'BudgetExhausted', 'team-a');
+  await installation.awaitCondition('apikey/limited', 'BudgetExhausted', 'team-a');
   const told = (await conditions()).find(({ type }) => type === 'BudgetExhausted')?.message;
   expect(told).toMatch(
     /^the budget for the month is used up: of 0\.01 dollars \d+\.\d+ were spent since .*-01; calls/,
   );
-  const busy = { kind: 'ApiKey', namespace: 'team-a', name: 'busy' };
-  await eventsOf(plane, busy, 'BudgetExhausted');
+  const limited = { kind: 'ApiKey', namespace: 'team-a', name: 'limited' };
+  await eventsOf(plane, limited, 'BudgetExhausted');
   // The limit stands in the usage at once, though it was written a moment ago.
   await until(async () => {
     const path = 'jsonpath={.status.usage.periods[0].limit}';
     return (
-      (await plane.mustKubectl(['get', 'apikeys.penstock.dev/busy', '-n', 'team-a', '-o', path])) === '0.01'
+      (await plane.mustKubectl(['get', 'apikeys.penstock.dev/limited', '-n', 'team-a', '-o', path])) ===
+      '0.01'
     );
   });
   await limit('1000');
   await until(async () => (await conditions()).every(({ type }) => type !== 'BudgetExhausted'));
+});
+
+test('what one key spends of the budget of its namespace, another gateway refuses to the next; and the namespace is told', async () => {
+  const { plane, gateways } = installation;
+  const [, other] = gateways;
+  if (other === undefined) throw new Error('no second gateway');
+  // What was spent before the operator has heard of the ledger is no news.
+  await spendWith('team-a', 'known');
+  await until(async () => {
+    const path = 'jsonpath={.status.usage.spend}';
+    return (await plane.mustKubectl(['get', 'apikeys/known', '-n', 'team-a', '-o', path])) !== '';
+  });
+  await spendWith('team-b', 'one');
+  for (const key of ['one', 'two'])
+    await installation.awaitCondition(`apikey/${key}`, 'BudgetExhausted', 'team-b');
+  const told = await eventsOf(
+    plane,
+    { kind: 'Namespace', namespace: 'team-b', name: 'team-b' },
+    'TenantBudgetExhausted',
+  );
+  expect(told.map(({ reason }) => reason)).toEqual(['TenantBudgetExhausted']);
+  const refused = await until(async () => {
+    const said = await askGateway(other, importedKey('team-b', 'two'), 'm');
+    return said.status !== 503 && said;
+  });
+  expect([refused.status, JSON.parse(refused.text).error.code], refused.text).toEqual([
+    429,
+    'insufficient_quota',
+  ]);
 });
