@@ -2,6 +2,7 @@
 
 import type { BudgetPeriod } from '../contract/budget.ts';
 import type { SpendPage } from '../contract/spend.ts';
+import { nanodollarsOf } from './nanodollars.ts';
 import type { SubjectKind } from './subject.ts';
 
 interface PeriodSum {
@@ -13,8 +14,6 @@ interface PeriodSum {
 }
 
 type Sums = Partial<Record<BudgetPeriod, PeriodSum>>;
-
-const picodollarsPerNanodollar = 1_000n;
 
 export class LedgerSums {
   private readonly keys = new Map<string, Sums>();
@@ -44,11 +43,6 @@ export class LedgerSums {
     raise(key, period, start, spent - known);
     raise(sumsOf(this.tenants, apiKey.slice(0, apiKey.indexOf('/'))), period, start, spent - known);
   }
-}
-
-/** Rounded up, and exact where a number of picodollars would not be: above nine thousand dollars. */
-function nanodollarsOf(picodollars: bigint): number {
-  return Number((picodollars + picodollarsPerNanodollar - 1n) / picodollarsPerNanodollar);
 }
 
 function sumsOf(all: Map<string, Sums>, id: string): Sums {

@@ -2,6 +2,7 @@
 
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import type { Price } from '../contract/routing-table.ts';
+import { nanodollarsOf } from '../limits/nanodollars.ts';
 import type { Subject } from '../limits/subject.ts';
 import { costPicodollars } from '../meter/cost.ts';
 import type { Candidate, Plan } from '../route/plan.ts';
@@ -25,8 +26,6 @@ export function budgetSubjects({ caller, view }: Pick<Exchange, 'caller' | 'view
 }
 
 const none: readonly Subject[] = [];
-
-const picodollarsPerNanodollar = 1_000;
 
 /** At the dearest of the candidates, in nanodollars; 0 where the caller pays all of their providers itself. */
 export function costAtMost(
@@ -68,9 +67,4 @@ export function costOfCaller({
   costPicodollars,
 }: Pick<LedgerRecord, 'payer' | 'costPicodollars'>): number {
   return payer === 'tenant' ? (costPicodollars ?? 0) : 0;
-}
-
-/** Never less than it was. */
-export function nanodollarsOf(picodollars: number): number {
-  return Math.ceil(picodollars / picodollarsPerNanodollar);
 }

@@ -7,7 +7,6 @@ import { createResolver } from '../../egress/resolve.ts';
 test('behind a resolver that has been silent for long, nobody waits and no warning is written', async () => {
   const warnings: string[] = [];
   const note = ({ name }: Error): void => void warnings.push(name);
-  process.on('warning', note);
   let nowMs = 0;
   let isSilent = false;
   const silence = Promise.withResolvers<readonly string[]>();
@@ -16,12 +15,16 @@ test('behind a resolver that has been silent for long, nobody waits and no warni
     nowMs: () => nowMs,
     patienceMs: 1,
   });
-  await resolve('provider.example');
-  isSilent = true;
-  const first = resolve('provider.example');
-  nowMs += 1_000;
-  expect([await first, await resolve('provider.example')]).toEqual([['192.0.2.1'], ['192.0.2.1']]);
-  await new Promise((turn) => setImmediate(turn));
-  process.off('warning', note);
+  process.on('warning', note);
+  try {
+    await resolve('provider.example');
+    isSilent = true;
+    const first = resolve('provider.example');
+    nowMs += 1_000;
+    expect([await first, await resolve('provider.example')]).toEqual([['192.0.2.1'], ['192.0.2.1']]);
+    await new Promise((turn) => setImmediate(turn));
+  } finally {
+    process.off('warning', note);
+  }
   expect(warnings).toEqual([]);
 });

@@ -2,6 +2,7 @@
 // against a Provider of the platform.
 
 import { describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../gateway/clock.ts';
 import type { RouteEntry, RoutingTable, Timeouts } from '../../gateway/contract/routing-table.ts';
 import { keyEntry, type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { startWall, type Wall } from '../support/wall.ts';
@@ -25,10 +26,11 @@ async function withShared(
   wall: Wall,
   more: Partial<RouteEntry>,
   body: (rig: Rig) => Promise<void>,
-  resolve?: () => Promise<string[]>,
+  { resolve, clock = systemClock }: { resolve?: () => Promise<string[]>; clock?: Clock } = {},
 ): Promise<void> {
   const baseUrl = resolve ? wall.baseUrl.replace('127.0.0.1', 'provider.example') : wall.baseUrl;
   const rig = await startRig(sharedTable(baseUrl, more), {
+    clock,
     random: () => 0,
     ...(resolve ? { lookups: { resolve } } : {}),
   });
@@ -83,16 +85,23 @@ describe("calls of a tenant whose route waits less than the Provider's own time 
         gate.resolve();
         expect(await statuses(rig, testKey, 1)).toEqual([200]);
       },
-      resolve,
+      { resolve },
     );
   });
 
   test("the platform's own route for others does open the breaker", async () => {
     const more = { timeouts: { totalMs: 10 }, sharedWith: ['others'] };
-    await withShared(await startWall(slow), more, async (rig) => {
-      expect(await statuses(rig, hastyKey, calls)).toEqual(allOf(504));
-      expect(await statuses(rig, testKey, 1)).toEqual([503]);
-    });
+    let heldMs: number | undefined;
+    const clock: Clock = { ...systemClock, now: () => heldMs ?? systemClock.now() };
+    const wall = await startWall(slow);
+    const body = async (rig: Rig): Promise<void> => {
+      expect(await statuses(rig, hastyKey, 5)).toEqual([504, 504, 504, 504, 504]);
+      // The two that follow fall into one second.
+      heldMs = Math.floor(systemClock.now());
+      wall.script({ type: 'status', status: 500 });
+      expect(await statuses(rig, testKey, 2)).toEqual([502, 503]);
+    };
+    await withShared(wall, more, body, { clock });
   });
 });
 

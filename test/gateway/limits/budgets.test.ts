@@ -3,6 +3,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../gateway/clock.ts';
 import type { Budget } from '../../../gateway/contract/budget.ts';
 import type { Price, RoutingTable } from '../../../gateway/contract/routing-table.ts';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
@@ -24,6 +25,12 @@ afterEach(async () => {
 
 /** A cent for each token of the answer; what is sent costs nothing. */
 const cents: Price = { input: 0, output: 10_000_000_000, source: 'target' };
+/** In the middle of a month, and it stays so: none of its periods ends while a test runs. */
+const noonMs = Date.UTC(2026, 10, 18, 12);
+const nextMonth = '2026-12-01T00:00:00Z';
+const startAtNoon = (table: RoutingTable): Promise<Rig> =>
+  startRig(table, { clock: { ...systemClock, wallMs: () => noonMs } });
+
 const dollars = (amount: number): number => amount * 1_000_000;
 const month = (limit: number): Budget => ({ period: 'Month', limitMicrodollars: dollars(limit) });
 
@@ -47,17 +54,9 @@ const paths = Object.keys(dialects) as (keyof typeof dialects)[];
 const ask = (path: keyof typeof dialects = '/v1/chat/completions', more: object = {}) =>
   post(rig, path, { ...dialects[path], ...more });
 
-/** First moment of the next month, as the answers have it. */
-function nextMonth(): string {
-  const now = new Date();
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))
-    .toISOString()
-    .replace('.000Z', 'Z');
-}
-
 describe.each(paths)('%s', (path) => {
   test('is served until the budget is spent, then told which one, how large it is, and when it begins anew', async () => {
-    rig = await startRig(tableWith([month(0.5)]));
+    rig = await startAtNoon(tableWith([month(0.5)]));
     wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 25 } });
     const first = await ask(path);
     const second = await ask(path, { stream: true });
@@ -72,7 +71,7 @@ describe.each(paths)('%s', (path) => {
     const { message, type, code } = isMessages ? messagesErrorOf(refused).error : errorOf(refused);
     expect([type, code]).toEqual([isMessages ? 'billing_error' : 'insufficient_quota', 'insufficient_quota']);
     expect(message).toBe(
-      `This API key has spent its budget of $0.50 for the month (UTC). It begins anew at ${nextMonth()}. Whoever sets budgets can raise it.`,
+      `This API key has spent its budget of $0.50 for the month (UTC). It begins anew at ${nextMonth}. Whoever sets budgets can raise it.`,
     );
     expect(wall.calls).toHaveLength(2);
     const text = await rig.gateway.metrics.registry.metrics();
@@ -82,7 +81,7 @@ describe.each(paths)('%s', (path) => {
 });
 
 test('the official SDKs see what they stop on', async () => {
-  rig = await startRig(tableWith([month(0)]));
+  rig = await startAtNoon(tableWith([month(0)]));
   const openai = new OpenAI({ apiKey: testKey, baseURL: rig.baseUrl });
   const anthropic = new Anthropic({ apiKey: testKey, baseURL: rig.url });
   const user = [{ role: 'user' as const, content: 'hi' }];
@@ -108,7 +107,7 @@ test('the official SDKs see what they stop on', async () => {
 });
 
 test('of several budgets the one that is spent is named; a total never begins anew', async () => {
-  rig = await startRig(tableWith([month(1_000), { period: 'Total', limitMicrodollars: 150_001 }]));
+  rig = await startAtNoon(tableWith([month(1_000), { period: 'Total', limitMicrodollars: 150_001 }]));
   wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 20 } });
   expect((await ask()).status).toBe(200);
   expect(errorOf(await ask()).message).toBe(
@@ -117,7 +116,7 @@ test('of several budgets the one that is spent is named; a total never begins an
 });
 
 test('what requests under way may need is set aside: the next one is told to come back, and is served when they cost less', async () => {
-  rig = await startRig(tableWith([month(1)]));
+  rig = await startAtNoon(tableWith([month(1)]));
   wall.script({ type: 'hang', when: 'before-headers' });
   const held = await openRaw({ port: Number(new URL(rig.url).port) });
   await held.send(
@@ -145,7 +144,7 @@ test('what requests under way may need is set aside: the next one is told to com
 });
 
 test('a request that could cost more than is left is served where nothing else is under way', async () => {
-  rig = await startRig(tableWith([month(0.5)]));
+  rig = await startAtNoon(tableWith([month(0.5)]));
   wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 10 } });
   const statuses = [];
   for (let index = 0; index < 6; index++) {
@@ -156,7 +155,7 @@ test('a request that could cost more than is left is served where nothing else i
 
 test('a new key of the same ApiKey, and a higher budget, act at once', async () => {
   const table = tableWith([month(0.1)]);
-  rig = await startRig(table);
+  rig = await startAtNoon(table);
   wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 10 } });
   expect([(await ask()).status, (await ask()).status]).toEqual([200, 429]);
   const newKey = `psk_${'n'.repeat(49)}`;
@@ -170,7 +169,7 @@ test('a new key of the same ApiKey, and a higher budget, act at once', async () 
 });
 
 test('what failed before it was delivered costs the budget nothing', async () => {
-  rig = await startRig(tableWith([month(0.1)]));
+  rig = await startAtNoon(tableWith([month(0.1)]));
   wall.script({ type: 'status', status: 500 });
   for (let index = 0; index < 3; index++) expect((await ask()).status).toBeGreaterThanOrEqual(500);
   wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 10 } });
@@ -178,13 +177,13 @@ test('what failed before it was delivered costs the budget nothing', async () =>
 });
 
 test('calls of the own provider of a tenant cost it nothing, and pass when its budget is spent', async () => {
-  rig = await startRig(tableWith([month(0)], { provider: 'team/own' }));
+  rig = await startAtNoon(tableWith([month(0)], { provider: 'team/own' }));
   expect((await ask()).status).toBe(200);
 });
 
 test('a model without a price is refused to a key with a budget, by name, and served to others', async () => {
   const table = tableWith([month(5)], { price: null });
-  rig = await startRig(table);
+  rig = await startAtNoon(table);
   const refused = await ask();
   expect([refused.status, errorOf(refused).code]).toEqual([404, 'model_not_found']);
   expect(errorOf(refused).message).toBe(
@@ -195,7 +194,7 @@ test('a model without a price is refused to a key with a budget, by name, and se
 });
 
 test('counting tokens is free', async () => {
-  rig = await startRig(tableWith([month(0)]));
+  rig = await startAtNoon(tableWith([month(0)]));
   const counted = await post(rig, '/v1/messages/count_tokens', { model: 'm', messages: content });
   expect(counted.status).toBe(200);
 });
@@ -204,7 +203,7 @@ test('the keys of a namespace have its budget together, and those of another hav
   const table = tableWith([month(1_000)]);
   const [other, foreign] = [`psk_${'o'.repeat(49)}`, `psk_${'f'.repeat(49)}`];
   const tenantBudgets = [{ namespace: 'team', budgets: [month(0.2)] }];
-  rig = await startRig({
+  rig = await startAtNoon({
     ...table,
     settings: { ...table.settings, tenantBudgets },
     routes: table.routes.map((route) => ({ ...route, sharedWith: '*' as const })),
@@ -217,7 +216,7 @@ test('the keys of a namespace have its budget together, and those of another hav
   const refused = await by(other);
   expect([refused.status, errorOf(refused).message]).toEqual([
     429,
-    `The namespace 'team' has spent its budget of $0.20 for the month (UTC). It begins anew at ${nextMonth()}. Whoever sets budgets can raise it.`,
+    `The namespace 'team' has spent its budget of $0.20 for the month (UTC). It begins anew at ${nextMonth}. Whoever sets budgets can raise it.`,
   ]);
   expect((await by(foreign)).status).toBe(200);
 });

@@ -1,0 +1,12 @@
+// In what is money counted that budgets are kept in? Nanodollars, 1 USD = 10^9: numbers hold them exactly up to nine million dollars.
+
+const picodollarsPerNanodollar = 1_000n;
+
+/**
+ * Never less than it was.
+ *
+ * @param picodollars Whole ones; as a number they are exact up to nine thousand dollars only.
+ */
+export function nanodollarsOf(picodollars: number | bigint): number {
+  return Number((BigInt(picodollars) + picodollarsPerNanodollar - 1n) / picodollarsPerNanodollar);
+}
