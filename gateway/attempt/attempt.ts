@@ -255,8 +255,8 @@ class Attempt<Answer> implements Receiver {
     const { pendingBytes, outputEstimate } = facts;
     const bytes = stream.push(chunk);
     const holdBackMs = this.emptyInput.take(this.lastByteAt, {
-      cameBytes: chunk.length,
-      usedBytes: (bytes?.length ?? 0) + facts.pendingBytes - pendingBytes,
+      endedBytes: chunk.length + pendingBytes - facts.pendingBytes,
+      usedBytes: bytes?.length ?? 0,
       contentEvents: facts.outputEstimate - outputEstimate,
     });
     this.takeStream(stream, bytes);

@@ -7,7 +7,10 @@ const freeBytes = 1024 * 1024;
 /** Beyond that; thousands of times as much as any pings. */
 const bytesPerMs = 256;
 
-/** One long event that is dropped has cost its work already; waiting longer for the next one takes nothing back. */
+/**
+ * One long event that is dropped has cost its work already, and honest answers begin with some: waiting longer for the next one takes
+ * nothing back. So of events above 64 KiB four a second are read.
+ */
 const holdBackMsMax = 250;
 
 /** What one piece of content may take in an upstream's words: some repeat much around each token. */
@@ -15,8 +18,9 @@ const bytesPerContent = 8 * 1024;
 
 /** What an answer has come to after one step. */
 export interface InputStep {
-  readonly cameBytes: number;
-  /** Those that go on or are kept. */
+  /** Of what has ended with it, also where its beginning came before: what an event is for, its end tells. */
+  readonly endedBytes: number;
+  /** Those that go on. */
   readonly usedBytes: number;
   readonly contentEvents: number;
 }
@@ -30,8 +34,8 @@ export class EmptyInput {
    * @param now Clock time in milliseconds.
    * @returns For how many milliseconds nothing more is to be read; 0 where it may go on.
    */
-  take(now: number, { cameBytes, usedBytes, contentEvents }: InputStep): number {
-    const empty = cameBytes - Math.max(usedBytes, contentEvents * bytesPerContent);
+  take(now: number, { endedBytes, usedBytes, contentEvents }: InputStep): number {
+    const empty = endedBytes - Math.max(usedBytes, contentEvents * bytesPerContent);
     if (empty <= 0) return 0;
     const left = Math.max(0, this.bytes - (now - this.at) * bytesPerMs);
     this.at = now;

@@ -12,7 +12,7 @@ import {
 import { type ClientSink, heldBytesMax, heldContentBytesMax } from '../attempt/commit-point.ts';
 import { flawOfChoices } from '../dialects/answer/flaw.ts';
 import { GatheredStream } from '../dialects/answer/gathered-stream.ts';
-import { malformed, tooLarge, unusable } from '../dialects/answer/malformed.ts';
+import { tooLarge, unusable } from '../dialects/answer/malformed.ts';
 import type {
   AnswerStream,
   Dialect,
@@ -98,7 +98,8 @@ function gatheredReader(
       if (stream.isTooLong)
         return tooLarge(`its events are longer than ${gatheredBytesMax / 1024 / 1024} MiB`);
       const body = encodeJson(stream.answer());
-      return body ? read(body) : malformed('the stream makes no answer');
+      // Who asks for the stream gets it.
+      return body ? read(body) : unusable(stream.unanswered);
     },
   };
 }

@@ -4,8 +4,9 @@
 import { describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../gateway/clock.ts';
 import type { RouteEntry, RoutingTable, Timeouts } from '../../gateway/contract/routing-table.ts';
+import { partsMax } from '../../gateway/dialects/answer/part-writer.ts';
 import { keyEntry, type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
-import { startWall, type Wall } from '../support/wall.ts';
+import { type Behaviour, startWall, type Wall } from '../support/wall.ts';
 import { type AskOptions, ask } from './ask.ts';
 
 const hastyKey = `psk_${'h'.repeat(49)}`;
@@ -105,6 +106,19 @@ describe("calls of a tenant whose route waits less than the Provider's own time 
   });
 });
 
+const frames = (...data: readonly string[]): string => data.map((each) => `data: ${each}\n\n`).join('');
+const piece = (content: string): string => `{"choices":[{"index":0,"delta":{"content":"${content}"}}]}`;
+const finish = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
+
+/** In one write; the second event has a bare tab in a string, which is no JSON. */
+const brokenInTheMidst: Behaviour = {
+  type: 'raw',
+  bytes:
+    'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n' +
+    frames(piece('one '), piece('two\tthree '), finish, '[DONE]'),
+  followedBy: 'fin',
+};
+
 describe('whole answers that are wanted of what answers all others', () => {
   const assured = { 'x-penstock-delivery': 'assured' };
 
@@ -130,6 +144,34 @@ describe('whole answers that are wanted of what answers all others', () => {
       const wall = await startWall({ type: 'garbage-event', atEvent: 4 });
       await withShared(wall, more, async (rig) => {
         expect(await statuses(rig, hastyKey, calls, options)).toEqual(allOf(502));
+        expect(await statuses(rig, testKey, 1, { isStream: true })).toEqual([200]);
+      });
+    },
+  );
+
+  const wholes: readonly (readonly [string, Partial<RouteEntry>, AskOptions])[] = [
+    ['held whole', {}, { isStream: true, headers: assured }],
+    ['put together', { upstreamStreaming: 'Always' }, {}],
+  ];
+
+  test.each(wholes)(
+    'some with an event that others get as it came open no breaker, also where all of it comes at once (%s)',
+    async (_name, more, options) => {
+      await withShared(await startWall(brokenInTheMidst), more, async (rig) => {
+        expect(await statuses(rig, hastyKey, calls, options)).toEqual(allOf(502));
+        expect(new Set(rig.records.map(({ failure }) => failure))).toEqual(new Set(['unusable']));
+        expect(await statuses(rig, testKey, 1, { isStream: true })).toEqual([200]);
+      });
+    },
+  );
+
+  test.each(wholes)(
+    'some with more calls than an answer has open no breaker (%s)',
+    async (_name, more, options) => {
+      const toolCalls = Array.from({ length: partsMax + 1 }, () => ({ name: 'f', arguments: '{}' }));
+      await withShared(await startWall({ type: 'answer', toolCalls }), more, async (rig) => {
+        expect(await statuses(rig, hastyKey, calls, options)).toEqual(allOf(502));
+        expect(new Set(rig.records.map(({ failure }) => failure))).toEqual(new Set(['unusable']));
         expect(await statuses(rig, testKey, 1, { isStream: true })).toEqual([200]);
       });
     },

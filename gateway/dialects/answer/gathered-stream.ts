@@ -4,7 +4,6 @@
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import type { AnswerFacts, AnswerGatherer, AnswerStream, SameDialect } from '../dialect.ts';
 import { readSse, responseEventBytesMax } from '../events/sse-events.ts';
-import { leaveOut } from './malformed.ts';
 
 /** A stream that goes on as it is, and remembers what it has said. */
 export class GatheredStream implements AnswerStream {
@@ -16,6 +15,7 @@ export class GatheredStream implements AnswerStream {
   private readonly events = readSse(responseEventBytesMax);
   private gatherer: AnswerGatherer | undefined;
   private bytes = 0;
+  private isUnread = false;
 
   /** @param bytesMax Of a longer stream nothing is remembered. */
   constructor(stream: AnswerStream, dialect: Pick<SameDialect, 'openGatherer' | 'flawOf'>, bytesMax: number) {
@@ -40,15 +40,22 @@ export class GatheredStream implements AnswerStream {
     return this.bytes > this.bytesMax;
   }
 
-  /** The answer so far; undefined where it is no answer, or too long to be remembered. */
+  /** The answer so far; undefined where it is no answer, lacks an event, or is too long to be remembered. */
   answer(): JsonRecord | undefined {
-    return this.gatherer?.answer();
+    return this.isUnread ? undefined : this.gatherer?.answer();
   }
 
   flaw(): string | undefined {
     if (!this.gatherer) return undefined;
-    const answer = this.gatherer.answer();
-    return answer ? this.dialect.flawOf(answer) : 'the events of the stream make no answer';
+    const answer = this.answer();
+    return answer ? this.dialect.flawOf(answer) : this.unanswered;
+  }
+
+  /** Why there is no answer. */
+  get unanswered(): string {
+    return this.isUnread
+      ? 'an event of the stream cannot be read'
+      : 'the events of the stream make no answer';
   }
 
   private remembered(bytes: Buffer | undefined): Buffer | undefined {
@@ -61,8 +68,9 @@ export class GatheredStream implements AnswerStream {
     for (const { data } of this.events.push(bytes)) {
       const event = asRecord(tryParseJson(data));
       if (event) this.gatherer.add(event);
-      // The relay looks at the ends of most events only.
-      else leaveOut(this.facts);
+      // The relay looks at the ends of most events only, and whoever is not served a whole answer gets them as they came: what is
+      // found here says nothing about the upstream's health, so it is not told by the facts.
+      else this.isUnread = true;
     }
     return bytes;
   }

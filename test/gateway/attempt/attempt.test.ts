@@ -206,6 +206,34 @@ test('an upstream that floods with comments is held back, and its time runs out 
   expect([attempt.log.at(-1), attempt.clock.pending()]).toEqual(['abort', []]);
 });
 
+test('an event that goes nowhere counts whole, however late its end comes', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  const long = `:${'x'.repeat(900_000)}`;
+  for (const text of [long, '\n\n', long]) attempt.body(text);
+  expect(attempt.log).toEqual([]);
+  attempt.body('\n\n');
+  expect(attempt.log).toEqual(['pause']);
+  attempt.clock.advance(250);
+  for (const text of [long, '\n\n']) attempt.body(text);
+  expect(attempt.log).toEqual(['pause', 'resume', 'pause']);
+  attempt.clock.advance(250);
+  attempt.body(word + finish + done);
+  expect(await attempt.result).toMatchObject({ outcome: 'answered' });
+});
+
+test('an event that goes on is not held back, however long it is and however late its end comes', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  for (let n = 0; n < 8; n++) {
+    attempt.body(`data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(900_000)}`);
+    attempt.body('"}}]}\n\n');
+  }
+  expect(attempt.log).toEqual([]);
+  attempt.body(finish + done);
+  expect(await attempt.result).toMatchObject({ outcome: 'answered' });
+});
+
 test('held back for its comments and for its reader, it goes on when both are over', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);

@@ -5,13 +5,13 @@ import { expect, test } from 'vitest';
 import { EmptyInput } from '../../../gateway/attempt/empty-input.ts';
 
 const chunkBytes = 64 * 1024;
-const comments = { cameBytes: chunkBytes, usedBytes: 0, contentEvents: 0 };
+const comments = { endedBytes: chunkBytes, usedBytes: 0, contentEvents: 0 };
 
 /** Reads for so long, as fast as it may; gives how many bytes came. */
 function flood(step: typeof comments, durationMs: number): number {
   const input = new EmptyInput();
   let bytes = 0;
-  for (let now = 1_000; now < 1_000 + durationMs; now += input.take(now, step)) bytes += step.cameBytes;
+  for (let now = 1_000; now < 1_000 + durationMs; now += input.take(now, step)) bytes += step.endedBytes;
   return bytes;
 }
 
@@ -25,14 +25,19 @@ test('a little content among much that is none buys it little', () => {
 
 test('one long event that goes nowhere does not keep what follows it waiting for long', () => {
   const input = new EmptyInput();
-  expect(input.take(0, { ...comments, cameBytes: 4 * 1024 * 1024 })).toBe(250);
+  expect(input.take(0, { ...comments, endedBytes: 4 * 1024 * 1024 })).toBe(250);
   expect(input.take(250, comments)).toBe(250);
 });
 
-test('whatever goes on, is kept or is content is never held back', () => {
+test('of long events that go nowhere four a second are read, after one mebibyte at once', () => {
+  const endedBytes = 1024 * 1024;
+  expect(flood({ ...comments, endedBytes }, 10_000) / endedBytes).toBeCloseTo(1 + 40, 0);
+});
+
+test('whatever goes on or is content is never held back', () => {
   const step = fc.record({
     afterMs: fc.nat(10),
-    cameBytes: fc.nat(4 * 1024 * 1024),
+    endedBytes: fc.nat(4 * 1024 * 1024),
     moreUsed: fc.nat(1000),
     contentEvents: fc.nat(3),
   });
@@ -40,12 +45,12 @@ test('whatever goes on, is kept or is content is never held back', () => {
     fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
       const input = new EmptyInput();
       let now = 0;
-      for (const { afterMs, cameBytes, moreUsed, contentEvents } of steps) {
+      for (const { afterMs, endedBytes, moreUsed, contentEvents } of steps) {
         now += afterMs;
-        expect(input.take(now, { cameBytes, usedBytes: cameBytes + moreUsed, contentEvents })).toBe(0);
+        expect(input.take(now, { endedBytes, usedBytes: endedBytes + moreUsed, contentEvents })).toBe(0);
       }
       // An event for each token, with eight kilobytes around it.
-      expect(input.take(now, { cameBytes: 8 * 8192, usedBytes: 0, contentEvents: 8 })).toBe(0);
+      expect(input.take(now, { endedBytes: 8 * 8192, usedBytes: 0, contentEvents: 8 })).toBe(0);
     }),
   );
 });

@@ -130,6 +130,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/shared-provider.test.ts'],
   },
   {
+    name: 'what breaks only an answer that is wanted whole is not told as a fault of its upstream',
+    file: 'gateway/dialects/answer/gathered-stream.ts',
+    from: 'else this.isUnread = true;',
+    to: 'else this.facts.malformedFrames++;',
+    tests: ['test/flow/shared-provider.test.ts'],
+  },
+  {
     name: 'what many wait to repeat is rationed when they do, not when they began to wait',
     file: 'gateway/attempt/run-attempts.ts',
     from: 'if (isRepetition && !job.hasRetryBudget(candidate)) continue;',
