@@ -136,7 +136,7 @@ export function startPulls(options: PullOptions): Pulls {
         failures = 0;
         const isQuiet = next === cursor;
         cursor = next;
-        if (isQuiet) await wait(clock, quietMs - (clock.now() - askedAtMs), signal);
+        if (isQuiet) await wait(clock, Math.max(0, quietMs - (clock.now() - askedAtMs)), signal);
       } catch (error) {
         if (signal.aborted) return;
         const reason = error instanceof Error ? error.message : 'it failed';

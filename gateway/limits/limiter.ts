@@ -11,7 +11,7 @@ import {
   refusedBudget,
 } from './budget.ts';
 import { GuardedStore, type StoreEvents } from './guarded-store.ts';
-import { type AskSpend, type JournalProgress, LedgerReader } from './ledger-reader.ts';
+import { LedgerReader, type LedgerReaderParts } from './ledger-reader.ts';
 import type { Meter } from './meter.ts';
 import { type Judged, type Outcome, refusalOf, type Spent, standingsOf } from './outcome.ts';
 import { OwnBudgets } from './own-budgets.ts';
@@ -71,10 +71,7 @@ export interface LimiterParts {
   readonly ledger?: LedgerParts | undefined;
 }
 
-export interface LedgerParts {
-  readonly ask: AskSpend;
-  readonly progress: JournalProgress;
-}
+export type LedgerParts = Pick<LedgerReaderParts, 'ask' | 'progress' | 'onTurn'>;
 
 /** What is still held so long after its request must have ended was forgotten by us, and is given up. */
 const overdueMs = 60_000;
@@ -179,7 +176,7 @@ export class Limiter implements Limits {
     return store === undefined ? this.ofShare(ask) : this.withoutStore(ask);
   }
 
-  /** Of what the ledger says was spent; undefined where nobody has asked, or it has not answered. */
+  /** Of what the ledger says was spent; undefined where nobody has asked. */
   get sumsAgeMs(): number | undefined {
     return this.ledger?.ageMs;
   }

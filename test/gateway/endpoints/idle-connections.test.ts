@@ -70,6 +70,7 @@ test('one whose next request is half here stays, and is served', async () => {
   client.write(request.slice(0, 20));
   await until(async () => (accepted[0]?.bytesRead ?? 0) > 0);
   idle.closeAfter(5_000);
+  expect(accepted[0]?.destroyed).toBe(false);
   client.write(request.slice(20));
   await until(async () => heard().endsWith('served'));
   expect(heard()).toMatch(/^HTTP\/1\.1 200 /);
