@@ -41,31 +41,51 @@ const egressSchema = z.array(
   z.strictObject({ cidr: z.string().min(1), namespaces: z.array(z.string().min(1)).min(1) }),
 );
 
-const egressAllow = z
-  .string()
-  .default('[]')
-  .transform((text, context): PlatformSettings['egressAllow'] => {
-    const fault = (message: string): never => {
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    };
-    let value: unknown;
+/** A list as JSON, in a variable that is empty by default. `fault` says what is wrong with one that parses, where anything is. */
+function jsonList<T>(
+  schema: z.ZodType<readonly T[]>,
+  { example, shape, fault }: JsonList<T>,
+): z.ZodType<readonly T[], string | undefined> {
+  return z
+    .string()
+    .default('[]')
+    .transform((text, context): readonly T[] => {
+      const refuse = (message: string): never => {
+        context.addIssue({ code: 'custom', message });
+        return z.NEVER;
+      };
+      let value: unknown;
+      try {
+        value = JSON.parse(text);
+      } catch {
+        return refuse(`must be JSON, such as ${example}`);
+      }
+      const parsed = schema.safeParse(value);
+      if (!parsed.success) return refuse(shape(parsed.error.issues[0]?.path.join('.') || 'its root'));
+      const found = fault(parsed.data);
+      return found === undefined ? parsed.data : refuse(found);
+    });
+}
+
+interface JsonList<T> {
+  readonly example: string;
+  /** What it must be, for one that is not at that path. */
+  shape(path: string): string;
+  fault(list: readonly T[]): string | undefined;
+}
+
+const egressAllow = jsonList<PlatformSettings['egressAllow'][number]>(egressSchema, {
+  example: '[{"cidr":"10.1.0.0/16","namespaces":["team-a"]}]',
+  shape: () => 'must be a list of {"cidr": …, "namespaces": […]}; namespaces ["*"] means all',
+  fault(list) {
     try {
-      value = JSON.parse(text);
-    } catch {
-      return fault('must be JSON, such as [{"cidr":"10.1.0.0/16","namespaces":["team-a"]}]');
-    }
-    const parsed = egressSchema.safeParse(value);
-    if (!parsed.success) {
-      return fault('must be a list of {"cidr": …, "namespaces": […]}; namespaces ["*"] means all');
-    }
-    try {
-      parseAddressRules(parsed.data);
+      parseAddressRules(list);
+      return undefined;
     } catch (error) {
-      return fault(error instanceof Error ? error.message : String(error));
+      return error instanceof Error ? error.message : String(error);
     }
-    return parsed.data;
-  });
+  },
+});
 
 const tenantBudgetsSchema = z.array(
   z.strictObject({
@@ -84,33 +104,18 @@ const tenantBudgetsSchema = z.array(
   }),
 );
 
-const tenantBudgets = z
-  .string()
-  .default('[]')
-  .transform((text, context): readonly TenantBudgets[] => {
-    const fault = (message: string): never => {
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    };
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      return fault(
-        'must be JSON, such as [{"namespace":"team-a","budgets":[{"period":"Month","limit":"500"}]}]',
-      );
-    }
-    const parsed = tenantBudgetsSchema.safeParse(value);
-    if (!parsed.success)
-      return fault(
-        `must be a list of {"namespace": …, "budgets": [{"period": "Day", "Week", "Month" or "Total", once each, "limit": "dollars"; "action": "Block" or "Warn" and "warnPercent": 1 to 100, if need be}]}; it is not at ${parsed.error.issues[0]?.path.join('.') || 'its root'}`,
-      );
-    const names = parsed.data.map(({ namespace: name }) => name);
+const tenantBudgets = jsonList<TenantBudgets>(tenantBudgetsSchema, {
+  example: '[{"namespace":"team-a","budgets":[{"period":"Month","limit":"500"}]}]',
+  shape: (path) =>
+    `must be a list of {"namespace": …, "budgets": [{"period": "Day", "Week", "Month" or "Total", once each, "limit": "dollars"; "action": "Block" or "Warn" and "warnPercent": 1 to 100, if need be}]}; it is not at ${path}`,
+  fault(list) {
+    const names = list.map(({ namespace: name }) => name);
     const twice = names.find((name, at) => names.indexOf(name) !== at);
     return twice === undefined
-      ? parsed.data
-      : fault(`names the namespace ${twice} twice; put its budgets into one entry`);
-  });
+      ? undefined
+      : `names the namespace ${twice} twice; put its budgets into one entry`;
+  },
+});
 
 const egressDeny = z
   .string()
