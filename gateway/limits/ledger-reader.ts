@@ -37,7 +37,7 @@ const everyMs = 1_000;
 const anewEveryMs = 600_000;
 
 /** How long the first request of a budget waits for the first answer. */
-export const firstAnswerMs = 2_000;
+const firstAnswerMs = 2_000;
 
 export class LedgerReader {
   private readonly parts: LedgerReaderParts;

@@ -1,5 +1,6 @@
 // How are a ledger's questions put in SQL? Pure, and the same text for both databases: `$1` is the first value.
 
+import { type BudgetPeriod, periodAt } from '../../gateway/contract/budget.ts';
 import {
   DAILY_KEYS,
   daysKeysOf,
@@ -91,15 +92,14 @@ function sumsOf(of: (name: Measure) => bigint): Sums {
   };
 }
 
-/** First days of the periods that a moment is in, `YYYY-MM-DD`, UTC; a week begins on Monday, as ISO 8601 has it. */
+/** First days of the periods that a moment is in, `YYYY-MM-DD`. */
 export function periodsOf(nowMs: number): {
   readonly day: string;
   readonly week: string;
   readonly month: string;
 } {
-  const day = dayOf(nowMs);
-  const sinceMonday = (new Date(nowMs).getUTCDay() + 6) % 7;
-  return { day, week: dayOf(nowMs - sinceMonday * 86_400_000), month: `${day.slice(0, 7)}-01` };
+  const startOf = (period: BudgetPeriod): string => periodAt(period, nowMs).start;
+  return { day: startOf('Day'), week: startOf('Week'), month: startOf('Month') };
 }
 
 export function dayOf(ms: number): string {
