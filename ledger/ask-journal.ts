@@ -1,8 +1,9 @@
 // What has a gateway pod written behind a cursor? One call to its internal port.
 
-import { Agent, type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { JOURNAL_CURSOR_HEADER, JOURNAL_PATH } from '../gateway/contract/exchange.ts';
 import type { Clock } from '../kube/clock.ts';
+import { CallFault, OwnCalls, readBytes } from '../kube/own-call.ts';
 
 export interface JournalPod {
   readonly uid: string;
@@ -35,70 +36,35 @@ const pageBytesMax = 64 * 1024 * 1024;
 const cursorCharsMax = 128;
 
 export function openJournalClient(clock: Clock): { readonly ask: AskJournal; close(): void } {
-  // Own connections, kept open: a call follows on the heels of the last.
-  const agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
-  return { ask: (call) => askPod(agent, clock, call), close: () => agent.destroy() };
-}
-
-function askPod(agent: Agent, clock: Clock, call: JournalCall): Promise<JournalAnswer> {
-  const { pod, token, after, waitMs, signal } = call;
-  const query = new URLSearchParams({ waitMs: String(waitMs), ...(after === undefined ? {} : { after }) });
-  const { promise, resolve, reject } = Promise.withResolvers<JournalAnswer>();
-  const outgoing = request({
-    agent,
-    host: pod.ip,
-    port: pod.port,
-    path: `${JOURNAL_PATH}?${query}`,
-    headers: { authorization: `Bearer ${token}` },
-  });
-  const fail = (message: string): void => {
-    reject(new Error(message));
-    outgoing.destroy();
+  const calls = new OwnCalls(clock);
+  return {
+    ask({ pod, token, after, waitMs, signal }) {
+      const query = new URLSearchParams({
+        waitMs: String(waitMs),
+        ...(after === undefined ? {} : { after }),
+      });
+      return calls.ask({
+        to: { host: pod.ip, port: pod.port, path: `${JOURNAL_PATH}?${query}` },
+        token,
+        timeoutMs: waitMs + lateMs,
+        signal,
+        read: readPage,
+      });
+    },
+    close: () => calls.close(),
   };
-  const onAbort = (): void => fail('the call was ended');
-  const cancelTimer = clock.setTimer(waitMs + lateMs, () =>
-    fail(`it did not answer within ${(waitMs + lateMs) / 1_000} s`),
-  );
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  outgoing.on('error', (error) => fail(`it does not answer (${codeOf(error)})`));
-  outgoing.on('response', (incoming) => {
-    readAnswer(incoming).then(resolve, (error: unknown) => {
-      fail(error instanceof JournalFault ? error.message : `it broke off (${codeOf(error)})`);
-    });
-  });
-  outgoing.end();
-  return promise.finally(() => {
-    cancelTimer();
-    signal.removeEventListener('abort', onAbort);
-  });
 }
 
-class JournalFault extends Error {}
-
-async function readAnswer(incoming: IncomingMessage): Promise<JournalAnswer> {
-  const { statusCode } = incoming;
+async function readPage(answer: IncomingMessage): Promise<JournalAnswer> {
+  const { statusCode } = answer;
   if (statusCode === 410) {
-    incoming.resume();
+    answer.resume();
     return 'unknown-cursor';
   }
-  if (statusCode === 401) throw new JournalFault('it does not take the exchange token');
-  if (statusCode !== 200) throw new JournalFault(`it answers with status ${statusCode}`);
-  const cursor = incoming.headers[JOURNAL_CURSOR_HEADER];
+  if (statusCode === 401) throw new CallFault('it does not take the exchange token');
+  if (statusCode !== 200) throw new CallFault(`it answers with status ${statusCode}`);
+  const cursor = answer.headers[JOURNAL_CURSOR_HEADER];
   if (typeof cursor !== 'string' || cursor === '' || cursor.length > cursorCharsMax)
-    throw new JournalFault('its answer has no cursor');
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of incoming) {
-    bytes += chunk.length;
-    if (bytes > pageBytesMax) throw new JournalFault(`its answer is longer than ${pageBytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  return { bytes: Buffer.concat(chunks), cursor };
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : 'no reason given';
+    throw new CallFault('its answer has no cursor');
+  return { bytes: await readBytes(answer, pageBytesMax), cursor };
 }

@@ -1,7 +1,6 @@
 // What does every ready gateway pod say? One long-poll per pod, for as long as the pod is ready: it answers when it has
 // something new to say, and is asked again at once.
 
-import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import {
   type DrillOrder,
   EXCHANGE_PATH,
@@ -11,7 +10,8 @@ import {
   exchangeResponseSchema,
 } from '../../gateway/contract/exchange.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { cutText } from '../cut-text.ts';
+import { CallFault, OwnCalls } from '../../kube/own-call.ts';
+import { readAnswer } from '../read-answer.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';
 import type { PodAnswer, PodAnswers } from './pods-state.ts';
 
@@ -66,10 +66,9 @@ const answerBytesMax = 8 * 1024 * 1024;
 export function startExchange(options: ExchangeOptions): Exchange {
   const { clock } = options;
   const waitMs = options.waitMs ?? EXCHANGE_WAIT_MS_MAX;
-  // Own connections, kept open: a call follows on the heels of the last.
-  const agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
+  const calls = new OwnCalls(clock);
   const askPod: AskPod =
-    options.askPod ?? ((pod, token, body, timeoutMs) => startCall(agent, pod, token, body, clock, timeoutMs));
+    options.askPod ?? ((pod, token, body, timeoutMs) => startCall(calls, pod, token, body, timeoutMs));
   const answers = new Map<string, PodAnswer>();
   const polls = new Map<string, Poll & { readonly pod: GatewayPod }>();
   let readyPods = 0;
@@ -97,7 +96,7 @@ export function startExchange(options: ExchangeOptions): Exchange {
       isClosed = true;
       for (const { stop } of polls.values()) stop();
       polls.clear();
-      agent.destroy();
+      calls.close();
     },
   };
 
@@ -181,88 +180,26 @@ export function startExchange(options: ExchangeOptions): Exchange {
   }
 }
 
-/** Its errors are fit to be shown to users: no address, no token, nothing of a body. */
 function startCall(
-  agent: Agent,
+  calls: OwnCalls,
   pod: GatewayPod,
   token: string,
   body: string,
-  clock: Clock,
   timeoutMs: number,
 ): PodCall {
-  const { promise, resolve, reject } = Promise.withResolvers<ExchangeResponse>();
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  };
-  const outgoing = request({
-    agent,
-    host: pod.ip,
-    port: pod.port,
-    method: 'POST',
-    path: EXCHANGE_PATH,
-    headers,
+  const ending = new AbortController();
+  const answer = calls.ask({
+    to: { host: pod.ip, port: pod.port, path: EXCHANGE_PATH },
+    token,
+    body,
+    timeoutMs,
+    signal: ending.signal,
+    async read(incoming) {
+      const { statusCode } = incoming;
+      if (statusCode === 401) throw new CallFault('it does not take the exchange token');
+      if (statusCode !== 200) throw new CallFault(`it answers the exchange with status ${statusCode}`);
+      return await readAnswer(incoming, exchangeResponseSchema, answerBytesMax);
+    },
   });
-  const cancelTimer = clock.setTimer(timeoutMs, () => fail(`it did not answer within ${timeoutMs / 1000} s`));
-  outgoing.on('error', (error) => fail(`it does not answer (${codeOf(error)})`));
-  outgoing.on('response', (incoming) => {
-    readAnswer(incoming).then(
-      (response) => {
-        cancelTimer();
-        resolve(response);
-      },
-      (error: unknown) =>
-        fail(error instanceof ExchangeFault ? error.message : `it broke off (${codeOf(error)})`),
-    );
-  });
-  outgoing.end(body);
-  return { answer: promise, abort: () => fail('the call was ended') };
-
-  function fail(message: string): void {
-    cancelTimer();
-    reject(new ExchangeFault(message));
-    destroy(outgoing);
-  }
-}
-
-class ExchangeFault extends Error {}
-
-function destroy(outgoing: ClientRequest): void {
-  // What it still has to say about its end is of no interest.
-  outgoing.on('error', () => {});
-  outgoing.destroy();
-}
-
-async function readAnswer(incoming: IncomingMessage): Promise<ExchangeResponse> {
-  const { statusCode } = incoming;
-  if (statusCode === 401) throw new ExchangeFault('it does not take the exchange token');
-  if (statusCode !== 200) throw new ExchangeFault(`it answers the exchange with status ${statusCode}`);
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of incoming) {
-    bytes += chunk.length;
-    if (bytes > answerBytesMax) throw new ExchangeFault(`its answer is longer than ${answerBytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  const parsed = exchangeResponseSchema.safeParse(parseJson(Buffer.concat(chunks).toString()));
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new ExchangeFault(
-    cutText(`its answer is not understood: ${issue?.path.join('.')}: ${issue?.message}`, 200),
-  );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ExchangeFault('its answer is no JSON');
-  }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : 'no reason given';
+  return { answer, abort: () => ending.abort() };
 }

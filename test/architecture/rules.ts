@@ -15,13 +15,12 @@ export interface Rule {
 const connectors = [
   'egress',
   'kube/connection.ts',
+  'kube/own-call.ts',
   'telemetry/open.ts',
   'gateway/upstream',
   'gateway/drill/run-drill.ts',
   'gateway/exchange/ask-spend.ts',
   'operator/probe/send-check.ts',
-  'operator/pods/exchange.ts',
-  'operator/usage/ask-ledger.ts',
 ];
 const connectingModules =
   /^(?:node:)?(?:https|http2|tls|dns|dns\/promises|dgram|child_process|cluster)$|^(?:undici|http|net)$|^@opentelemetry\/(?:exporter-|sdk-node)/;

@@ -1,0 +1,89 @@
+// How does one of our processes ask another? One call over HTTP with the token of the exchange, on connections that stay open, bounded
+// in time.
+
+import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { urlToHttpOptions } from 'node:url';
+import type { Clock } from './clock.ts';
+
+/** Its words are fit to be shown to users: no address, no token, nothing of a body. */
+export class CallFault extends Error {}
+
+export interface OwnCall<T> {
+  readonly to: URL | Pick<RequestOptions, 'host' | 'port' | 'path'>;
+  /** The bearer. */
+  readonly token: string;
+  /** JSON to be posted; absent: a GET. */
+  readonly body?: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** @throws {CallFault} Where the answer is not what it should be; after any other error it counts as broken off. */
+  read(answer: IncomingMessage): Promise<T>;
+}
+
+export class OwnCalls {
+  private readonly clock: Clock;
+  // A call follows on the heels of the last.
+  private readonly agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  /** Rejects with a `CallFault` and nothing else. */
+  ask<T>({ to, token, body, timeoutMs, signal, read }: OwnCall<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const outgoing = request({
+      ...(to instanceof URL ? urlToHttpOptions(to) : to),
+      agent: this.agent,
+      headers: { authorization: `Bearer ${token}`, ...(body !== undefined && headersOf(body)) },
+      ...(body !== undefined && { method: 'POST' }),
+    });
+    const fail = (message: string): void => {
+      reject(new CallFault(message));
+      outgoing.destroy();
+    };
+    const onAbort = (): void => fail('the call was ended');
+    const cancelTimer = this.clock.setTimer(timeoutMs, () =>
+      fail(`it did not answer within ${timeoutMs / 1_000} s`),
+    );
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    outgoing.on('error', (error) => fail(`it does not answer (${codeOf(error)})`));
+    outgoing.on('response', (answer) => {
+      read(answer).then(resolve, (error: unknown) =>
+        fail(error instanceof CallFault ? error.message : `it broke off (${codeOf(error)})`),
+      );
+    });
+    outgoing.end(body);
+    return promise.finally(() => {
+      cancelTimer();
+      signal.removeEventListener('abort', onAbort);
+    });
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
+}
+
+/** @throws {CallFault} Where it is longer. */
+export async function readBytes(answer: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw new CallFault(`its answer is longer than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function headersOf(body: string) {
+  return { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : 'no reason given';
+}
