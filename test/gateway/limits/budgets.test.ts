@@ -11,6 +11,7 @@ import { until } from '../../support/until.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { errorOf, messagesErrorOf, post } from '../endpoints/ask.ts';
 import { keyEntry, type Rig, startRig, tableOf, testKey } from '../rig.ts';
+import { content, dialects, type Path, paths } from './bodies.ts';
 
 let wall: Wall;
 let rig: Rig;
@@ -43,15 +44,7 @@ function tableWith(
   return { ...table, keys: table.keys.map((entry) => ({ ...entry, budgets })) };
 }
 
-const content = [{ role: 'user', content: 'three plain words' }];
-const dialects = {
-  '/v1/chat/completions': { model: 'm', max_tokens: 20, messages: content },
-  '/v1/completions': { model: 'm', max_tokens: 20, prompt: 'three plain words' },
-  '/v1/responses': { model: 'm', max_output_tokens: 20, input: 'three plain words' },
-  '/v1/messages': { model: 'm', max_tokens: 20, messages: content },
-} as const;
-const paths = Object.keys(dialects) as (keyof typeof dialects)[];
-const ask = (path: keyof typeof dialects = '/v1/chat/completions', more: object = {}) =>
+const ask = (path: Path = '/v1/chat/completions', more: object = {}) =>
   post(rig, path, { ...dialects[path], ...more });
 
 describe.each(paths)('%s', (path) => {

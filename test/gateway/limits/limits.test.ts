@@ -7,6 +7,7 @@ import type { RateLimits } from '../../../gateway/contract/routing-table.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { errorOf, messagesErrorOf, post } from '../endpoints/ask.ts';
 import { keyEntry, type Rig, startRig, tableOf, testKey } from '../rig.ts';
+import { content, dialects, type Path, paths } from './bodies.ts';
 
 let wall: Wall;
 let rig: Rig;
@@ -34,15 +35,7 @@ async function start({ key, route, provider }: Limited): Promise<void> {
   });
 }
 
-const content = [{ role: 'user', content: 'three plain words' }];
-const dialects = {
-  '/v1/chat/completions': { model: 'm', max_tokens: 20, messages: content },
-  '/v1/completions': { model: 'm', max_tokens: 20, prompt: 'three plain words' },
-  '/v1/responses': { model: 'm', max_output_tokens: 20, input: 'three plain words' },
-  '/v1/messages': { model: 'm', max_tokens: 20, messages: content },
-} as const;
-const paths = Object.keys(dialects) as (keyof typeof dialects)[];
-const ask = (path: keyof typeof dialects = '/v1/chat/completions', more: object = {}) =>
+const ask = (path: Path = '/v1/chat/completions', more: object = {}) =>
   post(rig, path, { ...dialects[path], ...more });
 
 async function heldOf(): Promise<string | undefined> {
