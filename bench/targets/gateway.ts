@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type KeyEntry, parseRoutingTable, type RoutingTable } from '../../gateway/contract/routing-table.ts';
+import { podFlags, podMemoryMib } from './pod-flags.ts';
 import { freePort } from './ports.ts';
 import { pinned, runningTarget, type Target } from './target.ts';
 
@@ -31,7 +32,7 @@ export const gateway: Target = {
     const launched = await context.launcher.start({
       name: 'gateway',
       command: process.execPath,
-      args: [...(context.nodeArgs ?? []), findEntryPoint()],
+      args: [...podFlags(podMemoryMib), ...(context.nodeArgs ?? []), findEntryPoint()],
       env: {
         NODE_ENV: 'production',
         PENSTOCK_HOST: '127.0.0.1',

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isMap, isScalar, parseDocument, parse as parseYaml, type YAMLMap } from 'yaml';
 import { z } from 'zod';
+import { podFlags, podMemoryMib } from '../../bench/targets/pod-flags.ts';
 import { metadataAddresses, unopenableRanges } from '../../egress/address-ranges.ts';
 import { INSTANCE_LABEL } from '../../gateway/contract/manifest.ts';
 import { gatewayMetrics } from '../../gateway/meter/metric-table.ts';
@@ -581,7 +582,7 @@ describe('what is rendered', () => {
     const commands = objects.flatMap(podsOf).map(({ containers }) => containers[0]?.command);
     expect(commands).toEqual(
       expect.arrayContaining([
-        ['node', '--max-old-space-size=576', 'dist/gateway.js'],
+        ['node', ...podFlags(podMemoryMib), 'dist/gateway.js'],
         ['node', '--max-old-space-size=256', '--max-semi-space-size=8', 'dist/operator.js'],
         ['node', '--max-old-space-size=256', 'dist/ledger.js'],
         ['node', '--max-old-space-size=96', 'dist/simulator.js'],

@@ -4,6 +4,7 @@
 // PENSTOCK_FUZZ_MINUTES (default 15) says how long bombs fall, PENSTOCK_FUZZ_SEED which they are. Needs two cores and gcc.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { podMemoryMib as memoryMib } from '../../bench/targets/pod-flags.ts';
 import { launchListening, makeFolder } from '../gateway/process/gateway-process.ts';
 import { tableOf, testKey } from '../gateway/rig.ts';
 import { bombard } from '../support/attack/bombard.ts';
@@ -11,7 +12,7 @@ import { type Attack, stallReaders, trickle } from '../support/attack/slow-clien
 import { openRaw, rawCall, writeRequest } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { startWall } from '../support/wall.ts';
-import { memoryMib, startDoorRig } from './overload/door-rig.ts';
+import { startDoorRig } from './overload/door-rig.ts';
 import { load } from './scale/readings.ts';
 import { openScorecard, type Scorecard } from './scorecard.ts';
 

@@ -12,6 +12,8 @@ export interface ProcessOptions {
   /** On top of a bare environment: what a test needs is said by the test. `NODE_OPTIONS` come behind those of the image. */
   env?: Readonly<Record<string, string>>;
   cwd?: string;
+  /** Flags for Node, for those that `NODE_OPTIONS` cannot say. */
+  nodeArgs?: readonly string[];
   /** Default: the Node that runs the test. */
   command?: string;
   /** Local mode shows the key that it made. */
@@ -46,7 +48,7 @@ export interface RunningProcess {
 /** Starts a script with Node, or another command with `args` alone. Rejects when it cannot be started. */
 export async function startProcess(script: string, options: ProcessOptions = {}): Promise<RunningProcess> {
   const command = options.command ?? process.execPath;
-  const child = spawn(command, [script, ...(options.args ?? [])], {
+  const child = spawn(command, [...(options.nodeArgs ?? []), script, ...(options.args ?? [])], {
     cwd: options.cwd,
     env: {
       ...bareEnvironment(),

@@ -178,8 +178,9 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- end -}}
 
 {{/* How a process is started. Takes (dict "values" <its section> "script" "…"), and where it is not three quarters, "heapPercent"
-     of the memory for objects that are kept; "youngMib" for those that are not. A heap that is told nothing takes a part of the
-     node's memory, and the kernel ends the process at its limit. */}}
+     of the memory for objects that are kept; "youngMib" for those that are not; "isForCallers" where nobody may wait for the
+     collector: what is kept is not looked through before it takes a fifth of the memory, and one helper at most takes part of the
+     core. A heap that is told nothing takes a part of the node's memory, and the kernel ends the process at its limit. */}}
 {{- define "penstock.command" -}}
 - node
 {{- with ((.values.resources).limits).memory }}
@@ -188,9 +189,16 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- fail (printf "%s.resources.limits.memory: %v is less than 128Mi; the program alone takes most of that" (base $.script | trimSuffix ".js") .) }}
 {{- end }}
 - --max-old-space-size={{ div (mul $mebibytes (default 75 $.heapPercent)) 100 }}
+{{- if $.isForCallers }}
+- --initial-old-space-size={{ div (mul $mebibytes 20) 100 }}
+{{- end }}
 {{- end }}
 {{- with .youngMib }}
 - --max-semi-space-size={{ div . 2 }}
+{{- end }}
+{{- if .isForCallers }}
+- --no-parallel-scavenge
+- --v8-pool-size=1
 {{- end }}
 {{- range .values.extraArgs }}
 - {{ . | quote }}

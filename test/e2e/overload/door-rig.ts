@@ -12,6 +12,7 @@ import { type Load, type LoadResult, runLoad } from '../../../bench/load.ts';
 import { pickCores } from '../../../bench/measure/cores.ts';
 import { buildNative } from '../../../bench/native.ts';
 import { readSettings } from '../../../bench/settings.ts';
+import { podMemoryMib as memoryMib, podFlags } from '../../../bench/targets/pod-flags.ts';
 import { startUpstream } from '../../../bench/upstream.ts';
 import { type ListeningProcess, launchListening, makeFolder } from '../../gateway/process/gateway-process.ts';
 import { tableOf, testKey } from '../../gateway/rig.ts';
@@ -21,9 +22,6 @@ import { type Probe, type Resident, readProbe, readResident } from '../scale/rea
 
 const run = promisify(execFile);
 const probe = fileURLToPath(new URL('../scale/probe.ts', import.meta.url));
-
-/** `gateway.resources.limits.memory` of the chart, of which JavaScript may take three quarters. */
-export const memoryMib = 768;
 
 export interface DoorRig extends AsyncDisposable {
   readonly target: AttackTarget;
@@ -67,12 +65,16 @@ export async function startDoorRig(
         : upstreamOf,
     ]),
   );
-  const gateway = await launchListening(folder, {
-    NODE_OPTIONS: `--max-old-space-size=${(memoryMib * 3) / 4} --import=${probe}`,
-    PENSTOCK_BODY_BYTES_IN_FLIGHT_MAX: String((memoryMib / 4) * 1024 * 1024),
-    PENSTOCK_DRAIN_GRACE_MS: '1000',
-    ...env,
-  });
+  const gateway = await launchListening(
+    folder,
+    {
+      NODE_OPTIONS: `--import=${probe}`,
+      PENSTOCK_BODY_BYTES_IN_FLIGHT_MAX: String((memoryMib / 4) * 1024 * 1024),
+      PENSTOCK_DRAIN_GRACE_MS: '1000',
+      ...env,
+    },
+    podFlags(memoryMib),
+  );
   let hasDied = false;
   let isStopping = false;
   void gateway.process.exit.then(() => {

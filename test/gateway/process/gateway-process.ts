@@ -60,10 +60,11 @@ export function environmentOf(folder: Folder): Record<string, string> {
 export function launch(
   folder: Folder,
   env: Readonly<Record<string, string | undefined>> = {},
+  nodeArgs: readonly string[] = [],
 ): Promise<RunningProcess> {
   const wanted = Object.entries({ ...environmentOf(folder), ...env });
   const set = wanted.filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return startProcess(script, { cwd: folder.path, env: Object.fromEntries(set) });
+  return startProcess(script, { cwd: folder.path, env: Object.fromEntries(set), nodeArgs });
 }
 
 export interface ListeningProcess {
@@ -77,8 +78,9 @@ export interface ListeningProcess {
 export async function launchListening(
   folder: Folder,
   env: Readonly<Record<string, string | undefined>> = {},
+  nodeArgs: readonly string[] = [],
 ): Promise<ListeningProcess> {
-  const process = await launch(folder, env);
+  const process = await launch(folder, env, nodeArgs);
   const said: unknown = JSON.parse(await process.line(/gateway listening/));
   if (typeof said !== 'object' || said === null || !('url' in said) || !('metricsUrl' in said)) {
     throw new Error(`the gateway does not say where it listens: ${JSON.stringify(said)}`);
