@@ -1,5 +1,5 @@
 // What becomes of good callers while there is far too much to do, or somebody means harm? Four times the load that can be served, readers
-// that never read, senders that trickle, a quarter of an hour of JSON bombs and broken requests, and a thousand callers that leave.
+// that stop reading, senders that trickle, a quarter of an hour of JSON bombs and broken requests, and a thousand callers that leave.
 //
 // PENSTOCK_FUZZ_MINUTES (default 15) says how long bombs fall, PENSTOCK_FUZZ_SEED which they are. Needs two cores and gcc.
 

@@ -1,4 +1,4 @@
-// Who takes up a server's time without using it? Readers that never read, and senders that send a byte now and then.
+// Who takes up a server's time without using it? Readers that stop reading, and senders that send a byte now and then.
 
 import { connect, type Socket } from 'node:net';
 import { writeRequest } from '../raw-client.ts';
@@ -17,7 +17,7 @@ export interface AttackTarget {
   readonly model: string;
 }
 
-/** Each asks for a stream and never reads a byte of it. */
+/** Each asks for a stream and reads no more than its beginning. Who is refused, because there is too much to do, comes again. */
 export function stallReaders({ port, authorization, model }: AttackTarget, count: number): Attack {
   const request = writeRequest({
     path: '/v1/chat/completions',
@@ -25,7 +25,10 @@ export function stallReaders({ port, authorization, model }: AttackTarget, count
     body: { model, stream: true, messages: [{ role: 'user', content: 'a long story' }] },
   });
   return attackWith(port, count, (socket) => {
-    socket.pause();
+    socket.once('data', (beginning) => {
+      if (beginning.toString('latin1').startsWith('HTTP/1.1 200 ')) socket.pause();
+      else socket.destroy();
+    });
     socket.write(request);
   });
 }
