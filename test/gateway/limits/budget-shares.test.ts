@@ -278,6 +278,23 @@ describe('a pod', () => {
     await one.close();
   });
 
+  test('counts what it spent until the ledger has it, however often that is asked', async () => {
+    const ledger = makeLedger();
+    const one = new Pod(ledger, 1);
+    await one.hear();
+    expect(await one.reserve(100)).toBe('granted');
+    one.finish(1_000);
+    for (let round = 0; round < 3; round++) {
+      await one.hear();
+      expect(await one.reserve(100)).toBe('over-budget');
+    }
+    // Stored, and not yet said to be.
+    one.pull(ledger, false);
+    await one.hear();
+    expect(await one.reserve(100)).toBe('over-budget');
+    await one.close();
+  });
+
   test('that comes back waits until the ledger has what it spent before', async () => {
     const ledger = makeLedger();
     const one = new Pod(ledger, 1);

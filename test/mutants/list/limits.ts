@@ -136,7 +136,7 @@ export const limits: readonly Mutant[] = [
     file: 'gateway/pipeline/budgets.ts',
     from: "return payer === 'tenant' ?",
     to: "return payer !== 'own-key' ?",
-    tests: [BUDGETS],
+    tests: ['test/gateway/pipeline/budgets.test.ts'],
   },
   {
     name: 'what has no price is not paid from a budget',

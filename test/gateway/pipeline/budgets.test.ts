@@ -1,0 +1,57 @@
+// What can a request cost at most, and what has it cost whoever sent it?
+
+import { expect, test } from 'vitest';
+import type { Price } from '../../../gateway/contract/routing-table.ts';
+import { costAtMost, costOfCaller, nanodollarsOf } from '../../../gateway/pipeline/budgets.ts';
+import { buildTableView } from '../../../gateway/table/view.ts';
+import { keyEntry, tableOf, testKey } from '../rig.ts';
+
+const baseUrl = 'http://127.0.0.1:1/v1';
+const caller = { key: keyEntry(testKey, 'team/key'), namespace: 'team' };
+const price = (input: number, output: number, more: Partial<Price> = {}): Price => ({
+  input,
+  output,
+  source: 'target',
+  ...more,
+});
+
+function mostOf(...targets: readonly { readonly price: Price | null; readonly provider?: string }[]): number {
+  const view = buildTableView(
+    tableOf(
+      targets.map(({ provider = 'platform/p', ...target }, index) => ({
+        baseUrl,
+        ...target,
+        provider: `${provider}${index}`,
+        providerEntry: { isPlatform: provider.startsWith('platform/') },
+      })),
+    ),
+  );
+  const candidates = (view.routes[0]?.targets ?? []).flatMap((target) =>
+    target.endpoints.map((endpoint) => ({ target, endpoint, dialect: 'openai-chat' as const })),
+  );
+  return costAtMost({ caller }, { candidates }, { input: 100, output: 10 });
+}
+
+test('at most it costs what the dearest of its targets takes, with its input written to a cache and all output reasoning', () => {
+  expect(mostOf({ price: price(1_000, 2_000) }, { price: price(3_000, 1_000) })).toBe(310);
+  expect(mostOf({ price: price(1_000, 2_000, { cacheWrite: 5_000 }) })).toBe(520);
+  expect(mostOf({ price: price(1_000, 2_000, { reasoning: 9_000 }) })).toBe(190);
+  expect(mostOf({ price: price(0, 0, { perRequest: 1 }) })).toBe(1);
+});
+
+test('its own providers, and targets without a price, cost it nothing', () => {
+  expect(mostOf({ price: price(1_000, 1_000), provider: 'team/own' }, { price: null })).toBe(0);
+});
+
+test('a price that nobody can count has no room in any budget', () => {
+  expect(mostOf({ price: price(Number.MAX_SAFE_INTEGER, 1) })).toBe(nanodollarsOf(Number.MAX_SAFE_INTEGER));
+});
+
+test.each([
+  ['tenant', 5, 5],
+  ['tenant', null, 0],
+  ['platform', 5, 0],
+  ['own-key', 0, 0],
+] as const)('of an attempt that the %s pays with %s it pays %i', (payer, costPicodollars, paid) => {
+  expect(costOfCaller({ payer, costPicodollars })).toBe(paid);
+});
