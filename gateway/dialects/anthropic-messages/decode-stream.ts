@@ -155,7 +155,8 @@ class MessagesStreamDecoder implements StreamDecoder {
       return;
     }
     const { reason, ...more } = this.ending ?? { reason: undefined };
-    this.writer.end(decodeStopReason(reason, this.writer.hasCalls, this.reading), more);
+    const finish = decodeStopReason(reason, this.writer.hasCalls, this.reading);
+    this.writer.end(finish, { ...more, isUntold: !hasEnded(reason) });
     this.facts.usage = finalUsageOf(this.counters);
     this.facts.isComplete = true;
   }
