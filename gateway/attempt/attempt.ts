@@ -18,8 +18,8 @@ export interface Receiver {
   onHead(status: number, header: (name: string) => string | undefined): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
-  /** `isReused`: the connection had carried other requests before. */
-  onBreak(code: TransportCode, detail: string, isReused?: boolean): void;
+  /** `isStale`: the connection had carried other requests before, and nothing has come back for this one. */
+  onBreak(code: TransportCode, detail: string, isStale?: boolean): void;
 }
 
 export interface Transmission {
@@ -203,8 +203,8 @@ class Attempt<Answer> implements Receiver {
     this.guarded(() => this.takeEnd());
   }
 
-  onBreak(code: TransportCode, detail: string, isReused = false): void {
-    this.guarded(() => this.takeBreak(code, detail, isReused));
+  onBreak(code: TransportCode, detail: string, isStale = false): void {
+    this.guarded(() => this.takeBreak(code, detail, isStale));
   }
 
   /** What we cannot cope with ends this attempt, and nothing else: neither the transport nor the process hears of it. */
@@ -281,13 +281,13 @@ class Attempt<Answer> implements Receiver {
     else this.fail({ kind: 'answer', fault: reading.fault });
   }
 
-  private takeBreak(code: TransportCode, detail: string, isReused: boolean): void {
+  private takeBreak(code: TransportCode, detail: string, isStale: boolean): void {
     this.hasEnded = true;
     this.cancelLetGo?.();
     if (this.isOver) return;
     const { reader } = this.ends;
     if (this.status === undefined) {
-      this.fail({ kind: 'transport', code, detail, ...(isReused ? { isStale: true } : {}) });
+      this.fail({ kind: 'transport', code, detail, ...(isStale ? { isStale: true } : {}) });
       return;
     }
     if (this.isError) {

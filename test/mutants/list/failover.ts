@@ -88,6 +88,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/next-step.test.ts'],
   },
   {
+    name: 'a connection on which something came back was not closed as its request set out',
+    file: 'gateway/upstream/send.ts',
+    from: 'this.isReused && !this.hasHeard(error)',
+    to: 'this.isReused',
+    tests: ['test/flow/not-sent-twice.test.ts'],
+  },
+  {
     name: 'what is told as Retry-After is a minute at most',
     file: 'gateway/errors.ts',
     from: 'Math.min(60, ',
