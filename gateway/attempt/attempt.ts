@@ -595,5 +595,8 @@ function readRetryAfterMs(header: (name: string) => string | undefined, nowMs: n
   const seconds = Number(value);
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
   const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+  if (Number.isNaN(date)) return undefined;
+  // Between two dates of one clock: by ours, which may be minutes off, a key would rest far too long or not at all.
+  const sentAt = Date.parse(header('date') ?? '');
+  return Math.max(0, date - (Number.isNaN(sentAt) ? nowMs : sentAt));
 }

@@ -355,6 +355,18 @@ test.each([
   expect(endOf(await attempt.result)).toMatchObject(['failed', { retryAfterMs }]);
 });
 
+test.each([
+  ['Wed, 31 Dec 2025 23:50:00 GMT', 'Wed, 31 Dec 2025 23:50:09 GMT', 9_000],
+  ['Thu, 01 Jan 2026 00:10:00 GMT', 'Thu, 01 Jan 2026 00:10:09 GMT', 9_000],
+  ['Thu, 01 Jan 2026 00:10:00 GMT', 'Thu, 01 Jan 2026 00:00:09 GMT', 0],
+  ['soon', 'Thu, 01 Jan 2026 00:00:09 GMT', 9_000],
+])('by an upstream whose clock says %j, Retry-After %j is %j ms', async (date, value, retryAfterMs) => {
+  const attempt = startAttempt('plain');
+  attempt.head(429, { date, 'retry-after': value });
+  attempt.upstream.onEnd();
+  expect(endOf(await attempt.result)).toMatchObject(['failed', { retryAfterMs }]);
+});
+
 test('a plain answer larger than any request may be is none', async () => {
   const attempt = startAttempt('plain');
   attempt.head(200);

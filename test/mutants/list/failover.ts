@@ -95,6 +95,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/not-sent-twice.test.ts'],
   },
   {
+    name: 'a date to come back at is read by the clock of whoever wrote it',
+    file: 'gateway/attempt/attempt.ts',
+    from: 'date - (Number.isNaN(sentAt) ? nowMs : sentAt)',
+    to: 'date - nowMs',
+    tests: ['test/gateway/attempt/attempt.test.ts'],
+  },
+  {
     name: 'what is told as Retry-After is a minute at most',
     file: 'gateway/errors.ts',
     from: 'Math.min(60, ',
