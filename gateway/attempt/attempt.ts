@@ -320,6 +320,7 @@ class Attempt<Answer> implements Receiver {
     this.noteContent(facts);
     if (facts.awaitsEnd && !this.awaitsEnd) {
       this.awaitsEnd = true;
+      this.lastContentAt = this.lastByteAt;
       this.rearmTimer();
     }
     // Another upstream can still give all of the answer; a client that has seen some of it goes on without the event.

@@ -652,3 +652,23 @@ test('an upstream that says neither counts nor an end mark, and stays, keeps a c
   expect(endOf(await attempt.result)).toBe('answered');
   expect(attempt.written).toEqual([role + word + finish]);
 });
+
+test('nor do pings keep it waiting for more than ten, from the finish reason on', async () => {
+  const attempt = startAttempt('stream', whole, { ...limits, livenessMs: 30_000, progressMs: 60_000 });
+  const pingFor = (seconds: number): void => {
+    for (let n = 0; n < seconds; n++) {
+      attempt.clock.advance(1_000);
+      attempt.body(ping);
+    }
+  };
+  attempt.head(200, sse);
+  attempt.body(role + word);
+  pingFor(20);
+  attempt.body(finish);
+  pingFor(9);
+  attempt.clock.advance(999);
+  expect(attempt.written).toEqual([]);
+  attempt.clock.advance(1);
+  expect(attempt.written).toEqual([role + word + finish]);
+  expect(endOf(await attempt.result)).toBe('answered');
+});

@@ -181,9 +181,16 @@ export const failover: readonly Mutant[] = [
   {
     name: 'pings alone do not keep an answer alive',
     file: 'gateway/attempt/deadlines.ts',
-    from: "consider(marks.lastContentAt + limits.progressMs, 'progress');",
+    from: "consider(marks.lastContentAt + progressMs, 'progress');",
     to: '',
     tests: ['test/gateway/attempt/deadlines.test.ts'],
+  },
+  {
+    name: 'pings do not keep an answer open whose finish reason has come',
+    file: 'gateway/attempt/deadlines.ts',
+    from: 'Math.min(endAmidPingsMs, limits.progressMs)',
+    to: 'limits.progressMs',
+    tests: ['test/gateway/attempt/deadlines.test.ts', 'test/gateway/attempt/attempt.test.ts'],
   },
   {
     name: 'a key that rests is not used',
