@@ -91,6 +91,11 @@ class MessagesStreamDecoder implements StreamDecoder {
 
   /** Other types are of versions to come, and ignored. */
   private known(event: JsonRecord, type: string): void {
+    // Told at once: while nothing of it has been given out, another upstream can give the answer.
+    if (!this.hasStarted && isOfMessage.test(type)) {
+      failMalformed(this.facts, `${type} before message_start`);
+      return;
+    }
     switch (type) {
       case 'message_start':
         this.start(asRecord(event.message) ?? {});
@@ -108,8 +113,7 @@ class MessagesStreamDecoder implements StreamDecoder {
         this.messageDelta(event);
         return;
       case 'message_stop':
-        if (this.hasStarted) this.finish();
-        else failMalformed(this.facts, "the stream ended without a 'message_start'");
+        this.finish();
         return;
       case 'ping':
         this.parts.push({ type: 'ping' });
@@ -161,6 +165,9 @@ class MessagesStreamDecoder implements StreamDecoder {
     this.facts.isComplete = true;
   }
 }
+
+/** Part of a message that must have begun. */
+const isOfMessage = /^(?:content_block_(?:start|delta)|message_(?:delta|stop))$/;
 
 function indexOf({ index }: JsonRecord): number {
   return typeof index === 'number' ? index : -1;

@@ -102,6 +102,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/attempt.test.ts'],
   },
   {
+    name: 'a translated message that has not begun is none',
+    file: 'gateway/dialects/anthropic-messages/decode-stream.ts',
+    from: 'if (!this.hasStarted && isOfMessage.test(type)) {',
+    to: 'if (false) {',
+    tests: ['test/flow/failover.test.ts'],
+  },
+  {
     name: 'what is told as Retry-After is a minute at most',
     file: 'gateway/errors.ts',
     from: 'Math.min(60, ',
