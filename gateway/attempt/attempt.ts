@@ -18,8 +18,8 @@ export interface Receiver {
   onHead(status: number, header: (name: string) => string | undefined): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
-  /** `isReused`: the connection had carried other requests before. */
-  onBreak(code: TransportCode, detail: string, isReused?: boolean): void;
+  /** `isStale`: the connection had carried other requests before, and nothing has come back for this one. */
+  onBreak(code: TransportCode, detail: string, isStale?: boolean): void;
 }
 
 export interface Transmission {
@@ -203,8 +203,8 @@ class Attempt<Answer> implements Receiver {
     this.guarded(() => this.takeEnd());
   }
 
-  onBreak(code: TransportCode, detail: string, isReused = false): void {
-    this.guarded(() => this.takeBreak(code, detail, isReused));
+  onBreak(code: TransportCode, detail: string, isStale = false): void {
+    this.guarded(() => this.takeBreak(code, detail, isStale));
   }
 
   /** What we cannot cope with ends this attempt, and nothing else: neither the transport nor the process hears of it. */
@@ -281,13 +281,13 @@ class Attempt<Answer> implements Receiver {
     else this.fail({ kind: 'answer', fault: reading.fault });
   }
 
-  private takeBreak(code: TransportCode, detail: string, isReused: boolean): void {
+  private takeBreak(code: TransportCode, detail: string, isStale: boolean): void {
     this.hasEnded = true;
     this.cancelLetGo?.();
     if (this.isOver) return;
     const { reader } = this.ends;
     if (this.status === undefined) {
-      this.fail({ kind: 'transport', code, detail, ...(isReused ? { isStale: true } : {}) });
+      this.fail({ kind: 'transport', code, detail, ...(isStale ? { isStale: true } : {}) });
       return;
     }
     if (this.isError) {
@@ -320,6 +320,7 @@ class Attempt<Answer> implements Receiver {
     this.noteContent(facts);
     if (facts.awaitsEnd && !this.awaitsEnd) {
       this.awaitsEnd = true;
+      this.lastContentAt = this.lastByteAt;
       this.rearmTimer();
     }
     // Another upstream can still give all of the answer; a client that has seen some of it goes on without the event.
@@ -595,5 +596,8 @@ function readRetryAfterMs(header: (name: string) => string | undefined, nowMs: n
   const seconds = Number(value);
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
   const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+  if (Number.isNaN(date)) return undefined;
+  // Between two dates of one clock: by ours, which may be minutes off, a key would rest far too long or not at all.
+  const sentAt = Date.parse(header('date') ?? '');
+  return Math.max(0, date - (Number.isNaN(sentAt) ? nowMs : sentAt));
 }

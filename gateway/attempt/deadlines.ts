@@ -13,6 +13,7 @@ export interface Limits {
 export interface Marks {
   readonly startedAt: number;
   readonly lastByteAt: number;
+  /** Or the last finish reason. */
   readonly lastContentAt: number;
   readonly hasContent: boolean;
   /** Everything has come but the counts and the end mark. */
@@ -33,6 +34,9 @@ export interface Deadline {
 /** How long the counts and the end mark may take behind the last finish reason, and between each other. */
 export const endMs = 5_000;
 
+/** How long they may take where something comes all the while, and is none of them: the client has everything else. */
+const endAmidPingsMs = 2 * endMs;
+
 export function earliestDeadline(marks: Marks, limits: Limits): Deadline {
   let earliest: Deadline = { at: marks.totalAt, timer: 'total' };
   const consider = (at: number, timer: TimerName): void => {
@@ -46,6 +50,7 @@ export function earliestDeadline(marks: Marks, limits: Limits): Deadline {
   }
   const silenceMs = marks.awaitsEnd ? Math.min(endMs, limits.livenessMs) : limits.livenessMs;
   consider(marks.lastByteAt + silenceMs, 'liveness');
-  consider(marks.lastContentAt + limits.progressMs, 'progress');
+  const progressMs = marks.awaitsEnd ? Math.min(endAmidPingsMs, limits.progressMs) : limits.progressMs;
+  consider(marks.lastContentAt + progressMs, 'progress');
   return earliest;
 }

@@ -175,6 +175,8 @@ export interface AnswerChoice {
   readonly index: number;
   readonly parts: readonly Part[];
   readonly finish: FinishReason;
+  /** The upstream has not said how it ended: `finish` is assumed. */
+  readonly isUntold?: boolean;
   /** The stop sequence that was met, where it is known. */
   readonly stopSequence?: string;
   readonly refusal?: RefusalDetails;

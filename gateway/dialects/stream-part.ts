@@ -44,6 +44,8 @@ export type StreamPart =
       readonly type: 'choice-end';
       readonly choice: number;
       readonly finish: FinishReason;
+      /** The upstream has not said how it ended: `finish` is assumed. */
+      readonly isUntold?: boolean;
       readonly stopSequence?: string;
       readonly refusal?: RefusalDetails;
     }

@@ -1,6 +1,6 @@
 // One request to an upstream: bytes out, bytes in. No retries, no timers, no understanding.
 
-import type { Dispatcher, Pool } from 'undici';
+import { type Dispatcher, errors, type Pool } from 'undici';
 import { EgressError, type EgressErrorCode } from '../../egress/egress-error.ts';
 import type { ConnectionAware, ConnectionUse } from './connection-use.ts';
 
@@ -23,8 +23,8 @@ export interface UpstreamReceiver {
   onHead(status: number, header: (name: string) => string | undefined): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
-  /** `isReused`: the connection had carried other requests before. */
-  onBreak(code: TransportCode, detail: string, isReused: boolean): void;
+  /** `isStale`: the connection had carried other requests before, and nothing has come back for this one. */
+  onBreak(code: TransportCode, detail: string, isStale: boolean): void;
 }
 
 export interface UpstreamCall {
@@ -134,8 +134,18 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
     if (!receiver) return;
     const egress = findEgressError(error);
     if (egress) receiver.onBreak(egress.code, egress.message, false);
-    else receiver.onBreak('reset', error.message, this.isReused);
+    else receiver.onBreak('reset', error.message, this.isReused && !this.hasHeard(error));
   }
+
+  /** The request has arrived, so that the connection was not closed as it set out. */
+  private hasHeard(error: Error): boolean {
+    return this.informational > 0 || isAboutAnswer(error);
+  }
+}
+
+/** What came and could not be read as an answer. */
+function isAboutAnswer(error: Error): boolean {
+  return error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError;
 }
 
 function findEgressError(error: unknown): EgressError | undefined {

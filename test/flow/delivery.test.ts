@@ -217,6 +217,22 @@ describe.each(pairs.filter(({ endpoint }) => endpoint !== 'completions'))(
   },
 );
 
+// A response ends with an event that says how.
+const unended = pairs.filter(({ upstream }) => upstream !== 'openai-responses');
+
+describe.each(unended)('$endpoint from $upstream, assured', ({ endpoint, upstream }) => {
+  test.each([true, false])(
+    'an answer with an end mark, and no word of how it ended, may be half of one (streamed: %j)',
+    async (isStream) => {
+      offer(upstream, assured);
+      first.script({ type: 'answer', ...other, finishReason: '' });
+      const seen = await ask(rig, { endpoint, isStream });
+      expect([seen.status, textOf(seen)]).toEqual([200, wallText]);
+      expect(rig.records.map(lineOf)).toEqual(['1 t0 failed unusable platform', '2 t1 answered tenant']);
+    },
+  );
+});
+
 test('arguments that a limit of the caller has cut short are what it asked for', async () => {
   offer('openai-chat', assured);
   first.script({ type: 'answer', text: '', toolCalls: [halfAsked], finishReason: 'length' });

@@ -141,6 +141,27 @@ test(
   }),
 );
 
+test.each(['chat', 'messages'] as const)(
+  'a message that has not begun is none, however it goes on: the next provider answers (%s)',
+  async (endpoint) =>
+    inHouse(async (house) => {
+      const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n';
+      const events = [
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Half' } },
+        { type: 'content_block_stop', index: 0 },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
+        { type: 'message_stop' },
+      ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+      const first = await house.wallThat({ type: 'raw', bytes: head + events.join(''), followedBy: 'fin' });
+      const second = await house.wallThat({ type: 'answer' });
+      const dialects = ['anthropic-messages' as const];
+      const rig = await house.rigOf([first, second].map(({ baseUrl }) => ({ baseUrl, dialects })));
+      expectWhole(await ask(rig, { endpoint, isStream: true }), 'stream');
+      expect(rig.records.map(lineOf)).toEqual(['1 t0 failed malformed platform', '2 t1 answered tenant']);
+    })(),
+);
+
 test(
   'three attempts are the most: the fourth provider is not asked',
   inHouse(async (house) => {

@@ -93,6 +93,21 @@ describe('any other request on a connection that dies when it is used again', ()
     },
   );
 
+  test.each<[string, Behaviour]>([
+    ['headers that are too large', { type: 'huge-headers', bytes: 40_000 }],
+    ['what is no answer', { type: 'raw', bytes: 'no answer\r\n\r\n', followedBy: 'fin' }],
+    ['word that it is at work', { type: 'raw', bytes: 'HTTP/1.1 102 Processing\r\n\r\n', followedBy: 'fin' }],
+  ])('and has brought %s before: it has arrived, and its failure counts like any other', async (_, fault) => {
+    const wall = await wallThat({ type: 'answer' });
+    const rig = await rigOf(wall.baseUrl);
+    expect((await ask(rig)).status).toBe(200);
+    wall.script(fault);
+    expect((await ask(rig)).status).toBe(502);
+    // And the second try that a reset is given where nobody else is left.
+    expect(wall.calls.map(({ isConnectionReused }) => isConnectionReused)).toEqual([false, true, false]);
+    expect(await staleReuses(rig)).toBe('none');
+  });
+
   test('a new one that is reset as well is a failure like any other', async () => {
     const wall = await wallThat({ type: 'answer' });
     const rig = await rigOf(wall.baseUrl);

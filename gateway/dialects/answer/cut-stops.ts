@@ -22,8 +22,9 @@ function cutChoice(choice: AnswerChoice, stops: readonly string[]): AnswerChoice
     if (part.type === 'text' && found) {
       const length = found.end - found.stop.length;
       if (length > 0) kept.push({ ...part, text: part.text.slice(0, length) });
+      const { isUntold: _, ...told } = choice;
       return {
-        ...choice,
+        ...told,
         parts: kept,
         finish: 'stop-sequence',
         stopSequence: found.stop,

@@ -26,10 +26,11 @@ export function gatherChoice(parts: readonly StreamPart[], index: number): Answe
         if (head) gathered.push(wholePart(head, texts.join(''), part.opaque));
         break;
       case 'choice-end': {
-        const { finish, stopSequence, refusal } = part;
+        const { finish, isUntold, stopSequence, refusal } = part;
         choice = {
           ...choice,
           finish,
+          ...(isUntold ? { isUntold } : {}),
           ...(stopSequence === undefined ? {} : { stopSequence }),
           ...(refusal === undefined ? {} : { refusal }),
         };

@@ -173,7 +173,11 @@ export class PartWriter {
   /** Ends all parts, then the choice. Only the first call counts. */
   end(
     finish: FinishReason,
-    more: { readonly stopSequence?: string | undefined; readonly refusal?: RefusalDetails | undefined } = {},
+    more: {
+      readonly isUntold?: boolean;
+      readonly stopSequence?: string | undefined;
+      readonly refusal?: RefusalDetails | undefined;
+    } = {},
   ): void {
     if (this.hasEnded) return;
     if (this.hasCalls) checkCallsAreWhole(this.facts);
@@ -185,6 +189,7 @@ export class PartWriter {
       choice: this.choice,
       // Some upstreams say `stop` where tools were called; cut short is cut short.
       finish: this.hasCalls && finish === 'stop' ? 'tool-calls' : finish,
+      ...(more.isUntold ? { isUntold: true } : {}),
       ...(more.stopSequence === undefined ? {} : { stopSequence: more.stopSequence }),
       ...(more.refusal === undefined ? {} : { refusal: more.refusal }),
     });

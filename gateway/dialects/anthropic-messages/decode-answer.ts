@@ -14,6 +14,7 @@ import { readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
 import {
   type AnswerReading,
+  hasEnded,
   isAnswer,
   isAnswerCall,
   readEnding,
@@ -34,7 +35,8 @@ export function decodeMessagesAnswer(body: Buffer, reading: AnswerReading): Deco
   ).flatMap((block) => decodeBlock(block, reading, uniqueId));
   const hasCalls = parts.some(({ type }) => type === 'tool-call');
   const usage = usageOf(mergeCounters({}, message.usage));
-  const { reason, ...ending } = readEnding(message);
+  const { reason, ...more } = readEnding(message);
+  const ending = { ...more, ...(hasEnded(reason) ? {} : { isUntold: true }) };
   return {
     ok: true,
     answer: {

@@ -91,6 +91,11 @@ class MessagesStreamDecoder implements StreamDecoder {
 
   /** Other types are of versions to come, and ignored. */
   private known(event: JsonRecord, type: string): void {
+    // Told at once: while nothing of it has been given out, another upstream can give the answer.
+    if (!this.hasStarted && isOfMessage.test(type)) {
+      failMalformed(this.facts, `${type} before message_start`);
+      return;
+    }
     switch (type) {
       case 'message_start':
         this.start(asRecord(event.message) ?? {});
@@ -108,8 +113,7 @@ class MessagesStreamDecoder implements StreamDecoder {
         this.messageDelta(event);
         return;
       case 'message_stop':
-        if (this.hasStarted) this.finish();
-        else failMalformed(this.facts, "the stream ended without a 'message_start'");
+        this.finish();
         return;
       case 'ping':
         this.parts.push({ type: 'ping' });
@@ -155,11 +159,15 @@ class MessagesStreamDecoder implements StreamDecoder {
       return;
     }
     const { reason, ...more } = this.ending ?? { reason: undefined };
-    this.writer.end(decodeStopReason(reason, this.writer.hasCalls, this.reading), more);
+    const finish = decodeStopReason(reason, this.writer.hasCalls, this.reading);
+    this.writer.end(finish, { ...more, isUntold: !hasEnded(reason) });
     this.facts.usage = finalUsageOf(this.counters);
     this.facts.isComplete = true;
   }
 }
+
+/** Part of a message that must have begun. */
+const isOfMessage = /^(?:content_block_(?:start|delta)|message_(?:delta|stop))$/;
 
 function indexOf({ index }: JsonRecord): number {
   return typeof index === 'number' ? index : -1;

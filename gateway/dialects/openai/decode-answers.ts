@@ -100,7 +100,7 @@ class OpenChoice {
     if (this.hasEnded) return;
     this.hasEnded = true;
     this.reader.end();
-    this.writer.end(decodeOpenAiFinish(this.reason, this.writer.hasCalls));
+    this.writer.end(decodeOpenAiFinish(this.reason, this.writer.hasCalls), { isUntold: !this.isFinished });
   }
 }
 

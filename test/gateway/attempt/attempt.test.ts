@@ -355,6 +355,18 @@ test.each([
   expect(endOf(await attempt.result)).toMatchObject(['failed', { retryAfterMs }]);
 });
 
+test.each([
+  ['Wed, 31 Dec 2025 23:50:00 GMT', 'Wed, 31 Dec 2025 23:50:09 GMT', 9_000],
+  ['Thu, 01 Jan 2026 00:10:00 GMT', 'Thu, 01 Jan 2026 00:10:09 GMT', 9_000],
+  ['Thu, 01 Jan 2026 00:10:00 GMT', 'Thu, 01 Jan 2026 00:00:09 GMT', 0],
+  ['soon', 'Thu, 01 Jan 2026 00:00:09 GMT', 9_000],
+])('by an upstream whose clock says %j, Retry-After %j is %j ms', async (date, value, retryAfterMs) => {
+  const attempt = startAttempt('plain');
+  attempt.head(429, { date, 'retry-after': value });
+  attempt.upstream.onEnd();
+  expect(endOf(await attempt.result)).toMatchObject(['failed', { retryAfterMs }]);
+});
+
 test('a plain answer larger than any request may be is none', async () => {
   const attempt = startAttempt('plain');
   attempt.head(200);
@@ -639,4 +651,24 @@ test('an upstream that says neither counts nor an end mark, and stays, keeps a c
   attempt.clock.advance(1);
   expect(endOf(await attempt.result)).toBe('answered');
   expect(attempt.written).toEqual([role + word + finish]);
+});
+
+test('nor do pings keep it waiting for more than ten, from the finish reason on', async () => {
+  const attempt = startAttempt('stream', whole, { ...limits, livenessMs: 30_000, progressMs: 60_000 });
+  const pingFor = (seconds: number): void => {
+    for (let n = 0; n < seconds; n++) {
+      attempt.clock.advance(1_000);
+      attempt.body(ping);
+    }
+  };
+  attempt.head(200, sse);
+  attempt.body(role + word);
+  pingFor(20);
+  attempt.body(finish);
+  pingFor(9);
+  attempt.clock.advance(999);
+  expect(attempt.written).toEqual([]);
+  attempt.clock.advance(1);
+  expect(attempt.written).toEqual([role + word + finish]);
+  expect(endOf(await attempt.result)).toBe('answered');
 });

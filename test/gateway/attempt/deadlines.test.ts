@@ -38,9 +38,15 @@ test.each([
   ['the whole request ends before', { totalAt: 9_000 }, {}, { at: 9_000, timer: 'total' }],
   [
     'all but the end mark is there',
-    { hasContent: true, awaitsEnd: true, lastByteAt: 20_000 },
+    { hasContent: true, awaitsEnd: true, lastByteAt: 20_000, lastContentAt: 20_000 },
     {},
     { at: 25_000, timer: 'liveness' },
+  ],
+  [
+    'all but the end mark is there, and pings go on',
+    { hasContent: true, awaitsEnd: true, lastByteAt: 29_000, lastContentAt: 20_000 },
+    {},
+    { at: 30_000, timer: 'progress' },
   ],
   [
     'an upstream that is given less time gets no more for its end mark',

@@ -89,6 +89,13 @@ export const delivery: readonly Mutant[] = [
     tests: ['test/flow/delivery.test.ts'],
   },
   {
+    name: 'assured: a translated answer that does not say how it ended is not handed out',
+    file: 'gateway/dialects/answer/flaw.ts',
+    from: "if (isUntold) return 'a choice of the answer has no finish reason';",
+    to: '',
+    tests: ['test/flow/delivery.test.ts'],
+  },
+  {
     name: 'assured: a caller may ask for it',
     file: 'gateway/pipeline/delivery.ts',
     from: "asksAssured(rawHeaders) || delivery === 'Assured'",

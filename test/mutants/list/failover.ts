@@ -88,6 +88,27 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/next-step.test.ts'],
   },
   {
+    name: 'a connection on which something came back was not closed as its request set out',
+    file: 'gateway/upstream/send.ts',
+    from: 'this.isReused && !this.hasHeard(error)',
+    to: 'this.isReused',
+    tests: ['test/flow/not-sent-twice.test.ts'],
+  },
+  {
+    name: 'a date to come back at is read by the clock of whoever wrote it',
+    file: 'gateway/attempt/attempt.ts',
+    from: 'date - (Number.isNaN(sentAt) ? nowMs : sentAt)',
+    to: 'date - nowMs',
+    tests: ['test/gateway/attempt/attempt.test.ts'],
+  },
+  {
+    name: 'a translated message that has not begun is none',
+    file: 'gateway/dialects/anthropic-messages/decode-stream.ts',
+    from: 'if (!this.hasStarted && isOfMessage.test(type)) {',
+    to: 'if (false) {',
+    tests: ['test/flow/failover.test.ts'],
+  },
+  {
     name: 'what is told as Retry-After is a minute at most',
     file: 'gateway/errors.ts',
     from: 'Math.min(60, ',
@@ -167,9 +188,16 @@ export const failover: readonly Mutant[] = [
   {
     name: 'pings alone do not keep an answer alive',
     file: 'gateway/attempt/deadlines.ts',
-    from: "consider(marks.lastContentAt + limits.progressMs, 'progress');",
+    from: "consider(marks.lastContentAt + progressMs, 'progress');",
     to: '',
     tests: ['test/gateway/attempt/deadlines.test.ts'],
+  },
+  {
+    name: 'pings do not keep an answer open whose finish reason has come',
+    file: 'gateway/attempt/deadlines.ts',
+    from: 'Math.min(endAmidPingsMs, limits.progressMs)',
+    to: 'limits.progressMs',
+    tests: ['test/gateway/attempt/deadlines.test.ts', 'test/gateway/attempt/attempt.test.ts'],
   },
   {
     name: 'a key that rests is not used',
