@@ -39,6 +39,20 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/json/scan-members.test.ts'],
   },
   {
+    name: 'json: names that one parser takes for the same are the same',
+    file: 'gateway/json/fold-name.ts',
+    from: ".replaceAll('ſ', 's')",
+    to: '',
+    tests: ['test/gateway/json/scan-members.test.ts', 'test/gateway/endpoints/connection-members.test.ts'],
+  },
+  {
+    name: 'a parameter does not go past its bounds in other letters',
+    file: 'gateway/dialects/request/parameter-rules.ts',
+    from: 'if (meant !== name &&',
+    to: 'if (meant === name &&',
+    tests: ['test/gateway/endpoints/bad-bodies.test.ts'],
+  },
+  {
     name: 'the words of a caller are told back in part only',
     file: 'gateway/json/scan-members.ts',
     from: 'name.slice(0, 256)',
