@@ -158,6 +158,13 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/overload.test.ts'],
   },
   {
+    name: 'load: the requests of one caller do not take all places',
+    file: 'gateway/admission/admission.ts',
+    from: 'if (ofCaller >= placesPerFree *',
+    to: 'if (ofCaller < 0 * placesPerFree *',
+    tests: ['test/gateway/admission/admission.test.ts', 'test/gateway/endpoints/overload.test.ts'],
+  },
+  {
     name: 'load: bodies are held within their bound',
     file: 'gateway/admission/body-room.ts',
     from: 'others.bytes + bytes > bytesMax * (isSmall ? 1 : largeShare)',
