@@ -250,13 +250,14 @@ async function receive(
     if (expectsContinue(request)) response.writeContinue();
     const bytes = await readBody(request, room);
     // Only now is there work to do: whoever sends slowly, or is only told a mistake, takes up no place.
-    if (!parts.admission.enter()) {
+    if (!parts.admission.enter(caller.key.id)) {
       isRefused = true;
       door.refuse(request, response, requestId);
       return;
     }
-    if (response.closed) parts.admission.leave();
-    else response.once('close', () => parts.admission.leave());
+    const leave = (): void => parts.admission.leave(caller.key.id);
+    if (response.closed) leave();
+    else response.once('close', leave);
     const body = parseBody(bytes);
     // It may have begun while the body came.
     if (parts.isDraining()) response.setHeader('connection', 'close').removeHeader('keep-alive');

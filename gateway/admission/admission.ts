@@ -27,11 +27,15 @@ export interface HeldBody {
 
 const lookEveryMs = 100;
 
+/** So many times the places that are free one caller may hold: alone seven eighths of all, and there are always some for others. */
+const placesPerFree = 7;
+
 export class Admission {
   private readonly options: AdmissionOptions;
   private verdict: LoadVerdict;
   private lastLoopDelayMs = 0;
   private inFlight = 0;
+  private readonly inFlightOf = new Map<string, number>();
   private bodyBytes = 0;
   private readonly bodyBytesOf = new Map<string, number>();
   private isLooking = false;
@@ -54,14 +58,23 @@ export class Admission {
   }
 
   /** True: it is in flight until `leave`. */
-  enter(): boolean {
+  enter(caller: string): boolean {
     if (!this.mayEnter()) return false;
+    const ofCaller = this.inFlightOf.get(caller) ?? 0;
+    if (ofCaller >= placesPerFree * (this.options.bounds.inFlightMax - this.inFlight)) {
+      this.options.onShed('in_flight');
+      return false;
+    }
     this.inFlight++;
+    this.inFlightOf.set(caller, ofCaller + 1);
     return true;
   }
 
-  leave(): void {
+  leave(caller: string): void {
     this.inFlight--;
+    const ofCaller = (this.inFlightOf.get(caller) ?? 1) - 1;
+    if (ofCaller === 0) this.inFlightOf.delete(caller);
+    else this.inFlightOf.set(caller, ofCaller);
   }
 
   /** Room for one request body of this caller, until it is closed. Only bytes that have come take any. */

@@ -2,10 +2,11 @@
 // be the upstream: it would send what it is trusted with to wherever the caller likes.
 
 import { GatewayError } from '../errors.ts';
+import { foldName } from '../json/fold-name.ts';
 import { asRecord } from '../json/record.ts';
 import type { RequestBody } from '../json/request-body.ts';
 
-/** In lower case. What SDKs and proxies call an address of an upstream, and one list of such (LiteLLM's `user_config`). */
+/** Folded. What SDKs and proxies call an address of an upstream, and one list of such (LiteLLM's `user_config`). */
 const connectionNames: ReadonlySet<string> = new Set([
   'api_base',
   'apibase',
@@ -32,7 +33,7 @@ const wrappers: ReadonlySet<string> = new Set(['extra_body', 'litellm_params', '
  */
 export function refuseConnectionMembers(body: RequestBody): void {
   for (const member of body.scan.members) {
-    const name = member.name.toLowerCase();
+    const name = foldName(member.name);
     if (connectionNames.has(name)) throw refusal(member.name);
     if (wrappers.has(name)) refuseInside(body.read(member), member.name);
   }
@@ -40,7 +41,7 @@ export function refuseConnectionMembers(body: RequestBody): void {
 
 function refuseInside(value: unknown, path: string): void {
   for (const [written, inner] of Object.entries(asRecord(value) ?? {})) {
-    const name = written.toLowerCase();
+    const name = foldName(written);
     if (connectionNames.has(name)) throw refusal(`${path}.${written}`);
     if (wrappers.has(name)) refuseInside(inner, `${path}.${written}`);
   }

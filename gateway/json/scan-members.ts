@@ -8,6 +8,8 @@
 // see other members. Other text that is not valid JSON may pass; whoever parses it later refuses
 // it. Nothing but the ranges is ever used.
 
+import { foldName } from './fold-name.ts';
+
 /** One `"name": value`; offsets count bytes from the start of the text. */
 export interface Member {
   readonly name: string;
@@ -89,7 +91,7 @@ class Scanner {
   private readonly text: string;
   private readonly limits: StructureLimits;
   private readonly tokensMax: number;
-  /** Lower case; a list would make a body of many members cost their square. */
+  /** Folded; a list would make a body of many members cost their square. */
   private readonly names = new Set<string>();
   private at = 0;
   private tokens = 0;
@@ -141,7 +143,7 @@ class Scanner {
     if (this.code() !== QUOTE) throw this.unexpected('a member name in double quotes');
     this.skipString();
     const name = decodeName(this.text.slice(start, this.at), start);
-    const folded = name.toLowerCase();
+    const folded = foldName(name);
     if (this.names.has(folded)) {
       // A name may be as long as the body.
       const shown = name.slice(0, 256);

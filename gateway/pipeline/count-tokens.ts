@@ -12,6 +12,7 @@ import { asRecord, tryParseJson } from '../json/record.ts';
 import type { HealthSignal } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { type LeaveSignal, Leaving } from '../stream/leaving.ts';
+import { Pieces } from '../stream/pieces.ts';
 import { buildRequestHeaders } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
 import { passesThrough, targetOf } from './attempt-ends.ts';
@@ -147,7 +148,7 @@ function ask(
   const { provider } = candidate.target;
   const upstream = findDialect(candidate.dialect);
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
+    const told = new Pieces();
     let status = 0;
     const finish = (value: CountAnswer | undefined): void => {
       cancel();
@@ -155,13 +156,14 @@ function ask(
       resolve(value);
     };
     const receiver: Receiver = {
-      onHead: (told) => {
-        status = told;
+      onHead: (head) => {
+        status = head;
       },
       onBody: (chunk) => {
-        if (chunks.length < chunksMax) chunks.push(chunk);
+        told.add(chunk);
+        if (told.length > toldBytesMax) giveUp();
       },
-      onEnd: () => finish({ status, body: Buffer.concat(chunks).toString('utf8') }),
+      onEnd: () => finish({ status, body: told.take().toString('utf8') }),
       onBreak: () => finish(undefined),
     };
     const giveUp = (): void => {
@@ -185,8 +187,8 @@ function ask(
   });
 }
 
-/** A number is short. */
-const chunksMax = 64;
+/** A number is short, and so is what an upstream says instead. Callers may ask for many at once, of an upstream of their own, and it has no other bound. */
+const toldBytesMax = 16 * 1024;
 
 function decode(exchange: RoutedExchange): Conversation {
   parseWhole(exchange.body);

@@ -49,11 +49,18 @@ export function redactCredentials(
   const keys = endpoints.flatMap(({ key }) => (key ? [key.secret] : []));
   const values = [...secrets, ...keys, ...provider.connectionSecrets.values()]
     .flatMap((secret) => secret.reveal().split(/\s+/))
+    .flatMap(asWritten)
     .filter(({ length }) => length >= secretLengthMin);
   return values.reduce((rest, value) => withoutCutEnd(rest.replaceAll(value, redactedMark), value), text);
 }
 
 const redactedMark = '[redacted]';
+
+/** As it is, and as it stands where somebody quotes the JSON that it came in. */
+function asWritten(value: string): readonly string[] {
+  const inJson = JSON.stringify(value).slice(1, -1);
+  return inJson === value ? [value] : [value, inJson];
+}
 
 /** Long texts are cut, perhaps in the midst of a secret. */
 function withoutCutEnd(text: string, value: string): string {

@@ -1,7 +1,9 @@
 // Who is asked how many tokens a request is, and for how long? A count is a help, and no reason to ask everybody.
 
+import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
 import { type RigTarget, testKey } from '../gateway/rig.ts';
+import { listenKept } from '../support/listen-kept.ts';
 import { openRaw, rawCall, writeRequest } from '../support/raw-client.ts';
 import type { Behaviour, Wall } from '../support/wall.ts';
 import { ask, portOf } from './ask.ts';
@@ -27,6 +29,35 @@ test(
     const answer = await rawCall({ port: portOf(rig) }, asked);
     expect([answer.status, answer.headers['x-penstock-estimated']]).toEqual([200, 'true']);
     expect(walls.map(({ calls }) => calls.length)).toEqual([1, 1, 1, 0]);
+  }),
+);
+
+test(
+  'an upstream that says more than a number is let go, and little of it is kept',
+  inHouse(async (house) => {
+    const letGo = Promise.withResolvers<number>();
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(200, { 'content-type': 'application/json' });
+      let bytes = 0;
+      const writeOn = (): void => {
+        bytes += 1024;
+        response.write(' '.repeat(1024), () => setImmediate(writeOn));
+      };
+      response.once('close', () => letGo.resolve(bytes));
+      writeOn();
+    });
+    const upstream = await listenKept(server);
+    try {
+      const baseUrl = `http://127.0.0.1:${upstream.port}/v1`;
+      const rig = await house.rigOf([{ baseUrl, dialects: ['anthropic-messages'] }]);
+      const answer = await rawCall({ port: portOf(rig) }, asked);
+      expect([answer.status, answer.headers['x-penstock-estimated']]).toEqual([200, 'true']);
+      // What is under way between the two counts too. Read for all of its five seconds, it would be many times as much.
+      expect(await letGo.promise).toBeLessThan(256 * 1024);
+    } finally {
+      await upstream.close();
+    }
   }),
 );
 

@@ -2,6 +2,7 @@
 // data, one table per dialect; `null` for an optional member counts as absent.
 
 import { GatewayError } from '../../errors.ts';
+import { foldName } from '../../json/fold-name.ts';
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import { judgeFirstByte, judgeValue, kindOf, type ParameterRule } from './judge-value.ts';
@@ -27,7 +28,12 @@ export function checkParameters(body: RequestBody, table: ParameterTable): Param
   for (const member of body.scan.members) {
     const { name } = member;
     const parameter = Object.hasOwn(table, name) ? table[name] : undefined;
-    if (!parameter) continue;
+    if (!parameter) {
+      // To an upstream that does not look at case it would be the parameter all the same, and nobody has looked at its value.
+      const meant = foldName(name);
+      if (meant !== name && Object.hasOwn(table, meant)) throw invalid(name, `is written '${meant}'`);
+      continue;
+    }
     if (parameter.isLarge && member.valueEnd - member.valueStart > largeBytesMin) {
       const complaint = judgeFirstByte(byteAt(body.chunks, member.valueStart), parameter.rule);
       if (complaint) throw invalid(name, complaint);

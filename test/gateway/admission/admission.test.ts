@@ -14,6 +14,8 @@ let isMetering: boolean;
 let shed: string[];
 let accepting: boolean[];
 let admission: Admission;
+let inside: string[];
+let callers = 0;
 
 beforeEach(() => {
   clock = makeFakeClock();
@@ -21,6 +23,7 @@ beforeEach(() => {
   isMetering = false;
   shed = [];
   accepting = [];
+  inside = [];
   const bounds = { ...defaultBounds(768 * mebibyte), inFlightMax: 300 };
   admission = new Admission({
     clock: { ...clock, wallMs: clock.now },
@@ -40,15 +43,34 @@ beforeEach(() => {
   });
 });
 
-const enter = (count: number): number =>
-  Array.from({ length: count }, () => admission.enter()).filter(Boolean).length;
+/** Each of a caller of its own, unless one is named. */
+const enter = (count: number, caller?: string): number => {
+  const entered = Array.from({ length: count }, () => caller ?? `key-${callers++}`).filter((each) =>
+    admission.enter(each),
+  );
+  inside.push(...entered);
+  return entered.length;
+};
+
+const leave = (): void => {
+  const caller = inside.pop();
+  if (caller !== undefined) admission.leave(caller);
+};
 
 describe('requests', () => {
   test('are let in up to the bound, and again as others leave', () => {
     expect(enter(301)).toBe(300);
     expect(shed).toEqual(['in_flight']);
-    admission.leave();
+    leave();
     expect(enter(2)).toBe(1);
+  });
+
+  test('of one caller take up seven times as many places as they leave free, and others find some', () => {
+    expect(enter(300, 'greedy')).toBe(263);
+    expect(new Set(shed)).toEqual(new Set(['in_flight']));
+    expect([enter(20, 'another'), enter(1, 'greedy')]).toEqual([20, 0]);
+    for (let left = 0; left < 30; left++) leave();
+    expect(enter(1, 'greedy')).toBe(1);
   });
 
   test('are refused while the heap is full; those that run stay, and all is well when it is not full any more', () => {
@@ -68,7 +90,7 @@ describe('requests', () => {
     clock.advance(500);
     expect(enter(1)).toBe(0);
     expect(shed).toEqual(['event_loop']);
-    for (let left = 0; left < 30; left++) admission.leave();
+    for (let left = 0; left < 30; left++) leave();
     expect(enter(100)).toBe(12);
   });
 });
@@ -80,7 +102,7 @@ describe('a process that has nothing to do', () => {
     expect([clock.pending().length, isMetering]).toEqual([1, true]);
     clock.advance(60_000);
     expect(isMetering, 'one request is long').toBe(true);
-    admission.leave();
+    leave();
     clock.advance(200);
     expect([clock.pending(), isMetering]).toEqual([[], false]);
     enter(1);
@@ -91,7 +113,7 @@ describe('a process that has nothing to do', () => {
     enter(1);
     measured = { ...measured, heapShare: 0.9 };
     clock.advance(100);
-    admission.leave();
+    leave();
     clock.advance(60_000);
     expect(isMetering).toBe(true);
     measured = { ...measured, heapShare: 0.1 };

@@ -190,6 +190,31 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
   });
 });
 
+// Servers in Go take each of these for the parameter; to us they would be members that nobody has looked at.
+describe('a parameter that is written in other letters is told how it is written', () => {
+  test.each([
+    ['/v1/chat/completions', 'Stream', 'stream', 'true'],
+    ['/v1/chat/completions', 'max_token\u017f', 'max_tokens', '1e9'],
+    ['/v1/chat/completions', 'MAX_TOKENS', 'max_tokens', `1e9,"padding":"${'x'.repeat(20_000)}"`],
+    ['/v1/completions', 'Best_Of', 'best_of', '20,"prompt":"x"'],
+    ['/v1/responses', 'Max_Output_To\u212aens', 'max_output_tokens', '1e9,"input":"x"'],
+    ['/v1/messages', 'STREAM', 'stream', 'true,"max_tokens":1'],
+    ['/v1/messages/count_tokens', 'System', 'system', '"x"'],
+  ])('%s %s', async (route, param, meant, value) => {
+    const before = wall.calls.length;
+    const answer = await post(
+      rig,
+      route,
+      `{"model":"m","messages":[{"role":"user","content":"x"}],"${param}":${value}}`,
+    );
+    expect([answer.status, answer.json]).toMatchObject([
+      400,
+      { error: { code: 'invalid_parameter', message: `'${param}' is written '${meant}'.` } },
+    ]);
+    expect(wall.calls).toHaveLength(before);
+  });
+});
+
 describe('odd JSON that is valid goes on as it came', () => {
   const corpus: Readonly<Record<string, string | Uint8Array>> = {
     'blanks of every kind': `\r\n\t ${valid.replaceAll(',', ' ,\r\n\t')} \r\n`,

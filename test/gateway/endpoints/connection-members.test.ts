@@ -36,6 +36,8 @@ describe('refused, and no upstream is asked', () => {
     ['baseURL', '/v1/chat/completions', chat, { baseURL: address }],
     ['s3_endpoint_url', '/v1/chat/completions', chat, { s3_endpoint_url: address }],
     ['API_BASE', '/v1/messages', messages, { API_BASE: address }],
+    ['ba\u017fe_url', '/v1/chat/completions', chat, { ba\u017fe_url: address }],
+    ['extra_body.api_ba\u017fe', '/v1/chat/completions', chat, { extra_body: { api_ba\u017fe: address } }],
     ['api_base', '/v1/messages/count_tokens', messages, { api_base: address }],
     ['api_base', '/v1/responses', { model: 'm', input: 'x' }, { api_base: address }],
     ['api_base', '/v1/completions', { model: 'm', prompt: 'x' }, { api_base: address }],

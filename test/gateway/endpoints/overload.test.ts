@@ -88,6 +88,21 @@ describe('requests over the bound', () => {
   });
 });
 
+test('one key whose requests hang leaves places to others', async () => {
+  const other = `psk_${'o'.repeat(49)}`;
+  await start({ inFlightMax: 8 });
+  rig.offer({ keys: [keyEntry(testKey, 'team/key'), keyEntry(other, 'team/other')] });
+  const hanging = Array.from({ length: 7 }, () => post(rig, path, body));
+  for (const _ of hanging) await wall.nextCall();
+  expect((await post(rig, path, body)).status).toBe(503);
+  const served = post(rig, path, body, { authorization: `Bearer ${other}` });
+  await wall.nextCall();
+  mayAnswer.resolve();
+  expect((await served).status).toBe(200);
+  expect((await Promise.all(hanging)).map(({ status }) => status)).toEqual(hanging.map(() => 200));
+  expect((await post(rig, path, body)).status).toBe(200);
+});
+
 test('whoever only sends, or is only told a mistake, takes up no place', async () => {
   await start({ inFlightMax: 1 });
   const unfinished = 'content-length: 1000\r\n\r\n{';

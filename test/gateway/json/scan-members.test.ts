@@ -34,6 +34,9 @@ describe('what is refused', () => {
     ['a name twice', '{"model":"a","model":"b"}', '"model" stands twice'],
     ['a name twice, one of them escaped', '{"model":"a","mod\\u0065l":"b"}', '"model" stands twice'],
     ['a name twice, one of them in capitals', '{"model":"a","MODEL":"b"}', '"MODEL" stands twice'],
+    // Go folds the long s and the sign of kelvin too, and takes the last of the two.
+    ['a name twice, one of them with a long s', '{"stop":"a","\u017ftop":"b"}', 'stands twice'],
+    ['a name twice, one of them with the sign of kelvin', '{"token":"a","TO\u212aEN":"b"}', 'stands twice'],
     ['a name with a bad escape', '{"\\x":1}', 'member name at byte 1 is malformed'],
     ['a name with a raw line end', '{"a\nb":1}', 'member name at byte 1 is malformed'],
     ['a name without quotes', '{model:"a"}', 'a member name in double quotes'],

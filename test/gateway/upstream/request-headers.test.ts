@@ -15,6 +15,7 @@ const table = tableOf([
         { name: 'x-version', value: '2026-11-21' },
         { name: 'x-proxy', credential: 'team/p/proxy' },
         { name: 'x-short', credential: 'team/p/short' },
+        { name: 'x-json', credential: 'team/p/json' },
       ],
     },
   },
@@ -31,6 +32,7 @@ const view = buildTableView({
     ...table.credentials,
     credential('team/p/proxy', 'Bearer proxy-secret-42'),
     credential('team/p/short', 'one'),
+    credential('team/p/json', '{"token":"a\\b-0123456789"}'),
   ],
 });
 
@@ -46,6 +48,11 @@ test.each([
   ['the key, twice', 'sk-main-0123456789,sk-main-0123456789', '[redacted],[redacted]'],
   ['the key in a header', "'Authorization: Bearer sk-main-0123456789'", "'Authorization: Bearer [redacted]'"],
   ['a further credential without its scheme', 'proxy-secret-42 is unknown', '[redacted] is unknown'],
+  [
+    'a credential as a string of JSON',
+    JSON.stringify({ got: '{"token":"a\\b-0123456789"}' }),
+    '{"got":"[redacted]"}',
+  ],
   ['a key that is cut off at the end', 'Wrong key: sk-main-0123', 'Wrong key: [redacted]'],
   [
     'a version, a word and a short value',

@@ -4,6 +4,13 @@ import type { Mutant } from '../mutant.ts';
 
 export const answers: readonly Mutant[] = [
   {
+    name: 'an upstream that is asked for a number does not fill the memory',
+    file: 'gateway/pipeline/count-tokens.ts',
+    from: 'if (told.length > toldBytesMax) giveUp();',
+    to: '',
+    tests: ['test/flow/count-tokens.test.ts'],
+  },
+  {
     name: 'an upstream that sends much and says nothing is read slowly',
     file: 'gateway/attempt/attempt.ts',
     from: 'if (holdBackMs > 0) this.holdBack(holdBackMs);',

@@ -71,6 +71,13 @@ export const credentials: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/upstream-words.test.ts'],
   },
   {
+    name: 'an upstream that repeats its key inside of JSON is not quoted',
+    file: 'gateway/upstream/request-headers.ts',
+    from: '[value, inJson]',
+    to: '[value]',
+    tests: ['test/gateway/upstream/request-headers.test.ts'],
+  },
+  {
     name: 'a secret shows itself to nobody who prints it',
     file: 'gateway/table/secret.ts',
     from: "toJSON(): string {\n    return '[redacted]';",

@@ -39,6 +39,20 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/json/scan-members.test.ts'],
   },
   {
+    name: 'json: names that one parser takes for the same are the same',
+    file: 'gateway/json/fold-name.ts',
+    from: ".replaceAll('ſ', 's')",
+    to: '',
+    tests: ['test/gateway/json/scan-members.test.ts', 'test/gateway/endpoints/connection-members.test.ts'],
+  },
+  {
+    name: 'a parameter does not go past its bounds in other letters',
+    file: 'gateway/dialects/request/parameter-rules.ts',
+    from: 'if (meant !== name &&',
+    to: 'if (meant === name &&',
+    tests: ['test/gateway/endpoints/bad-bodies.test.ts'],
+  },
+  {
     name: 'the words of a caller are told back in part only',
     file: 'gateway/json/scan-members.ts',
     from: 'name.slice(0, 256)',
@@ -142,6 +156,13 @@ export const door: readonly Mutant[] = [
     from: 'if (this.inFlight < this.verdict.inFlightMax) return true;',
     to: 'return true;',
     tests: ['test/gateway/endpoints/overload.test.ts'],
+  },
+  {
+    name: 'load: the requests of one caller do not take all places',
+    file: 'gateway/admission/admission.ts',
+    from: 'if (ofCaller >= placesPerFree *',
+    to: 'if (ofCaller < 0 * placesPerFree *',
+    tests: ['test/gateway/admission/admission.test.ts', 'test/gateway/endpoints/overload.test.ts'],
   },
   {
     name: 'load: bodies are held within their bound',
