@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest';
 import type { Price } from '../../../gateway/contract/routing-table.ts';
-import { costAtMost, costOfCaller, nanodollarsOf } from '../../../gateway/pipeline/budgets.ts';
+import { nanodollarsOf } from '../../../gateway/limits/nanodollars.ts';
+import { costAtMost, costOfCaller } from '../../../gateway/pipeline/budgets.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { keyEntry, tableOf, testKey } from '../rig.ts';
 
