@@ -233,10 +233,14 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     accountFolder: string,
     env: Readonly<Record<string, string>> = {},
   ) => {
+    const { PENSTOCK_LEDGER_ADDRESS: _, ...asRendered } = environmentOf(spec, {
+      'metadata.name': name,
+      'status.podIP': ip,
+    });
     const process = await startProcess(script, {
       cwd: folder,
       env: {
-        ...environmentOf(spec, { 'metadata.name': name, 'status.podIP': ip }),
+        ...asRendered,
         ...serverEnvironment(seenPlane),
         PENSTOCK_HOST: ip,
         PENSTOCK_PORT: '0',
@@ -248,6 +252,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         // Tests ask many times whether a key is still good, all from one address.
         PENSTOCK_FAILED_KEYS_PER_MINUTE: '0',
         PENSTOCK_SERVICE_ACCOUNT_DIR: accountFolder,
+        // Where none runs, none is waited for.
         ...(ledgerAddress === undefined ? {} : { PENSTOCK_LEDGER_ADDRESS: ledgerAddress }),
         ...options.gatewayEnv,
         ...env,

@@ -62,14 +62,14 @@ export const journal: readonly Mutant[] = [
   {
     name: 'a process that goes waits for its reader',
     file: 'gateway/meter/journal.ts',
-    from: 'if (this.taken) await this.untilTaken(patienceMs);',
+    from: 'if (hasReader) await this.untilTaken(patienceMs);',
     to: '',
     tests: ['test/gateway/meter/full-journal.test.ts'],
   },
   {
     name: 'a gateway that goes hands its records over',
     file: 'gateway/start.ts',
-    from: 'await options.exchange?.journal.handOver?.(handOverMs);',
+    from: 'await options.exchange?.journal.handOver?.(handOverMs, hasReader);',
     to: '',
     tests: ['test/gateway/process/table-secret.test.ts'],
   },
