@@ -60,6 +60,8 @@ export interface InstallationOptions {
   readonly operatorEnv?: Readonly<Record<string, string>>;
   /** On top of the rendered environment of every gateway. */
   readonly gatewayEnv?: Readonly<Record<string, string>>;
+  /** On top of the rendered environment of the ledger. */
+  readonly ledgerEnv?: Readonly<Record<string, string>>;
   /**
    * `stop` does not mind what was forbidden: rights are taken away on purpose, quotas are filled, or the API server is started
    * anew, which forbids everything in the moments before it has read the roles.
@@ -312,6 +314,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         PENSTOCK_METRICS_PORT: '0',
         PENSTOCK_LEDGER_FILE: join(folder, 'ledger.sqlite'),
         KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
+        ...options.ledgerEnv,
       },
     });
     parts.defer(async () => void (await process.stop(20_000)));
