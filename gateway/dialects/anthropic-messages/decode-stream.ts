@@ -11,7 +11,7 @@ import type { SseEvent } from '../events/sse-events.ts';
 import { TextEvents } from '../events/text-events.ts';
 import type { StreamPart } from '../stream-part.ts';
 import {
-  finalUsageOf,
+  endUsageOf,
   type MessagesCounters,
   mergeCounters,
   mergeFinalCounters,
@@ -156,7 +156,7 @@ class MessagesStreamDecoder implements StreamDecoder {
     }
     const { reason, ...more } = this.ending ?? { reason: undefined };
     this.writer.end(decodeStopReason(reason, this.writer.hasCalls, this.reading), more);
-    this.facts.usage = finalUsageOf(this.counters);
+    Object.assign(this.facts, endUsageOf(this.counters));
     this.facts.isComplete = true;
   }
 }
