@@ -45,7 +45,7 @@ test(`${gateways} gateways killed, ${operators} operators, and the stores beside
   for (const [what, tried, killed] of kinds)
     card.add({
       what: `${what} killed`,
-      tried,
+      tried: Math.max(tried, killed),
       failed: Math.max(0, tried - killed),
       fired: killed,
       ...(what === 'operators' ? { figures: `${seen.killedLeaders} of them led` } : {}),
@@ -58,7 +58,7 @@ test(`${gateways} gateways killed, ${operators} operators, and the stores beside
     tried: whole,
     failed: lostAgesMs.filter((ms) => ms > lossMs).length,
     fired,
-    figures: `${lostAgesMs.length} lost in all, ${(lostAgesMs.length / gateways).toFixed(2)} a kill, the oldest ${lostAgesMs[0] ?? 0} ms before it; ${underWay} answers were under way`,
+    figures: `${lostAgesMs.length} lost in all, ${(lostAgesMs.length / seen.killed).toFixed(2)} a kill, the oldest ${lostAgesMs[0] ?? 0} ms before it; ${underWay} answers were under way`,
   });
   card.add({
     what: `calls without a record that had arrived more than ${lossMs} ms before the kill`,
@@ -92,7 +92,7 @@ test(`${gateways} gateways killed, ${operators} operators, and the stores beside
     what: 'tables whose records have two prices',
     tried: new Set(seen.records.map(({ tableGeneration }) => tableGeneration)).size,
     failed: seen.otherPrices.length,
-    fired: seen.killedOperators,
+    fired: seen.pricesSeen - 1,
     figures: `${seen.pricesSeen} prices were in use`,
   });
   card.add({

@@ -6,6 +6,7 @@ import { openStore } from '../../../ledger/store/open.ts';
 import type { Postgres } from '../../ledger/postgres.ts';
 import type { Random } from '../../simulation/random.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 import { type Call, startWall } from '../../support/wall.ts';
 import {
   type GatewayProcess,
@@ -26,7 +27,7 @@ import type { KilledLedgerSeen } from '../killed-ledger/run.ts';
 import { recordsOf, spendOf, sumsOf } from '../ledger-stage.ts';
 
 export interface AllKilled {
-  /** How often each: of all gateways and operators together. */
+  /** How often each at least: of all gateways and operators together. */
   readonly gateways: number;
   readonly operators: number;
   readonly stores: number;
@@ -56,7 +57,7 @@ export interface AllKilledSeen
 const replicas = 2;
 const callersOfEach = 6;
 /** From a gateway's readiness to its kill: each meets another moment of a group of records. */
-const lifeMsMax = 1_500;
+const lifeMsMax = 2_500;
 const tenant = 'team-a';
 
 export async function runAllKilled(options: AllKilled): Promise<AllKilledSeen> {
@@ -127,8 +128,9 @@ export async function runAllKilled(options: AllKilled): Promise<AllKilledSeen> {
   );
 
   let left = options.gateways;
+  let areOperatorsDone = false;
   const gatewaysKilled = lives.map(async (life) => {
-    while (left-- > 0) {
+    while (left-- > 0 || !areOperatorsDone) {
       await life.isAlive;
       await pause(random.between(50, lifeMsMax));
       await life.kill(installation);
@@ -142,16 +144,21 @@ export async function runAllKilled(options: AllKilled): Promise<AllKilledSeen> {
   const operatorsKilled = async (): Promise<void> => {
     const alive: OperatorProcess[] = [...installation.operators];
     for (let done = 0; done < options.operators; done++) {
-      await untilGateways(done / options.operators);
+      // Where one that leads is killed, it takes seconds until another one does.
+      const leader = await until(async () => {
+        const leads = await Promise.all(alive.map(isLeader));
+        return alive[leads.indexOf(true)];
+      }, 100);
       await installation.apply(routeAt(String(1 + (done % 7))));
-      await pause(random.between(0, 1_000));
-      const leads = await Promise.all(alive.map(isLeader));
-      const at = leads.indexOf(true) >= 0 && random.chance(0.7) ? leads.indexOf(true) : 0;
-      const [victim] = alive.splice(at, 1);
-      victim?.process.signal('SIGKILL');
-      if ((await victim?.process.exit)?.signal === 'SIGKILL') {
+      await pause(random.between(0, 1_500));
+      const isOfLeader = random.chance(0.5);
+      const victim = isOfLeader ? leader : alive.find((one) => one !== leader);
+      if (victim === undefined) throw new Error('there is no operator beside the one that leads');
+      alive.splice(alive.indexOf(victim), 1);
+      victim.process.signal('SIGKILL');
+      if ((await victim.process.exit).signal === 'SIGKILL') {
         killedOperators++;
-        if (leads[at]) killedLeaders++;
+        if (isOfLeader) killedLeaders++;
       }
       alive.push(await installation.startOperator());
     }
@@ -170,7 +177,10 @@ export async function runAllKilled(options: AllKilled): Promise<AllKilledSeen> {
     }
   };
   try {
-    await Promise.all([...gatewaysKilled, operatorsKilled(), storesKilled()]);
+    const operatorsAre = operatorsKilled().finally(() => {
+      areOperatorsDone = true;
+    });
+    await Promise.all([...gatewaysKilled, operatorsAre, storesKilled()]);
     await Promise.all(lives.map(({ isAlive }) => isAlive));
     // The last lives are as long as others.
     await pause(lifeMsMax);
