@@ -65,7 +65,7 @@ test(`${gateways} gateways killed, ${operators} operators, and the stores beside
     tried: seen.callsMade,
     failed: seen.callAgesMs.slice(0, rest.missing).filter((ms) => ms > lossMs).length,
     fired,
-    figures: `${rest.missing} calls without a record, the oldest ${rest.missingAgeMs.toFixed(0)} ms before its kill; ${rest.interrupted} records of attempts that were cut off`,
+    figures: `${rest.missing} calls without a record, the oldest at least ${rest.missingAgeMs.toFixed(0)} ms before its kill; ${rest.interrupted} records of attempts that were cut off`,
   });
   const { recorded, provided } = tokens;
   card.add({
