@@ -334,7 +334,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       // Records of attempts that are being counted are not in the journal yet.
       await tokens.settled();
       tokens.end();
-      await options.exchange?.journal.handOver?.(handOverMs);
+      // The ledger that is asked what was spent is the one that reads the journal.
+      const hasReader = options.askSpend ? true : undefined;
+      await options.exchange?.journal.handOver?.(handOverMs, hasReader);
       await journal.close();
       await limiter.close();
       // What was used is safe by now; a collector that is gone must not hold the process.

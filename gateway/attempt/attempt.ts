@@ -80,6 +80,8 @@ export type AttemptResult<Answer> = {
   readonly firstContentMs: number | undefined;
   readonly status: number | undefined;
   readonly usage: Usage | undefined;
+  /** `usage` is of the beginning of a whole answer alone. */
+  readonly lacksOutput?: boolean | undefined;
   readonly outputEstimate: number;
   readonly uncounted?: string | undefined;
   readonly servedModel: string | undefined;
@@ -91,7 +93,7 @@ export type AttemptResult<Answer> = {
   | { readonly outcome: 'cancelled' }
 );
 
-type CountFacts = Pick<AnswerFacts, 'usage' | 'outputEstimate' | 'servedModel'> & {
+type CountFacts = Pick<AnswerFacts, 'usage' | 'lacksOutput' | 'outputEstimate' | 'servedModel'> & {
   readonly uncounted?: string;
 };
 
@@ -520,6 +522,7 @@ class Attempt<Answer> implements Receiver {
       firstContentMs: this.firstContentAt === undefined ? undefined : this.firstContentAt - this.startedAt,
       status: this.status,
       usage: facts.usage,
+      lacksOutput: facts.lacksOutput,
       outputEstimate: facts.outputEstimate,
       uncounted: facts.uncounted,
       servedModel: facts.servedModel,

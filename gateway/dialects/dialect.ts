@@ -63,6 +63,8 @@ export interface AnswerFacts {
   isComplete: boolean;
   fault: AnswerFault | undefined;
   usage: Usage | undefined;
+  /** The answer is whole, and `usage` is of its beginning alone: what it says of the output is no count of it. */
+  lacksOutput?: boolean;
   /** Output tokens by our own count, used where the upstream reports no usage: of a stream, its content events. */
   outputEstimate: number;
   servedModel: string | undefined;

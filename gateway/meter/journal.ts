@@ -56,8 +56,12 @@ export interface ReadableJournal extends Journal {
   read(after: string | undefined): Promise<JournalPage | undefined>;
   /** Told whenever more has been written; gives a function that stops it. */
   onWritten(listener: () => void): () => void;
-  /** Waits until the reader has taken over all there is, and hands what it has not to `JournalReport.unclaimed`. */
-  handOver?(patienceMs: number): Promise<void>;
+  /**
+   * Waits until the reader has taken over all there is, and hands what it has not to `JournalReport.unclaimed`.
+   *
+   * @param hasReader There is one, though it may not have asked this process yet; default: there is one if it has.
+   */
+  handOver?(patienceMs: number, hasReader?: boolean): Promise<void>;
 }
 
 /** Records wait at most this long for their group. */
@@ -206,10 +210,10 @@ class FileJournal implements ReadableJournal {
     );
   }
 
-  async handOver(patienceMs: number): Promise<void> {
+  async handOver(patienceMs: number, hasReader = this.taken !== undefined): Promise<void> {
     await this.flush();
-    // Where nobody has ever asked, nobody is waited for.
-    if (this.taken) await this.untilTaken(patienceMs);
+    // Behind a crash a reader waits before it asks again: what lies here, also from before, would go with the pod.
+    if (hasReader) await this.untilTaken(patienceMs);
     await this.tellUnclaimed(this.taken && this.isHere(this.taken) ? this.taken : this.oldest());
   }
 
@@ -287,8 +291,9 @@ class FileJournal implements ReadableJournal {
   private async untilTaken(patienceMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.onTaken = () => {
-      const { taken, state, written } = this;
-      if (taken?.segment === state.active && taken.offset === written) resolve();
+      const { state, written } = this;
+      const taken = this.taken ?? this.oldest();
+      if (taken.segment === state.active && taken.offset === written) resolve();
     };
     this.onTaken();
     const cancel = this.clock.setTimer(patienceMs, resolve);

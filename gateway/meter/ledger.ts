@@ -32,6 +32,8 @@ export interface AttemptFacts {
   readonly failure: string | undefined;
   /** The upstream's own counts; undefined where it gave none. */
   readonly usage: Usage | undefined;
+  /** What they say of the output is of its beginning alone. */
+  readonly lacksOutput?: boolean | undefined;
   /** Our own count of what was generated. */
   readonly outputEstimate: number;
   /** Bytes of the request sent, for an estimate of the input. */
@@ -112,9 +114,10 @@ function isRequest(facts: AttemptFacts, usage: Usage): boolean {
  * seen since.
  */
 function countUsage(facts: AttemptFacts): { readonly usage: Usage; readonly isEstimated: boolean } {
-  const { usage: told, outcome, outputEstimate } = facts;
+  const { usage: told, outcome, outputEstimate, lacksOutput = false } = facts;
   if (!told) return { usage: estimateUsage(facts), isEstimated: true };
-  const isAll = outcome === 'answered' || (outcome !== 'interrupted' && told.output >= outputEstimate);
+  const isAll =
+    outcome === 'answered' ? !lacksOutput : outcome !== 'interrupted' && told.output >= outputEstimate;
   if (isAll) return { usage: told, isEstimated: false };
   return { usage: { ...told, output: Math.max(told.output, outputEstimate) }, isEstimated: true };
 }

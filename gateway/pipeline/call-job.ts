@@ -263,7 +263,7 @@ type Course = Pick<
   AttemptFacts,
   'startedAtMs' | 'durationMs' | 'firstContentMs' | 'outcome' | 'status' | 'usage' | 'outputEstimate'
 > &
-  Pick<AttemptFacts, 'counted'> & { readonly failure?: string | undefined };
+  Pick<AttemptFacts, 'counted' | 'lacksOutput'> & { readonly failure?: string | undefined };
 
 function recordOf(
   { requestId, view, caller, plan, facts, dialect, body }: RoutedExchange,

@@ -3,6 +3,7 @@
 import type { Usage } from '../../contract/ledger-record.ts';
 import { asRecord } from '../../json/record.ts';
 import { believeCount as count } from '../answer/believe-count.ts';
+import type { AnswerFacts } from '../dialect.ts';
 
 /** Counters as the upstream gave them, none of them derived. */
 export interface MessagesCounters {
@@ -65,9 +66,14 @@ export function usageOf({
   };
 }
 
-/** Of a message that has come to its end. */
-export function finalUsageOf(counters: MessagesCounters): Usage | undefined {
-  return counters.isFinal ? usageOf(counters) : undefined;
+/**
+ * Of a message that has come to its end. Where that told no output, the input is what the beginning said of it; some say 0
+ * there, and mean that they do not know.
+ */
+export function endUsageOf(counters: MessagesCounters): Pick<AnswerFacts, 'usage' | 'lacksOutput'> {
+  const usage = usageOf(counters);
+  const lacksOutput = !counters.isFinal;
+  return { usage: lacksOutput && usage?.input === 0 ? undefined : usage, lacksOutput };
 }
 
 /** A usage object; clients break where it is missing, so without a count it holds the estimates. */

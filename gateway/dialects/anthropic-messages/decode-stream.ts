@@ -11,7 +11,7 @@ import type { SseEvent } from '../events/sse-events.ts';
 import { TextEvents } from '../events/text-events.ts';
 import type { StreamPart } from '../stream-part.ts';
 import {
-  finalUsageOf,
+  endUsageOf,
   type MessagesCounters,
   mergeCounters,
   mergeFinalCounters,
@@ -161,7 +161,7 @@ class MessagesStreamDecoder implements StreamDecoder {
     const { reason, ...more } = this.ending ?? { reason: undefined };
     const finish = decodeStopReason(reason, this.writer.hasCalls, this.reading);
     this.writer.end(finish, { ...more, isUntold: !hasEnded(reason) });
-    this.facts.usage = finalUsageOf(this.counters);
+    Object.assign(this.facts, endUsageOf(this.counters));
     this.facts.isComplete = true;
   }
 }

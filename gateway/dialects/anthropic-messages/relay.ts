@@ -13,7 +13,7 @@ import { targetEdits } from '../request/target-edits.ts';
 import { findForeignState, tryRead } from '../state/foreign-state.ts';
 import { markAnswer } from '../state/mark-state.ts';
 import {
-  finalUsageOf,
+  endUsageOf,
   type MessagesCounters,
   mergeCounters,
   mergeFinalCounters,
@@ -131,7 +131,7 @@ class MessagesEvents implements NamedEvents {
   }
 
   private complete(): void {
-    this.facts.usage = finalUsageOf(this.counters);
+    Object.assign(this.facts, endUsageOf(this.counters));
     this.facts.isComplete = true;
   }
 

@@ -60,6 +60,8 @@ export interface InstallationOptions {
   readonly operatorEnv?: Readonly<Record<string, string>>;
   /** On top of the rendered environment of every gateway. */
   readonly gatewayEnv?: Readonly<Record<string, string>>;
+  /** On top of the rendered environment of the ledger. */
+  readonly ledgerEnv?: Readonly<Record<string, string>>;
   /**
    * `stop` does not mind what was forbidden: rights are taken away on purpose, quotas are filled, or the API server is started
    * anew, which forbids everything in the moments before it has read the roles.
@@ -233,10 +235,14 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     accountFolder: string,
     env: Readonly<Record<string, string>> = {},
   ) => {
+    const { PENSTOCK_LEDGER_ADDRESS: _, ...asRendered } = environmentOf(spec, {
+      'metadata.name': name,
+      'status.podIP': ip,
+    });
     const process = await startProcess(script, {
       cwd: folder,
       env: {
-        ...environmentOf(spec, { 'metadata.name': name, 'status.podIP': ip }),
+        ...asRendered,
         ...serverEnvironment(seenPlane),
         PENSTOCK_HOST: ip,
         PENSTOCK_PORT: '0',
@@ -248,6 +254,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         // Tests ask many times whether a key is still good, all from one address.
         PENSTOCK_FAILED_KEYS_PER_MINUTE: '0',
         PENSTOCK_SERVICE_ACCOUNT_DIR: accountFolder,
+        // Where none runs, none is waited for.
         ...(ledgerAddress === undefined ? {} : { PENSTOCK_LEDGER_ADDRESS: ledgerAddress }),
         ...options.gatewayEnv,
         ...env,
@@ -307,6 +314,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         PENSTOCK_METRICS_PORT: '0',
         PENSTOCK_LEDGER_FILE: join(folder, 'ledger.sqlite'),
         KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
+        ...options.ledgerEnv,
       },
     });
     parts.defer(async () => void (await process.stop(20_000)));

@@ -42,9 +42,11 @@ test('more records than calls were made, and other tokens than the provider coun
     asked: [asked('a')],
     records: [record('a', 1), record('b', 1)],
   });
+  const { input, cachedInput: cached, output } = record('a', 1).usage;
+  const recorded = JSON.stringify({ input, cached, output });
   expect([verdict.invented, verdict.otherTokens]).toEqual([
     1,
-    [`a: ${record('a', 1).usage.output}, not undefined`],
+    [`a: ${recorded}, not {"input":0,"cached":0,"output":0}`],
   ]);
 });
 

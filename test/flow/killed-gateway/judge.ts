@@ -1,5 +1,6 @@
 // What was recorded twice, what is missing, and how old was it? Pure.
 
+import { addSums, noSums, type TokenSums } from '../same-tokens.ts';
 import type { KilledGatewaySeen } from './run.ts';
 
 export interface JournalVerdict {
@@ -13,6 +14,8 @@ export interface JournalVerdict {
   readonly underWay: number;
   /** Whole answers of which the journal says other tokens than the provider. */
   readonly otherTokens: readonly string[];
+  /** Of whole answers, by the journal and by the providers. */
+  readonly tokens: TokenSums;
   /** Records of calls that no provider saw. */
   readonly invented: number;
   /** Records of attempts that were under way at a kill, or whose own records were not written yet. */
@@ -40,13 +43,20 @@ export function judgeJournal({
   const whole = asked.filter(({ isWhole }) => isWhole);
   const lostAgesMs: number[] = [];
   const otherTokens: string[] = [];
+  let tokens = noSums;
   for (const { user, requestId = '', attempts, endedMs, killedMs } of whole) {
     const found = byRequest.get(requestId) ?? [];
     for (let missing = found.length; missing < attempts; missing++) lostAgesMs.push(killedMs - endedMs);
     const answered = found.find(({ outcome }) => outcome === 'answered');
     const call = calls.get(user)?.find(({ behaviour }) => behaviour?.type === 'answer');
-    if (answered !== undefined && answered.usage.output !== call?.tokens.outputTokens)
-      otherTokens.push(`${requestId}: ${answered.usage.output}, not ${call?.tokens.outputTokens}`);
+    if (answered === undefined) continue;
+    const { input, cachedInput: cached, output } = answered.usage;
+    const { inputTokens = 0, cachedTokens = 0, outputTokens = 0 } = call?.tokens ?? {};
+    const recorded = { input, cached, output };
+    const provided = { input: inputTokens, cached: cachedTokens, output: outputTokens };
+    tokens = addSums(tokens, { recorded, provided, counted: 1, estimated: 0 });
+    if (JSON.stringify(recorded) !== JSON.stringify(provided))
+      otherTokens.push(`${requestId}: ${JSON.stringify(recorded)}, not ${JSON.stringify(provided)}`);
   }
   const missing = Math.max(0, callsMade - ids.size);
   return {
@@ -55,6 +65,7 @@ export function judgeJournal({
     lostAgesMs: lostAgesMs.sort((a, b) => b - a),
     underWay: asked.filter(({ isWhole, user }) => !isWhole && calls.has(user)).length,
     otherTokens,
+    tokens,
     invented: Math.max(0, records.length - callsMade),
     interrupted: records.filter(({ outcome }) => outcome === 'interrupted').length,
     missing,

@@ -8,7 +8,7 @@ import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
 import { type Folder, launchListening, makeFolder } from '../../gateway/process/gateway-process.ts';
 import { tableOf, testKey } from '../../gateway/rig.ts';
 import type { Random } from '../../simulation/random.ts';
-import { openRaw, writeRequest } from '../../support/raw-client.ts';
+import { openRaw, type RawTarget, writeRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { type Call, startWall, type Wall } from '../../support/wall.ts';
 import { isBag } from '../ask.ts';
@@ -27,6 +27,8 @@ export interface Asked {
   readonly attempts: number;
   /** The answer came to its good end. */
   readonly isWhole: boolean;
+  /** Where it is not: what came instead, in words. */
+  readonly fault?: string;
   /** Unix time at which it ended for the caller, and at which the gateway was killed. */
   readonly endedMs: number;
   readonly killedMs: number;
@@ -77,7 +79,7 @@ export async function runKilledGateway({ kills, random }: KilledGateway): Promis
     const seen: Omit<Asked, 'killedMs'>[] = [];
     let isOver = false;
     const calling = Array.from({ length: callers }, async () => {
-      while (!isOver) seen.push(await askOne(Number(new URL(url).port), serial++));
+      while (!isOver) seen.push(await askOne({ port: Number(new URL(url).port) }, serial++));
     });
     await until(async () => (await bytesOf(folder)) > bytes, 5);
     await pause(random.between(0, lifeMsMax));
@@ -112,18 +114,23 @@ async function readAfterRestart(folder: Folder): Promise<readonly LedgerRecord[]
   return folder.records();
 }
 
-async function askOne(port: number, serial: number): Promise<Omit<Asked, 'killedMs'>> {
+/** Every other request a stream. Never rejects: no answer is a result. */
+export async function askOne(
+  door: RawTarget,
+  serial: number,
+  key = testKey,
+): Promise<Omit<Asked, 'killedMs'>> {
   const user = `user-${serial}`;
   const isStream = serial % 2 === 0;
   let requestId: string | undefined;
   let attempts = 0;
   try {
-    const connection = await openRaw({ port });
+    const connection = await openRaw(door);
     try {
       await connection.send(
         writeRequest({
           path: '/v1/chat/completions',
-          headers: { authorization: `Bearer ${testKey}` },
+          headers: { authorization: `Bearer ${key}` },
           body: {
             model: 'm',
             user,
@@ -139,13 +146,14 @@ async function askOne(port: number, serial: number): Promise<Omit<Asked, 'killed
       const isWhole = isStream
         ? text.trimEnd().endsWith('data: [DONE]') && ending === 'last-chunk'
         : ending === 'length-complete';
-      return { user, requestId, attempts, isWhole, endedMs: Date.now() };
+      const fault = isWhole ? {} : { fault: `${answer.status}, ${ending}: ${text.slice(-200)}` };
+      return { user, requestId, attempts, isWhole, ...fault, endedMs: Date.now() };
     } finally {
       connection.close();
     }
-  } catch {
+  } catch (error) {
     // The gateway is gone, or not there any more.
-    return { user, requestId, attempts, isWhole: false, endedMs: Date.now() };
+    return { user, requestId, attempts, isWhole: false, fault: String(error), endedMs: Date.now() };
   }
 }
 
@@ -160,6 +168,7 @@ function callsOf({ calls }: Wall): number {
   return calls.length;
 }
 
-function userOf({ json }: Call): string {
+/** For whom a call was made. */
+export function userOf({ json }: Call): string {
   return isBag(json) ? String(json.user) : '';
 }

@@ -17,7 +17,7 @@ export function judgeLedger({
   records,
   sums,
   spentPicodollars,
-}: KilledLedgerSeen): LedgerVerdict {
+}: Pick<KilledLedgerSeen, 'asked' | 'callsMade' | 'records' | 'sums' | 'spentPicodollars'>): LedgerVerdict {
   const byRequest = Map.groupBy(records, ({ request }) => request);
   let lost = Math.max(0, callsMade - records.length);
   for (const [request, attempts] of asked)

@@ -1,4 +1,4 @@
-// Does a ledger that is killed, with or without its database, have every attempt once? A short form of `npm run e2e -- ledger`.
+// Does a ledger that is killed, with or without its database, have every attempt once? A short form of `npm run e2e -- e2e/ledger.e2e`.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { useControlPlane } from '../../cluster/control-plane.ts';

@@ -99,6 +99,23 @@ describe('a process that goes', () => {
     expect([unclaimed, clock.now()]).toEqual([numbers(1, 10), 0]);
   });
 
+  test('waits for a reader that there is, though it has not asked yet', async () => {
+    const { journal, unclaimed, write, clock } = open(1_000_000);
+    await write(1, 10);
+    const leaving = journal.handOver(10_000, true);
+    await until(async () => clock.pending().includes(10_000), 2);
+    const page = await journal.read(undefined);
+    await journal.read(page?.cursor);
+    await leaving;
+    expect([unclaimed, clock.now()]).toEqual([[], 0]);
+  });
+
+  test('with nothing written waits for no reader', async () => {
+    const { journal, unclaimed, clock } = open(1_000_000);
+    await journal.handOver(10_000, true);
+    expect([unclaimed, clock.now()]).toEqual([[], 0]);
+  });
+
   test('hands nothing to its log where all was taken over', async () => {
     const { journal, unclaimed, write } = open(1_000_000);
     await write(1, 10);

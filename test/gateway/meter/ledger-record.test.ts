@@ -119,6 +119,16 @@ describe('who pays what', () => {
       { payer: 'platform', isEstimated: true, usage: { input: 100, output: 50 } },
     ],
     [
+      'answered, and counted at its beginning alone: the input as told, the output as seen',
+      { outcome: 'answered', lacksOutput: true, outputEstimate: 51 },
+      {
+        payer: 'tenant',
+        costPicodollars: 100 * 10 + 51 * 100 + 7,
+        isEstimated: true,
+        usage: { input: 100, output: 51 },
+      },
+    ],
+    [
       'answered, though more was seen than counted: as counted',
       { outcome: 'answered', outputEstimate: 51 },
       { costPicodollars: 6_007, isEstimated: false },

@@ -12,6 +12,7 @@ import {
 } from '../../../gateway/contract/exchange.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { rawCall } from '../../support/raw-client.ts';
+import { until } from '../../support/until.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { keyEntry, tableOf, testKey } from '../rig.ts';
 import { exchangeToken, publish } from '../table/published.ts';
@@ -40,7 +41,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-async function launch(): Promise<ListeningProcess> {
+async function launch(env: Readonly<Record<string, string>> = {}): Promise<ListeningProcess> {
   const { hostname, port } = new URL(plane().url);
   const gateway = await launchListening(folder, {
     PENSTOCK_TABLE_FILE: undefined,
@@ -50,10 +51,17 @@ async function launch(): Promise<ListeningProcess> {
     PENSTOCK_INTERNAL_PORT: '0',
     KUBERNETES_SERVICE_HOST: hostname,
     KUBERNETES_SERVICE_PORT: port,
+    ...env,
   });
   gateways.push(gateway);
   return gateway;
 }
+
+const readJournal = (gateway: ListeningProcess, query: string) =>
+  rawCall(
+    { port: Number(new URL(gateway.internalUrl ?? '').port) },
+    { path: `${JOURNAL_PATH}?${query}`, headers: { authorization: `Bearer ${exchangeToken}` } },
+  );
 
 const publishNumber = (generation: number, keys = [testKey]) =>
   publish(
@@ -135,15 +143,10 @@ test('a table in Secrets is served, the exchange tells of it, and the journal of
   expect(await metric(gateway, 'penstock_table_source{source="api"}')).toBe(1);
   expect(await metric(gateway, 'penstock_config_age_seconds')).toBeGreaterThan(0);
 
-  const readJournal = (query: string) =>
-    rawCall(
-      { port: Number(new URL(gateway.internalUrl ?? '').port) },
-      { path: `${JOURNAL_PATH}?${query}`, headers: { authorization: `Bearer ${exchangeToken}` } },
-    );
-  const journal = await readJournal('waitMs=1000');
+  const journal = await readJournal(gateway, 'waitMs=1000');
   expect(journal.text).toContain('"tableGeneration":7');
   // All is taken over, and so the log has none of it.
-  expect((await readJournal(`after=${journal.headers[JOURNAL_CURSOR_HEADER]}`)).text).toBe('');
+  expect((await readJournal(gateway, `after=${journal.headers[JOURNAL_CURSOR_HEADER]}`)).text).toBe('');
   expect(await gateway.process.stop()).toEqual({ code: 0, signal: null });
   expect(gateway.process.stdout()).not.toContain('was not taken over');
   expect(gateway.process.stdout()).not.toMatch(/sk-upstream|eeeeeeee/);
@@ -156,6 +159,21 @@ test('records that nobody has taken over are in the log when the gateway has end
   expect(await ask(gateway)).toBe(200);
   expect(await gateway.process.stop()).toEqual({ code: 0, signal: null });
   expect(gateway.process.stdout()).toMatch(/"a ledger record was not taken over","record":\{"id":"req_/);
+});
+
+test('a ledger that has not asked yet is waited for, and takes over what would else be in the log', async () => {
+  await place.put(publishNumber(9));
+  const gateway = await launch({ PENSTOCK_LEDGER_ADDRESS: 'http://127.0.0.1:1' });
+  await gateway.process.line(/"routing table in use","generation":9/);
+  expect(await ask(gateway)).toBe(200);
+  const ended = gateway.process.stop(60_000);
+  // By then all else is done.
+  await until(async () => (await ask(gateway).catch(() => 0)) === 0);
+  const journal = await readJournal(gateway, 'waitMs=1000');
+  expect(journal.text).toContain('"tableGeneration":9');
+  await readJournal(gateway, `after=${journal.headers[JOURNAL_CURSOR_HEADER]}`).catch(() => {});
+  expect(await ended).toEqual({ code: 0, signal: null });
+  expect(gateway.process.stdout()).not.toContain('was not taken over');
 });
 
 describe('no request fails', () => {

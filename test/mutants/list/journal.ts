@@ -62,14 +62,21 @@ export const journal: readonly Mutant[] = [
   {
     name: 'a process that goes waits for its reader',
     file: 'gateway/meter/journal.ts',
-    from: 'if (this.taken) await this.untilTaken(patienceMs);',
+    from: 'if (hasReader) await this.untilTaken(patienceMs);',
     to: '',
     tests: ['test/gateway/meter/full-journal.test.ts'],
   },
   {
+    name: 'a gateway that goes waits for a ledger that has not asked it since a crash',
+    file: 'gateway/start.ts',
+    from: 'options.askSpend ? true : undefined',
+    to: 'undefined',
+    tests: ['test/gateway/process/table-secret.test.ts'],
+  },
+  {
     name: 'a gateway that goes hands its records over',
     file: 'gateway/start.ts',
-    from: 'await options.exchange?.journal.handOver?.(handOverMs);',
+    from: 'await options.exchange?.journal.handOver?.(handOverMs, hasReader);',
     to: '',
     tests: ['test/gateway/process/table-secret.test.ts'],
   },
@@ -107,6 +114,13 @@ export const journal: readonly Mutant[] = [
     from: 'if (facts.call > 0 || isWaste(facts)) return false;',
     to: 'if (facts.call > 0) return false;',
     tests: ['test/gateway/meter/ledger-record.test.ts'],
+  },
+  {
+    name: 'counts of a beginning are no counts of a whole answer',
+    file: 'gateway/meter/ledger.ts',
+    from: "outcome === 'answered' ? !lacksOutput :",
+    to: "outcome === 'answered' ? true :",
+    tests: ['test/gateway/meter/ledger-record.test.ts', 'test/flow/ledger-sums/every-fault.test.ts'],
   },
   {
     name: 'half of a usage that cannot be true is no usage',

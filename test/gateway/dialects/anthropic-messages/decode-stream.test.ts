@@ -301,16 +301,16 @@ describe('usage', () => {
   });
 
   test.each([
-    ['none', {}],
-    ['the input alone', { input_tokens: 10 }],
-    ['one that is none', { output_tokens: -1 }],
+    ['none', {}, { input: 17, cachedInput: 5 }],
+    ['the input alone', { input_tokens: 10 }, { input: 17, cachedInput: 5 }],
+    ['one that is none', { output_tokens: -1 }, undefined],
   ])(
-    'a message that ends with no count of its output, %s, has no usage: one token stands at its start',
-    (_, told) => {
-      expect(decodeStream(start + textBlock(0, 'a') + endOf('end_turn', told)).facts).toMatchObject({
-        isComplete: true,
-        usage: undefined,
-      });
+    'a message that ends with no count of its output, %s, lacks it: one token stands at its start',
+    (_, told, usage) => {
+      const { facts } = decodeStream(start + textBlock(0, 'a') + endOf('end_turn', told));
+      expect(facts).toMatchObject({ isComplete: true, lacksOutput: true });
+      if (usage === undefined) expect(facts.usage).toBeUndefined();
+      else expect(facts.usage).toMatchObject(usage);
     },
   );
 

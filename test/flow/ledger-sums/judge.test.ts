@@ -1,0 +1,82 @@
+// Is it seen when the ledger and the providers disagree?
+
+import { expect, test } from 'vitest';
+import { type LedgerRecord, ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import type { Sums } from '../../../ledger/store/store.ts';
+import { makeRecord } from '../../gateway/meter/make-facts.ts';
+import { type CallFacts, judgeSums } from './judge.ts';
+
+const prices = { input: 10, cachedInput: 1, output: 20 };
+const usage = { input: 50, cachedInput: 30, cacheWrite: 0, output: 7, reasoning: 0 };
+const cost = 20 * 10 + 30 * 1 + 7 * 20;
+
+const record = (attempt: number, more: Partial<LedgerRecord> = {}): LedgerRecord =>
+  ledgerRecordSchema.parse({
+    ...makeRecord(),
+    id: `a.${attempt}`,
+    request: 'a',
+    attempt,
+    upstreamModel: 'm',
+    usage,
+    isEstimated: false,
+    costPicodollars: cost,
+    ...more,
+  });
+const call: CallFacts = {
+  upstreamModel: 'm',
+  tokens: { inputTokens: 50, cachedTokens: 30, outputTokens: 7, isReported: true },
+};
+const sumsOfOne: Sums = {
+  ...{ requests: 1, attempts: 1, estimated: 0, unpriced: 0, ...usage },
+  costPicodollars: BigInt(cost),
+};
+const judge = (calls: readonly CallFacts[], records: readonly LedgerRecord[], sums = sumsOfOne) =>
+  judgeSums(calls, records, sums, prices);
+
+test('one call and its record agree', () => {
+  const verdict = judge([call], [record(1)]);
+  const tokens = { input: 50, cached: 30, output: 7 };
+  expect(verdict).toMatchObject({
+    pairs: [{ word: 'counted' }],
+    ...{ unrecorded: [], invented: [], doubled: [], otherCosts: [], otherSums: [] },
+    tokens: { recorded: tokens, provided: tokens, counted: 1, estimated: 0 },
+  });
+});
+
+test('a call without a record, a record without a call, and one that stands there twice', () => {
+  expect(judge([call, call], [record(1)]).unrecorded).toEqual([call]);
+  expect(judge([call], [record(1), record(2)]).invented).toEqual([record(2)]);
+  expect(judge([call, call], [record(1), record(1)]).doubled).toEqual(['a.1']);
+});
+
+test('an attempt whose provider was not there has no call', () => {
+  const refused = record(1, { outcome: 'failed', failure: 'connect_refused' });
+  expect(judge([call], [refused, record(2)])).toMatchObject({
+    pairs: [{ record: { id: 'a.2' } }],
+    invented: [],
+    refused: [{ id: 'a.1' }],
+  });
+});
+
+test.each([
+  ['one token too many', { usage: { ...usage, output: 8 } }, 'off'],
+  ['one token of the cache too few', { usage: { ...usage, cachedInput: 29 } }, 'off'],
+  ['counts of our own', { isEstimated: true }, 'estimated'],
+  ['no tokens', { isEstimated: true, usage: { ...usage, input: 0, output: 0 } }, 'nothing'],
+])('%s', (_what, more, word) => {
+  expect(judge([call], [record(1, more)]).pairs.map((pair) => pair.word)).toEqual([word]);
+});
+
+test('counts that nobody told are no counts of the provider, but for the beginning of a message', () => {
+  const begun = { ...call, tokens: { ...call.tokens, outputTokens: 0, isReported: false } };
+  const words = (more: Partial<LedgerRecord>) => judge([begun], [record(1, more)]).pairs[0]?.word;
+  const first = { ...usage, output: 1 };
+  expect(words({ upstreamDialect: 'anthropic-messages', usage: first })).toBe('begun');
+  expect(words({ upstreamDialect: 'anthropic-messages' })).toBe('off');
+  expect(words({ upstreamDialect: 'openai-chat', usage: first })).toBe('off');
+});
+
+test('a cost that is not that of its tokens, and a sum that is not that of its records', () => {
+  expect(judge([call], [record(1, { costPicodollars: cost + 1 })]).otherCosts).toHaveLength(1);
+  expect(judge([call], [record(1)], { ...sumsOfOne, output: 8 }).otherSums).toEqual(['output: 8, not 7']);
+});
