@@ -1,4 +1,4 @@
-// What can be asked of the ledger over HTTP? Sums, series, models, keys and health, by whoever may get the ApiKeys concerned; and by
+// What can be asked of the ledger over HTTP? Sums, series, requests, models, keys and health, by whoever may get the ApiKeys concerned; and by
 // operator and gateways, which know the exchange token, what keys have spent.
 
 import { hash, timingSafeEqual } from 'node:crypto';
@@ -12,6 +12,7 @@ import type { Access } from './access.ts';
 import { healthAnswer, modelsAnswer, moreAnswer, rowsAnswer, spendAnswer } from './answers.ts';
 import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
 import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
+import { requestsAnswer } from './requests.ts';
 import { readSpendPage } from './spend-page.ts';
 
 export interface ReadApiParts {
@@ -30,6 +31,12 @@ const questionsMax = 32;
 
 type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 
+/** What some questions have no answer by: whoever asks for it would take another one for it. */
+const withoutParameters: Readonly<Record<string, readonly string[]>> = {
+  // A request may have had attempts at several.
+  '/v1/requests': ['by', 'provider', 'upstreamModel', 'payer', 'outcome'],
+};
+
 const answers: Readonly<Record<string, Answer>> = {
   async '/v1/sums'({ store }, asked) {
     return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, asked.by)), asked) };
@@ -38,6 +45,28 @@ const answers: Readonly<Record<string, Answer>> = {
     const interval = asked.interval ?? 'day';
     const by: Dimension[] = [interval, ...asked.by.filter((dimension) => dimension !== interval)];
     return { ...periodOf(asked), interval, ...rowsAnswer(await store.sums(sumsQueryOf(asked, by)), asked) };
+  },
+  async '/v1/requests'({ store }, asked) {
+    const { interval = 'day', to, where } = asked;
+    const { keptFrom } = await store.state();
+    // How a request ended stands in its records alone.
+    const from = keptFrom > asked.from ? keptFrom : asked.from;
+    const query = { from, to, interval, where };
+    const [requests, ends, firstContents] = await Promise.all([
+      store.sums({ from, to, where, by: [interval], limit: ROWS_MAX }),
+      store.ends(query),
+      store.firstContents(query),
+    ]);
+    const { total, rows } = requestsAnswer(interval, requests, ends, firstContents);
+    const { limit, offset } = asked;
+    return {
+      from,
+      to,
+      interval,
+      total,
+      rows: rows.slice(offset, offset + limit),
+      ...moreAnswer(Math.max(0, rows.length - offset), asked),
+    };
   },
   async '/v1/models'({ store }, asked) {
     const [rows, outcomes, latest] = await Promise.all([
@@ -134,6 +163,8 @@ async function handle(parts: ReadApiParts, request: IncomingMessage): Promise<un
       'send a token of Kubernetes as Authorization: Bearer …, such as that of kubectl create token',
     );
   const asked = readParameters(searchParams, parts.clock.wallMs());
+  const unknown = withoutParameters[pathname]?.find((name) => searchParams.has(name));
+  if (unknown !== undefined) throw badParameter(`${unknown}: is no parameter of ${pathname}`);
   await expectAccess(parts, token, asked);
   return await answer(parts, asked);
 }

@@ -143,7 +143,7 @@ async function readPurgedBefore(run: Run): Promise<string> {
   return row === undefined ? '' : String(row.value);
 }
 
-const texts = new Set<string>(['id', 'hour', ...DAILY_KEYS, 'line', 'digest', 'source', 'reason']);
+const texts = new Set<string>(['id', 'hour', ...DAILY_KEYS, 'failure', 'line', 'digest', 'source', 'reason']);
 
 /** Rows out of one value that is JSON: as many as there are, in one statement. */
 function rowsFrom(columns: readonly string[]): string {

@@ -240,13 +240,21 @@ export const keepIdentity = (identity: string): Query => ({
   values: [IDENTITY, identity],
 });
 
+/** Of records before this day, whether they are new cannot be told any more. */
+export const PURGED_BEFORE = 'purged-before';
+
 export const stateQuery: Query = {
-  text: 'SELECT value, (SELECT MAX(sequence) FROM ledger_keys) AS sequence FROM ledger_meta WHERE name = $1',
-  values: [IDENTITY],
+  text: `SELECT value, (SELECT MAX(sequence) FROM ledger_keys) AS sequence,
+    (SELECT value FROM ledger_meta WHERE name = $2) AS kept_from FROM ledger_meta WHERE name = $1`,
+  values: [IDENTITY, PURGED_BEFORE],
 };
 
 export function readState([row]: readonly Row[]): LedgerState {
-  return { id: String(row?.value ?? ''), sequence: Number(row?.sequence ?? 0) };
+  return {
+    id: String(row?.value ?? ''),
+    sequence: Number(row?.sequence ?? 0),
+    keptFrom: String(row?.kept_from ?? ''),
+  };
 }
 
 export const asidesQuery = (limit: number): Query => ({
@@ -275,9 +283,6 @@ export const putMeta = (name: string, value: string): Query => ({
   text: 'INSERT INTO ledger_meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   values: [name, value],
 });
-
-/** Of records before this day, whether they are new cannot be told any more. */
-export const PURGED_BEFORE = 'purged-before';
 
 export const purgeCursors = (silentSinceMs: number): Query => ({
   text: 'DELETE FROM ledger_cursors WHERE at_ms < $1',
@@ -354,7 +359,7 @@ function upsertSums(
   return `INSERT INTO ${table} (${columns}) ${source} ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${changes.join(', ')}`;
 }
 
-function filterConditions(where: Filter = {}, values: Value[]): string[] {
+export function filterConditions(where: Filter = {}, values: Value[]): string[] {
   return Object.entries(where).flatMap(([name, value]) => {
     if (value === undefined || !Object.hasOwn(COLUMNS, name)) return [];
     return [`${COLUMNS[name as Dimension]} = $${values.push(value)}`];
@@ -369,7 +374,7 @@ function listOf(kind: DatabaseKind, place: number): string {
 }
 
 /** @throws {TypeError} where a column is no whole number: then the query is wrong. */
-function integer(value: unknown): bigint {
+export function integer(value: unknown): bigint {
   if (value === null) return 0n;
   if (typeof value === 'bigint') return value;
   if (typeof value === 'string' || typeof value === 'number') return BigInt(value);

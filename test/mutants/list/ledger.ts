@@ -51,6 +51,13 @@ export const ledger: readonly Mutant[] = [
     tests: store,
   },
   {
+    name: 'a request whose next attempt answered has not failed',
+    file: 'ledger/store/request-queries.ts',
+    from: 'AND NOT EXISTS (SELECT 1',
+    to: 'OR NOT EXISTS (SELECT 1',
+    tests: ['test/ledger/store/requests.test.ts'],
+  },
+  {
     name: 'tables of a newer program are refused',
     file: 'ledger/store/schema.ts',
     from: 'version < 0 || version > SCHEMA_VERSION)',
