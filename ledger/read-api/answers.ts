@@ -8,7 +8,7 @@ import type { Asked } from './parameters.ts';
 
 const priceOfSchema = z.object({ price: priceSchema.nullable() });
 
-const money = (picodollars: bigint) => ({
+export const moneyAnswer = (picodollars: bigint) => ({
   costUsd: usdOf(picodollars),
   costPicodollars: picodollars.toString(),
 });
@@ -25,7 +25,7 @@ export function sumsAnswer({
   return {
     ...counts,
     tokens: { input, cachedInput, cacheWrite, output, reasoning },
-    ...money(costPicodollars),
+    ...moneyAnswer(costPicodollars),
   };
 }
 
@@ -44,7 +44,7 @@ export function moreAnswer(found: number, { limit, offset }: Page) {
 }
 
 function useAnswer({ costPicodollars, requests, unpriced, input, cachedInput, output }: Use) {
-  return { requests, unpriced, tokens: { input, cachedInput, output }, ...money(costPicodollars) };
+  return { requests, unpriced, tokens: { input, cachedInput, output }, ...moneyAnswer(costPicodollars) };
 }
 
 /** @param since The first day of each period. */

@@ -1,4 +1,4 @@
-// What can be asked of the ledger over HTTP? Sums, series, requests, models, keys and health, by whoever may get the ApiKeys concerned; and by
+// What can be asked of the ledger over HTTP? Sums, series, requests, models, keys, budgets and health, by whoever may get the ApiKeys concerned; and by
 // operator and gateways, which know the exchange token, what keys have spent.
 
 import { hash, timingSafeEqual } from 'node:crypto';
@@ -6,10 +6,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { z } from 'zod';
 import { SPEND_KEYS_MAX, SPEND_PATH, type SpendReport } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
+import type { Budgeted } from '../budgets.ts';
 import { periodsOf } from '../store/queries.ts';
 import type { Dimension, LedgerStore, Spender, SumsQuery } from '../store/store.ts';
 import type { Access } from './access.ts';
 import { healthAnswer, modelsAnswer, moreAnswer, rowsAnswer, spendAnswer } from './answers.ts';
+import { budgetAnswer, budgetRows } from './budgets.ts';
 import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
 import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
 import { requestsAnswer } from './requests.ts';
@@ -20,6 +22,8 @@ export interface ReadApiParts {
   /** Undefined: nobody but the operator may ask. */
   readonly access: Access | undefined;
   readonly clock: Clock;
+  /** Of ApiKeys and of whole namespaces, in an order that stays; undefined while they are not known. */
+  budgets(): readonly Budgeted[] | undefined;
   /** The exchange token; undefined while it is not known. */
   token(): string | undefined;
   /** Something that is our fault. */
@@ -35,6 +39,11 @@ type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 const withoutParameters: Readonly<Record<string, readonly string[]>> = {
   // A request may have had attempts at several.
   '/v1/requests': ['by', 'provider', 'upstreamModel', 'payer', 'outcome'],
+  // Its days are those of its period, whatever was called in them.
+  '/v1/budgets': [
+    ...['from', 'to', 'by', 'interval'],
+    ...['route', 'provider', 'model', 'upstreamModel', 'payer', 'outcome'],
+  ],
 };
 
 const answers: Readonly<Record<string, Answer>> = {
@@ -83,6 +92,23 @@ const answers: Readonly<Record<string, Answer>> = {
   async '/v1/namespaces'(parts, asked) {
     const { spends, ...more } = await spendersIn(parts, asked, 'namespace');
     return { namespaces: spends.map(({ name, ...spend }) => ({ namespace: name, ...spend })), ...more };
+  },
+  async '/v1/budgets'({ store, clock, budgets }, asked) {
+    const all = budgets();
+    if (all === undefined) throw away('the budgets of ApiKeys have not been read yet; ask again');
+    const found = budgetRows(all, asked.where);
+    const rows = found.slice(asked.offset, asked.offset + asked.limit);
+    const nowMs = clock.wallMs();
+    const spendOf = async (spender: Spender) => {
+      const names = new Set(rows.filter((row) => row.spender === spender).map(({ name }) => name));
+      const spends = names.size === 0 ? [] : await store.spendOf(spender, [...names], nowMs);
+      return new Map(spends.map((spend) => [spend.name, spend]));
+    };
+    const spent = { apiKey: await spendOf('apiKey'), namespace: await spendOf('namespace') };
+    return {
+      budgets: rows.map((row) => budgetAnswer(row, spent[row.spender].get(row.name), nowMs)),
+      ...moreAnswer(Math.max(0, found.length - asked.offset), asked),
+    };
   },
   async '/v1/health'({ store }, asked) {
     // Which vendors are behind a route is the platform's own business.

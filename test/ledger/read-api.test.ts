@@ -56,6 +56,7 @@ beforeAll(async () => {
     store,
     access: openAccess(client, clock),
     clock,
+    budgets: () => undefined,
     token: () => exchangeToken,
     onFailure: (error) => failures.push(error),
   };

@@ -58,6 +58,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/store/requests.test.ts'],
   },
   {
+    name: 'who asks for the budgets of one namespace is told of no other',
+    file: 'ledger/read-api/budgets.ts',
+    from: 'namespace === undefined || one.namespace === namespace',
+    to: 'true',
+    tests: ['test/ledger/budgets.test.ts'],
+  },
+  {
     name: 'tables of a newer program are refused',
     file: 'ledger/store/schema.ts',
     from: 'version < 0 || version > SCHEMA_VERSION)',
