@@ -299,6 +299,13 @@ export const purgeRecords = (before: string, upTo: number, limit: number): Query
   values: [before, upTo, limit],
 });
 
+/** As of records: a piece of the lines that were put aside before the day. */
+export const purgeAsides = (before: string, limit: number): Query => ({
+  text: `DELETE FROM ledger_asides WHERE digest IN
+    (SELECT digest FROM ledger_asides WHERE at_ms < $1 LIMIT $2)`,
+  values: [before === '' ? 0 : Date.parse(before), limit],
+});
+
 /** How the sums of new records are added to those that are there: a statement for each table, and the rows that go into it. */
 export interface SumUpsert {
   readonly text: string;

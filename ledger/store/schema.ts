@@ -79,7 +79,7 @@ const migrations: readonly ((kind: DatabaseKind) => readonly string[])[] = [
           ON u.namespace = s.namespace`,
     ];
   },
-  // How requests ended, and how long their first words took. Of records that were there before, only the outcome is known.
+  // How requests ended, how long their first words took, and when lines were put aside. Of records that were there before, only the outcome is known.
   (kind) => {
     const number = kind === 'sqlite' ? 'INTEGER' : 'BIGINT';
     return [
@@ -89,6 +89,8 @@ const migrations: readonly ((kind: DatabaseKind) => readonly string[])[] = [
       "CREATE INDEX ledger_records_unanswered ON ledger_records (day) WHERE outcome <> 'answered'",
       `CREATE INDEX ledger_records_first_content ON ledger_records (day, namespace, hour, first_content_ms)
         WHERE first_content_ms >= 0`,
+      // Lines put aside go when they are old, and the newest are shown.
+      'CREATE INDEX ledger_asides_by_time ON ledger_asides (at_ms)',
     ];
   },
 ];

@@ -193,7 +193,7 @@ export interface StoredRecord {
 }
 
 export interface PurgeOptions {
-  /** `YYYY-MM-DD`: records of days before it go; their daily sums stay. */
+  /** `YYYY-MM-DD`: records of days before it go, and lines put aside before it; daily sums stay. */
   readonly before: string;
   /** Records behind this sequence stay whatever their day: somebody has yet to be told of them. */
   readonly upTo?: number | undefined;

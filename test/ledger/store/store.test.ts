@@ -287,6 +287,7 @@ describe.each(kindNames)('%s', (kind) => {
       'DROP TABLE ledger_namespace_days',
       'ALTER TABLE ledger_keys DROP COLUMN cached_input',
       'ALTER TABLE ledger_key_days DROP COLUMN cached_input',
+      'DROP INDEX ledger_asides_by_time',
       'DROP INDEX ledger_records_unanswered',
       'DROP INDEX ledger_records_first_content',
       'ALTER TABLE ledger_records DROP COLUMN failure',

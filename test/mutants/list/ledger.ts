@@ -65,6 +65,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/budgets.test.ts'],
   },
   {
+    name: 'lines put aside go, all of them, when they are old',
+    file: 'ledger/store/sqlite.ts',
+    from: 'if (records < purgeLimit && asides < purgeLimit) return gone;',
+    to: 'if (records < purgeLimit) return gone;',
+    tests: ['test/ledger/store/asides.test.ts'],
+  },
+  {
     name: 'tables of a newer program are refused',
     file: 'ledger/store/schema.ts',
     from: 'version < 0 || version > SCHEMA_VERSION)',
