@@ -43,6 +43,12 @@ export function moreAnswer(found: number, { limit, offset }: Page) {
   return { isTruncated: found > limit, ...(found > limit ? { next: offset + limit } : {}) };
 }
 
+/** Of rows that are all at hand. */
+export function pageOf<Row>(rows: readonly Row[], page: Page) {
+  const left = rows.slice(page.offset);
+  return { page: left.slice(0, page.limit), ...moreAnswer(left.length, page) };
+}
+
 function useAnswer({ costPicodollars, requests, unpriced, input, cachedInput, output }: Use) {
   return { requests, unpriced, tokens: { input, cachedInput, output }, ...moneyAnswer(costPicodollars) };
 }

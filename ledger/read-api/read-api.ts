@@ -10,7 +10,7 @@ import type { Budgeted } from '../budgets.ts';
 import { periodsOf } from '../store/queries.ts';
 import type { Dimension, LedgerStore, Spender, SumsQuery } from '../store/store.ts';
 import type { Access } from './access.ts';
-import { healthAnswer, modelsAnswer, moreAnswer, rowsAnswer, spendAnswer } from './answers.ts';
+import { healthAnswer, modelsAnswer, moreAnswer, pageOf, rowsAnswer, spendAnswer } from './answers.ts';
 import { budgetAnswer, budgetRows } from './budgets.ts';
 import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
 import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
@@ -67,15 +67,8 @@ const answers: Readonly<Record<string, Answer>> = {
       store.firstContents(query),
     ]);
     const { total, rows } = requestsAnswer(interval, requests, ends, firstContents);
-    const { limit, offset } = asked;
-    return {
-      from,
-      to,
-      interval,
-      total,
-      rows: rows.slice(offset, offset + limit),
-      ...moreAnswer(Math.max(0, rows.length - offset), asked),
-    };
+    const { page, ...more } = pageOf(rows, asked);
+    return { from, to, interval, total, rows: page, ...more };
   },
   async '/v1/models'({ store }, asked) {
     const [rows, outcomes, latest] = await Promise.all([
@@ -97,7 +90,7 @@ const answers: Readonly<Record<string, Answer>> = {
     const all = budgets();
     if (all === undefined) throw away('the budgets of ApiKeys have not been read yet; ask again');
     const found = budgetRows(all, asked.where);
-    const rows = found.slice(asked.offset, asked.offset + asked.limit);
+    const { page: rows, ...more } = pageOf(found, asked);
     const nowMs = clock.wallMs();
     const spendOf = async (spender: Spender) => {
       const names = new Set(rows.filter((row) => row.spender === spender).map(({ name }) => name));
@@ -107,7 +100,7 @@ const answers: Readonly<Record<string, Answer>> = {
     const spent = { apiKey: await spendOf('apiKey'), namespace: await spendOf('namespace') };
     return {
       budgets: rows.map((row) => budgetAnswer(row, spent[row.spender].get(row.name), nowMs)),
-      ...moreAnswer(Math.max(0, found.length - asked.offset), asked),
+      ...more,
     };
   },
   async '/v1/health'({ store }, asked) {
@@ -118,7 +111,8 @@ const answers: Readonly<Record<string, Answer>> = {
       store.sums(allOf(asked, [...by, 'outcome'])),
       store.lastFailures(by, asked.where),
     ]);
-    return { ...periodOf(asked), health: healthAnswer(rows, by, failures) };
+    const { page, ...more } = pageOf(healthAnswer(rows, by, failures), asked);
+    return { ...periodOf(asked), health: page, ...more };
   },
 };
 

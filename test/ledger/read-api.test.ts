@@ -41,7 +41,7 @@ beforeAll(async () => {
   const entries = [
     at('1.1', '2026-11-20', { ...a, model: 'small', outcome: 'failed', payer: 'platform' }),
     at('2.1', '2026-11-22', { ...a, model: 'small' }),
-    at('3.1', '2026-11-22', { ...b, model: 'large' }),
+    at('3.1', '2026-11-22', { ...b, model: 'large', upstreamModel: 'upstream-1' }),
   ];
   await store.take({ source: 'p', cursor: 'c', entries, asides: [] }, nowMs);
   const client: KubeClient = {
@@ -238,10 +238,11 @@ test.each([
   '/v1/namespaces',
   '/v1/series?by=model',
   '/v1/requests',
+  '/v1/health',
 ])('%s gives its rows page by page, each once', async (path) => {
   const question = path.includes('?') ? `${path}&` : `${path}?`;
   const listIn = (body: Record<string, unknown>) =>
-    [body.rows, body.keys, body.namespaces].find((list) => Array.isArray(list)) ?? [];
+    [body.rows, body.keys, body.namespaces, body.health].find((list) => Array.isArray(list)) ?? [];
   const whole = listIn((await ask(path, tokens.all)).body);
   const seen: unknown[] = [];
   let next: unknown = 0;
@@ -265,10 +266,17 @@ test('health counts attempts by how they ended: of routes for tenants, of provid
     {
       provider: 'platform/p',
       upstreamModel: 'upstream-0',
-      requests: 3,
-      attempts: 3,
-      outcomes: { ...outcomes, answered: 2 },
+      requests: 2,
+      attempts: 2,
+      outcomes,
       lastFailedAt,
+    },
+    {
+      provider: 'platform/p',
+      upstreamModel: 'upstream-1',
+      requests: 1,
+      attempts: 1,
+      outcomes: { ...outcomes, failed: 0 },
     },
   ]);
 });
