@@ -1,4 +1,4 @@
-// Which records are old enough to go? Once an hour those of days before the kept ones; their daily sums stay.
+// Which records are old enough to go? Once an hour those of days before the kept ones, with the lines that were put aside then; daily sums stay.
 
 import type { Clock } from '../kube/clock.ts';
 import { wait } from '../kube/wait.ts';

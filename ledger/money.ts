@@ -17,8 +17,8 @@ export function picodollarsPerToken(usdPerMillion: string): bigint | undefined {
   return whole === undefined ? undefined : BigInt(`${whole}${fraction.padEnd(6, '0')}`);
 }
 
-/** Picodollars of an amount of dollars with up to twelve decimals. Undefined: it is none. */
+/** Picodollars of an amount of dollars with up to twelve decimals, below a billion. Undefined: it is none. */
 export function picodollarsOf(usd: string): bigint | undefined {
-  const [, whole, fraction = ''] = /^(\d{1,7})(?:\.(\d{1,12}))?$/.exec(usd) ?? [];
+  const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,12}))?$/.exec(usd) ?? [];
   return whole === undefined ? undefined : BigInt(`${whole}${fraction.padEnd(decimals, '0')}`);
 }

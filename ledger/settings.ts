@@ -1,6 +1,7 @@
 // What does the environment say? Read once, validated, frozen.
 
 import { z } from 'zod';
+import { type TenantBudgets, tenantBudgetsSchema } from './budgets.ts';
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const mustBeNamespace = 'must be the name of a namespace, such as penstock-system';
@@ -26,6 +27,26 @@ const storeSchema = {
     .optional(),
 };
 
+const mustBeBudgets =
+  'must be a JSON list of {"namespace": …, "budgets": [{"period": "Day", "Week", "Month" or "Total", "limit": "dollars"}]}';
+const tenantBudgets = z
+  .string()
+  .default('[]')
+  .transform((text, context): readonly TenantBudgets[] => {
+    const parsed = tenantBudgetsSchema.safeParse(jsonOf(text));
+    if (parsed.success) return parsed.data;
+    context.addIssue({ code: 'custom', message: mustBeBudgets });
+    return z.NEVER;
+  });
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 const settingsSchema = z.object({
   ...storeSchema,
   /** Names all that belongs to this installation of the table. */
@@ -43,6 +64,14 @@ const settingsSchema = z.object({
     .string('must be a label selector, such as app.kubernetes.io/component=gateway')
     .trim()
     .min(1, 'must not be empty: it would take every Pod for a gateway'),
+  /** Whose ApiKeys are followed for their budgets; empty: those of the whole cluster. */
+  PENSTOCK_TENANT_NAMESPACES: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((name) => name.trim() || []))
+    .pipe(z.array(namespace)),
+  /** What the ApiKeys of namespaces may spend together, as JSON. */
+  PENSTOCK_TENANT_BUDGETS: tenantBudgets,
   /** Records of older days go; their sums stay. */
   PENSTOCK_LEDGER_RETENTION_DAYS: z.coerce
     .number(mustBeDays)
@@ -75,6 +104,9 @@ export interface LedgerSettings {
   readonly namespace: string;
   readonly tableNamespace: string;
   readonly gatewaySelector: string;
+  /** None: all. */
+  readonly tenantNamespaces: readonly string[];
+  readonly tenantBudgets: readonly TenantBudgets[];
   /** 0: records are kept for ever. */
   readonly retentionDays: number;
   readonly events: { readonly url: string; readonly token: string | undefined } | undefined;
@@ -95,6 +127,8 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Ledg
     namespace: data.PENSTOCK_NAMESPACE,
     tableNamespace: data.PENSTOCK_TABLE_NAMESPACE,
     gatewaySelector: data.PENSTOCK_GATEWAY_SELECTOR,
+    tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
+    tenantBudgets: data.PENSTOCK_TENANT_BUDGETS,
     retentionDays: data.PENSTOCK_LEDGER_RETENTION_DAYS,
     events:
       eventsUrl === undefined ? undefined : { url: eventsUrl, token: data.PENSTOCK_LEDGER_EVENTS_TOKEN },

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import { openJournalClient } from './ask-journal.ts';
+import { watchBudgets } from './budgets.ts';
 import { EVENTS_SINK, sendEvents } from './export/send-events.ts';
 import { buildHealthServer } from './health.ts';
 import { keepYoung } from './keep.ts';
@@ -68,10 +69,19 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   });
   started.defer(() => pulls.close());
 
+  const budgets = watchBudgets({
+    ...settings,
+    client,
+    clock,
+    random,
+    onTrouble: (trouble) => log('warn', 'a watch has trouble', { watch: 'apikeys', ...trouble }),
+  });
+  started.defer(() => budgets.close());
   const readApi = buildReadApi({
     store,
     access: openAccess(client, clock),
     clock,
+    budgets: budgets.budgets,
     token: () => watch?.token(),
     onFailure: (error) => log('error', 'a question could not be answered', { reason: messageOf(error) }),
   });

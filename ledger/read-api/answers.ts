@@ -8,7 +8,7 @@ import type { Asked } from './parameters.ts';
 
 const priceOfSchema = z.object({ price: priceSchema.nullable() });
 
-const money = (picodollars: bigint) => ({
+export const moneyAnswer = (picodollars: bigint) => ({
   costUsd: usdOf(picodollars),
   costPicodollars: picodollars.toString(),
 });
@@ -25,7 +25,7 @@ export function sumsAnswer({
   return {
     ...counts,
     tokens: { input, cachedInput, cacheWrite, output, reasoning },
-    ...money(costPicodollars),
+    ...moneyAnswer(costPicodollars),
   };
 }
 
@@ -43,8 +43,14 @@ export function moreAnswer(found: number, { limit, offset }: Page) {
   return { isTruncated: found > limit, ...(found > limit ? { next: offset + limit } : {}) };
 }
 
+/** Of rows that are all at hand. */
+export function pageOf<Row>(rows: readonly Row[], page: Page) {
+  const left = rows.slice(page.offset);
+  return { page: left.slice(0, page.limit), ...moreAnswer(left.length, page) };
+}
+
 function useAnswer({ costPicodollars, requests, unpriced, input, cachedInput, output }: Use) {
-  return { requests, unpriced, tokens: { input, cachedInput, output }, ...money(costPicodollars) };
+  return { requests, unpriced, tokens: { input, cachedInput, output }, ...moneyAnswer(costPicodollars) };
 }
 
 /** @param since The first day of each period. */

@@ -1,4 +1,4 @@
-// What can be asked of the ledger over HTTP? Sums, series, models, keys and health, by whoever may get the ApiKeys concerned; and by
+// What can be asked of the ledger over HTTP? Sums, series, requests, models, keys, budgets and health, by whoever may get the ApiKeys concerned; and by
 // operator and gateways, which know the exchange token, what keys have spent.
 
 import { hash, timingSafeEqual } from 'node:crypto';
@@ -6,12 +6,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { z } from 'zod';
 import { SPEND_KEYS_MAX, SPEND_PATH, type SpendReport } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
+import type { Budgeted } from '../budgets.ts';
 import { periodsOf } from '../store/queries.ts';
 import type { Dimension, LedgerStore, Spender, SumsQuery } from '../store/store.ts';
 import type { Access } from './access.ts';
-import { healthAnswer, modelsAnswer, moreAnswer, rowsAnswer, spendAnswer } from './answers.ts';
+import { healthAnswer, modelsAnswer, moreAnswer, pageOf, rowsAnswer, spendAnswer } from './answers.ts';
+import { budgetAnswer, budgetRows } from './budgets.ts';
 import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
 import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
+import { requestsAnswer } from './requests.ts';
 import { readSpendPage } from './spend-page.ts';
 
 export interface ReadApiParts {
@@ -19,6 +22,8 @@ export interface ReadApiParts {
   /** Undefined: nobody but the operator may ask. */
   readonly access: Access | undefined;
   readonly clock: Clock;
+  /** Of ApiKeys and of whole namespaces, in an order that stays; undefined while they are not known. */
+  budgets(): readonly Budgeted[] | undefined;
   /** The exchange token; undefined while it is not known. */
   token(): string | undefined;
   /** Something that is our fault. */
@@ -30,6 +35,17 @@ const questionsMax = 32;
 
 type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 
+/** What some questions have no answer by: whoever asks for it would take another one for it. */
+const withoutParameters: Readonly<Record<string, readonly string[]>> = {
+  // A request may have had attempts at several.
+  '/v1/requests': ['by', 'provider', 'upstreamModel', 'payer', 'outcome'],
+  // Its days are those of its period, whatever was called in them.
+  '/v1/budgets': [
+    ...['from', 'to', 'by', 'interval'],
+    ...['route', 'provider', 'model', 'upstreamModel', 'payer', 'outcome'],
+  ],
+};
+
 const answers: Readonly<Record<string, Answer>> = {
   async '/v1/sums'({ store }, asked) {
     return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, asked.by)), asked) };
@@ -38,6 +54,21 @@ const answers: Readonly<Record<string, Answer>> = {
     const interval = asked.interval ?? 'day';
     const by: Dimension[] = [interval, ...asked.by.filter((dimension) => dimension !== interval)];
     return { ...periodOf(asked), interval, ...rowsAnswer(await store.sums(sumsQueryOf(asked, by)), asked) };
+  },
+  async '/v1/requests'({ store }, asked) {
+    const { interval = 'day', to, where } = asked;
+    const { keptFrom } = await store.state();
+    // How a request ended stands in its records alone.
+    const from = keptFrom > asked.from ? keptFrom : asked.from;
+    const query = { from, to, interval, where };
+    const [requests, ends, firstContents] = await Promise.all([
+      store.sums({ from, to, where, by: [interval], limit: ROWS_MAX }),
+      store.ends(query),
+      store.firstContents(query),
+    ]);
+    const { total, rows } = requestsAnswer(interval, requests, ends, firstContents);
+    const { page, ...more } = pageOf(rows, asked);
+    return { from, to, interval, total, rows: page, ...more };
   },
   async '/v1/models'({ store }, asked) {
     const [rows, outcomes, latest] = await Promise.all([
@@ -55,6 +86,23 @@ const answers: Readonly<Record<string, Answer>> = {
     const { spends, ...more } = await spendersIn(parts, asked, 'namespace');
     return { namespaces: spends.map(({ name, ...spend }) => ({ namespace: name, ...spend })), ...more };
   },
+  async '/v1/budgets'({ store, clock, budgets }, asked) {
+    const all = budgets();
+    if (all === undefined) throw away('the budgets of ApiKeys have not been read yet; ask again');
+    const found = budgetRows(all, asked.where);
+    const { page: rows, ...more } = pageOf(found, asked);
+    const nowMs = clock.wallMs();
+    const spendOf = async (spender: Spender) => {
+      const names = new Set(rows.filter((row) => row.spender === spender).map(({ name }) => name));
+      const spends = names.size === 0 ? [] : await store.spendOf(spender, [...names], nowMs);
+      return new Map(spends.map((spend) => [spend.name, spend]));
+    };
+    const spent = { apiKey: await spendOf('apiKey'), namespace: await spendOf('namespace') };
+    return {
+      budgets: rows.map((row) => budgetAnswer(row, spent[row.spender].get(row.name), nowMs)),
+      ...more,
+    };
+  },
   async '/v1/health'({ store }, asked) {
     // Which vendors are behind a route is the platform's own business.
     const by =
@@ -63,7 +111,8 @@ const answers: Readonly<Record<string, Answer>> = {
       store.sums(allOf(asked, [...by, 'outcome'])),
       store.lastFailures(by, asked.where),
     ]);
-    return { ...periodOf(asked), health: healthAnswer(rows, by, failures) };
+    const { page, ...more } = pageOf(healthAnswer(rows, by, failures), asked);
+    return { ...periodOf(asked), health: page, ...more };
   },
 };
 
@@ -134,6 +183,8 @@ async function handle(parts: ReadApiParts, request: IncomingMessage): Promise<un
       'send a token of Kubernetes as Authorization: Bearer …, such as that of kubectl create token',
     );
   const asked = readParameters(searchParams, parts.clock.wallMs());
+  const unknown = withoutParameters[pathname]?.find((name) => searchParams.has(name));
+  if (unknown !== undefined) throw badParameter(`${unknown}: is no parameter of ${pathname}`);
   await expectAccess(parts, token, asked);
   return await answer(parts, asked);
 }

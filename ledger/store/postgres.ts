@@ -8,6 +8,7 @@ import {
   keepIdentity,
   metaQuery,
   PURGED_BEFORE,
+  purgeAsides,
   purgeCursors,
   purgeRecords,
   putCursor,
@@ -100,11 +101,15 @@ export async function openPostgresStore(
           // In the same step: what goes now is never taken for new when it comes again.
           if (before > (await readPurgedBefore(run))) await run(putMeta(PURGED_BEFORE, before));
           await run(purgeCursors(silentSinceMs));
-          const { text, values } = purgeRecords(before, upTo, purgeLimit);
-          return (await run({ text: `${text} RETURNING sequence`, values })).length;
+          const purge = async ({ text, values }: Query, key: string) =>
+            (await run({ text: `${text} RETURNING ${key}`, values })).length;
+          return {
+            records: await purge(purgeRecords(before, upTo, purgeLimit), 'sequence'),
+            asides: await purge(purgeAsides(before, purgeLimit), 'digest'),
+          };
         });
-        gone += piece;
-        if (piece < purgeLimit) return gone;
+        gone += piece.records;
+        if (piece.records < purgeLimit && piece.asides < purgeLimit) return gone;
       }
     },
     close: end,
@@ -143,7 +148,7 @@ async function readPurgedBefore(run: Run): Promise<string> {
   return row === undefined ? '' : String(row.value);
 }
 
-const texts = new Set<string>(['id', 'hour', ...DAILY_KEYS, 'line', 'digest', 'source', 'reason']);
+const texts = new Set<string>(['id', 'hour', ...DAILY_KEYS, 'failure', 'line', 'digest', 'source', 'reason']);
 
 /** Rows out of one value that is JSON: as many as there are, in one statement. */
 function rowsFrom(columns: readonly string[]): string {

@@ -240,13 +240,21 @@ export const keepIdentity = (identity: string): Query => ({
   values: [IDENTITY, identity],
 });
 
+/** Of records before this day, whether they are new cannot be told any more. */
+export const PURGED_BEFORE = 'purged-before';
+
 export const stateQuery: Query = {
-  text: 'SELECT value, (SELECT MAX(sequence) FROM ledger_keys) AS sequence FROM ledger_meta WHERE name = $1',
-  values: [IDENTITY],
+  text: `SELECT value, (SELECT MAX(sequence) FROM ledger_keys) AS sequence,
+    (SELECT value FROM ledger_meta WHERE name = $2) AS kept_from FROM ledger_meta WHERE name = $1`,
+  values: [IDENTITY, PURGED_BEFORE],
 };
 
 export function readState([row]: readonly Row[]): LedgerState {
-  return { id: String(row?.value ?? ''), sequence: Number(row?.sequence ?? 0) };
+  return {
+    id: String(row?.value ?? ''),
+    sequence: Number(row?.sequence ?? 0),
+    keptFrom: String(row?.kept_from ?? ''),
+  };
 }
 
 export const asidesQuery = (limit: number): Query => ({
@@ -276,9 +284,6 @@ export const putMeta = (name: string, value: string): Query => ({
   values: [name, value],
 });
 
-/** Of records before this day, whether they are new cannot be told any more. */
-export const PURGED_BEFORE = 'purged-before';
-
 export const purgeCursors = (silentSinceMs: number): Query => ({
   text: 'DELETE FROM ledger_cursors WHERE at_ms < $1',
   values: [silentSinceMs],
@@ -292,6 +297,13 @@ export const purgeRecords = (before: string, upTo: number, limit: number): Query
   text: `DELETE FROM ledger_records WHERE sequence IN
     (SELECT sequence FROM ledger_records WHERE day < $1 AND +sequence <= $2 LIMIT $3)`,
   values: [before, upTo, limit],
+});
+
+/** As of records: a piece of the lines that were put aside before the day. */
+export const purgeAsides = (before: string, limit: number): Query => ({
+  text: `DELETE FROM ledger_asides WHERE digest IN
+    (SELECT digest FROM ledger_asides WHERE at_ms < $1 LIMIT $2)`,
+  values: [before === '' ? 0 : Date.parse(before), limit],
 });
 
 /** How the sums of new records are added to those that are there: a statement for each table, and the rows that go into it. */
@@ -354,7 +366,7 @@ function upsertSums(
   return `INSERT INTO ${table} (${columns}) ${source} ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${changes.join(', ')}`;
 }
 
-function filterConditions(where: Filter = {}, values: Value[]): string[] {
+export function filterConditions(where: Filter = {}, values: Value[]): string[] {
   return Object.entries(where).flatMap(([name, value]) => {
     if (value === undefined || !Object.hasOwn(COLUMNS, name)) return [];
     return [`${COLUMNS[name as Dimension]} = $${values.push(value)}`];
@@ -369,7 +381,7 @@ function listOf(kind: DatabaseKind, place: number): string {
 }
 
 /** @throws {TypeError} where a column is no whole number: then the query is wrong. */
-function integer(value: unknown): bigint {
+export function integer(value: unknown): bigint {
   if (value === null) return 0n;
   if (typeof value === 'bigint') return value;
   if (typeof value === 'string' || typeof value === 'number') return BigInt(value);

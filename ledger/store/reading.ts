@@ -19,6 +19,7 @@ import {
   stateQuery,
   sumsQuery,
 } from './queries.ts';
+import { endsQuery, firstContentsQuery, readEnds, readFirstContents } from './request-queries.ts';
 import type { LedgerStore } from './store.ts';
 
 /** @param rows Asks the database. */
@@ -27,7 +28,16 @@ export function readingOf(
   rows: (query: Query) => Promise<Row[]>,
 ): Pick<
   LedgerStore,
-  'sums' | 'spendOf' | 'changed' | 'state' | 'latest' | 'lastFailures' | 'records' | 'asides'
+  | 'sums'
+  | 'spendOf'
+  | 'changed'
+  | 'state'
+  | 'latest'
+  | 'lastFailures'
+  | 'ends'
+  | 'firstContents'
+  | 'records'
+  | 'asides'
 > {
   return {
     async sums(query) {
@@ -47,6 +57,12 @@ export function readingOf(
     },
     async lastFailures(by, where) {
       return readLastFailures(await rows(lastFailuresQuery(by, where)), by);
+    },
+    async ends(query) {
+      return readEnds(await rows(endsQuery(query)));
+    },
+    async firstContents(query) {
+      return readFirstContents(await rows(firstContentsQuery(query)));
     },
     async state() {
       return readState(await rows(stateQuery));

@@ -51,7 +51,16 @@ export const SPENDERS = {
 } as const satisfies Record<Spender, unknown>;
 export const SPENDER_NAMES = ['apiKey', 'namespace'] as const satisfies readonly Spender[];
 
-export const RECORD_COLUMNS = ['id', 'started_ms', 'hour', ...DAILY_KEYS, ...MEASURES, 'line'] as const;
+export const RECORD_COLUMNS = [
+  'id',
+  'started_ms',
+  'hour',
+  ...DAILY_KEYS,
+  ...MEASURES,
+  'failure',
+  'first_content_ms',
+  'line',
+] as const;
 
 export type DailyRow = Record<(typeof DAILY_KEYS)[number], string> & Record<Measure, number>;
 
@@ -59,6 +68,10 @@ export interface RecordRow extends DailyRow {
   id: string;
   started_ms: number;
   hour: string;
+  /** Empty where it did not fail. */
+  failure: string;
+  /** From its start to the first content of its stream; -1 where none was delivered. */
+  first_content_ms: number;
   line: string;
 }
 
@@ -128,8 +141,17 @@ export function rowOf({ record, line }: Entry): RecordRow {
     reasoning: Math.min(record.usage.reasoning, tokensMax),
     cost_high: cost.high,
     cost_low: cost.low,
+    failure: storableName(record.failure ?? ''),
+    first_content_ms: firstContentOf(record),
     line: storable(line),
   };
+}
+
+/** No column holds whatever a clock that jumps may have measured. */
+const firstContentMsMax = 1_000_000_000;
+
+function firstContentOf({ outcome, firstContentMs = -1 }: Entry['record']): number {
+  return outcome === 'failed' ? -1 : Math.min(firstContentMs, firstContentMsMax);
 }
 
 /** What sums are told apart by stands in an index, of which Postgres bounds the entries: 2,704 bytes for all together. */

@@ -5,7 +5,7 @@ import { DAILY_KEYS, MEASURES, SPEND_MEASURES } from './row.ts';
 export type DatabaseKind = 'sqlite' | 'postgres';
 
 /** Of the tables. Raised with every entry of `migrations`. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 /** As they were in version 1. */
 const keyMeasures1 = ['requests', 'input', 'output', 'unpriced', 'cost_high', 'cost_low'];
@@ -77,6 +77,20 @@ const migrations: readonly ((kind: DatabaseKind) => readonly string[])[] = [
             FROM (SELECT DISTINCT namespace, api_key FROM ledger_daily) AS d
             JOIN ledger_keys AS k ON k.api_key = d.api_key GROUP BY d.namespace) AS u
           ON u.namespace = s.namespace`,
+    ];
+  },
+  // How requests ended, how long their first words took, and when lines were put aside. Of records that were there before, only the outcome is known.
+  (kind) => {
+    const number = kind === 'sqlite' ? 'INTEGER' : 'BIGINT';
+    return [
+      "ALTER TABLE ledger_records ADD COLUMN failure TEXT NOT NULL DEFAULT ''",
+      `ALTER TABLE ledger_records ADD COLUMN first_content_ms ${number} NOT NULL DEFAULT -1`,
+      // The few that are looked at one by one are found without the many.
+      "CREATE INDEX ledger_records_unanswered ON ledger_records (day) WHERE outcome <> 'answered'",
+      `CREATE INDEX ledger_records_first_content ON ledger_records (day, namespace, hour, first_content_ms)
+        WHERE first_content_ms >= 0`,
+      // Lines put aside go when they are old, and the newest are shown.
+      'CREATE INDEX ledger_asides_by_time ON ledger_asides (at_ms)',
     ];
   },
 ];

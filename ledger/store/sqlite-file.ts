@@ -6,6 +6,7 @@ import {
   keepIdentity,
   metaQuery,
   PURGED_BEFORE,
+  purgeAsides,
   purgeCursors,
   purgeRecords,
   putCursor,
@@ -24,8 +25,8 @@ export interface SqliteFile {
   take(page: PageRows, nowMs: number): Taken;
   query(query: Query): Row[];
   run(query: Query): void;
-  /** A piece of what is to go; gives how many records went. Fewer than `limit`: all have gone. */
-  purgePiece(options: PurgeOptions, limit: number): number;
+  /** A piece of what is to go; gives how many went. Fewer than `limit` of both: all have gone. */
+  purgePiece(options: PurgeOptions, limit: number): { readonly records: number; readonly asides: number };
   close(): void;
 }
 
@@ -66,7 +67,10 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
         // In the same step: what goes now is never taken for new when it comes again.
         raisePurgedBefore(prepare, run, before);
         run(purgeCursors(silentSinceMs));
-        return Number(run(purgeRecords(before, upTo, limit)).changes);
+        return {
+          records: Number(run(purgeRecords(before, upTo, limit)).changes),
+          asides: Number(run(purgeAsides(before, limit)).changes),
+        };
       });
       database.exec(`PRAGMA incremental_vacuum(${vacuumPages})`);
       return gone;

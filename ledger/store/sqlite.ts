@@ -50,9 +50,9 @@ export async function openSqliteStore(
     async purge(options) {
       let gone = 0;
       for (;;) {
-        const piece = await writer.call('purgePiece', options, purgeLimit);
-        gone += piece;
-        if (piece < purgeLimit) return gone;
+        const { records, asides } = await writer.call('purgePiece', options, purgeLimit);
+        gone += records;
+        if (records < purgeLimit && asides < purgeLimit) return gone;
       }
     },
     async close() {

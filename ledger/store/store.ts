@@ -148,6 +148,31 @@ export interface LedgerState {
   readonly id: string;
   /** Of the last record that was taken in; 0 before the first. It goes back only where the tables were. */
   readonly sequence: number;
+  /** `YYYY-MM-DD`: records of days before it may have gone. Empty: none have. */
+  readonly keptFrom: string;
+}
+
+/** By hour or day of which records; only as far back as they are kept. */
+export interface IntervalQuery extends Pick<SumsQuery, 'from' | 'to'> {
+  readonly interval: 'day' | 'hour';
+  readonly where: Filter;
+}
+
+/** Requests that were not answered, by what their last attempt came to, in the interval that their first one began in. */
+export interface EndsRow {
+  readonly interval: string;
+  readonly outcome: string;
+  /** Failure code of the record; empty where it has none. */
+  readonly failure: string;
+  readonly requests: number;
+}
+
+/** Streams of which something was delivered, by how long its first content took. */
+export interface FirstContentRow {
+  readonly interval: string;
+  /** Its first two digits are exact, the others are zeros. */
+  readonly ms: number;
+  readonly answers: number;
 }
 
 export interface RecordsQuery {
@@ -168,7 +193,7 @@ export interface StoredRecord {
 }
 
 export interface PurgeOptions {
-  /** `YYYY-MM-DD`: records of days before it go; their daily sums stay. */
+  /** `YYYY-MM-DD`: records of days before it go, and lines put aside before it; daily sums stay. */
   readonly before: string;
   /** Records behind this sequence stay whatever their day: somebody has yet to be told of them. */
   readonly upTo?: number | undefined;
@@ -191,6 +216,9 @@ export interface LedgerStore {
   latest(where: Filter): Promise<LatestRecord[]>;
   /** When each of what `by` names has last failed, Unix milliseconds, of the newest records alone. */
   lastFailures(by: readonly Dimension[], where: Filter): Promise<LastFailure[]>;
+  /** A request whose second attempt is still under way has ended as its first one did, until it has ended. */
+  ends(query: IntervalQuery): Promise<EndsRow[]>;
+  firstContents(query: IntervalQuery): Promise<FirstContentRow[]>;
   records(query: RecordsQuery): Promise<StoredRecord[]>;
   /** Lines put aside, the newest first. */
   asides(limit: number): Promise<(Aside & { readonly source: string; readonly atMs: number })[]>;

@@ -466,11 +466,19 @@ describe('what is rendered', () => {
     expect(JSON.stringify(await render(plane()))).not.toContain('PENSTOCK_LIMITS_STORE_URL');
   });
 
-  test('the operator is told what tenants may spend, by the platform alone', async () => {
+  test('operator and ledger are told what tenants may spend, by the platform alone', async () => {
     const budget = { period: 'Month', limit: '500.00', action: 'Warn', warnPercent: 75 };
     const tenants = [{ namespace: 'team-a', budgets: [budget] }];
-    const { env } = deploymentOf(await render(plane(), { tenants }), 'penstock-operator');
+    const objects = await render(plane(), { tenants });
+    const { env } = deploymentOf(objects, 'penstock-operator');
     expect(readOperatorSettings(env).platform.tenantBudgets).toEqual(tenants);
+    const { environment } = deploymentOf(objects, 'penstock-ledger');
+    expect(readLedgerSettings(environment).tenantBudgets).toEqual([
+      {
+        namespace: 'team-a',
+        budgets: [{ period: 'Month', action: 'Warn', limitPicodollars: 500_000_000_000_000n }],
+      },
+    ]);
     for (const fault of [{ limit: 500 }, { action: 'Deny' }, { warnPercent: 101 }]) {
       const refused = { tenants: [{ namespace: 'team-a', budgets: [{ ...budget, ...fault }] }] };
       await expect(render(plane(), refused)).rejects.toThrow(new RegExp(String(Object.keys(fault))));
@@ -511,6 +519,8 @@ describe('what is rendered', () => {
   test('only the namespaces of tenants are asked about, where there are some', async () => {
     const { env } = deploymentOf(await render(plane(), ONLY_TENANTS), 'penstock-operator');
     expect(readOperatorSettings(env).tenantNamespaces).toEqual(TENANTS);
+    const ledger = deploymentOf(await render(plane(), ONLY_TENANTS), 'penstock-ledger').environment;
+    expect(readLedgerSettings(ledger).tenantNamespaces).toEqual(TENANTS);
   });
 
   test.each([

@@ -1,22 +1,19 @@
 // Who may see which spend? A real API server says it: by its tokens, and by who may get ApiKeys where.
 
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { SPEND_PATH, spendReportSchema } from '../../gateway/contract/spend.ts';
 import type { KubeClient, KubeRequest } from '../../kube/client.ts';
 import { openAccess } from '../../ledger/read-api/access.ts';
-import { buildReadApi } from '../../ledger/read-api/read-api.ts';
+import type { ReadApiParts } from '../../ledger/read-api/read-api.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
-import { serviceAccountToken } from '../cluster/identities.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
-import { rawCall } from '../support/raw-client.ts';
 import { makeEntry } from './make-entry.ts';
+import { type ReadApi, readAccounts, serveReadApi } from './read-house.ts';
 
 const plane = useControlPlane({ hasControllers: false });
 const nowMs = Date.parse('2026-11-22T12:00:00Z');
@@ -25,36 +22,15 @@ const exchangeToken = 'x'.repeat(43);
 
 let folder: string;
 let store: LedgerStore;
-let server: Server;
-let port: number;
+let parts: ReadApiParts;
+let reader: ReadApi;
 /** Calls to the API server, by their path. */
 const asked: string[] = [];
 const failures: unknown[] = [];
-/** Of accounts, by what they may. */
-const tokens = { teamA: '', all: '', nothing: '' };
+let tokens: Awaited<ReturnType<typeof readAccounts>>;
 
 beforeAll(async () => {
-  const { mustKubectl } = plane();
-  for (const name of ['team-a', 'team-b']) await mustKubectl(['create', 'namespace', name]);
-  for (const name of ['of-a', 'of-all', 'of-none'])
-    await mustKubectl(['create', 'serviceaccount', name, '-n', 'team-a']);
-  const rule = { apiGroups: ['penstock.dev'], resources: ['apikeys'], verbs: ['get'] };
-  await mustKubectl(['apply', '-f', '-'], {
-    stdin: JSON.stringify({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name: 'keys' },
-      rules: [rule],
-    }),
-  });
-  const bind = (kind: string, account: string) => [
-    ...['create', kind, account, '--clusterrole=keys', `--serviceaccount=team-a:${account}`],
-  ];
-  await mustKubectl([...bind('rolebinding', 'of-a'), '-n', 'team-a']);
-  await mustKubectl(bind('clusterrolebinding', 'of-all'));
-  tokens.teamA = await serviceAccountToken(plane(), 'team-a', 'of-a');
-  tokens.all = await serviceAccountToken(plane(), 'team-a', 'of-all');
-  tokens.nothing = await serviceAccountToken(plane(), 'team-a', 'of-none');
+  tokens = await readAccounts(plane());
 
   folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
   store = await openSqliteStore(join(folder, 'ledger.sqlite'));
@@ -63,9 +39,9 @@ beforeAll(async () => {
   const a = { namespace: 'team-a', apiKey: 'team-a/bot', costPicodollars: 1_000_000_000_000 };
   const b = { namespace: 'team-b', apiKey: 'team-b/bot', costPicodollars: 1 };
   const entries = [
-    at('1', '2026-11-20', { ...a, model: 'small', outcome: 'failed', payer: 'platform' }),
-    at('2', '2026-11-22', { ...a, model: 'small' }),
-    at('3', '2026-11-22', { ...b, model: 'large' }),
+    at('1.1', '2026-11-20', { ...a, model: 'small', outcome: 'failed', payer: 'platform' }),
+    at('2.1', '2026-11-22', { ...a, model: 'small' }),
+    at('3.1', '2026-11-22', { ...b, model: 'large', upstreamModel: 'upstream-1' }),
   ];
   await store.take({ source: 'p', cursor: 'c', entries, asides: [] }, nowMs);
   const client: KubeClient = {
@@ -76,21 +52,19 @@ beforeAll(async () => {
     },
   };
   const clock = { ...fake, wallMs: () => nowMs };
-  server = buildReadApi({
+  parts = {
     store,
     access: openAccess(client, clock),
     clock,
+    budgets: () => undefined,
     token: () => exchangeToken,
     onFailure: (error) => failures.push(error),
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  port = typeof address === 'object' && address !== null ? address.port : 0;
+  };
+  reader = await serveReadApi(parts);
 }, 120_000);
 
 afterAll(async () => {
-  server?.closeAllConnections();
-  server?.close();
+  await reader?.close();
   await store?.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -100,11 +74,7 @@ beforeEach(() => {
   fake.advance(20_000);
 });
 
-async function ask(path: string, token?: string, method = 'GET') {
-  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const { status, json, headers: answered } = await rawCall({ port }, { path, method, headers });
-  return { status, body: json as Record<string, unknown>, headers: answered };
-}
+const ask: ReadApi['ask'] = (...question) => reader.ask(...question);
 const rowsOf = ({ body }: { body: Record<string, unknown> }) => body.rows as Record<string, unknown>[];
 
 describe('sums', () => {
@@ -140,7 +110,8 @@ describe('sums', () => {
         expect.objectContaining({ code: 'forbidden', type: 'permission_error' }),
       ]);
     }
-    for (const path of ['/v1/sums?namespace=team-a', '/v1/series', '/v1/models', '/v1/keys', '/v1/health'])
+    const others = ['/v1/series', '/v1/requests', '/v1/models', '/v1/keys', '/v1/health'];
+    for (const path of ['/v1/sums?namespace=team-a', ...others])
       expect((await ask(path, tokens.nothing)).status, path).toBe(403);
   });
 
@@ -170,6 +141,50 @@ test('series are by day or hour, with whatever else is asked for', async () => {
     ['2026-11-22T10:00:00Z', 'large'],
     ['2026-11-22T10:00:00Z', 'small'],
   ]);
+});
+
+test('requests tell how they ended and how long the first words took, by day or hour, with the rights of all else', async () => {
+  const { status, body } = await ask('/v1/requests?namespace=team-a', tokens.teamA);
+  const ended = (answered: number, failed: number) => ({
+    outcomes: { answered, failed, refused: 0, 'broken-off': 0, cancelled: 0, interrupted: 0 },
+  });
+  const fast = { firstContentMs: { answers: 1, p50: 20, p90: 20, p99: 20 } };
+  expect([status, body]).toEqual([
+    200,
+    {
+      from: '2026-10-24',
+      to: '2026-11-23',
+      interval: 'day',
+      total: { requests: 2, ...ended(1, 1), errorRate: 0.5, ...fast },
+      rows: [
+        { day: '2026-11-20', requests: 1, ...ended(0, 1), errorRate: 1 },
+        { day: '2026-11-22', requests: 1, ...ended(1, 0), errorRate: 0, ...fast },
+      ],
+      isTruncated: false,
+    },
+  ]);
+  const hours = await ask('/v1/requests?interval=hour&from=2026-11-20&to=2026-11-21', tokens.all);
+  expect(rowsOf(hours)).toMatchObject([{ hour: '2026-11-20T10:00:00Z', errorRate: 1 }]);
+  expect(rowsOf(await ask('/v1/requests?apiKey=team-b/bot', tokens.all))).toMatchObject([{ errorRate: 0 }]);
+  for (const query of ['', '?namespace=team-b'])
+    expect((await ask(`/v1/requests${query}`, tokens.teamA)).status).toBe(403);
+});
+
+test('requests are told from the first day on whose records are kept, and the answer says so', async () => {
+  const other = await openSqliteStore(join(folder, 'purged.sqlite'));
+  const entries = ['2026-11-10', '2026-11-20'].map((day) =>
+    makeEntry({ id: `${day}.1`, startedAt: `${day}T10:00:00.000Z` }),
+  );
+  await other.take({ source: 'p', cursor: 'c', entries, asides: [] }, nowMs);
+  await other.purge({ before: '2026-11-11', silentSinceMs: 0 });
+  const otherReader = await serveReadApi({ ...parts, store: other });
+  expect((await otherReader.ask('/v1/requests', tokens.all)).body).toMatchObject({
+    from: '2026-11-11',
+    total: { requests: 1 },
+    rows: [{ day: '2026-11-20' }],
+  });
+  await otherReader.close();
+  await other.close();
 });
 
 test('keys tell what they spent in this day, week and month, and when they were used last', async () => {
@@ -216,25 +231,30 @@ test('models tell how their attempts ended, and by which prices the last one was
   ]);
 });
 
-test.each(['/v1/sums?by=model', '/v1/models', '/v1/keys', '/v1/namespaces', '/v1/series?by=model'])(
-  '%s gives its rows page by page, each once',
-  async (path) => {
-    const question = path.includes('?') ? `${path}&` : `${path}?`;
-    const listIn = (body: Record<string, unknown>) =>
-      [body.rows, body.keys, body.namespaces].find((list) => Array.isArray(list)) ?? [];
-    const whole = listIn((await ask(path, tokens.all)).body);
-    const seen: unknown[] = [];
-    let next: unknown = 0;
-    while (next !== undefined) {
-      const { body } = await ask(`${question}limit=1&offset=${next}`, tokens.all);
-      expect([listIn(body).length, body.isTruncated]).toEqual([1, body.next !== undefined]);
-      seen.push(...listIn(body));
-      next = body.next;
-    }
-    expect(seen).toEqual(whole);
-    expect(whole.length).toBeGreaterThan(1);
-  },
-);
+test.each([
+  '/v1/sums?by=model',
+  '/v1/models',
+  '/v1/keys',
+  '/v1/namespaces',
+  '/v1/series?by=model',
+  '/v1/requests',
+  '/v1/health',
+])('%s gives its rows page by page, each once', async (path) => {
+  const question = path.includes('?') ? `${path}&` : `${path}?`;
+  const listIn = (body: Record<string, unknown>) =>
+    [body.rows, body.keys, body.namespaces, body.health].find((list) => Array.isArray(list)) ?? [];
+  const whole = listIn((await ask(path, tokens.all)).body);
+  const seen: unknown[] = [];
+  let next: unknown = 0;
+  while (next !== undefined) {
+    const { body } = await ask(`${question}limit=1&offset=${next}`, tokens.all);
+    expect([listIn(body).length, body.isTruncated]).toEqual([1, body.next !== undefined]);
+    seen.push(...listIn(body));
+    next = body.next;
+  }
+  expect(seen).toEqual(whole);
+  expect(whole.length).toBeGreaterThan(1);
+});
 
 test('health counts attempts by how they ended: of routes for tenants, of providers for the platform', async () => {
   const outcomes = { answered: 1, failed: 1, 'broken-off': 0, cancelled: 0, interrupted: 0 };
@@ -246,10 +266,17 @@ test('health counts attempts by how they ended: of routes for tenants, of provid
     {
       provider: 'platform/p',
       upstreamModel: 'upstream-0',
-      requests: 3,
-      attempts: 3,
-      outcomes: { ...outcomes, answered: 2 },
+      requests: 2,
+      attempts: 2,
+      outcomes,
       lastFailedAt,
+    },
+    {
+      provider: 'platform/p',
+      upstreamModel: 'upstream-1',
+      requests: 1,
+      attempts: 1,
+      outcomes: { ...outcomes, failed: 0 },
     },
   ]);
 });
@@ -289,6 +316,8 @@ test.each([
   ['/v1/sums?model=a&model=b', /^model: is given more than once/],
   ['/v1/sums?limit=0', /^limit: must be a whole number from 1 to 10000/],
   ['/v1/sums?offset=-1', /^offset: must be a whole number from 0/],
+  ['/v1/requests?by=model', /^by: is no parameter of \/v1\/requests/],
+  ['/v1/requests?provider=p', /^provider: is no parameter/],
   ['/v1/sums?payer=me', /^payer: must be tenant, platform or own-key/],
 ])('%s is refused, and the parameter named', async (path, message) => {
   const { status, body } = await ask(path, tokens.all);

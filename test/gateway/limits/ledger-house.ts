@@ -53,6 +53,7 @@ export async function openLedgerHouse(): Promise<LedgerHouse> {
     server = buildReadApi({
       store,
       access: undefined,
+      budgets: () => undefined,
       clock: systemClock,
       token: () => token,
       onFailure: quiet,

@@ -287,12 +287,28 @@ describe.each(kindNames)('%s', (kind) => {
       'DROP TABLE ledger_namespace_days',
       'ALTER TABLE ledger_keys DROP COLUMN cached_input',
       'ALTER TABLE ledger_key_days DROP COLUMN cached_input',
+      'DROP INDEX ledger_asides_by_time',
+      'DROP INDEX ledger_records_unanswered',
+      'DROP INDEX ledger_records_first_content',
+      'ALTER TABLE ledger_records DROP COLUMN failure',
+      'ALTER TABLE ledger_records DROP COLUMN first_content_ms',
       "UPDATE ledger_meta SET value = '1' WHERE name = 'schema'",
       "DELETE FROM ledger_meta WHERE name = 'identity'",
     ]);
     store = await database.open();
     expect(await everyone()).toEqual(wanted);
-    await store.take(page('c.2', [makeEntry({ id: 'n', namespace: 'a', apiKey: 'a/0' })]), now);
+    // What failed before is known to have failed, and not by what.
+    const failed = {
+      id: 'n.1',
+      namespace: 'a',
+      apiKey: 'a/0',
+      outcome: 'failed',
+      failure: 'status_500',
+    } as const;
+    await store.take(page('c.2', [makeEntry(failed)]), now);
+    expect(await store.ends({ from: '2026-01-01', to: '2026-12-01', interval: 'day', where: {} })).toEqual([
+      { interval: '2026-01-02', outcome: 'failed', failure: 'status_500', requests: 1 },
+    ]);
     const [first] = await store.changed('namespace', wanted.changed.at(-1)?.sequence ?? 0, 10);
     expect(first?.name).toBe('a');
   });
@@ -329,6 +345,7 @@ describe.each(kindNames)('%s', (kind) => {
     const before = '2026-11-01';
     expect(await store.purge({ before, upTo: 0, silentSinceMs: 0 })).toBe(0);
     expect(await store.purge({ before, silentSinceMs: now })).toBe(1);
+    expect((await store.state()).keptFrom).toBe(before);
     expect((await store.records({ after: 0, limit: 10 })).map(({ line }) => line)).toEqual([fresh.line]);
     expect([await store.cursorOf('gone'), await store.cursorOf('pod-1')]).toEqual([undefined, 'c.1']);
     expect(await store.take(page('c.2', [old, fresh]), now)).toEqual({ added: 0, duplicates: 1, asides: 1 });

@@ -51,6 +51,27 @@ export const ledger: readonly Mutant[] = [
     tests: store,
   },
   {
+    name: 'a request whose next attempt answered has not failed',
+    file: 'ledger/store/request-queries.ts',
+    from: 'AND NOT EXISTS (SELECT 1',
+    to: 'OR NOT EXISTS (SELECT 1',
+    tests: ['test/ledger/store/requests.test.ts'],
+  },
+  {
+    name: 'who asks for the budgets of one namespace is told of no other',
+    file: 'ledger/read-api/budgets.ts',
+    from: 'namespace === undefined || one.namespace === namespace',
+    to: 'true',
+    tests: ['test/ledger/budgets.test.ts'],
+  },
+  {
+    name: 'lines put aside go, all of them, when they are old',
+    file: 'ledger/store/sqlite.ts',
+    from: 'if (records < purgeLimit && asides < purgeLimit) return gone;',
+    to: 'if (records < purgeLimit) return gone;',
+    tests: ['test/ledger/store/asides.test.ts'],
+  },
+  {
     name: 'tables of a newer program are refused',
     file: 'ledger/store/schema.ts',
     from: 'version < 0 || version > SCHEMA_VERSION)',

@@ -61,7 +61,14 @@ afterEach(async () => {
 
 async function beginLedger(name: string, port = 0): Promise<void> {
   store = await openSqliteStore(join(folder, `${name}.sqlite`));
-  server = buildReadApi({ store, access: undefined, clock, token: () => token, onFailure() {} });
+  server = buildReadApi({
+    store,
+    access: undefined,
+    clock,
+    budgets: () => undefined,
+    token: () => token,
+    onFailure() {},
+  });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const bound = server.address();

@@ -1,0 +1,130 @@
+// Who may spend how much? Budgets of ApiKeys are followed in the cluster; those of whole namespaces are the platform's, and come with
+// the settings.
+
+import { z } from 'zod';
+import { type BudgetPeriod, budgetPeriodSchema } from '../gateway/contract/budget.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../kube/clock.ts';
+import { isRecord, type KubeObject } from '../kube/object.ts';
+import { collectionPath, type Resource } from '../kube/paths.ts';
+import { type Reflector, startReflector, type Trouble } from '../kube/watch.ts';
+import { picodollarsOf } from './money.ts';
+import type { Spender } from './store/store.ts';
+
+export interface Budget {
+  readonly period: BudgetPeriod;
+  readonly limitPicodollars: bigint;
+  /** Warn: it is told of, and nothing is refused. */
+  readonly action: 'Block' | 'Warn';
+}
+
+/** Of one key, or of all keys of a namespace together. */
+export interface Budgeted {
+  readonly namespace: string;
+  readonly spender: Spender;
+  /** As records name it: `namespace/name` of an ApiKey, or a namespace. */
+  readonly name: string;
+  /** Each period once, the shortest first. */
+  readonly budgets: readonly Budget[];
+}
+
+export interface BudgetWatch {
+  /** By namespace, its own before those of its keys; undefined while they have not all been read. */
+  budgets(): readonly Budgeted[] | undefined;
+  close(): Promise<void>;
+}
+
+export interface BudgetWatchOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  random(): number;
+  /** Whose ApiKeys are followed; none: those of the whole cluster. */
+  readonly tenantNamespaces: readonly string[];
+  /** Each namespace once. */
+  readonly tenantBudgets: readonly TenantBudgets[];
+  onTrouble(trouble: Trouble): void;
+}
+
+const apiKeys: Resource = { group: 'penstock.dev', version: 'v1alpha1', plural: 'apikeys' };
+const PERIODS: readonly BudgetPeriod[] = ['Day', 'Week', 'Month', 'Total'];
+
+/** As an ApiKey has them, and the settings; what else stands beside them is nobody's here. */
+const budgetsSchema = z
+  .array(
+    z
+      .object({
+        period: budgetPeriodSchema,
+        limit: z.string(),
+        action: z.enum(['Block', 'Warn']).default('Block'),
+      })
+      .transform(({ limit, ...budget }, context): Budget => {
+        const limitPicodollars = picodollarsOf(limit);
+        if (limitPicodollars !== undefined) return { ...budget, limitPicodollars };
+        context.addIssue({ code: 'custom', message: 'must be dollars', path: ['limit'] });
+        return z.NEVER;
+      }),
+  )
+  .transform((budgets) => budgets.toSorted((a, b) => PERIODS.indexOf(a.period) - PERIODS.indexOf(b.period)));
+
+export const tenantBudgetsSchema = z.array(
+  z.object({ namespace: z.string().min(1), budgets: budgetsSchema }),
+);
+export type TenantBudgets = z.infer<typeof tenantBudgetsSchema>[number];
+
+export function watchBudgets(options: BudgetWatchOptions): BudgetWatch {
+  const { client, clock, tenantNamespaces, tenantBudgets, onTrouble } = options;
+  const paths =
+    tenantNamespaces.length === 0
+      ? [collectionPath(apiKeys)]
+      : tenantNamespaces.map((namespace) => collectionPath(apiKeys, namespace));
+  const ofNamespaces = tenantBudgets.map(
+    ({ namespace, budgets }): Budgeted => ({ namespace, spender: 'namespace', name: namespace, budgets }),
+  );
+  let sorted: readonly Budgeted[] | undefined;
+  const watches = paths.map(
+    (path): Reflector<Budgeted | undefined> =>
+      startReflector({
+        client,
+        clock,
+        random: () => options.random(),
+        path,
+        convert: readBudgets,
+        onEvent: (event) => {
+          // Most that happens to keys is about something else: usage is written to each that is used.
+          const isOther =
+            event.type !== 'upserted' || event.object !== undefined || event.previous !== undefined;
+          if (isOther) sorted = undefined;
+        },
+        onTrouble,
+      }),
+  );
+
+  return {
+    budgets() {
+      if (!watches.every((watch) => watch.hasSynced())) return undefined;
+      sorted ??= [
+        ...ofNamespaces,
+        ...watches.flatMap(({ store }) => [...store.values()].filter((one) => one !== undefined)),
+      ].sort((a, b) => order(a.namespace, b.namespace) || order(a.name, b.name));
+      return sorted;
+    },
+    async close() {
+      await Promise.all(watches.map((watch) => watch.close()));
+    },
+  };
+}
+
+/** A namespace is the beginning of the names of its keys, and so before them. */
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Undefined where it has none, or none that anybody can keep. */
+export function readBudgets({ metadata, spec }: KubeObject): Budgeted | undefined {
+  const { namespace = '', name } = metadata;
+  const budgets = budgetsSchema.safeParse(isRecord(spec) ? spec.budgets : undefined).data ?? [];
+  return budgets.length === 0
+    ? undefined
+    : { namespace, spender: 'apiKey', name: `${namespace}/${name}`, budgets };
+}

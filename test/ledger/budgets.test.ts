@@ -1,0 +1,255 @@
+// How does spend stand against budgets, and who may see it? ApiKeys on a real API server, asked over HTTP.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../kube/clock.ts';
+import {
+  type BudgetWatch,
+  type BudgetWatchOptions,
+  readBudgets,
+  watchBudgets,
+} from '../../ledger/budgets.ts';
+import { openAccess } from '../../ledger/read-api/access.ts';
+import { budgetAnswer } from '../../ledger/read-api/budgets.ts';
+import { readSettings } from '../../ledger/settings.ts';
+import { openSqliteStore } from '../../ledger/store/sqlite.ts';
+import type { LedgerStore, Spend } from '../../ledger/store/store.ts';
+import { useControlPlane } from '../cluster/control-plane.ts';
+import { installCrds } from '../cluster/install.ts';
+import { makeFakeClock } from '../support/fake-clock.ts';
+import { until } from '../support/until.ts';
+import { makeEntry } from './make-entry.ts';
+import { type ReadApi, readAccounts, serveReadApi } from './read-house.ts';
+
+const nowMs = Date.parse('2026-11-22T12:00:00Z');
+
+describe('one budget', () => {
+  const row = (period: 'Day' | 'Week' | 'Month' | 'Total', limitPicodollars: bigint) => ({
+    namespace: 'team-a',
+    spender: 'namespace' as const,
+    name: 'team-a',
+    budget: { period, limitPicodollars, action: 'Block' as const },
+  });
+  const spend = {
+    day: { costPicodollars: 1n },
+    week: { costPicodollars: 20n },
+    month: { costPicodollars: 300n },
+    total: { costPicodollars: 4_000n },
+  } as Spend;
+
+  test.each([
+    ['Day', '1', '2026-11-22', '2026-11-23T00:00:00.000Z'],
+    ['Week', '20', '2026-11-16', '2026-11-23T00:00:00.000Z'],
+    ['Month', '300', '2026-11-01', '2026-12-01T00:00:00.000Z'],
+    ['Total', '4000', undefined, undefined],
+  ] as const)(
+    'of a %s is held against what was spent in it, and says when it begins anew',
+    (period, ...said) => {
+      const [costPicodollars, since, resetsAt] = said;
+      const answer = budgetAnswer(row(period, 1_000n), spend, nowMs);
+      expect([answer.costPicodollars, answer.since, answer.resetsAt]).toEqual([
+        costPicodollars,
+        since,
+        resetsAt,
+      ]);
+      expect(answer.usedShare).toBe(Number(costPicodollars) / 1_000);
+    },
+  );
+
+  test('of nothing is used up, and one that nobody has used is not', () => {
+    expect(budgetAnswer(row('Day', 0n), undefined, nowMs).usedShare).toBe(1);
+    expect(budgetAnswer(row('Day', 5n), undefined, nowMs)).toMatchObject({ usedShare: 0, costUsd: '0' });
+  });
+});
+
+test.each([
+  ['none', {}],
+  ['a limit that is no money', { budgets: [{ period: 'Day', limit: 'much' }] }],
+  ['a period that nobody knows', { budgets: [{ period: 'Year', limit: '1' }] }],
+])('an ApiKey with %s has no budget', (_, spec) => {
+  expect(readBudgets({ metadata: { namespace: 'a', name: 'b' }, spec })).toBeUndefined();
+});
+
+test('budgets of namespaces are read out of the environment as the operator reads them, and told of where they are none', () => {
+  const needed = {
+    PENSTOCK_NAMESPACE: 'penstock-system',
+    PENSTOCK_TABLE_NAMESPACE: 'penstock-tables',
+    PENSTOCK_GATEWAY_SELECTOR: 'a=b',
+  };
+  const read = (text: string) => readSettings({ ...needed, PENSTOCK_TENANT_BUDGETS: text }).tenantBudgets;
+  expect(read('[{"namespace":"a","budgets":[{"period":"Month","limit":"999999999.999999"}]}]')).toEqual([
+    {
+      namespace: 'a',
+      budgets: [{ period: 'Month', action: 'Block', limitPicodollars: 999_999_999_999_999_000_000n }],
+    },
+  ]);
+  expect(read('')).toEqual([]);
+  for (const text of ['{}', 'canary-word', '[{"namespace":"a","budgets":[{"period":"Month","limit":"x"}]}]'])
+    expect(() => read(text)).toThrow(/^(?!.*canary).*PENSTOCK_TENANT_BUDGETS: must be a JSON list/);
+});
+
+describe('over HTTP', () => {
+  const plane = useControlPlane({ hasControllers: false });
+  let folder: string;
+  let store: LedgerStore;
+  let watch: BudgetWatch;
+  let api: ReadApi;
+  let tokens: Awaited<ReturnType<typeof readAccounts>>;
+
+  const follow = (more: Partial<BudgetWatchOptions> = {}) =>
+    watchBudgets({
+      client: plane().client,
+      clock: systemClock,
+      random: () => 0,
+      tenantNamespaces: [],
+      tenantBudgets: [],
+      onTrouble() {},
+      ...more,
+    });
+  const applyKey = (namespace: string, name: string, budgets: readonly object[]) =>
+    plane().mustKubectl(['apply', '-f', '-'], {
+      stdin: JSON.stringify({
+        apiVersion: 'penstock.dev/v1alpha1',
+        kind: 'ApiKey',
+        metadata: { namespace, name },
+        spec: { budgets },
+      }),
+    });
+
+  beforeAll(async () => {
+    await installCrds(plane());
+    tokens = await readAccounts(plane());
+    folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
+    store = await openSqliteStore(join(folder, 'ledger.sqlite'));
+    const spent = (apiKey: string, day: string, dollars: number) =>
+      makeEntry({
+        id: `${apiKey} ${day}.1`,
+        namespace: apiKey.split('/')[0] ?? '',
+        apiKey,
+        startedAt: `${day}T10:00:00.000Z`,
+        costPicodollars: dollars * 1e12,
+      });
+    const entries = [
+      spent('team-a/bot', '2026-11-02', 5),
+      spent('team-a/bot', '2026-11-22', 2),
+      spent('team-a/free', '2026-11-22', 1),
+    ];
+    await store.take({ source: 'p', cursor: 'c', entries, asides: [] }, nowMs);
+    await applyKey('team-a', 'bot', [
+      { period: 'Month', limit: '10.00' },
+      { period: 'Day', limit: '8', action: 'Warn' },
+    ]);
+    await applyKey('team-a', 'free', []);
+    await applyKey('team-b', 'idle', [{ period: 'Total', limit: '0.5' }]);
+    watch = follow({
+      tenantBudgets: [
+        {
+          namespace: 'team-a',
+          budgets: [{ period: 'Week', limitPicodollars: 4n * 10n ** 12n, action: 'Block' }],
+        },
+      ],
+    });
+    const clock = { ...makeFakeClock(), wallMs: () => nowMs };
+    api = await serveReadApi({
+      store,
+      access: openAccess(plane().client, clock),
+      clock,
+      budgets: () => watch.budgets(),
+      token: () => undefined,
+      onFailure() {},
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await api?.close();
+    await watch?.close();
+    await store?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  beforeEach(() => until(async () => watch.budgets() !== undefined));
+
+  const budgetsIn = async (query = '', token = tokens.all) =>
+    (await api.ask(`/v1/budgets${query}`, token)).body.budgets as Record<string, unknown>[];
+
+  test('those of a namespace and of its keys are told, also of keys that were never used', async () => {
+    const november = { since: '2026-11-01', resetsAt: '2026-12-01T00:00:00.000Z' };
+    expect(await budgetsIn('?namespace=team-a', tokens.teamA)).toEqual([
+      {
+        namespace: 'team-a',
+        period: 'Week',
+        action: 'Block',
+        limitUsd: '4',
+        costUsd: '3',
+        costPicodollars: '3000000000000',
+        usedShare: 0.75,
+        since: '2026-11-16',
+        resetsAt: '2026-11-23T00:00:00.000Z',
+      },
+      expect.objectContaining({ apiKey: 'team-a/bot', period: 'Day', action: 'Warn', usedShare: 0.25 }),
+      expect.objectContaining({ apiKey: 'team-a/bot', limitUsd: '10', costUsd: '7', ...november }),
+    ]);
+    const all = await budgetsIn();
+    expect(all.map(({ namespace, apiKey, period }) => [namespace, apiKey, period])).toEqual([
+      ['team-a', undefined, 'Week'],
+      ['team-a', 'team-a/bot', 'Day'],
+      ['team-a', 'team-a/bot', 'Month'],
+      ['team-b', 'team-b/idle', 'Total'],
+    ]);
+    expect(all[3]).toMatchObject({ costUsd: '0', limitUsd: '0.5', usedShare: 0 });
+    expect(all[3]).not.toHaveProperty('resetsAt');
+    expect(await budgetsIn('?apiKey=team-b/idle')).toHaveLength(1);
+  });
+
+  test('they come page by page, each once', async () => {
+    const pages = await Promise.all(
+      [0, 1, 2, 3].map((at) => api.ask(`/v1/budgets?limit=1&offset=${at}`, tokens.all)),
+    );
+    expect(pages.flatMap(({ body }) => body.budgets)).toEqual(await budgetsIn());
+    expect(pages.map(({ body }) => [body.isTruncated, body.next])).toEqual([
+      [true, 1],
+      [true, 2],
+      [true, 3],
+      [false, undefined],
+    ]);
+  });
+
+  test('of others, or of all, they are for nobody who may not get those ApiKeys', async () => {
+    for (const query of ['', '?namespace=team-b'])
+      expect((await api.ask(`/v1/budgets${query}`, tokens.teamA)).status).toBe(403);
+    expect((await api.ask('/v1/budgets?namespace=team-a', tokens.nothing)).status).toBe(403);
+    expect((await api.ask('/v1/budgets?namespace=team-a')).status).toBe(401);
+    expect((await api.ask('/v1/budgets?from=2026-11-01', tokens.all)).body.error).toMatchObject({
+      message: 'from: is no parameter of /v1/budgets',
+    });
+  });
+
+  test('one that is changed, or goes with its key, is told as it is then', async () => {
+    await applyKey('team-b', 'new', [{ period: 'Day', limit: '1' }]);
+    await until(async () => (await budgetsIn('?apiKey=team-b/new'))[0]?.limitUsd === '1');
+    await applyKey('team-b', 'new', [{ period: 'Day', limit: '2' }]);
+    await until(async () => (await budgetsIn('?apiKey=team-b/new'))[0]?.limitUsd === '2');
+    await plane().mustKubectl(['delete', 'apikey', 'new', '-n', 'team-b', '--wait=false']);
+    await until(async () => (await budgetsIn('?apiKey=team-b/new')).length === 0);
+  });
+
+  test('before they are known nobody is told that there are none; and where namespaces are named, those alone are read', async () => {
+    const unknown = await serveReadApi({
+      store,
+      access: { judge: async () => 'allowed' },
+      clock: { ...makeFakeClock(), wallMs: () => nowMs },
+      budgets: () => undefined,
+      token: () => undefined,
+      onFailure() {},
+    });
+    expect(await unknown.ask('/v1/budgets', tokens.all)).toMatchObject({
+      status: 503,
+      body: { error: { message: 'the budgets of ApiKeys have not been read yet; ask again' } },
+    });
+    await unknown.close();
+    const one = follow({ tenantNamespaces: ['team-b'] });
+    const read = await until(async () => one.budgets());
+    expect(read.map(({ name }) => name)).toEqual(['team-b/idle']);
+    await one.close();
+  });
+});

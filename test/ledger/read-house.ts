@@ -1,0 +1,66 @@
+// A read API of the ledger that listens, and accounts of a cluster that may see more or less of it.
+
+import { once } from 'node:events';
+import { buildReadApi, type ReadApiParts } from '../../ledger/read-api/read-api.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { serviceAccountToken } from '../cluster/identities.ts';
+import { rawCall } from '../support/raw-client.ts';
+
+export interface ReadApi {
+  ask(
+    path: string,
+    token?: string,
+    method?: string,
+  ): Promise<{
+    readonly status: number;
+    readonly body: Record<string, unknown>;
+    readonly headers: Readonly<Record<string, unknown>>;
+  }>;
+  close(): Promise<void>;
+}
+
+export async function serveReadApi(parts: ReadApiParts): Promise<ReadApi> {
+  const server = buildReadApi(parts).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    async ask(path, token, method = 'GET') {
+      const sent: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const { status, json, headers } = await rawCall({ port }, { path, method, headers: sent });
+      return { status, body: json as Record<string, unknown>, headers };
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Of accounts, by what they may: get the ApiKeys of team-a, of all namespaces, of none. Makes the namespaces team-a and team-b too. */
+export async function readAccounts(plane: ControlPlane) {
+  const { mustKubectl } = plane;
+  for (const name of ['team-a', 'team-b']) await mustKubectl(['create', 'namespace', name]);
+  for (const name of ['of-a', 'of-all', 'of-none'])
+    await mustKubectl(['create', 'serviceaccount', name, '-n', 'team-a']);
+  const rule = { apiGroups: ['penstock.dev'], resources: ['apikeys'], verbs: ['get'] };
+  await mustKubectl(['apply', '-f', '-'], {
+    stdin: JSON.stringify({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'keys' },
+      rules: [rule],
+    }),
+  });
+  const bind = (kind: string, account: string) => [
+    ...['create', kind, account, '--clusterrole=keys', `--serviceaccount=team-a:${account}`],
+  ];
+  await mustKubectl([...bind('rolebinding', 'of-a'), '-n', 'team-a']);
+  await mustKubectl(bind('clusterrolebinding', 'of-all'));
+  return {
+    teamA: await serviceAccountToken(plane, 'team-a', 'of-a'),
+    all: await serviceAccountToken(plane, 'team-a', 'of-all'),
+    nothing: await serviceAccountToken(plane, 'team-a', 'of-none'),
+  };
+}
