@@ -86,13 +86,6 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/gateway/pipeline/uncounted-answer.test.ts'],
   },
   {
-    name: 'what failed before it was delivered is not charged for the request',
-    file: 'gateway/contract/cost.ts',
-    from: "payer === 'tenant' && (outcome",
-    to: '(outcome',
-    tests: ['test/gateway/meter/ledger-record.test.ts'],
-  },
-  {
     name: 'tables of a newer program are refused',
     file: 'ledger/store/schema.ts',
     from: 'version < 0 || version > SCHEMA_VERSION)',
