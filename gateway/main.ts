@@ -68,7 +68,7 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
   const spend =
     settings.ledgerAddress === undefined
       ? undefined
-      : openSpendClient(settings.ledgerAddress, () => secretSource?.exchangeToken());
+      : openSpendClient(settings.ledgerAddress, () => secretSource?.exchangeToken(), systemClock);
   const gateway = await startGateway({
     ...settings,
     askSpend: spend?.ask,

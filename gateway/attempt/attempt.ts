@@ -12,6 +12,7 @@ import { earliestDeadline, type Limits, type TimerName } from './deadlines.ts';
 import { EmptyInput } from './empty-input.ts';
 import type { AttemptFailure, TransportCode } from './failure.ts';
 import { plainBody } from './plain-body.ts';
+import { StreamSample } from './stream-sample.ts';
 
 /** What the transport tells; `gateway/upstream` speaks it, without this stage knowing. */
 export interface Receiver {
@@ -84,6 +85,8 @@ export type AttemptResult<Answer> = {
   readonly lacksOutput?: boolean | undefined;
   readonly outputEstimate: number;
   readonly uncounted?: string | undefined;
+  /** The beginning of its content as the upstream sent it, where that has not counted all that came of a stream. */
+  readonly sample?: Buffer | undefined;
   readonly servedModel: string | undefined;
   /** Events of its stream that nobody could read, left out or the end of it. */
   readonly malformedFrames: number;
@@ -153,6 +156,12 @@ class Attempt<Answer> implements Receiver {
   private lastByteAt: number;
   private lastContentAt: number;
   private outputSeen = 0;
+  private readonly sample = new StreamSample();
+  /** As the upstream told it last, and the content events until then. */
+  private told: { readonly usage: Usage | undefined; readonly events: number } = {
+    usage: undefined,
+    events: 0,
+  };
   private firstContentAt: number | undefined;
   private isPaused = false;
   private readonly emptyInput = new EmptyInput();
@@ -256,6 +265,8 @@ class Attempt<Answer> implements Receiver {
     const { facts } = stream;
     const { pendingBytes, outputEstimate } = facts;
     const bytes = stream.push(chunk);
+    if (facts.hasContent) this.sample.add(chunk);
+    if (facts.usage !== this.told.usage) this.told = { usage: facts.usage, events: facts.outputEstimate };
     const holdBackMs = this.emptyInput.take(this.lastByteAt, {
       endedBytes: chunk.length + pendingBytes - facts.pendingBytes,
       usedBytes: bytes?.length ?? 0,
@@ -525,10 +536,19 @@ class Attempt<Answer> implements Receiver {
       lacksOutput: facts.lacksOutput,
       outputEstimate: facts.outputEstimate,
       uncounted: facts.uncounted,
+      sample: this.isCounted(end.outcome, facts) ? undefined : this.sample.take(),
       servedModel: facts.servedModel,
       malformedFrames: this.stream?.facts.malformedFrames ?? 0,
       ...end,
     });
+  }
+
+  private isCounted(
+    outcome: AttemptResult<Answer>['outcome'],
+    { usage, uncounted, outputEstimate }: CountFacts,
+  ): boolean {
+    if (uncounted !== undefined) return true;
+    return usage !== undefined && (outcome === 'answered' || outputEstimate === this.told.events);
   }
 
   /** Behind the terminal marker the upstream may end by itself, so that its connection can be used again. */

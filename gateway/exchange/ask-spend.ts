@@ -1,52 +1,55 @@
 // What has the ledger to tell of spending? One call to its read API, on a connection that stays open.
 
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { CallFault, OwnCalls, readBytes } from '../../kube/own-call.ts';
+import type { Clock } from '../clock.ts';
 import { SPEND_PATH, type SpendPage, spendPageSchema } from '../contract/spend.ts';
 
 export interface SpendClient {
   /** Rejects where the ledger does not answer within five seconds, or not with a page. */
   ask(after: number): Promise<SpendPage>;
+  /** What is being asked is given up. */
   close(): void;
 }
 
-const answerWithinMs = 5_000;
+const timeoutMs = 5_000;
 /** A thousand keys to a page. */
 const pageBytesMax = 16 * 1024 * 1024;
 
 /** @param token The bearer; undefined while it is not known. */
-export function openSpendClient(ledgerAddress: string, token: () => string | undefined): SpendClient {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  return { ask: (after) => askPage(agent, ledgerAddress, token(), after), close: () => agent.destroy() };
+export function openSpendClient(
+  ledgerAddress: string,
+  token: () => string | undefined,
+  clock: Clock,
+): SpendClient {
+  const calls = new OwnCalls(clock);
+  const end = new AbortController();
+  return {
+    async ask(after) {
+      const bearer = token();
+      if (bearer === undefined) throw new Error('the token of the exchange is not known yet');
+      return await calls.ask({
+        to: new URL(`${SPEND_PATH}?after=${after}`, ledgerAddress),
+        token: bearer,
+        timeoutMs,
+        signal: end.signal,
+        async read(answer) {
+          if (answer.statusCode !== 200) throw new CallFault(`it answers with status ${answer.statusCode}`);
+          return readSpendPage((await readBytes(answer, pageBytesMax)).toString('utf8'));
+        },
+      });
+    },
+    close() {
+      end.abort();
+      calls.close();
+    },
+  };
 }
 
-async function askPage(
-  agent: Agent,
-  ledgerAddress: string,
-  token: string | undefined,
-  after: number,
-): Promise<SpendPage> {
-  if (token === undefined) throw new Error('the token of the exchange is not known yet');
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const signal = AbortSignal.timeout(answerWithinMs);
-  const outgoing = request(new URL(`${SPEND_PATH}?after=${after}`, ledgerAddress), {
-    agent,
-    signal,
-    headers: { authorization: `Bearer ${token}` },
-  });
-  outgoing.on('error', reject);
-  outgoing.on('response', resolve);
-  outgoing.end();
-  const incoming = await promise;
-  if (incoming.statusCode !== 200) {
-    incoming.resume();
-    throw new Error(`the ledger answers with status ${incoming.statusCode}`);
+/** @throws {CallFault} Where it is none. */
+function readSpendPage(text: string): SpendPage {
+  try {
+    return spendPageSchema.parse(JSON.parse(text));
+  } catch {
+    throw new CallFault('its answer is not understood');
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of incoming) {
-    bytes += chunk.length;
-    if (bytes > pageBytesMax) throw new Error('the answer of the ledger is too long');
-    chunks.push(chunk);
-  }
-  return spendPageSchema.parse(JSON.parse(Buffer.concat(chunks).toString('utf8')));
 }

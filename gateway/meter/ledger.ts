@@ -1,10 +1,10 @@
 // One finished attempt to one ledger record: who used what, what it cost, who pays. Pure.
 
 import type { Caller } from '../caller.ts';
+import { costPicodollars, paysForRequest } from '../contract/cost.ts';
 import type { LedgerRecord, Usage } from '../contract/ledger-record.ts';
 import type { DialectName } from '../contract/routing-table.ts';
 import type { RouteView, TargetView } from '../table/view.ts';
-import { costPicodollars } from './cost.ts';
 import type { Counted } from './token-counter.ts';
 
 /** All that a record is made of. */
@@ -51,6 +51,7 @@ export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
   const { usage, isEstimated } = countUsage(facts);
   const price = target.entry.price;
   const isOwnKey = !target.provider.entry.isPlatform && target.provider.namespace === caller.namespace;
+  const payer = isOwnKey ? 'own-key' : isWaste(facts) ? 'platform' : 'tenant';
   return {
     id: recordId(facts.requestId, facts.number),
     request: facts.requestId,
@@ -77,8 +78,8 @@ export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
     isEstimated,
     ...(isEstimated ? { estimatedBy: facts.counted ? 'tokenizer' : 'characters' } : {}),
     price,
-    costPicodollars: costOf(facts, usage, isOwnKey),
-    payer: isOwnKey ? 'own-key' : isWaste(facts) ? 'platform' : 'tenant',
+    costPicodollars: costOf(facts, usage, payer),
+    payer,
     owner: caller.key.owner,
     metadata: caller.key.metadata,
   };
@@ -90,23 +91,23 @@ function isWaste({ outcome, isStream, firstContentMs }: AttemptFacts): boolean {
   return outcome === 'failed';
 }
 
-function costOf(facts: AttemptFacts, usage: Usage, isOwnKey: boolean): number | null {
+function costOf(
+  { target, outcome, call }: AttemptFacts,
+  usage: Usage,
+  payer: LedgerRecord['payer'],
+): number | null {
   // The tenant pays its provider itself.
-  if (isOwnKey) return 0;
-  const { price } = facts.target.entry;
+  if (payer === 'own-key') return 0;
+  const { price } = target.entry;
   if (!price) return null;
+  // Once for a request, however many attempts and calls it took.
+  const isCharged = call === 0 && paysForRequest({ payer, outcome, usage });
   try {
-    return costPicodollars(usage, isRequest(facts, usage) ? price : { ...price, perRequest: 0 });
+    return costPicodollars(usage, isCharged ? price : { ...price, perRequest: 0 });
   } catch {
     // Counts that no model could have produced: the record shows them, and no wrong sum is made of them.
     return null;
   }
-}
-
-/** What a request costs beside its tokens, it costs once: where it was delivered, however many attempts and calls it took. */
-function isRequest(facts: AttemptFacts, usage: Usage): boolean {
-  if (facts.call > 0 || isWaste(facts)) return false;
-  return facts.outcome === 'answered' || facts.outcome === 'broken-off' || usage.output > 0;
 }
 
 /**

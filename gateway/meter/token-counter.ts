@@ -11,8 +11,10 @@ export interface Uncounted {
   /** The request's body, as it arrived. */
   readonly request: readonly Buffer[];
   readonly requestBytes: number;
-  /** What the answer says, where all of it is at hand. */
+  /** What the answer says, or its beginning; undefined where nothing of it is at hand. */
   readonly answer: string | undefined;
+  /** Characters of all of it, where only its beginning is at hand. */
+  readonly answerLength?: number | undefined;
 }
 
 export interface Counted {
@@ -99,7 +101,10 @@ export class TokenCounter {
   }
 }
 
-function orderOf(id: number, { request, requestBytes, answer }: Uncounted): CountOrder {
+function orderOf(
+  id: number,
+  { request, requestBytes, answer, answerLength = answer?.length ?? 0 }: Uncounted,
+): CountOrder {
   const sample = new Uint8Array(Math.min(sampleMax, requestBytes));
   let at = 0;
   for (const chunk of request) {
@@ -113,6 +118,6 @@ function orderOf(id: number, { request, requestBytes, answer }: Uncounted): Coun
     request: sample,
     requestBytes,
     answer: answer?.slice(0, sampleMax),
-    answerLength: answer?.length ?? 0,
+    answerLength,
   };
 }

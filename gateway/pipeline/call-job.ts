@@ -7,6 +7,7 @@ import { failureCode } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
+import type { RequestBody } from '../json/request-body.ts';
 import { type AttemptFacts, buildLedgerRecord, recordId } from '../meter/ledger.ts';
 import { isCountable } from '../meter/token-counter.ts';
 import type { Watched } from '../route/health.ts';
@@ -25,6 +26,7 @@ import {
   streamsUpstream,
   timeoutFor,
 } from './parts.ts';
+import { uncountedAnswer } from './uncounted-answer.ts';
 
 interface CallOptions {
   /** Clock time at which the whole request ends. */
@@ -61,6 +63,7 @@ export function buildCallJob(
     if (!candidate) throw new RangeError(`there is no candidate ${position}`);
     return candidate;
   };
+  const request = requestOf(exchange, call);
   let number = 0;
   let reader: AnswerReader<Answer> | undefined;
   let firstContentAt: number | undefined;
@@ -153,7 +156,7 @@ export function buildCallJob(
       number = onStart(at(position));
       watched = health.onStart(at(position), isRepetition, clock.now());
       firstContentAt = undefined;
-      const begun = { candidate: at(position), call, number, reader, startedAt: clock.now() };
+      const begun = { candidate: at(position), call, number, request, reader, startedAt: clock.now() };
       const startedAtMs = clock.wallMs();
       parts.journal.begin(recordId(exchange.requestId, number), () =>
         recordOf(exchange, begun.candidate, begun, {
@@ -192,7 +195,7 @@ export function buildCallJob(
         parts,
         exchange,
         at(position),
-        { call, number },
+        { call, number, request },
         result,
         attemptTrace?.span,
         onRecord,
@@ -241,22 +244,35 @@ function meterAttempt(
     onUsage?.(record, span);
     if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
   };
-  const record = recordOf(exchange, candidate, place, { ...result, failure });
+  const answer = uncountedAnswer(result);
+  const course = { ...result, failure, outputEstimate: answer.tokens };
+  const record = recordOf(exchange, candidate, place, course);
   const isUncounted = result.usage === undefined && record.usage.input > 0;
   if (!tokens || !isUncounted || !isCountable(record.upstreamModel)) {
     settle(record);
     return record;
   }
-  const { chunks: request, bytes: requestBytes } = exchange.body;
+  const { chunks: request, bytes: requestBytes } = place.request;
   tokens
-    .count({ request, requestBytes, answer: result.uncounted })
-    .then((counted) => settle(recordOf(exchange, candidate, place, { ...result, failure, counted })))
+    .count({ request, requestBytes, answer: answer.text, answerLength: answer.length })
+    .then((counted) => settle(recordOf(exchange, candidate, place, { ...course, counted })))
     .catch((error: unknown) => onFailure(error, exchange.requestId));
   return record;
 }
 
 /** Of an attempt in its request. */
-type Place = Pick<AttemptFacts, 'call' | 'number'>;
+interface Place extends Pick<AttemptFacts, 'call' | 'number'> {
+  /** What this call asks, as far as it matters for counting. */
+  readonly request: Pick<RequestBody, 'chunks' | 'bytes'>;
+}
+
+/** A request that stands for several calls asks each of them for its own part. */
+function requestOf({ body, translation }: RoutedExchange, call: number): Place['request'] {
+  const conversations = translation?.conversations ?? [];
+  if (conversations.length < 2) return body;
+  const own = Buffer.from(JSON.stringify(conversations[call]?.turns ?? []));
+  return { chunks: [own], bytes: own.length };
+}
 
 /** What an attempt itself adds to a record. */
 type Course = Pick<
@@ -266,9 +282,9 @@ type Course = Pick<
   Pick<AttemptFacts, 'counted' | 'lacksOutput'> & { readonly failure?: string | undefined };
 
 function recordOf(
-  { requestId, view, caller, plan, facts, dialect, body }: RoutedExchange,
+  { requestId, view, caller, plan, facts, dialect }: RoutedExchange,
   candidate: Candidate,
-  { call, number }: Place,
+  { call, number, request }: Place,
   course: Course,
 ): LedgerRecord {
   return buildLedgerRecord({
@@ -286,7 +302,7 @@ function recordOf(
     clientDialect: dialect.name,
     upstreamDialect: candidate.dialect,
     isStream: facts.isStream,
-    requestBytes: body.bytes,
+    requestBytes: request.bytes,
   });
 }
 

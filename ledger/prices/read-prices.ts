@@ -1,19 +1,19 @@
 // Which other prices are meant? A JSON object of model to prices, each as `pricing` of a ModelRoute has them.
 
 import { z } from 'zod';
+import type { Price } from '../../gateway/contract/routing-table.ts';
 import { picodollarsOf, picodollarsPerToken } from '../money.ts';
-import type { Prices, Rates } from './cost.ts';
 
 function amount(read: (text: string) => bigint | undefined, message: string) {
   return z.string(message).transform((text, context) => {
     const picodollars = read(text);
-    if (picodollars !== undefined) return picodollars;
+    if (picodollars !== undefined && picodollars <= Number.MAX_SAFE_INTEGER) return Number(picodollars);
     context.addIssue({ code: 'custom', message });
     return z.NEVER;
   });
 }
 const perMillion = amount(picodollarsPerToken, 'must be dollars per million tokens, such as "0.25"');
-const perRequest = amount(picodollarsOf, 'must be dollars, such as "0.01"');
+const perRequest = amount(picodollarsOf, 'must be dollars, such as "0.01", up to 9,000');
 
 const rates = {
   inputPerMillion: perMillion,
@@ -40,7 +40,7 @@ const pricesSchema = z.record(
 type Written = z.infer<z.ZodObject<typeof rates>>;
 
 /** By model id, as callers write it. @throws {Error} that names the model and the field. */
-export function readPrices(text: string): ReadonlyMap<string, Prices> {
+export function readPrices(text: string): ReadonlyMap<string, Price> {
   let data: unknown;
   try {
     data = JSON.parse(text);
@@ -56,9 +56,10 @@ export function readPrices(text: string): ReadonlyMap<string, Prices> {
   }
   return new Map(
     Object.entries(parsed.data).map(([model, { perRequest: request, tiers = [], ...base }]) => {
-      const prices: Prices = {
+      const prices: Price = {
         ...ratesOf(base),
-        perRequest: request ?? 0n,
+        source: 'given',
+        perRequest: request ?? 0,
         // What a tier leaves out stays as it is outside of it.
         tiers: tiers.map(({ aboveInputTokens, ...own }) => ({
           aboveInputTokens,
@@ -70,7 +71,7 @@ export function readPrices(text: string): ReadonlyMap<string, Prices> {
   );
 }
 
-function ratesOf(written: Written): Rates {
+function ratesOf(written: Written) {
   return {
     input: written.inputPerMillion,
     cachedInput: written.cachedInputPerMillion ?? written.inputPerMillion,
@@ -80,6 +81,6 @@ function ratesOf(written: Written): Rates {
   };
 }
 
-function withoutUndefined(own: { readonly [name in keyof Written]?: bigint | undefined }): Partial<Written> {
+function withoutUndefined(own: { readonly [name in keyof Written]?: number | undefined }): Partial<Written> {
   return Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
 }

@@ -1,8 +1,10 @@
 // What would a period have cost at other prices? Read from its records; nothing is changed.
 
+import { exactCost, paysForRequest } from '../../gateway/contract/cost.ts';
+import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+import type { Price } from '../../gateway/contract/routing-table.ts';
 import { allRecords } from '../all-records.ts';
 import type { Filter, LedgerStore } from '../store/store.ts';
-import { type Prices, rate } from './cost.ts';
 
 export interface Rerated {
   /** As callers write it. */
@@ -27,7 +29,7 @@ export interface RerateQuery {
 export async function rerate(
   store: Pick<LedgerStore, 'records'>,
   query: RerateQuery,
-  prices: ReadonlyMap<string, Prices>,
+  prices: ReadonlyMap<string, Price>,
 ): Promise<Rerated[]> {
   const byModel = new Map<string, Rerated>();
   for await (const { record } of allRecords(store, query)) {
@@ -41,8 +43,15 @@ export async function rerate(
       unpriced: (sum?.unpriced ?? 0) + (costPicodollars === null ? 1 : 0),
       isRepriced: other !== undefined,
       oldPicodollars: (sum?.oldPicodollars ?? 0n) + old,
-      newPicodollars: (sum?.newPicodollars ?? 0n) + (other === undefined ? old : rate(record, other)),
+      newPicodollars: (sum?.newPicodollars ?? 0n) + (other === undefined ? old : costAt(other, record)),
     });
   }
   return [...byModel.values()].sort((a, b) => (a.model < b.model ? -1 : 1));
+}
+
+/** By the rules of the gateway that rated it first. */
+export function costAt(price: Price, record: Pick<LedgerRecord, 'payer' | 'outcome' | 'usage'>): bigint {
+  // The tenant pays its provider itself.
+  if (record.payer === 'own-key') return 0n;
+  return exactCost(record.usage, paysForRequest(record) ? price : { ...price, perRequest: 0 });
 }

@@ -19,7 +19,6 @@ const connectors = [
   'telemetry/open.ts',
   'gateway/upstream',
   'gateway/drill/run-drill.ts',
-  'gateway/exchange/ask-spend.ts',
   'operator/probe/send-check.ts',
 ];
 const connectingModules =

@@ -25,6 +25,7 @@ const everything = {
     autoscaling: { type: 'HPA' },
     ingress: { enabled: true, hosts: ['models.example.com'], tlsSecretName: 'models-tls' },
   },
+  limits: { store: { url: 'redis://limits.example.com:6379' } },
   monitoring: { scrape: 'ServiceMonitor', rules: { enabled: true }, dashboard: { enabled: true } },
 };
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { until } from '../support/until.ts';
-import { ask } from './ask.ts';
+import { ask, askOpen, type Endpoint } from './ask.ts';
 import { expectWhole } from './fault-matrix.ts';
 import { type House, inHouse } from './house.ts';
 
@@ -34,12 +34,12 @@ describe('a model of OpenAI', () => {
   );
 
   test(
-    'streamed: its input by the vocabulary, its output by the events that came',
+    'streamed: by its own vocabulary too, however it was cut into events',
     inHouse(async (house) => {
       expect(await recordOf(house, 'gpt-4o', true)).toMatchObject({
         isEstimated: true,
         estimatedBy: 'tokenizer',
-        usage: { output: 11 },
+        usage: { output: 12 },
       });
     }),
   );
@@ -54,3 +54,115 @@ test(
     expect(record.usage.output).toBe(14);
   }),
 );
+
+/** Twelve tokens by the vocabulary of OpenAI's models, thirteen by sizes. */
+const sentence = 'The gate opens and the water runs down to the turbine. ';
+const dialects = {
+  chat: 'openai-chat',
+  completions: 'openai-completions',
+  messages: 'anthropic-messages',
+  responses: 'openai-responses',
+} as const satisfies Record<Endpoint, unknown>;
+const ways = [
+  ...Object.entries(dialects),
+  // Through our own form.
+  ['messages', 'openai-chat'],
+  ['responses', 'anthropic-messages'],
+  ['chat', 'openai-responses'],
+] as [Endpoint, (typeof dialects)[Endpoint]][];
+/** Eight sentences. */
+const tokensOf = { 'gpt-4o': 8 * 12, 'llama-3': 8 * 13 } as const;
+const near = (tokens: number) => ({ from: tokens * 0.85, to: tokens * 1.2 });
+
+describe.each(ways)('%s at an upstream of %s that does not count', (endpoint, dialect) => {
+  const estimateOf = async (
+    house: House,
+    model: keyof typeof tokensOf,
+    isStream: boolean,
+    more: object = { tokens: Array.from({ length: 8 }, () => sentence) },
+  ) => {
+    const says = { type: 'answer', usageChunk: 'never', ...(isStream ? {} : noCounts), ...more } as const;
+    const wall = await house.wallThat(says);
+    const rig = await house.rigOf([{ baseUrl: wall.baseUrl, dialects: [dialect], upstreamModel: model }]);
+    expect((await ask(rig, { endpoint, isStream })).status).toBe(200);
+    const [record] = await until(async () => rig.records.length === 1 && rig.records, 2);
+    return record;
+  };
+
+  test.each([
+    ['gpt-4o', true, 'tokenizer'],
+    ['gpt-4o', false, 'tokenizer'],
+    ['llama-3', true, 'characters'],
+    ['llama-3', false, 'characters'],
+  ] as const)(
+    '%s, streamed %s: whole sentences in an event are counted by their words, and marked as an estimate',
+    inHouse(async (house, model: keyof typeof tokensOf, isStream: boolean, estimatedBy: string) => {
+      const record = await estimateOf(house, model, isStream);
+      expect(record).toMatchObject({ isEstimated: true, estimatedBy, outcome: 'answered' });
+      const { from, to } = near(tokensOf[model]);
+      expect(record?.usage.output).toBeGreaterThanOrEqual(from);
+      expect(record?.usage.output).toBeLessThanOrEqual(to);
+      expect(record?.usage.input).toBeGreaterThan(3);
+    }),
+  );
+
+  test(
+    'events of a token each are tokens',
+    inHouse(async (house) => {
+      expect((await estimateOf(house, 'llama-3', true, {}))?.usage.output).toBe(11);
+    }),
+  );
+
+  test(
+    'what a client gave up is what had come by then',
+    inHouse(async (house) => {
+      const answer = { tokens: Array.from({ length: 8 }, () => sentence), usageChunk: 'always' } as const;
+      const wall = await house.wallThat({ type: 'stall', after: { contentEvents: 4 }, answer });
+      const rig = await house.rigOf([
+        { baseUrl: wall.baseUrl, dialects: [dialect], upstreamModel: 'llama-3' },
+      ]);
+      const { connection, answer: head } = await askOpen(rig, { endpoint, isStream: true });
+      const seen = await head;
+      let text = '';
+      while (text.split('turbine').length <= 4) text += (await seen.nextEvent())?.data ?? '';
+      connection.close();
+      const [record] = await until(async () => rig.records.length === 1 && rig.records, 2);
+      expect(record).toMatchObject({ outcome: 'cancelled', payer: 'tenant', isEstimated: true });
+      const { from, to } = near(4 * 13);
+      expect(record?.usage.output).toBeGreaterThanOrEqual(from);
+      expect(record?.usage.output).toBeLessThanOrEqual(to);
+    }),
+  );
+});
+
+describe('a request that takes several calls', () => {
+  const several = async (house: House, model: string, prompts: readonly string[], n: number) => {
+    const wall = await house.wallThat({ type: 'answer', usageChunk: 'never', ...noCounts });
+    const dialect = n > 1 ? 'anthropic-messages' : 'openai-chat';
+    const rig = await house.rigOf([{ baseUrl: wall.baseUrl, dialects: [dialect], upstreamModel: model }]);
+    await ask(rig, { endpoint: 'completions', more: { prompt: prompts, n } });
+    const calls = prompts.length * n;
+    return await until(async () => rig.records.length === calls && rig.records, 2);
+  };
+  const long = 'the water runs down to the turbine '.repeat(100);
+
+  test.each(['gpt-4o', 'llama-3'])(
+    'has the input of %s estimated by what each call asks: a prompt once, not with each of the others',
+    inHouse(async (house, model: string) => {
+      const [first, second, ...more] = await several(house, model, [long, 'short'], 1);
+      expect(more).toEqual([]);
+      const inputs = [first?.usage.input ?? 0, second?.usage.input ?? 0].toSorted((a, b) => a - b);
+      expect(inputs[0]).toBeLessThan(40);
+      expect(inputs[1]).toBeGreaterThan(600);
+      expect(inputs[1]).toBeLessThan(1_100);
+    }),
+  );
+
+  test(
+    'and asks for an answer twice is billed for its prompt as often as the upstream reads it',
+    inHouse(async (house) => {
+      const records = await several(house, 'llama-3', [long], 2);
+      expect(records.map(({ usage }) => usage.input > 600 && usage.input < 1_100)).toEqual([true, true]);
+    }),
+  );
+});

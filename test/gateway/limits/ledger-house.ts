@@ -69,7 +69,7 @@ export async function openLedgerHouse(): Promise<LedgerHouse> {
   };
   const port = await listen(0);
   parts.defer(stop);
-  const client = openSpendClient(`http://127.0.0.1:${port}`, () => token);
+  const client = openSpendClient(`http://127.0.0.1:${port}`, () => token, systemClock);
   parts.defer(() => client.close());
 
   const gateways = new Map<string, string>();

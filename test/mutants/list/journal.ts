@@ -104,15 +104,15 @@ export const journal: readonly Mutant[] = [
   {
     name: 'a request that takes several calls costs its fee once',
     file: 'gateway/meter/ledger.ts',
-    from: 'if (facts.call > 0 || isWaste(facts)) return false;',
-    to: 'if (isWaste(facts)) return false;',
+    from: 'const isCharged = call === 0 && paysForRequest(',
+    to: 'const isCharged = call >= 0 && paysForRequest(',
     tests: ['test/flow/worked-bill.test.ts'],
   },
   {
     name: 'a request that was not delivered costs no fee',
-    file: 'gateway/meter/ledger.ts',
-    from: 'if (facts.call > 0 || isWaste(facts)) return false;',
-    to: 'if (facts.call > 0) return false;',
+    file: 'gateway/contract/cost.ts',
+    from: "payer === 'tenant' && (outcome",
+    to: '(outcome',
     tests: ['test/gateway/meter/ledger-record.test.ts'],
   },
   {

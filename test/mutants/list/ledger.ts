@@ -72,6 +72,20 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/store/asides.test.ts'],
   },
   {
+    name: 'the input of one of several calls is estimated by what it asks',
+    file: 'gateway/pipeline/call-job.ts',
+    from: 'if (conversations.length < 2) return body;',
+    to: 'if (conversations.length < 1_000) return body;',
+    tests: ['test/flow/uncounted.test.ts'],
+  },
+  {
+    name: 'whole sentences in an event are more than a token',
+    file: 'gateway/pipeline/uncounted-answer.ts',
+    from: 'tokens < events * coarseTokens ? outputEstimate',
+    to: 'tokens > 0 ? outputEstimate',
+    tests: ['test/gateway/pipeline/uncounted-answer.test.ts'],
+  },
+  {
     name: 'tables of a newer program are refused',
     file: 'ledger/store/schema.ts',
     from: 'version < 0 || version > SCHEMA_VERSION)',

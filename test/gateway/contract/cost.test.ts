@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { costPicodollars } from '../../../gateway/contract/cost.ts';
 import type { Usage } from '../../../gateway/contract/ledger-record.ts';
 import type { Price } from '../../../gateway/contract/routing-table.ts';
-import { costPicodollars } from '../../../gateway/meter/cost.ts';
 
 const usage = (more: Partial<Usage>): Usage => ({
   input: 0,

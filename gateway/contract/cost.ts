@@ -1,0 +1,72 @@
+// What does an attempt cost? Pure, and the same for all who rate it: the gateway where it happens, and the ledger at other prices. Integer
+// picodollars: 1 USD = 10^12.
+
+import type { LedgerRecord, Usage } from './ledger-record.ts';
+import type { Price } from './routing-table.ts';
+
+/**
+ * Of its tokens alone. Those of sound cost what text costs: no price of ours tells them apart, and a list price that does is not used.
+ */
+function costOfTokens(usage: Usage, price: Price): bigint {
+  const rates = ratesFor(usage, price);
+  const cached = Math.min(usage.cachedInput, usage.input);
+  const written = Math.min(usage.cacheWrite, usage.input - cached);
+  const reasoning = Math.min(usage.reasoning, usage.output);
+  return (
+    BigInt(usage.input - cached - written) * BigInt(rates.input) +
+    BigInt(cached) * BigInt(rates.cachedInput) +
+    BigInt(written) * BigInt(rates.cacheWrite) +
+    BigInt(usage.output - reasoning) * BigInt(rates.output) +
+    BigInt(reasoning) * BigInt(rates.reasoning)
+  );
+}
+
+/** Whether an attempt is charged what a request costs beside its tokens: where something of it was delivered. */
+export function paysForRequest({
+  payer,
+  outcome,
+  usage,
+}: Pick<LedgerRecord, 'payer' | 'outcome' | 'usage'>): boolean {
+  return payer === 'tenant' && (outcome === 'answered' || outcome === 'broken-off' || usage.output > 0);
+}
+
+/** Of tokens and request, however much it is. */
+export function exactCost(usage: Usage, price: Price): bigint {
+  return costOfTokens(usage, price) + BigInt(price.perRequest ?? 0);
+}
+
+/**
+ * Of tokens and request, as records hold it: exact as long as it is a safe integer (about 9,000 USD for one attempt).
+ *
+ * @throws {RangeError} above that: a price or a count is absurd, and a wrong sum would be worse.
+ */
+export function costPicodollars(usage: Usage, price: Price): number {
+  const cost = Number(exactCost(usage, price));
+  if (!Number.isSafeInteger(cost))
+    throw new RangeError(`a cost of ${cost} picodollars cannot be held exactly`);
+  return cost;
+}
+
+interface Rates {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+  readonly reasoning: number;
+}
+
+/** The highest tier that the input is above replaces the rates of the whole call. */
+function ratesFor(usage: Usage, price: Price): Rates {
+  const tier = (price.tiers ?? [])
+    .filter(({ aboveInputTokens }) => usage.input > aboveInputTokens)
+    .toSorted((a, b) => b.aboveInputTokens - a.aboveInputTokens)[0];
+  const input = tier?.input ?? price.input;
+  const output = tier?.output ?? price.output;
+  return {
+    input,
+    output,
+    cachedInput: tier?.cachedInput ?? (tier?.input === undefined ? (price.cachedInput ?? input) : input),
+    cacheWrite: tier?.cacheWrite ?? (tier?.input === undefined ? (price.cacheWrite ?? input) : input),
+    reasoning: tier?.reasoning ?? (tier?.output === undefined ? (price.reasoning ?? output) : output),
+  };
+}

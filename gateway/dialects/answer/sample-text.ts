@@ -1,0 +1,69 @@
+// What was generated in these events? Of any dialect, by the names that all of them give to pieces of an answer: for an estimate, not
+// for a client.
+
+import { asRecord, tryParseJson } from '../../json/record.ts';
+
+export interface SampledText {
+  readonly text: string;
+  /** Events that it stood in. */
+  readonly events: number;
+}
+
+/** Members whose text was generated. */
+const generated = new Set([
+  ...['content', 'text', 'reasoning_content', 'reasoning', 'thinking', 'refusal'],
+  ...['delta', 'partial_json', 'arguments'],
+]);
+/** Where a piece stands within an event; whatever else there is says something about it, or says it again. */
+const places = new Set(['choices', 'delta', 'content', 'tool_calls', 'function_call', 'function']);
+const depthMax = 8;
+
+/** @param bytes A stretch of a stream, which may begin and end anywhere. */
+export function sampledText(bytes: Uint8Array): SampledText {
+  const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    .toString('utf8')
+    .split(/\r\n|\n|\r/);
+  let text = '';
+  let events = 0;
+  for (const [at, line] of lines.entries()) {
+    if (!line.startsWith('data:')) continue;
+    const piece = textOf(line.slice(5)) ?? (at === lines.length - 1 && events === 0 ? cutText(line) : '');
+    if (piece === '') continue;
+    text += piece;
+    events++;
+  }
+  return { text, events };
+}
+
+/** Undefined where it is not whole. */
+function textOf(data: string): string | undefined {
+  const event = asRecord(tryParseJson(data));
+  if (event === undefined) return undefined;
+  // What has a type and is no delta says the whole of a part once more.
+  if (typeof event.type === 'string' && !event.type.endsWith('delta')) return '';
+  const found = new Set<string>();
+  collect(event, found, 0);
+  return [...found].join('');
+}
+
+/** Some providers give one piece under two names. */
+function collect(value: unknown, found: Set<string>, depth: number): void {
+  if (depth > depthMax) return;
+  if (Array.isArray(value)) {
+    for (const item of value) collect(item, found, depth + 1);
+    return;
+  }
+  for (const [name, member] of Object.entries(asRecord(value) ?? {})) {
+    if (typeof member === 'string' && generated.has(name)) found.add(member);
+    else if (typeof member === 'object' && places.has(name)) collect(member, found, depth + 1);
+  }
+}
+
+/** The first event did not fit: what there is of its text. */
+function cutText(line: string): string {
+  const [, type = 'delta'] = /^data:\s*\{\s*"type"\s*:\s*"([\w.]+)"/.exec(line) ?? [];
+  if (!type.endsWith('delta')) return '';
+  return (
+    /"(?:content|text|delta|arguments|partial_json|thinking)"\s*:\s*"((?:[^"\\]|\\.)*)/.exec(line)?.[1] ?? ''
+  );
+}

@@ -1,0 +1,35 @@
+// How much has an upstream said that has not counted it? A plain answer says it all; of a stream there are its events, and a sample of
+// what stands in them. Pure.
+
+import type { AttemptResult } from '../attempt/attempt.ts';
+import { estimateTokens } from '../dialects/answer/estimate-tokens.ts';
+import { sampledText } from '../dialects/answer/sample-text.ts';
+
+export interface UncountedAnswer {
+  /** By our own count without a vocabulary. */
+  readonly tokens: number;
+  /** What it says, or its beginning; undefined where nothing of it is at hand. */
+  readonly text: string | undefined;
+  /** Characters of all of it. */
+  readonly length: number | undefined;
+}
+
+/** Most upstreams send a token an event, and then events are the better count; some send whole sentences. */
+const coarseTokens = 2;
+
+export function uncountedAnswer({
+  uncounted,
+  sample,
+  outputEstimate,
+}: Pick<AttemptResult<unknown>, 'uncounted' | 'sample' | 'outputEstimate'>): UncountedAnswer {
+  const { text, events } = sample === undefined ? { text: '', events: 0 } : sampledText(sample);
+  if (events === 0) return { tokens: outputEstimate, text: uncounted, length: uncounted?.length };
+  // It is taken to go on as it begins.
+  const times = Math.max(1, outputEstimate / events);
+  const tokens = estimateTokens(text);
+  return {
+    tokens: tokens < events * coarseTokens ? outputEstimate : Math.ceil(tokens * times),
+    text,
+    length: Math.ceil(text.length * times),
+  };
+}
