@@ -74,10 +74,17 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/expect-continue.test.ts'],
   },
   {
-    name: 'a request of HTTP/1.0 with chunks is refused, and its connection closed',
+    name: 'a request with chunks in a version that has none is refused, and its connection closed',
     file: 'gateway/server.ts',
-    from: "headers['transfer-encoding'] !== undefined",
-    to: 'false',
+    from: "if (httpVersion !== '1.1') {",
+    to: 'if (false) {',
+    tests: ['test/gateway/endpoints/not-http.test.ts'],
+  },
+  {
+    name: 'a body with another coding under its chunks is not read as if it had none',
+    file: 'gateway/server.ts',
+    from: 'if (codings.length === 1) return undefined;',
+    to: 'return undefined;',
     tests: ['test/gateway/endpoints/not-http.test.ts'],
   },
   {
