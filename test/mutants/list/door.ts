@@ -88,6 +88,13 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/not-http.test.ts'],
   },
   {
+    name: 'a bad key whose sender has no address any more is judged like any other',
+    file: 'gateway/auth/failure-limiter.ts',
+    from: 'if (address === undefined) return undefined;',
+    to: '',
+    tests: ['test/gateway/auth/failure-limiter.test.ts', 'test/gateway/endpoints/overload.test.ts'],
+  },
+  {
     name: 'a slow sender is not waited for without end',
     file: 'gateway/server.ts',
     from: 'requestTimeout: patience.requestMs,',
