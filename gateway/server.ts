@@ -173,14 +173,8 @@ function shuttingDown(): GatewayError {
 /** Before any of the body is read: a request to nowhere must not make us hold 32 MiB. */
 function checkRequest(request: FastifyRequest): GatewayError | undefined {
   const { headers, httpVersion } = request.raw;
-  // What came in between may have taken its end for another one (RFC 9112, section 6.1).
-  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) {
-    return new GatewayError(
-      'invalid_parameter',
-      "HTTP/1.0 has no 'transfer-encoding'; send the body with a content-length, or as HTTP/1.1.",
-      { param: 'transfer-encoding', headers: { connection: 'close' } },
-    );
-  }
+  const unreadable = checkTransferEncoding(headers['transfer-encoding'], httpVersion);
+  if (unreadable) return unreadable;
   if (request.is404) return explainNotFound(request.method, request.url);
   if (headers.host === undefined && httpVersion === '1.1') {
     return new GatewayError('invalid_parameter', "The header 'host' is missing; send it once.", {
@@ -188,6 +182,28 @@ function checkRequest(request: FastifyRequest): GatewayError | undefined {
     });
   }
   return undefined;
+}
+
+/** Node reads chunks in any version, whatever is in them; one in between may have found another end (RFC 9112, section 6.1). */
+function checkTransferEncoding(encoding: string | undefined, httpVersion: string): GatewayError | undefined {
+  const codings = encoding?.toLowerCase().split(',') ?? [];
+  // The parser refuses all others by itself, right behind this: an answer from here would be cut by its own.
+  if (codings.at(-1)?.trim() !== 'chunked') return undefined;
+  const refuse = (words: string): GatewayError =>
+    new GatewayError('invalid_parameter', words, {
+      param: 'transfer-encoding',
+      headers: { connection: 'close' },
+    });
+  // The parser takes HTTP/0.9 and HTTP/2.0 too, which have no chunks either.
+  if (httpVersion !== '1.1') {
+    return refuse(
+      `HTTP/${httpVersion} has no 'transfer-encoding'; send the body with a content-length, or as HTTP/1.1.`,
+    );
+  }
+  if (codings.length === 1) return undefined;
+  return refuse(
+    `The transfer encoding '${encoding?.slice(0, 100)}' is not supported; send the body as 'chunked' alone, or with a content-length.`,
+  );
 }
 
 /** What Fastify refuses by itself is the caller's mistake too, and is told in our words. */

@@ -5,8 +5,12 @@ import { GatewayError } from '../errors.ts';
 import { sourceOf } from '../source-of.ts';
 
 export interface FailureLimiter {
-  /** Counts one failure; gives what the caller is told instead of 401 where there were too many. */
-  judge(address: string): GatewayError | undefined;
+  /**
+   * Counts one failure; gives what the caller is told instead of 401 where there were too many.
+   *
+   * @param address Undefined where the connection was reset before anybody asked whose it is: it counts for nobody, and nobody is told.
+   */
+  judge(address: string | undefined): GatewayError | undefined;
 }
 
 /** The addresses longest unheard of are forgotten first: to be forgotten is to have a full bucket again. */
@@ -24,6 +28,7 @@ export function openFailureLimiter(perMinute: number, now: () => number): Failur
   const perMs = perMinute / 60_000;
   return {
     judge(address) {
+      if (address === undefined) return undefined;
       const source = sourceOf(address);
       const atMs = now();
       const before = buckets.get(source);

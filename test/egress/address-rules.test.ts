@@ -61,10 +61,18 @@ describe('addresses refused by default', () => {
     ['ff02::1', 'multicast'],
     ['169.254.169.254', 'metadata'],
     ['169.254.170.2', 'metadata'],
+    ['169.254.170.23', 'metadata'],
+    ['169.254.42.42', 'metadata'],
+    ['169.254.0.23', 'metadata'],
     ['168.63.129.16', 'metadata'],
     ['100.100.100.200', 'metadata'],
     ['192.0.0.192', 'metadata'],
     ['fd00:ec2::254', 'metadata'],
+    ['fd00:ec2::23', 'metadata'],
+    ['fd20:ce::254', 'metadata'],
+    ['fd00:c1::a9fe:a9fe', 'metadata'],
+    ['fd00:42::42', 'metadata'],
+    ['fe80::a9fe:a9fe', 'metadata'],
     ['FD00:0EC2:0::0254', 'metadata'],
   ])('%s is refused as %s', (address, reason) => {
     expect(judgeAddress(closed, 'team-a', address)).toMatchObject({ kind: 'denied', reason });

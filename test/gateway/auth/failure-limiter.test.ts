@@ -66,6 +66,11 @@ test('ten thousand addresses are remembered, those longest unheard of are not', 
   expect(refusals('192.0.2.1', 1)).toBe(0);
 });
 
+test('whoever has left before its address could be asked for is told nothing more, and counts for nobody', () => {
+  for (let n = 0; n < 100; n++) expect(limiter.judge(undefined)).toBeUndefined();
+  expect(refusals('192.0.2.1', 60)).toBe(0);
+});
+
 test('none at all, where it is switched off', () => {
   limiter = openFailureLimiter(0, () => nowMs);
   expect(refusals('192.0.2.1', 100_000)).toBe(0);

@@ -43,8 +43,9 @@ const head = `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer.author
 const framed = (headers: string, content = body): string => `${head}${headers}\r\n\r\n${content}`;
 const length = `content-length: ${body.length}`;
 const chunked = 'transfer-encoding: chunked';
+const inChunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
 
-async function expectRefused(bytes: string | Uint8Array, status: number, code: string): Promise<void> {
+async function expectRefused(bytes: string | Uint8Array, status: number, code: string) {
   const before = wall.calls.length;
   const connection = await open();
   await connection.send(bytes);
@@ -61,6 +62,7 @@ async function expectRefused(bytes: string | Uint8Array, status: number, code: s
   expect(answer.headers['request-id']).toBe(answer.headers['x-request-id']);
   expect(await connection.closed).toBe('fin');
   expect(wall.calls).toHaveLength(before);
+  return errorOf(finished);
 }
 
 describe('two lengths for one body', () => {
@@ -83,6 +85,8 @@ describe('no HTTP/1.1', () => {
     'a path with a blank': 'GET /v1/mo dels HTTP/1.1\r\nhost: a\r\n\r\n',
     'a path with a NUL': 'GET /v1/models\0 HTTP/1.1\r\nhost: a\r\n\r\n',
     'a path without its slash': 'GET v1/models HTTP/1.1\r\nhost: a\r\n\r\n',
+    'HTTP/1.0 with an unknown coding': framed('transfer-encoding: identity').replace('HTTP/1.1', 'HTTP/1.0'),
+    'HTTP/2.0 with an unknown coding': framed('transfer-encoding: identity').replace('HTTP/1.1', 'HTTP/2.0'),
     SMTP: 'EHLO a\r\n',
     zeros: Buffer.alloc(64),
   };
@@ -130,17 +134,46 @@ describe('requests that Node refuses by itself, or lets pass', () => {
     expect((await connection.answer()).status).toBe(200);
   });
 
-  test.each([
-    ['a body in chunks', 'POST', path, `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
-    ['none', 'GET', '/v1/models', '0\r\n\r\n'],
-    ['a body for nobody', 'POST', '/v1/nowhere', '0\r\n\r\n'],
-  ])('chunks in HTTP/1.0, which has none: %s', async (_, method, target, content) => {
+  // HTTP/2 has none either, and comes as these bytes from nobody who means well.
+  const withoutChunks = ['0.9', '1.0', '2.0'];
+  test.each(
+    withoutChunks.flatMap((version) => [
+      [version, 'a body in chunks', 'POST', path, inChunks] as const,
+      [version, 'none', 'GET', '/v1/models', '0\r\n\r\n'] as const,
+      [version, 'a body for nobody', 'POST', '/v1/nowhere', '0\r\n\r\n'] as const,
+    ]),
+  )('chunks in HTTP/%s, which has none: %s', async (version, _, method, target, content) => {
     const headers = `host: a\r\nconnection: keep-alive\r\nauthorization: ${bearer.authorization}\r\n${chunked}`;
-    await expectRefused(
-      `${method} ${target} HTTP/1.0\r\n${headers}\r\n\r\n${content}`,
+    const told = await expectRefused(
+      `${method} ${target} HTTP/${version}\r\n${headers}\r\n\r\n${content}`,
       400,
       'invalid_parameter',
     );
+    expect(told).toMatchObject({
+      message: `HTTP/${version} has no 'transfer-encoding'; send the body with a content-length, or as HTTP/1.1.`,
+      param: 'transfer-encoding',
+    });
+  });
+
+  test('a body that is compressed on its way is not read as if it were not', async () => {
+    const told = await expectRefused(
+      framed('transfer-encoding: gzip, chunked', inChunks),
+      400,
+      'invalid_parameter',
+    );
+    expect(told).toEqual({
+      message:
+        "The transfer encoding 'gzip, chunked' is not supported; send the body as 'chunked' alone, or with a content-length.",
+      type: 'invalid_request_error',
+      code: 'invalid_parameter',
+      param: 'transfer-encoding',
+    });
+  });
+
+  test('chunked in capitals is chunked', async () => {
+    const connection = await open();
+    await connection.send(framed('Transfer-Encoding: Chunked', inChunks));
+    expect((await connection.answer()).status).toBe(200);
   });
 
   test('the whole address as the target', async () => {

@@ -1,5 +1,8 @@
 // What does a client see when there is too much to do, and what when it sends its next request too early?
 
+import { spawnSync } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { GatewayOptions } from '../../../gateway/start.ts';
 import { openRaw, type RawConnection, rawCall, writeRequest } from '../../support/raw-client.ts';
@@ -252,6 +255,39 @@ describe('bad keys from one address', () => {
     await start({ failedKeysPerMinute: 1 });
     expect([await from('192.0.2.1'), await from('192.0.2.2')]).toEqual([401, 429]);
   });
+});
+
+/** To the next request that any server in this process begins to serve. */
+function nextResponse(): Promise<ServerResponse> {
+  return new Promise((resolve) => {
+    const channel = 'http.server.request.start';
+    const note = (message: unknown): void => {
+      if (typeof message !== 'object' || message === null || !('response' in message)) return;
+      if (!(message.response instanceof ServerResponse)) return;
+      unsubscribe(channel, note);
+      resolve(message.response);
+    };
+    subscribe(channel, note);
+  });
+}
+
+test.each([
+  ['', []],
+  [', behind a proxy', ['127.0.0.1']],
+])('a bad key that came with the reset of its connection is judged like any other%s', async (_, proxies) => {
+  await start({ failedKeysPerMinute: 3, proxies });
+  const headers = { authorization: `Bearer psk_${'x'.repeat(49)}`, 'x-forwarded-for': '192.0.2.1' };
+  const bytes = writeRequest({ path, headers, body }).toString('base64');
+  const begun = nextResponse();
+  // While it runs, nobody here accepts: the connection is there, then its bytes, then its reset.
+  const sender = `const socket = require('node:net').connect(${portOf(rig)}, '127.0.0.1', () =>
+    socket.write(Buffer.from('${bytes}', 'base64'), () => socket.resetAndDestroy()))`;
+  expect(spawnSync(process.execPath, ['-e', sender]).status).toBe(0);
+  const response = await begun;
+  expect(response.req.socket.remoteAddress).toBeUndefined();
+  await expect.poll(() => response.req.socket.destroyed).toBe(true);
+  // Nobody reads it; nothing has thrown on the way to it.
+  expect([response.statusCode, response.writableEnded]).toEqual([401, true]);
 });
 
 describe('a request that is sent before the answer to the one before it', () => {

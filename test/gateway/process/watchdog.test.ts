@@ -1,6 +1,6 @@
 // What if the event loop of a gateway hangs, or the process crashes?
 
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { rawCall } from '../../support/raw-client.ts';
 import { tableOf } from '../rig.ts';
@@ -71,3 +71,21 @@ test.runIf(process.platform === 'linux')(
     expect(Number.parseInt(filter, 16)).toBe(0);
   },
 );
+
+/** Reports of Node hold the environment, and what failed with all that hangs on it. */
+test.each([
+  ['is told to by a signal', '--report-on-signal --report-signal=SIGWINCH', ''],
+  [
+    'runs out of memory',
+    '--report-on-fatalerror --max-heap-size=200',
+    "process.on('SIGWINCH',()=>{const all=[];for(;;)all.push({all:[...all]})})",
+  ],
+])('a process that %s writes no report, whatever its environment says', async (_, options, code) => {
+  gateway = await launchListening(folder, {
+    NODE_OPTIONS: `${options} --report-directory=${folder.path} --import=data:text/javascript,${encodeURIComponent(code)}`,
+  });
+  gateway.process.signal('SIGWINCH');
+  if (code === '') gateway.process.signal('SIGTERM');
+  await gateway.process.exit;
+  expect((await readdir(folder.path)).filter((name) => name.startsWith('report.'))).toEqual([]);
+});

@@ -248,4 +248,18 @@ export const answers: readonly Mutant[] = [
     to: 'const isOurs = true;',
     tests: ['test/gateway/error-in-log.test.ts'],
   },
+  {
+    name: 'an answer that is encoded unasked is none',
+    file: 'gateway/attempt/attempt.ts',
+    from: "if (encoding !== undefined && encoding !== 'identity') {",
+    to: 'if (false) {',
+    tests: ['test/gateway/attempt/attempt.test.ts'],
+  },
+  {
+    name: 'an answer of another content type is none',
+    file: 'gateway/attempt/attempt.ts',
+    from: "return type === '' || type.includes(wanted)",
+    to: "return type === '' || wanted !== ''",
+    tests: ['test/gateway/attempt/attempt.test.ts'],
+  },
 ];

@@ -66,4 +66,11 @@ export const table: readonly Mutant[] = [
     to: 'function hold(_: number): void {\n    const sinceMs = clock.now();',
     tests: ['test/kube/lease.test.ts'],
   },
+  {
+    name: 'a table sets no header by which one message could be read as two',
+    file: 'gateway/table/view.ts',
+    from: 'if (framing !== undefined) {',
+    to: 'if (false) {',
+    tests: ['test/gateway/table/table-view.test.ts'],
+  },
 ];
