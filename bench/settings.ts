@@ -92,7 +92,7 @@ export function readSettings(
     // Below 6 s at full load some Node code still runs unoptimised, and every figure flatters its rivals.
     // The parts of the gateway are all as warm as each other, and there are many of them.
     warmSeconds: values.quick ? 1 : isParts ? 4 : 6,
-    windowSeconds: readNumber('--seconds', values.seconds, values.quick ? 1 : isParts ? 1.5 : 3, 0.2),
+    windowSeconds: readNumber('--seconds', values.seconds, values.quick ? 1 : isParts ? 1.2 : 3, 0.2),
     isQuick: values.quick,
     isProfile,
     isTable: values.table,

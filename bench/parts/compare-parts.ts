@@ -14,11 +14,11 @@ import { benchKey, benchTable, publicModel } from '../targets/gateway.ts';
 import { podFlags, podMemoryMib } from '../targets/pod-flags.ts';
 import { freePort } from '../targets/ports.ts';
 import { pinned, type RunningTarget, runningTarget, type TargetContext } from '../targets/target.ts';
-import { findIdle, sumOf } from './at-work.ts';
+import { findIdle, type Seen, sumOf } from './at-work.ts';
 import { type Collector, readMetrics, startCollector } from './collector.ts';
 import { type BenchLedger, startBenchLedger } from './ledger.ts';
 import { type LimitStore, startLimitStore } from './limit-store.ts';
-import { parts as allParts, environmentOf, type Part, tableWith } from './parts.ts';
+import { parts as allParts, collectEveryMs, environmentOf, type Part, tableWith } from './parts.ts';
 
 export type PartMeasurement = LoadMeasurement & { part: string };
 
@@ -35,17 +35,18 @@ type RunningPart = { part: Part; target: RunningTarget; metricsPort: number; int
 
 type Surroundings = { collector: Collector; ledger: BenchLedger };
 
-/** When a load has begun, and has not ended. */
-const MIDDLE_MS = 800;
+/** Between two looks at a gateway that is under load. */
+const LOOK_MS = 200;
 
 export async function compareParts(
-  settings: Settings,
+  settings: Pick<Settings, 'rounds' | 'warmSeconds' | 'windowSeconds'>,
   loads: readonly LoadScenario[],
   { client, context, cores, say }: ComparisonParts,
+  wanted: readonly Part[] = allParts,
 ): Promise<PartsComparison> {
   const { launcher, workFolder } = context;
-  const store = await startLimitStore(launcher, workFolder, cores.load);
-  const parts = allParts.filter(({ features }) => store !== undefined || !features.includes('limit-store'));
+  const store = await startLimitStore(launcher, workFolder, client.core);
+  const parts = wanted.filter(({ features }) => store !== undefined || !features.includes('limit-store'));
   const comparison: PartsComparison = { parts, store: store?.version, measurements: [], broken: [] };
   const collector = await startCollector();
   try {
@@ -56,7 +57,7 @@ export async function compareParts(
     }
     const pulled = running.filter(({ part }) => part.features.includes('ledger'));
     const ports = pulled.map(({ internalPort }) => internalPort);
-    const ledger = await startBenchLedger(launcher, workFolder, cores.load, ports);
+    const ledger = await startBenchLedger(launcher, workFolder, client.core, ports);
     const take = async (one: RunningPart, load: LoadScenario, round: number, seconds: number) => {
       const measurement = await takeLoad(client, one.target, load, { round, seconds, cores });
       if (pulled.includes(one)) await ledger.caughtUp();
@@ -66,11 +67,9 @@ export async function compareParts(
     for (const load of loads) {
       for (const one of running) {
         say(`warm-up: ${load.name}, ${one.part.name}`);
-        const [heldNow] = await Promise.all([
-          readHeld(one),
-          note(comparison, one.part, () => take(one, load, 0, settings.warmSeconds)),
-        ]);
-        held.set(one, Math.max(heldNow, held.get(one) ?? 0));
+        const warming = note(comparison, one.part, () => take(one, load, 0, settings.warmSeconds));
+        held.set(one, Math.max(await readHeld(one, warming), held.get(one) ?? 0));
+        await warming;
       }
     }
     for (let round = 1; round <= settings.rounds; round++) {
@@ -139,29 +138,52 @@ async function startPart(
   return { part, target, metricsPort, internalPort };
 }
 
-/** In the middle of a load that begins now. */
-async function readHeld({ metricsPort }: RunningPart): Promise<number> {
-  await delay(MIDDLE_MS);
-  return sumOf(await readMetrics(metricsPort), 'penstock_limits_held');
+/** The first that is seen while `load` is under way; 0 where none is. */
+async function readHeld({ metricsPort }: RunningPart, load: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  load.then(end, end);
+  for (;;) {
+    // One that has ended is told of by its load.
+    const text = await readMetrics(metricsPort).catch(() => '');
+    const held = sumOf(text, 'penstock_limits_held');
+    if (held > 0 || isOver) return held;
+    await delay(LOOK_MS);
+  }
 }
 
-async function findFaults(
-  { part, metricsPort, internalPort }: RunningPart,
-  held: number,
+/** What is sent every so often may still be on its way. */
+const ON_ITS_WAY_MS = 3 * collectEveryMs;
+
+async function findFaults(one: RunningPart, held: number, around: Surroundings): Promise<string[]> {
+  const endsAtMs = performance.now() + ON_ITS_WAY_MS;
+  for (;;) {
+    const { process } = one.target;
+    if (process.hasExited()) return [`it ended; its log says: ${process.logTail() || 'nothing'}`];
+    const text = await readMetrics(one.metricsPort);
+    const faults = findIdle(one.part.features, { held, ...see(one, text, around) });
+    const failures = sumOf(text, 'penstock_limits_store_failures_total');
+    if (failures > 0) return [...faults, `${failures} calls to the store of limits failed`];
+    if (faults.length === 0 || performance.now() > endsAtMs) return faults;
+    await delay(100);
+  }
+}
+
+function see(
+  { part, internalPort }: RunningPart,
+  metrics: string,
   { collector, ledger }: Surroundings,
-): Promise<string[]> {
-  const text = await readMetrics(metricsPort);
-  const faults = findIdle(part.features, {
-    held,
-    storeCalls: sumOf(text, 'penstock_limits_store_seconds_count'),
-    journalBytes: sumOf(text, 'penstock_journal_bytes'),
+): Omit<Seen, 'held'> {
+  return {
+    storeCalls: sumOf(metrics, 'penstock_limits_store_seconds_count'),
+    journalBytes: sumOf(metrics, 'penstock_journal_bytes'),
     stored: ledger.stored(internalPort),
-    requests: sumOf(text, 'penstock_requests_total'),
+    requests: sumOf(metrics, 'penstock_requests_total'),
     metricExports: collector.taken(part.name, 'metrics'),
     traceExports: collector.taken(part.name, 'traces'),
-  });
-  const failures = sumOf(text, 'penstock_limits_store_failures_total');
-  return failures > 0 ? [...faults, `${failures} calls to the store of limits failed`] : faults;
+  };
 }
 
 /** Undefined where it is not worth having; why is noted then. */

@@ -21,7 +21,7 @@ const progressSchema = z.object({ port: z.number(), records: z.number() });
 export async function startBenchLedger(
   launcher: Launcher,
   workFolder: string,
-  core: number,
+  core: number | undefined,
   ports: readonly number[],
 ): Promise<BenchLedger> {
   const ledger = await launcher.start({
@@ -32,7 +32,7 @@ export async function startBenchLedger(
       join(workFolder, 'ledger.sqlite'),
       ...ports.map(String),
     ],
-    core,
+    ...(core === undefined ? {} : { core }),
     stdout: 'lines',
   });
   const records = new Map<number, number>();

@@ -10,7 +10,7 @@ export type LimitStore = { url: string; version: string };
 export async function startLimitStore(
   launcher: Launcher,
   workFolder: string,
-  core: number,
+  core: number | undefined,
 ): Promise<LimitStore | undefined> {
   for (const program of ['valkey-server', 'redis-server']) {
     const version = await programVersion(program, ['--version']);
@@ -22,7 +22,7 @@ export async function startLimitStore(
       args: `--port ${port} --bind 127.0.0.1 --dir ${workFolder} --appendonly no --save`
         .split(' ')
         .concat(''),
-      core,
+      ...(core === undefined ? {} : { core }),
       stdout: 'lines',
     });
     for await (const line of store.lines) {
