@@ -8,6 +8,8 @@ import { createLauncher, type Launcher } from './launcher.ts';
 import { readMachine } from './machine.ts';
 import { pickCores } from './measure/cores.ts';
 import { buildNative } from './native.ts';
+import { compareParts } from './parts/compare-parts.ts';
+import { summariseParts, writePartsReport } from './parts/report.ts';
 import { pinThisProcess } from './pin.ts';
 import { profileTarget } from './profile.ts';
 import { writeReport } from './report.ts';
@@ -66,6 +68,7 @@ async function run(settings: Settings, launcher: Launcher, workFolder: string): 
     say: (text) => console.error(text),
   };
   if (settings.isProfile) return await runProfile(settings, parts);
+  if (settings.isParts) return await runParts(settings, parts);
   const comparison = await compare(settings, parts);
   return await writeResults(settings, versions, comparison);
 }
@@ -96,6 +99,28 @@ async function runProfile(settings: Settings, parts: ComparisonParts): Promise<n
     );
   }
   return 0;
+}
+
+async function runParts(settings: Settings, parts: ComparisonParts): Promise<number> {
+  const loads = settings.scenarios.filter((scenario) => scenario.kind === 'load');
+  const { measurements, ...comparison } = await compareParts(settings, loads, parts);
+  const { rounds, windowSeconds, warmSeconds, isQuick } = settings;
+  const report = {
+    date: new Date().toISOString().slice(0, 16),
+    machine: await readMachine(),
+    ...{ rounds, windowSeconds, warmSeconds, isQuick },
+    ...comparison,
+    summaries: summariseParts(loads, comparison.parts, measurements),
+  };
+  const page = writePartsReport(report);
+  await mkdir(settings.resultsFolder, { recursive: true });
+  await writeFile(
+    join(settings.resultsFolder, 'parts.json'),
+    `${JSON.stringify({ ...report, measurements }, null, 1)}\n`,
+  );
+  await writeFile(join(settings.resultsFolder, 'parts.md'), page);
+  console.log(page);
+  return comparison.broken.length > 0 ? 1 : 0;
 }
 
 async function writeResults(

@@ -6,6 +6,9 @@ import { parseArgs } from 'node:util';
 import { isServedBy, type Scenario, scenarios } from './scenarios.ts';
 import { type TargetName, targetNames } from './targets/target.ts';
 
+/** What the parts of the gateway are measured under. */
+const partScenarios = ['unary-1k', 'sse-burst'];
+
 export type Settings = {
   targets: TargetName[];
   scenarios: Scenario[];
@@ -17,6 +20,8 @@ export type Settings = {
   isProfile: boolean;
   /** Measure the cost of a change of configuration instead of comparing. */
   isTable: boolean;
+  /** Measure what each part of the gateway costs against none of them instead of comparing. */
+  isParts: boolean;
   cacheFolder: string;
   resultsFolder: string;
   /** What started processes see of the environment. */
@@ -34,6 +39,8 @@ const help = `npm run bench -- [options]
   --quick            2 rounds of 1 s after 1 s of warm-up: does everything work? Its figures mean little
   --profile          profile the gateway (or --targets floor) in one scenario (default unary-1k) and print where time goes
   --table            measure compile, load and swap of large routing tables instead, without neighbours
+  --parts            measure what limits, budgets, ledger, metrics and tracing cost the gateway instead, each against none,
+                     under ${partScenarios.join(' and ')}
   --results FOLDER   where to write (default bench/results)
 
   PENSTOCK_BENCH_CACHE   folder for compiled programs and downloads (default: penstock-bench in the user's cache folder)
@@ -54,19 +61,20 @@ export function readSettings(
       quick: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
       table: { type: 'boolean', default: false },
+      parts: { type: 'boolean', default: false },
       results: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return { kind: 'help', text: help };
   const home = env.HOME ?? homedir();
-  const isProfile = values.profile;
+  const { profile: isProfile, parts: isParts } = values;
   const chosenTargets = choose(
     '--targets',
-    values.targets ?? (isProfile ? 'gateway' : undefined),
+    values.targets ?? (isProfile || isParts ? 'gateway' : undefined),
     targetNames,
   );
-  const scenarioNames = scenarios.map((scenario) => scenario.name);
+  const scenarioNames = isParts ? partScenarios : scenarios.map((scenario) => scenario.name);
   const chosenScenarios = choose(
     '--scenarios',
     values.scenarios ?? (isProfile ? 'unary-1k' : undefined),
@@ -82,17 +90,21 @@ export function readSettings(
     scenarios: wanted.filter(isServed),
     rounds: readNumber('--rounds', values.rounds, values.quick ? 2 : 5, 1),
     // Below 6 s at full load some Node code still runs unoptimised, and every figure flatters its rivals.
-    warmSeconds: values.quick ? 1 : 6,
-    windowSeconds: readNumber('--seconds', values.seconds, values.quick ? 1 : 3, 0.2),
+    // The parts of the gateway are all as warm as each other, and there are many of them.
+    warmSeconds: values.quick ? 1 : isParts ? 4 : 6,
+    windowSeconds: readNumber('--seconds', values.seconds, values.quick ? 1 : isParts ? 1.2 : 3, 0.2),
     isQuick: values.quick,
     isProfile,
     isTable: values.table,
+    isParts,
     cacheFolder:
       env.PENSTOCK_BENCH_CACHE ?? join(env.XDG_CACHE_HOME ?? join(home, '.cache'), 'penstock-bench'),
     resultsFolder: values.results ?? join(import.meta.dirname, 'results'),
     environment: { PATH: env.PATH ?? '/usr/sbin:/usr/bin:/sbin:/bin', HOME: home },
   };
   if (isProfile) checkProfile(settings);
+  if (isParts && settings.targets.join() !== 'gateway')
+    throw new Error('--parts measures the gateway alone; it takes no other --targets');
   return { kind: 'run', settings };
 }
 

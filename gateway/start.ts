@@ -24,7 +24,7 @@ import type { Journal, ReadableJournal } from './meter/journal.ts';
 import { LimitMetrics } from './meter/limit-metrics.ts';
 import { Metrics } from './meter/metrics.ts';
 import { TokenCounter } from './meter/token-counter.ts';
-import type { PipelineDefaults } from './pipeline/parts.ts';
+import type { PipelineDefaults, PipelineParts } from './pipeline/parts.ts';
 import { Health } from './route/health.ts';
 import { buildServer } from './server.ts';
 import type { LimitSettings } from './settings.ts';
@@ -71,6 +71,8 @@ export interface GatewayOptions {
   readonly hasLegacyTokens?: boolean;
   /** Told when exports begin to fail, and when they work again. */
   onTelemetry?(message: string): void;
+  /** In place of what requests count, for measuring what that costs. */
+  readonly requestMetrics?: PipelineParts['metrics'];
   /** What it takes on; what is left out is derived from its memory. */
   readonly bounds?: Partial<DoorBounds>;
   /** For tests; the system's where left out. */
@@ -234,7 +236,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     pools,
     journal,
     tokens,
-    metrics,
+    metrics: options.requestMetrics ?? metrics,
     streams,
     idle,
     answers,

@@ -65,7 +65,8 @@ function findEntryPoint(): string {
   return found;
 }
 
-const benchKey = keyNumber(0);
+/** The key of all loads: the first in the table. */
+export const benchKey = keyNumber(0);
 
 /** A key of the usual shape; it opens nothing but the mock. */
 function keyNumber(number: number): string {
@@ -76,13 +77,13 @@ function keyNumber(number: number): string {
 /** Of models whose calls go through limits that they never reach. */
 const limitedSuffix = /-limited$/;
 const isLimited = (model: string): boolean => limitedSuffix.test(model);
-const wideLimits = {
+export const wideLimits = {
   requestsPerMinute: 100_000_000,
   tokensPerMinute: 1_000_000_000_000,
   maxConcurrentRequests: 1_000_000,
 };
 
-function publicModel(upstreamModel: string): string {
+export function publicModel(upstreamModel: string): string {
   return `${servicePrefix}/bench-${upstreamModel}`;
 }
 

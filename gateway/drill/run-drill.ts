@@ -145,7 +145,8 @@ const noPools: PipelineParts['pools'] = {
   },
 };
 
-const noMetrics: PipelineParts['metrics'] = {
+/** Counts nothing. */
+export const noMetrics: PipelineParts['metrics'] = {
   onRequest() {},
   onAttempt() {},
   onAuthenticationFailure() {},

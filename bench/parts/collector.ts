@@ -1,0 +1,61 @@
+// Who takes what gateways send over OTLP, and scrapes them? The runner, which has nothing to do while a load is on.
+
+import { createServer, request } from 'node:http';
+import { collectEveryMs } from './parts.ts';
+
+export type Collector = {
+  /** Base of the addresses to send to; each gateway has its own. */
+  urlFor(name: string): string;
+  /** Exports taken so far. */
+  taken(name: string, signal: 'metrics' | 'traces'): number;
+  /** From now on, until the end. */
+  scrape(metricsPort: number): void;
+  close(): void;
+};
+
+export async function startCollector(): Promise<Collector> {
+  const counts = new Map<string, number>();
+  const server = createServer((incoming, response) => {
+    const path = incoming.url ?? '';
+    incoming.resume();
+    incoming.once('end', () => {
+      counts.set(path, (counts.get(path) ?? 0) + 1);
+      // An empty message: all of it was taken.
+      response.setHeader('content-type', 'application/x-protobuf').end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const pathOf = (name: string) => `/${encodeURIComponent(name)}`;
+  const timers: NodeJS.Timeout[] = [];
+  return {
+    urlFor: (name) => `http://127.0.0.1:${port}${pathOf(name)}`,
+    taken: (name, signal) => counts.get(`${pathOf(name)}/v1/${signal}`) ?? 0,
+    scrape(metricsPort) {
+      // What cannot be scraped has ended, which the load on it tells better.
+      timers.push(setInterval(() => void readMetrics(metricsPort).catch(() => undefined), collectEveryMs));
+    },
+    close() {
+      for (const timer of timers) clearInterval(timer);
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+export function readMetrics(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ host: '127.0.0.1', port, path: '/metrics', agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        text += part;
+      });
+      response.on('end', () => resolve(text));
+      response.on('error', reject);
+    });
+    outgoing.on('error', reject);
+    outgoing.end();
+  });
+}
