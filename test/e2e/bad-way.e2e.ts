@@ -73,8 +73,7 @@ async function runOnce(
       },
     });
     try {
-      way?.harm();
-      const run = await changeOnBadWay(installation, simulator.url, changes);
+      const run = await changeOnBadWay(installation, simulator.url, changes, () => way?.harm());
       return { run, faults: way?.fired() ?? new Map() };
     } finally {
       way?.heal();

@@ -119,17 +119,24 @@ const keyPath = `${folder}/apikeys/bot`;
 const programmedSchema = z.object({
   metadata: z.object({ generation: z.number() }),
   status: z.object({
+    programmed: z.object({ pods: z.string() }).optional(),
     conditions: z.array(
       z.object({ type: z.string(), status: z.string(), observedGeneration: z.number().optional() }),
     ),
   }),
 });
 
-/** In its present form. Asked again and again: kubectl waits no longer than a minute, and silences are noticed later. */
-async function isProgrammed({ client }: ControlPlane, path: string): Promise<boolean> {
+/**
+ * In its present form. Asked again and again: kubectl waits no longer than a minute, and silences are noticed later.
+ *
+ * @param pods Of how many gateways that is said; default: of all that are ready.
+ */
+async function isProgrammed({ client }: ControlPlane, path: string, pods?: number): Promise<boolean> {
   const read = programmedSchema.safeParse(await client.call({ method: 'GET', path }));
   const condition = read.data?.status.conditions.find(({ type }) => type === 'Programmed');
-  return condition?.status === 'True' && condition.observedGeneration === read.data?.metadata.generation;
+  const isNow =
+    condition?.status === 'True' && condition.observedGeneration === read.data?.metadata.generation;
+  return isNow && (pods === undefined || read.data?.status.programmed?.pods === `${pods}/${pods}`);
 }
 
 export interface BadWayRun {
@@ -141,11 +148,16 @@ export interface BadWayRun {
   readonly untrue: readonly string[];
 }
 
-/** Changes a route again and again while every gateway is called; each change has to arrive. */
+/**
+ * Changes a route again and again while every gateway is called; each change has to arrive.
+ *
+ * @param harm Called when all gateways are known to be ready: nobody calls those that are not, and nobody waits for them.
+ */
 export async function changeOnBadWay(
   { plane, apply, gateways }: Installation,
   upstreamUrl: string,
   changes: number,
+  harm: () => void,
 ): Promise<BadWayRun> {
   await apply(
     namespaceOf('platform'),
@@ -154,7 +166,8 @@ export async function changeOnBadWay(
     modelRoute('platform', 'm', ['sim']),
     importedApiKey('platform', 'bot'),
   );
-  for (const path of [routePath, keyPath]) await until(() => isProgrammed(plane, path), 50);
+  for (const path of [routePath, keyPath]) await until(() => isProgrammed(plane, path, gateways.length), 50);
+  harm();
   const traffic = startTraffic(gateways, key, 'm');
   const tookMs: number[] = [];
   const untrue: string[] = [];
