@@ -5,7 +5,7 @@ import { pickCores } from '../../bench/measure/cores.ts';
 import { compareParts } from '../../bench/parts/compare-parts.ts';
 import { parts } from '../../bench/parts/parts.ts';
 import { scenarios } from '../../bench/scenarios.ts';
-import { startBench } from './support.ts';
+import { startBench } from '../bench/support.ts';
 
 test('a gateway with no part shows no sign of any, and one with all of them shows the signs of all', async () => {
   const bench = await startBench();
