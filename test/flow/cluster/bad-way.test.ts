@@ -27,7 +27,9 @@ afterAll(async () => {
 });
 
 test('over a bad way to the API server every change arrives, and nobody who calls notices', async () => {
-  const { asked, bad, tookMs, untrue } = await changeOnBadWay(installation(), simulator.url, 4, () => way?.harm());
+  const { asked, bad, tookMs, untrue } = await changeOnBadWay(installation(), simulator.url, 4, () =>
+    way?.harm(),
+  );
   const fired = way?.fired() ?? new Map<string, number>();
   const faults = [...fired].map(([what, count]) => `${what} ${count}`).join(', ');
   console.log(
