@@ -1,6 +1,6 @@
 // How does a run start its mock upstream, and what does the mock know about itself?
 
-import { request } from 'node:http';
+import { get } from './get.ts';
 import type { Launched, Launcher } from './launcher.ts';
 
 export type Upstream = { process: Launched; port: number };
@@ -30,20 +30,4 @@ export async function readUpstreamStats(port: number): Promise<UpstreamStats> {
 
 function isStats(value: unknown): value is UpstreamStats {
   return typeof value === 'object' && value !== null && 'openStreams' in value && 'requests' in value;
-}
-
-function get(port: number, path: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request({ host: '127.0.0.1', port, path, agent: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (part: string) => {
-        text += part;
-      });
-      response.on('end', () => resolve(text));
-      response.on('error', reject);
-    });
-    outgoing.on('error', reject);
-    outgoing.end();
-  });
 }

@@ -1,6 +1,7 @@
 // Who takes what gateways send over OTLP, and scrapes them? The runner, which has nothing to do while a load is on.
 
-import { createServer, request } from 'node:http';
+import { createServer } from 'node:http';
+import { get } from '../get.ts';
 import { collectEveryMs } from './parts.ts';
 
 export type Collector = {
@@ -45,17 +46,5 @@ export async function startCollector(): Promise<Collector> {
 }
 
 export function readMetrics(port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request({ host: '127.0.0.1', port, path: '/metrics', agent: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (part: string) => {
-        text += part;
-      });
-      response.on('end', () => resolve(text));
-      response.on('error', reject);
-    });
-    outgoing.on('error', reject);
-    outgoing.end();
-  });
+  return get(port, '/metrics');
 }
