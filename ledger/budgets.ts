@@ -47,7 +47,8 @@ export interface BudgetWatchOptions {
 }
 
 const apiKeys: Resource = { group: 'penstock.dev', version: 'v1alpha1', plural: 'apikeys' };
-const PERIODS: readonly BudgetPeriod[] = ['Day', 'Week', 'Month', 'Total'];
+/** The shortest first. */
+const PERIODS = budgetPeriodSchema.options;
 
 /** As an ApiKey has them, and the settings; what else stands beside them is nobody's here. */
 const budgetsSchema = z
