@@ -3,6 +3,7 @@
 
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { until } from '../../support/until.ts';
 import { isLeftover } from './run-name.ts';
 
 interface Tree {
@@ -99,15 +100,15 @@ async function foldersBelow(folder: string): Promise<string[]> {
 
 async function removeWhenEmpty(folder: string): Promise<void> {
   const deadline = performance.now() + 10_000;
-  for (;;) {
+  await until(async () => {
     try {
       await rmdir(folder);
-      return;
+      return true;
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      if (code === 'ENOENT') return;
+      if (code === 'ENOENT') return true;
       if (code !== 'EBUSY' || performance.now() > deadline) throw error;
+      return false;
     }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  });
 }

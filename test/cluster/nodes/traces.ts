@@ -4,6 +4,7 @@
 import { readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '../../support/until.ts';
 import { cgroupsOf, leftoverCgroups, pidsInCgroups, removeCgroups } from './cgroups.ts';
 import { livingPids, startOf, ticksNow } from './processes.ts';
 import { isLeftover } from './run-name.ts';
@@ -35,8 +36,7 @@ export async function marksOf(runName: string, spacePids: readonly number[]): Pr
  */
 export async function untilProcessesEnded(runName: string, marks: Marks): Promise<void> {
   const deadline = performance.now() + 10_000;
-  while ((await processesOf(runName, marks)).length > 0 && performance.now() < deadline)
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(async () => (await processesOf(runName, marks)).length === 0 || performance.now() >= deadline);
 }
 
 /** One line for each thing that is there. */
