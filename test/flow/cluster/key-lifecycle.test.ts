@@ -132,7 +132,7 @@ interface Client {
 }
 
 /** Between two requests: a steady caller, not a load. */
-const pauseMs = 10;
+const pauseMs = 30;
 
 /** Asks every gateway in turn, again and again, each time with the key that it is given then. */
 function startClient(keyOf: () => string | Promise<string>): Client {

@@ -226,12 +226,12 @@ async function generationInUse(): Promise<number> {
 /** What the Secret of `rotated` holds, as soon as it is another key. */
 async function keyOtherThan(before: string | undefined): Promise<string> {
   const path = objectPath(secrets, { namespace: 'team-a', name: 'rotated-key' });
-  for (;;) {
+  return until(async () => {
     const object = await readObject(installation.plane.client, path);
     const { data } = z.object({ data: z.object({ apiKey: z.string() }) }).parse(object);
     const found = Buffer.from(data.apiKey, 'base64').toString();
-    if (found !== before) return found;
-  }
+    return found !== before && found;
+  }, 5);
 }
 
 const isPinned = (condition: { readonly reason: string } | undefined) => condition?.reason === 'Pinned';

@@ -49,6 +49,16 @@ type State =
 export function makeAnswerParser(sink: AnswerSink): AnswerParser {
   let state: State = { at: 'head' };
   let buffered: Buffer = Buffer.alloc(0);
+  /** Of a chunk that is not whole yet: joined once, however many reads it takes. */
+  let more: Buffer[] = [];
+  let moreBytes = 0;
+
+  function join(): void {
+    if (more.length === 0) return;
+    buffered = Buffer.concat([buffered, ...more]);
+    more = [];
+    moreBytes = 0;
+  }
 
   function end(ending: BodyEnding): void {
     state = { at: 'end' };
@@ -143,12 +153,16 @@ export function makeAnswerParser(sink: AnswerSink): AnswerParser {
 
   return {
     feed(bytes) {
-      buffered = buffered.length === 0 ? bytes : Buffer.concat([buffered, bytes]);
+      more.push(bytes);
+      moreBytes += bytes.length;
+      if (state.at === 'chunk-data' && buffered.length + moreBytes < state.size + 2) return Buffer.alloc(0);
+      join();
       while (step());
       return state.at === 'end' ? take(buffered.length) : Buffer.alloc(0);
     },
     close(how) {
       if (state.at === 'end') return;
+      join();
       // The beginning of a chunk that never became whole was received all the same.
       if (state.at === 'chunk-data' && buffered.length > 0)
         sink.onBody(take(Math.min(state.size, buffered.length)));

@@ -28,8 +28,15 @@ export interface SseSplitter {
 export function makeSseSplitter(): SseSplitter {
   const decoder = new StringDecoder('utf8');
   let text = '';
+  /** Behind the text, without a line end: joined once, however many reads a line takes. */
+  let more: string[] = [];
   let lines: string[] = [];
   let isFirst = true;
+
+  function join(): void {
+    text = [text, ...more].join('');
+    more = [];
+  }
 
   function cut(atMs: number, isEnd: boolean): SseEvent[] {
     const events: SseEvent[] = [];
@@ -48,15 +55,19 @@ export function makeSseSplitter(): SseSplitter {
 
   return {
     feed(bytes, atMs) {
-      text += decoder.write(bytes);
-      if (isFirst && text !== '') {
-        isFirst = false;
-        if (text.startsWith('\uFEFF')) text = text.slice(1);
-      }
+      const piece = decoder.write(bytes);
+      if (piece === '') return [];
+      more.push(isFirst && piece.startsWith('\uFEFF') ? piece.slice(1) : piece);
+      isFirst = false;
+      if (!text.endsWith('\r') && !/[\r\n]/.test(piece)) return [];
+      join();
       return cut(atMs, false);
     },
-    end: (atMs) => cut(atMs, true),
-    rest: () => [...lines, text].join('\n'),
+    end(atMs) {
+      join();
+      return cut(atMs, true);
+    },
+    rest: () => [...lines, [text, ...more].join('')].join('\n'),
   };
 }
 
