@@ -1,6 +1,6 @@
 // One request to an upstream: bytes out, bytes in. No retries, no timers, no understanding.
 
-import { type Dispatcher, errors, type Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { EgressError, type EgressErrorCode } from '../../egress/egress-error.ts';
 import type { ConnectionAware, ConnectionUse } from './connection-use.ts';
 
@@ -71,6 +71,7 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
   private controller: Dispatcher.DispatchController | undefined;
   private connection: ConnectionUse | undefined;
   private isReused = false;
+  private bytesBefore = 0;
   private informational = 0;
 
   constructor(receiver: UpstreamReceiver) {
@@ -97,7 +98,10 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    if (this.connection) this.isReused = this.connection.requests++ > 0;
+    if (this.connection) {
+      this.isReused = this.connection.requests++ > 0;
+      this.bytesBefore = this.connection.bytesRead;
+    }
     if (!this.receiver) controller.abort(new Error('no longer wanted'));
   }
 
@@ -134,18 +138,13 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
     if (!receiver) return;
     const egress = findEgressError(error);
     if (egress) receiver.onBreak(egress.code, egress.message, false);
-    else receiver.onBreak('reset', error.message, this.isReused && !this.hasHeard(error));
+    else receiver.onBreak('reset', error.message, this.isReused && !this.hasHeard());
   }
 
   /** The request has arrived, so that the connection was not closed as it set out. */
-  private hasHeard(error: Error): boolean {
-    return this.informational > 0 || isAboutAnswer(error);
+  private hasHeard(): boolean {
+    return this.connection !== undefined && this.connection.bytesRead > this.bytesBefore;
   }
-}
-
-/** What came and could not be read as an answer. */
-function isAboutAnswer(error: Error): boolean {
-  return error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError;
 }
 
 function findEgressError(error: unknown): EgressError | undefined {

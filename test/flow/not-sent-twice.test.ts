@@ -95,6 +95,7 @@ describe('any other request on a connection that dies when it is used again', ()
 
   test.each<[string, Behaviour]>([
     ['headers that are too large', { type: 'huge-headers', bytes: 40_000 }],
+    ['the beginning of an answer', { type: 'raw', bytes: 'HTTP/1.1 20', followedBy: 'fin' }],
     ['what is no answer', { type: 'raw', bytes: 'no answer\r\n\r\n', followedBy: 'fin' }],
     ['word that it is at work', { type: 'raw', bytes: 'HTTP/1.1 102 Processing\r\n\r\n', followedBy: 'fin' }],
   ])('and has brought %s before: it has arrived, and its failure counts like any other', async (_, fault) => {

@@ -90,7 +90,7 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a connection on which something came back was not closed as its request set out',
     file: 'gateway/upstream/send.ts',
-    from: 'this.isReused && !this.hasHeard(error)',
+    from: 'this.isReused && !this.hasHeard()',
     to: 'this.isReused',
     tests: ['test/flow/not-sent-twice.test.ts'],
   },
