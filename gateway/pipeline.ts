@@ -134,6 +134,9 @@ class Run implements OpenRequest {
   /** Attempts whose tokens are being counted, or that are under way. */
   private uncounted = 0;
   private isOver = false;
+  /** Of a request that stands for several calls: what waits to hear whether any of them was delivered. */
+  private readonly undecided: ((isWasted: boolean) => void)[] = [];
+  private isWasted = false;
   private spend: SpendEstimate | undefined;
   /** Clock time until which candidates are passed over, because their quotas are used up. */
   private readonly full = new Map<Candidate, number>();
@@ -172,6 +175,7 @@ class Run implements OpenRequest {
       if (this.exchange.facts.isStream) await this.serveStream();
       else await this.servePlain();
     } catch (error) {
+      this.isWasted = true;
       this.status = asGatewayError(error).status;
       this.exchange.response.setHeader('x-penstock-attempts', String(this.attempts));
       throw error;
@@ -187,6 +191,7 @@ class Run implements OpenRequest {
   /** However it ended. What failed before anything was delivered has used nothing. */
   settle(): void {
     this.isOver = true;
+    for (const note of this.undecided.splice(0)) note(this.isWasted);
     this.settleCounted();
   }
 
@@ -283,6 +288,7 @@ class Run implements OpenRequest {
       if (!(error instanceof GatewayError)) parts.onFailure(error, requestId);
       const told = asGatewayError(error);
       this.status = told.status;
+      this.isWasted = this.firstContentMs === undefined;
       const object = told.toErrorObject(dialect.errorShape);
       // What an attempt has not given out, the client does not know of.
       const frame = this.firstContentMs === undefined ? undefined : this.stream?.errorFrame?.(object);
@@ -313,6 +319,10 @@ class Run implements OpenRequest {
           call,
           open: (candidate) => open(candidate, call),
           onStart,
+          onDecided: (note) => {
+            if (calls > 1 && !this.isOver) this.undecided.push(note);
+            else note(calls > 1 && this.isWasted);
+          },
           onRecord: (record) => {
             this.uncounted -= 1;
             this.tokens += tokensOfCaller(record);

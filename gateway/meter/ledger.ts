@@ -36,6 +36,8 @@ export interface AttemptFacts {
   readonly lacksOutput?: boolean | undefined;
   /** Our own count of what was generated. */
   readonly outputEstimate: number;
+  /** Another call of the same request failed before anything of this one was delivered. */
+  readonly isWasted?: boolean | undefined;
   /** Bytes of the request sent, for an estimate of the input. */
   readonly requestBytes: number;
   /** Counted by us, where the upstream gave no counts; see `token-counter.ts`. */
@@ -86,9 +88,9 @@ export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
 }
 
 /** Nothing of it has reached the caller. */
-function isWaste({ outcome, isStream, firstContentMs }: AttemptFacts): boolean {
+function isWaste({ outcome, isStream, firstContentMs, isWasted = false }: AttemptFacts): boolean {
   if (outcome === 'interrupted') return !isStream || firstContentMs === undefined;
-  return outcome === 'failed';
+  return outcome === 'failed' || isWasted;
 }
 
 function costOf(

@@ -41,6 +41,8 @@ interface CallOptions {
   open(candidate: Candidate): AttemptEnds<Answer>;
   /** Gives the attempt's number within the request. */
   onStart(candidate: Candidate): number;
+  /** `note` is called once it is known whether an attempt was for nothing: at once, where the request is one call alone. */
+  onDecided(note: (isWasted: boolean) => void): void;
   /** What is written down about an attempt; where its tokens had to be counted, after the call has ended. */
   onRecord(record: LedgerRecord): void;
 }
@@ -51,8 +53,9 @@ const fullMsMin = 1_000;
 export function buildCallJob(
   parts: PipelineParts,
   exchange: RoutedExchange,
-  { totalAt, tokens, full, caller, call, open, onStart, onRecord }: CallOptions,
+  options: CallOptions,
 ): CallJob<Answer> {
+  const { totalAt, tokens, full, caller, call, open, onStart } = options;
   const { clock, health, holder, random, defaults } = parts;
   const { route } = exchange.plan;
   // Of this call alone: another one learns for itself what has been replaced.
@@ -198,7 +201,7 @@ export function buildCallJob(
         { call, number, request },
         result,
         attemptTrace?.span,
-        onRecord,
+        options,
       );
       // Where the same is asked once more, the upstream has not been asked yet.
       if (isExcused) granted?.giveBack();
@@ -228,34 +231,40 @@ function meterAttempt(
   place: Place,
   result: AttemptResult<Answer>,
   span: Span | undefined,
-  onRecord: (record: LedgerRecord) => void,
+  { onDecided, onRecord }: Pick<CallOptions, 'onDecided' | 'onRecord'>,
 ): LedgerRecord {
   const { journal, metrics, tokens, onUsage, onFailure } = parts;
   const { plan, trace } = exchange;
   const failure = 'failure' in result ? failureCode(result.failure) : undefined;
-  const settle = (record: LedgerRecord): void => {
+  const write = (record: LedgerRecord): void => {
     journal.append(record);
     onRecord(record);
     metrics.onAttempt(record, {
       model: plan.route.entry.model,
       providerType: candidate.target.provider.entry.type,
     });
-    if (span) trace?.endAttempt(span, record, { target: candidate.target, ...result });
     onUsage?.(record, span);
     if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
   };
   const answer = uncountedAnswer(result);
+  const settle = (course: Course, record: LedgerRecord): void => {
+    if (span) trace?.endAttempt(span, record, { target: candidate.target, ...result });
+    onDecided((isWasted) =>
+      write(isWasted ? recordOf(exchange, candidate, place, { ...course, isWasted }) : record),
+    );
+  };
   const course = { ...result, failure, outputEstimate: answer.tokens };
   const record = recordOf(exchange, candidate, place, course);
   const isUncounted = result.usage === undefined && record.usage.input > 0;
   if (!tokens || !isUncounted || !isCountable(record.upstreamModel)) {
-    settle(record);
+    settle(course, record);
     return record;
   }
   const { chunks: request, bytes: requestBytes } = place.request;
   tokens
     .count({ request, requestBytes, answer: answer.text, answerLength: answer.length })
-    .then((counted) => settle(recordOf(exchange, candidate, place, { ...course, counted })))
+    .then((counted) => ({ ...course, counted }))
+    .then((exact) => settle(exact, recordOf(exchange, candidate, place, exact)))
     .catch((error: unknown) => onFailure(error, exchange.requestId));
   return record;
 }
@@ -279,7 +288,7 @@ type Course = Pick<
   AttemptFacts,
   'startedAtMs' | 'durationMs' | 'firstContentMs' | 'outcome' | 'status' | 'usage' | 'outputEstimate'
 > &
-  Pick<AttemptFacts, 'counted' | 'lacksOutput'> & { readonly failure?: string | undefined };
+  Pick<AttemptFacts, 'counted' | 'lacksOutput' | 'isWasted'> & { readonly failure?: string | undefined };
 
 function recordOf(
   { requestId, view, caller, plan, facts, dialect }: RoutedExchange,

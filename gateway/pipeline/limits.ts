@@ -135,6 +135,10 @@ function subjectFor(kind: SubjectKind, id: string, limits: RateLimits | undefine
 }
 
 /** Of an attempt, what its caller is held to: what failed before anything was delivered is no use of theirs. */
-export function tokensOfCaller({ outcome, usage }: Pick<LedgerRecord, 'outcome' | 'usage'>): number {
-  return outcome === 'failed' ? 0 : usage.input + usage.output;
+export function tokensOfCaller({
+  outcome,
+  payer,
+  usage,
+}: Pick<LedgerRecord, 'outcome' | 'payer' | 'usage'>): number {
+  return outcome === 'failed' || payer === 'platform' ? 0 : usage.input + usage.output;
 }

@@ -279,15 +279,23 @@ describe.each(orders)('with %s first and %s behind', (first, second) => {
       expect(walls.chat.calls).toEqual([]);
     });
 
-    test('share one fate: where one fails everywhere, the whole is an error and no half answer', async () => {
-      const rig = await rigOf(first, second);
-      for (const name of [first, second]) {
-        walls[name].script((call) => (promptOf(call.json) === 'three' ? broken : echo(name)(call)));
-      }
-      const seen = await complete(rig, false, { prompt: prompts });
-      expect([seen.status, errorOf(seen)?.code]).toEqual([502, 'upstream_error']);
-      expect(seen.text).not.toContain('one');
-    });
+    test.each(shapes)(
+      'share one fate, %s: where one fails everywhere, the whole is an error, and only what was delivered is paid for',
+      async (_, isStream) => {
+        const rig = await rigOf(first, second);
+        for (const name of [first, second]) {
+          walls[name].script((call) => (promptOf(call.json) === 'three' ? broken : echo(name)(call)));
+        }
+        const seen = await complete(rig, isStream, { prompt: prompts });
+        if (!isStream) {
+          expect([seen.status, errorOf(seen)?.code]).toEqual([502, 'upstream_error']);
+          expect(seen.text).not.toContain('one');
+        }
+        const paid = rig.records.filter(({ outcome }) => outcome !== 'failed').map(({ payer }) => payer);
+        expect(paid.length).toBeGreaterThan(0);
+        expect([...new Set(paid)]).toEqual([isStream ? 'tenant' : 'platform']);
+      },
+    );
   });
 });
 

@@ -109,6 +109,13 @@ export const journal: readonly Mutant[] = [
     tests: ['test/flow/worked-bill.test.ts'],
   },
   {
+    name: 'of several calls that one fails, the others are paid by nobody who got nothing of them',
+    file: 'gateway/meter/ledger.ts',
+    from: "return outcome === 'failed' || isWasted;",
+    to: "return outcome === 'failed';",
+    tests: ['test/flow/mixed-route.test.ts'],
+  },
+  {
     name: 'a request that was not delivered costs no fee',
     file: 'gateway/contract/cost.ts',
     from: "payer === 'tenant' && (outcome",
