@@ -135,6 +135,27 @@ describe.each(ways)('%s at an upstream of %s that does not count', (endpoint, di
   );
 });
 
+test.each(['messages', 'chat'] as const)(
+  'a plain message that counts its input alone has not counted: its output is not 0 (%s)',
+  async (endpoint) =>
+    inHouse(async (house) => {
+      const text = JSON.stringify({
+        type: 'message',
+        content: [{ type: 'text', text: sentence }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 5 },
+      });
+      const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n`;
+      const wall = await house.wallThat({ type: 'raw', bytes: head + text, followedBy: 'fin' });
+      const rig = await house.rigOf([
+        { baseUrl: wall.baseUrl, dialects: ['anthropic-messages'], upstreamModel: 'llama-3' },
+      ]);
+      expect((await ask(rig, { endpoint })).status).toBe(200);
+      const [record] = await until(async () => rig.records.length === 1 && rig.records, 2);
+      expect(record).toMatchObject({ isEstimated: true, usage: { output: 14 } });
+    })(),
+);
+
 describe('a request that takes several calls', () => {
   const several = async (house: House, model: string, prompts: readonly string[], n: number) => {
     const wall = await house.wallThat({ type: 'answer', usageChunk: 'never', ...noCounts });

@@ -66,6 +66,12 @@ export function usageOf({
   };
 }
 
+/** Of a plain message, which tells its counts once: without its output they are none. */
+export function plainUsageOf(usage: unknown): Usage | undefined {
+  const counters = mergeCounters({}, usage);
+  return counters.output === undefined ? undefined : usageOf(counters);
+}
+
 /**
  * Of a message that has come to its end. Where that told no output, the input is what the beginning said of it; some say 0
  * there, and mean that they do not know.

@@ -9,7 +9,7 @@ import type { Part } from '../conversation.ts';
 import type { DecodedAnswer } from '../dialect.ts';
 import type { OpaqueState } from '../state/opaque.ts';
 import { uniqueIds } from '../tools/unique-ids.ts';
-import { mergeCounters, usageOf } from './convert-usage.ts';
+import { plainUsageOf } from './convert-usage.ts';
 import { readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
 import {
@@ -34,7 +34,7 @@ export function decodeMessagesAnswer(body: Buffer, reading: AnswerReading): Deco
     reading,
   ).flatMap((block) => decodeBlock(block, reading, uniqueId));
   const hasCalls = parts.some(({ type }) => type === 'tool-call');
-  const usage = usageOf(mergeCounters({}, message.usage));
+  const usage = plainUsageOf(message.usage);
   const { reason, ...more } = readEnding(message);
   const ending = { ...more, ...(hasEnded(reason) ? {} : { isUntold: true }) };
   return {

@@ -17,6 +17,7 @@ import {
   type MessagesCounters,
   mergeCounters,
   mergeFinalCounters,
+  plainUsageOf,
   usageOf,
 } from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
@@ -43,7 +44,7 @@ export const relayMessages: SameDialect = {
     const { content } = answer;
     if (answer.type !== 'message' || !Array.isArray(content)) return malformed('the answer is no message');
     if (!isAnswer(answer)) return malformed(saysNothing);
-    const usage = usageOf(mergeCounters({}, answer.usage));
+    const usage = plainUsageOf(answer.usage);
     return {
       ok: true,
       body: origin === undefined ? body : markAnswer(body, findStates(content), origin),
