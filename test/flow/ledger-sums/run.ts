@@ -48,12 +48,14 @@ export async function runLedgerSums(
   const nobody = await closedPort();
   parts.defer(() => nobody.close());
   const walls = [wall];
+  const ownOf = new Map<string, Wall>();
   const tables: RoutingTable[] = [];
   for (const [model, scene] of sceneOf) {
     const own = scene.requests === undefined ? undefined : await startWall(() => behaviourOf(scene));
     if (own) {
       parts.defer(() => own.close());
       walls.push(own);
+      ownOf.set(model, own);
     }
     tables.push(tableFor(model, scene, (own ?? wall).baseUrl, wall.baseUrl, `${nobody.url}/v1`));
   }
@@ -71,6 +73,8 @@ export async function runLedgerSums(
         for (let count = 0; count < (scene.requests ?? 1); count++) {
           const attempts = await play(door, model, scene, wall);
           if (scene.behaviour === 'refused') refused += attempts - (scene.hasSecond ? 1 : 0);
+          // A caller has its answer at the end marker, its connection is free a little later.
+          await Promise.all((ownOf.get(model)?.calls ?? []).map(({ finished }) => finished));
         }
       }
     }),
