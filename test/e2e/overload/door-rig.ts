@@ -3,7 +3,7 @@
 
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { constants, setPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -86,8 +86,8 @@ export async function startDoorRig(
   });
   await gateway.process.line(/routing table in use/);
   await run('taskset', ['-acp', String(cores.proxy), String(gateway.process.pid)]);
-  // What attacks from here must take neither the core of what is attacked nor the time of those who measure.
-  setPriority(constants.priority.PRIORITY_LOW);
+  // What attacks from here must take neither the core of what is attacked nor the time of those who measure: it waits for both.
+  await run('chrt', ['--all-tasks', '--idle', '--pid', '0', String(process.pid)]);
   await run('taskset', ['-acp', String(cores.load), String(process.pid)]);
   parts.defer(
     async () => void (await run('taskset', ['-acp', `${cores.load},${cores.proxy}`, String(process.pid)])),
