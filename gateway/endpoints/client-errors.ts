@@ -9,6 +9,14 @@ import { errorShapeOf, lingerMs } from './send-error.ts';
 
 const slow = 'ERR_HTTP_REQUEST_TIMEOUT';
 
+// Made once: where they are due there may be thousands, and each would keep where it was made.
+const headersTooLarge = new GatewayError(
+  'headers_too_large',
+  'The request headers are larger than 16 KiB; send less.',
+);
+const tooSlow = new GatewayError('request_timeout', 'The request did not arrive in time; send it faster.');
+const noRequest = new GatewayError('invalid_parameter', 'This is not a valid HTTP/1.1 request.');
+
 export interface ClientErrors {
   /** To be called for each request, so that no answer under way is ever mixed with an error. */
   onRequest(request: IncomingMessage, response: ServerResponse): void;
@@ -86,10 +94,10 @@ function isAnswering(response: ServerResponse | undefined): boolean {
 function clientError(code: string | undefined): GatewayError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new GatewayError('headers_too_large', 'The request headers are larger than 16 KiB; send less.');
+      return headersTooLarge;
     case slow:
-      return new GatewayError('request_timeout', 'The request did not arrive in time; send it faster.');
+      return tooSlow;
     default:
-      return new GatewayError('invalid_parameter', 'This is not a valid HTTP/1.1 request.');
+      return noRequest;
   }
 }
