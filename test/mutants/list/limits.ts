@@ -106,9 +106,23 @@ export const limits: readonly Mutant[] = [
   {
     name: 'the store hears later what it did not hear',
     file: 'gateway/limits/guarded-store.ts',
-    from: 'for (const settlement of this.unsettled.values()) this.settle(settlement);',
+    from: 'for (const late of this.unsettled.values()) this.settle(late(), late);',
     to: '',
     tests: [DOWN],
+  },
+  {
+    name: 'what the store hears late is not added to what the ledger has told',
+    file: 'gateway/limits/limiter.ts',
+    from: 'const lateCost = this.ledger === undefined ? cost : 0;',
+    to: 'const lateCost = cost;',
+    tests: [IN_STORE],
+  },
+  {
+    name: 'what the store hears late counts until the ledger has told of it',
+    file: 'gateway/limits/limiter.ts',
+    from: 'held.keeper.settle(settlementWith(cost), () => settlementWith(lateCost));',
+    to: 'held.keeper.settle(settlementWith(cost), () => ({ id, claims, budgets: held.budgets.map(({ claim: { key, endMs } }) => ({ key, endMs, cost: lateCost })) }));',
+    tests: [IN_STORE],
   },
   {
     name: 'a budget that is spent refuses',
