@@ -9,6 +9,7 @@ const TWINS = 'test/gateway/limits/own-memory-and-store.test.ts';
 const BUDGETS = 'test/gateway/limits/budgets.test.ts';
 const SHARES = 'test/gateway/limits/budget-shares.test.ts';
 const IN_STORE = 'test/gateway/limits/budgets-in-store.test.ts';
+const ESTIMATE = 'test/gateway/limits/estimate-spend.test.ts';
 const DOWN = 'test/gateway/limits/store-down.test.ts';
 
 export const limits: readonly Mutant[] = [
@@ -123,6 +124,20 @@ export const limits: readonly Mutant[] = [
     from: 'held.keeper.settle(settlementWith(cost), () => settlementWith(lateCost));',
     to: 'held.keeper.settle(settlementWith(cost), () => ({ id, claims, budgets: held.budgets.map(({ claim: { key, endMs } }) => ({ key, endMs, cost: lateCost })) }));',
     tests: [IN_STORE],
+  },
+  {
+    name: 'input that is sent several times is set aside as often',
+    file: 'gateway/pipeline.ts',
+    from: 'estimateSpend(facts, body, plan, translation)',
+    to: 'estimateSpend(facts, body, plan)',
+    tests: [ESTIMATE],
+  },
+  {
+    name: 'answers that are made and not given are set aside too',
+    file: 'gateway/dialects/openai-completions/read-request.ts',
+    from: 'bestOf === undefined ? {}',
+    to: 'bestOf !== n ? {}',
+    tests: [ESTIMATE],
   },
   {
     name: 'a budget that is spent refuses',
