@@ -18,6 +18,13 @@ export const journal: readonly Mutant[] = [
     tests: ['test/gateway/meter/journal.test.ts'],
   },
   {
+    name: 'what the disk does not take goes to the log when the process goes',
+    file: 'gateway/meter/journal.ts',
+    from: 'await this.tellUnwritten();',
+    to: '',
+    tests: ['test/gateway/meter/full-journal.test.ts'],
+  },
+  {
     name: 'a group that could not be written is kept',
     file: 'gateway/meter/journal.ts',
     from: 'group.putBack();',
