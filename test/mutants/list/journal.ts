@@ -110,10 +110,10 @@ export const journal: readonly Mutant[] = [
   },
   {
     name: 'a request that takes several calls costs its fee once',
-    file: 'gateway/meter/ledger.ts',
-    from: 'const isCharged = call === 0 && paysForRequest(',
-    to: 'const isCharged = call >= 0 && paysForRequest(',
-    tests: ['test/flow/worked-bill.test.ts'],
+    file: 'gateway/contract/cost.ts',
+    from: 'return call === 0 && payer',
+    to: 'return call >= 0 && payer',
+    tests: ['test/flow/worked-bill.test.ts', 'test/ledger/prices.test.ts'],
   },
   {
     name: 'of several calls that one fails, the others are paid by nobody who got nothing of them',
