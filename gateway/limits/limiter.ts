@@ -182,6 +182,16 @@ export class Limiter implements Limits {
     return this.ledger?.ageMs;
   }
 
+  /** There are budgets: what was spent is asked for before a request has to wait for it. */
+  expectBudgets(): void {
+    this.ledger?.begin();
+  }
+
+  /** Whoever sends a request here now may wait for nothing: what was spent is not known yet, and may be soon. */
+  get awaitsSums(): boolean {
+    return this.ledger?.isAwaited ?? false;
+  }
+
   /** Settled when the store has heard all that it can. */
   async close(): Promise<void> {
     this.cancelRound?.();

@@ -210,6 +210,20 @@ export const limits: readonly Mutant[] = [
     tests: ['test/gateway/limits/ledger-reader.test.ts'],
   },
   {
+    name: 'who has budgets is not ready before it knows what was spent',
+    file: 'gateway/start.ts',
+    from: 'wasReady ||= !limiter.awaitsSums;',
+    to: 'wasReady = true;',
+    tests: ['test/flow/budgets.test.ts'],
+  },
+  {
+    name: 'who was ready once stays so without the ledger',
+    file: 'gateway/start.ts',
+    from: 'wasReady ||= !limiter.awaitsSums;',
+    to: 'wasReady = !limiter.awaitsSums;',
+    tests: ['test/flow/budgets.test.ts'],
+  },
+  {
     name: 'who comes back waits for what was spent before',
     file: 'gateway/limits/ledger-reader.ts',
     from: 'if (seen >= this.leftBehind) {',
