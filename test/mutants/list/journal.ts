@@ -125,8 +125,8 @@ export const journal: readonly Mutant[] = [
   {
     name: 'a request that was not delivered costs no fee',
     file: 'gateway/contract/cost.ts',
-    from: "payer === 'tenant' && (outcome",
-    to: '(outcome',
+    from: "payer === 'tenant' && isDelivered",
+    to: 'isDelivered',
     tests: ['test/gateway/meter/ledger-record.test.ts'],
   },
   {
