@@ -156,6 +156,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/commands.test.ts'],
   },
   {
+    name: 'whoever keeps budgets is answered however many others ask',
+    file: 'ledger/read-api/read-api.ts',
+    from: 'if (isPersons && questions >= questionsMax)',
+    to: 'if (questions >= questionsMax)',
+    tests: ['test/ledger/busy.test.ts'],
+  },
+  {
     name: 'whoever knows more than this ledger is told to begin anew',
     file: 'ledger/read-api/spend-page.ts',
     from: 'if (last < after) return',
