@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 
 export interface InternalParts {
   readonly registry: Registry;
-  /** False until one whole table has been loaded, and again while the process is being drained. */
+  /** False until one whole table has been loaded, and with budgets for a while until it is known what was spent; and again while draining. */
   isReady(): boolean;
 }
 
@@ -27,7 +27,7 @@ export function buildInternalServer({ registry, isReady }: InternalParts): Serve
         return;
       case '/readyz':
         if (isReady()) respond(200, 'text/plain', 'ok\n');
-        else respond(503, 'text/plain', 'no routing table yet, or draining\n');
+        else respond(503, 'text/plain', 'no routing table yet, or not heard what was spent, or draining\n');
         return;
       default:
         respond(404, 'text/plain', 'only /metrics, /healthz and /readyz are here\n');

@@ -228,8 +228,8 @@ class Run implements OpenRequest {
   }
 
   private estimate(): SpendEstimate {
-    const { facts, body, plan } = this.exchange;
-    this.spend ??= estimateSpend(facts, body, plan);
+    const { facts, body, plan, translation } = this.exchange;
+    this.spend ??= estimateSpend(facts, body, plan, translation);
     return this.spend;
   }
 

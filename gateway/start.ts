@@ -32,6 +32,7 @@ import { AnswerRoom } from './stream/answer-room.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import type { TableHolder } from './table/holder.ts';
 import { TableStatus } from './table/status.ts';
+import type { TableView } from './table/view.ts';
 import type { GatewayTelemetry, openGatewayTelemetry } from './trace/open-telemetry.ts';
 import { UpstreamPools, type UpstreamPoolsOptions } from './upstream/pools.ts';
 import { warmUp } from './warm-up.ts';
@@ -216,8 +217,10 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const failures = openFailureLimiter(bounds.failedKeysPerMinute, clock.now);
   const held = holder.current();
   if (held) pools.adopt(held);
+  if (held && hasBudgets(held)) limiter.expectBudgets();
   const stopListening = holder.onSwap((view) => {
     pools.adopt(view);
+    if (hasBudgets(view)) limiter.expectBudgets();
     health.adopt(view);
     metrics.adopt(view);
   });
@@ -259,9 +262,15 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     onFailure: options.onFailure,
   });
   connections = guardConnections(app.server, bounds, (reason) => metrics.onConnectionRefused(reason));
+  let wasReady = false;
   const internal = buildInternalServer({
     registry: metrics.registry,
-    isReady: () => !isDraining && holder.current() !== undefined,
+    isReady() {
+      if (isDraining || holder.current() === undefined) return false;
+      // Those who know what was spent serve meanwhile. Who is ready once stays so: whatever else there is needs no ledger.
+      wasReady ||= !limiter.awaitsSums;
+      return wasReady;
+    },
   });
   const { onFailure } = options;
   const drillParts = { clock, random, defaults, onFailure, view: () => holder.current() };
@@ -350,6 +359,10 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       }
     },
   };
+}
+
+function hasBudgets({ keys, tenantBudgets }: Pick<TableView, 'keys' | 'tenantBudgets'>): boolean {
+  return tenantBudgets.size > 0 || keys.values().some(({ budgets }) => budgets !== undefined);
 }
 
 /** Loaded only here: without it nothing of OpenTelemetry is in memory. */

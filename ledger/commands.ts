@@ -13,6 +13,8 @@ import type { Filter, LedgerStore } from './store/store.ts';
 
 export interface CommandParts {
   open(): Promise<LedgerStore>;
+  /** Of the events that the ledger beside it sends; undefined where there is none. */
+  readonly source: string | undefined;
   /** Takes text; settled when there is room for more. */
   write(text: string): Promise<void>;
 }
@@ -34,7 +36,7 @@ const optionsSchema = z
     format: z.enum(['jsonl', 'focus', 'cloudevents'], 'must be jsonl, focus or cloudevents').optional(),
     prices: z.string().min(1).optional(),
     json: z.boolean().optional(),
-    account: z.string().min(1).default('penstock'),
+    account: z.string().min(1).optional(),
     namespace: z.string().optional(),
     apiKey: z.string().optional(),
     route: z.string().optional(),
@@ -111,14 +113,17 @@ function readText(path: string): string {
   return readFileSync(path === '-' ? 0 : path, 'utf8');
 }
 
-async function writeExport(store: LedgerStore, options: Options, { write }: CommandParts): Promise<void> {
+async function writeExport(store: LedgerStore, options: Options, parts: CommandParts): Promise<void> {
   const period = periodOf(options);
+  const { write } = parts;
+  const { account = 'penstock' } = options;
   if (options.format === 'focus') {
-    for await (const line of focusCsv(store, { ...period, account: options.account })) await write(line);
+    for await (const line of focusCsv(store, { ...period, account })) await write(line);
     return;
   }
   let batch: string[] = [];
-  const source = `urn:penstock:${options.account}`;
+  const ofAccount = `urn:penstock:${account}`;
+  const source = options.account === undefined ? (parts.source ?? ofAccount) : ofAccount;
   for await (const { line } of allRecords(store, period)) {
     if (options.format === 'jsonl') {
       await write(`${line}\n`);

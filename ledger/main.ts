@@ -5,8 +5,9 @@ import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../kube/clock.ts';
 import { openConfiguredClient } from '../kube/config.ts';
 import { runCommand } from './commands.ts';
+import { sourceOf } from './export/cloud-events.ts';
 import { createLog } from './log.ts';
-import { readSettings, readStorePlace } from './settings.ts';
+import { readInstallation, readSettings, readStorePlace } from './settings.ts';
 import { type RunningLedger, startLedger } from './start.ts';
 import { openStore } from './store/open.ts';
 
@@ -21,7 +22,9 @@ else await serve();
 
 async function command(): Promise<void> {
   try {
+    const installation = readInstallation();
     await runCommand(words, {
+      source: installation && sourceOf(installation),
       open: () => openStore(readStorePlace(), { onBroken() {}, onEnd() {} }),
       async write(text) {
         if (!process.stdout.write(text)) await once(process.stdout, 'drain');

@@ -144,6 +144,16 @@ export function readStorePlace(environment: NodeJS.ProcessEnv = process.env): St
   return storeOf(parse(z.object(storeSchema), environment));
 }
 
+/** Undefined where the environment is of none, as on a laptop. @throws as `readSettings`. */
+export function readInstallation(
+  environment: NodeJS.ProcessEnv = process.env,
+): Pick<LedgerSettings, 'namespace' | 'instance'> | undefined {
+  const schema = settingsSchema.pick({ PENSTOCK_INSTANCE: true, PENSTOCK_NAMESPACE: true });
+  const data = parse(schema.partial({ PENSTOCK_NAMESPACE: true }), environment);
+  const { PENSTOCK_INSTANCE: instance, PENSTOCK_NAMESPACE: namespace } = data;
+  return namespace === undefined ? undefined : { namespace, instance };
+}
+
 function storeOf(data: {
   PENSTOCK_LEDGER_FILE: string;
   PENSTOCK_LEDGER_URL?: string | undefined;

@@ -6,6 +6,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import { openJournalClient } from './ask-journal.ts';
 import { watchBudgets } from './budgets.ts';
+import { sourceOf } from './export/cloud-events.ts';
 import { EVENTS_SINK, sendEvents } from './export/send-events.ts';
 import { buildHealthServer } from './health.ts';
 import { keepYoung } from './keep.ts';
@@ -95,14 +96,14 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   const metricsUrl = await listen(health, settings.host, settings.metricsPort);
   started.defer(() => stop(health));
 
-  const { events, instance, namespace } = settings;
+  const { events } = settings;
   if (events !== undefined) {
     const sender = sendEvents({
       ...events,
       store,
       clock,
       random,
-      source: `urn:penstock:${namespace}:${instance}`,
+      source: sourceOf(settings),
       onSent: (records) => metrics.onEventsSent(records),
       onFailed(reason) {
         metrics.onEventsFailed();

@@ -21,13 +21,16 @@ function costOfTokens(usage: Usage, price: Price): bigint {
   );
 }
 
-/** Whether an attempt is charged what a request costs beside its tokens: where something of it was delivered. */
-export function paysForRequest({
-  payer,
-  outcome,
-  usage,
-}: Pick<LedgerRecord, 'payer' | 'outcome' | 'usage'>): boolean {
-  return payer === 'tenant' && (outcome === 'answered' || outcome === 'broken-off' || usage.output > 0);
+/** What of an attempt decides on what it costs. */
+export type Rated = Pick<LedgerRecord, 'payer' | 'outcome' | 'usage' | 'call'>;
+
+/**
+ * Whether an attempt is charged what a request costs beside its tokens: where something of it was delivered. Once for a request,
+ * however many attempts and calls it took.
+ */
+export function paysForRequest({ payer, outcome, usage, call = 0 }: Rated): boolean {
+  const isDelivered = outcome === 'answered' || outcome === 'broken-off' || usage.output > 0;
+  return call === 0 && payer === 'tenant' && isDelivered;
 }
 
 /** Of tokens and request, however much it is. */

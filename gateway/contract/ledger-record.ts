@@ -28,6 +28,8 @@ export const ledgerRecordSchema = z.object({
   request: z.string().min(1),
   /** Counts from 1 over all attempts of the request, in the order they were started. */
   attempt: z.int().min(1),
+  /** Which of the upstream calls that the request stands for, from 0; absent: the first. */
+  call: z.int().min(1).optional(),
   /** RFC 3339, UTC, milliseconds. */
   startedAt: z.iso.datetime(),
   durationMs: z.int().min(0),

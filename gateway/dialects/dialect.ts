@@ -18,6 +18,8 @@ export interface RequestFacts {
   readonly wantsUsage: boolean;
   /** How many answers (choices) one upstream call gives; its stream is complete when each has ended. */
   readonly choices: number;
+  /** How many answers an upstream makes, where it makes more than it gives; absent: as many. */
+  readonly generated?: number;
   /** How many tokens each of them may have at most; absent: the caller does not say. */
   readonly outputTokensMax?: number;
   /** The parameter that names something one provider has stored: only that provider can serve it. */
@@ -108,6 +110,8 @@ export type AnswerDocument =
 export interface Translation {
   /** Several where one client request stands for several upstream calls. */
   readonly conversations: readonly Conversation[];
+  /** How often the input is sent: once for each answer, where an upstream gives one a call. Absent: once. */
+  readonly inputTimes?: number;
   /** One plain answer from the answers to all conversations, in their order. */
   encodeAnswer(answers: readonly ModelAnswer[], head: AnswerHead): Buffer;
   /** A fresh encoder for one streamed client answer. */

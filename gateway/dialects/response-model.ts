@@ -10,7 +10,7 @@ import { parseLatin1 } from './events/event-text.ts';
 /** Encoders name what was asked for where an answer names no model: it is kept from them. */
 export function translateAsRequested(translation: Translation): Translation {
   return {
-    conversations: translation.conversations,
+    ...translation,
     encodeAnswer: (answers, head) =>
       translation.encodeAnswer(
         answers.map((answer) => ({ ...answer, model: '' })),

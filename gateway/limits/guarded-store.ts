@@ -39,8 +39,8 @@ export class GuardedStore {
   private readonly callBudgetMs: number;
   private isOpen = false;
   private isOver = false;
-  /** What is still to be told to the store, by the id of the reservation. */
-  private readonly unsettled = new Map<string, Settlement>();
+  /** What is still to be told to the store, as it is when that can be told, by the id of the reservation. */
+  private readonly unsettled = new Map<string, () => Settlement>();
   private readonly underWay = new Set<Promise<void>>();
   private probePause: number = probePauseMs.first;
   private silentProbes = 0;
@@ -79,19 +79,24 @@ export class GuardedStore {
     }
     // It may have been heard, and only its answer is late.
     const unspent = budgets.map(({ key, endMs }) => ({ key, endMs, cost: 0 }));
-    if (id !== undefined) this.settleLater({ id, claims: claims.map(givenBack), budgets: unspent });
+    if (id !== undefined)
+      this.settleLater(id, () => ({ id, claims: claims.map(givenBack), budgets: unspent }));
     return undefined;
   }
 
-  /** Does not wait. What the store does not hear now it hears when it is back. */
-  settle(settlement: Settlement): void {
+  /**
+   * Does not wait. What the store does not hear now it hears when it is back.
+   *
+   * @param late What it is told then.
+   */
+  settle(settlement: Settlement, late: () => Settlement): void {
     if (!this.isOpen) {
-      this.settleLater(settlement);
+      this.settleLater(settlement.id, late);
       return;
     }
     this.track(
       this.within(this.store.settle(settlement).then(() => true)).then((heard) => {
-        if (heard === undefined) this.settleLater(settlement);
+        if (heard === undefined) this.settleLater(settlement.id, late);
       }),
     );
   }
@@ -168,7 +173,7 @@ export class GuardedStore {
     if (this.isOver) return;
     if (isWell) {
       this.turn(true, 'it answers again');
-      for (const settlement of this.unsettled.values()) this.settle(settlement);
+      for (const late of this.unsettled.values()) this.settle(late(), late);
       this.unsettled.clear();
       return;
     }
@@ -177,10 +182,8 @@ export class GuardedStore {
     this.probeLater();
   }
 
-  private settleLater(settlement: Settlement): void {
-    if (this.unsettled.size >= unsettledMax) return;
-    const budgets = settlement.budgets?.map(({ key, endMs, cost }) => ({ key, endMs, cost }));
-    this.unsettled.set(settlement.id, { ...settlement, ...(budgets && { budgets }) });
+  private settleLater(id: string, late: () => Settlement): void {
+    if (this.unsettled.size < unsettledMax) this.unsettled.set(id, late);
   }
 
   private track(work: Promise<void>): void {

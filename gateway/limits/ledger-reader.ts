@@ -1,4 +1,4 @@
-// What does the ledger know of spending, and how much of ours is in it? Asked every second from the first request on that has a budget:
+// What does the ledger know of spending, and how much of ours is in it? Asked every second from the first table on that has a budget:
 // first for everything, then for what has changed.
 //
 // What the ledger had taken over from our journal before it was asked is in its answer: it stores records before it asks behind them. So
@@ -39,6 +39,9 @@ const anewEveryMs = 600_000;
 /** How long the first request of a budget waits for the first answer. */
 const firstAnswerMs = 2_000;
 
+/** How long nobody is sent here for the want of it: a ledger that is started anew with its gateways answers within. */
+const readyWithoutMs = 15_000;
+
 export class LedgerReader {
   private readonly parts: LedgerReaderParts;
   /** What an earlier process left under way was written down again at our start: its spending is not counted here. */
@@ -68,6 +71,11 @@ export class LedgerReader {
   get ageMs(): number | undefined {
     const since = this.knownAt ?? this.begunAt;
     return since === undefined ? undefined : this.parts.clock.now() - since;
+  }
+
+  /** What was spent is being asked for, and may be known soon. */
+  get isAwaited(): boolean {
+    return !this.isKnown && (this.ageMs ?? readyWithoutMs) < readyWithoutMs;
   }
 
   /** Begins to ask, where it has not begun. */

@@ -78,7 +78,8 @@ const overdueMs = 60_000;
 
 /** Where a reservation is held: the store, or the memory of this process. */
 interface Keeper {
-  settle(settlement: Settlement): void;
+  /** @param late In its place, where it cannot be told at once. */
+  settle(settlement: Settlement, late: () => Settlement): void;
   renew(places: readonly { readonly key: string; readonly id: string }[]): void;
 }
 
@@ -179,6 +180,16 @@ export class Limiter implements Limits {
   /** Of what the ledger says was spent; undefined where nobody has asked. */
   get sumsAgeMs(): number | undefined {
     return this.ledger?.ageMs;
+  }
+
+  /** There are budgets: what was spent is asked for before a request has to wait for it. */
+  expectBudgets(): void {
+    this.ledger?.begin();
+  }
+
+  /** Whoever sends a request here now may wait for nothing: what was spent is not known yet, and may be soon. */
+  get awaitsSums(): boolean {
+    return this.ledger?.isAwaited ?? false;
   }
 
   /** Settled when the store has heard all that it can. */
@@ -292,16 +303,21 @@ export class Limiter implements Limits {
     this.held.delete(id);
     for (const { claim } of held.budgets)
       this.ownBudgets.settle(claim, cost, this.parts.ledger?.progress.appended());
-    held.keeper.settle({
+    const claims = held.claims.map((claim) => ({
+      ...claim,
+      meters: claim.meters.map((meter) => ({ ...meter, amount: amountOf(meter) })),
+    }));
+    const settlementWith = (spent: number): Settlement => ({
       id,
-      claims: held.claims.map((claim) => ({
-        ...claim,
-        meters: claim.meters.map((meter) => ({ ...meter, amount: amountOf(meter) })),
-      })),
+      claims,
       ...(held.budgets.length === 0
         ? {}
-        : { budgets: this.settledBudgets(held.budgets, cost), by: this.parts.name }),
+        : { budgets: this.settledBudgets(held.budgets, spent), by: this.parts.name }),
     });
+    // By then the ledger may have told of it, and others have told the store: what is added to what it keeps would be there twice for
+    // good. What is told beside it has the rest.
+    const lateCost = this.ledger === undefined ? cost : 0;
+    held.keeper.settle(settlementWith(cost), () => settlementWith(lateCost));
     return true;
   }
 

@@ -68,9 +68,9 @@ export interface ReservationAnswer {
 }
 
 export interface SettledBudget extends Pick<BudgetClaim, 'key' | 'endMs'> {
-  /** What was spent in the end, nanodollars. */
+  /** What was spent in the end, nanodollars; 0 where the ledger may have told of it already. */
   readonly cost: number;
-  /** As in a claim, with the cost; absent where it is said too late to be so still. */
+  /** As in a claim, with what was spent; absent where nothing was. */
   readonly told?: { readonly known: number; readonly ownSpent: number };
 }
 

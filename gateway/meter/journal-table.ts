@@ -19,7 +19,7 @@ export const journalMetrics = {
     labels: [],
     help: 'Records written to the log: nobody had taken them over.',
     meaning:
-      'Records written to the log, because nobody had taken them over: the journal was full, or the pod ended and waited 10 s for it. Alert on any increase: the bill has to be completed from the log.',
+      'Records written to the log, because nobody had taken them over: the journal was full, or the pod ended and waited 10 s for it, or its disk did not take them until it ended. Alert on any increase: the bill has to be completed from the log.',
   },
   journalBytes: {
     name: 'penstock.journal',

@@ -183,13 +183,12 @@ class FileJournal implements ReadableJournal {
   async close(): Promise<void> {
     await this.flush();
     this.isClosed = true;
-    const lost = this.waiting.keepLatest(0);
-    if (lost > 0) this.report.dropped(lost);
     this.cancelProgress?.();
     await this.file?.close();
     this.file = undefined;
     await this.underWay.close();
     await this.givingUp;
+    await this.tellUnwritten();
   }
 
   get figures(): JournalFigures {
@@ -311,6 +310,18 @@ class FileJournal implements ReadableJournal {
       this.counts.unclaimedRecords += countLines(page.bytes);
       await this.report.unclaimed?.(page.bytes);
       place = page.to;
+    }
+  }
+
+  /** What the disk does not take goes with the process, and where the log takes it, not even then. */
+  private async tellUnwritten(): Promise<void> {
+    const { report } = this;
+    const { bytes, lines } = this.waiting.take();
+    if (lines === 0) return;
+    if (report.unclaimed === undefined) report.dropped(lines);
+    else {
+      this.counts.unclaimedRecords += lines;
+      await report.unclaimed(Buffer.concat(bytes));
     }
   }
 

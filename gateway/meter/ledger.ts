@@ -58,6 +58,7 @@ export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
     id: recordId(facts.requestId, facts.number),
     request: facts.requestId,
     attempt: facts.number,
+    ...(facts.call === 0 ? {} : { call: facts.call }),
     startedAt: new Date(facts.startedAtMs).toISOString(),
     durationMs: Math.round(facts.durationMs),
     firstContentMs: facts.firstContentMs === undefined ? undefined : Math.round(facts.firstContentMs),
@@ -102,8 +103,7 @@ function costOf(
   if (payer === 'own-key') return 0;
   const { price } = target.entry;
   if (!price) return null;
-  // Once for a request, however many attempts and calls it took.
-  const isCharged = call === 0 && paysForRequest({ payer, outcome, usage });
+  const isCharged = paysForRequest({ payer, outcome, usage, call });
   try {
     return costPicodollars(usage, isCharged ? price : { ...price, perRequest: 0 });
   } catch {

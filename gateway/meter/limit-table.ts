@@ -35,9 +35,9 @@ export const limitMetrics = {
     type: 'gauge',
     unit: 's',
     labels: [],
-    help: 'How old the sums of the ledger are that budgets are judged by, from the first request with a budget on; no value before.',
+    help: 'How old the sums of the ledger are that budgets are judged by, from the first table with a budget on; no value before.',
     meaning:
-      'How old the sums of the ledger are that budgets are judged by, once a request had a budget; where none are known yet, for how long they have been missing. They are asked for every second; while the ledger is away each pod goes on with its share of what was left.',
+      'How old the sums of the ledger are that budgets are judged by, once a table had a budget; where none are known yet, for how long they have been missing. They are asked for every second; while the ledger is away each pod goes on with its share of what was left.',
   },
   limitsStore: {
     name: 'penstock.limits_store',

@@ -1,7 +1,7 @@
 // How many tokens may this request use, before anybody has counted? Reserved at its limits until it has ended.
 
 import { estimateTokensOfLength } from '../dialects/answer/estimate-tokens.ts';
-import type { RequestFacts } from '../dialects/dialect.ts';
+import type { RequestFacts, Translation } from '../dialects/dialect.ts';
 import type { RequestBody } from '../json/request-body.ts';
 import type { Plan } from '../route/plan.ts';
 
@@ -10,8 +10,9 @@ export interface SpendEstimate {
   readonly tokens: number;
   /** Of them, those that the caller asks for itself: its input, and the bound that it sets. */
   readonly tokensMin: number;
+  /** As often as it is sent. */
   readonly input: number;
-  /** The most that may be answered, of all choices together. */
+  /** The most that may be answered, of all choices together, also of those that nobody is given. */
   readonly output: number;
 }
 
@@ -19,15 +20,20 @@ export interface SpendEstimate {
 const outputTokensDefault = 4_096;
 
 export function estimateSpend(
-  { outputTokensMax, choices }: Pick<RequestFacts, 'outputTokensMax' | 'choices'>,
+  {
+    outputTokensMax,
+    choices,
+    generated = choices,
+  }: Pick<RequestFacts, 'outputTokensMax' | 'choices' | 'generated'>,
   body: Pick<RequestBody, 'bytes' | 'chunks'>,
   { route }: Pick<Plan, 'route'>,
+  { inputTimes = 1 }: Pick<Translation, 'inputTimes'> = {},
 ): SpendEstimate {
-  const input = estimateInputOfBody(body);
-  const output = (outputTokensMax ?? route.entry.maxOutputTokens ?? outputTokensDefault) * choices;
+  const input = estimateInputOfBody(body) * inputTimes;
+  const output = (outputTokensMax ?? route.entry.maxOutputTokens ?? outputTokensDefault) * generated;
   return {
     tokens: input + output,
-    tokensMin: input + (outputTokensMax ?? 0) * choices,
+    tokensMin: input + (outputTokensMax ?? 0) * generated,
     input,
     output,
   };

@@ -7,6 +7,17 @@ export const EVENT_TYPE = 'dev.penstock.attempt.v1';
 
 const factsSchema = z.looseObject({ id: z.string(), startedAt: z.string(), apiKey: z.string() });
 
+/** Of all events of an installation, however they are told: with it, whoever got one twice knows it again. */
+export function sourceOf({
+  namespace,
+  instance,
+}: {
+  readonly namespace: string;
+  readonly instance: string;
+}): string {
+  return `urn:penstock:${namespace}:${instance}`;
+}
+
 /**
  * @param lines Records as gateways wrote them; they are the events' data, whole.
  * @param source Names the installation.

@@ -1,7 +1,6 @@
 // What would a period have cost at other prices? Read from its records; nothing is changed.
 
-import { exactCost, paysForRequest } from '../../gateway/contract/cost.ts';
-import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+import { exactCost, paysForRequest, type Rated } from '../../gateway/contract/cost.ts';
 import type { Price } from '../../gateway/contract/routing-table.ts';
 import { allRecords } from '../all-records.ts';
 import type { Filter, LedgerStore } from '../store/store.ts';
@@ -50,7 +49,7 @@ export async function rerate(
 }
 
 /** By the rules of the gateway that rated it first. */
-export function costAt(price: Price, record: Pick<LedgerRecord, 'payer' | 'outcome' | 'usage'>): bigint {
+export function costAt(price: Price, record: Rated): bigint {
   // The tenant pays its provider itself.
   if (record.payer === 'own-key') return 0n;
   return exactCost(record.usage, paysForRequest(record) ? price : { ...price, perRequest: 0 });

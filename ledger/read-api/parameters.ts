@@ -1,6 +1,7 @@
 // What is asked for? The query of a question, checked, with bounds that keep one question from being everybody's wait.
 
 import { z } from 'zod';
+import { ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
 import { nextDay } from '../export/focus.ts';
 import { dayOf } from '../store/queries.ts';
 import { DIMENSIONS, type Dimension, type Filter, type SumsQuery } from '../store/store.ts';
@@ -15,6 +16,11 @@ const dimensionsMax = 4;
 
 const day = z.iso.date('must be a day such as 2026-11-01');
 const name = z.string().min(1, 'must not be empty').max(400, 'must be at most 400 characters').optional();
+
+/** As records have them. */
+function oneOf<const Word extends string>(words: readonly Word[]) {
+  return z.enum(words, `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
+}
 
 const querySchema = z.strictObject({
   from: day.optional(),
@@ -47,13 +53,8 @@ const querySchema = z.strictObject({
   provider: name,
   model: name,
   upstreamModel: name,
-  payer: z.enum(['tenant', 'platform', 'own-key'], 'must be tenant, platform or own-key').optional(),
-  outcome: z
-    .enum(
-      ['answered', 'failed', 'broken-off', 'cancelled'],
-      'must be answered, failed, broken-off or cancelled',
-    )
-    .optional(),
+  payer: oneOf(ledgerRecordSchema.shape.payer.options).optional(),
+  outcome: oneOf(ledgerRecordSchema.shape.outcome.options).optional(),
 });
 
 export interface Asked {

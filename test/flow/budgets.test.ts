@@ -51,11 +51,11 @@ test('what one gateway spent, another does not spend again, nor the same one whe
   const table = await tableWith(1_000_000);
   const limits = { gateways: 2 };
   const first = await house.startGateway('first', table, { limits });
-  const second = parts.adopt(await house.startGateway('second', table, { limits }), (rig) => rig.close());
   const served = await spendAll(first);
   // One request beyond its share, at most.
   expect(served).toBe(10);
   await until(async () => (await cents(house)) === 100);
+  const second = parts.adopt(await house.startGateway('second', table, { limits }), (rig) => rig.close());
   await until(async () => {
     const answer = await ask(second);
     expect(answer.status).toBe(429);
@@ -69,6 +69,25 @@ test('what one gateway spent, another does not spend again, nor the same one whe
     return answer.status === 429 && errorOf(answer).code === 'insufficient_quota';
   });
   expect(await cents(house)).toBe(100);
+});
+
+test('a gateway that starts is ready when it knows what was spent, and without budgets at once', async () => {
+  const house = await houseOf();
+  await house.goAway();
+  const table = await tableWith(1_000_000);
+  const start = async (name: string, of: RoutingTable): Promise<Rig> =>
+    parts.adopt(await house.startGateway(name, of), (rig) => rig.close());
+  const readyz = async ({ gateway }: Rig): Promise<number> =>
+    (await fetch(`${gateway.metricsUrl}/readyz`)).status;
+  const free = await start('free', { ...table, keys: table.keys.map(({ budgets: _, ...key }) => key) });
+  const rig = await start('bound', table);
+  expect([await readyz(free), await readyz(rig)]).toEqual([200, 503]);
+  // Ready once, ready for good.
+  free.offer(table);
+  expect(await readyz(free)).toBe(200);
+  await house.comeBack();
+  await until(async () => (await readyz(rig)) === 200);
+  expect((await ask(rig)).status).toBe(200);
 });
 
 test('while the ledger is away a gateway goes on with its share of what was left, and with all of it when it is back', async () => {

@@ -39,6 +39,7 @@ async function print(...words: string[]): Promise<string> {
   let text = '';
   await runCommand(words, {
     open: openStore,
+    source: 'urn:penstock:penstock-system:penstock',
     async write(more) {
       text += more;
     },
@@ -68,6 +69,14 @@ test('export as CloudEvents gives batches that say which event is which', async 
     datacontenttype: 'application/json',
     data: JSON.parse(entries[0]?.line ?? ''),
   });
+});
+
+test('exported events have the source of those that are sent, so that whoever got both knows them again', async () => {
+  const [batch = ''] = (await print('export', '--format', 'cloudevents', ...november)).split('\n');
+  const sources = z.array(z.object({ source: z.string() })).parse(JSON.parse(batch));
+  expect(new Set(sources.map(({ source }) => source))).toEqual(
+    new Set(['urn:penstock:penstock-system:penstock']),
+  );
 });
 
 test('export as FOCUS gives a row for each day and way of use, of which the costs are exact', async () => {

@@ -66,20 +66,28 @@ describe('other prices', () => {
     );
     const outcomes = fc.constantFrom('answered', 'failed', 'broken-off', 'cancelled');
     fc.assert(
-      fc.property(usages, pricings, outcomes, fc.boolean(), (usage, pricing, outcome, isPlatform) => {
-        const price = compilePrice(pricingSchema.parse(pricing), 'target');
-        // Waste of the platform, and calls with an own provider, by the gateway's own hand.
-        const record = makeRecord({
-          usage,
-          outcome,
-          entry: { price },
-          provider: isPlatform ? {} : { id: 'team/own', isPlatform },
-        });
-        const other = readPrices(JSON.stringify({ m: pricing })).get('m');
-        if (other === undefined) throw new Error('the model has prices');
-        if (record.costPicodollars !== null)
-          expect(costAt(other, record)).toBe(BigInt(record.costPicodollars));
-      }),
+      fc.property(
+        usages,
+        pricings,
+        outcomes,
+        fc.boolean(),
+        fc.nat(2),
+        (usage, pricing, outcome, isPlatform, call) => {
+          const price = compilePrice(pricingSchema.parse(pricing), 'target');
+          // Waste of the platform, and calls with an own provider, by the gateway's own hand.
+          const record = makeRecord({
+            usage,
+            outcome,
+            call,
+            entry: { price },
+            provider: isPlatform ? {} : { id: 'team/own', isPlatform },
+          });
+          const other = readPrices(JSON.stringify({ m: pricing })).get('m');
+          if (other === undefined) throw new Error('the model has prices');
+          if (record.costPicodollars !== null)
+            expect(costAt(other, record)).toBe(BigInt(record.costPicodollars));
+        },
+      ),
       { numRuns: 300 },
     );
   });

@@ -1,7 +1,7 @@
 // What may the environment of the ledger say, and what is told of what it may not?
 
 import { expect, test } from 'vitest';
-import { readSettings, readStorePlace } from '../../ledger/settings.ts';
+import { readInstallation, readSettings, readStorePlace } from '../../ledger/settings.ts';
 
 const needed = {
   PENSTOCK_NAMESPACE: 'penstock-system',
@@ -47,4 +47,12 @@ test('a command needs to know where the ledger is, and nothing else', () => {
   expect(readStorePlace({ PENSTOCK_LEDGER_FILE: 'x.sqlite' })).toEqual({ type: 'sqlite', path: 'x.sqlite' });
   const url = 'postgres://user:p%40ss@host:5432/db';
   expect(readStorePlace({ PENSTOCK_LEDGER_URL: url })).toEqual({ type: 'postgres', url });
+});
+
+test('of the whole environment, a command by hand needs to know no more than whose ledger it is, if that', () => {
+  expect(readInstallation({})).toBeUndefined();
+  expect(readInstallation({ PENSTOCK_NAMESPACE: 'penstock-system' })).toEqual({
+    namespace: 'penstock-system',
+    instance: 'penstock',
+  });
 });

@@ -36,6 +36,7 @@ export function translateCompletion(
     conversations: prompts.flatMap((prompt) =>
       Array.from({ length: n / choicesPerCall }, (_, sample) => decode(prompt, sample)),
     ),
+    inputTimes: n / choicesPerCall,
     encodeAnswer: (answers, head) => encodeCompletionAnswer(answers, head, shape),
     streamEncoder: (head) => encodeCompletionStream(head, shape),
   };

@@ -68,13 +68,14 @@ export function readCompletion(body: RequestBody): CompletionRequest {
   const n = Number(values.get('n') ?? 1);
   const isStream = values.get('stream') === true;
   const wantsUsage = readStreamOptions(values.get('stream_options'), isStream);
-  checkBestOf(values, n, isStream);
+  const bestOf = readBestOf(values, n, isStream);
   return {
     facts: {
       model: String(values.get('model')),
       isStream,
       wantsUsage,
       choices: prompts.length * n,
+      ...(bestOf === undefined ? {} : { generated: prompts.length * bestOf }),
       ...outputTokensMax(values.get('max_tokens') ?? outputTokensDefault),
     },
     prompts,
@@ -83,9 +84,10 @@ export function readCompletion(body: RequestBody): CompletionRequest {
   };
 }
 
-function checkBestOf(values: ReadonlyMap<string, unknown>, n: number, isStream: boolean): void {
+function readBestOf(values: ReadonlyMap<string, unknown>, n: number, isStream: boolean): number | undefined {
   const bestOf = values.get('best_of');
-  if (typeof bestOf !== 'number') return;
+  if (typeof bestOf !== 'number') return undefined;
   if (bestOf < n) invalidParameter('best_of', `must be at least 'n' (${n}), not ${bestOf}`);
   if (isStream && bestOf > 1) invalidParameter('best_of', 'cannot be used in a stream');
+  return bestOf;
 }

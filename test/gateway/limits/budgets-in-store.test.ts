@@ -1,8 +1,9 @@
 // Are budgets kept by a store as by one gateway alone, and what does it forget? A real store; the ledger is what the test says.
 
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Budget } from '../../../gateway/contract/budget.ts';
+import type { SpendPage } from '../../../gateway/contract/spend.ts';
 import { judgeShare, judgeTogether } from '../../../gateway/limits/budget.ts';
 import { Limiter } from '../../../gateway/limits/limiter.ts';
 import { OwnBudgets } from '../../../gateway/limits/own-budgets.ts';
@@ -10,6 +11,7 @@ import type { BudgetClaim } from '../../../gateway/limits/reservation.ts';
 import { type LimitStore, openStore } from '../../../gateway/limits/store.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { openStoreAt, type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 
 let redis: RedisServer;
 let store: LimitStore;
@@ -230,4 +232,88 @@ test('two gateways with one store spend a budget together, to one request, and e
   const byShare = [];
   for (let index = 0; index < 6; index++) byShare.push(await spendAt(1));
   expect(byShare.filter((type) => type === 'granted')).toHaveLength(3);
+});
+
+describe('what a gateway could not tell the store in time', () => {
+  /** Two gateways, of which the first settles thirty of a hundred while it is cut off. */
+  async function spendCutOff(id: string, isTold: boolean) {
+    const microdollars = 1_000;
+    const budgets: Budget[] = [{ period: 'Total', limitMicrodollars: 100 }];
+    const subject = { kind: 'api-key' as const, id, limits: {}, budgets };
+    const ledger = { spent: 0, sequence: 0 };
+    const askLedger = async (): Promise<SpendPage> => {
+      const of = { costPicodollars: String(ledger.spent * 1_000_000) };
+      const inPeriod = { since: '1970-01-01', ...of };
+      const key = { apiKey: id, day: inPeriod, week: inPeriod, month: inPeriod, total: of };
+      return { sequence: ledger.sequence, hasMore: false, keys: [key] };
+    };
+    let isCut = false;
+    const open = async (name: 'a' | 'b') => {
+      const clock = makeFakeClock(1_000);
+      const journal = { appended: 0, taken: 0 };
+      const own = await openStore({ url: redis.url, password: undefined, prefix: 'test' });
+      const reach = <T>(call: () => Promise<T>): Promise<T> =>
+        isCut && name === 'a' ? Promise.reject(new Error('cut off')) : call();
+      const limiter = new Limiter({
+        clock: { ...clock, wallMs: () => 0 },
+        name: `${id}.${name}`,
+        pods: () => 2,
+        store: {
+          ...own,
+          settle: (settlement) => reach(() => own.settle(settlement)),
+          renew: (places) => reach(() => own.renew(places)),
+        },
+        // The clock is moved on while it answers.
+        callBudgetMs: 1_000_000,
+        onStoreError: 'LocalShare',
+        events: { onLimited() {}, onCall() {}, onFailure() {}, onTurn() {} },
+        ledger: {
+          ask: askLedger,
+          progress: { appended: () => journal.appended, taken: () => journal.taken },
+        },
+      });
+      await limiter.start();
+      parts.adopt(limiter, (one) => one.close());
+      const spend = async (amount: number): Promise<string | undefined> => {
+        const nanodollars = amount * microdollars;
+        const wanted = { requests: 1, tokens: 0, nanodollars, takesPlace: true };
+        const outcome = await limiter.reserve([subject], wanted, 60_000);
+        if (outcome?.type !== 'granted') return outcome?.type;
+        journal.appended++;
+        outcome.settle({ tokens: 0, nanodollars });
+        return outcome.type;
+      };
+      return { clock, journal, limiter, spend };
+    };
+    const [a, b] = [await open('a'), await open('b')];
+    isCut = true;
+    expect(await a.spend(30)).toBe('granted');
+    await until(async () => a.limiter.mode === 'local');
+    if (isTold) [ledger.spent, ledger.sequence, a.journal.taken] = [30, 1, 1];
+    expect(await b.spend(10)).toBe('granted');
+    isCut = false;
+    a.clock.advance(1_000);
+    await until(async () => a.limiter.sumsAgeMs === 0 && a.limiter.mode === 'store');
+    const key = `api-key:${id}:Total:`;
+    await until(async () => (await redis.command('ZCARD', `{test:limits}:${key}:places`)) === 0);
+    const own = { spent: 10 * microdollars, held: 0 };
+    const claim = { ...claimOf(key), limit: 100 * microdollars, own };
+    const { budgets: [reading] = [] } = await store.reserve({
+      id: `${id}.1`,
+      claims: [],
+      budgets: [claim],
+      by: `${id}.b`,
+    });
+    return { reading, microdollars };
+  }
+
+  test('is not counted twice where the ledger has told of it meanwhile', async () => {
+    const { reading, microdollars } = await spendCutOff('team/told', true);
+    expect(reading).toMatchObject({ spent: 40 * microdollars, held: 0 });
+  });
+
+  test('counts for all as soon as it can, also where the ledger has not told of it', async () => {
+    const { reading, microdollars } = await spendCutOff('team/untold', false);
+    expect(reading).toMatchObject({ reckoned: 40 * microdollars, held: 0 });
+  });
 });

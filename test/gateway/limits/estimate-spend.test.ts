@@ -1,9 +1,10 @@
 // How many tokens is a request taken for, before anybody has counted?
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { estimateInputOfBody, estimateSpend } from '../../../gateway/pipeline/estimate-spend.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
-import { tableOf } from '../rig.ts';
+import { errorOf, post } from '../endpoints/ask.ts';
+import { startRig, tableOf } from '../rig.ts';
 
 function planOf(maxOutputTokens?: number) {
   const view = buildTableView(
@@ -21,6 +22,13 @@ test.each([
   ["else the model's", { choices: 1 }, 1_000, 1_100, 100],
   ['else 4,096', { choices: 1 }, undefined, 4_196, 100],
   ['nothing, where the caller wants nothing', { outputTokensMax: 0, choices: 1 }, 1_000, 100, 100],
+  [
+    'all answers of which the best are given',
+    { outputTokensMax: 50, choices: 3, generated: 6 },
+    1_000,
+    400,
+    400,
+  ],
 ])('its input, and %s', (_, facts, ofModel, tokens, tokensMin) => {
   const input = 100;
   expect(estimateSpend(facts, small, planOf(ofModel))).toEqual({
@@ -28,6 +36,30 @@ test.each([
     tokensMin,
     input,
     output: tokens - input,
+  });
+});
+
+describe('a prompt with several answers', () => {
+  const prompt = { model: 'm', prompt: 'three plain words', max_tokens: 20 };
+  /** In the words of the refusal. */
+  async function tokensOf(dialect: 'anthropic-messages' | 'openai-completions', body: object) {
+    const table = tableOf([{ baseUrl: 'http://127.0.0.1:1/v1', dialects: [dialect] }]);
+    const keys = table.keys.map((key) => ({ ...key, limits: { tokensPerMinute: 1 } }));
+    const rig = await startRig({ ...table, keys });
+    const refused = await post(rig, '/v1/completions', body).finally(() => rig.close());
+    return Number(/about (\d+) tokens/.exec(errorOf(refused).message)?.[1]);
+  }
+  const inputOf = (body: object) => Math.ceil(JSON.stringify(body).length / 4);
+
+  test('is sent once for each, where an upstream gives one a call', async () => {
+    const body = { ...prompt, n: 10 };
+    expect(await tokensOf('anthropic-messages', body)).toBe(10 * inputOf(body) + 10 * 20);
+    expect(await tokensOf('openai-completions', body)).toBe(inputOf(body) + 10 * 20);
+  });
+
+  test('counts with those that are made and not given', async () => {
+    const body = { ...prompt, n: 2, best_of: 5 };
+    expect(await tokensOf('openai-completions', body)).toBe(inputOf(body) + 5 * 20);
   });
 });
 

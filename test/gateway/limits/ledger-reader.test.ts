@@ -83,3 +83,17 @@ test('a ledger that answers from the first is no news, nor is that nobody asks a
   expect(turns).toEqual([]);
   expect(clock.pending()).toEqual([]);
 });
+
+test('sums are awaited from the first question on, until they are known or are late', async () => {
+  answer = async () => Promise.reject(new Error('away'));
+  openReader();
+  expect(reader.isAwaited).toBe(false);
+  reader.begin();
+  await passSeconds(14);
+  expect(reader.isAwaited).toBe(true);
+  await passSeconds(1);
+  expect(reader.isAwaited).toBe(false);
+  answer = async () => empty;
+  await passSeconds(1);
+  expect(reader.isAwaited).toBe(false);
+});

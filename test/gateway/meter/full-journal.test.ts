@@ -1,6 +1,6 @@
 // What becomes of records that nobody takes over: when the folder is full, and when the process goes?
 
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -148,6 +148,21 @@ describe('a process that goes', () => {
     expect(unclaimed).toEqual(numbers(11, 13));
     expect(journal.figures.unclaimedRecords).toBe(3);
   });
+});
+
+test('a process that goes hands what its disk does not take to its log', async () => {
+  const unclaimed: number[] = [];
+  const report = {
+    failed() {},
+    dropped: (records: number) => expect.unreachable(`${records} records dropped`),
+    unclaimed: async (lines: Buffer) => void unclaimed.push(...attemptsIn(lines)),
+  };
+  const journal = openFileJournal(folder, { ...makeFakeClock(), wallMs: () => 0 }, report);
+  await rm(folder, { recursive: true });
+  for (const number of numbers(1, 3)) journal.append(makeRecord({ number }));
+  await journal.close();
+  expect([unclaimed, journal.figures.unclaimedRecords]).toEqual([numbers(1, 3), 3]);
+  await mkdir(folder);
 });
 
 test('in the log each record is a line of its own that can be read back', async () => {

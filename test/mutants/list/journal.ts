@@ -18,6 +18,13 @@ export const journal: readonly Mutant[] = [
     tests: ['test/gateway/meter/journal.test.ts'],
   },
   {
+    name: 'what the disk does not take goes to the log when the process goes',
+    file: 'gateway/meter/journal.ts',
+    from: 'await this.tellUnwritten();',
+    to: '',
+    tests: ['test/gateway/meter/full-journal.test.ts'],
+  },
+  {
     name: 'a group that could not be written is kept',
     file: 'gateway/meter/journal.ts',
     from: 'group.putBack();',
@@ -103,10 +110,10 @@ export const journal: readonly Mutant[] = [
   },
   {
     name: 'a request that takes several calls costs its fee once',
-    file: 'gateway/meter/ledger.ts',
-    from: 'const isCharged = call === 0 && paysForRequest(',
-    to: 'const isCharged = call >= 0 && paysForRequest(',
-    tests: ['test/flow/worked-bill.test.ts'],
+    file: 'gateway/contract/cost.ts',
+    from: 'return call === 0 && payer',
+    to: 'return call >= 0 && payer',
+    tests: ['test/flow/worked-bill.test.ts', 'test/ledger/prices.test.ts'],
   },
   {
     name: 'of several calls that one fails, the others are paid by nobody who got nothing of them',
@@ -118,8 +125,8 @@ export const journal: readonly Mutant[] = [
   {
     name: 'a request that was not delivered costs no fee',
     file: 'gateway/contract/cost.ts',
-    from: "payer === 'tenant' && (outcome",
-    to: '(outcome',
+    from: "payer === 'tenant' && isDelivered",
+    to: 'isDelivered',
     tests: ['test/gateway/meter/ledger-record.test.ts'],
   },
   {

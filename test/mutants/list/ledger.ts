@@ -149,6 +149,20 @@ export const ledger: readonly Mutant[] = [
     tests: readApi,
   },
   {
+    name: 'an exported event is known again by whoever was sent it',
+    file: 'ledger/commands.ts',
+    from: '(parts.source ?? ofAccount)',
+    to: 'ofAccount',
+    tests: ['test/ledger/commands.test.ts'],
+  },
+  {
+    name: 'whoever keeps budgets is answered however many others ask',
+    file: 'ledger/read-api/read-api.ts',
+    from: 'if (isPersons && questions >= questionsMax)',
+    to: 'if (questions >= questionsMax)',
+    tests: ['test/ledger/busy.test.ts'],
+  },
+  {
     name: 'whoever knows more than this ledger is told to begin anew',
     file: 'ledger/read-api/spend-page.ts',
     from: 'if (last < after) return',

@@ -9,6 +9,7 @@ const TWINS = 'test/gateway/limits/own-memory-and-store.test.ts';
 const BUDGETS = 'test/gateway/limits/budgets.test.ts';
 const SHARES = 'test/gateway/limits/budget-shares.test.ts';
 const IN_STORE = 'test/gateway/limits/budgets-in-store.test.ts';
+const ESTIMATE = 'test/gateway/limits/estimate-spend.test.ts';
 const DOWN = 'test/gateway/limits/store-down.test.ts';
 
 export const limits: readonly Mutant[] = [
@@ -106,9 +107,37 @@ export const limits: readonly Mutant[] = [
   {
     name: 'the store hears later what it did not hear',
     file: 'gateway/limits/guarded-store.ts',
-    from: 'for (const settlement of this.unsettled.values()) this.settle(settlement);',
+    from: 'for (const late of this.unsettled.values()) this.settle(late(), late);',
     to: '',
     tests: [DOWN],
+  },
+  {
+    name: 'what the store hears late is not added to what the ledger has told',
+    file: 'gateway/limits/limiter.ts',
+    from: 'const lateCost = this.ledger === undefined ? cost : 0;',
+    to: 'const lateCost = cost;',
+    tests: [IN_STORE],
+  },
+  {
+    name: 'what the store hears late counts until the ledger has told of it',
+    file: 'gateway/limits/limiter.ts',
+    from: 'held.keeper.settle(settlementWith(cost), () => settlementWith(lateCost));',
+    to: 'held.keeper.settle(settlementWith(cost), () => ({ id, claims, budgets: held.budgets.map(({ claim: { key, endMs } }) => ({ key, endMs, cost: lateCost })) }));',
+    tests: [IN_STORE],
+  },
+  {
+    name: 'input that is sent several times is set aside as often',
+    file: 'gateway/pipeline.ts',
+    from: 'estimateSpend(facts, body, plan, translation)',
+    to: 'estimateSpend(facts, body, plan)',
+    tests: [ESTIMATE],
+  },
+  {
+    name: 'answers that are made and not given are set aside too',
+    file: 'gateway/dialects/openai-completions/read-request.ts',
+    from: 'bestOf === undefined ? {}',
+    to: 'bestOf !== n ? {}',
+    tests: [ESTIMATE],
   },
   {
     name: 'a budget that is spent refuses',
@@ -179,6 +208,20 @@ export const limits: readonly Mutant[] = [
     from: 'this.knownAt ?? this.begunAt',
     to: 'this.knownAt',
     tests: ['test/gateway/limits/ledger-reader.test.ts'],
+  },
+  {
+    name: 'who has budgets is not ready before it knows what was spent',
+    file: 'gateway/start.ts',
+    from: 'wasReady ||= !limiter.awaitsSums;',
+    to: 'wasReady = true;',
+    tests: ['test/flow/budgets.test.ts'],
+  },
+  {
+    name: 'who was ready once stays so without the ledger',
+    file: 'gateway/start.ts',
+    from: 'wasReady ||= !limiter.awaitsSums;',
+    to: 'wasReady = !limiter.awaitsSums;',
+    tests: ['test/flow/budgets.test.ts'],
   },
   {
     name: 'who comes back waits for what was spent before',
