@@ -320,9 +320,12 @@ class Run implements OpenRequest {
           open: (candidate) => open(candidate, call),
           onStart,
           onDecided: (note) => {
-            if (calls > 1 && !this.isOver) this.undecided.push(note);
-            else note(calls > 1 && this.isWasted);
+            const isLater = calls > 1 && !this.isOver;
+            if (isLater) this.undecided.push(note);
+            else note(this.isWasted);
+            return isLater;
           },
+          isUndelivered: () => (this.isOver ? this.isWasted : this.firstContentMs === undefined),
           onRecord: (record) => {
             this.uncounted -= 1;
             this.tokens += tokensOfCaller(record);
