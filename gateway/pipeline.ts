@@ -185,6 +185,7 @@ class Run implements OpenRequest {
   /** The process is going: upstreams are let go, the caller is told. */
   breakOff(error: GatewayError): void {
     this.brokenOffBy = error;
+    this.isWasted = this.firstContentMs === undefined;
     this.caller.leave();
   }
 

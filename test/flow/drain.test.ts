@@ -127,8 +127,27 @@ test('what runs behind the grace is told: a stream by an error frame and no good
   expect([told.status, errorOf(told)?.code, told.ending]).toEqual([503, 'overloaded', 'length-complete']);
   expect(told.headers).toMatchObject({ 'retry-after': '1', connection: 'close' });
   await drained;
-  expect(rig.records.map(lineOf).sort()).toEqual(['1 t0 cancelled tenant', '1 t0 cancelled tenant']);
+  // Who has got nothing and is told to ask again pays once.
+  expect(rig.records.map(lineOf).sort()).toEqual(['1 t0 cancelled platform', '1 t0 cancelled tenant']);
   await Promise.all(wall?.calls.map(({ clientClosed }) => clientClosed) ?? []);
+});
+
+test('a stream that has counted its input, and brought nothing yet, is not paid for by whom it is taken from', async () => {
+  const [wall] = walls;
+  wall?.script({ type: 'stall', after: { events: 2 } });
+  const { baseUrl = '' } = wall ?? {};
+  rig.offer(tableOf([{ baseUrl, dialects: ['anthropic-messages'] }]));
+  const told = ask(rig, { endpoint: 'messages', isStream: true });
+  // The beginning of its message.
+  await vi.waitFor(async () =>
+    expect(await rig.gateway.metrics.registry.metrics()).toMatch(/^penstock_held_bytes [1-9]/m),
+  );
+  const drained = rig.gateway.drain();
+  rig.gateway.hurry();
+  expect((await told).status).toBe(503);
+  await drained;
+  expect(rig.records.map(lineOf)).toEqual(['1 t0 cancelled platform']);
+  expect(rig.records[0]?.usage.input).toBeGreaterThan(0);
 });
 
 test('a second signal skips the waiting', async () => {

@@ -130,6 +130,13 @@ export const journal: readonly Mutant[] = [
     tests: ['test/flow/ended-unwritten.test.ts'],
   },
   {
+    name: 'what a gateway breaks off before anything is delivered is paid by the platform',
+    file: 'gateway/pipeline.ts',
+    from: 'this.isWasted = this.firstContentMs === undefined;\n    this.caller.leave();',
+    to: 'this.caller.leave();',
+    tests: ['test/flow/drain.test.ts'],
+  },
+  {
     name: 'a request that was not delivered costs no fee',
     file: 'gateway/contract/cost.ts',
     from: "payer === 'tenant' && (outcome",
