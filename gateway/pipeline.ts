@@ -310,8 +310,10 @@ class Run implements OpenRequest {
       this.servedBy = candidate;
       return ++this.attempts;
     };
-    return runCalls(calls, parts.defaults.callsAtOnce, this.caller, (call, caller) =>
-      runAttempts(
+    return runCalls(calls, parts.defaults.callsAtOnce, this.caller, (call, caller) => {
+      // What was full for one call may not be so for the next: others may have ended.
+      this.full.clear();
+      return runAttempts(
         buildCallJob(parts, exchange, {
           totalAt,
           tokens: () => Math.ceil(this.estimate().tokens / calls),
@@ -334,8 +336,8 @@ class Run implements OpenRequest {
             this.settleCounted();
           },
         }),
-      ),
-    );
+      );
+    });
   }
 
   /**
