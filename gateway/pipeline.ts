@@ -185,6 +185,7 @@ class Run implements OpenRequest {
   /** The process is going: upstreams are let go, the caller is told. */
   breakOff(error: GatewayError): void {
     this.brokenOffBy = error;
+    this.isWasted = this.firstContentMs === undefined;
     this.caller.leave();
   }
 
@@ -309,8 +310,10 @@ class Run implements OpenRequest {
       this.servedBy = candidate;
       return ++this.attempts;
     };
-    return runCalls(calls, parts.defaults.callsAtOnce, this.caller, (call, caller) =>
-      runAttempts(
+    return runCalls(calls, parts.defaults.callsAtOnce, this.caller, (call, caller) => {
+      // What was full for one call may not be so for the next: others may have ended.
+      this.full.clear();
+      return runAttempts(
         buildCallJob(parts, exchange, {
           totalAt,
           tokens: () => Math.ceil(this.estimate().tokens / calls),
@@ -320,9 +323,12 @@ class Run implements OpenRequest {
           open: (candidate) => open(candidate, call),
           onStart,
           onDecided: (note) => {
-            if (calls > 1 && !this.isOver) this.undecided.push(note);
-            else note(calls > 1 && this.isWasted);
+            const isLater = calls > 1 && !this.isOver;
+            if (isLater) this.undecided.push(note);
+            else note(this.isWasted);
+            return isLater;
           },
+          isUndelivered: () => (this.isOver ? this.isWasted : this.firstContentMs === undefined),
           onRecord: (record) => {
             this.uncounted -= 1;
             this.tokens += tokensOfCaller(record);
@@ -330,8 +336,8 @@ class Run implements OpenRequest {
             this.settleCounted();
           },
         }),
-      ),
-    );
+      );
+    });
   }
 
   /**

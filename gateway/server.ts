@@ -265,6 +265,8 @@ async function receive(
     checkBodyHeaders(request, room);
     if (expectsContinue(request)) response.writeContinue();
     const bytes = await readBody(request, room);
+    // What runs by now was broken off, and it would be cut without a word.
+    if (parts.isOver()) throw shuttingDown();
     // Only now is there work to do: whoever sends slowly, or is only told a mistake, takes up no place.
     if (!parts.admission.enter(caller.key.id)) {
       isRefused = true;

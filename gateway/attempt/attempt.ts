@@ -253,9 +253,9 @@ class Attempt<Answer> implements Receiver {
       return;
     }
     this.body.add(chunk);
-    // The start of an error page says enough; the rest is only more of it.
+    // The start of an error page says enough; the rest is only more of it. Where there is no room for that, the status says enough.
     if (this.isError) {
-      if (this.body.length > errorBytesMax) this.failWithStatus();
+      if (this.body.length > errorBytesMax || !this.keeps(this.body.length)) this.failWithStatus();
     } else if (this.body.length > plainBytesMax) {
       this.failTooLarge(`it is longer than ${plainBytesMax / 1024 / 1024} MiB`);
     } else this.hold(this.body.length);
@@ -362,9 +362,14 @@ class Attempt<Answer> implements Receiver {
 
   /** So many bytes are kept of the answer by now, beside what is held for the sink. */
   private hold(bytes: number): void {
+    if (!this.keeps(bytes)) this.failForRoom();
+  }
+
+  /** @returns False: the process has no room for it. */
+  private keeps(bytes: number): boolean {
     const change = bytes - this.heldBytes;
     this.heldBytes = bytes;
-    if (change !== 0 && this.ends.hold?.(change) === false) this.failForRoom();
+    return change === 0 || this.ends.hold?.(change) !== false;
   }
 
   private failForRoom(): void {

@@ -24,7 +24,8 @@ import { type Marks, progressMs, UnderWay } from './under-way.ts';
 
 export interface Journal {
   /**
-   * An attempt has been begun, whose record is appended when it has ended. One that outlasts a group is written down.
+   * An attempt has been begun, whose record is appended when it has ended. One that outlasts a group is written down. Called again for
+   * the same attempt where more is known of it, though its record cannot be appended yet.
    *
    * @param estimate The record that it would leave if the process ended now, under the same id.
    */

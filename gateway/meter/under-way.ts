@@ -19,8 +19,9 @@ const rewriteGrowth = 4;
 
 interface Attempt {
   readonly estimate: () => LedgerRecord;
-  /** Clock time of its newest line. */
+  /** Clock time of its newest line; undefined: what is known of it is not written yet. */
   writtenAt: number | undefined;
+  hasLine: boolean;
 }
 
 /** What is to be written with a group, as it was when the group was taken. */
@@ -45,20 +46,22 @@ export class UnderWay {
     this.folder = folder;
   }
 
+  /** Again for the same attempt: more is known of it, and written with the next group. */
   begin(id: string, estimate: () => LedgerRecord): void {
-    this.attempts.set(id, { estimate, writtenAt: undefined });
+    const { hasLine = false } = this.attempts.get(id) ?? {};
+    this.attempts.set(id, { estimate, writtenAt: undefined, hasLine });
   }
 
   end(id: string): void {
     const attempt = this.attempts.get(id);
     if (!attempt) return;
     this.attempts.delete(id);
-    if (attempt.writtenAt !== undefined) this.ended.push(id);
+    if (attempt.hasLine) this.ended.push(id);
   }
 
   /** Whether a line is to be written once in a while. */
   get isLong(): boolean {
-    return this.attempts.values().some(({ writtenAt }) => writtenAt !== undefined);
+    return this.attempts.values().some(({ hasLine }) => hasLine);
   }
 
   /** Undefined where there is nothing to write. */
@@ -71,6 +74,7 @@ export class UnderWay {
       if (isFresh && !isWhole) continue;
       lines.push(sealLine(JSON.stringify(attempt.estimate())));
       attempt.writtenAt = now;
+      attempt.hasLine = true;
     }
     if (lines.length === 0 && !(isWhole && this.bytes > 0)) return undefined;
     return { text: lines.map((line) => `${line}\n`).join(''), isWhole };

@@ -41,8 +41,14 @@ interface CallOptions {
   open(candidate: Candidate): AttemptEnds<Answer>;
   /** Gives the attempt's number within the request. */
   onStart(candidate: Candidate): number;
-  /** `note` is called once it is known whether an attempt was for nothing: at once, where the request is one call alone. */
-  onDecided(note: (isWasted: boolean) => void): void;
+  /**
+   * `note` is called once it is known whether an attempt was for nothing: at once, where the request is one call alone.
+   *
+   * @returns True: later.
+   */
+  onDecided(note: (isWasted: boolean) => void): boolean;
+  /** Whether the caller has been given nothing of the request so far. */
+  isUndelivered(): boolean;
   /** What is written down about an attempt; where its tokens had to be counted, after the call has ended. */
   onRecord(record: LedgerRecord): void;
 }
@@ -55,7 +61,7 @@ export function buildCallJob(
   exchange: RoutedExchange,
   options: CallOptions,
 ): CallJob<Answer> {
-  const { totalAt, tokens, full, caller, call, open, onStart } = options;
+  const { totalAt, tokens, full, caller, call, open, onStart, isUndelivered } = options;
   const { clock, health, holder, random, defaults } = parts;
   const { route } = exchange.plan;
   // Of this call alone: another one learns for itself what has been replaced.
@@ -167,11 +173,9 @@ export function buildCallJob(
           outcome: 'interrupted',
           startedAtMs,
           durationMs: clock.now() - begun.startedAt,
-          // Of what is held until it is whole, nobody has seen anything.
+          // Of what is held back, nobody has seen anything.
           firstContentMs:
-            firstContentAt === undefined || exchange.delivery.isAssured
-              ? undefined
-              : firstContentAt - begun.startedAt,
+            firstContentAt === undefined || isUndelivered() ? undefined : firstContentAt - begun.startedAt,
         }),
       );
     },
@@ -231,7 +235,7 @@ function meterAttempt(
   place: Place,
   result: AttemptResult<Answer>,
   span: Span | undefined,
-  { onDecided, onRecord }: Pick<CallOptions, 'onDecided' | 'onRecord'>,
+  { onDecided, isUndelivered, onRecord }: Pick<CallOptions, 'onDecided' | 'isUndelivered' | 'onRecord'>,
 ): LedgerRecord {
   const { journal, metrics, tokens, onUsage, onFailure } = parts;
   const { plan, trace } = exchange;
@@ -247,11 +251,15 @@ function meterAttempt(
     if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
   };
   const answer = uncountedAnswer(result);
+  const recordFor = (course: Course, isWasted: boolean): LedgerRecord =>
+    recordOf(exchange, candidate, place, { ...course, isWasted });
+  /** What the journal has of it if the process ends before its record is written. */
+  const keep = (course: Course): void =>
+    journal.begin(recordId(exchange.requestId, place.number), () => recordFor(course, isUndelivered()));
   const settle = (course: Course, record: LedgerRecord): void => {
     if (span) trace?.endAttempt(span, record, { target: candidate.target, ...result });
-    onDecided((isWasted) =>
-      write(isWasted ? recordOf(exchange, candidate, place, { ...course, isWasted }) : record),
-    );
+    const isLater = onDecided((isWasted) => write(isWasted ? recordFor(course, isWasted) : record));
+    if (isLater) keep(course);
   };
   const course = { ...result, failure, outputEstimate: answer.tokens };
   const record = recordOf(exchange, candidate, place, course);
@@ -260,6 +268,7 @@ function meterAttempt(
     settle(course, record);
     return record;
   }
+  keep(course);
   const { chunks: request, bytes: requestBytes } = place.request;
   tokens
     .count({ request, requestBytes, answer: answer.text, answerLength: answer.length })

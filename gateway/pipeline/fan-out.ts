@@ -7,6 +7,9 @@ import { type LeaveSignal, Leaving } from '../stream/leaving.ts';
  * The outcomes in the order of the calls; the first call that fails takes the others with it, and
  * those that had not begun have none.
  *
+ * A call that nobody could be asked for runs again whenever another one has ended, as long as there are others under way: one of them
+ * may be the only trial of what was out of service, or have the last place of a quota.
+ *
  * @param atOnce Calls under way at the same time.
  */
 export async function runCalls<Answer>(
@@ -19,15 +22,42 @@ export async function runCalls<Answer>(
   const group = new Leaving();
   caller.onLeave(() => group.leave());
   const outcomes = new Map<number, CallOutcome<Answer>>();
+  const waiting: (() => void)[] = [];
+  const wakeAll = (): void => {
+    for (const wake of waiting.splice(0)) wake();
+  };
+  group.onLeave(wakeAll);
+  let underWay = 0;
+  const runUntilAsked = async (call: number): Promise<CallOutcome<Answer>> => {
+    for (;;) {
+      underWay++;
+      const outcome = await run(call, group);
+      underWay--;
+      if (!isTurnedAway(outcome) || underWay === 0) return outcome;
+      if (!group.hasLeft) await new Promise<void>((resolve) => waiting.push(resolve));
+      if (group.hasLeft) return { type: 'cancelled' };
+    }
+  };
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < calls && !group.hasLeft) {
       const call = next++;
-      const outcome = await run(call, group);
+      const outcome = await runUntilAsked(call);
       outcomes.set(call, outcome);
-      if (outcome.type !== 'answered') group.leave();
+      if (outcome.type === 'answered') wakeAll();
+      else group.leave();
     }
   };
-  await Promise.all(Array.from({ length: Math.min(calls, atOnce) }, worker));
+  const workers = Array.from({ length: Math.min(calls, atOnce) }, worker);
+  try {
+    await Promise.all(workers);
+  } finally {
+    // Where one has thrown, the others are still under way.
+    group.leave();
+  }
   return [...outcomes].sort(([a], [b]) => a - b).map(([, outcome]) => outcome);
+}
+
+function isTurnedAway(outcome: CallOutcome<unknown>): boolean {
+  return outcome.type === 'failed' && outcome.failures.length === 0;
 }

@@ -3,9 +3,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { type FakeClock, makeFakeClock } from '../support/fake-clock.ts';
-import { openRaw, type RawAnswer } from '../support/raw-client.ts';
+import { openRaw, type RawAnswer, writeRequest } from '../support/raw-client.ts';
 import { startWall, type Wall } from '../support/wall.ts';
-import { ask, askOpen, dataOf, errorOf, lineOf, portOf, textOf, wallText } from './ask.ts';
+import { ask, askOpen, dataOf, errorOf, lineOf, portOf, requestOf, textOf, wallText } from './ask.ts';
 
 const acceptMs = 10_000;
 const graceMs = 8_000;
@@ -127,8 +127,45 @@ test('what runs behind the grace is told: a stream by an error frame and no good
   expect([told.status, errorOf(told)?.code, told.ending]).toEqual([503, 'overloaded', 'length-complete']);
   expect(told.headers).toMatchObject({ 'retry-after': '1', connection: 'close' });
   await drained;
-  expect(rig.records.map(lineOf).sort()).toEqual(['1 t0 cancelled tenant', '1 t0 cancelled tenant']);
+  // Who has got nothing and is told to ask again pays once.
+  expect(rig.records.map(lineOf).sort()).toEqual(['1 t0 cancelled platform', '1 t0 cancelled tenant']);
   await Promise.all(wall?.calls.map(({ clientClosed }) => clientClosed) ?? []);
+});
+
+test('a stream that has counted its input, and brought nothing yet, is not paid for by whom it is taken from', async () => {
+  const [wall] = walls;
+  wall?.script({ type: 'stall', after: { events: 2 } });
+  const { baseUrl = '' } = wall ?? {};
+  rig.offer(tableOf([{ baseUrl, dialects: ['anthropic-messages'] }]));
+  const told = ask(rig, { endpoint: 'messages', isStream: true });
+  // The beginning of its message.
+  await vi.waitFor(async () =>
+    expect(await rig.gateway.metrics.registry.metrics()).toMatch(/^penstock_held_bytes [1-9]/m),
+  );
+  const drained = rig.gateway.drain();
+  rig.gateway.hurry();
+  expect((await told).status).toBe(503);
+  await drained;
+  expect(rig.records.map(lineOf)).toEqual(['1 t0 cancelled platform']);
+  expect(rig.records[0]?.usage.input).toBeGreaterThan(0);
+});
+
+test('a request that is whole only behind the grace is told, and nobody is asked for it', async () => {
+  const whole = writeRequest(requestOf());
+  const connection = await openRaw({ port: portOf(rig) });
+  await connection.send(whole.subarray(0, -5));
+  await vi.waitFor(async () =>
+    expect(await rig.gateway.metrics.registry.metrics()).toMatch(/^penstock_request_body_bytes [1-9]/m),
+  );
+  const drained = rig.gateway.drain();
+  rig.gateway.hurry();
+  await refuses();
+  await connection.send(whole.subarray(-5));
+  const { status, finished } = await connection.answer();
+  expect([status, errorOf(await finished)?.code]).toEqual([503, 'overloaded']);
+  connection.close();
+  await drained;
+  expect([walls[0]?.calls, rig.records]).toEqual([[], []]);
 });
 
 test('a second signal skips the waiting', async () => {

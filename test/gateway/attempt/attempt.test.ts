@@ -672,3 +672,22 @@ test('nor do pings keep it waiting for more than ten, from the finish reason on'
   expect(attempt.written).toEqual([role + word + finish]);
   expect(endOf(await attempt.result)).toBe('answered');
 });
+
+test('an error counts as held until its attempt has ended, and is what its status says where there is no room for it', async () => {
+  for (const room of [Number.POSITIVE_INFINITY, 10]) {
+    const attempt = startAttempt('plain');
+    attempt.leaveRoom(room);
+    attempt.head(429, { 'retry-after': '3' });
+    attempt.body('{"error":');
+    expect(attempt.held()).toBe(9);
+    attempt.body('{"message":"slower"');
+    if (room > 10) attempt.body('}}');
+    if (room > 10) attempt.upstream.onEnd();
+    const message = room > 10 ? 'slower' : '';
+    expect(endOf(await attempt.result)).toMatchObject([
+      'failed',
+      { kind: 'status', status: 429, retryAfterMs: 3_000, error: { message } },
+    ]);
+    expect([attempt.held(), attempt.clock.pending()]).toEqual([0, []]);
+  }
+});

@@ -105,6 +105,32 @@ describe('an attempt that was under way at a crash', () => {
     expect(told(await recordsOf(live()))).toEqual(['1 interrupted 800']);
   });
 
+  test('and had ended, though its record could not be appended yet, is there as it ended', async () => {
+    const { journal, replayed } = live();
+    for (const number of [1, 2]) journal.begin(`req_1.${number}`, () => cutOff(number, 5));
+    await journal.flush();
+    for (const number of [1, 2]) journal.begin(`req_1.${number}`, () => makeRecord({ number }));
+    await journal.flush();
+    journal.append(makeRecord({ number: 1 }));
+    await journal.flush();
+    expect([told(await recordsOf(live())), replayed]).toEqual([['1 answered 50', '2 answered 50'], []]);
+  });
+
+  test('and had ended within the group of its record, has no other', async () => {
+    const { journal } = live(1_000);
+    journal.begin('req_1.1', () => cutOff(1, 5));
+    await journal.flush();
+    journal.begin('req_1.1', () => makeRecord({ number: 1 }));
+    for (const number of [1, 3, 4, 5]) {
+      journal.append(makeRecord({ number }));
+      await journal.flush();
+    }
+    for (let cursor: string | undefined, times = 0; times < 6; times++) {
+      cursor = (await journal.read(cursor))?.cursor;
+    }
+    expect(live(1_000).replayed).toEqual([]);
+  });
+
   test('that had its own record in the journal has no other', async () => {
     const { journal } = live();
     journal.begin('req_1.1', () => cutOff(1, 5));

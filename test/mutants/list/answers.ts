@@ -186,6 +186,13 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/answer-room.test.ts'],
   },
   {
+    name: 'error bodies take room too',
+    file: 'gateway/attempt/attempt.ts',
+    from: 'this.body.length > errorBytesMax || !this.keeps(this.body.length)',
+    to: 'this.body.length > errorBytesMax',
+    tests: ['test/gateway/endpoints/answer-room.test.ts', 'test/gateway/attempt/attempt.test.ts'],
+  },
+  {
     name: 'what is held without content counts',
     file: 'gateway/attempt/commit-point.ts',
     from: 'this.toldBytes += bytes.length;',

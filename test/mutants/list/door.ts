@@ -109,6 +109,13 @@ export const door: readonly Mutant[] = [
     tests: ['test/flow/drain.test.ts'],
   },
   {
+    name: 'drain: what comes whole behind the grace is told, not begun',
+    file: 'gateway/server.ts',
+    from: 'if (parts.isOver()) throw shuttingDown();',
+    to: '',
+    tests: ['test/flow/drain.test.ts'],
+  },
+  {
     name: 'drain: accepting goes on until every load balancer has heard of it',
     file: 'gateway/start.ts',
     from: 'await wait(options.drainAcceptMs);',

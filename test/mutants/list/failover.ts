@@ -60,6 +60,20 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/route/health.test.ts'],
   },
   {
+    name: 'of several calls one is the trial of an upstream, and the others wait for it',
+    file: 'gateway/pipeline/fan-out.ts',
+    from: 'if (!isTurnedAway(outcome) || underWay === 0) return outcome;',
+    to: 'if (!isTurnedAway(outcome) || underWay >= 0) return outcome;',
+    tests: ['test/flow/several-calls.test.ts', 'test/gateway/pipeline/fan-out.test.ts'],
+  },
+  {
+    name: 'of several calls one that throws takes the others with it',
+    file: 'gateway/pipeline/fan-out.ts',
+    from: '// Where one has thrown, the others are still under way.\n    group.leave();',
+    to: '',
+    tests: ['test/gateway/pipeline/fan-out.test.ts'],
+  },
+  {
     name: 'second calls to the same upstream are rationed',
     file: 'gateway/route/health.ts',
     from: 'return mayRepeat(this.budgets.get(target.healthId) ?? emptyBudget, nowMs);',

@@ -60,6 +60,13 @@ export const journal: readonly Mutant[] = [
     tests: ['test/gateway/meter/under-way.test.ts'],
   },
   {
+    name: 'what is told anew of an attempt is closed with its record too',
+    file: 'gateway/meter/under-way.ts',
+    from: 'if (attempt.hasLine) this.ended.push(id);',
+    to: 'if (attempt.writtenAt !== undefined) this.ended.push(id);',
+    tests: ['test/gateway/meter/under-way.test.ts'],
+  },
+  {
     name: 'a folder that is full makes room',
     file: 'gateway/meter/journal.ts',
     from: 'this.state.full.length > this.fullMax',
@@ -121,6 +128,20 @@ export const journal: readonly Mutant[] = [
     from: "return outcome === 'failed' || isWasted;",
     to: "return outcome === 'failed';",
     tests: ['test/flow/mixed-route.test.ts'],
+  },
+  {
+    name: 'of several calls that were killed midway, those that had ended are told as they ended',
+    file: 'gateway/pipeline/call-job.ts',
+    from: 'if (isLater) keep(course);',
+    to: '',
+    tests: ['test/flow/ended-unwritten.test.ts'],
+  },
+  {
+    name: 'what a gateway breaks off before anything is delivered is paid by the platform',
+    file: 'gateway/pipeline.ts',
+    from: 'this.isWasted = this.firstContentMs === undefined;\n    this.caller.leave();',
+    to: 'this.caller.leave();',
+    tests: ['test/flow/drain.test.ts'],
   },
   {
     name: 'a request that was not delivered costs no fee',
