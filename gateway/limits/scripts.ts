@@ -53,11 +53,13 @@ local function reckonedAt(key, by, ownSpent, told)
   redis.call('PEXPIRE', key, ${leaseMs})
   return known, known + sum
 end
-local function keepBudget(levels, budget, spent, held)
+local function keepBudget(levels, places, budget, spent, held)
   redis.call('HSET', levels, 'spent', exact(spent), 'held', exact(held))
   local ms = ${budgetKeepMs.ofAllTime}
   if budget.endMs then ms = math.max(0, budget.endMs - now) + ${budgetKeepMs.afterEnd} end
   redis.call('PEXPIRE', levels, exact(math.floor(ms)))
+  -- As long: whose lease is over is found there, and what it held goes with it.
+  redis.call('PEXPIRE', places, exact(math.floor(ms)))
 end
 `;
 
@@ -106,9 +108,8 @@ if granted == 1 then
     local at = #ask.claims + i
     local levels, places = KEYS[2 * at - 1], KEYS[2 * at]
     redis.call('ZADD', places, exact(now + ${leaseMs}), ask.id)
-    redis.call('PEXPIRE', places, ${leaseMs})
     redis.call('HSET', levels, 'of.' .. ask.id, exact(budget.amount))
-    keepBudget(levels, budget, spentOf[i], heldOf[i] + budget.amount)
+    keepBudget(levels, places, budget, spentOf[i], heldOf[i] + budget.amount)
   end
   for i, claim in ipairs(ask.claims) do
     local levels, places = KEYS[2 * i - 1], KEYS[2 * i]
@@ -151,7 +152,7 @@ for i, budget in ipairs(ask.budgets or {}) do
   if redis.call('ZREM', places, ask.id) == 1 then
     local amount = tonumber(redis.call('HGET', levels, 'of.' .. ask.id)) or 0
     redis.call('HDEL', levels, 'of.' .. ask.id)
-    keepBudget(levels, budget, spent + budget.cost, math.max(0, held - amount))
+    keepBudget(levels, places, budget, spent + budget.cost, math.max(0, held - amount))
   end
 end
 return exact(now)
@@ -161,7 +162,7 @@ return exact(now)
 export const renewScript = `${common}
 for i, places in ipairs(KEYS) do
   redis.call('ZADD', places, exact(now + ${leaseMs}), ARGV[i])
-  redis.call('PEXPIRE', places, ${leaseMs})
+  if redis.call('PTTL', places) < ${leaseMs} then redis.call('PEXPIRE', places, ${leaseMs}) end
 end
 return exact(now)
 `;

@@ -43,7 +43,10 @@ const columns: readonly (readonly [name: string, cell: (row: SumsRow, query: Foc
   ['PricingCategory', () => 'Standard'],
   ['PricingQuantity', ({ sums }) => String(sums.input + sums.output)],
   ['PricingUnit', () => 'Tokens'],
+  // FOCUS 1.3 puts the two behind it in its place; nobody sees who runs the machines of a provider.
   ['ProviderName', ({ group }) => group.provider ?? ''],
+  ['ServiceProviderName', ({ group }) => group.provider ?? ''],
+  ['HostProviderName', ({ group }) => group.provider ?? ''],
   ['PublisherName', ({ group }) => group.provider ?? ''],
   ['InvoiceIssuerName', ({ group }) => group.provider ?? ''],
   ['ServiceCategory', () => 'AI and Machine Learning'],

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
 import { nextDay } from '../export/focus.ts';
 import { dayOf } from '../store/queries.ts';
+import { storableName } from '../store/row.ts';
 import { DIMENSIONS, type Dimension, type Filter, type SumsQuery } from '../store/store.ts';
 import { badParameter } from './errors.ts';
 
@@ -15,7 +16,12 @@ const hourDaysMax = 31;
 const dimensionsMax = 4;
 
 const day = z.iso.date('must be a day such as 2026-11-01');
-const name = z.string().min(1, 'must not be empty').max(400, 'must be at most 400 characters').optional();
+const name = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(400, 'must be at most 400 characters')
+  .transform(storableName)
+  .optional();
 
 /** As records have them. */
 function oneOf<const Word extends string>(words: readonly Word[]) {

@@ -169,7 +169,8 @@ export function buildReadApi(parts: ReadApiParts): Server {
 }
 
 async function handle(parts: ReadApiParts, request: IncomingMessage): Promise<unknown> {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://ledger');
+  const url = URL.parse(request.url ?? '/', 'http://ledger');
+  const { pathname = '', searchParams = new URLSearchParams() } = url ?? {};
   if (pathname === SPEND_PATH) {
     expectGet(request);
     expectToken(parts, bearerOf(request));

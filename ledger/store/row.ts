@@ -157,7 +157,8 @@ function firstContentOf({ outcome, firstContentMs = -1 }: Entry['record']): numb
 /** What sums are told apart by stands in an index, of which Postgres bounds the entries: 2,704 bytes for all together. */
 const nameBytesMax = 400;
 
-function storableName(name: string): string {
+/** As it is kept, and so looked for. */
+export function storableName(name: string): string {
   const text = storable(name);
   const bytes = Buffer.from(text);
   if (bytes.length <= nameBytesMax) return text;

@@ -3,6 +3,8 @@
 import { expect, test } from 'vitest';
 import { ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
 import { readParameters } from '../../ledger/read-api/parameters.ts';
+import { rowOf } from '../../ledger/store/row.ts';
+import { makeEntry } from './make-entry.ts';
 
 const { outcome, payer } = ledgerRecordSchema.shape;
 
@@ -11,4 +13,9 @@ test.each([
   ...payer.options.map((word) => ['payer', word]),
 ])('records whose %s is %s', (name, word) => {
   expect(readParameters(new URLSearchParams([[name, word]]), 0).where).toEqual({ [name]: word });
+});
+
+test('a name is looked for as it is kept: what no database takes is no failure of the ledger', () => {
+  const { where } = readParameters(new URLSearchParams({ model: 'a\0b', route: 'é'.repeat(400) }), 0);
+  expect(where).toEqual({ model: 'a\ufffdb', route: rowOf(makeEntry({ route: 'é'.repeat(400) })).route });
 });

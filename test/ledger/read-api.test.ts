@@ -332,6 +332,8 @@ test('another path is 404 with the paths there are, and another method 405', asy
     code: 'not_found',
     message: expect.stringContaining('/v1/sums'),
   });
+  // What is no address either is no failure of ours.
+  expect((await ask('//', tokens.all)).status).toBe(404);
   const { status, headers } = await ask('/v1/sums', tokens.all, 'DELETE');
   expect([status, headers.allow]).toEqual([405, 'GET']);
 });

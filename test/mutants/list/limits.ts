@@ -252,6 +252,13 @@ export const limits: readonly Mutant[] = [
     tests: [IN_STORE],
   },
   {
+    name: 'what a killed gateway reserved is forgotten, however long nobody asked',
+    file: 'gateway/limits/scripts.ts',
+    from: "if redis.call('PTTL', places) <",
+    to: 'if 0 <',
+    tests: [IN_STORE],
+  },
+  {
     name: 'the store sets aside what requests under way may cost',
     file: 'gateway/limits/scripts.ts',
     from: 'if others > 0 and judged + others + budget.amount > budget.limit then granted = 0 end',
