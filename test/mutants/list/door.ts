@@ -293,8 +293,8 @@ export const door: readonly Mutant[] = [
   {
     name: 'load: whoever only sends takes up no place',
     file: 'gateway/server.ts',
-    from: 'const bytes = await readBody(request, room);\n    // Only now is there work to do: whoever sends slowly, or is only told a mistake, takes up no place.',
-    to: 'parts.admission.enter();\n    const bytes = await readBody(request, room);',
+    from: 'const bytes = await readBody(request, room);\n    // What runs by now was broken off',
+    to: 'parts.admission.enter();\n    const bytes = await readBody(request, room);\n    // What runs by now was broken off',
     tests: ['test/gateway/endpoints/overload.test.ts'],
   },
   {
