@@ -293,7 +293,7 @@ export const door: readonly Mutant[] = [
   {
     name: 'load: whoever only sends takes up no place',
     file: 'gateway/server.ts',
-    from: 'const bytes = await readBody(request, room);\n    // Only now is there work to do: whoever sends slowly, or is only told a mistake, takes up no place.',
+    from: 'const bytes = await readBody(request, room);',
     to: 'parts.admission.enter();\n    const bytes = await readBody(request, room);',
     tests: ['test/gateway/endpoints/overload.test.ts'],
   },
