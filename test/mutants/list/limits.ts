@@ -35,6 +35,13 @@ export const limits: readonly Mutant[] = [
     tests: [QUOTAS],
   },
   {
+    name: 'what was full for one call of a request is asked again for the next',
+    file: 'gateway/pipeline.ts',
+    from: 'this.full.clear();',
+    to: '',
+    tests: ['test/flow/several-calls.test.ts'],
+  },
+  {
     name: 'all limits or none',
     file: 'gateway/limits/own-memory.ts',
     from: 'const granted = isGranted(claims, readings);',
