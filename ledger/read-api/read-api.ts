@@ -242,7 +242,7 @@ async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParam
     const [issue] = parsed.error.issues;
     throw badParameter(`${issue?.path.join('.')}: ${issue?.message}`);
   }
-  return await readSpendPage(store, clock.wallMs(), parsed.data);
+  return await readSpendPage(store.spend, clock.wallMs(), parsed.data);
 }
 
 function answerError(response: ServerResponse, { status, message, type, code }: ApiError): void {

@@ -7,7 +7,7 @@ import type { Changed, LedgerStore } from '../store/store.ts';
 import { spendAnswer } from './answers.ts';
 
 export async function readSpendPage(
-  store: Pick<LedgerStore, 'state' | 'changed' | 'spendOf'>,
+  store: LedgerStore['spend'],
   nowMs: number,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<SpendReport> {

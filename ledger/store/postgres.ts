@@ -57,13 +57,17 @@ export async function openPostgresStore(
   };
   const writers = open(1, writeMs);
   const readers = open(readersMax, readMs);
+  const tellers = open(1, readMs);
   const end = async (): Promise<void> => {
-    await Promise.all([writers.end(), readers.end()]);
+    await Promise.all([writers.end(), readers.end(), tellers.end()]);
   };
-  const rows = async ({ text, values }: Query): Promise<Row[]> => {
-    const { rows } = await readers.query<Row>(text, [...values]).catch(rethrow);
-    return rows;
-  };
+  const rowsOf =
+    (pool: Pool) =>
+    async ({ text, values }: Query): Promise<Row[]> => {
+      const { rows } = await pool.query<Row>(text, [...values]).catch(rethrow);
+      return rows;
+    };
+  const rows = rowsOf(readers);
 
   try {
     await inTransaction(writers, async (run) => {
@@ -87,6 +91,7 @@ export async function openPostgresStore(
     },
     take: (page, nowMs) => inTransaction(writers, (run) => takePage(run, page, nowMs)),
     ...readingOf('postgres', rows),
+    spend: readingOf('postgres', rowsOf(tellers)),
     async sinkCursor(sink) {
       const [row] = await rows(sinkQuery(sink));
       return Number(row?.sequence ?? 0);

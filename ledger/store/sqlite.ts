@@ -1,10 +1,10 @@
 // The ledger in a file. One thread writes and one reads: a heavy question keeps nobody's records waiting, and the event loop
-// waits for neither.
+// waits for neither. A third reads what budgets are kept by.
 
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { cursorQuery, putSink, type Query, type Row, sinkQuery } from './queries.ts';
+import { cursorQuery, putSink, sinkQuery } from './queries.ts';
 import { readingOf } from './reading.ts';
 import { pageRows } from './row.ts';
 import type { SqliteFile } from './sqlite-file.ts';
@@ -28,11 +28,11 @@ export async function openSqliteStore(
   await (await open(path, 'a', 0o600)).close();
   // The writer makes the tables, and the mode of the file that lets others read beside it.
   const writer = await openThread({ path, isReader: false }, onEnd);
-  const reader = await openThread({ path, isReader: true }, onEnd).catch(async (error: unknown) => {
+  const openReader = (): Promise<Thread> => openThread({ path, isReader: true }, onEnd);
+  const [reader, teller] = await Promise.all([openReader(), openReader()]).catch(async (error: unknown) => {
     await writer.close();
     throw error;
   });
-  const rows = (query: Query): Promise<Row[]> => reader.call('query', query);
 
   return {
     async cursorOf(source) {
@@ -41,7 +41,8 @@ export async function openSqliteStore(
       return row === undefined ? undefined : String(row.cursor);
     },
     take: (page, nowMs) => writer.call('take', pageRows(page), nowMs),
-    ...readingOf('sqlite', rows),
+    ...readingOf('sqlite', (query) => reader.call('query', query)),
+    spend: readingOf('sqlite', (query) => teller.call('query', query)),
     async sinkCursor(sink) {
       const [row] = await writer.call('query', sinkQuery(sink));
       return Number(row?.sequence ?? 0);
@@ -56,7 +57,7 @@ export async function openSqliteStore(
       }
     },
     async close() {
-      await Promise.all([writer.close(), reader.close()]);
+      await Promise.all([writer.close(), reader.close(), teller.close()]);
     },
   };
 }

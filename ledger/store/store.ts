@@ -212,6 +212,8 @@ export interface LedgerStore {
   /** Those with a last record behind the sequence, and up to another, in that order. */
   changed(spender: Spender, after: number, limit: number, upTo?: number): Promise<Changed[]>;
   state(): Promise<LedgerState>;
+  /** The same three over a connection of their own: what budgets are kept by waits for no question of people, however heavy. */
+  readonly spend: Pick<LedgerStore, 'spendOf' | 'changed' | 'state'>;
   /** By model, of the newest records alone: a model that was called only before them is left out. */
   latest(where: Filter): Promise<LatestRecord[]>;
   /** When each of what `by` names has last failed, Unix milliseconds, of the newest records alone. */

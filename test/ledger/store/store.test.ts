@@ -47,6 +47,27 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await total()).toMatchObject({ requests: 1, attempts: 2, costPicodollars: 400_000_000n });
   });
 
+  test('what budgets are kept by waits for no question, however heavy', async () => {
+    const entries = Array.from({ length: 2_000 }, (_, at) =>
+      makeEntry({ id: `a.${at}`, apiKey: `team/k${at}` }),
+    );
+    await store.take(page('c.1', entries), now);
+    const heavy = { ...everything, by: ['apiKey', 'model'] } as const;
+    let answered = 0;
+    const questions = Array.from({ length: 100 }, async () => {
+      await store.sums(heavy);
+      answered += 1;
+    });
+    const [{ sequence }, [first], [spent]] = await Promise.all([
+      store.spend.state(),
+      store.spend.changed('apiKey', 0, 1),
+      store.spend.spendOf('apiKey', ['team/k7'], now),
+    ]);
+    expect(answered).toBeLessThan(100);
+    expect([sequence, first?.name, spent?.name]).toEqual([2_000, 'team/k0', 'team/k7']);
+    await Promise.all(questions);
+  });
+
   test('what comes again changes nothing, in the same page, the next one, or from another pod', async () => {
     const entry = makeEntry({ id: 'a.1' });
     expect(await store.take(page('c.1', [entry, entry]), now)).toEqual({
