@@ -5,6 +5,7 @@ import { until } from '../support/until.ts';
 import { ask, askOpen, type Endpoint } from './ask.ts';
 import { expectWhole } from './fault-matrix.ts';
 import { type House, inHouse } from './house.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 async function recordOf(house: House, upstreamModel: string, isStream: boolean) {
   const wall = await house.wallThat({ type: 'answer', usageChunk: 'never', ...(isStream ? {} : noCounts) });
@@ -139,14 +140,13 @@ test.each(['messages', 'chat'] as const)(
   'a plain message that counts its input alone has not counted: its output is not 0 (%s)',
   async (endpoint) =>
     inHouse(async (house) => {
-      const text = JSON.stringify({
+      const says = jsonAnswer({
         type: 'message',
         content: [{ type: 'text', text: sentence }],
         stop_reason: 'end_turn',
         usage: { input_tokens: 5 },
       });
-      const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n`;
-      const wall = await house.wallThat({ type: 'raw', bytes: head + text, followedBy: 'fin' });
+      const wall = await house.wallThat(says);
       const rig = await house.rigOf([
         { baseUrl: wall.baseUrl, dialects: ['anthropic-messages'], upstreamModel: 'llama-3' },
       ]);

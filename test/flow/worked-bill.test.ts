@@ -9,6 +9,7 @@ import { tableOf } from '../gateway/rig.ts';
 import type { Behaviour, WallUsage } from '../support/wall.ts';
 import { type AskOptions, ask } from './ask.ts';
 import { type House, inHouse } from './house.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 const priceOf = (rates: Omit<Parameters<typeof compilePrice>[0], 'currency'>) =>
   compilePrice({ currency: 'USD', ...rates }, 'target');
@@ -35,11 +36,6 @@ const counted = (inputTokens: number, outputTokens: number, more: Partial<WallUs
 });
 
 /** A plain answer with counts that the wall has no words for. */
-const answering = (body: object): Behaviour => {
-  const text = JSON.stringify(body);
-  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n`;
-  return { type: 'raw', bytes: head + text, followedBy: 'fin' };
-};
 const message = { type: 'message', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' };
 const chat = {
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
@@ -93,7 +89,7 @@ const items: readonly Item[] = [
       {
         price: full,
         dialects: ['anthropic-messages'],
-        says: answering({
+        says: jsonAnswer({
           ...message,
           usage: {
             input_tokens: 100,
@@ -148,7 +144,7 @@ const items: readonly Item[] = [
     targets: [
       {
         price: full,
-        says: answering({
+        says: jsonAnswer({
           ...chat,
           usage: {
             prompt_tokens: 100,
