@@ -7,6 +7,7 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { bareEnvironment } from '../support/bare-environment.ts';
+import { until } from '../support/until.ts';
 import { leashed, unleash } from './leash.ts';
 
 export interface Child {
@@ -60,16 +61,16 @@ export async function untilReady(
   waitMs = 120_000,
 ): Promise<void> {
   const deadline = performance.now() + waitMs;
-  for (;;) {
+  await until(async () => {
     if (!child.isRunning())
       throw new Error(`${name} ended before it was ready. Its last words:\n${await tailOf(logFile)}`);
-    if (await isReady()) return;
+    if (await isReady()) return true;
     if (performance.now() > deadline)
       throw new Error(
         `${name} was not ready in ${waitMs / 1_000} s. Its last words:\n${await tailOf(logFile)}`,
       );
-    await Promise.race([child.exit, new Promise((resolve) => setTimeout(resolve, 25))]);
-  }
+    return false;
+  });
 }
 
 export async function tailOf(logFile: string, lineCount = 25): Promise<string> {

@@ -338,14 +338,13 @@ async function untilModels(
   key: string,
   isWanted: (answer: Response) => boolean,
 ): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const answer = await fetch(`${url}/v1/models/${encodeURIComponent(model)}`, {
       headers: { authorization: `Bearer ${key}` },
     }).catch(() => undefined);
     await answer?.arrayBuffer();
-    if (answer !== undefined && isWanted(answer)) return;
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
-  }
+    return answer !== undefined && isWanted(answer);
+  }, pauseMs);
 }
 
 /** Milliseconds of each request that a steady caller of one gateway made meanwhile; every one must succeed. */

@@ -16,6 +16,7 @@ import {
 } from '../../flow/cluster/manifests.ts';
 import { readManifest } from '../../flow/cluster/read-manifest.ts';
 import { eventsNow } from '../../flow/cluster/told.ts';
+import { until as untilTrue } from '../../support/until.ts';
 
 const ours = '/apis/penstock.dev/v1alpha1/namespaces/team-a';
 const credentialPath = '/api/v1/namespaces/team-a/secrets/sim';
@@ -139,10 +140,8 @@ function isCounted(
 
 /** Asks until it is so; what fails is not so yet. */
 export async function until(isSo: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
-  for (;;) {
+  await untilTrue(async () => {
     signal.throwIfAborted();
-    const answer = await isSo().catch(() => false);
-    if (answer !== false) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+    return (await isSo().catch(() => false)) !== false;
+  }, 100);
 }
