@@ -20,11 +20,13 @@ import type { Waits } from './hold/waits.ts';
 import type { Reader } from './hold/withhold-newer.ts';
 import { createKeyIssuer } from './keys/issue-key.ts';
 import { createAlarm } from './leading/alarm.ts';
-import { createBringOut, type Pin, type TableRun } from './leading/bring-out.ts';
+import { createBringOut, type TableRun } from './leading/bring-out.ts';
 import { type Judged, keysJudgedUnlike, NOTHING_JUDGED } from './leading/judged.ts';
 import { createKeyKeeper } from './leading/key-keeper.ts';
 import { createPodWatch } from './leading/pod-news.ts';
+import { createShardRepair } from './leading/shard-repair.ts';
 import { createSpending, type SpendReading } from './leading/spending.ts';
+import { createTableNews } from './leading/table-news.ts';
 import { createTargetWatch } from './leading/target-news.ts';
 import { createUpstreams } from './leading/upstreams.ts';
 import type { Log } from './log.ts';
@@ -36,9 +38,8 @@ import { type SendCheck, sendCheck } from './probe/send-check.ts';
 import { createCollector } from './publish/collect.ts';
 import { DeposedError } from './publish/deposed.ts';
 import { dueMs, noteChange, notePublish, type Pace, RESTING } from './publish/pace.ts';
-import { ACCEPT_ABSENCE_ANNOTATION, PIN_ANNOTATION } from './publish/pointer-holder.ts';
+import { PIN_ANNOTATION } from './publish/pointer-holder.ts';
 import { createPublisher, type PublishReport } from './publish/publisher.ts';
-import { EVENT_REASONS, type TableEventReason } from './resources/event-reasons.ts';
 import type { ModelRouteStatus } from './resources/model-route.ts';
 import type { OperatorSettings } from './settings.ts';
 import { createEventRecorder } from './status/events.ts';
@@ -148,8 +149,14 @@ export function startLeading(parts: LeadingParts): Leading {
         ...(revocationMs === undefined ? {} : { revocationMs: Math.round(revocationMs) }),
       });
     },
-    onHeld: tellHeld,
-    onPin: tellPin,
+    onHeld: (counts, unreadable) => news.held(counts, unreadable),
+    onPin: (pin) => news.pinned(pin),
+  });
+  const shardRepair = createShardRepair({
+    publisher,
+    log,
+    hasTakenOver: () => bringOut.hasTakenOver(),
+    publish,
   });
   const collector = createCollector({ ...publisher, clock });
   const events = createEventRecorder({
@@ -158,6 +165,12 @@ export function startLeading(parts: LeadingParts): Leading {
     random,
     instance: settings.podName,
     onResult: metrics.onEvent,
+  });
+  const news = createTableNews({
+    events,
+    log,
+    instance: settings.instance,
+    tableNamespace: settings.tableNamespace,
   });
   const statuses = createStatusPublisher({ client, clock, events });
   const { keyPrefix } = settings.platform;
@@ -210,11 +223,6 @@ export function startLeading(parts: LeadingParts): Leading {
 
   let isOver = false;
   let generation = 0;
-  let held: HeldCounts = { Provider: 0, ModelRoute: 0, ApiKey: 0 };
-  /** What was said of it last. */
-  let heldWords = describeHeld(held, new Set());
-  let isCounted = false;
-  let pin: Pin | undefined;
   let waits: Waits = new Map();
   /** What the pods read, as far as it matters to some entry. */
   let readersWords = '[]';
@@ -224,8 +232,6 @@ export function startLeading(parts: LeadingParts): Leading {
   let formOf: FormOf = () => undefined;
   /** Objects that some pod does not run in their present form, as far as was known at the last look. */
   const unsettled = new Set<string>();
-  /** Shards that were deleted, and not looked at since. */
-  const doubted = new Set<string>();
   /** Not before this time of the clock is everything compared again. */
   let verifyAgainMs = 0;
   let pace: Pace = RESTING;
@@ -278,11 +284,11 @@ export function startLeading(parts: LeadingParts): Leading {
     tokenOf: () => publisher.exchangeToken(),
     onBudget: (key) => statusQueue.add(key),
     onAway: (reason) =>
-      tellOfTable(
+      news.tell(
         'LedgerAway',
         `the ledger tells nothing: ${reason}. What keys have spent is not written until it does; nothing else waits for it`,
       ),
-    onBack: () => tellOfTable('LedgerBack', 'the ledger tells what is spent again'),
+    onBack: () => news.tell('LedgerBack', 'the ledger tells what is spent again'),
   });
   const queues = [tableQueue, statusQueue, keys.queue, ...spending.queues];
 
@@ -294,14 +300,14 @@ export function startLeading(parts: LeadingParts): Leading {
   return {
     onChange,
     tableGeneration: () => generation,
-    held: () => held,
+    held: news.heldNow,
     heldForms(kind) {
       let count = 0;
       for (const verdict of verdicts.routing.values())
         if (verdict.kind === kind && verdict.held !== undefined) count += 1;
       return count;
     },
-    isPinned: () => pin !== undefined,
+    isPinned: news.isPinned,
     drills: drills.readings,
     spend: spending.reading,
     podLags: () =>
@@ -346,7 +352,7 @@ export function startLeading(parts: LeadingParts): Leading {
         tableQueue.add('look');
         return;
       case 'shard-gone':
-        doubted.add(change.name);
+        shardRepair.doubt(change.name);
         tableQueue.add('repair');
         return;
     }
@@ -361,7 +367,7 @@ export function startLeading(parts: LeadingParts): Leading {
         if (bringOut.hasTakenOver()) await publisher.repair(publisher.shardsInUse());
         return;
       case 'repair':
-        return await repair();
+        return await shardRepair.run();
       case 'verify':
         // Every shard is read and compared; then a heartbeat has the gateways try again.
         if (!bringOut.hasTakenOver()) return;
@@ -394,28 +400,6 @@ export function startLeading(parts: LeadingParts): Leading {
     if (!isShut) return;
     isShut = false;
     for (const queue of [statusQueue, keys.queue]) queue.retryNow();
-  }
-
-  /** What stands now under the names of shards that were deleted is read and compared. */
-  async function repair(): Promise<void> {
-    const named = publisher.shardsNamed();
-    const inDoubt = named.filter((name) => doubted.has(name));
-    const inUse = publisher.shardsInUse();
-    for (const name of doubted) {
-      // One that is on its way into the table is looked at when it is there.
-      if (!inUse.has(name) || inDoubt.includes(name)) doubted.delete(name);
-    }
-    if (!bringOut.hasTakenOver() || inDoubt.length === 0) return;
-    log('warn', 'shards were deleted; they are written again', { shards: inDoubt });
-    try {
-      await publisher.repair(new Set(named.filter((name) => !inDoubt.includes(name))));
-    } catch (error) {
-      for (const name of inDoubt) doubted.add(name);
-      throw error;
-    }
-    // What this term has not cut yet, a publish makes; and with a heartbeat gateways try again.
-    await publish();
-    await publisher.heartbeat();
   }
 
   async function publish(): Promise<void> {
@@ -465,7 +449,7 @@ export function startLeading(parts: LeadingParts): Leading {
     // Of the first table, everything is new.
     if (found !== undefined) await letOthers(clock);
     if (isOver) return;
-    if (doubted.size > 0) tableQueue.add('repair');
+    if (shardRepair.hasDoubts()) tableQueue.add('repair');
     upstreams.watch(run.healthChecks, run.content);
     judge(judged, forms.of, forms.changed, waiting);
     keys.published(generation, waiting);
@@ -598,65 +582,6 @@ export function startLeading(parts: LeadingParts): Leading {
     verifyAgainMs = Math.max(verifyAgainMs, clock.now() + verifyEveryMs);
   }
 
-  function tellHeld(now: HeldCounts, unreadable: ReadonlySet<string>): void {
-    const words = describeHeld(now, unreadable);
-    const isOther = words !== heldWords;
-    held = now;
-    heldWords = words;
-    if (!isOther) return;
-    if (unreadable.size > 0) {
-      log('warn', 'namespaces cannot be read; what they held in the table goes on serving as it was', {
-        namespaces: [...unreadable],
-        remedy: 'give the operator its rights there, or take the namespace off the list of those it serves',
-      });
-    }
-    if (now.Provider + now.ModelRoute + now.ApiKey === 0) {
-      log('info', 'no absence is held any more');
-      if (isCounted) tellOfTable('AbsenceOver', 'no objects are missing any more whose entries were held');
-      isCounted = false;
-      return;
-    }
-    isCounted = true;
-    const confirmBy = `kubectl annotate ${pointer} ${ACCEPT_ABSENCE_ANNOTATION}=true`;
-    log('warn', 'objects are missing whose deletion nobody saw; they go on serving until that is confirmed', {
-      ...now,
-      confirmBy,
-    });
-    const counts = Object.entries(now).flatMap(([kind, count]) => (count === 0 ? [] : [`${count} ${kind}s`]));
-    tellOfTable(
-      'AbsenceHeld',
-      `${counts.join(', ')} are missing and nobody saw them deleted; they go on serving until that is confirmed: ${confirmBy}`,
-    );
-  }
-
-  function tellPin(now: Pin | undefined): void {
-    const isSame = JSON.stringify(now) === JSON.stringify(pin);
-    pin = now;
-    if (isSame) return;
-    if (now === undefined) {
-      tellOfTable('Unpinned', 'the table is not pinned any more and follows the objects');
-    } else if (now.type === 'pinned') {
-      tellOfTable(
-        'Pinned',
-        `the table is pinned to generation ${now.generation}: its content goes out under a new number and then stays, but for keys that stop working`,
-      );
-    } else {
-      tellOfTable(
-        'PinImpossible',
-        `the table cannot be pinned to ${now.wanted}: ${now.message}. The one in use stays, but for keys that stop working, until the annotation is another or taken off`,
-      );
-    }
-  }
-
-  /** Log and event on the pointer. */
-  function tellOfTable(reason: TableEventReason, note: string): void {
-    const { type } = EVENT_REASONS[reason];
-    log(type === 'Warning' ? 'warn' : 'info', note, { reason });
-    const { instance, tableNamespace: ofTable } = settings;
-    const subject = { apiVersion: 'v1', kind: 'Secret', namespace: ofTable, name: pointerName(instance) };
-    events.record(subject, { type, reason, action: 'Publish', note });
-  }
-
   function onReport({ type, message }: PublishReport): void {
     const isAsked = type === 'absence-accepted' || type === 'pin-changed';
     log(isAsked ? 'info' : 'warn', message, { reason: type });
@@ -688,8 +613,4 @@ function describeReaders(pods: readonly Reader[]): string {
     ...old.map(({ name, maxFormat }) => [name, maxFormat]),
     ...(isSilent ? ['silent'] : []),
   ]);
-}
-
-function describeHeld(held: HeldCounts, unreadable: ReadonlySet<string>): string {
-  return JSON.stringify([held, [...unreadable]]);
 }

@@ -1,0 +1,49 @@
+// Which shards were deleted under us, and are read, compared and written again? What stands now under their names may be anything.
+
+import type { Log } from '../log.ts';
+import type { Publisher } from '../publish/publisher.ts';
+
+export interface ShardRepair {
+  /** Deleted, and not looked at since. */
+  doubt(name: string): void;
+  hasDoubts(): boolean;
+  /** @throws where the API server does not answer; the doubts stay. */
+  run(): Promise<void>;
+}
+
+interface Parts {
+  readonly publisher: Publisher;
+  readonly log: Log;
+  /** Before it, the table is somebody else's. */
+  hasTakenOver(): boolean;
+  /** What this term has not cut yet, a publish makes. */
+  publish(): Promise<void>;
+}
+
+export function createShardRepair({ publisher, log, hasTakenOver, publish }: Parts): ShardRepair {
+  const doubted = new Set<string>();
+  return {
+    doubt: (name) => void doubted.add(name),
+    hasDoubts: () => doubted.size > 0,
+    async run() {
+      const named = publisher.shardsNamed();
+      const inDoubt = named.filter((name) => doubted.has(name));
+      const inUse = publisher.shardsInUse();
+      for (const name of doubted) {
+        // One that is on its way into the table is looked at when it is there.
+        if (!inUse.has(name) || inDoubt.includes(name)) doubted.delete(name);
+      }
+      if (!hasTakenOver() || inDoubt.length === 0) return;
+      log('warn', 'shards were deleted; they are written again', { shards: inDoubt });
+      try {
+        await publisher.repair(new Set(named.filter((name) => !inDoubt.includes(name))));
+      } catch (error) {
+        for (const name of inDoubt) doubted.add(name);
+        throw error;
+      }
+      await publish();
+      // With a heartbeat gateways try again.
+      await publisher.heartbeat();
+    },
+  };
+}

@@ -1,0 +1,107 @@
+// What is said of the table as a whole, in the log and as events on its pointer? Each thing once, until it is another.
+
+import { pointerName } from '../../gateway/contract/manifest.ts';
+import type { HeldCounts } from '../hold/hold-absent.ts';
+import type { Log } from '../log.ts';
+import { ACCEPT_ABSENCE_ANNOTATION } from '../publish/pointer-holder.ts';
+import { EVENT_REASONS, type TableEventReason } from '../resources/event-reasons.ts';
+import type { EventRecorder } from '../status/events.ts';
+import type { Pin } from './bring-out.ts';
+
+export interface TableNews {
+  /** Objects that are missing and go on serving, and the namespaces that cannot be read. */
+  held(now: HeldCounts, unreadable: ReadonlySet<string>): void;
+  heldNow(): HeldCounts;
+  pinned(now: Pin | undefined): void;
+  isPinned(): boolean;
+  tell(reason: TableEventReason, note: string): void;
+}
+
+interface Parts {
+  readonly events: EventRecorder;
+  readonly log: Log;
+  readonly instance: string;
+  readonly tableNamespace: string;
+}
+
+export function createTableNews({ events, log, instance, tableNamespace }: Parts): TableNews {
+  const name = pointerName(instance);
+  let held: HeldCounts = { Provider: 0, ModelRoute: 0, ApiKey: 0 };
+  /** What was said of it last. */
+  let heldWords = describeHeld(held, new Set());
+  let isCounted = false;
+  let pin: Pin | undefined;
+
+  return {
+    held(now, unreadable) {
+      const words = describeHeld(now, unreadable);
+      const isOther = words !== heldWords;
+      held = now;
+      heldWords = words;
+      if (isOther) tellHeld(unreadable);
+    },
+    heldNow: () => held,
+    pinned(now) {
+      const isSame = JSON.stringify(now) === JSON.stringify(pin);
+      pin = now;
+      if (!isSame) tellPin(now);
+    },
+    isPinned: () => pin !== undefined,
+    tell,
+  };
+
+  function tellHeld(unreadable: ReadonlySet<string>): void {
+    if (unreadable.size > 0) {
+      log('warn', 'namespaces cannot be read; what they held in the table goes on serving as it was', {
+        namespaces: [...unreadable],
+        remedy: 'give the operator its rights there, or take the namespace off the list of those it serves',
+      });
+    }
+    if (held.Provider + held.ModelRoute + held.ApiKey === 0) {
+      log('info', 'no absence is held any more');
+      if (isCounted) tell('AbsenceOver', 'no objects are missing any more whose entries were held');
+      isCounted = false;
+      return;
+    }
+    isCounted = true;
+    const confirmBy = `kubectl annotate secret ${name} -n ${tableNamespace} ${ACCEPT_ABSENCE_ANNOTATION}=true`;
+    log('warn', 'objects are missing whose deletion nobody saw; they go on serving until that is confirmed', {
+      ...held,
+      confirmBy,
+    });
+    const counts = Object.entries(held).flatMap(([kind, count]) =>
+      count === 0 ? [] : [`${count} ${kind}s`],
+    );
+    tell(
+      'AbsenceHeld',
+      `${counts.join(', ')} are missing and nobody saw them deleted; they go on serving until that is confirmed: ${confirmBy}`,
+    );
+  }
+
+  function tellPin(now: Pin | undefined): void {
+    if (now === undefined) {
+      tell('Unpinned', 'the table is not pinned any more and follows the objects');
+    } else if (now.type === 'pinned') {
+      tell(
+        'Pinned',
+        `the table is pinned to generation ${now.generation}: its content goes out under a new number and then stays, but for keys that stop working`,
+      );
+    } else {
+      tell(
+        'PinImpossible',
+        `the table cannot be pinned to ${now.wanted}: ${now.message}. The one in use stays, but for keys that stop working, until the annotation is another or taken off`,
+      );
+    }
+  }
+
+  function tell(reason: TableEventReason, note: string): void {
+    const { type } = EVENT_REASONS[reason];
+    log(type === 'Warning' ? 'warn' : 'info', note, { reason });
+    const subject = { apiVersion: 'v1', kind: 'Secret', namespace: tableNamespace, name };
+    events.record(subject, { type, reason, action: 'Publish', note });
+  }
+}
+
+function describeHeld(held: HeldCounts, unreadable: ReadonlySet<string>): string {
+  return JSON.stringify([held, [...unreadable]]);
+}
