@@ -166,7 +166,12 @@ export async function changeOnBadWay(
     modelRoute('platform', 'm', ['sim']),
     importedApiKey('platform', 'bot'),
   );
-  for (const path of [routePath, keyPath]) await until(() => isProgrammed(plane, path, gateways.length), 50);
+  for (const path of [routePath, keyPath]) await until(() => isProgrammed(plane, path), 50);
+  // What was said of how many stays, as long as nothing changes: it is said anew of another form.
+  for (let form = 1; !(await isProgrammed(plane, routePath, gateways.length)); form++) {
+    await changeModel(plane, `ready-${form}`);
+    await until(() => isProgrammed(plane, routePath), 50);
+  }
   harm();
   const traffic = startTraffic(gateways, key, 'm');
   const tookMs: number[] = [];
@@ -174,9 +179,7 @@ export async function changeOnBadWay(
   for (let change = 1; change <= changes; change++) {
     const model = `change-${change}`;
     const startedMs = performance.now();
-    await mergePatch(plane.client, routePath, {
-      spec: { targets: [{ name: 'sim', providerRef: { name: 'sim' }, upstreamModel: model }] },
-    });
+    await changeModel(plane, model);
     await until(() => isProgrammed(plane, routePath), 50);
     tookMs.push(performance.now() - startedMs);
     for (const gateway of gateways) {
@@ -186,4 +189,10 @@ export async function changeOnBadWay(
     }
   }
   return { ...(await traffic.stop()), tookMs, untrue };
+}
+
+async function changeModel({ client }: ControlPlane, upstreamModel: string): Promise<void> {
+  await mergePatch(client, routePath, {
+    spec: { targets: [{ name: 'sim', providerRef: { name: 'sim' }, upstreamModel }] },
+  });
 }
