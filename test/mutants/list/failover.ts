@@ -263,6 +263,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/rotation.test.ts'],
   },
   {
+    name: 'a credential that was replaced is not sent again',
+    file: 'gateway/pipeline/call-job.ts',
+    from: 'replaced.add(position);',
+    to: '',
+    tests: ['test/flow/rotation.test.ts'],
+  },
+  {
     name: 'what is sent again for a connection that died gets one of its own',
     file: 'gateway/upstream/send.ts',
     from: 'reset: request.isFresh === true,',
