@@ -375,6 +375,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/route/health.test.ts'],
   },
   {
+    name: 'what is no time to come back at is none, whatever a date could be made of it',
+    file: 'gateway/attempt/attempt.ts',
+    from: 'beginsAsDate.test(value) ? Date.parse(value) : Number.NaN;',
+    to: 'value === beginsAsDate.source ? Number.NaN : Date.parse(value);',
+    tests: ['test/gateway/attempt/attempt.test.ts'],
+  },
+  {
     name: 'half-open: nobody waits for the end of a trial that takes long',
     file: 'gateway/route/circuit.ts',
     from: 'const trialPatienceMs = 5_000;',
