@@ -32,6 +32,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/route/circuit.test.ts'],
   },
   {
+    name: 'the last attempt is for a target that was not asked',
+    file: 'gateway/attempt/next-step.ts',
+    from: 'if (failed.length + 1 < failover.maxAttempts) return first;',
+    to: 'if (failed.length >= 0) return first;',
+    tests: ['test/gateway/attempt/next-step.test.ts'],
+  },
+  {
     name: 'what may have acted is not sent again',
     file: 'gateway/attempt/next-step.ts',
     from: 'last.judgement.mayHaveActed && situation.hasSideEffects()',
