@@ -156,6 +156,17 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
     { message: 'Not found: model x' },
     { type: 'invalid_request_error', message: 'No such File object: file-1' },
   ].map((error): (typeof words)[number] => [error, { 404: unknown }]),
+  // Some say it with the status of the caller's mistakes.
+  ...[
+    {
+      type: 'invalid_request_error',
+      code: 'model_not_found',
+      message: "The requested model 'x' does not exist.",
+    },
+    { type: 'invalid_model', code: '1500', message: 'Invalid model: x' },
+    { type: 'invalid_request_error', message: 'Model Not Exist' },
+  ].map((error): (typeof words)[number] => [error, { 400: unknown, 404: unknown, 422: unknown }]),
+  [{ type: 'invalid_request_error', message: 'messages.0: "Model Not Exist" is odd' }, { 400: mistake }],
   ...[
     { message: 'Not Found' },
     { type: 'not_found_error', message: 'Not Found' },

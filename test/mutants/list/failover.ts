@@ -32,6 +32,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/route/circuit.test.ts'],
   },
   {
+    name: 'a model that a provider does not know is no mistake of the caller',
+    file: 'gateway/attempt/failure.ts',
+    from: 'if (/model_not_found|invalid_model/.test(words) || noSuchModel.test(message)) return unknownModel;',
+    to: "if (words === '' && noSuchModel.test(message)) return unknownModel;",
+    tests: ['test/gateway/attempt/judge-failure.test.ts'],
+  },
+  {
     name: 'the last attempt is for a target that was not asked',
     file: 'gateway/attempt/next-step.ts',
     from: 'if (failed.length + 1 < failover.maxAttempts) return first;',
