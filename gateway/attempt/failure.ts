@@ -265,7 +265,12 @@ const tooLong = /prompt is too long|maximum context length|exceeds? (the )?conte
 /** Which model is asked for is the route's to say. OpenAI (for responses) and Mistral have a word for it beside the 400; DeepSeek says only this. */
 const noSuchModel = /^Model Not Exist$/;
 
+/** Google and xAI refuse a key so, with 400. Read from the very beginning too. */
+const badKey =
+  /^(API key (not valid|not found|expired)\. Please (pass a valid|renew the) API key\.|Incorrect API key provided\b)/i;
+
 function judgeCallersMistake(words: string, message: string): Judgement {
+  if (badKey.test(message)) return rejectedKey;
   if (/context_length/.test(words) || tooLong.test(message)) {
     return judgement('ContextLengthExceeded', 'target', 'context_length_exceeded', {
       isHealthSignal: false,

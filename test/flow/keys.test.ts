@@ -228,6 +228,14 @@ test.each([
   },
 );
 
+test('a key that is refused with 400 is not the fault of its caller: the next one answers, and it is left alone', async () => {
+  const error = { code: 400, message: 'API key not valid. Please pass a valid API key.' };
+  const wall = await wallThat(byKey({ 'KEY-A': { ...refusedWith(400), error } }));
+  const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+  expect(await statusesOf(rig, 3)).toEqual([200, 200, 200]);
+  expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-B']);
+});
+
 describe('a key whose rest is over', () => {
   test.each([
     ['rate limited', status(429, { 'retry-after': '9' }), 9_000, 30],

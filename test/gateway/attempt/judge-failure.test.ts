@@ -156,7 +156,19 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
     { message: 'Not found: model x' },
     { type: 'invalid_request_error', message: 'No such File object: file-1' },
   ].map((error): (typeof words)[number] => [error, { 404: unknown }]),
-  // Some say it with the status of the caller's mistakes.
+  // Keys that are refused with the status of the caller's mistakes.
+  ...[
+    'API key not valid. Please pass a valid API key.',
+    'API key expired. Please renew the API key.',
+    'Incorrect API key provided: xa***gA. You can obtain an API key from https://console.example.',
+  ].flatMap((message): (typeof words)[number][] => [
+    [
+      { code: '400', message },
+      { 400: rejected, 401: rejected },
+    ],
+    [{ code: '400', message: `messages.0: "${message}" is odd` }, { 400: mistake }],
+  ]),
+  // Models that are not there, likewise.
   ...[
     {
       type: 'invalid_request_error',

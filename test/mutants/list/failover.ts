@@ -32,6 +32,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/route/circuit.test.ts'],
   },
   {
+    name: 'a key that is refused with 400 is no mistake of the caller',
+    file: 'gateway/attempt/failure.ts',
+    from: 'if (badKey.test(message)) return rejectedKey;',
+    to: "if (badKey.source === '') return rejectedKey;",
+    tests: ['test/gateway/attempt/judge-failure.test.ts'],
+  },
+  {
     name: 'a model that a provider does not know is no mistake of the caller',
     file: 'gateway/attempt/failure.ts',
     from: 'if (/model_not_found|invalid_model/.test(words) || noSuchModel.test(message)) return unknownModel;',
