@@ -259,8 +259,9 @@ function isNobodyThere(error: UpstreamError): boolean {
     : /^(404\b|(page |resource )?not found\b|invalid url\b|cannot post\b)/i.test(message);
 }
 
-/** Not every dialect has a code for a prompt that is too long. */
-const tooLong = /prompt is too long|maximum context length|exceeds? (the )?context (limit|window)/i;
+/** Not every dialect has a code for a prompt that is too long, and not every vendor sends it: the last ones are of Google, xAI, llama.cpp and Bedrock. */
+const tooLong =
+  /prompt is too long|maximum context length|exceeds? (the )?context (limit|window)|input token count\b.{0,20} exceeds the maximum|maximum prompt length is|exceeds the available context size|^input is too long for requested model/i;
 
 /** Which model is asked for is the route's to say. OpenAI (for responses) and Mistral have a word for it beside the 400; DeepSeek says only this. */
 const noSuchModel = /^Model Not Exist$/;
