@@ -263,8 +263,8 @@ function isNobodyThere(error: UpstreamError): boolean {
 const tooLong =
   /prompt is too long|maximum context length|exceeds? (the )?context (limit|window)|input token count\b.{0,20} exceeds the maximum|maximum prompt length is|exceeds the available context size|^input is too long for requested model/i;
 
-/** Which model is asked for is the route's to say. OpenAI (for responses) and Mistral have a word for it beside the 400; DeepSeek says only this. */
-const noSuchModel = /^Model Not Exist$/;
+/** Which model is asked for is the route's to say. OpenAI (for responses) and Mistral have a word for it beside the 400; DeepSeek and OpenRouter say only this. */
+const noSuchModel = /^(Model Not Exist|\S+ is not a valid model ID)$/;
 
 /** Google and xAI refuse a key so, with 400. Read from the very beginning too. */
 const badKey =

@@ -191,8 +191,11 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
     },
     { type: 'invalid_model', code: '1500', message: 'Invalid model: x' },
     { type: 'invalid_request_error', message: 'Model Not Exist' },
+    { code: '400', message: 'vendor/x:free is not a valid model ID' },
   ].map((error): (typeof words)[number] => [error, { 400: unknown, 404: unknown, 422: unknown }]),
-  [{ type: 'invalid_request_error', message: 'messages.0: "Model Not Exist" is odd' }, { 400: mistake }],
+  ...['messages.0: "Model Not Exist" is odd', 'messages.0: "x is not a valid model ID" is odd'].map(
+    (message): (typeof words)[number] => [{ type: 'invalid_request_error', message }, { 400: mistake }],
+  ),
   ...[
     { message: 'Not Found' },
     { type: 'not_found_error', message: 'Not Found' },
