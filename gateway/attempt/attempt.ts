@@ -623,9 +623,12 @@ function readRetryAfterMs(header: (name: string) => string | undefined, nowMs: n
   if (!value) return undefined;
   const seconds = Number(value);
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(value);
+  const date = beginsAsDate.test(value) ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(date)) return undefined;
   // Between two dates of one clock: by ours, which may be minutes off, a key would rest far too long or not at all.
   const sentAt = Date.parse(header('date') ?? '');
   return Math.max(0, date - (Number.isNaN(sentAt) ? nowMs : sentAt));
 }
+
+/** With the day of the week, or with the year. `Date.parse` takes nearly anything for a date: `12, 12`, two headers that were joined, is one of 2001. */
+const beginsAsDate = /^(?:[a-z]{3,9},? |\d{4}-)/i;

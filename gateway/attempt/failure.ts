@@ -173,10 +173,7 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
       if (isNobodyThere(error)) {
         return judgement('ServerError', 'target', 'upstream_invalid_response', { mayHaveActed: false });
       }
-      return judgement('ModelNotFound', 'target', 'model_not_found', {
-        isHealthSignal: false,
-        mayHaveActed: false,
-      });
+      return unknownModel;
     case 408:
     case 409:
       return judgement('ServerError', 'target', 'upstream_error', { mayRetrySame: true });
@@ -243,6 +240,11 @@ const filtered = judgement('ContentFiltered', 'target', 'content_policy_violatio
   mayHaveActed: false,
 });
 
+const unknownModel = judgement('ModelNotFound', 'target', 'model_not_found', {
+  isHealthSignal: false,
+  mayHaveActed: false,
+});
+
 /** Of a 404: it is the model, or what some providers serve it by, that is not there. */
 export function isAboutModel({ code, type, message }: UpstreamError): boolean {
   return /model|deployment/i.test(`${code ?? ''} ${type ?? ''} ${message}`);
@@ -257,10 +259,19 @@ function isNobodyThere(error: UpstreamError): boolean {
     : /^(404\b|(page |resource )?not found\b|invalid url\b|cannot post\b)/i.test(message);
 }
 
-/** Not every dialect has a code for a prompt that is too long. */
-const tooLong = /prompt is too long|maximum context length|exceeds? (the )?context (limit|window)/i;
+/** Not every dialect has a code for a prompt that is too long, and not every vendor sends it: the last ones are of Google, xAI, llama.cpp and Bedrock. */
+const tooLong =
+  /prompt is too long|maximum context length|exceeds? (the )?context (limit|window)|input token count\b.{0,20} exceeds the maximum|maximum prompt length is|exceeds the available context size|^input is too long for requested model/i;
+
+/** Which model is asked for is the route's to say. OpenAI (for responses) and Mistral have a word for it beside the 400; DeepSeek and OpenRouter say only this. */
+const noSuchModel = /^(Model Not Exist|\S+ is not a valid model ID)$/;
+
+/** Google and xAI refuse a key so, with 400. Read from the very beginning too. */
+const badKey =
+  /^(API key (not valid|not found|expired)\. Please (pass a valid|renew the) API key\.|Incorrect API key provided\b)/i;
 
 function judgeCallersMistake(words: string, message: string): Judgement {
+  if (badKey.test(message)) return rejectedKey;
   if (/context_length/.test(words) || tooLong.test(message)) {
     return judgement('ContextLengthExceeded', 'target', 'context_length_exceeded', {
       isHealthSignal: false,
@@ -268,6 +279,7 @@ function judgeCallersMistake(words: string, message: string): Judgement {
     });
   }
   if (isFiltered(words)) return filtered;
+  if (/model_not_found|invalid_model/.test(words) || noSuchModel.test(message)) return unknownModel;
   return judgement(null, 'target', 'invalid_parameter');
 }
 

@@ -76,7 +76,7 @@ export function nextStep(situation: Situation): NextStep {
   const left = candidates.flatMap((candidate, position) =>
     isUsable(position) && isWorthTrying(situation, candidate) ? [position] : [],
   );
-  const [other] = left;
+  const other = pickOther(situation, left);
   if (other !== undefined) {
     if (hasBudget && triesOfLast === 1 && isSoonBack(situation, last, left)) {
       return tryAfter(situation, last.candidate, waitLeftMs(last));
@@ -97,6 +97,14 @@ export function nextStep(situation: Situation): NextStep {
   if (!isUsable(last.candidate)) return { type: 'give-up' };
   const { min, max } = sameTargetDelayMs;
   return tryAfter(situation, last.candidate, min + situation.random() * (max - min));
+}
+
+/** The keys of one account are often refused alike: the last attempt is for a target that has not been asked. */
+function pickOther({ candidates, failed, failover }: Situation, left: readonly number[]): number | undefined {
+  const [first] = left;
+  if (failed.length + 1 < failover.maxAttempts) return first;
+  const asked = new Set(failed.map(({ candidate }) => candidates[candidate]?.targetId));
+  return left.find((position) => !asked.has(candidates[position]?.targetId)) ?? first;
 }
 
 /** A failure that may pass at once is worth a second call before a lower tier serves the request. */

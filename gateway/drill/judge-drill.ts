@@ -85,11 +85,7 @@ function whyNobody(facts: DrillFacts): string {
     return 'failover.maxAttempts is 1, so nothing is tried after the first; make it 2 or more';
   const atFaulty = attempts.filter(({ target }) => target === faulty).length;
   if (atFaulty >= maxAttempts) {
-    const why =
-      attemptsPerTarget > 1
-        ? `failover.attemptsPerTarget is ${attemptsPerTarget}`
-        : `it has ${facts.keysOfFaulty} keys, each of which is tried`;
-    return `all ${maxAttempts} attempts of failover.maxAttempts were made at target ${faulty}: ${why}; raise maxAttempts above that`;
+    return `all ${maxAttempts} attempts of failover.maxAttempts were made at target ${faulty}: failover.attemptsPerTarget is ${attemptsPerTarget}; raise maxAttempts above that`;
   }
   return `no other target answered after ${attempts.length} attempts: ${refusal ?? 'no reason is known'}`;
 }

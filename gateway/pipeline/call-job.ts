@@ -67,6 +67,8 @@ export function buildCallJob(
   // Of this call alone: another one learns for itself what has been replaced.
   const candidates = [...exchange.plan.candidates];
   const facts = candidates.map(factsOf);
+  /** Positions whose credentials are no longer those of their provider. */
+  const replaced = new Set<number>();
   const at = (position: number): Candidate => {
     const candidate = candidates[position];
     if (!candidate) throw new RangeError(`there is no candidate ${position}`);
@@ -114,13 +116,14 @@ export function buildCallJob(
     clock,
     random,
     hasSideEffects: () => exchange.dialect.hasSideEffects(exchange.body),
-    isUsable: (position) => health.isUsable(at(position), clock.now()) && !isFull(position),
+    isUsable: (position) =>
+      !replaced.has(position) && health.isUsable(at(position), clock.now()) && !isFull(position),
     isClosed: (position) => health.isClosed(at(position), clock.now()),
     restMs: (position) => health.restMs(at(position), clock.now()),
     hasRetryBudget: (position) => health.hasBudget(at(position), clock.now()),
     lastResort: () => {
       const position = health.lastResort(candidates, clock.now());
-      return position === undefined || isFull(position) ? undefined : position;
+      return position === undefined || replaced.has(position) || isFull(position) ? undefined : position;
     },
     limits: (position, isLast) => {
       firstEvent = isLast ? 'lastFirstEventMs' : 'firstEventMs';
@@ -155,6 +158,7 @@ export function buildCallJob(
       const newest = holder.current();
       const renewed = newest && renewCandidate(at(position), route.entry.id, newest);
       if (renewed === undefined || clock.now() >= totalAt || caller.hasLeft) return undefined;
+      replaced.add(position);
       facts.push(factsOf(renewed));
       return candidates.push(renewed) - 1;
     },

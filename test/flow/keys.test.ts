@@ -208,6 +208,34 @@ test('a model that one key may not use is served with the other, each time', asy
   expect(await statusesOf(rig, 4)).toEqual([200, 200, 200, 200]);
 });
 
+test.each([
+  ['403', refusedWith(403)],
+  [
+    '403 for the model',
+    { ...refusedWith(403), error: { message: 'Project `p` has no access to it', code: 'model_not_found' } },
+  ],
+  ['401', refusedWith(401)],
+  ['429', refusedWith(429)],
+])(
+  'refused with %s for every key of an account, of which there are many, another provider answers each time',
+  async (_, refusal) => {
+    const refused = await wallThat(refusal);
+    const other = await wallThat({ type: 'answer' });
+    const keys = { a: 'KEY-A', b: 'KEY-B', c: 'KEY-C', d: 'KEY-D' };
+    const { rig } = await rigOf([{ baseUrl: refused.baseUrl, keys }, { baseUrl: other.baseUrl }]);
+    expect(await statusesOf(rig, 4)).toEqual([200, 200, 200, 200]);
+    expect(other.calls).toHaveLength(4);
+  },
+);
+
+test('a key that is refused with 400 is not the fault of its caller: the next one answers, and it is left alone', async () => {
+  const error = { code: 400, message: 'API key not valid. Please pass a valid API key.' };
+  const wall = await wallThat(byKey({ 'KEY-A': { ...refusedWith(400), error } }));
+  const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+  expect(await statusesOf(rig, 3)).toEqual([200, 200, 200]);
+  expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-B']);
+});
+
 describe('a key whose rest is over', () => {
   test.each([
     ['rate limited', status(429, { 'retry-after': '9' }), 9_000, 30],

@@ -110,6 +110,35 @@ describe('a key', () => {
     ]);
   });
 
+  test('replaced by one that is refused as well is not sent again: the next key answers', async () => {
+    const isReplaced = Promise.withResolvers<void>();
+    const wall = await kept(
+      startWall(({ headers }) => {
+        if (headers.authorization === 'Bearer sk-spare') return { type: 'answer' };
+        const isOld = headers.authorization === 'Bearer sk-old';
+        return isOld ? { ...refusal, beforeHeaders: { until: isReplaced.promise } } : refusal;
+      }),
+    );
+    const tableWithSpare = (main: string): RoutingTable => {
+      const table = tableOf([{ baseUrl: wall.baseUrl, keys: { main, spare: 'sk-spare' } }]);
+      const inOrder = table.providers.map((provider) => ({
+        ...provider,
+        keys: provider.keys.map((key, priority) => ({ ...key, priority })),
+      }));
+      return { ...table, providers: inOrder };
+    };
+    const rig = await startRig(tableWithSpare('sk-old'));
+    closers.push(() => rig.close());
+    const asked = ask(rig);
+    await vi.waitFor(() => expect(wall.calls).toHaveLength(1));
+    rig.offer(tableWithSpare('sk-mistyped'));
+    isReplaced.resolve();
+    expect((await asked).status).toBe(200);
+    expect(wall.calls.map(({ headers }) => headers.authorization)).toEqual(
+      ['sk-old', 'sk-mistyped', 'sk-spare'].map((key) => `Bearer ${key}`),
+    );
+  });
+
   test.each([
     ['is answered with the new one', {}, 200, ['sk-old', 'sk-new']],
     ['that is stored there is not sent again', { store: true }, 502, ['sk-old']],

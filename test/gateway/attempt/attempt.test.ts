@@ -346,7 +346,12 @@ test.each([
   ['-3', 0],
   ['Thu, 01 Jan 2026 00:00:09 GMT', 9_000],
   ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
+  ['Thursday, 01-Jan-26 00:00:09 GMT', 9_000],
+  ['2026-01-01T00:00:09Z', 9_000],
   ['soon', undefined],
+  ['12, 12', undefined],
+  ['9;', undefined],
+  ['9 seconds', undefined],
   ['', undefined],
 ])('Retry-After %j is %j ms', async (value, retryAfterMs) => {
   const attempt = startAttempt('plain');

@@ -156,6 +156,46 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
     { message: 'Not found: model x' },
     { type: 'invalid_request_error', message: 'No such File object: file-1' },
   ].map((error): (typeof words)[number] => [error, { 404: unknown }]),
+  // Prompts that are too long, in the words of those who have no code for it.
+  ...[
+    'prompt is too long: 210000 tokens > 200000 maximum',
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+    'Your input exceeds the context window of this model. Please adjust your input and try again.',
+    'The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).',
+    'The input token count exceeds the maximum number of tokens allowed (1048576).',
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    'request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it',
+    'Input is too long for requested model.',
+  ].map((message): (typeof words)[number] => [
+    { type: 'invalid_request_error', message },
+    { 400: tooLong, 429: limited, 500: serverError },
+  ]),
+  // Keys that are refused with the status of the caller's mistakes.
+  ...[
+    'API key not valid. Please pass a valid API key.',
+    'API key expired. Please renew the API key.',
+    'Incorrect API key provided: xa***gA. You can obtain an API key from https://console.example.',
+  ].flatMap((message): (typeof words)[number][] => [
+    [
+      { code: '400', message },
+      { 400: rejected, 401: rejected },
+    ],
+    [{ code: '400', message: `messages.0: "${message}" is odd` }, { 400: mistake }],
+  ]),
+  // Models that are not there, likewise.
+  ...[
+    {
+      type: 'invalid_request_error',
+      code: 'model_not_found',
+      message: "The requested model 'x' does not exist.",
+    },
+    { type: 'invalid_model', code: '1500', message: 'Invalid model: x' },
+    { type: 'invalid_request_error', message: 'Model Not Exist' },
+    { code: '400', message: 'vendor/x:free is not a valid model ID' },
+  ].map((error): (typeof words)[number] => [error, { 400: unknown, 404: unknown, 422: unknown }]),
+  ...['messages.0: "Model Not Exist" is odd', 'messages.0: "x is not a valid model ID" is odd'].map(
+    (message): (typeof words)[number] => [{ type: 'invalid_request_error', message }, { 400: mistake }],
+  ),
   ...[
     { message: 'Not Found' },
     { type: 'not_found_error', message: 'Not Found' },

@@ -1,13 +1,14 @@
 // After a failure: which candidate is next, after how long, or is it enough?
 
 import { describe, expect, test } from 'vitest';
-import { type AttemptFailure, judgeFailure } from '../../../gateway/attempt/failure.ts';
+import { type AttemptFailure, failureCode, judgeFailure } from '../../../gateway/attempt/failure.ts';
 import { type CandidateFacts, type NextStep, nextStep } from '../../../gateway/attempt/next-step.ts';
 import type { RouteEntry } from '../../../gateway/contract/routing-table.ts';
 
-// Two keys of provider a, then provider b, then a second model of provider b: each target a tier of its own.
+// Three keys of provider a, then provider b, then a second model of provider b: each target a tier of its own.
 const a1: CandidateFacts = { keyId: 'a/1', targetId: 'ta', endpointId: 'a', tier: 0 };
 const a2: CandidateFacts = { keyId: 'a/2', targetId: 'ta', endpointId: 'a', tier: 0 };
+const a3: CandidateFacts = { keyId: 'a/3', targetId: 'ta', endpointId: 'a', tier: 0 };
 const b: CandidateFacts = { keyId: 'b/1', targetId: 'tb', endpointId: 'b', tier: 1 };
 const bOther: CandidateFacts = { keyId: 'b/1', targetId: 'tb2', endpointId: 'b', tier: 2 };
 const c: CandidateFacts = { keyId: 'c/1', targetId: 'tc', endpointId: 'c', tier: 3 };
@@ -395,6 +396,36 @@ const rows: readonly Row[] = [
     when: '404: another target, not another key of the same',
     candidates: [a1, a2, b],
     failed: [[0, unknownModel]],
+    step: go(2),
+  },
+  ...[status(401), status(402), status(403), status(429)].map(
+    (failure): Row => ({
+      when: `${failureCode(failure)} with two keys of one target, and one attempt is left: a target that was not asked`,
+      candidates: [a1, a2, a3, b],
+      failed: [
+        [0, failure],
+        [1, failure],
+      ],
+      step: go(3),
+    }),
+  ),
+  {
+    when: 'two keys of one target are rejected, and attempts are left: the next key',
+    candidates: [a1, a2, a3, b],
+    failed: [
+      [0, status(401)],
+      [1, status(401)],
+    ],
+    failover: { maxAttempts: 4 },
+    step: go(2),
+  },
+  {
+    when: 'two keys of the only target are rejected: the next key',
+    candidates: [a1, a2, a3],
+    failed: [
+      [0, status(401)],
+      [1, status(401)],
+    ],
     step: go(2),
   },
   {

@@ -126,9 +126,9 @@ describe('the next target takes over', () => {
     expect(await drill({ targets })).toMatchObject({ isPassed: true, servedBy: 'spare' });
   });
 
-  test('behind every key of the first one, where the attempts suffice', async () => {
+  test.each([2, 3, 4])('behind the keys of the first one, with %d attempts', async (maxAttempts) => {
     const targets = [{ ...main, keys }, spare];
-    const outcome = await drill({ fault: 'RateLimited', targets, failover: { maxAttempts: 4 } });
+    const outcome = await drill({ fault: 'RateLimited', targets, failover: { maxAttempts } });
     expect(outcome).toMatchObject({ isPassed: true, servedBy: 'spare' });
   });
 });
@@ -162,11 +162,6 @@ describe('what fails says what to change', () => {
       'a connection that breaks and is no reason to move on',
       { fault: 'Reset', failover: { retryOn: ['ServerError'] } },
       'failover.retryOn does not hold ConnectFailure',
-    ],
-    [
-      'more keys than attempts',
-      { fault: 'RateLimited', targets: [{ ...main, keys }, spare] },
-      'all 3 attempts of failover.maxAttempts were made at target main: it has 3 keys',
     ],
     [
       'all attempts at one target',

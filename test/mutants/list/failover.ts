@@ -32,6 +32,27 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/route/circuit.test.ts'],
   },
   {
+    name: 'a key that is refused with 400 is no mistake of the caller',
+    file: 'gateway/attempt/failure.ts',
+    from: 'if (badKey.test(message)) return rejectedKey;',
+    to: "if (badKey.source === '') return rejectedKey;",
+    tests: ['test/gateway/attempt/judge-failure.test.ts'],
+  },
+  {
+    name: 'a model that a provider does not know is no mistake of the caller',
+    file: 'gateway/attempt/failure.ts',
+    from: 'if (/model_not_found|invalid_model/.test(words) || noSuchModel.test(message)) return unknownModel;',
+    to: "if (words === '' && noSuchModel.test(message)) return unknownModel;",
+    tests: ['test/gateway/attempt/judge-failure.test.ts'],
+  },
+  {
+    name: 'the last attempt is for a target that was not asked',
+    file: 'gateway/attempt/next-step.ts',
+    from: 'if (failed.length + 1 < failover.maxAttempts) return first;',
+    to: 'if (failed.length >= 0) return first;',
+    tests: ['test/gateway/attempt/next-step.test.ts'],
+  },
+  {
     name: 'what may have acted is not sent again',
     file: 'gateway/attempt/next-step.ts',
     from: 'last.judgement.mayHaveActed && situation.hasSideEffects()',
@@ -263,6 +284,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/rotation.test.ts'],
   },
   {
+    name: 'a credential that was replaced is not sent again',
+    file: 'gateway/pipeline/call-job.ts',
+    from: 'replaced.add(position);',
+    to: '',
+    tests: ['test/flow/rotation.test.ts'],
+  },
+  {
     name: 'what is sent again for a connection that died gets one of its own',
     file: 'gateway/upstream/send.ts',
     from: 'reset: request.isFresh === true,',
@@ -366,6 +394,13 @@ export const failover: readonly Mutant[] = [
     from: 'if (startedAtMs < (this.proven.get(healthId) ?? Number.NEGATIVE_INFINITY)) return;',
     to: '',
     tests: ['test/gateway/route/health.test.ts'],
+  },
+  {
+    name: 'what is no time to come back at is none, whatever a date could be made of it',
+    file: 'gateway/attempt/attempt.ts',
+    from: 'beginsAsDate.test(value) ? Date.parse(value) : Number.NaN;',
+    to: 'value === beginsAsDate.source ? Number.NaN : Date.parse(value);',
+    tests: ['test/gateway/attempt/attempt.test.ts'],
   },
   {
     name: 'half-open: nobody waits for the end of a trial that takes long',
