@@ -58,7 +58,10 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
 
   addHealth(app);
   await app.register(async (asked) => {
-    asked.addHook('onRequest', async (request) => void placeOfRequest(door, request));
+    asked.addHook('onRequest', async (request, reply) => {
+      if (request.url.startsWith('/api')) reply.header('cache-control', 'no-store');
+      placeOfRequest(door, request);
+    });
     await asked.register(async (api) => addApi(api, door), { prefix: '/api' });
     await addPages(asked, parts.pagesFolder);
   });
@@ -67,7 +70,6 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
 }
 
 async function addApi(api: FastifyInstance, door: Door): Promise<void> {
-  api.addHook('onRequest', async (_request, reply) => void reply.header('cache-control', 'no-store'));
   addSessionRoutes(api, door);
   addOidcRoutes(api, door);
   await api.register(async (own) => {

@@ -2,6 +2,8 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { ErrorCode } from '../api-types.ts';
+import { ClusterAway } from '../cluster.ts';
 import { type Door, placeOfRequest } from '../door.ts';
 import { badParameter, DashboardError, notFound } from '../errors.ts';
 import { cookieName } from '../session/cookies.ts';
@@ -24,8 +26,6 @@ export function addOidcRoutes(api: FastifyInstance, door: Door): void {
 
   api.get('/oidc/start', async (request, reply) => {
     const oidc = expectOidc(signIn.oidc);
-    // Each begins something at the issuer, so pages elsewhere cannot begin them without end.
-    takeAttempt(door, request).succeeded();
     const { to = '/' } = z.object({ to: z.string().optional() }).catch({}).parse(request.query);
     if (!isOwnPath(to)) throw badParameter('to: must be a path of the dashboard, such as /keys');
     try {
@@ -34,46 +34,39 @@ export function addOidcRoutes(api: FastifyInstance, door: Door): void {
       setFlowCookie(door, request, reply, value);
       return reply.redirect(url.href, 302);
     } catch (error) {
-      throw toldOf(error);
+      return goBack(reply, error);
     }
   });
 
   api.get('/oidc/callback', async (request, reply) => {
     const oidc = expectOidc(signIn.oidc);
-    const attempt = takeAttempt(door, request);
     const flow = await readFlow(door, request);
     setFlowCookie(door, request, reply, undefined);
-    if (flow === undefined)
-      throw new DashboardError(
-        400,
-        'sign_in_failed',
-        'This sign-in was not begun in this browser, or too long ago; begin it again.',
-      );
     try {
+      const attempt = takeAttempt(door, request);
+      if (flow === undefined)
+        throw new SignInFailed('it was not begun in this browser, or too long ago', false);
       const { to, expiresAtMs: _, ...checks } = flow;
       const token = await oidc.finish(new URL(request.url, placeOfRequest(door, request).origin), checks);
       await admit(door, request, reply, token);
       attempt.succeeded();
       return reply.redirect(to, 302);
     } catch (error) {
-      throw toldOf(error);
+      return goBack(reply, error);
     }
   });
 
-  function toldOf(error: unknown): unknown {
-    if (!(error instanceof SignInFailed)) return error;
+  /** People are sent to these addresses: they are shown a page that tells it, not an answer for programs. */
+  function goBack(reply: FastifyReply, error: unknown): FastifyReply {
+    return reply.redirect(`/?signInError=${codeOf(error)}`, 302);
+  }
+
+  function codeOf(error: unknown): ErrorCode {
+    if (error instanceof DashboardError) return error.code;
+    if (!(error instanceof SignInFailed || error instanceof ClusterAway)) throw error;
     log('warn', 'a sign-in by the issuer failed', { reason: error.message });
-    return error.isIssuerAway
-      ? new DashboardError(
-          503,
-          'issuer_unreachable',
-          'The issuer does not answer; try again, or use a token.',
-        )
-      : new DashboardError(
-          401,
-          'sign_in_failed',
-          'The issuer did not let you in; begin again, or use a token.',
-        );
+    if (error instanceof ClusterAway) return 'cluster_unreachable';
+    return error.isIssuerAway ? 'issuer_unreachable' : 'sign_in_failed';
   }
 }
 
