@@ -1,6 +1,7 @@
 // What is one ApiKey on the page of keys? Pure: out of the object, and what the ledger says of its spend.
 
 import { z } from 'zod';
+import { isRecord } from '../../kube/object.ts';
 import type { KeyBudget, KeyRow, KeyState } from '../api-types.ts';
 
 export interface KeySpend {
@@ -13,8 +14,8 @@ export interface KeySpend {
 
 const text = z.string().catch('');
 const optionalText = z.string().nullish().catch(null);
-/** What is missing is as what is empty. */
-const orEmpty = (value: unknown): unknown => value ?? {};
+/** What is missing, or no object, is as what is empty. */
+const orEmpty = (value: unknown): unknown => (isRecord(value) ? value : {});
 const condition = z.object({ type: text, status: text, reason: text, message: text });
 const keySchema = z.object({
   metadata: z.object({
@@ -68,13 +69,16 @@ export function keyRowOf(
   const { state, reason, message } = stateOf(parsed.data);
   const used = ledger?.get(`${metadata.namespace}/${metadata.name}`);
   const periods = new Map((status.usage?.periods ?? []).map(({ period, spend }) => [period, spend ?? null]));
-  const spend = used ?? {
-    day: periods.get('Day') ?? null,
-    month: periods.get('Month') ?? null,
-    total: periods.get('Total') ?? null,
+  // The ledger tells of all that were used in the last month: of another one it says that there was nothing.
+  const unused = ledger === undefined ? null : '0';
+  const spends = {
+    Day: used?.day ?? unused ?? periods.get('Day') ?? null,
+    Week: periods.get('Week') ?? null,
+    Month: used?.month ?? unused ?? periods.get('Month') ?? null,
+    Total: used?.total ?? periods.get('Total') ?? null,
   };
+  const { Day: day, Month: month, Total: total } = spends;
   const hint = status.keyHint || spec.imports.at(-1)?.hint || '';
-  const isKnown = spend.day !== null || spend.month !== null || spend.total !== null;
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -85,10 +89,8 @@ export function keyRowOf(
     createdAt: metadata.creationTimestamp,
     expiresAt: status.expiresAt || spec.expiresAt || null,
     lastUsedAt: used?.lastUsedAt ?? status.usage?.lastUsedAt ?? null,
-    spend: isKnown ? { day: spend.day, month: spend.month, total: spend.total } : null,
-    budgets: spec.budgets.map(
-      (budget): KeyBudget => ({ ...budget, spend: periods.get(budget.period) ?? null }),
-    ),
+    spend: day === null && month === null && total === null ? null : { day, month, total },
+    budgets: spec.budgets.map((budget): KeyBudget => ({ ...budget, spend: spendIn(spends, budget.period) })),
     limits: spec.limits ?? null,
     models: spec.models,
     state,
@@ -99,6 +101,10 @@ export function keyRowOf(
     ),
     isImported: spec.imports.length > 0,
   };
+}
+
+function spendIn(spends: Readonly<Record<string, string | null>>, period: string): string | null {
+  return Object.hasOwn(spends, period) ? (spends[period] ?? null) : null;
 }
 
 function stateOf({ spec, status }: ParsedKey): { state: KeyState; reason: string; message: string } {
