@@ -19,10 +19,8 @@ export function addRowsRoute(api: FastifyInstance, door: Door, keyLists: KeyList
     const { namespace } = parsed.data;
     if (namespace !== undefined && !isNamespace(namespace))
       throw badParameter('namespace: must be the name of a namespace, such as team-a');
-    const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort());
     try {
-      const { rows, ...more } = await keyLists.read(sessionOf(door, request), namespace, gone.signal);
+      const { rows, ...more } = await keyLists.read(sessionOf(door, request), namespace);
       return { ...chooseRows(rows, parsed.data), ...more };
     } catch (error) {
       if (!(error instanceof ClusterRefusal)) throw error;

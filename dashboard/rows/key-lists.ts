@@ -23,7 +23,7 @@ type Whose = Pick<Session, 'id' | 'token'>;
 
 export interface KeyLists {
   /** @param namespace undefined: all. @throws {ClusterRefusal} {ClusterAway} */
-  read(session: Whose, namespace: string | undefined, signal: AbortSignal): Promise<KeyList>;
+  read(session: Whose, namespace: string | undefined): Promise<KeyList>;
   /** What their watch has told. */
   change(session: Whose, namespace: string | undefined, event: ClusterEvent): void;
   /** Whatever was kept for them. */
@@ -36,6 +36,7 @@ const keptRowsMax = 60_000;
 const rowsMax = 50_000;
 /** Lists that are read at once: each may be as long as the longest. */
 const readsAtOnce = 4;
+const never = new AbortController().signal;
 
 const pageSchema = z.object({
   metadata: z.object({ continue: z.string().optional() }),
@@ -100,13 +101,13 @@ export function openKeyLists(parts: ServerParts): KeyLists {
   }
 
   return {
-    async read(session, namespace, signal) {
+    async read(session, namespace) {
       const person = personOf(session);
       const key = `${person} ${namespace ?? ''}`;
       const known = lists.get(key);
       const isFresh = known !== undefined && clock.now() - known.atMs < keptMs;
       // One reading for all who wait for it, so it does not end with the first who goes.
-      const reading = isFresh ? known.reading : gate.pass(signal, () => readAll(session, namespace));
+      const reading = isFresh ? known.reading : gate.pass(never, () => readAll(session, namespace));
       if (!isFresh) {
         const mine: Kept = { person, atMs: clock.now(), reading, rows: 0 };
         lists.delete(key);
