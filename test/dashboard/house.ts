@@ -95,7 +95,7 @@ export interface Browser {
   stream(path: string): Promise<RawAnswer & { close(): void; pause(): void; resume(): void }>;
 }
 
-export function openBrowser(house: House, origin = OUTSIDE): Browser {
+export function openBrowser(house: Pick<House, 'port'>, origin = OUTSIDE): Browser {
   const { host } = new URL(origin);
   const headersFor = (asking: Asking) => {
     const isReading = (asking.method ?? 'GET') === 'GET';
@@ -171,6 +171,8 @@ const clusterRole = (name: string, verbs: readonly string[]) => ({
   ],
 });
 
+export type People = Awaited<ReturnType<typeof makePeople>>;
+
 /** Tokens of people: who may change everything of team-a, who may look at ApiKeys everywhere, who may list namespaces, and nobody much. */
 export async function makePeople(plane: ControlPlane) {
   const { mustKubectl } = plane;
@@ -204,6 +206,7 @@ export async function makePeople(plane: ControlPlane) {
     bind('RoleBinding', 'editor', 'changing', 'team-a'),
     bind('ClusterRoleBinding', 'viewer', 'looking'),
   ]);
-  const token = (name: string) => serviceAccountToken(plane, 'team-a', name);
+  // Longer than a session, so that it is the session that ends.
+  const token = (name: string) => serviceAccountToken(plane, 'team-a', name, 7_200);
   return { editor: await token('editor'), viewer: await token('viewer'), nobody: await token('nobody') };
 }
