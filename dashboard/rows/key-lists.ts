@@ -45,7 +45,6 @@ const pageSchema = z.object({
 
 interface Kept {
   readonly person: string;
-  readonly atMs: number;
   readonly reading: Promise<Read>;
   rows: number;
 }
@@ -57,7 +56,7 @@ interface Read {
   readonly isTruncated: boolean;
 }
 
-export function openKeyLists(parts: ServerParts): KeyLists {
+export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'ledger'>): KeyLists {
   const { clock } = parts;
   const gate = makeGate(readsAtOnce);
   const lists = new Map<string, Kept>();
@@ -93,35 +92,34 @@ export function openKeyLists(parts: ServerParts): KeyLists {
     let sum = 0;
     for (const { rows } of lists.values()) sum += rows;
     // The oldest first: a Map keeps the order in which things were put in.
-    for (const [key, { atMs, rows }] of lists) {
-      if (sum <= keptRowsMax && clock.now() - atMs < keptMs) continue;
+    for (const [key, { rows }] of lists) {
+      if (sum <= keptRowsMax) return;
       lists.delete(key);
       sum -= rows;
     }
   }
 
+  /** Whatever is in the map may be shown: it goes by itself when its time is over. */
+  function begin(key: string, session: Whose, namespace: string | undefined): Kept {
+    // Of nobody's signal: many may wait for it, and the first of them may go.
+    const reading = gate.pass(never, () => readAll(session, namespace));
+    const kept: Kept = { person: personOf(session), reading, rows: 0 };
+    const drop = (): void => {
+      if (lists.get(key) === kept) lists.delete(key);
+    };
+    lists.set(key, kept);
+    reading.then(({ rows }) => {
+      kept.rows = rows.size;
+      clock.setTimer(keptMs, drop);
+      makeRoom();
+    }, drop);
+    return kept;
+  }
+
   return {
     async read(session, namespace) {
-      const person = personOf(session);
-      const key = `${person} ${namespace ?? ''}`;
-      const known = lists.get(key);
-      const isFresh = known !== undefined && clock.now() - known.atMs < keptMs;
-      // One reading for all who wait for it, so it does not end with the first who goes.
-      const reading = isFresh ? known.reading : gate.pass(never, () => readAll(session, namespace));
-      if (!isFresh) {
-        const mine: Kept = { person, atMs: clock.now(), reading, rows: 0 };
-        lists.delete(key);
-        lists.set(key, mine);
-        reading.then(
-          ({ rows }) => {
-            mine.rows = rows.size;
-            makeRoom();
-          },
-          () => {
-            if (lists.get(key) === mine) lists.delete(key);
-          },
-        );
-      }
+      const key = `${personOf(session)} ${namespace ?? ''}`;
+      const { reading } = lists.get(key) ?? begin(key, session, namespace);
       const { rows, spends, at, isTruncated } = await reading;
       return {
         rows: [...rows.values()],

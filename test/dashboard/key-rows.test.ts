@@ -3,8 +3,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { KeyRow } from '../../dashboard/api-types.ts';
+import type { Cluster } from '../../dashboard/cluster.ts';
 import { choiceSchema, chooseRows } from '../../dashboard/rows/choose-rows.ts';
+import { openKeyLists } from '../../dashboard/rows/key-lists.ts';
 import { keyRowOf } from '../../dashboard/rows/key-row.ts';
+import { makeFakeClock } from '../support/fake-clock.ts';
 
 const metadata = {
   namespace: 'team-a',
@@ -188,4 +191,31 @@ describe('a page', () => {
     // A generous bound: it takes some ten milliseconds.
     expect(performance.now() - beganMs).toBeLessThan(500);
   });
+});
+
+test('a list is read once for all who wait, is gone after ten seconds, and is never another person’s', async () => {
+  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const asked: string[] = [];
+  const clusterOf = ({ token }: { token: string }): Cluster => ({
+    async call({ path }) {
+      asked.push(`${token} ${path.split('/').at(-2)}`);
+      if (token === 'refused') return { status: 403, body: { kind: 'Status' } };
+      return { status: 200, body: { metadata: {}, items: [{ metadata }] } };
+    },
+    watch: () => expect.fail('nothing is watched'),
+  });
+  const lists = openKeyLists({ clock, clusterOf, ledger: undefined });
+  const read = (token: string, namespace = 'team-a') => lists.read({ id: token, token }, namespace);
+  await Promise.all([read('ada'), read('ada'), read('ben'), read('ada', 'team-b')]);
+  expect(asked).toEqual(['ada team-a', 'ben team-a', 'ada team-b']);
+  await read('ada');
+  expect(asked).toHaveLength(3);
+  // What is refused is not kept.
+  await expect(read('refused')).rejects.toThrow('403');
+  await expect(read('refused')).rejects.toThrow('403');
+  expect(asked).toHaveLength(5);
+  clock.advance(10_000);
+  expect(clock.pending()).toEqual([]);
+  await read('ada');
+  expect(asked).toHaveLength(6);
 });

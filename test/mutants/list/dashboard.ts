@@ -11,7 +11,7 @@ export const dashboard: readonly Mutant[] = [
     name: 'a name that was made to point at the dashboard is told nothing',
     file: 'dashboard/guard/places.ts',
     from: 'return url === null ? undefined : placeOf(url);',
-    to: 'return placeOf(url ?? new URL(`http://${named}`));',
+    to: "return placeOf(url ?? new URL('http://'.concat(named)));",
     tests: guard,
   },
   {
