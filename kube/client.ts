@@ -16,6 +16,15 @@ export interface KubeRequest {
   /** For the whole call, default 30 s; of a stream, until its head has come. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** The token of somebody else, in whose name this call is made; the connection's own credentials are not sent then. */
+  readonly bearer?: string;
+}
+
+/** Any answer, one of success or not. */
+export interface KubeAnswer {
+  readonly status: number;
+  /** Parsed JSON; undefined where there was none. */
+  readonly body: unknown;
 }
 
 /** The body of an answer as it comes. */

@@ -3,7 +3,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { readError } from './answer.ts';
-import { type KubeClient, KubeError, type KubeRequest, type KubeStream } from './client.ts';
+import { type KubeAnswer, type KubeClient, KubeError, type KubeRequest, type KubeStream } from './client.ts';
 import { makeGate } from './gate.ts';
 
 /** What a call brings along to be let in. */
@@ -42,12 +42,18 @@ export interface ConnectionOptions {
   readonly bodyBytesMax?: number;
 }
 
+/** For those who hand on what the server says, its refusals too. */
+export interface KubeConnection extends KubeClient {
+  /** Any answer of JSON, a refusal too. @throws {KubeError} where none came. */
+  ask(request: KubeRequest): Promise<KubeAnswer>;
+}
+
 const timeoutMsDefault = 30_000;
 /** An API server closes what was quiet for 90 s; whoever closes first knows that nothing is under way. */
 const idleMsMax = 60_000;
 const probeMs = 30_000;
 
-export function openConnection(options: ConnectionOptions): KubeClient {
+export function openConnection(options: ConnectionOptions): KubeConnection {
   const root = new URL(options.server);
   const isTls = root.protocol === 'https:';
   if (!isTls && root.protocol !== 'http:') {
@@ -72,6 +78,19 @@ export function openConnection(options: ConnectionOptions): KubeClient {
 
   /** The head of the answer of success. Everything else is thrown. */
   async function open(exchange: Exchange): Promise<IncomingMessage> {
+    const { response, credentials } = await openAny(exchange);
+    const { statusCode: status = 0 } = response;
+    if (status >= 200 && status < 300) return response;
+    const { request } = exchange;
+    throw readError(nameOf(request), response, await readBody(response, exchange), [
+      credentials.headers?.authorization,
+      request.bearer,
+    ]);
+  }
+
+  async function openAny(
+    exchange: Exchange,
+  ): Promise<{ readonly response: IncomingMessage; readonly credentials: Credentials }> {
     const { request, signal } = exchange;
     let isSecondKnock = false;
     let isSecondConnection = false;
@@ -96,17 +115,15 @@ export function openConnection(options: ConnectionOptions): KubeClient {
           cause: sent.error,
         });
       }
-      const status = sent.response.statusCode ?? 0;
-      if (status >= 200 && status < 300) return sent.response;
-      if (status === 401 && options.authenticator !== undefined && !isSecondKnock) {
+      const { response } = sent;
+      const isOwn = request.bearer === undefined;
+      if (response.statusCode === 401 && isOwn && options.authenticator !== undefined && !isSecondKnock) {
         isSecondKnock = true;
         options.authenticator.refused();
-        sent.response.destroy();
+        response.destroy();
         continue;
       }
-      throw readError(nameOf(request), sent.response, await readBody(sent.response, exchange), [
-        credentials.headers?.authorization,
-      ]);
+      return { response, credentials };
     }
   }
 
@@ -125,12 +142,14 @@ export function openConnection(options: ConnectionOptions): KubeClient {
         ...(body === undefined
           ? {}
           : { 'content-type': request.contentType ?? 'application/json', 'content-length': body.length }),
-        ...credentials.headers,
+        ...(request.bearer === undefined
+          ? credentials.headers
+          : { authorization: `Bearer ${request.bearer}` }),
       },
     };
     return new Promise((resolve) => {
       const call = isTls
-        ? requestHttps({ rejectUnauthorized: true, ...credentials.tls, ...outgoing })
+        ? requestHttps({ rejectUnauthorized: true, ...tlsOf(request, credentials), ...outgoing })
         : requestHttp(outgoing);
       let bytesBefore = 0;
       call.once('socket', (socket) => {
@@ -177,18 +196,25 @@ export function openConnection(options: ConnectionOptions): KubeClient {
     }
   }
 
+  /** The whole answer, when there is room for one more call. */
+  async function answer(request: KubeRequest, openOne: typeof open): Promise<KubeAnswer> {
+    const exchange = begin(request);
+    try {
+      return await gate.pass(exchange.signal, async () => {
+        const response = await openOne(exchange);
+        const { statusCode: status = 0 } = response;
+        return { status, body: parseJson(await readBody(response, exchange), request, status) };
+      });
+    } finally {
+      exchange.end();
+    }
+  }
+
   return {
     async call(request) {
-      const exchange = begin(request);
-      try {
-        return await gate.pass(exchange.signal, async () => {
-          const response = await open(exchange);
-          return parseJson(await readBody(response, exchange), request, response.statusCode ?? 0);
-        });
-      } finally {
-        exchange.end();
-      }
+      return (await answer(request, open)).body;
     },
+    ask: (request) => answer(request, async (exchange) => (await openAny(exchange)).response),
     async stream(request): Promise<KubeStream> {
       const exchange = begin(request);
       let response: IncomingMessage;
@@ -262,6 +288,13 @@ async function readCredentials(
   } finally {
     signal.removeEventListener('abort', stop);
   }
+}
+
+/** Whoever is called for must not be let in by a certificate of ours. */
+function tlsOf({ bearer }: KubeRequest, { tls }: Credentials): TlsCredentials {
+  if (bearer === undefined) return tls ?? {};
+  const { cert: _, key: __, ...judging } = tls ?? {};
+  return judging;
 }
 
 function pathOf(root: URL, request: KubeRequest): string {

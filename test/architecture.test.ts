@@ -320,6 +320,28 @@ describe('every rule can fail', () => {
       innocent: { 'dashboard/a.ts': "import { x } from '../egress/connect.ts';" },
     },
     {
+      rule: 'dashboardAlone',
+      offender: { 'dashboard/a.ts': "import { x } from '../telemetry/open.ts';" },
+      complaint: 'dashboard/a.ts:1',
+      innocent: { 'dashboard/a.ts': "import packageJson from '../package.json' with { type: 'json' };" },
+    },
+    {
+      rule: 'dashboardWithoutAccount',
+      offender: {
+        'dashboard/a.ts': "import { x } from '../kube/b.ts';",
+        'kube/b.ts': "import { y } from './service-account.ts';",
+        'kube/service-account.ts': '',
+      },
+      complaint: 'dashboard/a.ts, through kube/service-account.ts',
+      innocent: { 'dashboard/a.ts': "import { x } from '../kube/connection.ts';" },
+    },
+    {
+      rule: 'pagesKnowTypes',
+      offender: { 'dashboard/pages/a.ts': "import { x } from '../server.ts';" },
+      complaint: 'dashboard/pages/a.ts:1 ../server.ts',
+      innocent: { 'dashboard/pages/a.ts': "import type { X } from '../api-types.ts';" },
+    },
+    {
       rule: 'noCycles',
       offender: {
         'gateway/a.ts': "import './b.ts';",

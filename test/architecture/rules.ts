@@ -285,11 +285,32 @@ export const rules = {
     ),
   },
   dashboardAlone: {
-    sentence: 'dashboard imports nothing of operator or gateway',
+    sentence: 'dashboard imports of ours only kube and egress',
     why: 'It talks HTTP only, with the rights of its user.',
     check: forbidTargets(
       (path) => isIn(path, 'dashboard'),
-      (target) => isInAny(target, ['operator', 'gateway']),
+      (target) => !isInAny(target, ['dashboard', 'kube', 'egress', 'package.json']),
+    ),
+  },
+  dashboardWithoutAccount: {
+    sentence: 'dashboard reaches no file that reads a ServiceAccount or a kubeconfig',
+    why: 'It holds no power of its own: there is no code in it that could use any.',
+    check: (project) =>
+      [...project.sources.values()]
+        .filter(({ path }) => isIn(path, 'dashboard'))
+        .flatMap(({ path }) =>
+          ['kube/service-account.ts', 'kube/config.ts']
+            .filter((door) => reachable(project, path).includes(door))
+            .map((door) => `${path}, through ${door}`),
+        ),
+  },
+  pagesKnowTypes: {
+    sentence:
+      'the pages of the dashboard import nothing of its server but types, from dashboard/api-types.ts',
+    why: 'They run elsewhere, and what is told between them stands in one place.',
+    check: forbidTargets(
+      (path) => isIn(path, 'dashboard/pages'),
+      (target) => !isIn(target, 'dashboard/pages') && target !== 'dashboard/api-types.ts',
     ),
   },
   noFetch: {

@@ -274,6 +274,33 @@ describe('credentials', () => {
     expect(seen).toEqual(['Bearer old', 'Bearer new']);
   });
 
+  test('are left at home where a call is made in somebody else’s name: theirs are sent, once, and the answer is given as it is', async () => {
+    const seen: (string | undefined)[] = [];
+    const gate: Answer = (response, request) => {
+      seen.push(request.headers.authorization);
+      refusal(401, 'Unauthorized')(response, request);
+    };
+    const server = await startFaultServer(gate);
+    ends.push(() => server.close());
+    const authenticator = {
+      credentials: async () => bearer('own'),
+      refused: () => expect.fail('these were not refused'),
+    };
+    const client = openConnection({ server: server.url, authenticator });
+    ends.push(() => client.close());
+    expect(await client.ask({ ...get, bearer: 'theirs' })).toEqual({
+      status: 401,
+      body: expect.objectContaining({ kind: 'Status', reason: 'Unauthorized' }),
+    });
+    expect((await errorOf(client.call({ ...get, bearer: 'theirs' }))).status).toBe(401);
+    await expect(client.stream({ ...get, bearer: 'theirs' })).rejects.toMatchObject({ status: 401 });
+    expect(seen).toEqual(Array.from({ length: 3 }, () => 'Bearer theirs'));
+    const echo: Answer = (response, request) =>
+      json({ kind: 'Status', message: `who is ${request.headers.authorization}?` }, 403)(response, request);
+    const other = await start([echo]);
+    expect((await errorOf(other.client.call({ ...get, bearer: 'theirs' }))).message).not.toContain('theirs');
+  });
+
   test('never stand in an error, not even where the server repeats them', async () => {
     const echo: Answer = (response, request) =>
       json({ kind: 'Status', message: `who is ${request.headers.authorization}?` }, 401)(response, request);

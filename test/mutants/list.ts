@@ -3,6 +3,7 @@
 
 import { answers } from './list/answers.ts';
 import { credentials } from './list/credentials.ts';
+import { dashboard } from './list/dashboard.ts';
 import { delivery } from './list/delivery.ts';
 import { door } from './list/door.ts';
 import { drills } from './list/drills.ts';
@@ -30,4 +31,5 @@ export const mutants: readonly Mutant[] = [
   ...ledger,
   ...limits,
   ...telemetry,
+  ...dashboard,
 ];

@@ -1,0 +1,77 @@
+// What does the dashboard need of a cluster? Answered by Kubernetes for a signed-in person, and by a folder of manifests on a laptop.
+
+/** Kubernetes' own path, query and body. */
+export interface ClusterCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Its segments are encoded already. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: unknown;
+  /** Of a PATCH: which kind it is. */
+  readonly contentType?: string;
+}
+
+export interface ClusterAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export type ClusterEvent =
+  /** Whatever was known may be old. The first event is always one. */
+  | { readonly type: 'RESET' }
+  | {
+      readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+      readonly object: Readonly<Record<string, unknown>>;
+    };
+
+/** What one signed-in person can do; every call carries their own token, and Kubernetes says yes or no. */
+export interface Cluster {
+  /** The answer, whatever it is. @throws {ClusterAway} where nobody answers. */
+  call(call: ClusterCall): Promise<ClusterAnswer>;
+  /**
+   * Changes of a collection, from the moment of the first `RESET` on; the next is read only when the last was taken. Ends with the signal.
+   *
+   * @throws {ClusterRefusal} where the person may not (any more).
+   * @throws {ClusterAway} where nobody answers at its beginning; later it is tried again.
+   */
+  watch(path: string, signal: AbortSignal): AsyncIterable<ClusterEvent>;
+}
+
+/** For the log: holds no secret. */
+export class ClusterAway extends Error {}
+
+export class ClusterRefusal extends Error {
+  readonly answer: ClusterAnswer;
+
+  constructor(answer: ClusterAnswer) {
+    super(`refused with ${answer.status}`);
+    this.answer = answer;
+  }
+}
+
+/** Who somebody is, as Kubernetes knows them. */
+export interface Person {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** What is asked of the ledger, in the person's own name. */
+export interface LedgerQuestion {
+  readonly method: 'GET' | 'POST';
+  /** Such as `/v1/sums`. */
+  readonly path: string;
+  /** With its question mark, or empty. */
+  readonly search: string;
+  /** JSON. */
+  readonly body?: string;
+  readonly token: string;
+  readonly signal: AbortSignal;
+}
+
+export interface Ledger {
+  /** The answer as it came, whatever it is. @throws {LedgerAway} */
+  ask(question: LedgerQuestion): Promise<{ readonly status: number; readonly text: string }>;
+}
+
+/** Its words are fit to be shown to people. */
+export class LedgerAway extends Error {}

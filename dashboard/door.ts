@@ -1,0 +1,132 @@
+// Who is asking, and is it their own page that asks? What stands before every answer below `/api`.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../kube/clock.ts';
+import type { Cluster, Ledger } from './cluster.ts';
+import { DashboardError, notSignedIn } from './errors.ts';
+import { findPlace, type Place } from './guard/places.ts';
+import { isForeignPage, isOwnPage, isSameText, type Sender } from './guard/same-origin.ts';
+import type { Log } from './log.ts';
+import { cookieName, joinPieces, piecesOf, SEALED_CHARS_MAX } from './session/cookies.ts';
+import type { EndedSessions } from './session/ended.ts';
+import type { LiveStreams } from './session/live.ts';
+import type { Sealer } from './session/seal.ts';
+import { parseSession, type Session } from './session/session.ts';
+import type { SignInLimiter } from './session/sign-in-limiter.ts';
+import type { DashboardSettings } from './settings.ts';
+import type { SignIn } from './sign-in.ts';
+
+export interface ServerParts {
+  readonly settings: DashboardSettings;
+  readonly signIn: SignIn;
+  /** With the token of that session, and no other. */
+  clusterOf(session: Pick<Session, 'id' | 'token'>): Cluster;
+  /** Undefined: there is none. */
+  readonly ledger: Ledger | undefined;
+  /** The built pages. */
+  readonly pagesFolder: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+}
+
+export interface Door {
+  readonly parts: ServerParts;
+  readonly sealer: Sealer;
+  readonly ended: EndedSessions;
+  readonly limiter: SignInLimiter;
+  readonly live: LiveStreams;
+  readonly sessions: WeakMap<FastifyRequest, Session>;
+}
+
+/** A replay of its cookie is nobody's from here on. */
+export function endSession(door: Door, session: Session): void {
+  door.ended.end(session);
+  door.live.end(session);
+}
+
+/** By which of its addresses the server was asked. @throws 421 where it is none of them. */
+export function placeOfRequest({ parts }: Door, request: FastifyRequest): Place {
+  const place = findPlace(parts.settings.places, request.headers.host);
+  if (place === undefined)
+    throw new DashboardError(
+      421,
+      'unknown_host',
+      'This is not an address of this dashboard. Whoever runs it names its addresses in PENSTOCK_DASHBOARD_URL.',
+    );
+  return place;
+}
+
+/** Undefined: nobody is signed in. */
+export async function readSession(door: Door, request: FastifyRequest): Promise<Session | undefined> {
+  const { isSecure } = placeOfRequest(door, request);
+  const sealed = joinPieces(cookieName('session', isSecure), request.cookies);
+  const session = sealed === undefined ? undefined : parseSession(await door.sealer.open('session', sealed));
+  return session === undefined || door.ended.isOver(session) ? undefined : session;
+}
+
+/** Hook of everything that needs a session. */
+export async function expectSession(door: Door, request: FastifyRequest): Promise<void> {
+  const session = await readSession(door, request);
+  if (session === undefined) throw notSignedIn();
+  if (!isReading(request) && !isSameText(headerOf(request, 'x-penstock-csrf'), session.csrf))
+    throw new DashboardError(
+      403,
+      'csrf_missing',
+      'The header x-penstock-csrf is missing or not that of this session; load the page again.',
+    );
+  door.sessions.set(request, session);
+}
+
+/** Hook of everything below `/api`, but for those who come back from an issuer. */
+export function expectOwnPage(door: Door, request: FastifyRequest): void {
+  const place = placeOfRequest(door, request);
+  const sender: Sender = { site: headerOf(request, 'sec-fetch-site'), origin: headerOf(request, 'origin') };
+  const isFine = isReading(request) ? !isForeignPage(sender, place) : isOwnPage(sender, place);
+  if (!isFine)
+    throw new DashboardError(
+      403,
+      'foreign_origin',
+      'This was asked by a page of another address; only pages of the dashboard itself may.',
+    );
+}
+
+export function sessionOf(door: Door, request: FastifyRequest): Session {
+  const session = door.sessions.get(request);
+  if (session === undefined) throw notSignedIn();
+  return session;
+}
+
+/** @param session Undefined: nobody is signed in any more. */
+export async function setSessionCookies(
+  door: Door,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  session: Session | undefined,
+): Promise<void> {
+  const { isSecure } = placeOfRequest(door, request);
+  const sealed = session === undefined ? undefined : await door.sealer.seal('session', session);
+  if (sealed !== undefined && sealed.length > SEALED_CHARS_MAX) throw tokenTooLong();
+  const expires = new Date(session?.expiresAtMs ?? 0);
+  for (const [name, value] of piecesOf(cookieName('session', isSecure), sealed, request.cookies)) {
+    const options = { path: '/', httpOnly: true, secure: isSecure, sameSite: 'strict' } as const;
+    if (value === undefined) reply.clearCookie(name, options);
+    else reply.setCookie(name, value, { ...options, expires });
+  }
+}
+
+export const tokenTooLong = (): DashboardError =>
+  new DashboardError(
+    400,
+    'token_too_long',
+    'The token is longer than cookies can hold; have the issuer leave groups and claims out of it that Kubernetes does not need.',
+  );
+
+export function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : value?.join(', ');
+}
+
+export function isReading({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
+}

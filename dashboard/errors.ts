@@ -1,0 +1,40 @@
+// What is a person told where the server itself says no? One shape, in words that name the fact and the way out.
+
+import type { ErrorAnswer, ErrorCode } from './api-types.ts';
+
+export class DashboardError extends Error {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly headers: Readonly<Record<string, string>>;
+
+  /** @param message is shown to people as it is: nothing secret, no address inside the cluster. */
+  constructor(
+    status: number,
+    code: ErrorCode,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+export function errorAnswer({ message, code }: Pick<DashboardError, 'message' | 'code'>): ErrorAnswer {
+  return { error: { message, code } };
+}
+
+export const badParameter = (message: string): DashboardError =>
+  new DashboardError(400, 'invalid_parameter', message);
+export const badBody = (message: string): DashboardError => new DashboardError(400, 'invalid_body', message);
+export const notSignedIn = (): DashboardError =>
+  new DashboardError(401, 'not_signed_in', 'Nobody is signed in, or the session is over; sign in again.');
+export const notFound = (): DashboardError =>
+  new DashboardError(404, 'not_found', 'There is nothing at this address.');
+export const clusterAway = (): DashboardError =>
+  new DashboardError(503, 'cluster_unreachable', 'Kubernetes does not answer at this moment; try again.', {
+    'retry-after': '2',
+  });
+export const ledgerAway = (message: string): DashboardError =>
+  new DashboardError(503, 'ledger_unreachable', message, { 'retry-after': '2' });

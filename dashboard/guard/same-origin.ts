@@ -1,0 +1,31 @@
+// Did a page of ours send this? Pure: what browsers say of a request, against the address that it was sent to.
+
+import { timingSafeEqual } from 'node:crypto';
+import type { Place } from './places.ts';
+
+export interface Sender {
+  /** `Sec-Fetch-Site`: where it is there, no page can have written it. */
+  readonly site: string | undefined;
+  readonly origin: string | undefined;
+}
+
+/** Of whatever changes something: it must be known to come from a page of ours. */
+export function isOwnPage({ site, origin }: Sender, place: Place): boolean {
+  if (site !== undefined && site !== 'same-origin') return false;
+  if (origin !== undefined && origin !== place.origin) return false;
+  return site !== undefined || origin !== undefined;
+}
+
+/** Of whatever is only read: it must not be known to come from elsewhere. `none`: somebody wrote the address. */
+export function isForeignPage({ site, origin }: Sender, place: Place): boolean {
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  return origin !== undefined && origin !== place.origin;
+}
+
+/** In constant time. */
+export function isSameText(given: string | undefined, expected: string): boolean {
+  if (given === undefined) return false;
+  const one = Buffer.from(given);
+  const other = Buffer.from(expected);
+  return one.length === other.length && timingSafeEqual(one, other);
+}

@@ -1,0 +1,42 @@
+// Whose token is this? Kubernetes says it to whoever shows the token: no right of anybody is needed for the question.
+
+import { z } from 'zod';
+import type { KubeConnection } from '../../kube/connection.ts';
+import { ClusterAway, type Person } from '../cluster.ts';
+import type { Oidc, SignIn } from '../sign-in.ts';
+import { callKubernetes } from './cluster.ts';
+
+const reviewSchema = z.object({
+  status: z.object({
+    userInfo: z.object({ username: z.string().default(''), groups: z.array(z.string()).default([]) }),
+  }),
+});
+const anonymous = 'system:anonymous';
+
+export function kubernetesSignIn(connection: KubeConnection, oidc: Oidc | undefined): SignIn {
+  async function personOf(token: string): Promise<Person | undefined> {
+    const { status, body } = await callKubernetes(connection, token, {
+      method: 'POST',
+      path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+    });
+    if (status === 401) return undefined;
+    const person = reviewSchema.safeParse(body).data?.status.userInfo;
+    if (status !== 201 || person === undefined)
+      throw new ClusterAway(`the question whose token it is was answered with ${status}`);
+    return person.username === '' || person.username === anonymous
+      ? undefined
+      : { name: person.username, groups: person.groups };
+  }
+
+  return {
+    mode: 'kubernetes',
+    tokenCommand: 'kubectl create token <serviceaccount> --namespace <namespace>',
+    oidc,
+    personOf,
+    async admit(token) {
+      const person = await personOf(token);
+      return person && { person, token };
+    },
+  };
+}

@@ -1,0 +1,38 @@
+// How is the ledger's read API reached? One call over HTTP with the person's token, bounded in time and size.
+
+import type { Clock } from '../kube/clock.ts';
+import { CallFault, OwnCalls, readBytes } from '../kube/own-call.ts';
+import { type Ledger, LedgerAway } from './cluster.ts';
+
+const timeoutMs = 15_000;
+const answerBytesMax = 16 * 2 ** 20;
+
+export interface OpenLedger extends Ledger {
+  close(): void;
+}
+
+/** @param url such as `http://penstock-ledger:8080`. */
+export function openLedger(url: string, clock: Clock): OpenLedger {
+  const calls = new OwnCalls(clock);
+  return {
+    async ask({ path, search, body, token, signal }) {
+      try {
+        return await calls.ask({
+          to: new URL(`${path}${search}`, url),
+          token,
+          timeoutMs,
+          signal,
+          ...(body === undefined ? {} : { body }),
+          async read(answer) {
+            const text = (await readBytes(answer, answerBytesMax)).toString('utf8');
+            return { status: answer.statusCode ?? 0, text };
+          },
+        });
+      } catch (error) {
+        if (error instanceof CallFault) throw new LedgerAway(error.message);
+        throw error;
+      }
+    },
+    close: () => calls.close(),
+  };
+}

@@ -1,0 +1,48 @@
+// The dashboard process: settings, its ways to Kubernetes and the ledger, the server, and an orderly end on SIGTERM. Wiring only.
+
+import closeWithGrace from 'close-with-grace';
+import { systemClock } from '../kube/clock.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { clusterFor, openKubernetes } from './kubernetes/cluster.ts';
+import { openOidc } from './kubernetes/oidc.ts';
+import { kubernetesSignIn } from './kubernetes/sign-in.ts';
+import { openLedger } from './ledger.ts';
+import { createLog } from './log.ts';
+import { readSettings } from './settings.ts';
+import { startDashboard } from './start.ts';
+
+const endMs = 5_000;
+const clock = systemClock;
+const log = createLog((line) => process.stdout.write(line), clock.wallMs);
+
+try {
+  const settings = readSettings();
+  const connection = openKubernetes({ ...settings.kubernetes, clock });
+  const oidc = settings.oidc && openOidc(settings.oidc, clock.now);
+  const dashboard = await startDashboard({
+    settings,
+    signIn: kubernetesSignIn(connection, oidc),
+    clusterOf: ({ token }) => clusterFor(connection, token, clock),
+    ledger: settings.ledgerUrl === undefined ? undefined : openLedger(settings.ledgerUrl, clock),
+    pagesFolder: settings.pagesFolder,
+    clock,
+    log,
+    version: packageJson.version,
+  });
+  closeWithGrace({ delay: endMs }, async ({ signal, err }) => {
+    if (err) log('error', 'the process failed and ends', { error: err.stack });
+    else log('info', 'ending', { signal });
+    await dashboard.close();
+    connection.close();
+  });
+  if (settings.sessionKeys.length === 0)
+    log('warn', 'no session keys are set: sessions end with this process, and no other replica knows them');
+  log('info', 'dashboard started', { url: dashboard.url });
+} catch (error) {
+  log('error', 'the dashboard could not start', {
+    reason: error instanceof Error ? error.message : String(error),
+  });
+  process.exitCode = 1;
+  // What has been started already would keep the process alive.
+  process.exit();
+}

@@ -1,0 +1,54 @@
+// How do pages ask the ledger? In the person's own name: the ledger asks Kubernetes who it is and what they may see.
+
+import type { FastifyInstance } from 'fastify';
+import { LedgerAway, type LedgerQuestion } from '../cluster.ts';
+import { type Door, sessionOf } from '../door.ts';
+import { ledgerAway } from '../errors.ts';
+
+const questions = ['sums', 'series', 'requests', 'models', 'keys', 'namespaces', 'budgets', 'health'];
+const posted = ['plan', 'catalog'];
+
+export function addLedgerRoutes(api: FastifyInstance, door: Door): void {
+  const add = (method: 'GET' | 'POST', name: string): void => {
+    api.route({
+      method,
+      url: `/ledger/v1/${name}`,
+      async handler(request, reply) {
+        const { token } = sessionOf(door, request);
+        const mark = request.url.indexOf('?');
+        const { status, text } = await askLedger(door, reply.raw, {
+          method,
+          path: `/v1/${name}`,
+          search: mark === -1 ? '' : request.url.slice(mark),
+          token,
+          ...(method === 'POST' ? { body: JSON.stringify(request.body ?? {}) } : {}),
+        });
+        return reply.status(status).type('application/json').send(text);
+      },
+    });
+  };
+  for (const name of questions) add('GET', name);
+  for (const name of posted) add('POST', name);
+}
+
+interface Closing {
+  readonly writableFinished: boolean;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** Given up when the person has gone. @throws {DashboardError} 503 where the ledger does not answer. */
+async function askLedger(door: Door, raw: Closing, question: Omit<LedgerQuestion, 'signal'>) {
+  const { ledger, log } = door.parts;
+  if (ledger === undefined)
+    throw ledgerAway('This installation has no ledger, so nothing is known of spend and requests.');
+  const gone = new AbortController();
+  raw.once('close', () => gone.abort());
+  try {
+    return await ledger.ask({ ...question, signal: gone.signal });
+  } catch (error) {
+    if (!(error instanceof LedgerAway)) throw error;
+    if (!gone.signal.aborted)
+      log('warn', 'the ledger does not answer', { path: question.path, reason: error.message });
+    throw ledgerAway('The ledger does not answer at this moment; try again.');
+  }
+}

@@ -1,0 +1,108 @@
+// How does somebody sign in by an issuer? Off to it with a challenge, back with a code, and what the code is worth is a token of Kubernetes.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { ErrorCode } from '../api-types.ts';
+import { ClusterAway } from '../cluster.ts';
+import { type Door, placeOfRequest } from '../door.ts';
+import { badParameter, DashboardError, notFound } from '../errors.ts';
+import { cookieName } from '../session/cookies.ts';
+import type { Oidc } from '../sign-in.ts';
+import { SignInFailed } from '../sign-in.ts';
+import { admit, takeAttempt } from './session.ts';
+
+/** For whoever has to look for a second factor. */
+const flowMs = 10 * 60_000;
+const flowSchema = z.strictObject({
+  verifier: z.string(),
+  state: z.string(),
+  nonce: z.string(),
+  to: z.string(),
+  expiresAtMs: z.number(),
+});
+
+export function addOidcRoutes(api: FastifyInstance, door: Door): void {
+  const { signIn, clock, log } = door.parts;
+
+  api.get('/oidc/start', async (request, reply) => {
+    const oidc = expectOidc(signIn.oidc);
+    const { to = '/' } = z.object({ to: z.string().optional() }).catch({}).parse(request.query);
+    if (!isOwnPath(to)) throw badParameter('to: must be a path of the dashboard, such as /keys');
+    try {
+      const { url, flow } = await oidc.begin(redirectUriOf(door, request));
+      const value = await door.sealer.seal('sign-in', { ...flow, to, expiresAtMs: clock.wallMs() + flowMs });
+      setFlowCookie(door, request, reply, value);
+      return reply.redirect(url.href, 302);
+    } catch (error) {
+      return goBack(reply, error);
+    }
+  });
+
+  api.get('/oidc/callback', async (request, reply) => {
+    const oidc = expectOidc(signIn.oidc);
+    const flow = await readFlow(door, request);
+    setFlowCookie(door, request, reply, undefined);
+    try {
+      const attempt = takeAttempt(door, request);
+      if (flow === undefined)
+        throw new SignInFailed('it was not begun in this browser, or too long ago', false);
+      const { to, expiresAtMs: _, ...checks } = flow;
+      const token = await oidc.finish(new URL(request.url, placeOfRequest(door, request).origin), checks);
+      await admit(door, request, reply, token);
+      attempt.succeeded();
+      return reply.redirect(to, 302);
+    } catch (error) {
+      return goBack(reply, error);
+    }
+  });
+
+  /** People are sent to these addresses: they are shown a page that tells it, not an answer for programs. */
+  function goBack(reply: FastifyReply, error: unknown): FastifyReply {
+    return reply.redirect(`/?signInError=${codeOf(error)}`, 302);
+  }
+
+  function codeOf(error: unknown): ErrorCode {
+    if (error instanceof DashboardError) return error.code;
+    if (!(error instanceof SignInFailed || error instanceof ClusterAway)) throw error;
+    log('warn', 'a sign-in by the issuer failed', { reason: error.message });
+    if (error instanceof ClusterAway) return 'cluster_unreachable';
+    return error.isIssuerAway ? 'issuer_unreachable' : 'sign_in_failed';
+  }
+}
+
+function expectOidc(oidc: Oidc | undefined): Oidc {
+  if (oidc === undefined) throw notFound();
+  return oidc;
+}
+
+/** A path of this very host: `//elsewhere` and `/\elsewhere` are not. */
+export function isOwnPath(to: string): boolean {
+  return to.length <= 2_000 && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) && !/^\/api(?:\/|$)/.test(to);
+}
+
+function redirectUriOf(door: Door, request: FastifyRequest): string {
+  return `${placeOfRequest(door, request).origin}/api/oidc/callback`;
+}
+
+async function readFlow(door: Door, request: FastifyRequest) {
+  const { isSecure } = placeOfRequest(door, request);
+  const sealed = request.cookies[cookieName('sign-in', isSecure)];
+  const flow = flowSchema.safeParse(
+    sealed === undefined ? undefined : await door.sealer.open('sign-in', sealed),
+  ).data;
+  return flow !== undefined && flow.expiresAtMs > door.parts.clock.wallMs() ? flow : undefined;
+}
+
+function setFlowCookie(
+  door: Door,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  value: string | undefined,
+): void {
+  const { isSecure } = placeOfRequest(door, request);
+  // Lax: who comes back from the issuer comes from another site. It holds no token.
+  const options = { path: '/', httpOnly: true, secure: isSecure, sameSite: 'lax' } as const;
+  const name = cookieName('sign-in', isSecure);
+  if (value === undefined) reply.clearCookie(name, options);
+  else reply.setCookie(name, value, { ...options, maxAge: flowMs / 1000 });
+}

@@ -1,0 +1,33 @@
+// Where do the pages come from? Files that were built; every other address is the one page, which reads the address itself.
+
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import fastifyStatic from '@fastify/static';
+import type { FastifyInstance } from 'fastify';
+import { notFound } from '../errors.ts';
+
+const yearSeconds = 31_536_000;
+
+/** @throws where nothing has been built there. */
+export async function addPages(app: FastifyInstance, folder: string): Promise<void> {
+  const root = resolve(folder);
+  if (!existsSync(join(root, 'index.html')))
+    throw new Error(`${folder}/index.html is not there; build the pages first: npm run build`);
+  await app.register(fastifyStatic, {
+    root,
+    // What is not there is the page's to tell, so not every address is a file's.
+    wildcard: false,
+    index: false,
+    cacheControl: false,
+    setHeaders(reply, path) {
+      // Below assets/ a name says what is in the file.
+      const isKept = path.startsWith(join(root, 'assets'));
+      reply.header('cache-control', isKept ? `public, max-age=${yearSeconds}, immutable` : 'no-cache');
+    },
+  });
+  app.get('/*', async (request, reply) => {
+    const [path = ''] = request.url.split('?');
+    if (path === '/api' || path.startsWith('/api/') || /\.[a-z0-9]+$/i.test(path)) throw notFound();
+    return reply.sendFile('index.html');
+  });
+}

@@ -1,0 +1,54 @@
+// What may this person do, so that pages can show a button as it is? Kubernetes is asked in their own name, right by right.
+
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Right, RightName, RightsAnswer } from '../api-types.ts';
+import { type Cluster, ClusterAway } from '../cluster.ts';
+import { type Door, sessionOf } from '../door.ts';
+import { badBody, notSignedIn } from '../errors.ts';
+import { isNamespace, partsOfRight, RIGHTS, rightInWords } from '../guard/kube-paths.ts';
+
+const bodySchema = z.strictObject({ namespace: z.string().refine(isNamespace).nullable() });
+const reviewSchema = z.object({ status: z.object({ allowed: z.boolean().default(false) }) });
+/** Questions under way for one person. */
+const atOnce = 6;
+
+export function addRightsRoute(api: FastifyInstance, door: Door): void {
+  api.post('/rights', async (request): Promise<RightsAnswer> => {
+    const body = bodySchema.safeParse(request.body);
+    if (!body.success)
+      throw badBody('Send {"namespace": "…"} with the name of a namespace, or null for all.');
+    const { namespace } = body.data;
+    const cluster = door.parts.clusterOf(sessionOf(door, request));
+    const left = [...RIGHTS];
+    const found = new Map<RightName, Right>();
+    async function askSome(): Promise<void> {
+      for (let right = left.shift(); right !== undefined; right = left.shift()) {
+        const allowed = await mayDo(cluster, right, namespace);
+        found.set(right, { allowed, missing: allowed ? null : rightInWords(right, namespace) });
+      }
+    }
+    await Promise.all(Array.from({ length: atOnce }, askSome));
+    return { rights: Object.fromEntries(found) as Record<RightName, Right> };
+  });
+}
+
+async function mayDo(cluster: Cluster, right: RightName, namespace: string | null): Promise<boolean> {
+  const { status, body } = await cluster.call({
+    method: 'POST',
+    path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+    body: {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      // Without a namespace: in all of them.
+      spec: { resourceAttributes: { ...partsOfRight(right), ...(namespace === null ? {} : { namespace }) } },
+    },
+  });
+  if (status === 401) throw notSignedIn();
+  // Who may not even ask may do nothing.
+  if (status === 403) return false;
+  const review = reviewSchema.safeParse(body).data;
+  if (status !== 201 || review === undefined)
+    throw new ClusterAway(`a question for rights was answered with ${status}`);
+  return review.status.allowed;
+}

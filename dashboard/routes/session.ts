@@ -1,0 +1,117 @@
+// How does somebody sign in and out? With a token that they paste, or by an issuer; either way Kubernetes says whose token it is.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { SessionAnswer, SignedOutAnswer } from '../api-types.ts';
+import type { Person } from '../cluster.ts';
+import {
+  type Door,
+  endSession,
+  expectOwnPage,
+  expectSession,
+  readSession,
+  sessionOf,
+  setSessionCookies,
+  tokenTooLong,
+} from '../door.ts';
+import { badBody, DashboardError, errorAnswer, notSignedIn } from '../errors.ts';
+import { isTokenText, namespaceOf, newSession, type Session, TOKEN_CHARS_MAX } from '../session/session.ts';
+
+const bodySchema = z.strictObject({
+  token: z
+    .string()
+    .max(65_536)
+    .transform((text) => text.trim()),
+});
+
+export function addSessionRoutes(api: FastifyInstance, door: Door): void {
+  const { signIn } = door.parts;
+
+  api.get('/session', async (request, reply): Promise<SessionAnswer | SignedOutAnswer> => {
+    expectOwnPage(door, request);
+    const session = await readSession(door, request);
+    // Asked each time: a page that is loaded must not show a person whose token is no good any more.
+    const person = session && (await signIn.personOf(session.token));
+    if (session !== undefined && person !== undefined) return sessionAnswer(door, session, person);
+    await setSessionCookies(door, request, reply, undefined);
+    reply.status(401);
+    return {
+      ...errorAnswer(notSignedIn()),
+      signIn: {
+        mode: signIn.mode,
+        tokenCommand: signIn.tokenCommand,
+        oidc: signIn.oidc === undefined ? null : { name: signIn.oidc.name },
+      },
+    };
+  });
+
+  api.post('/session', async (request, reply): Promise<SessionAnswer> => {
+    expectOwnPage(door, request);
+    const body = bodySchema.safeParse(request.body);
+    if (!body.success) throw badBody('Send {"token": "…"}.');
+    const attempt = takeAttempt(door, request);
+    const { session, person } = await admit(door, request, reply, body.data.token);
+    attempt.succeeded();
+    return sessionAnswer(door, session, person);
+  });
+
+  api.delete('/session', async (request, reply): Promise<void> => {
+    expectOwnPage(door, request);
+    await expectSession(door, request);
+    endSession(door, sessionOf(door, request));
+    await setSessionCookies(door, request, reply, undefined);
+    reply.status(204);
+  });
+}
+
+/** @throws 429 */
+export function takeAttempt(door: Door, request: FastifyRequest): { succeeded(): void } {
+  const address = request.ip;
+  const waitSeconds = door.limiter.attempt(address);
+  if (waitSeconds !== undefined)
+    throw new DashboardError(
+      429,
+      'too_many_attempts',
+      `Too many attempts to sign in have failed; try again in ${waitSeconds} s.`,
+      { 'retry-after': String(waitSeconds) },
+    );
+  return { succeeded: () => door.limiter.giveBack(address) };
+}
+
+/** Begins a session under a new id; the one that was there before is over. @throws {DashboardError} where the token is nobody's. */
+export async function admit(
+  door: Door,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  token: string,
+): Promise<{ readonly session: Session; readonly person: Person }> {
+  const { signIn, clock, settings } = door.parts;
+  if (token.length > TOKEN_CHARS_MAX) throw tokenTooLong();
+  const admitted = isTokenText(token) ? await signIn.admit(token) : undefined;
+  const session = admitted && newSession(admitted.token, clock.wallMs(), settings.sessionMs);
+  if (admitted === undefined || session === undefined || door.ended.isOver(session))
+    throw new DashboardError(
+      401,
+      'unknown_token',
+      signIn.mode === 'local'
+        ? 'This link was used already, or is of an earlier start; take the one that was printed last.'
+        : 'Kubernetes does not know this token, or it has expired; make a new one.',
+    );
+  const before = await readSession(door, request);
+  if (before !== undefined) endSession(door, before);
+  await setSessionCookies(door, request, reply, session);
+  return { session, person: admitted.person };
+}
+
+function sessionAnswer({ parts }: Door, session: Session, person: Person): SessionAnswer {
+  return {
+    mode: parts.signIn.mode,
+    user: { name: person.name, groups: person.groups },
+    expiresAt: new Date(session.expiresAtMs).toISOString(),
+    csrf: session.csrf,
+    namespace: namespaceOf(person.name),
+    gatewayUrl: parts.settings.gatewayUrl ?? null,
+    hasLedger: parts.ledger !== undefined,
+    version: parts.version,
+  };
+}

@@ -1,0 +1,156 @@
+// Which ApiKeys can this person see? Read with their own token in pages, and kept for as long as somebody turns pages: never for another
+// person, and never more than so many in all.
+
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { makeGate } from '../../kube/gate.ts';
+import type { KeyRow } from '../api-types.ts';
+import { type ClusterEvent, ClusterRefusal } from '../cluster.ts';
+import type { ServerParts } from '../door.ts';
+import { GROUP_VERSION, PAGE_MAX } from '../guard/kube-paths.ts';
+import type { Session } from '../session/session.ts';
+import { type KeySpend, keyRowOf } from './key-row.ts';
+import { readSpends } from './spends.ts';
+
+export interface KeyList {
+  readonly rows: readonly KeyRow[];
+  readonly at: string;
+  readonly spendFrom: 'ledger' | 'status';
+  readonly isTruncated: boolean;
+}
+
+type Whose = Pick<Session, 'id' | 'token'>;
+
+export interface KeyLists {
+  /** @param namespace undefined: all. @throws {ClusterRefusal} {ClusterAway} */
+  read(session: Whose, namespace: string | undefined): Promise<KeyList>;
+  /** What their watch has told. */
+  change(session: Whose, namespace: string | undefined, event: ClusterEvent): void;
+  /** Whatever was kept for them. */
+  forget(session: Whose): void;
+}
+
+const keptMs = 10_000;
+/** Of all lists together. */
+const keptRowsMax = 60_000;
+const rowsMax = 50_000;
+/** Lists that are read at once: each may be as long as the longest. */
+const readsAtOnce = 4;
+const never = new AbortController().signal;
+
+const pageSchema = z.object({
+  metadata: z.object({ continue: z.string().optional() }),
+  items: z.array(z.unknown()).nullish(),
+});
+
+interface Kept {
+  readonly person: string;
+  readonly reading: Promise<Read>;
+  rows: number;
+}
+
+interface Read {
+  readonly rows: Map<string, KeyRow>;
+  readonly spends: ReadonlyMap<string, KeySpend> | undefined;
+  readonly at: string;
+  readonly isTruncated: boolean;
+}
+
+export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'ledger'>): KeyLists {
+  const { clock } = parts;
+  const gate = makeGate(readsAtOnce);
+  const lists = new Map<string, Kept>();
+
+  async function readKeys(session: Whose, namespace: string | undefined, spends: Read['spends']) {
+    const place = namespace === undefined ? '' : `/namespaces/${namespace}`;
+    const rows = new Map<string, KeyRow>();
+    let position: string | undefined;
+    do {
+      const answer = await parts.clusterOf(session).call({
+        method: 'GET',
+        path: `${GROUP_VERSION}${place}/apikeys`,
+        query: { limit: String(PAGE_MAX), continue: position },
+      });
+      const page = pageSchema.safeParse(answer.body).data;
+      if (answer.status !== 200 || page === undefined) throw new ClusterRefusal(answer);
+      for (const item of page.items ?? []) {
+        const row = keyRowOf(item, spends);
+        if (row !== undefined) rows.set(`${row.namespace}/${row.name}`, row);
+      }
+      position = page.metadata.continue || undefined;
+    } while (position !== undefined && rows.size < rowsMax);
+    return { rows, isTruncated: position !== undefined };
+  }
+
+  async function readAll(session: Whose, namespace: string | undefined): Promise<Read> {
+    const at = new Date(clock.wallMs()).toISOString();
+    const spends = await readSpends(parts, session.token, namespace);
+    return { at, spends, ...(await readKeys(session, namespace, spends)) };
+  }
+
+  function makeRoom(): void {
+    let sum = 0;
+    for (const { rows } of lists.values()) sum += rows;
+    // The oldest first: a Map keeps the order in which things were put in.
+    for (const [key, { rows }] of lists) {
+      if (sum <= keptRowsMax) return;
+      lists.delete(key);
+      sum -= rows;
+    }
+  }
+
+  /** Whatever is in the map may be shown: it goes by itself when its time is over. */
+  function begin(key: string, session: Whose, namespace: string | undefined): Kept {
+    // Of nobody's signal: many may wait for it, and the first of them may go.
+    const reading = gate.pass(never, () => readAll(session, namespace));
+    const kept: Kept = { person: personOf(session), reading, rows: 0 };
+    const drop = (): void => {
+      if (lists.get(key) === kept) lists.delete(key);
+    };
+    lists.set(key, kept);
+    reading.then(({ rows }) => {
+      kept.rows = rows.size;
+      clock.setTimer(keptMs, drop);
+      makeRoom();
+    }, drop);
+    return kept;
+  }
+
+  return {
+    async read(session, namespace) {
+      const key = `${personOf(session)} ${namespace ?? ''}`;
+      const { reading } = lists.get(key) ?? begin(key, session, namespace);
+      const { rows, spends, at, isTruncated } = await reading;
+      return {
+        rows: [...rows.values()],
+        at,
+        spendFrom: spends === undefined ? 'status' : 'ledger',
+        isTruncated,
+      };
+    },
+    change(session, namespace, event) {
+      const kept = lists.get(`${personOf(session)} ${namespace ?? ''}`);
+      if (kept === undefined || event.type === 'RESET') return;
+      kept.reading.then(
+        ({ rows, spends }) => {
+          const row = keyRowOf(event.object, spends);
+          if (row === undefined) return;
+          const name = `${row.namespace}/${row.name}`;
+          if (event.type === 'DELETED') rows.delete(name);
+          else rows.set(name, row);
+          kept.rows = rows.size;
+        },
+        () => {},
+      );
+    },
+    forget(session) {
+      const person = personOf(session);
+      for (const [key, kept] of lists) if (kept.person === person) lists.delete(key);
+    },
+  };
+}
+
+/** Not the token itself, so that it stands in memory for no longer than it is needed; of the token, as that is what Kubernetes judges. */
+function personOf({ token }: Whose): string {
+  return hash('sha256', token, 'base64url');
+}

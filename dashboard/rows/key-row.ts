@@ -1,0 +1,126 @@
+// What is one ApiKey on the page of keys? Pure: out of the object, and what the ledger says of its spend.
+
+import { z } from 'zod';
+import { isRecord } from '../../kube/object.ts';
+import type { KeyBudget, KeyRow, KeyState } from '../api-types.ts';
+
+export interface KeySpend {
+  readonly lastUsedAt: string | null;
+  /** Dollars. */
+  readonly day: string | null;
+  readonly month: string | null;
+  readonly total: string | null;
+}
+
+const text = z.string().catch('');
+const optionalText = z.string().nullish().catch(null);
+/** What is missing, or no object, is as what is empty. */
+const orEmpty = (value: unknown): unknown => (isRecord(value) ? value : {});
+const condition = z.object({ type: text, status: text, reason: text, message: text });
+const keySchema = z.object({
+  metadata: z.object({
+    namespace: text,
+    name: z.string(),
+    uid: text,
+    creationTimestamp: text,
+    resourceVersion: optionalText,
+    generation: z.number().catch(0),
+  }),
+  spec: z.preprocess(
+    orEmpty,
+    z.object({
+      owner: z.object({ name: optionalText, email: optionalText, team: optionalText }).nullish().catch(null),
+      disabled: z.boolean().catch(false),
+      expiresAt: optionalText,
+      imports: z.array(z.object({ hint: optionalText, notAfter: optionalText })).catch([]),
+      models: z
+        .object({ allow: z.array(z.string()).catch([]), deny: z.array(z.string()).catch([]) })
+        .catch({ allow: [], deny: [] }),
+      limits: z.record(z.string(), z.unknown()).nullish().catch(null),
+      budgets: z.array(z.object({ period: text, limit: text, action: z.string().catch('Block') })).catch([]),
+    }),
+  ),
+  status: z.preprocess(
+    orEmpty,
+    z.object({
+      keyHint: optionalText,
+      expiresAt: optionalText,
+      conditions: z.array(condition).catch([]),
+      usage: z
+        .object({
+          lastUsedAt: optionalText,
+          periods: z.array(z.object({ period: text, spend: optionalText })).catch([]),
+        })
+        .nullish()
+        .catch(null),
+    }),
+  ),
+});
+type ParsedKey = z.infer<typeof keySchema>;
+
+/** Undefined where it is no object of the API. @param ledger Undefined: its word is not there, and the status tells what it knows. */
+export function keyRowOf(
+  object: unknown,
+  ledger: ReadonlyMap<string, KeySpend> | undefined,
+): KeyRow | undefined {
+  const parsed = keySchema.safeParse(object);
+  if (!parsed.success) return undefined;
+  const { metadata, spec, status } = parsed.data;
+  const { state, reason, message } = stateOf(parsed.data);
+  const used = ledger?.get(`${metadata.namespace}/${metadata.name}`);
+  const periods = new Map((status.usage?.periods ?? []).map(({ period, spend }) => [period, spend ?? null]));
+  // The ledger tells of all that were used in the last month: of another one it says that there was nothing.
+  const unused = ledger === undefined ? null : '0';
+  const spends = {
+    Day: used?.day ?? unused ?? periods.get('Day') ?? null,
+    Week: periods.get('Week') ?? null,
+    Month: used?.month ?? unused ?? periods.get('Month') ?? null,
+    Total: used?.total ?? periods.get('Total') ?? null,
+  };
+  const { Day: day, Month: month, Total: total } = spends;
+  const hint = status.keyHint || spec.imports.at(-1)?.hint || '';
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    uid: metadata.uid,
+    owner: spec.owner?.name || spec.owner?.email || spec.owner?.team || '',
+    hint,
+    prefix: hint.split('…')[0] ?? '',
+    createdAt: metadata.creationTimestamp,
+    expiresAt: status.expiresAt || spec.expiresAt || null,
+    lastUsedAt: used?.lastUsedAt ?? status.usage?.lastUsedAt ?? null,
+    spend: day === null && month === null && total === null ? null : { day, month, total },
+    budgets: spec.budgets.map((budget): KeyBudget => ({ ...budget, spend: spendIn(spends, budget.period) })),
+    limits: spec.limits ?? null,
+    models: spec.models,
+    state,
+    reason,
+    message,
+    isExhausted: status.conditions.some(
+      ({ type, status: is }) => type === 'BudgetExhausted' && is === 'True',
+    ),
+    isImported: spec.imports.length > 0,
+  };
+}
+
+function spendIn(spends: Readonly<Record<string, string | null>>, period: string): string | null {
+  return Object.hasOwn(spends, period) ? (spends[period] ?? null) : null;
+}
+
+function stateOf({ spec, status }: ParsedKey): { state: KeyState; reason: string; message: string } {
+  const find = (type: string, is: string) =>
+    status.conditions.find((one) => one.type === type && one.status === is);
+  const told = (state: KeyState, one: z.infer<typeof condition> | undefined) => ({
+    state,
+    reason: one?.reason ?? '',
+    message: one?.message ?? '',
+  });
+  const rejected = find('Accepted', 'False') ?? find('Conflicted', 'True');
+  if (rejected !== undefined) return told('Rejected', rejected);
+  const expired = find('Expired', 'True');
+  if (expired !== undefined) return told('Expired', expired);
+  if (spec.disabled) return told('Disabled', find('Disabled', 'True'));
+  const ready = find('Ready', 'True');
+  if (ready !== undefined) return told('Ready', ready);
+  return told('Pending', find('Ready', 'False'));
+}

@@ -1,0 +1,57 @@
+// What have ApiKeys spent, as the ledger tells this person? Its word of this second, where it has one for them.
+
+import { z } from 'zod';
+import { LedgerAway } from '../cluster.ts';
+import type { ServerParts } from '../door.ts';
+import type { KeySpend } from './key-row.ts';
+
+const use = z.object({ costUsd: z.string() });
+const keysSchema = z.object({
+  keys: z.array(z.object({ apiKey: z.string(), lastUsedAt: z.string(), day: use, month: use, total: use })),
+  next: z.number().optional(),
+});
+/** A month and the day that it begins with. */
+const days = 32;
+const dayMs = 86_400_000;
+const pageMax = 10_000;
+const pagesMax = 5;
+/** Without its word the rows are there, only less exact. */
+const patienceMs = 3_000;
+
+/** By `namespace/name`; those that are not in it were not used in the last month. Undefined: it does not tell, or not this person. */
+export async function readSpends(
+  { ledger, clock }: Pick<ServerParts, 'ledger' | 'clock'>,
+  token: string,
+  namespace: string | undefined,
+): Promise<ReadonlyMap<string, KeySpend> | undefined> {
+  if (ledger === undefined) return undefined;
+  const from = new Date(clock.wallMs() - days * dayMs).toISOString().slice(0, 10);
+  const spends = new Map<string, KeySpend>();
+  const patience = new AbortController();
+  const cancelTimer = clock.setTimer(patienceMs, () => patience.abort());
+  try {
+    let offset: number | undefined = 0;
+    for (let page = 0; page < pagesMax && offset !== undefined; page += 1) {
+      const search = new URLSearchParams({ from, limit: String(pageMax), offset: String(offset) });
+      if (namespace !== undefined) search.set('namespace', namespace);
+      const { status, text } = await ledger.ask({
+        method: 'GET',
+        path: '/v1/keys',
+        search: `?${search}`,
+        token,
+        signal: patience.signal,
+      });
+      const answer = status === 200 ? keysSchema.safeParse(JSON.parse(text)).data : undefined;
+      if (answer === undefined) return undefined;
+      for (const { apiKey, lastUsedAt, day, month, total } of answer.keys)
+        spends.set(apiKey, { lastUsedAt, day: day.costUsd, month: month.costUsd, total: total.costUsd });
+      offset = answer.next;
+    }
+    return spends;
+  } catch (error) {
+    if (error instanceof LedgerAway || error instanceof SyntaxError) return undefined;
+    throw error;
+  } finally {
+    cancelTimer();
+  }
+}

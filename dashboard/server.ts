@@ -1,0 +1,182 @@
+// The HTTP server, built out of given parts. Nothing listens until the caller says so.
+
+import cookie from '@fastify/cookie';
+import helmet from '@fastify/helmet';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { ClusterAway } from './cluster.ts';
+import { type Door, expectOwnPage, expectSession, placeOfRequest, type ServerParts } from './door.ts';
+import { clusterAway, DashboardError, errorAnswer, notFound } from './errors.ts';
+import { addKubeRoutes } from './routes/kube.ts';
+import { addLedgerRoutes } from './routes/ledger.ts';
+import { addNamespacesRoute } from './routes/namespaces.ts';
+import { addOidcRoutes } from './routes/oidc.ts';
+import { addPages } from './routes/pages.ts';
+import { addRightsRoute } from './routes/rights.ts';
+import { addRowsRoute } from './routes/rows.ts';
+import { addSessionRoutes } from './routes/session.ts';
+import { addWatchRoute } from './routes/watch.ts';
+import { openKeyLists } from './rows/key-lists.ts';
+import { openEndedSessions } from './session/ended.ts';
+import { openLiveStreams } from './session/live.ts';
+import { openSealer } from './session/seal.ts';
+import { openSignInLimiter } from './session/sign-in-limiter.ts';
+
+/** Forms and manifests are small; the ledger's questions are too. */
+const bodyBytesMax = 256 * 1024;
+/** A browser asks six at once. */
+const questionsPerSessionMax = 24;
+
+export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
+  const { settings, clock } = parts;
+  const door: Door = {
+    parts,
+    sealer: openSealer(settings.sessionKeys),
+    ended: openEndedSessions(() => clock.wallMs()),
+    limiter: openSignInLimiter(() => clock.now()),
+    live: openLiveStreams(),
+    sessions: new WeakMap(),
+  };
+  const app = Fastify({
+    logger: false,
+    bodyLimit: bodyBytesMax,
+    trustProxy: settings.proxies.length > 0 ? [...settings.proxies] : false,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 75_000,
+    routerOptions: { maxParamLength: 300 },
+    return503OnClosing: false,
+  });
+  parseJsonAlone(app);
+  app.setErrorHandler((error: unknown, _request, reply) => {
+    const told = toldOf(error, parts);
+    reply.status(told.status).headers(told.headers).send(errorAnswer(told));
+  });
+  app.setNotFoundHandler(() => {
+    throw notFound();
+  });
+  await app.register(cookie);
+  await app.register(helmet, headersOf(settings.gatewayUrl));
+
+  addHealth(app);
+  await app.register(async (asked) => {
+    asked.addHook('onRequest', async (request, reply) => {
+      if (request.url.startsWith('/api')) reply.header('cache-control', 'no-store');
+      placeOfRequest(door, request);
+    });
+    await asked.register(async (api) => addApi(api, door), { prefix: '/api' });
+    await addPages(asked, parts.pagesFolder);
+  });
+  app.addHook('preClose', async () => door.live.endAll());
+  return app;
+}
+
+async function addApi(api: FastifyInstance, door: Door): Promise<void> {
+  addSessionRoutes(api, door);
+  addOidcRoutes(api, door);
+  await api.register(async (own) => {
+    own.addHook('onRequest', async (request) => {
+      expectOwnPage(door, request);
+      await expectSession(door, request);
+    });
+    boundQuestions(own, door);
+    const keyLists = openKeyLists(door.parts);
+    addNamespacesRoute(own, door);
+    addRightsRoute(own, door);
+    addKubeRoutes(own, door, keyLists);
+    addRowsRoute(own, door, keyLists);
+    addWatchRoute(own, door, keyLists);
+    addLedgerRoutes(own, door);
+  });
+}
+
+/** One session cannot take all that the others need. */
+function boundQuestions(own: FastifyInstance, door: Door): void {
+  const underWay = new Map<string, number>();
+  own.addHook('onRequest', async (request, reply) => {
+    const id = door.sessions.get(request)?.id ?? '';
+    const count = underWay.get(id) ?? 0;
+    if (count >= questionsPerSessionMax)
+      throw new DashboardError(
+        429,
+        'too_many_questions',
+        'This session has too many questions under way; wait for their answers.',
+        { 'retry-after': '1' },
+      );
+    underWay.set(id, count + 1);
+    reply.raw.once('close', () => {
+      const left = (underWay.get(id) ?? 1) - 1;
+      if (left === 0) underWay.delete(id);
+      else underWay.set(id, left);
+    });
+  });
+}
+
+/** A form of another page can send text, and nothing that is no JSON is ever asked for here. */
+function parseJsonAlone(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    // A DELETE says what it would send, and sends nothing.
+    if (text === '') {
+      done(null, undefined);
+      return;
+    }
+    try {
+      done(null, JSON.parse(String(text)));
+    } catch {
+      done(new DashboardError(400, 'invalid_body', 'The body is not JSON.'), undefined);
+    }
+  });
+}
+
+function headersOf(gatewayUrl: string | undefined) {
+  const gateway = gatewayUrl === undefined ? [] : [new URL(gatewayUrl).origin];
+  return {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        'default-src': ["'none'"],
+        'script-src': ["'self'"],
+        'style-src': ["'self'"],
+        'img-src': ["'self'", 'data:'],
+        'font-src': ["'self'"],
+        // The Test button asks the gateway itself, with a key that no server of ours has seen.
+        'connect-src': ["'self'", ...gateway],
+        'form-action': ["'self'"],
+        'base-uri': ["'none'"],
+        'frame-ancestors': ["'none'"],
+      },
+    },
+    frameguard: { action: 'deny' },
+    referrerPolicy: { policy: 'no-referrer' },
+  } as const;
+}
+
+function addHealth(app: FastifyInstance): void {
+  const healthy = async () => ({ status: 'ok' });
+  app.get('/healthz', healthy);
+  app.get('/readyz', healthy);
+}
+
+function toldOf(error: unknown, { log }: ServerParts): DashboardError {
+  if (error instanceof DashboardError) return error;
+  if (error instanceof ClusterAway) {
+    log('warn', 'Kubernetes does not answer', { reason: error.message });
+    return clusterAway();
+  }
+  const status = statusOf(error);
+  if (status === 413)
+    return new DashboardError(413, 'invalid_body', `The body is longer than ${bodyBytesMax} bytes.`);
+  if (status === 415)
+    return new DashboardError(415, 'invalid_body', 'Send JSON, with content-type: application/json.');
+  if (status !== undefined && status < 500)
+    return new DashboardError(status, 'invalid_body', 'The request cannot be read.');
+  log('error', 'a question could not be answered', {
+    error: error instanceof Error ? error.stack : String(error),
+  });
+  return new DashboardError(500, 'internal', 'Something went wrong here; it is in the log of the dashboard.');
+}
+
+function statusOf(error: unknown): number | undefined {
+  return error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
+    ? error.statusCode
+    : undefined;
+}

@@ -1,0 +1,44 @@
+// How does a sealed session stand in cookies? In pieces: browsers take 4,096 bytes for each, and the token of a person in many groups
+// is longer.
+
+/** With the name and its attributes well below what browsers take. */
+const pieceChars = 3_600;
+/** Node reads 16 KiB of headers. */
+const piecesMax = 3;
+
+export const SEALED_CHARS_MAX = pieceChars * piecesMax;
+
+/** `__Host-`: only over https, only from this very host, whatever its neighbours set. */
+export function cookieName(purpose: 'session' | 'sign-in', isSecure: boolean): string {
+  return `${isSecure ? '__Host-' : ''}penstock-${purpose}`;
+}
+
+/** Name and value of each; those of `present` that are not needed have the value undefined: they must go. */
+export function piecesOf(
+  name: string,
+  sealed: string | undefined,
+  present: Readonly<Record<string, string | undefined>>,
+): readonly (readonly [name: string, value: string | undefined])[] {
+  return Array.from({ length: piecesMax }, (_, index): readonly [string, string | undefined] => {
+    const piece = sealed?.slice(index * pieceChars, (index + 1) * pieceChars);
+    return [pieceName(name, index), piece === '' ? undefined : piece];
+  }).filter(([piece, value]) => value !== undefined || Object.hasOwn(present, piece));
+}
+
+export function joinPieces(
+  name: string,
+  cookies: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const pieces: string[] = [];
+  for (let index = 0; index < piecesMax; index += 1) {
+    const piece = pieceName(name, index);
+    const value = Object.hasOwn(cookies, piece) ? cookies[piece] : undefined;
+    if (value === undefined || value === '') break;
+    pieces.push(value);
+  }
+  return pieces.length === 0 ? undefined : pieces.join('');
+}
+
+function pieceName(name: string, index: number): string {
+  return index === 0 ? name : `${name}-${index}`;
+}

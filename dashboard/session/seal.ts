@@ -1,0 +1,55 @@
+// How does a session travel in a cookie that nobody can read or make? Encrypted as a JWE (dir, A256GCM) with a key of the server.
+
+import { hash, randomBytes } from 'node:crypto';
+import { CompactEncrypt, compactDecrypt } from 'jose';
+
+/** What it was sealed for: one never opens as the other. */
+export type Purpose = 'session' | 'sign-in';
+
+export interface Sealer {
+  seal(purpose: Purpose, value: object): Promise<string>;
+  /** Undefined where it was not sealed by one of the keys for this purpose, as it stands. */
+  open(purpose: Purpose, sealed: string): Promise<unknown>;
+}
+
+const sealedCharsMax = 32_768;
+
+/** @param keys 32 bytes each; the first seals, all of them open. None: one is made, and ends with the process. */
+export function openSealer(keys: readonly Uint8Array[]): Sealer {
+  const [first = randomBytes(32), ...others] = keys;
+  const all = new Map([first, ...others].map((key) => [idOf(key), key]));
+  const header = { alg: 'dir', enc: 'A256GCM', kid: idOf(first) } as const;
+
+  return {
+    seal(purpose, value) {
+      return new CompactEncrypt(Buffer.from(JSON.stringify(value)))
+        .setProtectedHeader({ ...header, typ: purpose })
+        .encrypt(first);
+    },
+    async open(purpose, sealed) {
+      if (sealed.length > sealedCharsMax) return undefined;
+      try {
+        const { plaintext, protectedHeader } = await compactDecrypt(
+          sealed,
+          ({ kid }) => {
+            const key = all.get(kid ?? '');
+            if (key === undefined) throw new Error('no such key');
+            return key;
+          },
+          { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] },
+        );
+        return protectedHeader.typ === purpose
+          ? JSON.parse(Buffer.from(plaintext).toString('utf8'))
+          : undefined;
+      } catch {
+        // Forged, cut, of another installation, or of a key that was rotated out: all of them are nobody's.
+        return undefined;
+      }
+    },
+  };
+}
+
+/** Tells keys apart, and nothing of them. */
+function idOf(key: Uint8Array): string {
+  return hash('sha256', Buffer.concat([Buffer.from('penstock dashboard key id '), key]), 'hex').slice(0, 16);
+}

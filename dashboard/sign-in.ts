@@ -1,0 +1,43 @@
+// What does the dashboard need to let somebody in? Answered by Kubernetes and an issuer, and by a one-time link on a laptop.
+
+import type { Person } from './cluster.ts';
+
+export interface SignIn {
+  readonly mode: 'kubernetes' | 'local';
+  /** Shown beside the field for a token. */
+  readonly tokenCommand: string;
+  /**
+   * Somebody shows a token. Gives who they are, and the token that their session keeps; undefined: it is nobody's.
+   *
+   * @throws {ClusterAway}
+   */
+  admit(token: string): Promise<{ readonly person: Person; readonly token: string } | undefined>;
+  /** Of a session under way; undefined: the token is nobody's any more. @throws {ClusterAway} */
+  personOf(token: string): Promise<Person | undefined>;
+  readonly oidc: Oidc | undefined;
+}
+
+/** Authorization code with PKCE. */
+export interface Oidc {
+  readonly name: string;
+  /** Where to send the person, and what must be known when they come back. @throws {SignInFailed} */
+  begin(redirectUri: string): Promise<{ readonly url: URL; readonly flow: OidcFlow }>;
+  /** @param returned the whole address that they came back to. Gives the id token. @throws {SignInFailed} */
+  finish(returned: URL, flow: OidcFlow): Promise<string>;
+}
+
+export interface OidcFlow {
+  readonly verifier: string;
+  readonly state: string;
+  readonly nonce: string;
+}
+
+/** For the log; holds no token and no code. */
+export class SignInFailed extends Error {
+  readonly isIssuerAway: boolean;
+
+  constructor(message: string, isIssuerAway: boolean) {
+    super(message);
+    this.isIssuerAway = isIssuerAway;
+  }
+}

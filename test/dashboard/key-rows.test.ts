@@ -1,0 +1,221 @@
+// What stands in the list of keys? Pure: a row out of an object, and a page out of rows.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { KeyRow } from '../../dashboard/api-types.ts';
+import type { Cluster } from '../../dashboard/cluster.ts';
+import { choiceSchema, chooseRows } from '../../dashboard/rows/choose-rows.ts';
+import { openKeyLists } from '../../dashboard/rows/key-lists.ts';
+import { keyRowOf } from '../../dashboard/rows/key-row.ts';
+import { makeFakeClock } from '../support/fake-clock.ts';
+
+const metadata = {
+  namespace: 'team-a',
+  name: 'bot',
+  uid: 'u1',
+  creationTimestamp: '2026-11-01T00:00:00Z',
+};
+const condition = (type: string, status: string, reason = 'Because', message = 'So it is.') => ({
+  type,
+  status,
+  reason,
+  message,
+});
+
+describe('a row', () => {
+  test('says of a key what its object and the ledger know', () => {
+    const key = {
+      metadata,
+      spec: {
+        owner: { name: 'Ada', team: 'core' },
+        imports: [{ sha256: 'f'.repeat(64), hint: 'psk_…9f3a' }],
+        models: { allow: ['penstock/small'] },
+        limits: { requestsPerMinute: 5 },
+        budgets: [
+          { period: 'Month', limit: '100', action: 'Warn' },
+          { period: 'Day', limit: '5' },
+        ],
+      },
+      status: {
+        expiresAt: '2027-01-01T00:00:00Z',
+        conditions: [condition('Ready', 'True', 'Ready', 'Fine.'), condition('BudgetExhausted', 'True')],
+        usage: { lastUsedAt: '2026-11-20T00:00:00Z', periods: [{ period: 'Month', spend: '41.2' }] },
+      },
+    };
+    const row: KeyRow = {
+      namespace: 'team-a',
+      name: 'bot',
+      uid: 'u1',
+      owner: 'Ada',
+      hint: 'psk_…9f3a',
+      prefix: 'psk_',
+      createdAt: '2026-11-01T00:00:00Z',
+      expiresAt: '2027-01-01T00:00:00Z',
+      lastUsedAt: '2026-11-20T00:00:00Z',
+      spend: { day: null, month: '41.2', total: null },
+      budgets: [
+        { period: 'Month', limit: '100', action: 'Warn', spend: '41.2' },
+        { period: 'Day', limit: '5', action: 'Block', spend: null },
+      ],
+      limits: { requestsPerMinute: 5 },
+      models: { allow: ['penstock/small'], deny: [] },
+      state: 'Ready',
+      reason: 'Ready',
+      message: 'Fine.',
+      isExhausted: true,
+      isImported: true,
+    };
+    expect(keyRowOf(key, undefined)).toEqual(row);
+    const spend = { lastUsedAt: '2026-11-22T00:00:00Z', day: '1', month: '42', total: '50' };
+    expect(keyRowOf(key, new Map([['team-a/bot', spend]]))).toEqual({
+      ...row,
+      lastUsedAt: spend.lastUsedAt,
+      spend: { day: '1', month: '42', total: '50' },
+      budgets: [
+        { period: 'Month', limit: '100', action: 'Warn', spend: '42' },
+        { period: 'Day', limit: '5', action: 'Block', spend: '1' },
+      ],
+    });
+  });
+
+  test('of a key that the ledger has not seen for a month says that nothing was spent, and what was before', () => {
+    const usage = { lastUsedAt: '2026-01-01T00:00:00Z', periods: [{ period: 'Total', spend: '7' }] };
+    expect(keyRowOf({ metadata, status: { usage } }, new Map())).toMatchObject({
+      lastUsedAt: '2026-01-01T00:00:00Z',
+      spend: { day: '0', month: '0', total: '7' },
+    });
+    expect(keyRowOf({ metadata }, undefined)).toMatchObject({ lastUsedAt: null, spend: null });
+  });
+
+  test('has one state, the one that matters most', () => {
+    const stateOf = (conditions: object[], spec: object = {}) =>
+      keyRowOf({ metadata, spec, status: { conditions } }, undefined)?.state;
+    const [ready, disabled] = [condition('Ready', 'True'), { disabled: true }];
+    expect(stateOf([])).toBe('Pending');
+    expect(stateOf([condition('Ready', 'False')])).toBe('Pending');
+    expect(stateOf([ready])).toBe('Ready');
+    expect(stateOf([ready], disabled)).toBe('Disabled');
+    expect(stateOf([condition('Expired', 'True'), ready], disabled)).toBe('Expired');
+    expect(stateOf([condition('Accepted', 'False'), condition('Expired', 'True')], disabled)).toBe(
+      'Rejected',
+    );
+    expect(stateOf([condition('Conflicted', 'True'), ready])).toBe('Rejected');
+  });
+
+  test('stands for whatever an object holds, and only what is no object has none', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (spec, status) => {
+        expect(keyRowOf({ metadata, spec, status }, undefined)).toMatchObject({ name: 'bot' });
+      }),
+    );
+    for (const none of [null, 'x', {}, { metadata: {} }]) expect(keyRowOf(none, undefined)).toBeUndefined();
+  });
+});
+
+describe('a page', () => {
+  const plain = keyRowOf({ metadata }, undefined) as KeyRow;
+  const some = fc.record({
+    name: fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 3 }),
+    namespace: fc.constantFrom('team-a', 'team-b'),
+    owner: fc.constantFrom('', 'Ada', 'ben', 'Cy'),
+    lastUsedAt: fc.constantFrom(null, '2026-11-01T00:00:00Z', '2026-11-02T00:00:00Z'),
+    expiresAt: fc.constantFrom(null, '2027-11-01T00:00:00Z', 'never'),
+    spend: fc.constantFrom(
+      null,
+      { day: null, month: '9.5', total: null },
+      { day: '1', month: '10.25', total: '11' },
+    ),
+    state: fc.constantFrom('Ready', 'Disabled', 'Expired'),
+  });
+  const rows = fc
+    .uniqueArray(some, { selector: ({ namespace, name }) => `${namespace}/${name}`, maxLength: 20 })
+    .map((all) => all.map((one): KeyRow => ({ ...plain, ...one }) as KeyRow));
+  const sort = fc.constantFrom('name', 'owner', 'lastUsed', 'spend', 'expires');
+  const order = fc.constantFrom('asc', 'desc');
+  const nameOf = (row: KeyRow) => `${row.namespace}/${row.name}`;
+
+  test('after the other gives every row once, in the same order whatever the size of pages', () => {
+    fc.assert(
+      fc.property(rows, sort, order, fc.integer({ min: 1, max: 5 }), (all, by, way, limit) => {
+        const choose = (more: object) =>
+          chooseRows(all, choiceSchema.parse({ sort: by, order: way, ...more }));
+        const whole = choose({ limit: 200 }).rows.map(nameOf);
+        const paged: string[] = [];
+        for (let offset = 0; offset < all.length; offset += limit)
+          paged.push(...choose({ limit, offset }).rows.map(nameOf));
+        expect(paged).toEqual(whole);
+        expect([...whole].sort()).toEqual(all.map(nameOf).sort());
+      }),
+    );
+  });
+
+  test('is in order, with those that have no value at the end', () => {
+    fc.assert(
+      fc.property(rows, order, (all, way) => {
+        const values = chooseRows(all, choiceSchema.parse({ sort: 'spend', order: way })).rows.map(
+          ({ spend }) => (spend === null ? undefined : Number(spend.month)),
+        );
+        const known = values.filter((value) => value !== undefined);
+        expect(values.slice(0, known.length)).toEqual(known);
+        expect(known).toEqual(known.toSorted((a, b) => (way === 'asc' ? a - b : b - a)));
+      }),
+    );
+  });
+
+  test('holds what has all the words, in whatever case', () => {
+    fc.assert(
+      fc.property(rows, fc.constantFrom('', 'ADA', 'team-a ada', 'team-a/a', 'b ben', 'nobody'), (all, q) => {
+        const { rows: found, total } = chooseRows(all, choiceSchema.parse({ q, state: 'Ready' }));
+        const fits = (row: KeyRow) =>
+          row.state === 'Ready' &&
+          q
+            .toLowerCase()
+            .split(' ')
+            .every((word) => `${nameOf(row)}\n${row.owner}`.toLowerCase().includes(word));
+        expect(found.map(nameOf).sort()).toEqual(all.filter(fits).map(nameOf).sort());
+        expect(total).toBe(found.length);
+      }),
+    );
+  });
+
+  test('of ten thousand keys is there in a moment', () => {
+    const many = Array.from({ length: 10_000 }, (_, index) => ({
+      ...plain,
+      name: `key-${index}`,
+      owner: `o${index % 97}`,
+    }));
+    const choice = choiceSchema.parse({ q: 'key-9', sort: 'owner' });
+    chooseRows(many, choice);
+    const beganMs = performance.now();
+    expect(chooseRows(many, choice).total).toBe(1_111);
+    // A generous bound: it takes some ten milliseconds.
+    expect(performance.now() - beganMs).toBeLessThan(500);
+  });
+});
+
+test('a list is read once for all who wait, is gone after ten seconds, and is never another person’s', async () => {
+  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const asked: string[] = [];
+  const clusterOf = ({ token }: { token: string }): Cluster => ({
+    async call({ path }) {
+      asked.push(`${token} ${path.split('/').at(-2)}`);
+      if (token === 'refused') return { status: 403, body: { kind: 'Status' } };
+      return { status: 200, body: { metadata: {}, items: [{ metadata }] } };
+    },
+    watch: () => expect.fail('nothing is watched'),
+  });
+  const lists = openKeyLists({ clock, clusterOf, ledger: undefined });
+  const read = (token: string, namespace = 'team-a') => lists.read({ id: token, token }, namespace);
+  await Promise.all([read('ada'), read('ada'), read('ben'), read('ada', 'team-b')]);
+  expect(asked).toEqual(['ada team-a', 'ben team-a', 'ada team-b']);
+  await read('ada');
+  expect(asked).toHaveLength(3);
+  // What is refused is not kept.
+  await expect(read('refused')).rejects.toThrow('403');
+  await expect(read('refused')).rejects.toThrow('403');
+  expect(asked).toHaveLength(5);
+  clock.advance(10_000);
+  expect(clock.pending()).toEqual([]);
+  await read('ada');
+  expect(asked).toHaveLength(6);
+});

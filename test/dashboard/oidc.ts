@@ -1,0 +1,168 @@
+// Who gets in by an issuer? Authorization code with PKCE over https, and an API server that takes the issuer's tokens.
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { openKubernetes } from '../../dashboard/kubernetes/cluster.ts';
+import { openOidc } from '../../dashboard/kubernetes/oidc.ts';
+import { kubernetesSignIn } from '../../dashboard/kubernetes/sign-in.ts';
+import { systemClock } from '../../kube/clock.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { type Issuer, openIssuer } from '../support/issuer.ts';
+import { until } from '../support/until.ts';
+import { type Browser, type House, OUTSIDE, openBrowser, openHouse } from './house.ts';
+
+export function oidcSuite(plane: () => ControlPlane): void {
+  const trusted = getCACertificates('default');
+  const callback = `${OUTSIDE}/api/oidc/callback`;
+  let issuer: Issuer;
+  let house: House;
+  let attempts = 0;
+  let connection: ReturnType<typeof openKubernetes>;
+
+  beforeAll(async () => {
+    const certificate = await plane().authority.issue('issuer', '/CN=issuer', 'IP:127.0.0.1');
+    issuer = await openIssuer(certificate, [callback]);
+    const ca = await readFile(plane().caFile, 'utf8');
+    setDefaultCACertificates([...trusted, ca]);
+    // Read again by the API server as soon as it is another.
+    const file = join(plane().folder, 'authentication.yaml');
+    const jwt = {
+      issuer: { url: issuer.url, audiences: [issuer.client.id], certificateAuthority: ca },
+      claimMappings: {
+        username: { claim: 'email', prefix: 'oidc:' },
+        groups: { claim: 'groups', prefix: 'oidc:' },
+      },
+    };
+    await writeFile(file, stringify({ ...parse(await readFile(file, 'utf8')), jwt: [jwt] }));
+    connection = openKubernetes({ url: plane().url, caFile: plane().caFile, clock: systemClock });
+    const oidc = openOidc(
+      {
+        issuer: issuer.url,
+        clientId: issuer.client.id,
+        clientSecret: issuer.client.secret,
+        scopes: 'openid email groups',
+        name: 'Example',
+      },
+      systemClock.now,
+    );
+    house = await openHouse(plane(), {
+      signIn: kubernetesSignIn(connection, oidc),
+      settings: { proxies: ['127.0.0.1'] },
+    });
+    await until(async () => (await signIn(openBrowser(house))).to === '/keys?state=Ready' || undefined, 100);
+  });
+  afterEach(() => {
+    issuer.wrong = {};
+  });
+  afterAll(async () => {
+    setDefaultCACertificates(trusted);
+    connection?.close();
+    await house?.close();
+    await issuer?.close();
+  });
+
+  /** The address that the issuer sends them back to. */
+  async function askIssuer(browser: Browser, to = '/keys?state=Ready'): Promise<URL> {
+    const start = await browser.ask(`/api/oidc/start?to=${encodeURIComponent(to)}`);
+    expect(start.status).toBe(302);
+    const answer = await fetch(String(start.headers.location), { redirect: 'manual' });
+    return new URL(String(answer.headers.get('location')));
+  }
+
+  async function comeBack(browser: Browser, back: URL) {
+    attempts += 1;
+    const { status, headers } = await browser.ask(back.pathname + back.search, {
+      // As a browser that comes from another site; each time from another place, as attempts are limited.
+      headers: { 'sec-fetch-site': 'cross-site', 'x-forwarded-for': `192.0.2.${attempts}` },
+    });
+    return { status, to: headers.location };
+  }
+
+  async function signIn(browser: Browser) {
+    return await comeBack(browser, await askIssuer(browser));
+  }
+
+  const failed = { status: 302, to: '/?signInError=sign_in_failed' };
+  const isSignedIn = async (browser: Browser) => (await browser.ask('/api/session')).status === 200;
+
+  test('whom the issuer knows is signed in as whom Kubernetes takes them for', async () => {
+    const browser = openBrowser(house);
+    expect((await browser.ask('/api/session')).body.signIn.oidc).toEqual({ name: 'Example' });
+    expect(await signIn(browser)).toEqual({ status: 302, to: '/keys?state=Ready' });
+    expect([...browser.cookies.keys()]).toEqual(['__Host-penstock-session']);
+    const { body } = await browser.ask('/api/session');
+    expect(body).toMatchObject({
+      user: { name: 'oidc:ada@example.com', groups: expect.arrayContaining(['oidc:team-a']) },
+      namespace: null,
+    });
+    // Not beyond the token's own end.
+    expect(Date.parse(body.expiresAt) - Date.now()).toBeLessThanOrEqual(600_000);
+  });
+
+  test('a code is good once, in the browser that began, with what began it', async () => {
+    const [one, other] = [openBrowser(house), openBrowser(house)];
+    const [back, others] = [await askIssuer(one), await askIssuer(other)];
+    // Somebody is made to come back with a code that was got elsewhere.
+    expect(await comeBack(openBrowser(house), back)).toEqual(failed);
+    const kept = new Map(one.cookies);
+    expect(await comeBack(one, others)).toEqual(failed);
+    expect(await isSignedIn(one)).toBe(false);
+    // The state of one and the code of the other: the issuer does not take the verifier.
+    one.cookies = new Map(kept);
+    const mixed = new URL(back);
+    mixed.searchParams.set('code', String(others.searchParams.get('code')));
+    const before = issuer.refused.length;
+    expect(await comeBack(one, mixed)).toEqual(failed);
+    expect(issuer.refused.slice(before)).toEqual(['invalid_grant']);
+    one.cookies = new Map(kept);
+    expect((await comeBack(one, back)).to).toBe('/keys?state=Ready');
+    expect(await isSignedIn(one)).toBe(true);
+    for (const [name, value] of kept) one.cookies.set(name, value);
+    expect(await comeBack(one, back)).toEqual(failed);
+  });
+
+  test('a token that is another sign-in’s, another’s, of another key or over lets nobody in', async () => {
+    const wrongs: Issuer['wrong'][] = [
+      { hasOtherKey: true },
+      { claims: { nonce: 'x'.repeat(43) } },
+      { claims: { aud: 'another' } },
+      { claims: { iss: 'https://issuer.example' } },
+      { claims: { exp: Math.floor(Date.now() / 1_000) - 3_600 } },
+    ];
+    for (const wrong of wrongs) {
+      issuer.wrong = wrong;
+      const browser = openBrowser(house);
+      expect([JSON.stringify(wrong), await signIn(browser)]).toEqual([JSON.stringify(wrong), failed]);
+      expect(await isSignedIn(browser)).toBe(false);
+    }
+    // The issuer’s word is good, and Kubernetes does not know whom it means.
+    issuer.wrong = { claims: { email: undefined } };
+    expect((await signIn(openBrowser(house))).to).toBe('/?signInError=unknown_token');
+  });
+
+  test('nobody is sent elsewhere afterwards', async () => {
+    const browser = openBrowser(house);
+    for (const to of ['//evil.example', 'https://evil.example', '/\\evil.example', 'x'])
+      expect((await browser.ask(`/api/oidc/start?to=${encodeURIComponent(to)}`)).status, to).toBe(400);
+  });
+
+  test('an issuer that is away, or refuses, is told in a word, and no code or token is in the log', async () => {
+    const browser = openBrowser(house);
+    const back = await askIssuer(browser);
+    const refusal = new URL(callback);
+    refusal.search = new URLSearchParams({
+      error: 'access_denied',
+      state: String(back.searchParams.get('state')),
+    }).toString();
+    expect(await comeBack(browser, refusal)).toEqual(failed);
+    expect(house.log()).toContain('the issuer said access_denied');
+    const last = await askIssuer(browser);
+    await issuer.close();
+    expect((await comeBack(browser, last)).to).toBe('/?signInError=issuer_unreachable');
+    expect(house.log()).not.toContain(String(last.searchParams.get('code')));
+    expect(house.log()).not.toContain('eyJ');
+  });
+}

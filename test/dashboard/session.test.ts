@@ -1,0 +1,222 @@
+// What holds of sessions by themselves, whatever is in them? Sealing, ends, pieces of cookies, attempts.
+
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cookieName, joinPieces, piecesOf, SEALED_CHARS_MAX } from '../../dashboard/session/cookies.ts';
+import { openEndedSessions } from '../../dashboard/session/ended.ts';
+import { openLiveStreams } from '../../dashboard/session/live.ts';
+import { openSealer } from '../../dashboard/session/seal.ts';
+import {
+  isTokenText,
+  namespaceOf,
+  newSession,
+  TOKEN_CHARS_MAX,
+  tokenEndMs,
+} from '../../dashboard/session/session.ts';
+import { openSignInLimiter } from '../../dashboard/session/sign-in-limiter.ts';
+import { makeFakeClock } from '../support/fake-clock.ts';
+
+describe('what is sealed', () => {
+  const keys = [randomBytes(32), randomBytes(32)];
+
+  test('opens as it was, for its purpose and with its key alone', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.record({ token: fc.string(), more: fc.jsonValue() }), async (value) => {
+        const sealer = openSealer(keys);
+        const sealed = await sealer.seal('session', value);
+        expect(await sealer.open('session', sealed)).toEqual(JSON.parse(JSON.stringify(value)));
+        expect(await sealer.open('sign-in', sealed)).toBeUndefined();
+        expect(await openSealer([]).open('session', sealed)).toBeUndefined();
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('does not open where one character of it is another', async () => {
+    const sealer = openSealer(keys);
+    const sealed = await sealer.seal('session', { token: 'x'.repeat(50) });
+    const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.';
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(sealed.length - 1),
+        fc.constantFrom(...characters),
+        async (index, character) => {
+          const changed = sealed.slice(0, index) + character + sealed.slice(index + 1);
+          // The last character of a base64 text has bits that say nothing.
+          const isSame = changed.split('.').every((part, at) => sameBytes(part, sealed.split('.')[at]));
+          fc.pre(!isSame);
+          expect(await sealer.open('session', changed)).toBeUndefined();
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test('opens after its key has come second, and not after it has gone', async () => {
+    const [old, young] = [randomBytes(32), randomBytes(32)];
+    const sealed = await openSealer([old]).seal('session', { a: 1 });
+    expect(await openSealer([young, old]).open('session', sealed)).toEqual({ a: 1 });
+    expect(await openSealer([young]).open('session', sealed)).toBeUndefined();
+    const later = await openSealer([young, old]).seal('session', { a: 2 });
+    expect(await openSealer([old]).open('session', later)).toBeUndefined();
+  });
+
+  test('stands in cookies that browsers take, and is read out of them as it was', async () => {
+    const longest = newSession('x'.repeat(TOKEN_CHARS_MAX), 0, 1);
+    expect((await openSealer(keys).seal('session', longest)).length).toBeLessThan(SEALED_CHARS_MAX);
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, maxLength: SEALED_CHARS_MAX, size: 'max' }), (sealed) => {
+        const pieces = piecesOf('name', sealed, {});
+        for (const [name, value = ''] of pieces) expect(name.length + value.length).toBeLessThan(3_700);
+        const cookies = Object.fromEntries(pieces);
+        expect(joinPieces('name', cookies)).toBe(sealed);
+        // A shorter one takes the place of all pieces, and nothing is left of them at the end.
+        const after = { ...cookies, ...Object.fromEntries(piecesOf('name', 'short', cookies)) };
+        expect(joinPieces('name', after)).toBe('short');
+        expect(Object.values(Object.fromEntries(piecesOf('name', undefined, cookies)))).toEqual(
+          pieces.map(() => undefined),
+        );
+      }),
+      { numRuns: 50 },
+    );
+    expect(cookieName('session', true)).toBe('__Host-penstock-session');
+  });
+});
+
+function sameBytes(one: string, other = ''): boolean {
+  return Buffer.from(one, 'base64url').equals(Buffer.from(other, 'base64url'));
+}
+
+describe('a session', () => {
+  const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
+
+  test('is over with its token, or by its own time', () => {
+    expect(newSession('opaque', 1_000, 60_000).expiresAtMs).toBe(61_000);
+    expect(newSession(jwt({ exp: 30 }), 1_000, 60_000).expiresAtMs).toBe(30_000);
+    expect(newSession(jwt({ exp: 90 }), 1_000, 60_000).expiresAtMs).toBe(61_000);
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.jsonValue().map((value) => jwt({ exp: value })),
+        ),
+        (token) => {
+          const endMs = tokenEndMs(token);
+          expect(newSession(token, 0, 5).expiresAtMs).toBeLessThanOrEqual(Math.min(5, endMs ?? 5));
+        },
+      ),
+    );
+  });
+
+  test('has an id and a header of its own each time', () => {
+    const made = Array.from({ length: 100 }, () => newSession('x', 0, 1)).flatMap(({ id, csrf }) => [
+      id,
+      csrf,
+    ]);
+    expect(new Set(made).size).toBe(200);
+    expect(made.every((text) => text.length === 22)).toBe(true);
+  });
+
+  test('holds only what a header can carry, and knows whose namespace it is', () => {
+    for (const text of ['', 'a b', 'a\n', 'é', 'a\u0000']) expect(isTokenText(text), text).toBe(false);
+    expect(isTokenText('eyJ.a-b_c.~+/=')).toBe(true);
+    expect(namespaceOf('system:serviceaccount:team-a:bot')).toBe('team-a');
+    for (const name of ['ada', 'system:serviceaccount:team-a', 'x:system:serviceaccount:a:b'])
+      expect(namespaceOf(name), name).toBeNull();
+  });
+
+  test('that was ended stays so until its time, however many end, and few are remembered', () => {
+    const at = fc.record({ id: fc.nat(60), issued: fc.nat(50), lasts: fc.integer({ min: 1, max: 50 }) });
+    fc.assert(
+      fc.property(fc.array(at, { maxLength: 80 }), fc.integer({ min: 1, max: 10 }), (ends, max) => {
+        let nowMs = 0;
+        const sessions = openEndedSessions(() => nowMs, max);
+        const ended: { id: string; issuedAtMs: number; expiresAtMs: number }[] = [];
+        for (const [index, { id, issued, lasts }] of ends.entries()) {
+          nowMs = index;
+          const session = { id: String(id), issuedAtMs: issued, expiresAtMs: nowMs + lasts };
+          sessions.end(session);
+          ended.push(session);
+          expect(ended.every((one) => sessions.isOver(one))).toBe(true);
+        }
+        // One that begins later is not touched by it.
+        const late = { id: 'late', issuedAtMs: 1_000, expiresAtMs: 2_000 };
+        expect(sessions.isOver(late)).toBe(false);
+      }),
+    );
+  });
+
+  test('ends its streams with it, and has few of them', () => {
+    const live = openLiveStreams();
+    const ended: number[] = [];
+    const takeOffs = Array.from({ length: 8 }, (_, index) => live.add({ id: 'a' }, () => ended.push(index)));
+    expect(live.add({ id: 'a' }, () => {})).toBeUndefined();
+    expect(live.add({ id: 'b' }, () => {})).toBeDefined();
+    takeOffs[0]?.();
+    takeOffs[0]?.();
+    live.end({ id: 'a' });
+    expect(ended).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(live.add({ id: 'a' }, () => {})).toBeDefined();
+  });
+});
+
+describe('attempts to sign in', () => {
+  const bounds = { perAddress: 10, all: 40, addressesMax: 100 };
+
+  test('are as many as a bucket holds and time fills, from one address and from all together', () => {
+    const step = fc.record({ address: fc.nat(8), waitMs: fc.nat(20_000), isGood: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const clock = makeFakeClock();
+        const limiter = openSignInLimiter(clock.now, bounds);
+        const failed = new Map<string, number>();
+        let all = 0;
+        for (const { address, waitMs, isGood } of steps) {
+          clock.advance(waitMs);
+          const from = `192.0.2.${address}`;
+          if (limiter.attempt(from) !== undefined) continue;
+          if (isGood) limiter.giveBack(from);
+          else {
+            failed.set(from, (failed.get(from) ?? 0) + 1);
+            all += 1;
+          }
+          const minutes = clock.now() / 60_000;
+          expect(failed.get(from) ?? 0).toBeLessThanOrEqual(bounds.perAddress * (1 + minutes) + 1e-6);
+          expect(all).toBeLessThanOrEqual(bounds.all * (1 + minutes) + 1e-6);
+        }
+      }),
+    );
+  });
+
+  test('that succeed are never too many, and the wait that is named is enough', () => {
+    const clock = makeFakeClock();
+    const limiter = openSignInLimiter(clock.now, bounds);
+    for (let count = 0; count < 1_000; count += 1) {
+      expect(limiter.attempt('192.0.2.1')).toBeUndefined();
+      limiter.giveBack('192.0.2.1');
+    }
+    for (let count = 0; count < 10; count += 1) limiter.attempt('192.0.2.1');
+    const waitSeconds = limiter.attempt('192.0.2.1') ?? 0;
+    expect(waitSeconds).toBe(6);
+    clock.advance(waitSeconds * 1_000);
+    expect(limiter.attempt('192.0.2.1')).toBeUndefined();
+  });
+
+  test('of a network of IPv6 are counted as one', () => {
+    const limiter = openSignInLimiter(() => 0, bounds);
+    for (let count = 0; count < 10; count += 1)
+      expect(limiter.attempt(`2001:db8:1:2::${count}`)).toBeUndefined();
+    expect(limiter.attempt('2001:db8:1:2:ffff::1')).toBe(6);
+    expect(limiter.attempt('2001:db8:1:3::1')).toBeUndefined();
+  });
+
+  test('of ever new addresses cost no ever more memory', () => {
+    const limiter = openSignInLimiter(() => 0, { ...bounds, all: 1e9, addressesMax: 3 });
+    for (let count = 0; count < 10; count += 1) limiter.attempt('10.0.0.1');
+    expect(limiter.attempt('10.0.0.1')).toBeDefined();
+    // Three others came since, so it is forgotten.
+    for (const address of ['10.0.0.2', '10.0.0.3', '10.0.0.4']) limiter.attempt(address);
+    expect(limiter.attempt('10.0.0.1')).toBeUndefined();
+  });
+});

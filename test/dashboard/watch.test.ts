@@ -1,0 +1,119 @@
+// How do changes reach a page? By a stream that keeps nothing for slow readers and ends with its session; here over a cluster that has as
+// much to tell as is taken.
+
+import { randomBytes } from 'node:crypto';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Cluster, type ClusterEvent, ClusterRefusal } from '../../dashboard/cluster.ts';
+import { openSealer } from '../../dashboard/session/seal.ts';
+import { makeFakeClock } from '../support/fake-clock.ts';
+import { until } from '../support/until.ts';
+import { type House, openBrowser, openHouse } from './house.ts';
+
+const key = randomBytes(32);
+const sessionMs = 3_600_000;
+let house: House | undefined;
+
+afterEach(() => house?.close());
+
+/** @param tell what happens, once the first event was told. */
+async function openStream(tell: (signal: AbortSignal) => AsyncIterable<ClusterEvent>) {
+  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const cluster: Cluster = {
+    call: async () => ({ status: 404, body: {} }),
+    async *watch(_path, signal) {
+      yield { type: 'RESET' };
+      yield* tell(signal);
+    },
+  };
+  house = await openHouse(
+    { url: 'https://127.0.0.1:1', caFile: '' },
+    { clock, clusterOf: () => cluster, settings: { sessionKeys: [key] } },
+  );
+  const browser = openBrowser(house);
+  const session = { id: 'x', token: 'x', csrf: 'x', issuedAtMs: 0, expiresAtMs: sessionMs };
+  browser.cookies.set('__Host-penstock-session', await openSealer([key]).seal('session', session));
+  const stream = await browser.stream('/api/watch?kind=apikeys');
+  expect((await stream.nextEvent())?.name).toBe('reset');
+  return { stream, clock };
+}
+
+const untilAborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
+// biome-ignore lint/correctness/useYield: nothing happens
+async function* silence(signal: AbortSignal): AsyncGenerator<ClusterEvent> {
+  await untilAborted(signal);
+}
+
+test('a silent one says every fifteen seconds that it is there', async () => {
+  const { stream, clock } = await openStream(silence);
+  clock.advance(15_000);
+  expect((await stream.nextEvent())?.type).toBe('comment');
+  clock.advance(15_000);
+  expect((await stream.nextEvent())?.type).toBe('comment');
+  stream.close();
+});
+
+describe('it ends', () => {
+  test('with the time of the session, and says so', async () => {
+    const { stream, clock } = await openStream(silence);
+    clock.advance(sessionMs);
+    const { events, ending } = await stream.finished;
+    expect([events.at(-1)?.name, events.at(-1)?.data, ending]).toEqual([
+      'end',
+      '{"reason":"session"}',
+      'last-chunk',
+    ]);
+  });
+
+  test('where the right is taken away, and says so', async () => {
+    // biome-ignore lint/correctness/useYield: it is refused
+    const { stream } = await openStream(async function* () {
+      throw new ClusterRefusal({ status: 403, body: {} });
+    });
+    const { events } = await stream.finished;
+    expect([events.at(-1)?.name, events.at(-1)?.data]).toEqual(['end', '{"reason":"refused"}']);
+  });
+
+  test('without a word where its reader has gone, and the watch with it', async () => {
+    const ended = Promise.withResolvers<void>();
+    const { stream } = await openStream(async function* (signal) {
+      yield* silence(signal);
+      ended.resolve();
+    });
+    stream.close();
+    await ended.promise;
+  });
+});
+
+test('for a reader who takes nothing nothing is kept, and after half a minute there is no reader', async () => {
+  let told = 0;
+  const ended = Promise.withResolvers<void>();
+  const text = 'x'.repeat(100_000);
+  const { stream, clock } = await openStream(async function* (signal) {
+    // More than all buffers of sockets hold; unread, it would stand in memory.
+    for (; told < 1_000 && !signal.aborted; told += 1) yield { type: 'ADDED', object: { text } };
+    ended.resolve();
+  });
+  stream.pause();
+  let before = -1;
+  await until(async () => {
+    const isStill = told > 0 && told === before;
+    before = told;
+    return isStill;
+  }, 50);
+  expect(told).toBeLessThan(400);
+  // In the middle of it, it goes on where it was.
+  stream.resume();
+  await until(async () => told > before + 5 || told === 1_000);
+  stream.pause();
+  await until(async () => {
+    const isStill = told === before;
+    before = told;
+    return isStill;
+  }, 50);
+  clock.advance(30_000);
+  await ended.promise;
+  expect(told).toBeLessThan(1_000);
+  stream.close();
+});
