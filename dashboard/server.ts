@@ -2,7 +2,7 @@
 
 import cookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import { ClusterAway } from './cluster.ts';
 import { type Door, expectOwnPage, expectSession, placeOfRequest, type ServerParts } from './door.ts';
 import { clusterAway, DashboardError, errorAnswer, notFound } from './errors.ts';
@@ -57,14 +57,16 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(helmet, headersOf(settings.gatewayUrl));
 
   addHealth(app);
-  await app.register(async (asked) => {
-    asked.addHook('onRequest', async (request, reply) => {
+  const api: FastifyPluginAsync = (scope) => addApi(scope, door);
+  const asked: FastifyPluginAsync = async (scope) => {
+    scope.addHook('onRequest', async (request, reply) => {
       if (request.url.startsWith('/api')) reply.header('cache-control', 'no-store');
       placeOfRequest(door, request);
     });
-    await asked.register(async (api) => addApi(api, door), { prefix: '/api' });
-    await addPages(asked, parts.pagesFolder);
-  });
+    await scope.register(api, { prefix: '/api' });
+    await addPages(scope, parts.pagesFolder);
+  };
+  await app.register(asked);
   app.addHook('preClose', async () => door.live.endAll());
   return app;
 }
@@ -72,7 +74,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
 async function addApi(api: FastifyInstance, door: Door): Promise<void> {
   addSessionRoutes(api, door);
   addOidcRoutes(api, door);
-  await api.register(async (own) => {
+  const ownPages: FastifyPluginAsync = async (own) => {
     own.addHook('onRequest', async (request) => {
       expectOwnPage(door, request);
       await expectSession(door, request);
@@ -85,7 +87,8 @@ async function addApi(api: FastifyInstance, door: Door): Promise<void> {
     addRowsRoute(own, door, keyLists);
     addWatchRoute(own, door, keyLists);
     addLedgerRoutes(own, door);
-  });
+  };
+  await api.register(ownPages);
 }
 
 /** One session cannot take all that the others need. */
