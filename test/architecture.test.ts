@@ -320,6 +320,27 @@ describe('every rule can fail', () => {
       innocent: { 'dashboard/a.ts': "import { x } from '../egress/connect.ts';" },
     },
     {
+      rule: 'dashboardInLocal',
+      offender: { 'build.ts': "import { x } from './dashboard/server.ts';" },
+      complaint: 'build.ts:1',
+      innocent: { 'build.ts': "import { x } from './dashboard/build-pages.ts';" },
+    },
+    {
+      rule: 'pagesAlone',
+      offender: { 'dashboard/pages/a.tsx': "// a view\nimport { x } from '../server.ts';" },
+      complaint: 'dashboard/pages/a.tsx:2 ../server.ts',
+      innocent: {
+        'dashboard/pages/a.tsx':
+          "import type { X } from '../api-types.ts';\nimport { render } from 'preact';",
+      },
+    },
+    {
+      rule: 'pagesAlone',
+      offender: { 'dashboard/pages/a.ts': "import { hash } from 'node:crypto';" },
+      complaint: 'dashboard/pages/a.ts:1 node:crypto',
+      innocent: { 'dashboard/pages/vite.config.ts': "import { defineConfig } from 'vite';" },
+    },
+    {
       rule: 'noCycles',
       offender: {
         'gateway/a.ts': "import './b.ts';",

@@ -1,0 +1,156 @@
+// What do pages and server tell each other? The JSON of every answer below `/api/`; types alone, so that pages can import them.
+
+/** Of the server's own refusals. Kubernetes' Status objects and the ledger's errors pass as they are. */
+export interface ErrorAnswer {
+  readonly error: { readonly message: string; readonly code: ErrorCode };
+}
+
+export type ErrorCode =
+  | 'not_signed_in'
+  | 'unknown_token'
+  | 'token_too_long'
+  | 'too_many_attempts'
+  | 'too_many_questions'
+  | 'foreign_origin'
+  | 'csrf_missing'
+  | 'unknown_host'
+  | 'not_found'
+  | 'invalid_parameter'
+  | 'invalid_body'
+  | 'sign_in_failed'
+  | 'cluster_unreachable'
+  | 'ledger_unreachable'
+  | 'issuer_unreachable'
+  | 'internal';
+
+/** `GET /api/session`, and the answer to a sign-in. */
+export interface SessionAnswer {
+  readonly mode: 'kubernetes' | 'local';
+  readonly user: { readonly name: string; readonly groups: readonly string[] };
+  /** RFC 3339. */
+  readonly expiresAt: string;
+  /** Goes into `x-penstock-csrf` of whatever is no GET. */
+  readonly csrf: string;
+  /** That of a ServiceAccount's token; null: of nobody's. */
+  readonly namespace: string | null;
+  /** The gateway as programs outside reach it, without `/v1`; null: not set. */
+  readonly gatewayUrl: string | null;
+  /** What keys of this installation begin with; absent: `psk_`. */
+  readonly keyPrefix?: string;
+  readonly hasLedger: boolean;
+  readonly version: string;
+}
+
+/** `GET /api/session` where nobody is signed in: 401. */
+export interface SignedOutAnswer extends ErrorAnswer {
+  readonly signIn: {
+    readonly mode: 'kubernetes' | 'local';
+    /** What prints a token that can be pasted. */
+    readonly tokenCommand: string;
+    /** Begun by going to `/api/oidc/start?to=<path>`. */
+    readonly oidc: { readonly name: string } | null;
+  };
+}
+
+/** Body of `POST /api/session`. */
+export interface SignInQuestion {
+  readonly token: string;
+}
+
+/** `GET /api/namespaces` */
+export interface NamespacesAnswer {
+  readonly namespaces: readonly string[];
+  /** False: the person may not list them, and may know more. */
+  readonly isComplete: boolean;
+}
+
+export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
+export type Kind = 'apikeys' | 'providers' | 'modelroutes';
+export type RightName = `${Verb} ${Kind}` | 'create secrets';
+
+export interface Right {
+  readonly allowed: boolean;
+  /** In kubectl's words, such as `create apikeys.penstock.dev in namespace team-a`; null where it is allowed. */
+  readonly missing: string | null;
+}
+
+/** Body of `POST /api/rights`. Null: in all namespaces. */
+export interface RightsQuestion {
+  readonly namespace: string | null;
+}
+
+export interface RightsAnswer {
+  readonly rights: Readonly<Record<RightName, Right>>;
+}
+
+export type KeyState = 'Ready' | 'Pending' | 'Disabled' | 'Expired' | 'Rejected';
+export type KeySort = 'name' | 'owner' | 'lastUsed' | 'spend' | 'expires';
+
+/** `GET /api/rows/apikeys?namespace=&q=&state=&sort=&order=&limit=&offset=` */
+export interface KeyRowsAnswer {
+  readonly rows: readonly KeyRow[];
+  /** Of all that fit, on this page or not. */
+  readonly total: number;
+  /** When Kubernetes was asked, RFC 3339. */
+  readonly at: string;
+  /** Where spend is from: the ledger of this second, or the slow report in the status of each key. */
+  readonly spendFrom: 'ledger' | 'status';
+}
+
+export interface KeyRow {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly owner: string;
+  /** How people recognise the key: its prefix and last four characters; empty where nobody told it. */
+  readonly hint: string;
+  /** RFC 3339, as all times here. */
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly lastUsedAt: string | null;
+  /** Dollars as decimal strings; null where nothing is known. */
+  readonly spend: {
+    readonly day: string | null;
+    readonly month: string | null;
+    readonly total: string | null;
+  } | null;
+  /** As in the spec. */
+  readonly budgets: readonly KeyBudget[];
+  /** As in the spec. */
+  readonly limits: Readonly<Record<string, unknown>> | null;
+  /** As in the spec. */
+  readonly models: { readonly allow: readonly string[]; readonly deny: readonly string[] };
+  readonly state: KeyState;
+  /** Of the condition that says so; empty where there is none yet. */
+  readonly reason: string;
+  readonly message: string;
+  readonly isExhausted: boolean;
+  readonly isImported: boolean;
+}
+
+export interface KeyBudget {
+  readonly period: string;
+  /** Dollars. */
+  readonly limit: string;
+  /** Dollars spent in the present period as the status says it; null: not told. */
+  readonly spend: string | null;
+  readonly action: string;
+}
+
+/**
+ * `GET /api/watch?kind=&namespace=`: server-sent events.
+ *
+ * - `reset` (data `{}`): whatever was known may be old; ask for the list anew. The first event is one, so nothing is lost between.
+ * - `change`: a `WatchChange`.
+ * - `end`: a `WatchEnd`; nothing follows, and a reader must not come back by itself.
+ */
+export interface WatchChange {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  /** As Kubernetes has it. */
+  readonly object: Readonly<Record<string, unknown>>;
+}
+
+export interface WatchEnd {
+  /** `session`: it is over; `refused`: the right is gone. */
+  readonly reason: 'session' | 'refused';
+}
