@@ -54,7 +54,7 @@ export function KeyFields({ form, problems, isNew, onInput }: KeyFieldsProps) {
         />
       </section>
       <section class="fields" aria-labelledby="budget-heading">
-        <h3 id="budget-heading">Budget</h3>
+        <h2 id="budget-heading">Budget</h2>
         <div class="pair">
           <TextField label="Dollars" inputMode="decimal" placeholder="No budget" {...field('budgetLimit')} />
           <SelectField
@@ -82,7 +82,7 @@ export function KeyFields({ form, problems, isNew, onInput }: KeyFieldsProps) {
         )}
       </section>
       <section class="fields" aria-labelledby="limits-heading">
-        <h3 id="limits-heading">Limits</h3>
+        <h2 id="limits-heading">Limits</h2>
         <div class="triple">
           <TextField
             label="Requests per minute"

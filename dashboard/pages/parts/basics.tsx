@@ -234,9 +234,16 @@ export function CodeText({ text, label }: { readonly text: string; readonly labe
 }
 
 /** Names and values, such as the facts of an object. */
-export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
+export function Facts({
+  facts,
+  isLong = false,
+}: {
+  readonly facts: readonly (readonly [string, ComponentChildren])[];
+  /** Of the names. */
+  readonly isLong?: boolean;
+}) {
   return (
-    <dl class="facts">
+    <dl class={isLong ? 'facts long' : 'facts'}>
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

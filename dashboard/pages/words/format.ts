@@ -6,6 +6,8 @@ export interface Formats {
   compact(value: number): string;
   /** @param usd decimal text or a number; small amounts keep the digits that say something. */
   money(usd: string | number): string;
+  /** A price, to the last digit. */
+  price(usd: string): string;
   /** @param share 0.25 is 25 %. */
   percent(share: number): string;
   /** Day and time with the zone. */
@@ -54,8 +56,9 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
       const value = Number(usd);
       if (!Number.isFinite(value)) return String(usd);
       if (value !== 0 && Math.abs(value) < 0.000_001) return `< ${fine.format(0.000_001)}`;
-      return value === 0 || Math.abs(value) >= 1 ? cents.format(value) : fine.format(value);
+      return value === 0 || Math.abs(value) >= 0.01 ? cents.format(value) : fine.format(value);
     },
+    price: (usd) => fine.format(Number(usd)),
     percent: (value) => share.format(value),
     time: (text) => formatDate(text, moment),
     day: (text) => formatDate(text, calendarDay),

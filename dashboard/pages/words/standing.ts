@@ -63,6 +63,7 @@ const tonesOfReason: Readonly<Record<string, Tone>> = {
   DisabledBySpec: 'off',
   NoTraffic: 'off',
   NotEvaluated: 'off',
+  NotProgrammed: 'off',
   Lossy: 'warn',
   NoPrice: 'warn',
   PartiallyHealthy: 'warn',
@@ -82,6 +83,7 @@ export function isProgrammed(object: KubeObject): boolean {
 
 export function standingOf(object: KubeObject): Standing {
   const conditions = (object.status?.conditions ?? [])
+    .filter((condition, _, all) => !isEcho(condition, all))
     .map(wordsOf)
     .sort((a, b) => placeIn(order, a.type) - placeIn(order, b.type));
   const is = (type: string) => conditionOf(object, type)?.status === 'True';
@@ -115,6 +117,13 @@ export function standingOf(object: KubeObject): Standing {
   return standing('Ready', 'good');
 }
 
+/** Ready and those beside it have the reason of another condition, which says more of it. */
+function isEcho({ type, status, reason }: Condition, all: readonly Condition[]): boolean {
+  const isSummary = (name: string) => ['Ready', 'Stalled', 'Reconciling'].includes(name);
+  if (!isSummary(type) || (type === 'Ready' && status === 'True')) return false;
+  return all.some((other) => !isSummary(other.type) && other.reason === reason);
+}
+
 function wordsOf({ type, status, reason, message, lastTransitionTime }: Condition): ConditionWords {
   const { yes, no, isBadNews = false } = titles[type] ?? { yes: type, no: `Not ${type}` };
   const isTrue = status === 'True';
@@ -127,7 +136,12 @@ function wordsOf({ type, status, reason, message, lastTransitionTime }: Conditio
       : (tonesOfReason[reason] ?? (status === 'Unknown' ? 'off' : 'bad'));
   return {
     type,
-    title: status === 'Unknown' ? `Not known: ${type}` : isTrue ? yes : no,
+    title:
+      status === 'Unknown'
+        ? `Not known yet: ${yes.charAt(0).toLowerCase()}${yes.slice(1)}`
+        : isTrue
+          ? yes
+          : no,
     reason,
     message,
     wayOut: tone === 'good' ? undefined : WAYS_OUT[reason],

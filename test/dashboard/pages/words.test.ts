@@ -25,6 +25,10 @@ describe('formats', () => {
     expect(openFormats('de-DE').money('1234.5')).toBe('1.234,50\u00a0$');
   });
 
+  test('prices are told to the last digit', () => {
+    expect(['0.075', '2.5', '15'].map(formats.price)).toEqual(['$0.075', '$2.50', '$15.00']);
+  });
+
   test('times have their zone, days of the ledger are in UTC', () => {
     expect(formats.time('2026-11-23T23:30:00Z')).toMatch(/^Nov 24, 2026, 12:30\sAM GMT\+1$/);
     expect(formats.day('2026-11-23')).toBe('Nov 23');

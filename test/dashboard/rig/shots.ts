@@ -184,9 +184,9 @@ async function take(
   try {
     await page.goto(`${server.url}${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.waitForFunction(`document.querySelector('.loading, [aria-busy="true"]') === null`);
+    await settle(page);
     await act?.(page);
-    await page.waitForFunction(`document.querySelector('.loading') === null`);
+    await settle(page);
     await page.evaluate(
       'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
     );
@@ -236,4 +236,10 @@ async function take(
     await context.close();
     await server.close();
   }
+}
+
+/** Until nothing is being asked for. */
+async function settle(page: Page): Promise<void> {
+  const busy = page.locator('.loading, [aria-busy="true"]');
+  while ((await busy.count()) > 0) await page.waitForTimeout(20);
 }
