@@ -95,6 +95,8 @@ export interface KeyRowsAnswer {
   readonly at: string;
   /** Where spend is from: the ledger of this second, or the slow report in the status of each key. */
   readonly spendFrom: 'ledger' | 'status';
+  /** There are more keys than are looked through; choose a namespace. */
+  readonly isTruncated: boolean;
 }
 
 export interface KeyRow {
@@ -104,6 +106,8 @@ export interface KeyRow {
   readonly owner: string;
   /** How people recognise the key: its prefix and last four characters; empty where nobody told it. */
   readonly hint: string;
+  /** What the key begins with, such as `psk_`. */
+  readonly prefix: string;
   /** RFC 3339, as all times here. */
   readonly createdAt: string;
   readonly expiresAt: string | null;

@@ -86,6 +86,21 @@ describe('every rule can fail', () => {
       },
     },
     {
+      rule: 'dashboardInLocal',
+      offender: { 'build.ts': "import { x } from './dashboard/server.ts';" },
+      complaint: 'build.ts:1',
+      innocent: { 'build.ts': "import { x } from './dashboard/build-pages.ts';" },
+    },
+    {
+      rule: 'pagesInBrowser',
+      offender: { 'dashboard/pages/a.tsx': "// a view\nimport { hash } from 'node:crypto';" },
+      complaint: 'dashboard/pages/a.tsx:2 node:crypto',
+      innocent: {
+        'dashboard/pages/a.tsx': "import { render } from 'preact';",
+        'dashboard/pages/vite.config.ts': "import { defineConfig } from 'vite';",
+      },
+    },
+    {
       rule: 'monitoringForGenerate',
       offender: { 'gateway/a.ts': "import { x } from '../monitoring/dashboards.ts';" },
       complaint: 'gateway/a.ts:1',
@@ -320,25 +335,26 @@ describe('every rule can fail', () => {
       innocent: { 'dashboard/a.ts': "import { x } from '../egress/connect.ts';" },
     },
     {
-      rule: 'dashboardInLocal',
-      offender: { 'build.ts': "import { x } from './dashboard/server.ts';" },
-      complaint: 'build.ts:1',
-      innocent: { 'build.ts': "import { x } from './dashboard/build-pages.ts';" },
+      rule: 'dashboardAlone',
+      offender: { 'dashboard/a.ts': "import { x } from '../telemetry/open.ts';" },
+      complaint: 'dashboard/a.ts:1',
+      innocent: { 'dashboard/a.ts': "import packageJson from '../package.json' with { type: 'json' };" },
     },
     {
-      rule: 'pagesAlone',
-      offender: { 'dashboard/pages/a.tsx': "// a view\nimport { x } from '../server.ts';" },
-      complaint: 'dashboard/pages/a.tsx:2 ../server.ts',
-      innocent: {
-        'dashboard/pages/a.tsx':
-          "import type { X } from '../api-types.ts';\nimport { render } from 'preact';",
+      rule: 'dashboardWithoutAccount',
+      offender: {
+        'dashboard/a.ts': "import { x } from '../kube/b.ts';",
+        'kube/b.ts': "import { y } from './service-account.ts';",
+        'kube/service-account.ts': '',
       },
+      complaint: 'dashboard/a.ts, through kube/service-account.ts',
+      innocent: { 'dashboard/a.ts': "import { x } from '../kube/connection.ts';" },
     },
     {
-      rule: 'pagesAlone',
-      offender: { 'dashboard/pages/a.ts': "import { hash } from 'node:crypto';" },
-      complaint: 'dashboard/pages/a.ts:1 node:crypto',
-      innocent: { 'dashboard/pages/vite.config.ts': "import { defineConfig } from 'vite';" },
+      rule: 'pagesKnowTypes',
+      offender: { 'dashboard/pages/a.ts': "import { x } from '../server.ts';" },
+      complaint: 'dashboard/pages/a.ts:1 ../server.ts',
+      innocent: { 'dashboard/pages/a.ts': "import type { X } from '../api-types.ts';" },
     },
     {
       rule: 'noCycles',

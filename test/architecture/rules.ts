@@ -288,30 +288,33 @@ export const rules = {
     ),
   },
   dashboardAlone: {
-    sentence: 'dashboard imports nothing of operator or gateway',
+    sentence: 'dashboard imports of ours only kube and egress',
     why: 'It talks HTTP only, with the rights of its user.',
     check: forbidTargets(
       (path) => isIn(path, 'dashboard'),
-      (target) => isInAny(target, ['operator', 'gateway']),
+      (target) => !isInAny(target, ['dashboard', 'kube', 'egress', 'package.json']),
     ),
   },
-  pagesAlone: {
-    sentence: 'pages import nothing of the dashboard’s server but api-types, and nothing of node',
-    why: 'They run in a browser; what they share with the server is the form of what both say.',
+  dashboardWithoutAccount: {
+    sentence: 'dashboard reaches no file that reads a ServiceAccount or a kubeconfig',
+    why: 'It holds no power of its own: there is no code in it that could use any.',
     check: (project) =>
-      offences(
-        project,
-        (path) => isIn(path, 'dashboard/pages') && path !== pagesConfig,
-        (source) =>
-          source.imports
-            .filter(({ specifier }) => {
-              const target = targetOf(source, specifier);
-              return target === undefined
-                ? !['preact', 'uplot'].includes(packageOf(specifier) ?? '')
-                : !isIn(target, 'dashboard/pages') && target !== 'dashboard/api-types.ts';
-            })
-            .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`),
-      ),
+      [...project.sources.values()]
+        .filter(({ path }) => isIn(path, 'dashboard'))
+        .flatMap(({ path }) =>
+          ['kube/service-account.ts', 'kube/config.ts']
+            .filter((door) => reachable(project, path).includes(door))
+            .map((door) => `${path}, through ${door}`),
+        ),
+  },
+  pagesKnowTypes: {
+    sentence:
+      'the pages of the dashboard import nothing of its server but types, from dashboard/api-types.ts',
+    why: 'They run elsewhere, and what is told between them stands in one place.',
+    check: forbidTargets(
+      (path) => isIn(path, 'dashboard/pages'),
+      (target) => !isIn(target, 'dashboard/pages') && target !== 'dashboard/api-types.ts',
+    ),
   },
   noFetch: {
     sentence: 'gateway, operator, kube, egress and telemetry fetch no URL',
@@ -326,6 +329,23 @@ export const rules = {
             const isOther = ['.', 'async'].includes(tokens[index - 1]?.text ?? '');
             return isCall && !isOther ? [`${path}:${line} fetch`] : [];
           }),
+      ),
+  },
+  pagesInBrowser: {
+    sentence: 'the pages of the dashboard import of packages only preact and uplot, and nothing of node',
+    why: 'They run in a browser, and are to be small.',
+    check: (project) =>
+      offences(
+        project,
+        (path) => isIn(path, 'dashboard/pages') && path !== pagesConfig,
+        (source) =>
+          source.imports
+            .filter(
+              ({ specifier }) =>
+                targetOf(source, specifier) === undefined &&
+                !['preact', 'uplot'].includes(packageOf(specifier) ?? ''),
+            )
+            .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`),
       ),
   },
   fewConnect: {

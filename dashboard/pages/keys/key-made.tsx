@@ -1,6 +1,6 @@
 // What does somebody do with a key that was just made? Keep it, wait until every gateway knows it, paste a snippet, try it.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Catalog, modelsOf } from '../models/catalog.ts';
 import { Badge, Button, Code, CopyButton, Notice } from '../parts/basics.tsx';
 import { SelectField } from '../parts/fields.tsx';
@@ -30,6 +30,9 @@ export function KeyMade({ minted, namespace, name, before, whenDone }: KeyMadePr
   const isReady = object !== undefined && isHeld && isProgrammed(object);
   const standing = object && standingOf(object);
   useLeaveWarning(!isKept);
+  // What had the focus is gone with the form.
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
   useEffect(() => {
     if (isReady) announce('Every gateway pod knows the key. It works now.');
   }, [isReady, announce]);
@@ -37,7 +40,9 @@ export function KeyMade({ minted, namespace, name, before, whenDone }: KeyMadePr
   return (
     <>
       <section class="panel key-shown" aria-labelledby="key-shown-heading">
-        <h2 id="key-shown-heading">This is the key of {name}. It is shown once.</h2>
+        <h2 id="key-shown-heading" ref={heading} tabIndex={-1}>
+          This is the key of {name}. It is shown once.
+        </h2>
         <p>
           It was made in this browser. No server, Secret, log or backup holds it, so nobody can show it to you
           again.

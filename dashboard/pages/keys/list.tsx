@@ -5,7 +5,7 @@ import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
 import { Actions, Ago, Answered, Badge, Empty, Meter } from '../parts/basics.tsx';
 import { SelectField, TextField } from '../parts/fields.tsx';
 import { type Column, Pager, Table } from '../parts/table.tsx';
-import { useAsked, useRights, useSettled, useWatch } from '../shell/asking.tsx';
+import { mayAnywhere, useAsked, useRights, useSettled, useWatch } from '../shell/asking.tsx';
 import { Link, type Shell, useShell } from '../shell/context.tsx';
 import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
@@ -27,7 +27,8 @@ export function Keys() {
   const { api, namespace, path, search, go, formats, announce } = shell;
   const filters = readFilters(spec, search);
   const offset = Math.max(0, Math.trunc(Number(filters.offset)) || 0);
-  const may = useRights(namespace);
+  const mayHere = useRights(namespace);
+  const may = namespace === undefined ? mayAnywhere : mayHere;
   const [typed, setTyped] = useState(filters.q);
   const settled = useSettled(typed);
   const change = (changes: Partial<Record<keyof typeof spec, string>>, replaces = false) =>
@@ -89,7 +90,7 @@ export function Keys() {
         />
       </search>
       <Answered asked={asked} what="Keys">
-        {({ rows, total: found, spendFrom }) =>
+        {({ rows, total: found, spendFrom, isTruncated }) =>
           rows.length === 0 ? (
             isNarrowed ? (
               <Empty title="No key fits">
@@ -118,6 +119,8 @@ export function Keys() {
               />
               <p class="faint small">
                 {formats.number(found)} {found === 1 ? 'key' : 'keys'}.
+                {isTruncated &&
+                  ' There are more than are looked through: choose a namespace to see all of its keys.'}
                 {spendFrom === 'status' &&
                   ' The ledger does not answer: spend is as the keys last told it, minutes ago.'}
               </p>

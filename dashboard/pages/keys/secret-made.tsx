@@ -1,5 +1,6 @@
 // Where is a key that the operator made? In a Secret; the pages may not read any, so they say how to.
 
+import { useEffect, useRef } from 'preact/hooks';
 import { Badge, Code, Notice } from '../parts/basics.tsx';
 import { useObject } from '../shell/asking.tsx';
 import { Link } from '../shell/context.tsx';
@@ -10,9 +11,12 @@ import { standingOf } from '../words/standing.ts';
 export function SecretMade({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { object } = useObject<ApiKey>('apikeys', namespace, name);
   const standing = object && standingOf(object);
+  // What had the focus is gone with the form.
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => panel.current?.focus(), []);
   const secret = object?.status?.secretName ?? `${name}-key`;
   return (
-    <div class="panel">
+    <section class="panel" ref={panel} tabIndex={-1} aria-label={`The key ${name}`}>
       <p role="status">
         <strong>{name}</strong>{' '}
         {standing !== undefined && <Badge tone={standing.tone}>{standing.word}</Badge>}
@@ -29,6 +33,6 @@ export function SecretMade({ namespace, name }: { readonly namespace: string; re
       <p>
         <Link to={pathOf('keys', namespace, name)}>Go to the key</Link>
       </p>
-    </div>
+    </section>
   );
 }

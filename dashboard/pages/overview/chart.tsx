@@ -39,7 +39,7 @@ export function Chart({ label, stack, labels, format }: ChartProps) {
       {
         width: element.clientWidth,
         height: 240,
-        padding: [8, 8, 0, 0],
+        padding: [8, 20, 0, 0],
         legend: { show: false },
         cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
         scales: {

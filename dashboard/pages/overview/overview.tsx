@@ -4,10 +4,10 @@ import { useMemo } from 'preact/hooks';
 import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
 import { snippetsFor } from '../keys/snippets.ts';
 import { stateWords } from '../keys/words.ts';
-import { Ago, Answered, Badge, Button, Code, Empty, Meter, Notice } from '../parts/basics.tsx';
+import { Actions, Ago, Answered, Badge, Code, Empty, Meter, Notice } from '../parts/basics.tsx';
 import { Choice } from '../parts/fields.tsx';
 import { Table } from '../parts/table.tsx';
-import { useAsked, useNow } from '../shell/asking.tsx';
+import { mayAnywhere, useAsked, useNow, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
@@ -332,18 +332,20 @@ function RecentKeys({ rows }: { readonly rows: readonly KeyRow[] }) {
 
 /** For who has just come: one thing to do, and what follows from it. */
 function FirstKey() {
-  const { session, go } = useShell();
+  const { session, namespace, go } = useShell();
+  const mayHere = useRights(namespace);
   const address = session.gatewayUrl ?? 'https://gateway.example.com';
   const [curl] = snippetsFor(address, 'YOUR_KEY', 'your-model');
   return (
     <section class="panel first" aria-labelledby="first-heading">
       <h2 id="first-heading">Begin with a key</h2>
       <p>A key lets a program call models, with the SDK that it already uses.</p>
-      <div class="row">
-        <Button look="main" onClick={() => go('/keys/new')}>
-          Create key
-        </Button>
-      </div>
+      <Actions
+        may={namespace === undefined ? mayAnywhere : mayHere}
+        actions={[
+          { label: 'Create key', right: 'create apikeys', look: 'main', onClick: () => go('/keys/new') },
+        ]}
+      />
       <dl class="facts">
         <div>
           <dt>OpenAI SDK, Codex</dt>

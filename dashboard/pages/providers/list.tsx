@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { Actions, Ago, Answered, Badge, Empty, Notice } from '../parts/basics.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { type Asked, useObjects, useRights } from '../shell/asking.tsx';
+import { type Asked, mayAnywhere, useObjects, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import type { KubeObject, ModelRoute, Provider } from '../words/kube.ts';
@@ -11,7 +11,8 @@ import { standingOf } from '../words/standing.ts';
 
 export function Providers() {
   const { namespace, go } = useShell();
-  const may = useRights(namespace);
+  const mayHere = useRights(namespace);
+  const may = namespace === undefined ? mayAnywhere : mayHere;
   const providers = useObjects<Provider>('providers', namespace);
   const routes = useObjects<ModelRoute>('modelroutes', namespace);
   return (

@@ -1,6 +1,6 @@
 // How does a tenant bring a provider of their own? Three objects out of one form, each tried by the API server before the first is made.
 
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RightName } from '../../api-types.ts';
 import type { Problems } from '../keys/key-form.ts';
 import { Badge, Button, Notice } from '../parts/basics.tsx';
@@ -262,6 +262,9 @@ function stepsOf(form: ProviderForm): readonly Step[] {
 
 function ProviderMade({ form }: { readonly form: ProviderForm }) {
   const { namespace, name, model } = form;
+  // What had the focus is gone with the form.
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
   const provider = useObject<Provider>('providers', namespace, name);
   const routeName = routeNameOf(model);
   const route = useObject<ModelRoute>('modelroutes', namespace, routeName);
@@ -269,7 +272,9 @@ function ProviderMade({ form }: { readonly form: ProviderForm }) {
     <>
       <h1 tabIndex={-1}>Add provider</h1>
       <section class="panel" aria-labelledby="made-heading">
-        <h2 id="made-heading">It is there</h2>
+        <h2 id="made-heading" ref={heading} tabIndex={-1}>
+          It is there
+        </h2>
         <ul class="plain-list" aria-live="polite">
           {[
             { kind: 'providers' as const, of: name, label: 'Provider', object: provider.object },

@@ -5,6 +5,7 @@ import type { RightName, RightsAnswer, WatchChange } from '../../api-types.ts';
 import type { KubeObject, Plural } from '../words/kube.ts';
 import { ApiError, searchOf } from './api.ts';
 import { useShell } from './context.tsx';
+import { type Heard, heardSince, keyOf, mergeHeard, newer } from './live-list.ts';
 
 export interface Asked<Answer> {
   readonly answer: Answer | undefined;
@@ -74,16 +75,14 @@ export function useWatch(
   told.current = { whenChanged, whenReset };
   useEffect(() => {
     if (kind === undefined) return;
-    let isFirst = true;
     const source = new EventSource(`/api/watch${searchOf({ kind, namespace })}`);
     source.addEventListener('change', (event) => {
       told.current.whenChanged(JSON.parse((event as MessageEvent<string>).data) as WatchChange);
     });
     source.addEventListener('reset', () => {
       setLive(true);
-      // Whoever begins to watch has just asked.
-      if (!isFirst) told.current.whenReset();
-      isFirst = false;
+      // The first event is one too: what changed between the first answer and it would be missed.
+      told.current.whenReset();
     });
     source.addEventListener('end', () => {
       source.close();
@@ -127,13 +126,6 @@ export function useObject<Kind extends KubeObject>(plural: Plural, namespace: st
   return { ...asked, object, isDeleted };
 }
 
-/** Resource versions are compared as Kubernetes has them: they grow. */
-function newer<Kind extends KubeObject>(one: Kind | undefined, other: Kind | undefined): Kind | undefined {
-  if (one === undefined || other === undefined) return other ?? one;
-  const versionOf = ({ metadata }: Kind) => Number(metadata.resourceVersion ?? 0);
-  return versionOf(other) >= versionOf(one) ? other : one;
-}
-
 /** All objects of a kind, as they are now. */
 export function useObjects<Kind extends KubeObject>(
   plural: Plural,
@@ -141,19 +133,21 @@ export function useObjects<Kind extends KubeObject>(
   isWatched = true,
 ) {
   const { api } = useShell();
-  const [changes, setChanges] = useState<ReadonlyMap<string, Kind | undefined>>(new Map());
+  const [heard, setHeard] = useState<ReadonlyMap<string, Heard<Kind>>>(new Map());
   const asked = useAsked(`${plural} ${namespace ?? '*'}`, async (signal) => {
     const items: Kind[] = [];
+    let version: string | undefined;
     let next: string | undefined;
     do {
-      const page: { items: readonly Kind[]; metadata?: { continue?: string } } = await api.call(
-        kubePath(plural, namespace),
-        { query: { limit: 500, continue: next }, signal },
-      );
+      const page: List<Kind> = await api.call(kubePath(plural, namespace), {
+        query: { limit: 500, continue: next },
+        signal,
+      });
       items.push(...page.items);
+      version = page.metadata?.resourceVersion;
       next = page.metadata?.continue;
     } while (next);
-    setChanges(new Map());
+    setHeard((before) => heardSince(before, version));
     return items;
   });
   const { isLive } = useWatch(
@@ -161,24 +155,28 @@ export function useObjects<Kind extends KubeObject>(
     namespace,
     ({ type, object }) => {
       const given = object as unknown as Kind;
-      setChanges((before) => new Map(before).set(keyOf(given), type === 'DELETED' ? undefined : given));
+      setHeard((before) =>
+        new Map(before).set(keyOf(given), { isDeleted: type === 'DELETED', object: given }),
+      );
     },
     asked.again,
   );
-  const objects = useMemo(() => {
-    if (asked.answer === undefined) return undefined;
-    const all = new Map<string, Kind | undefined>(asked.answer.map((object) => [keyOf(object), object]));
-    for (const [key, object] of changes) all.set(key, object);
-    return [...all.values()]
-      .filter((object) => object !== undefined)
-      .sort((a, b) => keyOf(a).localeCompare(keyOf(b)));
-  }, [asked.answer, changes]);
+  const objects = useMemo(
+    () => (asked.answer === undefined ? undefined : mergeHeard(asked.answer, heard)),
+    [asked.answer, heard],
+  );
   return { ...asked, objects, isLive };
 }
 
-const keyOf = ({ metadata }: KubeObject) => `${metadata.namespace}/${metadata.name}`;
+interface List<Kind> {
+  readonly items: readonly Kind[];
+  readonly metadata?: { readonly continue?: string; readonly resourceVersion?: string };
+}
 
 export type May = (right: RightName) => { readonly isAllowed: boolean; readonly missing: string | undefined };
+
+/** For what only opens a form, in which the namespace is chosen: the form asks what may be done there. */
+export const mayAnywhere: May = () => ({ isAllowed: true, missing: undefined });
 
 /** What the person may do in a namespace; while it is not known, nothing. */
 export function useRights(namespace: string | undefined): May {

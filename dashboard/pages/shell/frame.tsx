@@ -96,6 +96,7 @@ export function Frame({ session, api, signOut }: FrameProps) {
     const heading = main.current?.querySelector('h1');
     document.title = `${heading?.textContent ?? 'Dashboard'} · Penstock`;
     if (!isFirst.current) heading?.focus({ preventScroll: false });
+    document.querySelector('.ways [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     isFirst.current = shell === undefined;
     scrollTo(0, 0);
   }, [path, shell === undefined]);

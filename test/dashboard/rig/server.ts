@@ -210,6 +210,7 @@ export async function startRig(options: RigOptions): Promise<{ url: string; clos
       total: rows.length,
       at: ago(0),
       spendFrom: 'ledger',
+      isTruncated: false,
     };
   }
 
@@ -357,6 +358,7 @@ function rowOf(item: Item): KeyRow {
     uid: String(item.metadata.uid),
     owner: asked.owner?.name ?? '',
     hint: status.keyHint ?? '',
+    prefix: 'psk_',
     createdAt: String(item.metadata.creationTimestamp),
     expiresAt: asked.expiresAt ?? null,
     lastUsedAt: status.usage?.lastUsedAt ?? null,
