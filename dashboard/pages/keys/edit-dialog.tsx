@@ -3,10 +3,12 @@
 import { useRef, useState } from 'preact/hooks';
 import { Button, Notice } from '../parts/basics.tsx';
 import { useChange } from '../parts/change.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { Dialog, YamlDialog } from '../parts/dialog.tsx';
 import { focusFirstProblem } from '../parts/fields.tsx';
 import { kubePath } from '../shell/asking.tsx';
 import type { ApiKey } from '../words/kube.ts';
+import { asManifest } from '../words/manifest.ts';
+import { mergePatch } from '../words/merge-patch.ts';
 import { KeyFields } from './key-fields.tsx';
 import { checkKeyForm, editPatch, type KeyForm, keyFormOf, type Problems } from './key-form.ts';
 
@@ -26,14 +28,20 @@ export function EditKeyDialog({
   const change = useChange(whenDone);
   const element = useRef<HTMLFormElement>(null);
   const { namespace, name } = before.metadata;
-  const send = () => {
+  const [isYaml, setYaml] = useState(false);
+  const check = (): boolean => {
     const { expires, ...found } = checkKeyForm(form, Date.now());
     // An end that has passed may stay as it is.
     const isExpiresEdited = form.expires !== keyFormOf(before).expires;
     const all = expires !== undefined && isExpiresEdited ? { ...found, expires } : found;
     setProblems(all);
-    if (Object.keys(all).length > 0) focusFirstProblem(element.current);
-    else void change.run(kubePath('apikeys', namespace, name), 'PATCH', editPatch(before, form), 'Saved.');
+    if (Object.keys(all).length === 0) return true;
+    focusFirstProblem(element.current);
+    return false;
+  };
+  const send = () => {
+    if (check())
+      void change.run(kubePath('apikeys', namespace, name), 'PATCH', editPatch(before, form), 'Saved.');
   };
   const others = (before.spec.budgets?.length ?? 0) - 1;
   return (
@@ -63,12 +71,21 @@ export function EditKeyDialog({
           </Notice>
         )}
         <div class="row end">
+          <Button look="quiet" onClick={() => check() && setYaml(true)}>
+            View as YAML
+          </Button>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="main" disabled={change.isSending}>
             {change.isSending ? 'Saving…' : 'Save'}
           </Button>
         </div>
       </form>
+      {isYaml && (
+        <YamlDialog
+          objects={[asManifest('ApiKey', mergePatch(before, editPatch(before, form)) as ApiKey)]}
+          onClose={() => setYaml(false)}
+        />
+      )}
     </Dialog>
   );
 }

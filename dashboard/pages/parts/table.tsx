@@ -21,19 +21,30 @@ export interface TableProps<Row> {
   readonly onSort?: (by: string, order: 'asc' | 'desc') => void;
 }
 
-/** The first column names the row. Roles are said again, because cards would lose those of a table. */
+/** Said again, because some browsers take cards for no table any more. */
+const roles = {
+  table: { role: 'table' },
+  group: { role: 'rowgroup' },
+  row: { role: 'row' },
+  column: { role: 'columnheader' },
+  name: { role: 'rowheader' },
+  cell: { role: 'cell' },
+} as const;
+
+/** The first column names the row. */
 export function Table<Row>({ caption, columns, rows, keyOf, sorted, onSort }: TableProps<Row>) {
   return (
     <div class="table-frame">
-      <table>
+      <table {...roles.table}>
         <caption class="unseen">{caption}</caption>
-        <thead>
-          <tr>
+        <thead {...roles.group}>
+          <tr {...roles.row}>
             {columns.map(({ label, sort, isNumber }) => {
               const order = sort !== undefined && sorted?.by === sort ? sorted.order : undefined;
               return (
                 <th
                   key={label}
+                  {...roles.column}
                   scope="col"
                   class={isNumber ? 'number' : undefined}
                   aria-sort={order === undefined ? undefined : order === 'asc' ? 'ascending' : 'descending'}
@@ -55,16 +66,16 @@ export function Table<Row>({ caption, columns, rows, keyOf, sorted, onSort }: Ta
             })}
           </tr>
         </thead>
-        <tbody>
+        <tbody {...roles.group}>
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
+            <tr key={keyOf(row)} {...roles.row}>
               {columns.map(({ label, cell, isNumber }, at) =>
                 at === 0 ? (
-                  <th key={label} scope="row">
+                  <th key={label} scope="row" {...roles.name}>
                     {cell(row)}
                   </th>
                 ) : (
-                  <td key={label} class={isNumber ? 'number' : undefined} data-label={label}>
+                  <td key={label} {...roles.cell} class={isNumber ? 'number' : undefined} data-label={label}>
                     {cell(row)}
                   </td>
                 ),

@@ -6,8 +6,11 @@ import type { NamespacesAnswer, SessionAnswer } from '../../api-types.ts';
 import type { Formats } from '../words/format.ts';
 import type { Api } from './api.ts';
 
+/** A server that knows what keys of its installation begin with says so. */
+export type PagesSession = SessionAnswer & { readonly keyPrefix?: string };
+
 export interface Shell {
-  readonly session: SessionAnswer;
+  readonly session: PagesSession;
   readonly api: Api;
   readonly formats: Formats;
   readonly namespaces: NamespacesAnswer;

@@ -10,6 +10,7 @@ import {
   keyFormOf,
 } from '../../../dashboard/pages/keys/key-form.ts';
 import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
+import { mergePatch } from '../../../dashboard/pages/words/merge-patch.ts';
 import { parseApiKey } from '../../../operator/resources/api-key.ts';
 
 const nowMs = Date.parse('2026-11-23T12:00:00Z');
@@ -125,13 +126,21 @@ describe('an edit', () => {
   });
 });
 
-/** RFC 7386. */
-function mergePatch(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
-  const merged: Record<string, unknown> = typeof target === 'object' && target !== null ? { ...target } : {};
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete merged[key];
-    else merged[key] = mergePatch(merged[key], value);
-  }
-  return merged;
-}
+// The examples of RFC 7386, appendix A, that say something else than another.
+test.each<[unknown, unknown, unknown]>([
+  [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
+  [{ a: 'b', b: 'c' }, { a: null }, { b: 'c' }],
+  [{ a: ['b'] }, { a: 'c' }, { a: 'c' }],
+  [{ a: { b: 'c' } }, { a: { b: 'd', c: null } }, { a: { b: 'd' } }],
+  [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
+  [
+    ['a', 'b'],
+    ['c', 'd'],
+    ['c', 'd'],
+  ],
+  [{ a: 'foo' }, null, null],
+  [[1, 2], { a: 'b', c: null }, { a: 'b' }],
+  [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+])('%j with the merge patch %j is %j', (target, patch, merged) => {
+  expect(mergePatch(target, patch)).toEqual(merged);
+});
