@@ -1,5 +1,5 @@
-// What is shipped? `dist` gets the processes as single files with their papers; with --images, dist/images gets archives of the
-// image too, packed without a container engine.
+// What is shipped? `dist` gets the processes as single files with their papers, and the pages of the dashboard; with --images,
+// dist/images gets archives of the image too, packed without a container engine.
 //
 //   npm run build
 //   npm run build -- --images                       for the Node of this project
@@ -8,6 +8,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { buildPages } from './dashboard/build-pages.ts';
 import { buildDist } from './images/bundles.ts';
 import { packImage } from './images/pack.ts';
 import packageJson from './package.json' with { type: 'json' };
@@ -19,6 +20,7 @@ const project = fileURLToPath(new URL('.', import.meta.url));
 const dist = join(project, 'dist');
 
 await buildDist(project, dist);
+await buildPages(join(dist, 'dashboard'));
 console.log(`dist: ${packageJson.name} ${packageJson.version}`);
 
 if (values.images) {

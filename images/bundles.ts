@@ -4,14 +4,14 @@
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
-import { bundles, onDemand } from './contents.ts';
+import { bundles, onDemand, packagesOfPages } from './contents.ts';
 import { packagesIn, thirdPartyNotices } from './notices.ts';
 import { billOfMaterials } from './sbom.ts';
 
 /** @param project root of the checkout. @param folder is emptied first. */
 export async function buildDist(project: string, folder: string): Promise<void> {
   const [{ outputFiles, metafile }, bill] = await Promise.all([bundle(project), billOfMaterials(project)]);
-  const packages = packagesIn(metafile);
+  const packages = [...packagesIn(metafile), ...packagesOfPages].sort();
   const notices = await thirdPartyNotices(project, packages);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });

@@ -16,6 +16,9 @@ export const onDemand = {
   'operator-telemetry': 'telemetry/open.ts',
 } as const;
 
+/** Whose code is in the pages of the dashboard, which are not bundled here. */
+export const packagesOfPages = ['node_modules/preact', 'node_modules/uplot'] as const;
+
 /** What the chart runs once: the Job of the demo, and the Pod of `helm test`. */
 const jobs = ['apply-demo', 'helm-test'] as const;
 

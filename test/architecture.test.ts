@@ -86,6 +86,21 @@ describe('every rule can fail', () => {
       },
     },
     {
+      rule: 'dashboardInLocal',
+      offender: { 'build.ts': "import { x } from './dashboard/server.ts';" },
+      complaint: 'build.ts:1',
+      innocent: { 'build.ts': "import { x } from './dashboard/build-pages.ts';" },
+    },
+    {
+      rule: 'pagesInBrowser',
+      offender: { 'dashboard/pages/a.tsx': "// a view\nimport { hash } from 'node:crypto';" },
+      complaint: 'dashboard/pages/a.tsx:2 node:crypto',
+      innocent: {
+        'dashboard/pages/a.tsx': "import { render } from 'preact';",
+        'dashboard/pages/vite.config.ts': "import { defineConfig } from 'vite';",
+      },
+    },
+    {
       rule: 'monitoringForGenerate',
       offender: { 'gateway/a.ts': "import { x } from '../monitoring/dashboards.ts';" },
       complaint: 'gateway/a.ts:1',

@@ -35,6 +35,9 @@ const onDemand = [
   'telemetry/trace-context.ts',
   'gateway/trace',
 ];
+/** They make the pages out of their sources, and are shipped themselves as little as images/ is. */
+const pagesBuild = 'dashboard/build-pages.ts';
+const pagesConfig = 'dashboard/pages/vite.config.ts';
 const leaves = ['kube', 'egress', 'telemetry'];
 /** All reads of one run in one plain value: made by the watch, taken by compile, and so as pure as compile. */
 const snapshotFile = 'operator/watch/snapshot.ts';
@@ -277,11 +280,11 @@ export const rules = {
     ),
   },
   dashboardInLocal: {
-    sentence: 'only local imports dashboard',
+    sentence: 'only local imports dashboard; build.ts builds its pages',
     why: 'It talks HTTP to the others; they work without it.',
     check: forbidTargets(
       (path) => !isInAny(path, ['dashboard', 'local', 'test']),
-      (target) => isIn(target, 'dashboard'),
+      (target, path) => isIn(target, 'dashboard') && !(path === 'build.ts' && target === pagesBuild),
     ),
   },
   dashboardAlone: {
@@ -326,6 +329,23 @@ export const rules = {
             const isOther = ['.', 'async'].includes(tokens[index - 1]?.text ?? '');
             return isCall && !isOther ? [`${path}:${line} fetch`] : [];
           }),
+      ),
+  },
+  pagesInBrowser: {
+    sentence: 'the pages of the dashboard import of packages only preact and uplot, and nothing of node',
+    why: 'They run in a browser, and are to be small.',
+    check: (project) =>
+      offences(
+        project,
+        (path) => isIn(path, 'dashboard/pages') && path !== pagesConfig,
+        (source) =>
+          source.imports
+            .filter(
+              ({ specifier }) =>
+                targetOf(source, specifier) === undefined &&
+                !['preact', 'uplot'].includes(packageOf(specifier) ?? ''),
+            )
+            .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`),
       ),
   },
   fewConnect: {
@@ -410,7 +430,7 @@ export const rules = {
           source.imports
             .filter(({ specifier }) => {
               const target = targetOf(source, specifier);
-              return target !== undefined && !(/\.(?:ts|json)$/.test(target) && project.has(target));
+              return target !== undefined && !(/\.(?:tsx?|json)$/.test(target) && project.has(target));
             })
             .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`),
       ),
@@ -584,7 +604,7 @@ function isInAny(path: string, places: readonly string[]): boolean {
 
 /** What is shipped: not the tests, not the benchmarks, not what packs it, not the scripts at the root. */
 function isProduct(path: string): boolean {
-  return path.includes('/') && !isInAny(path, ['test', 'bench', 'images']);
+  return path.includes('/') && !isInAny(path, ['test', 'bench', 'images', pagesBuild, pagesConfig]);
 }
 
 function isPure(path: string): boolean {

@@ -1,0 +1,289 @@
+// What is to be known of one key, and what can be done with it?
+
+import { useState } from 'preact/hooks';
+import { Actions, Ago, Badge, Code, Empty, Facts, Meter, Notice } from '../parts/basics.tsx';
+import { useChange } from '../parts/change.tsx';
+import { Conditions } from '../parts/conditions.tsx';
+import { DeleteDialog } from '../parts/delete-dialog.tsx';
+import { YamlDialog } from '../parts/dialog.tsx';
+import { Loaded } from '../parts/loaded.tsx';
+import { kubePath, useObject, useRights } from '../shell/asking.tsx';
+import { Link, useShell } from '../shell/context.tsx';
+import type { ApiKey } from '../words/kube.ts';
+import { asManifest } from '../words/manifest.ts';
+import { standingOf } from '../words/standing.ts';
+import { EditKeyDialog } from './edit-dialog.tsx';
+import { KeyMade, UseKey } from './key-made.tsx';
+import type { MintedKey } from './mint-key.ts';
+import { canMint } from './new-key.tsx';
+import { isImported } from './rotate.ts';
+import { RotateDialog } from './rotate-dialog.tsx';
+import { limitWords, periodWords } from './words.ts';
+
+type Open = 'edit' | 'rotate' | 'delete' | 'yaml' | undefined;
+
+export function KeyDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
+  const { formats, go, announce } = useShell();
+  const shown = useObject<ApiKey>('apikeys', namespace, name);
+  const may = useRights(namespace);
+  const change = useChange(shown.again);
+  const [open, setOpen] = useState<Open>(undefined);
+  const [rotated, setRotated] = useState<{ readonly minted: MintedKey; readonly before: string } | undefined>(
+    undefined,
+  );
+  const path = kubePath('apikeys', namespace, name);
+
+  return (
+    <>
+      <p class="crumbs">
+        <Link to="/keys">Keys</Link> <span aria-hidden="true">/</span> {namespace}
+      </p>
+      <Loaded shown={shown} what={`The key ${name}`} title={name}>
+        {(key) => {
+          const standing = standingOf(key);
+          const isDisabled = key.spec.disabled === true;
+          const imported = isImported(key);
+          if (rotated !== undefined)
+            return (
+              <>
+                <h1 tabIndex={-1}>{name}</h1>
+                <KeyMade
+                  minted={rotated.minted}
+                  before={rotated.before}
+                  namespace={namespace}
+                  name={name}
+                  whenDone={() => setRotated(undefined)}
+                />
+              </>
+            );
+          return (
+            <>
+              <div class="head">
+                <h1 tabIndex={-1}>
+                  {name} <Badge tone={standing.tone}>{standing.word}</Badge>
+                </h1>
+                <Actions
+                  may={may}
+                  actions={[
+                    { label: 'Edit', right: 'patch apikeys', onClick: () => setOpen('edit') },
+                    { label: 'Rotate', right: 'patch apikeys', onClick: () => setOpen('rotate') },
+                    {
+                      label: isDisabled ? 'Enable' : 'Disable',
+                      right: 'patch apikeys',
+                      onClick: () =>
+                        void change.run(
+                          path,
+                          'PATCH',
+                          { spec: { disabled: !isDisabled } },
+                          isDisabled ? 'Enabled.' : 'Disabled: it stops working within a second.',
+                        ),
+                    },
+                    {
+                      label: 'Delete',
+                      right: 'delete apikeys',
+                      look: 'danger',
+                      onClick: () => setOpen('delete'),
+                    },
+                    {
+                      label: 'View as YAML',
+                      right: 'get apikeys',
+                      look: 'quiet',
+                      onClick: () => setOpen('yaml'),
+                    },
+                  ]}
+                />
+              </div>
+              {change.problem !== undefined && (
+                <Notice tone="bad" title="That was not done">
+                  <p>{change.problem}</p>
+                </Notice>
+              )}
+              {standing.message !== undefined && (
+                <Notice tone={standing.tone}>
+                  <p>{standing.message}</p>
+                </Notice>
+              )}
+              <div class="columns">
+                <section class="panel" aria-labelledby="facts-heading">
+                  <h2 id="facts-heading">The key</h2>
+                  <Facts
+                    facts={[
+                      [
+                        'Hint',
+                        (key.status?.keyHint ?? key.spec.imports?.at(-1)?.hint) ? (
+                          <code>{key.status?.keyHint ?? key.spec.imports?.at(-1)?.hint}</code>
+                        ) : (
+                          '–'
+                        ),
+                      ],
+                      [
+                        'Owner',
+                        [key.spec.owner?.name, key.spec.owner?.team, key.spec.owner?.email]
+                          .filter(Boolean)
+                          .join(' · ') || '–',
+                      ],
+                      [
+                        'Made',
+                        imported ? (
+                          'elsewhere; the cluster knows its hash alone'
+                        ) : (
+                          <>
+                            by the operator, in the Secret{' '}
+                            <code>{key.status?.secretName ?? `${name}-key`}</code>
+                          </>
+                        ),
+                      ],
+                      [
+                        'Models',
+                        key.spec.models?.allow?.length
+                          ? key.spec.models.allow.join(', ')
+                          : 'all that the namespace can see',
+                      ],
+                      ...(key.spec.models?.deny?.length
+                        ? [['Never', key.spec.models.deny.join(', ')] as const]
+                        : []),
+                      ['Limits', limitWords(key.spec.limits, formats) || 'none'],
+                      ['Created', <Ago key="created" at={key.metadata.creationTimestamp} />],
+                      ['Last used', <Ago key="used" at={key.status?.usage?.lastUsedAt} />],
+                      [
+                        'Works until',
+                        (key.status?.expiresAt ?? key.spec.expiresAt)
+                          ? formats.time(key.status?.expiresAt ?? key.spec.expiresAt ?? '')
+                          : 'no end',
+                      ],
+                      ...(key.status?.nextRotationAt
+                        ? [['Next rotation', formats.time(key.status.nextRotationAt)] as const]
+                        : []),
+                    ]}
+                  />
+                  <Versions apiKey={key} />
+                </section>
+                <section class="panel" aria-labelledby="spend-heading">
+                  <h2 id="spend-heading">Spend</h2>
+                  <Spend apiKey={key} />
+                </section>
+              </div>
+              <section class="panel" aria-labelledby="conditions-heading">
+                <h2 id="conditions-heading">How it stands</h2>
+                <Conditions conditions={standing.conditions} programmed={key.status?.programmed} />
+              </section>
+              {!imported && (
+                <section class="panel" aria-labelledby="secret-heading">
+                  <h2 id="secret-heading">Read the key</h2>
+                  <Code
+                    label="Command that prints the key"
+                    text={`kubectl get secret ${key.status?.secretName ?? `${name}-key`} -n ${namespace} -o jsonpath='{.data.apiKey}' | base64 -d`}
+                  />
+                </section>
+              )}
+              <UseKey keyText="YOUR_KEY" namespace={namespace} name={name} isPlaceholder />
+              {open === 'edit' && (
+                <EditKeyDialog
+                  apiKey={key}
+                  onClose={() => setOpen(undefined)}
+                  whenDone={() => {
+                    setOpen(undefined);
+                    shown.again();
+                  }}
+                />
+              )}
+              {open === 'rotate' && (
+                <RotateDialog
+                  apiKey={key}
+                  canMint={canMint}
+                  onClose={() => setOpen(undefined)}
+                  whenMinted={(minted, before) => {
+                    setOpen(undefined);
+                    setRotated({ minted, before });
+                  }}
+                  whenAsked={() => {
+                    setOpen(undefined);
+                    shown.again();
+                    announce('A new key is being made.');
+                  }}
+                />
+              )}
+              {open === 'delete' && (
+                <DeleteDialog
+                  title={`Delete the key ${name}`}
+                  path={path}
+                  name={name}
+                  onClose={() => setOpen(undefined)}
+                  whenDone={() => {
+                    announce(`${name} is deleted.`);
+                    go('/keys');
+                  }}
+                >
+                  <p>
+                    It stops working on every gateway pod within a second. What it used stays in the ledger.
+                  </p>
+                </DeleteDialog>
+              )}
+              {open === 'yaml' && (
+                <YamlDialog objects={[asManifest('ApiKey', key)]} onClose={() => setOpen(undefined)} />
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}
+
+function Versions({ apiKey }: { readonly apiKey: ApiKey }) {
+  const { formats } = useShell();
+  const versions = apiKey.status?.versions ?? [];
+  if (versions.length < 2) return null;
+  return (
+    <>
+      <h3>Keys that it stands for</h3>
+      <ul class="plain-list">
+        {versions.map(({ id, fingerprint, state, notAfter }) => (
+          <li key={id}>
+            <Badge tone={state === 'Active' ? 'good' : state === 'Retiring' ? 'busy' : 'off'}>
+              {{ Active: 'In use', Retiring: 'In its overlap', Expired: 'Over' }[state] ?? state}
+            </Badge>{' '}
+            <code>{fingerprint.slice(0, 8)}</code>{' '}
+            {notAfter !== undefined && <span class="faint">until {formats.time(notAfter)}</span>}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
+  const { formats } = useShell();
+  const usage = apiKey.status?.usage;
+  const periods = usage?.periods ?? [];
+  if (usage === undefined) return <Empty title="It was not used yet" />;
+  return (
+    <>
+      <ul class="plain-list spend-list">
+        {periods.map(({ period, spend = '0', limit, requests, inputTokens, outputTokens }) => (
+          <li key={period}>
+            <p>
+              <strong>{formats.money(spend)}</strong> {limit !== undefined && <>of {formats.money(limit)} </>}
+              <span class="faint">{period === 'Total' ? 'in all' : `this ${periodWords(period)}`}</span>
+            </p>
+            {limit !== undefined && (
+              <Meter
+                share={Number(limit) === 0 ? 1 : Number(spend) / Number(limit)}
+                label={`${formats.money(spend)} of ${formats.money(limit)} used`}
+              />
+            )}
+            <p class="faint small">
+              {formats.number(requests ?? 0)} requests · {formats.compact(inputTokens ?? 0)} tokens in ·{' '}
+              {formats.compact(outputTokens ?? 0)} out
+            </p>
+          </li>
+        ))}
+      </ul>
+      {usage.observedAt !== undefined && (
+        <p class="faint small">
+          As of <Ago at={usage.observedAt} />; the overview has the figures of this minute.
+        </p>
+      )}
+    </>
+  );
+}

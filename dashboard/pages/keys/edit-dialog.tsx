@@ -1,0 +1,91 @@
+// What of a key can be edited? Whose it is, its end, its models, budget and limits.
+
+import { useRef, useState } from 'preact/hooks';
+import { Button, Notice } from '../parts/basics.tsx';
+import { useChange } from '../parts/change.tsx';
+import { Dialog, YamlDialog } from '../parts/dialog.tsx';
+import { focusFirstProblem } from '../parts/fields.tsx';
+import { kubePath } from '../shell/asking.tsx';
+import type { ApiKey } from '../words/kube.ts';
+import { asManifest } from '../words/manifest.ts';
+import { mergePatch } from '../words/merge-patch.ts';
+import { KeyFields } from './key-fields.tsx';
+import { checkKeyForm, editPatch, type KeyForm, keyFormOf, type Problems } from './key-form.ts';
+
+export function EditKeyDialog({
+  apiKey,
+  onClose,
+  whenDone,
+}: {
+  readonly apiKey: ApiKey;
+  readonly onClose: () => void;
+  readonly whenDone: () => void;
+}) {
+  // What was there when editing began: a change of somebody else meanwhile is refused, not written over.
+  const [before] = useState(apiKey);
+  const [form, setForm] = useState<KeyForm>(() => keyFormOf(apiKey));
+  const [problems, setProblems] = useState<Problems<KeyForm>>({});
+  const change = useChange(whenDone);
+  const element = useRef<HTMLFormElement>(null);
+  const { namespace, name } = before.metadata;
+  const [isYaml, setYaml] = useState(false);
+  const check = (): boolean => {
+    const { expires, ...found } = checkKeyForm(form, Date.now());
+    // An end that has passed may stay as it is.
+    const isExpiresEdited = form.expires !== keyFormOf(before).expires;
+    const all = expires !== undefined && isExpiresEdited ? { ...found, expires } : found;
+    setProblems(all);
+    if (Object.keys(all).length === 0) return true;
+    focusFirstProblem(element.current);
+    return false;
+  };
+  const send = () => {
+    if (check())
+      void change.run(kubePath('apikeys', namespace, name), 'PATCH', editPatch(before, form), 'Saved.');
+  };
+  const others = (before.spec.budgets?.length ?? 0) - 1;
+  return (
+    <Dialog title={`Edit ${name}`} onClose={onClose} isWide>
+      <form
+        ref={element}
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          send();
+        }}
+      >
+        <KeyFields
+          form={form}
+          problems={problems}
+          isNew={false}
+          onInput={(changes) => setForm((now) => ({ ...now, ...changes }))}
+        />
+        {others > 0 && (
+          <p class="hint">
+            This is the first of {others + 1} budgets; the others stay as they are, and are edited as YAML.
+          </p>
+        )}
+        {change.problem !== undefined && (
+          <Notice tone="bad" title="It was not saved">
+            <p>{change.problem}</p>
+          </Notice>
+        )}
+        <div class="row end">
+          <Button look="quiet" onClick={() => check() && setYaml(true)}>
+            View as YAML
+          </Button>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={change.isSending}>
+            {change.isSending ? 'Saving…' : 'Save'}
+          </Button>
+        </div>
+      </form>
+      {isYaml && (
+        <YamlDialog
+          objects={[asManifest('ApiKey', mergePatch(before, editPatch(before, form)) as ApiKey)]}
+          onClose={() => setYaml(false)}
+        />
+      )}
+    </Dialog>
+  );
+}

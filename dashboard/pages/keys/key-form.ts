@@ -1,0 +1,194 @@
+// What does somebody say of an API key, and what object comes of it? Pure: the same checks as the API server's, before anything is sent.
+
+import type { ApiKey, Budget, Limits } from '../words/kube.ts';
+
+export interface KeyForm {
+  readonly namespace: string;
+  readonly name: string;
+  readonly displayName: string;
+  readonly ownerName: string;
+  readonly ownerEmail: string;
+  readonly team: string;
+  /** As a browser's field has it: `2026-12-31`; the key works until that day has begun, in UTC. */
+  readonly expires: string;
+  /** Ids, or beginnings with a `*`, between commas or spaces. */
+  readonly allow: string;
+  readonly requestsPerMinute: string;
+  readonly tokensPerMinute: string;
+  readonly maxConcurrentRequests: string;
+  readonly budgetLimit: string;
+  readonly budgetPeriod: Budget['period'];
+  readonly budgetAction: 'Block' | 'Warn';
+}
+
+export const emptyKeyForm: KeyForm = {
+  namespace: '',
+  name: '',
+  displayName: '',
+  ownerName: '',
+  ownerEmail: '',
+  team: '',
+  expires: '',
+  allow: '',
+  requestsPerMinute: '',
+  tokensPerMinute: '',
+  maxConcurrentRequests: '',
+  budgetLimit: '',
+  budgetPeriod: 'Month',
+  budgetAction: 'Block',
+};
+
+export type Problems<Form> = { readonly [Name in keyof Form]?: string };
+
+export const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+export const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const modelPattern = /^(\*|[A-Za-z0-9][A-Za-z0-9._:@+/-]*\*?)$/;
+export const dollarsPattern = /^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$/;
+const limitBounds = {
+  requestsPerMinute: 100_000_000,
+  tokensPerMinute: 1_000_000_000_000,
+  maxConcurrentRequests: 1_000_000,
+} as const;
+
+/** Empty: everything may be sent. */
+export function checkKeyForm(form: KeyForm, nowMs: number): Problems<KeyForm> {
+  const problems: { -readonly [Name in keyof KeyForm]?: string } = {};
+  if (!namespacePattern.test(form.namespace))
+    problems.namespace = 'Choose the namespace that the key belongs to.';
+  if (form.name === '') problems.name = 'A name is needed, such as ci-bot.';
+  else if (!namePattern.test(form.name))
+    problems.name = 'Only lower-case letters, digits and "-", with a letter or digit at both ends: ci-bot.';
+  else if (form.name.length > 200) problems.name = 'At most 200 characters.';
+  for (const name of ['displayName', 'ownerName', 'team'] as const)
+    if (form[name].length > 128) problems[name] = 'At most 128 characters.';
+  if (
+    form.ownerEmail !== '' &&
+    (!/^[^@\p{Z}\p{Cc}]+@[^@\p{Z}\p{Cc}]+$/u.test(form.ownerEmail) || form.ownerEmail.length > 254)
+  )
+    problems.ownerEmail = 'This is no e-mail address.';
+  if (form.expires !== '') {
+    const endMs = Date.parse(`${form.expires}T00:00:00Z`);
+    if (Number.isNaN(endMs)) problems.expires = 'Write a day, such as 2026-12-31.';
+    else if (endMs <= nowMs) problems.expires = 'This day is over: the key would never work.';
+  }
+  const models = modelsIn(form.allow);
+  const odd = models.find((model) => !modelPattern.test(model) || model.length > 200);
+  if (odd !== undefined)
+    problems.allow = `“${odd}” is no model id, nor the beginning of one with a * at its end.`;
+  else if (models.length > 64) problems.allow = 'At most 64 entries.';
+  for (const [name, most] of Object.entries(limitBounds) as [keyof typeof limitBounds, number][]) {
+    const text = form[name].trim();
+    if (text !== '' && !(/^[1-9][0-9]*$/.test(text) && Number(text) <= most))
+      problems[name] = `A whole number from 1 to ${most}, or nothing.`;
+  }
+  if (form.budgetLimit.trim() !== '' && !dollarsPattern.test(form.budgetLimit.trim()))
+    problems.budgetLimit = 'Dollars such as 100.00, or nothing.';
+  return problems;
+}
+
+/** @param minted the key was made here; without it the operator makes one and writes it into a Secret. */
+export function buildApiKey(form: KeyForm, minted?: { readonly sha256: string; readonly hint: string }) {
+  const owner = trimmed({ name: form.ownerName, email: form.ownerEmail, team: form.team });
+  const models = modelsIn(form.allow);
+  return {
+    apiVersion: 'penstock.dev/v1alpha1',
+    kind: 'ApiKey',
+    metadata: { name: form.name, namespace: form.namespace },
+    spec: {
+      ...trimmed({ displayName: form.displayName }),
+      ...(Object.keys(owner).length === 0 ? {} : { owner }),
+      ...(form.expires === '' ? {} : { expiresAt: `${form.expires}T00:00:00Z` }),
+      ...(minted === undefined ? {} : { imports: [{ sha256: minted.sha256, hint: minted.hint }] }),
+      ...(models.length === 0 ? {} : { models: { allow: models } }),
+      ...bounds(form),
+    },
+  };
+}
+
+/** The form of a key that is there, to be edited. Of several budgets the first. */
+export function keyFormOf({ metadata, spec }: ApiKey): KeyForm {
+  const text = (value: number | undefined) => (value === undefined ? '' : String(value));
+  const [budget] = spec.budgets ?? [];
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    displayName: spec.displayName ?? '',
+    ownerName: spec.owner?.name ?? '',
+    ownerEmail: spec.owner?.email ?? '',
+    team: spec.owner?.team ?? '',
+    expires: spec.expiresAt?.slice(0, 10) ?? '',
+    allow: (spec.models?.allow ?? []).join(', '),
+    requestsPerMinute: text(spec.limits?.requestsPerMinute),
+    tokensPerMinute: text(spec.limits?.tokensPerMinute),
+    maxConcurrentRequests: text(spec.limits?.maxConcurrentRequests),
+    budgetLimit: budget?.limit ?? '',
+    budgetPeriod: budget?.period ?? 'Month',
+    budgetAction: budget?.action ?? 'Block',
+  };
+}
+
+/** A merge patch: what was taken away is null. What the form does not show, such as further budgets, stays as it is. */
+export function editPatch(before: ApiKey, form: KeyForm) {
+  const { spec } = buildApiKey(form);
+  const { budgets, limits } = bounds(form);
+  const [first, ...others] = before.spec.budgets ?? [];
+  const edited = budgets?.map((budget) => ({ ...first, ...budget })) ?? [];
+  const kept = [
+    ...edited,
+    ...others.filter(({ period }) => period !== form.budgetPeriod || edited.length === 0),
+  ];
+  const owner = spec.owner ?? {};
+  return {
+    metadata: { resourceVersion: before.metadata.resourceVersion },
+    spec: {
+      displayName: spec.displayName ?? null,
+      owner:
+        spec.owner === undefined
+          ? null
+          : { name: owner.name ?? null, email: owner.email ?? null, team: owner.team ?? null },
+      // A moment that was written elsewhere stays to the second, unless another day was chosen.
+      ...(form.expires === (before.spec.expiresAt?.slice(0, 10) ?? '')
+        ? {}
+        : { expiresAt: spec.expiresAt ?? null }),
+      models:
+        spec.models === undefined && before.spec.models?.deny === undefined
+          ? null
+          : { allow: spec.models?.allow ?? null },
+      limits:
+        limits === undefined
+          ? null
+          : {
+              requestsPerMinute: limits.requestsPerMinute ?? null,
+              tokensPerMinute: limits.tokensPerMinute ?? null,
+              maxConcurrentRequests: limits.maxConcurrentRequests ?? null,
+            },
+      budgets: kept.length === 0 ? null : kept,
+    },
+  };
+}
+
+function bounds(form: KeyForm): { limits?: Limits; budgets?: readonly Budget[] } {
+  const limits = Object.fromEntries(
+    Object.keys(limitBounds)
+      .map((name) => [name, form[name as keyof typeof limitBounds].trim()] as const)
+      .filter(([, text]) => text !== '')
+      .map(([name, text]) => [name, Number(text)]),
+  );
+  const limit = form.budgetLimit.trim();
+  return {
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...(limit === '' ? {} : { budgets: [{ period: form.budgetPeriod, limit, action: form.budgetAction }] }),
+  };
+}
+
+export function modelsIn(text: string): string[] {
+  return [...new Set(text.split(/[\s,]+/).filter((word) => word !== ''))];
+}
+
+/** Those that say something. */
+function trimmed<Name extends string>(fields: Readonly<Record<Name, string>>): Partial<Record<Name, string>> {
+  const entries = (Object.entries(fields) as [Name, string][])
+    .map(([name, text]) => [name, text.trim()] as const)
+    .filter(([, text]) => text !== '');
+  return Object.fromEntries(entries) as Partial<Record<Name, string>>;
+}

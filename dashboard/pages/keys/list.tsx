@@ -1,0 +1,189 @@
+// Which keys are there? Searched, sorted and paged by the server, so that ten thousand are no more to carry than fifty.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
+import { Actions, Ago, Answered, Badge, Empty, Meter } from '../parts/basics.tsx';
+import { SelectField, TextField } from '../parts/fields.tsx';
+import { type Column, Pager, Table } from '../parts/table.tsx';
+import { mayAnywhere, useAsked, useRights, useSettled, useWatch } from '../shell/asking.tsx';
+import { Link, type Shell, useShell } from '../shell/context.tsx';
+import { readFilters, writeFilters } from '../shell/filters.ts';
+import { pathOf } from '../shell/place.ts';
+import type { Limits } from '../words/kube.ts';
+import { limitWords, periodWords, stateWords, tightestBudget } from './words.ts';
+
+const states = ['Ready', 'Pending', 'Disabled', 'Expired', 'Rejected'] as const;
+const spec = {
+  q: { usual: '' },
+  state: { usual: '', words: states },
+  sort: { usual: 'name', words: ['name', 'owner', 'lastUsed', 'spend', 'expires'] },
+  order: { usual: 'asc', words: ['asc', 'desc'] },
+  offset: { usual: '0' },
+} as const;
+const limit = 50;
+
+export function Keys() {
+  const shell = useShell();
+  const { api, namespace, path, search, go, formats, announce } = shell;
+  const filters = readFilters(spec, search);
+  const offset = Math.max(0, Math.trunc(Number(filters.offset)) || 0);
+  const mayHere = useRights(namespace);
+  const may = namespace === undefined ? mayAnywhere : mayHere;
+  const [typed, setTyped] = useState(filters.q);
+  const settled = useSettled(typed);
+  const change = (changes: Partial<Record<keyof typeof spec, string>>, replaces = false) =>
+    go(`${path}${writeFilters(spec, search, { offset: '0', ...changes })}`, { replaces });
+  useEffect(() => {
+    if (settled !== filters.q) change({ q: settled }, true);
+  }, [settled]);
+
+  const query = {
+    namespace,
+    q: filters.q,
+    state: filters.state,
+    sort: filters.sort,
+    order: filters.order,
+    limit,
+    offset,
+  };
+  const asked = useAsked(`rows ${JSON.stringify(query)}`, (signal) =>
+    api.call<KeyRowsAnswer>('rows/apikeys', { query, signal }),
+  );
+  // Many changes at once are one question.
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const askSoon = () => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(asked.again, 1_000);
+  };
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useWatch('apikeys', namespace, askSoon, askSoon);
+  const total = asked.answer?.total;
+  useEffect(() => {
+    if (total !== undefined && filters.q !== '') announce(`${total} keys found.`);
+  }, [total, filters.q, announce]);
+  const isNarrowed = filters.q !== '' || filters.state !== '';
+
+  return (
+    <>
+      <div class="head">
+        <h1 tabIndex={-1}>Keys</h1>
+        <Actions
+          may={may}
+          actions={[
+            { label: 'Create key', right: 'create apikeys', look: 'main', onClick: () => go('/keys/new') },
+          ]}
+        />
+      </div>
+      <search class="filters">
+        <TextField
+          label="Search"
+          type="search"
+          placeholder="Name, owner or hint"
+          value={typed}
+          onInput={setTyped}
+        />
+        <SelectField
+          label="State"
+          value={filters.state}
+          onInput={(state) => change({ state })}
+          options={[{ value: '', label: 'All' }, ...states.map((state) => ({ value: state, label: state }))]}
+        />
+      </search>
+      <Answered asked={asked} what="Keys">
+        {({ rows, total: found, spendFrom, isTruncated }) =>
+          rows.length === 0 ? (
+            isNarrowed ? (
+              <Empty title="No key fits">
+                <p>Search for something else, or show all states.</p>
+              </Empty>
+            ) : (
+              <Empty title="There are no keys yet">
+                <p>A key lets a program call models. It is made in this browser and shown once.</p>
+              </Empty>
+            )
+          ) : (
+            <>
+              <Table<KeyRow>
+                caption="API keys"
+                rows={rows}
+                columns={columnsFor(shell)}
+                keyOf={({ uid }) => uid}
+                sorted={{ by: filters.sort, order: filters.order === 'desc' ? 'desc' : 'asc' }}
+                onSort={(sort, order) => change({ sort, order })}
+              />
+              <Pager
+                offset={offset}
+                limit={limit}
+                total={found}
+                onPage={(next) => change({ offset: String(next) })}
+              />
+              <p class="faint small">
+                {formats.number(found)} {found === 1 ? 'key' : 'keys'}.
+                {isTruncated &&
+                  ' There are more than are looked through: choose a namespace to see all of its keys.'}
+                {spendFrom === 'status' &&
+                  ' The ledger does not answer: spend is as the keys last told it, minutes ago.'}
+              </p>
+            </>
+          )
+        }
+      </Answered>
+    </>
+  );
+}
+
+function columnsFor({ formats, namespace }: Shell): readonly Column<KeyRow>[] {
+  return [
+    {
+      label: 'Name',
+      sort: 'name',
+      cell: (row) => (
+        <>
+          <Link to={pathOf('keys', row.namespace, row.name)}>{row.name}</Link>
+          {namespace === undefined && <span class="under">{row.namespace}</span>}
+        </>
+      ),
+    },
+    { label: 'Hint', cell: ({ hint }) => (hint === '' ? <span class="faint">–</span> : <code>{hint}</code>) },
+    { label: 'Owner', sort: 'owner', cell: ({ owner }) => owner || <span class="faint">–</span> },
+    {
+      label: 'State',
+      cell: (row) => {
+        const { word, tone } = stateWords(row);
+        return <Badge tone={tone}>{word}</Badge>;
+      },
+    },
+    {
+      label: 'Spend this month',
+      sort: 'spend',
+      isNumber: true,
+      cell: ({ spend, budgets }) => {
+        const budget = tightestBudget(budgets);
+        const spent = spend?.month;
+        return (
+          <>
+            {spent === null || spent === undefined ? <span class="faint">–</span> : formats.money(spent)}
+            {budget !== undefined && (
+              <span class="under">
+                <Meter share={budget.share} label={`${formats.percent(budget.share)} of the budget`} />
+                {formats.money(budget.spend)} of {formats.money(budget.limit)} /{'\u00a0'}
+                {periodWords(budget.period)}
+              </span>
+            )}
+          </>
+        );
+      },
+    },
+    {
+      label: 'Limits',
+      cell: ({ limits }) => limitWords(limits as Limits | null, formats) || <span class="faint">none</span>,
+    },
+    { label: 'Last used', sort: 'lastUsed', cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} /> },
+    {
+      label: 'Expires',
+      sort: 'expires',
+      cell: ({ expiresAt }) =>
+        expiresAt === null ? <span class="faint">never</span> : <Ago at={expiresAt} />,
+    },
+  ];
+}

@@ -1,0 +1,60 @@
+// How does a key get a successor? One made here takes the place of the old one in spec.imports; of one that the operator made, the trigger changes.
+
+import type { ApiKey, Import } from '../words/kube.ts';
+
+export const OVERLAPS = [
+  { hours: 0, label: 'none: the old key stops at once' },
+  { hours: 1, label: '1 hour' },
+  { hours: 24, label: '24 hours' },
+  { hours: 168, label: '7 days' },
+] as const;
+
+/** As many as one ApiKey stands for. */
+const importsMax = 4;
+
+export function isImported({ spec }: ApiKey): boolean {
+  return (spec.imports ?? []).length > 0;
+}
+
+/**
+ * The keys that stay, each with an end, and the new one.
+ * @throws Error where more are in their overlap than an ApiKey has room for.
+ */
+export function importsWith(
+  imports: readonly Import[],
+  minted: { readonly sha256: string; readonly hint: string },
+  overlapMs: number,
+  nowMs: number,
+): readonly Import[] {
+  const endMs = nowMs + overlapMs;
+  const kept = imports
+    .filter(({ notAfter }) => overlapMs > 0 && (notAfter === undefined || Date.parse(notAfter) > nowMs))
+    .map((entry) => ({
+      ...entry,
+      // An end that was set before is not moved away.
+      notAfter:
+        entry.notAfter !== undefined && Date.parse(entry.notAfter) < endMs ? entry.notAfter : rfc3339(endMs),
+    }));
+  if (kept.length >= importsMax)
+    throw new Error(
+      `${kept.length} keys of this ApiKey still work, and it has room for ${importsMax}; wait for the end of one, or rotate without overlap`,
+    );
+  return [...kept, { sha256: minted.sha256, hint: minted.hint }];
+}
+
+/** For a key that lies in a Secret: another text than before makes a new one. */
+export function rotationPatch(key: ApiKey, overlapHours: number, nowMs: number) {
+  return {
+    metadata: { resourceVersion: key.metadata.resourceVersion },
+    spec: {
+      rotation: {
+        trigger: `dashboard-${rfc3339(nowMs)}`,
+        overlap: overlapHours === 0 ? '0s' : `${overlapHours}h`,
+      },
+    },
+  };
+}
+
+function rfc3339(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}

@@ -1,0 +1,51 @@
+// How are the bounds and the state of a key said in few words?
+
+import type { KeyRow } from '../../api-types.ts';
+import type { Formats } from '../words/format.ts';
+import type { Limits } from '../words/kube.ts';
+import type { Tone } from '../words/standing.ts';
+
+export function stateWords({ state, isExhausted }: Pick<KeyRow, 'state' | 'isExhausted'>): {
+  word: string;
+  tone: Tone;
+} {
+  if (state === 'Ready' && isExhausted) return { word: 'Budget used up', tone: 'bad' };
+  return {
+    Ready: { word: 'Ready', tone: 'good' as const },
+    Pending: { word: 'Pending', tone: 'busy' as const },
+    Disabled: { word: 'Disabled', tone: 'off' as const },
+    Expired: { word: 'Expired', tone: 'bad' as const },
+    Rejected: { word: 'Rejected', tone: 'bad' as const },
+  }[state];
+}
+
+/** Short enough for a cell: `60 req/min · 100K tok/min`. Empty: no limits. */
+export function limitWords(limits: Limits | null | undefined, formats: Pick<Formats, 'compact'>): string {
+  const { requestsPerMinute, tokensPerMinute, maxConcurrentRequests } = limits ?? {};
+  return [
+    requestsPerMinute === undefined ? '' : `${formats.compact(requestsPerMinute)}\u00a0req/min`,
+    tokensPerMinute === undefined ? '' : `${formats.compact(tokensPerMinute)}\u00a0tok/min`,
+    maxConcurrentRequests === undefined ? '' : `${formats.compact(maxConcurrentRequests)}\u00a0at\u00a0once`,
+  ]
+    .filter((words) => words !== '')
+    .join(' · ');
+}
+
+export function periodWords(period: string): string {
+  return { Day: 'day', Week: 'week', Month: 'month', Total: 'all time' }[period] ?? period;
+}
+
+/** The budget nearest to its limit, or none. */
+export function tightestBudget(
+  budgets: readonly { readonly period: string; readonly limit: string; readonly spend: string | null }[],
+):
+  | { readonly period: string; readonly limit: string; readonly spend: string; readonly share: number }
+  | undefined {
+  return budgets
+    .map(({ period, limit, spend }) => {
+      const most = Number(limit);
+      const spent = Number(spend ?? '0');
+      return { period, limit, spend: spend ?? '0', share: most === 0 ? 1 : spent / most };
+    })
+    .sort((a, b) => b.share - a.share)[0];
+}

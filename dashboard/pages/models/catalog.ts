@@ -1,0 +1,96 @@
+// What is in the catalog? The models as `GET /v1/models` gives them to somebody, with how each client dialect is served.
+
+import { perMillion } from '../words/format.ts';
+import type { Tone } from '../words/standing.ts';
+
+export interface Catalog {
+  readonly generation?: number;
+  readonly models: readonly CatalogModel[];
+}
+
+export interface CatalogModel {
+  readonly id: string;
+  readonly display_name?: string;
+  readonly description?: string;
+  readonly owned_by: string;
+  /** The tenant's own provider serves it. */
+  readonly own: boolean;
+  /** Dollars per token as decimal strings; null: not known. */
+  readonly pricing?: Pricing | null;
+  readonly context_length?: number | null;
+  readonly max_completion_tokens?: number | null;
+  readonly dialects: { readonly [Name in DialectName]?: Dialect };
+}
+
+export interface Pricing {
+  readonly prompt: string;
+  readonly completion: string;
+  readonly input_cache_read?: string;
+  readonly input_cache_write?: string;
+  readonly request?: string;
+}
+
+export const DIALECTS = {
+  chat: 'Chat completions',
+  messages: 'Messages',
+  responses: 'Responses',
+  completions: 'Completions',
+} as const;
+export type DialectName = keyof typeof DIALECTS;
+export type Verdict = 'native' | 'translated' | 'lossy' | 'impossible';
+
+export interface Dialect {
+  readonly verdict: Verdict;
+  readonly lostFields: readonly string[];
+}
+
+export interface ModelWords {
+  readonly id: string;
+  readonly displayName: string;
+  readonly description: string | undefined;
+  readonly ownedBy: string;
+  readonly isOwn: boolean;
+  /** Dollars per million tokens; undefined: not known. */
+  readonly price:
+    | { readonly input: string; readonly output: string; readonly cached: string | undefined }
+    | undefined;
+  readonly contextTokens: number | undefined;
+  readonly outputTokensMax: number | undefined;
+  readonly dialects: readonly (Dialect & { readonly name: DialectName })[];
+}
+
+export function modelsOf({ models }: Catalog): readonly ModelWords[] {
+  return models.map((model) => ({
+    id: model.id,
+    displayName: model.display_name ?? model.id,
+    description: model.description,
+    ownedBy: model.owned_by,
+    isOwn: model.own,
+    price:
+      model.pricing === null || model.pricing === undefined
+        ? undefined
+        : {
+            input: perMillion(model.pricing.prompt),
+            output: perMillion(model.pricing.completion),
+            cached:
+              model.pricing.input_cache_read === undefined
+                ? undefined
+                : perMillion(model.pricing.input_cache_read),
+          },
+    contextTokens: model.context_length ?? undefined,
+    outputTokensMax: model.max_completion_tokens ?? undefined,
+    dialects: (Object.keys(DIALECTS) as DialectName[]).flatMap((name) => {
+      const dialect = model.dialects[name];
+      return dialect === undefined ? [] : [{ name, ...dialect }];
+    }),
+  }));
+}
+
+export function verdictWords(verdict: Verdict): { readonly word: string; readonly tone: Tone } {
+  return {
+    native: { word: 'native', tone: 'good' as const },
+    translated: { word: 'translated', tone: 'good' as const },
+    lossy: { word: 'lossy', tone: 'warn' as const },
+    impossible: { word: 'not possible', tone: 'off' as const },
+  }[verdict];
+}

@@ -1,0 +1,366 @@
+// How does it go? What was spent, how much was asked, how it ended, how long it took, and what went wrong lately.
+
+import { useMemo } from 'preact/hooks';
+import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
+import { snippetsFor } from '../keys/snippets.ts';
+import { stateWords } from '../keys/words.ts';
+import { Actions, Ago, Answered, Badge, Code, Empty, Meter, Notice } from '../parts/basics.tsx';
+import { Choice } from '../parts/fields.tsx';
+import { Table } from '../parts/table.tsx';
+import { mayAnywhere, useAsked, useNow, useRights } from '../shell/asking.tsx';
+import { Link, useShell } from '../shell/context.tsx';
+import { readFilters, writeFilters } from '../shell/filters.ts';
+import { pathOf } from '../shell/place.ts';
+import { Chart, SERIES_MAX } from './chart.tsx';
+import type { BudgetsAnswer, NamespacesAnswer, RequestsAnswer, SeriesAnswer, SeriesRow } from './ledger.ts';
+import { PERIODS, type Period, type PeriodQuery, periodQuery } from './period.ts';
+import { stackRows } from './stack.ts';
+import { requestTotals } from './totals.ts';
+import { WentWrong } from './went-wrong.tsx';
+
+const measures = ['cost', 'tokens', 'requests'] as const;
+const groupings = ['model', 'apiKey', 'namespace', 'provider'] as const;
+const spec = {
+  period: { usual: '24h', words: PERIODS },
+  by: { usual: 'model', words: groupings },
+  measure: { usual: 'cost', words: measures },
+} as const;
+type Measure = (typeof measures)[number];
+type Grouping = (typeof groupings)[number];
+
+const everyMinuteMs = 60_000;
+
+export function Overview() {
+  const { api, session, namespace, path, search, go, formats } = useShell();
+  const filters = readFilters(spec, search);
+  const period = filters.period as Period;
+  // Which providers are behind a route is told of the whole platform alone.
+  const by = (filters.by === 'provider' && namespace !== undefined ? 'model' : filters.by) as Grouping;
+  const measure = filters.measure as Measure;
+  const change = (changes: Partial<Record<keyof typeof spec, string>>) =>
+    go(`${path}${writeFilters(spec, search, changes)}`, { replaces: true });
+
+  const nowMs = useNow(everyMinuteMs);
+  const query = useMemo(() => periodQuery(period, nowMs), [period, nowMs]);
+  const days = { namespace, from: query.from, to: query.to, interval: query.interval };
+  const ask = <Answer,>(what: string, given: Readonly<Record<string, string | undefined>>) =>
+    useAsked(session.hasLedger ? `${what} ${JSON.stringify(given)} ${nowMs}` : undefined, (signal) =>
+      api.call<Answer>(`ledger/v1/${what}`, { query: given, signal }),
+    );
+  const series = ask<SeriesAnswer>('series', { ...days, by });
+  const whole = ask<SeriesAnswer>('series', days);
+  const requests = ask<RequestsAnswer>('requests', days);
+  const spent = ask<NamespacesAnswer>('namespaces', { namespace });
+  const budgets = ask<BudgetsAnswer>('budgets', { namespace });
+  const keys = useAsked(`recent keys ${namespace ?? '*'} ${nowMs}`, (signal) =>
+    api.call<KeyRowsAnswer>('rows/apikeys', {
+      query: { namespace, sort: 'lastUsed', order: 'desc', limit: 5 },
+      signal,
+    }),
+  );
+
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1 tabIndex={-1}>Overview</h1>
+          <p class="faint small">Since {formats.time(query.starts[0] ?? '')}</p>
+        </div>
+        <Choice<Period>
+          label="Period"
+          value={period}
+          onInput={(next) => change({ period: next })}
+          options={PERIODS.map((value) => ({
+            value,
+            label: { '1h': '1 h', '24h': '24 h', '7d': '7 days', '30d': '30 days' }[value],
+          }))}
+        />
+      </div>
+      {keys.answer?.total === 0 && <FirstKey />}
+      {!session.hasLedger && (
+        <Notice tone="off" title="There is no ledger">
+          <p>
+            This installation runs without one, so nobody counts what is used. The chart switches it on with
+            ledger.enabled.
+          </p>
+        </Notice>
+      )}
+      {session.hasLedger && (
+        <>
+          <Answered asked={requests} what="Requests">
+            {(answer) => (
+              <Tiles
+                query={query}
+                requests={answer}
+                whole={whole.answer}
+                spent={spent.answer}
+                budgets={budgets.answer}
+              />
+            )}
+          </Answered>
+          <section class="panel" aria-labelledby="chart-heading">
+            <div class="head">
+              <h2 id="chart-heading">
+                {{ cost: 'Spend', tokens: 'Tokens', requests: 'Requests' }[measure]} over time
+              </h2>
+              <div class="row">
+                <Choice<Measure>
+                  label="What is counted"
+                  value={measure}
+                  onInput={(next) => change({ measure: next })}
+                  options={[
+                    { value: 'cost', label: 'Spend' },
+                    { value: 'tokens', label: 'Tokens' },
+                    { value: 'requests', label: 'Requests' },
+                  ]}
+                />
+                <Choice<Grouping>
+                  label="By what"
+                  value={by}
+                  onInput={(next) => change({ by: next })}
+                  options={groupings
+                    .filter((value) => value !== 'provider' || namespace === undefined)
+                    .map((value) => ({
+                      value,
+                      label: { model: 'Model', apiKey: 'Key', namespace: 'Namespace', provider: 'Provider' }[
+                        value
+                      ],
+                    }))}
+                />
+              </div>
+            </div>
+            <Answered asked={series} what="The chart">
+              {(answer) => <Series answer={answer} by={by} measure={measure} query={query} />}
+            </Answered>
+          </section>
+        </>
+      )}
+      <div class="columns">
+        <WentWrong budgets={budgets.answer?.budgets ?? []} nowMs={nowMs} days={days} />
+        <section class="panel" aria-labelledby="recent-heading">
+          <h2 id="recent-heading">Keys used last</h2>
+          <Answered asked={keys} what="Keys">
+            {({ rows }) => (rows.length === 0 ? <Empty title="No keys yet" /> : <RecentKeys rows={rows} />)}
+          </Answered>
+          <p>
+            <Link to="/keys">All keys</Link>
+          </p>
+        </section>
+      </div>
+    </>
+  );
+}
+
+function Tiles({
+  query,
+  requests,
+  whole,
+  spent,
+  budgets,
+}: {
+  readonly query: PeriodQuery;
+  readonly requests: RequestsAnswer;
+  readonly whole: SeriesAnswer | undefined;
+  readonly spent: NamespacesAnswer | undefined;
+  readonly budgets: BudgetsAnswer | undefined;
+}) {
+  const { formats, namespace } = useShell();
+  const totals = requestTotals(requests, query);
+  const within = (whole?.rows ?? []).filter(({ hour, day }) => query.starts.includes(hour ?? day ?? ''));
+  const sum = (of: (row: SeriesRow) => number) => within.reduce((all, row) => all + of(row), 0);
+  const month = (spent?.namespaces ?? []).reduce((all, { month: { costUsd } }) => all + Number(costUsd), 0);
+  const own = budgets?.budgets.find(
+    (one) => one.apiKey === undefined && one.namespace === namespace && one.period === 'Month',
+  );
+  const unpriced = sum((row) => row.unpriced);
+  return (
+    <ul class="tiles">
+      <li class="panel">
+        <h2>Spend this month</h2>
+        <p class="figure">{spent === undefined ? '–' : formats.money(month)}</p>
+        {own !== undefined && (
+          <Meter share={own.usedShare} label={`${formats.percent(own.usedShare)} of the budget`} />
+        )}
+        <p class="hint">
+          {own !== undefined && `of ${formats.money(own.limitUsd)} · `}
+          {whole === undefined ? '' : `${formats.money(sum((row) => Number(row.costUsd)))} in this period`}
+          {unpriced > 0 && ` · ${formats.number(unpriced)} without a price`}
+        </p>
+      </li>
+      <li class="panel">
+        <h2>Requests</h2>
+        <p class="figure">{formats.compact(totals.requests)}</p>
+        <p class="hint">
+          {totals.refused > 0
+            ? `${formats.number(totals.refused)} refused by a provider`
+            : 'none refused by a provider'}
+        </p>
+      </li>
+      <li class="panel">
+        <h2>Tokens</h2>
+        <p class="figure">
+          {whole === undefined ? '–' : formats.compact(sum(({ tokens }) => tokens.input + tokens.output))}
+        </p>
+        <p class="hint">
+          {whole !== undefined &&
+            `${formats.compact(sum(({ tokens }) => tokens.input))} in · ${formats.compact(sum(({ tokens }) => tokens.output))} out`}
+        </p>
+      </li>
+      <li class="panel">
+        <h2>Error rate</h2>
+        <p class="figure">{formats.percent(totals.errorRate)}</p>
+        <p class="hint">{formats.number(totals.errors)} failed or broke off</p>
+      </li>
+      <li class="panel">
+        <h2>Time to first token</h2>
+        <p class="figure">
+          {totals.firstContentMs === undefined
+            ? '–'
+            : `${totals.isAbout ? '≈ ' : ''}${formats.milliseconds(totals.firstContentMs.p50)}`}
+        </p>
+        <p class="hint">
+          {totals.firstContentMs === undefined
+            ? 'no stream has begun'
+            : `median · p90 ${formats.milliseconds(totals.firstContentMs.p90)} · p99 ${formats.milliseconds(totals.firstContentMs.p99)}`}
+        </p>
+      </li>
+    </ul>
+  );
+}
+
+function Series({
+  answer,
+  by,
+  measure,
+  query,
+}: {
+  readonly answer: SeriesAnswer;
+  readonly by: Grouping;
+  readonly measure: Measure;
+  readonly query: PeriodQuery;
+}) {
+  const { formats } = useShell();
+  const stack = useMemo(
+    () =>
+      stackRows(
+        answer.rows.map((row) => ({
+          start: row.hour ?? row.day ?? '',
+          group: row[by] || 'none',
+          value:
+            measure === 'cost'
+              ? Number(row.costUsd)
+              : measure === 'tokens'
+                ? row.tokens.input + row.tokens.output
+                : row.requests,
+        })),
+        query.starts,
+        SERIES_MAX,
+      ),
+    [answer, by, measure, query],
+  );
+  const labels = useMemo(
+    () =>
+      query.starts.map((start) =>
+        query.interval === 'hour'
+          ? { short: formats.hour(start), whole: formats.time(start) }
+          : { short: formats.day(start), whole: `${formats.day(start)} (UTC)` },
+      ),
+    [query, formats],
+  );
+  if (stack.total === 0)
+    return (
+      <Empty title="Nothing was used in this period">
+        <p>Choose a longer one, or another namespace.</p>
+      </Empty>
+    );
+  const format =
+    measure === 'cost' ? (value: number) => formats.money(value) : (value: number) => formats.compact(value);
+  return (
+    <>
+      {answer.isTruncated && (
+        <Notice tone="warn">
+          <p>
+            There is more than the ledger tells at once: some of it is missing here. Choose a shorter period
+            or a namespace.
+          </p>
+        </Notice>
+      )}
+      <Chart
+        label={`${{ cost: 'Spend', tokens: 'Tokens', requests: 'Requests' }[measure]} over time`}
+        stack={stack}
+        labels={labels}
+        format={format}
+      />
+    </>
+  );
+}
+
+function RecentKeys({ rows }: { readonly rows: readonly KeyRow[] }) {
+  const { formats } = useShell();
+  return (
+    <Table<KeyRow>
+      caption="Keys used last"
+      rows={rows}
+      keyOf={({ uid }) => uid}
+      columns={[
+        {
+          label: 'Name',
+          cell: (row) => (
+            <>
+              <Link to={pathOf('keys', row.namespace, row.name)}>{row.name}</Link>
+              <span class="under">{row.namespace}</span>
+            </>
+          ),
+        },
+        {
+          label: 'State',
+          cell: (row) => {
+            const { word, tone } = stateWords(row);
+            return <Badge tone={tone}>{word}</Badge>;
+          },
+        },
+        {
+          label: 'This month',
+          isNumber: true,
+          cell: ({ spend }) => (spend?.month ? formats.money(spend.month) : '–'),
+        },
+        { label: 'Last used', cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} /> },
+      ]}
+    />
+  );
+}
+
+/** For who has just come: one thing to do, and what follows from it. */
+function FirstKey() {
+  const { session, namespace, go } = useShell();
+  const mayHere = useRights(namespace);
+  const address = session.gatewayUrl ?? 'https://gateway.example.com';
+  const [curl] = snippetsFor(address, 'YOUR_KEY', 'your-model');
+  return (
+    <section class="panel first" aria-labelledby="first-heading">
+      <h2 id="first-heading">Begin with a key</h2>
+      <p>A key lets a program call models, with the SDK that it already uses.</p>
+      <Actions
+        may={namespace === undefined ? mayAnywhere : mayHere}
+        actions={[
+          { label: 'Create key', right: 'create apikeys', look: 'main', onClick: () => go('/keys/new') },
+        ]}
+      />
+      <dl class="facts">
+        <div>
+          <dt>OpenAI SDK, Codex</dt>
+          <dd>
+            <code>{address}/v1</code>
+          </dd>
+        </div>
+        <div>
+          <dt>Anthropic SDK, Claude Code</dt>
+          <dd>
+            <code>{address}</code> (without /v1)
+          </dd>
+        </div>
+      </dl>
+      {curl !== undefined && <Code text={curl.text} label="A first request" />}
+    </section>
+  );
+}

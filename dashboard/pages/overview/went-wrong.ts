@@ -1,0 +1,149 @@
+// What went wrong lately? Sentences out of what Providers, ModelRoutes and budgets say of themselves, the worst and newest first.
+
+import type { ModelRoute, Provider } from '../words/kube.ts';
+import { standingOf, type Tone } from '../words/standing.ts';
+
+export interface BudgetUse {
+  readonly namespace: string;
+  readonly apiKey?: string;
+  readonly period: string;
+  readonly action: string;
+  readonly limitUsd: string;
+  readonly costUsd: string;
+  readonly usedShare: number;
+  readonly resetsAt?: string;
+}
+
+export interface Trouble {
+  readonly tone: Tone;
+  readonly what: string;
+  readonly message: string;
+  readonly since: string | undefined;
+  /** Which object it is about; undefined: none with a page. */
+  readonly of:
+    | { readonly kind: 'providers' | 'routes' | 'keys'; readonly namespace: string; readonly name: string }
+    | undefined;
+}
+
+export function troublesOf(
+  providers: readonly Provider[],
+  routes: readonly ModelRoute[],
+  budgets: readonly BudgetUse[],
+): readonly Trouble[] {
+  const troubles = [
+    ...providers.flatMap(troublesOfProvider),
+    ...routes.flatMap(troublesOfRoute),
+    ...budgets.flatMap(troublesOfBudget),
+  ];
+  const rank = (tone: Tone) => (tone === 'bad' ? 0 : 1);
+  return troubles.sort((a, b) => rank(a.tone) - rank(b.tone) || (b.since ?? '').localeCompare(a.since ?? ''));
+}
+
+function troublesOfProvider(provider: Provider): Trouble[] {
+  const { namespace, name } = provider.metadata;
+  const of = { kind: 'providers', namespace, name } as const;
+  const standing = standingOf(provider);
+  const ejected = (provider.status?.keys ?? []).filter(
+    ({ state }) => !['Active', 'Disabled'].includes(state),
+  );
+  return [
+    ...(standing.tone === 'bad' || standing.tone === 'warn'
+      ? [
+          {
+            tone: standing.tone,
+            what: `Provider ${namespace}/${name}: ${standing.word.toLowerCase()}`,
+            message: standing.message ?? '',
+            since: newest(standing.conditions.filter(({ tone }) => tone === standing.tone)),
+            of,
+          },
+        ]
+      : []),
+    ...ejected.map((key) => ({
+      tone: key.state === 'RateLimited' ? ('warn' as const) : ('bad' as const),
+      what: `Key ${key.name} of ${namespace}/${name}: ${keyStateWords(key.state)}`,
+      message: key.message ?? '',
+      since: key.lastTransitionTime,
+      of,
+    })),
+  ];
+}
+
+function troublesOfRoute(route: ModelRoute): Trouble[] {
+  const { namespace, name } = route.metadata;
+  const of = { kind: 'routes', namespace, name } as const;
+  const standing = standingOf(route);
+  const { drill } = route.status ?? {};
+  return [
+    ...(standing.tone === 'bad' || standing.tone === 'warn'
+      ? [
+          {
+            tone: standing.tone,
+            what: `Route ${namespace}/${name}: ${standing.word.toLowerCase()}`,
+            message: standing.message ?? '',
+            since: newest(standing.conditions.filter(({ tone }) => tone === standing.tone)),
+            of,
+          },
+        ]
+      : []),
+    ...(drill?.result === 'Failed'
+      ? [
+          {
+            tone: 'warn' as const,
+            what: `Failover drill of ${namespace}/${name} failed`,
+            message: drill.message ?? '',
+            since: drill.lastRunTime,
+            of,
+          },
+        ]
+      : []),
+  ];
+}
+
+function troublesOfBudget(budget: BudgetUse): Trouble[] {
+  if (budget.usedShare < 1) return [];
+  const [, name] = budget.apiKey?.split('/') ?? [];
+  const blocks = budget.action === 'Block';
+  return [
+    {
+      tone: blocks ? 'bad' : 'warn',
+      what: `Budget of ${budget.apiKey ?? `namespace ${budget.namespace}`} is used up`,
+      message: `$${budget.costUsd} of $${budget.limitUsd} (${budget.period}); ${blocks ? 'calls are refused' : 'calls go on'}`,
+      since: undefined,
+      of: name === undefined ? undefined : { kind: 'keys', namespace: budget.namespace, name },
+    },
+  ];
+}
+
+export function keyStateWords(state: string): string {
+  return (
+    {
+      Active: 'in use',
+      Disabled: 'disabled',
+      Missing: 'missing from its Secret',
+      Invalid: 'refused by the upstream',
+      RateLimited: 'resting after a rate limit',
+      Exhausted: 'its quota is used up',
+    }[state] ?? state
+  );
+}
+
+export function targetStateWords(state: string): string {
+  return (
+    {
+      Ready: 'in use',
+      Drained: 'drained: weight 0',
+      Unhealthy: 'gives no answers',
+      RefNotFound: 'its Provider does not exist',
+      RefNotPermitted: 'its Provider is not lent to this namespace',
+      ProviderNotReady: 'its Provider is not ready',
+      Unsupported: 'cannot serve this model',
+    }[state] ?? state
+  );
+}
+
+function newest(conditions: readonly { readonly since: string }[]): string | undefined {
+  return conditions
+    .map(({ since }) => since)
+    .sort()
+    .at(-1);
+}

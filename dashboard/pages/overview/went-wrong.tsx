@@ -1,0 +1,94 @@
+// What went wrong lately? Said of objects by their conditions, and of calls by the ledger.
+
+import { Ago, Badge, Empty } from '../parts/basics.tsx';
+import { useAsked, useObjects } from '../shell/asking.tsx';
+import { Link, useShell } from '../shell/context.tsx';
+import { pathOf } from '../shell/place.ts';
+import type { ModelRoute, Provider } from '../words/kube.ts';
+import { failoversOf, type HealthAnswer } from './ledger.ts';
+import { type BudgetUse, troublesOf } from './went-wrong.ts';
+
+interface WentWrongProps {
+  readonly budgets: readonly BudgetUse[];
+  readonly nowMs: number;
+  readonly days: Readonly<Record<string, string | undefined>>;
+}
+
+const shownMax = 8;
+
+export function WentWrong({ budgets, nowMs, days: { interval: _, ...days } }: WentWrongProps) {
+  const { api, session, namespace, formats } = useShell();
+  const providers = useObjects<Provider>('providers', namespace, false);
+  const routes = useObjects<ModelRoute>('modelroutes', namespace, false);
+  const health = useAsked(
+    session.hasLedger ? `health ${JSON.stringify(days)} ${nowMs}` : undefined,
+    (signal) => api.call<HealthAnswer>('ledger/v1/health', { query: days, signal }),
+  );
+  const troubles = troublesOf(providers.objects ?? [], routes.objects ?? [], budgets);
+  const failed = (health.answer?.health ?? [])
+    .filter((row) => row.lastFailedAt !== undefined)
+    .sort((a, b) => (b.lastFailedAt ?? '').localeCompare(a.lastFailedAt ?? ''));
+  const unread = [providers.error, routes.error, health.error].flatMap((error) => error?.message ?? []);
+  const isAsking = [providers, routes, health].some((asked) => asked.isAsking && asked.answer === undefined);
+  return (
+    <section class="panel" aria-labelledby="wrong-heading" aria-busy={isAsking}>
+      <h2 id="wrong-heading">What went wrong lately</h2>
+      {isAsking && (
+        <p class="loading" role="status">
+          Loading…
+        </p>
+      )}
+      {!isAsking && troubles.length === 0 && failed.length === 0 && unread.length === 0 && (
+        <Empty title="Nothing">
+          <p>Providers answer, routes are served, and no budget is used up.</p>
+        </Empty>
+      )}
+      <ul class="plain-list">
+        {troubles.slice(0, shownMax).map(({ tone, what, message, since, of }) => (
+          <li key={what} class="trouble">
+            <Badge tone={tone}>{tone === 'bad' ? 'Act' : 'Look'}</Badge>
+            <div>
+              <p>
+                {of === undefined ? what : <Link to={pathOf(of.kind, of.namespace, of.name)}>{what}</Link>}{' '}
+                {since !== undefined && (
+                  <span class="faint small">
+                    <Ago at={since} />
+                  </span>
+                )}
+              </p>
+              {message !== '' && <p class="faint small clamp">{message}</p>}
+            </div>
+          </li>
+        ))}
+        {failed.slice(0, shownMax).map((row) => {
+          const failures = Object.entries(row.outcomes)
+            .filter(([outcome]) => ['failed', 'broken-off', 'interrupted'].includes(outcome))
+            .reduce((all, [, count]) => all + count, 0);
+          const name = row.route ?? `${row.upstreamModel} at ${row.provider}`;
+          return (
+            <li key={name} class="trouble">
+              <Badge tone="off">Calls</Badge>
+              <div>
+                <p>
+                  {name}: {formats.number(failures)} of {formats.number(row.attempts)} attempts failed
+                </p>
+                <p class="faint small">
+                  {failoversOf(row) > 0 &&
+                    `${formats.number(failoversOf(row))} were made good by another attempt · `}
+                  the last one <Ago at={row.lastFailedAt} />
+                </p>
+              </div>
+            </li>
+          );
+        })}
+      </ul>
+      {troubles.length > shownMax && (
+        <p class="faint small">
+          And {formats.number(troubles.length - shownMax)} more:{' '}
+          <Link to="/providers">Providers and routes</Link>
+        </p>
+      )}
+      {unread.length > 0 && <p class="hint">Not all of it could be read: {[...new Set(unread)].join(' ')}</p>}
+    </section>
+  );
+}

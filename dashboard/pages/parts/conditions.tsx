@@ -1,0 +1,55 @@
+// How are the conditions of an object shown? In plain words, what is wrong first with its way out, what is well behind it.
+
+import type { CommonStatus } from '../words/kube.ts';
+import type { ConditionWords } from '../words/standing.ts';
+import { Ago, Badge, Empty } from './basics.tsx';
+
+interface ConditionsProps {
+  readonly conditions: readonly ConditionWords[];
+  readonly programmed: CommonStatus['programmed'];
+}
+
+const words = { good: 'Good', busy: 'Under way', warn: 'Look', bad: 'Act', off: 'Note' } as const;
+
+export function Conditions({ conditions, programmed }: ConditionsProps) {
+  if (conditions.length === 0) return <Empty title="The operator has not seen it yet" />;
+  const rank = { bad: 0, warn: 1, busy: 2, off: 3, good: 4 } as const;
+  const sorted = conditions.toSorted((a, b) => rank[a.tone] - rank[b.tone]);
+  return (
+    <>
+      <ul class="conditions">
+        {sorted.map(({ type, title, reason, message, wayOut, tone, since }) => (
+          <li key={type}>
+            <Badge tone={tone}>{words[tone]}</Badge>
+            <div>
+              <p class="condition-title">
+                {title}{' '}
+                <span class="faint small">
+                  {type}
+                  {reason !== type && ` · ${reason}`} · <Ago at={since} />
+                </span>
+              </p>
+              {tone !== 'good' && message !== '' && <p class="condition-message">{message}</p>}
+              {wayOut !== undefined && <p class="way-out">{wayOut}</p>}
+            </div>
+          </li>
+        ))}
+      </ul>
+      {programmed?.pods !== undefined && (
+        <p class="faint small">
+          Runs on {programmed.pods} gateway pods
+          {programmed.tableGeneration !== undefined && (
+            <>, since table generation {programmed.tableGeneration}</>
+          )}
+          {programmed.observedAt !== undefined && (
+            <>
+              {' '}
+              (seen <Ago at={programmed.observedAt} />)
+            </>
+          )}
+          .
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,44 @@
+// Is it really to be deleted? Whoever types its name says so.
+
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button, Notice } from './basics.tsx';
+import { useChange } from './change.tsx';
+import { Dialog } from './dialog.tsx';
+import { TextField } from './fields.tsx';
+
+interface DeleteDialogProps {
+  readonly title: string;
+  readonly path: string;
+  readonly name: string;
+  readonly onClose: () => void;
+  readonly whenDone: () => void;
+  readonly children: ComponentChildren;
+}
+
+export function DeleteDialog({ title, path, name, onClose, whenDone, children }: DeleteDialogProps) {
+  const [typed, setTyped] = useState('');
+  const change = useChange(whenDone);
+  const isSure = typed === name;
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isSure) void change.run(path, 'DELETE', undefined, `${name} is deleted.`);
+        }}
+      >
+        {children}
+        <TextField label={`Type ${name} to go on`} value={typed} onInput={setTyped} />
+        {change.problem !== undefined && <Notice tone="bad">{change.problem}</Notice>}
+        <div class="row end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="danger" disabled={!isSure || change.isSending}>
+            {change.isSending ? 'Deleting…' : 'Delete'}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

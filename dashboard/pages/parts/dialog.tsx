@@ -1,0 +1,66 @@
+// What stands in front of everything else? A dialog of the browser: it keeps the focus, closes with Escape, and gives the focus back.
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { type Plain, toYaml } from '../words/yaml.ts';
+import { Code } from './basics.tsx';
+
+export interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+  readonly isWide?: boolean;
+}
+
+export function Dialog({ title, onClose, children, isWide = false }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const shown = dialog.current;
+    // The browser gives it back to what had it, unless that is gone meanwhile.
+    const before = document.activeElement;
+    shown?.showModal();
+    return () => {
+      shown?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={isWide ? 'wide' : undefined}
+      aria-labelledby={id}
+      onClose={onClose}
+      onCancel={onClose}
+    >
+      <header class="dialog-head">
+        <h2 id={id} tabIndex={-1}>
+          {title}
+        </h2>
+        <button type="button" class="button quiet close" aria-label="Close" onClick={onClose}>
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d="M3 3l10 10M13 3L3 13" />
+          </svg>
+        </button>
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+export function YamlDialog({
+  objects,
+  note,
+  onClose,
+}: {
+  readonly objects: readonly object[];
+  readonly note?: string;
+  readonly onClose: () => void;
+}) {
+  return (
+    <Dialog title="As YAML" onClose={onClose} isWide>
+      <p>{note ?? 'Ready for kubectl apply -f and for Git.'}</p>
+      <Code text={toYaml(objects as readonly Plain[])} label="YAML" />
+    </Dialog>
+  );
+}

@@ -1,0 +1,189 @@
+// Which providers and routes are there, and how do they stand?
+
+import type { ComponentChildren } from 'preact';
+import { Actions, Ago, Answered, Badge, Empty, Notice } from '../parts/basics.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { type Asked, mayAnywhere, useObjects, useRights } from '../shell/asking.tsx';
+import { Link, useShell } from '../shell/context.tsx';
+import { pathOf } from '../shell/place.ts';
+import type { KubeObject, ModelRoute, Provider } from '../words/kube.ts';
+import { standingOf } from '../words/standing.ts';
+
+export function Providers() {
+  const { namespace, go } = useShell();
+  const mayHere = useRights(namespace);
+  const may = namespace === undefined ? mayAnywhere : mayHere;
+  const providers = useObjects<Provider>('providers', namespace);
+  const routes = useObjects<ModelRoute>('modelroutes', namespace);
+  return (
+    <>
+      <div class="head">
+        <h1 tabIndex={-1}>Providers and routes</h1>
+        <Actions
+          may={may}
+          actions={[
+            {
+              label: 'Add provider',
+              right: 'create providers',
+              look: 'main',
+              onClick: () => go('/providers/new'),
+            },
+          ]}
+        />
+      </div>
+      <section class="stack" aria-labelledby="providers-heading">
+        <h2 id="providers-heading">Providers</h2>
+        <Listed
+          shown={providers}
+          what="Providers"
+          columns={providerColumns(namespace === undefined)}
+          empty={
+            <Empty title="No providers here">
+              <p>
+                A provider is an upstream: its address, its keys, and when it counts as failing. Models may
+                come from those of the platform.
+              </p>
+            </Empty>
+          }
+        />
+      </section>
+      <section class="stack" aria-labelledby="routes-heading">
+        <h2 id="routes-heading">Routes</h2>
+        <Listed
+          shown={routes}
+          what="Routes"
+          columns={routeColumns(namespace === undefined)}
+          empty={
+            <Empty title="No routes here">
+              <p>A route gives a model its public id, and says which providers serve it in which order.</p>
+            </Empty>
+          }
+        />
+      </section>
+    </>
+  );
+}
+
+function Listed<Kind extends KubeObject>({
+  shown,
+  what,
+  columns,
+  empty,
+}: {
+  readonly shown: Asked<readonly Kind[]> & { readonly objects: readonly Kind[] | undefined };
+  readonly what: string;
+  readonly columns: readonly Column<Kind>[];
+  readonly empty: ComponentChildren;
+}) {
+  if (shown.error?.status === 403)
+    return (
+      <Notice tone="off" title={`${what} are not shown to you`}>
+        <p>{shown.error.message}</p>
+      </Notice>
+    );
+  return (
+    <Answered asked={{ ...shown, answer: shown.objects }} what={what}>
+      {(objects) =>
+        objects.length === 0 ? (
+          empty
+        ) : (
+          <Table
+            caption={what}
+            rows={objects}
+            columns={columns}
+            keyOf={({ metadata }) => `${metadata.namespace}/${metadata.name}`}
+          />
+        )
+      }
+    </Answered>
+  );
+}
+
+function nameColumn<Kind extends KubeObject>(
+  kind: 'providers' | 'routes',
+  hasNamespace: boolean,
+): Column<Kind> {
+  return {
+    label: 'Name',
+    cell: ({ metadata }) => (
+      <>
+        <Link to={pathOf(kind, metadata.namespace, metadata.name)}>{metadata.name}</Link>
+        {hasNamespace && <span class="under">{metadata.namespace}</span>}
+      </>
+    ),
+  };
+}
+
+function standingColumn<Kind extends KubeObject>(): Column<Kind> {
+  return {
+    label: 'State',
+    cell: (object) => {
+      const { word, tone, message } = standingOf(object);
+      return (
+        <>
+          <Badge tone={tone}>{word}</Badge>
+          {message !== undefined && tone !== 'good' && <span class="under clamp">{message}</span>}
+        </>
+      );
+    },
+  };
+}
+
+const podsColumn: Column<KubeObject> = {
+  label: 'Gateway pods',
+  cell: ({ status }) => status?.programmed?.pods ?? <span class="faint">–</span>,
+};
+
+function providerColumns(hasNamespace: boolean): readonly Column<Provider>[] {
+  return [
+    nameColumn('providers', hasNamespace),
+    { label: 'Type', cell: ({ spec }) => spec.type },
+    standingColumn(),
+    {
+      label: 'Keys',
+      cell: ({ spec, status }) => {
+        const keys = status?.keys ?? [];
+        const all = spec.auth?.keys?.length ?? 0;
+        return all === 0 ? (
+          <span class="faint">none needed</span>
+        ) : (
+          `${keys.filter(({ state }) => state === 'Active').length} of ${all} in use`
+        );
+      },
+    },
+    {
+      label: 'Address',
+      cell: ({ status, spec }) => <span class="break">{status?.endpoint ?? spec.baseURL ?? '–'}</span>,
+    },
+    { label: 'Routes', isNumber: true, cell: ({ status }) => status?.attachedRoutes ?? 0 },
+    podsColumn,
+  ];
+}
+
+function routeColumns(hasNamespace: boolean): readonly Column<ModelRoute>[] {
+  return [
+    nameColumn('routes', hasNamespace),
+    { label: 'Model', cell: ({ spec }) => <code>{spec.model}</code> },
+    standingColumn(),
+    { label: 'Targets ready', cell: ({ status }) => status?.readyTargets ?? '–' },
+    {
+      label: 'Last drill',
+      cell: ({ spec, status }) => {
+        const drill = status?.drill;
+        if (drill?.result === undefined)
+          return <span class="faint">{spec.drill === undefined ? 'none' : 'not yet'}</span>;
+        return (
+          <>
+            <Badge tone={drill.result === 'Passed' ? 'good' : drill.result === 'Failed' ? 'bad' : 'off'}>
+              {{ Passed: 'Passed', Failed: 'Failed', NotRun: 'Not run' }[drill.result]}
+            </Badge>
+            <span class="under">
+              <Ago at={drill.lastRunTime} />
+            </span>
+          </>
+        );
+      },
+    },
+    podsColumn,
+  ];
+}

@@ -1,0 +1,300 @@
+// How does a tenant bring a provider of their own? Three objects out of one form, each tried by the API server before the first is made.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { RightName } from '../../api-types.ts';
+import type { Problems } from '../keys/key-form.ts';
+import { Badge, Button, Notice } from '../parts/basics.tsx';
+import { YamlDialog } from '../parts/dialog.tsx';
+import { CheckField, focusFirstProblem, SelectField, TextField } from '../parts/fields.tsx';
+import type { ApiError } from '../shell/api.ts';
+import { kubePath, useObject, useRights } from '../shell/asking.tsx';
+import { Link, useShell } from '../shell/context.tsx';
+import { pathOf } from '../shell/place.ts';
+import type { ModelRoute, Provider } from '../words/kube.ts';
+import { standingOf } from '../words/standing.ts';
+import {
+  APIS,
+  buildProviderObjects,
+  checkProviderForm,
+  emptyProviderForm,
+  hostToAllow,
+  KEY_PLACEHOLDER,
+  PROVIDER_TYPES,
+  type ProviderForm,
+  type ProviderType,
+  routeNameOf,
+} from './provider-form.ts';
+
+const apiLabels = {
+  ChatCompletions: 'Chat completions',
+  Messages: 'Messages',
+  Responses: 'Responses',
+  Completions: 'Completions',
+} as const;
+
+interface Step {
+  readonly path: string;
+  readonly body: object;
+  readonly what: string;
+}
+
+export function NewProvider() {
+  const { api, session, namespace, namespaces, announce } = useShell();
+  const [form, setForm] = useState<ProviderForm>({
+    ...emptyProviderForm,
+    namespace: namespace ?? session.namespace ?? '',
+  });
+  const [problems, setProblems] = useState<Problems<ProviderForm>>({});
+  const [refusal, setRefusal] = useState<string | undefined>(undefined);
+  const [isSending, setSending] = useState(false);
+  const [isYaml, setYaml] = useState(false);
+  const [isMade, setMade] = useState(false);
+  // What was made before something failed is not made again.
+  const done = useRef(new Set<string>());
+  const element = useRef<HTMLFormElement>(null);
+  const may = useRights(form.namespace === '' ? undefined : form.namespace);
+  const needed: readonly RightName[] = [
+    'create providers',
+    'create modelroutes',
+    ...(form.key === '' ? [] : (['create secrets'] as const)),
+  ];
+  const missing = needed.flatMap((right) => may(right).missing ?? []);
+  const isAllowed = needed.every((right) => may(right).isAllowed);
+  const field = (name: Exclude<keyof ProviderForm, 'apis'>) => ({
+    value: form[name],
+    problem: problems[name],
+    onInput: (value: string) => setForm((before) => ({ ...before, [name]: value })),
+  });
+
+  const check = () => {
+    const found = checkProviderForm(form);
+    setProblems(found);
+    if (Object.keys(found).length === 0) return true;
+    announce('Some fields need another value.');
+    focusFirstProblem(element.current);
+    return false;
+  };
+
+  const send = async () => {
+    if (!check() || isSending) return;
+    setSending(true);
+    setRefusal(undefined);
+    const steps = stepsOf(form).filter(({ path, what }) => !done.current.has(`${path} ${what}`));
+    let at = 0;
+    try {
+      // All of them are tried first, so that nothing is left behind where one is refused.
+      for (const { path, body } of steps) {
+        await api.call(path, { method: 'POST', query: { dryRun: 'All' }, body });
+        at += 1;
+      }
+      at = 0;
+      for (const { path, body, what } of steps) {
+        await api.call(path, { method: 'POST', body });
+        done.current.add(`${path} ${what}`);
+        at += 1;
+      }
+      setForm((before) => ({ ...before, key: '' }));
+      setMade(true);
+    } catch (error) {
+      const made =
+        done.current.size === 0
+          ? 'Nothing was created.'
+          : `Created so far: ${[...done.current].map((one) => one.split(' ').slice(1).join(' ')).join(', ')}. Sending again goes on from there.`;
+      setRefusal(`${steps[at]?.what}: ${(error as ApiError).message} ${made}`);
+    }
+    setSending(false);
+  };
+
+  if (isMade) return <ProviderMade form={form} />;
+  const type = PROVIDER_TYPES[form.type];
+  const host = hostToAllow(form.baseUrl);
+  return (
+    <>
+      <p class="crumbs">
+        <Link to="/providers">Providers and routes</Link>
+      </p>
+      <div>
+        <h1 tabIndex={-1}>Add provider</h1>
+        <p class="faint">
+          Your own model server or account. Only keys of its namespace see and call its model, and nobody
+          bills it here.
+        </p>
+      </div>
+      <form
+        ref={element}
+        class="panel form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isAllowed) void send();
+        }}
+      >
+        <section class="fields" aria-labelledby="upstream-heading">
+          <h2 id="upstream-heading">The provider</h2>
+          <div class="pair">
+            <TextField label="Namespace" required {...field('namespace')} list={namespaces.namespaces} />
+            <TextField label="Name" required placeholder="own-models" {...field('name')} />
+          </div>
+          <div class="pair">
+            <SelectField
+              label="Type"
+              {...field('type')}
+              onInput={(next) => setForm((before) => ({ ...before, type: next as ProviderType }))}
+              options={Object.entries(PROVIDER_TYPES).map(([value, { label }]) => ({ value, label }))}
+            />
+            <TextField
+              label="Address"
+              type="url"
+              required={type.needsUrl}
+              placeholder={type.needsUrl ? 'https://models.example.com/v1' : 'That of the vendor'}
+              {...field('baseUrl')}
+              hint="With its version, in front of the paths: …/v1"
+            />
+          </div>
+          {form.type === 'OpenAICompatible' && (
+            <fieldset
+              class="checks"
+              aria-invalid={problems.apis !== undefined ? 'true' : undefined}
+              tabIndex={-1}
+            >
+              <legend>Dialects that it speaks</legend>
+              <div class="row wide-gap">
+                {APIS.map((one) => (
+                  <CheckField
+                    key={one}
+                    label={apiLabels[one]}
+                    checked={form.apis.includes(one)}
+                    onInput={(checked) =>
+                      setForm((before) => ({
+                        ...before,
+                        apis: APIS.filter((other) => (other === one ? checked : before.apis.includes(other))),
+                      }))
+                    }
+                  />
+                ))}
+              </div>
+              {problems.apis !== undefined && <p class="problem">{problems.apis}</p>}
+            </fieldset>
+          )}
+          <TextField
+            label="Key"
+            type="password"
+            required={type.needsKey}
+            placeholder={type.needsKey ? '' : 'None'}
+            {...field('key')}
+            hint={
+              <>
+                It goes into a new Secret that is lent to Providers
+                {host === undefined ? '' : ' and bound to '}
+                {host !== undefined && <code>{host}</code>}; nobody can read it back here.
+              </>
+            }
+          />
+        </section>
+        <section class="fields" aria-labelledby="model-heading">
+          <h2 id="model-heading">Its model</h2>
+          <div class="pair">
+            <TextField
+              label="Model id"
+              required
+              placeholder="llama"
+              {...field('model')}
+              hint="As callers write it."
+            />
+            <TextField
+              label="Its name at the provider"
+              required
+              placeholder="llama-4"
+              {...field('upstreamModel')}
+            />
+          </div>
+        </section>
+        {refusal !== undefined && (
+          <Notice tone="bad" title="It was not added">
+            <p>{refusal}</p>
+          </Notice>
+        )}
+        <div class="row">
+          <Button
+            type="submit"
+            look="main"
+            disabled={isSending || !isAllowed}
+            describedBy={missing.length === 0 ? undefined : 'new-provider-missing'}
+          >
+            {isSending ? 'Adding…' : 'Add provider'}
+          </Button>
+          <Button onClick={() => check() && setYaml(true)}>View as YAML</Button>
+        </div>
+        {missing.length > 0 && (
+          <p class="missing" id="new-provider-missing">
+            You may not {missing.map((right, at) => [at > 0 && '; ', <code key={right}>{right}</code>])}.
+          </p>
+        )}
+      </form>
+      {isYaml && (
+        <YamlDialog
+          objects={stepsOf(form.key === '' ? form : { ...form, key: KEY_PLACEHOLDER }).map(
+            ({ body }) => body,
+          )}
+          note={
+            form.key === ''
+              ? 'Ready for kubectl apply -f and for Git.'
+              : `Put the key in place of ${KEY_PLACEHOLDER}, and keep the Secret out of Git.`
+          }
+          onClose={() => setYaml(false)}
+        />
+      )}
+    </>
+  );
+}
+
+function stepsOf(form: ProviderForm): readonly Step[] {
+  const { secret, provider, route } = buildProviderObjects(form);
+  const { namespace } = form;
+  return [
+    ...(secret === undefined
+      ? []
+      : [{ path: `kube/api/v1/namespaces/${namespace}/secrets`, body: secret, what: `Secret ${form.name}` }]),
+    { path: kubePath('providers', namespace), body: provider, what: `Provider ${form.name}` },
+    { path: kubePath('modelroutes', namespace), body: route, what: `ModelRoute ${route.metadata.name}` },
+  ];
+}
+
+function ProviderMade({ form }: { readonly form: ProviderForm }) {
+  const { namespace, name, model } = form;
+  // What had the focus is gone with the form.
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  const provider = useObject<Provider>('providers', namespace, name);
+  const routeName = routeNameOf(model);
+  const route = useObject<ModelRoute>('modelroutes', namespace, routeName);
+  return (
+    <>
+      <h1 tabIndex={-1}>Add provider</h1>
+      <section class="panel" aria-labelledby="made-heading">
+        <h2 id="made-heading" ref={heading} tabIndex={-1}>
+          It is there
+        </h2>
+        <ul class="plain-list" aria-live="polite">
+          {[
+            { kind: 'providers' as const, of: name, label: 'Provider', object: provider.object },
+            { kind: 'routes' as const, of: routeName, label: 'Route', object: route.object },
+          ].map(({ kind, of, label, object }) => {
+            const standing = object && standingOf(object);
+            return (
+              <li key={kind}>
+                {label} <Link to={pathOf(kind, namespace, of)}>{of}</Link>{' '}
+                {standing !== undefined && <Badge tone={standing.tone}>{standing.word}</Badge>}
+                {standing?.message !== undefined && <p class="faint">{standing.message}</p>}
+              </li>
+            );
+          })}
+        </ul>
+        <p>
+          Keys of {namespace} can call <code>{model}</code> as soon as its route is ready.{' '}
+          <Link to={`/models?namespace=${namespace}`}>See the models</Link>
+        </p>
+      </section>
+    </>
+  );
+}

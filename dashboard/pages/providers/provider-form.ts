@@ -1,0 +1,160 @@
+// What does somebody say of a provider of their own, and which three objects come of it? Pure: the checks of the kinds, before anything is sent.
+
+import { namePattern, namespacePattern, type Problems } from '../keys/key-form.ts';
+
+export const PROVIDER_TYPES = {
+  OpenAICompatible: { label: 'OpenAI-compatible server', needsUrl: true, needsKey: false },
+  Ollama: { label: 'Ollama', needsUrl: true, needsKey: false },
+  OpenAI: { label: 'OpenAI', needsUrl: false, needsKey: true },
+  Anthropic: { label: 'Anthropic', needsUrl: false, needsKey: true },
+  Mistral: { label: 'Mistral', needsUrl: false, needsKey: true },
+  OpenRouter: { label: 'OpenRouter', needsUrl: false, needsKey: true },
+} as const;
+export type ProviderType = keyof typeof PROVIDER_TYPES;
+
+export const APIS = ['ChatCompletions', 'Messages', 'Responses', 'Completions'] as const;
+export type Api = (typeof APIS)[number];
+
+export interface ProviderForm {
+  readonly namespace: string;
+  readonly name: string;
+  readonly type: ProviderType;
+  /** Empty where the type knows its own. */
+  readonly baseUrl: string;
+  /** Asked for of an OpenAI-compatible server alone; the others know their own. */
+  readonly apis: readonly Api[];
+  /** Empty: the upstream takes none. */
+  readonly key: string;
+  /** Id by which callers ask. */
+  readonly model: string;
+  readonly upstreamModel: string;
+}
+
+export const emptyProviderForm: ProviderForm = {
+  namespace: '',
+  name: '',
+  type: 'OpenAICompatible',
+  baseUrl: '',
+  apis: ['ChatCompletions'],
+  key: '',
+  model: '',
+  upstreamModel: '',
+};
+
+const upstreamModelPattern = /^[A-Za-z0-9@~_][A-Za-z0-9._:/@+~=%,-]*$/;
+const modelPattern = /^[A-Za-z0-9][A-Za-z0-9._:@+-]*(\/[A-Za-z0-9][A-Za-z0-9._:@+-]*)*$/;
+
+/** Empty: everything may be sent. */
+export function checkProviderForm(form: ProviderForm): Problems<ProviderForm> {
+  const problems: { -readonly [Name in keyof ProviderForm]?: string } = {};
+  const type = PROVIDER_TYPES[form.type];
+  if (!namespacePattern.test(form.namespace))
+    problems.namespace = 'Choose the namespace whose keys may call it.';
+  if (!namePattern.test(form.name) || form.name.length > 253)
+    problems.name =
+      'Only lower-case letters, digits and "-", with a letter or digit at both ends: own-models.';
+  if (form.baseUrl === '') {
+    if (type.needsUrl)
+      problems.baseUrl = `${type.label} needs an address, such as https://models.example.com/v1.`;
+  } else {
+    const fault = faultOfUrl(form.baseUrl);
+    if (fault !== undefined) problems.baseUrl = fault;
+    else if (form.key !== '' && form.baseUrl.startsWith('http:') && !type.needsUrl)
+      problems.baseUrl = 'A key may not be sent over plain http; use https.';
+  }
+  if (form.type === 'OpenAICompatible' && form.apis.length === 0)
+    problems.apis = 'Choose at least one; most such servers speak chat completions.';
+  if (form.key === '' && type.needsKey) problems.key = `${type.label} takes a key.`;
+  else if (!/^[!-~]*$/.test(form.key))
+    problems.key = 'A key has no spaces or line breaks, and only ASCII characters.';
+  if (!modelPattern.test(form.model) || form.model.length > 200)
+    problems.model = 'A model id, such as llama or own/llama-4.';
+  if (!upstreamModelPattern.test(form.upstreamModel) || form.upstreamModel.length > 256)
+    problems.upstreamModel = 'The name by which the upstream knows the model.';
+  return problems;
+}
+
+// The expressions are those of the kind. What is refused in general is told apart before, for a message that says what to change.
+const urlPattern =
+  /^https?:\/\/([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(\/([A-Za-z0-9._~!$&()*+,;=:-]|%[0-9A-Fa-f]{2})+)*$/;
+const numericHost = /^[a-z0-9]+:\/\/([^/:]*[.])?([0-9]+|0[xX][0-9A-Fa-f]*)[.]?(:|\/|$)/;
+const ipv4Host =
+  /^[a-z0-9]+:\/\/((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])[.]){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(:|\/|$)/;
+
+function faultOfUrl(text: string): string | undefined {
+  if (!/^https?:\/\/./.test(text))
+    return 'Write an absolute http or https address, such as https://models.example.com/v1.';
+  if (text.length > 1024) return 'At most 1,024 characters.';
+  if (/[?#]/.test(text)) return 'Leave out everything from ? or # on.';
+  if (text.includes('@')) return 'Leave out user and password; the key has its own field.';
+  if (text.endsWith('/')) return 'Leave out the slash at the end.';
+  if (/\/\.{1,2}(\/|$)/.test(text)) return 'Write the path without "." and "..".';
+  if (numericHost.test(text) && !ipv4Host.test(text))
+    return 'Write an IPv4 address as four decimal numbers, such as 10.0.0.1.';
+  if (!urlPattern.test(text) || !URL.canParse(text))
+    return 'This is no address that can be called: look at the host, the port and double slashes.';
+  return undefined;
+}
+
+/** In the order in which they are made: what is named comes before what names it. */
+export function buildProviderObjects(form: ProviderForm) {
+  const { namespace, name, type } = form;
+  const host = hostToAllow(form.baseUrl);
+  const hasKey = form.key !== '';
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      namespace,
+      labels: { 'penstock.dev/provider-credential': 'true' },
+      ...(host === undefined ? {} : { annotations: { 'penstock.dev/allowed-hosts': host } }),
+    },
+    type: 'Opaque',
+    stringData: { key: form.key },
+  };
+  const provider = {
+    apiVersion: 'penstock.dev/v1alpha1',
+    kind: 'Provider',
+    metadata: { name, namespace },
+    spec: {
+      type,
+      ...(form.baseUrl === '' ? {} : { baseURL: form.baseUrl }),
+      ...(type === 'OpenAICompatible' ? { apis: [...form.apis] } : {}),
+      auth: hasKey
+        ? { type: 'ApiKey', keys: [{ name: 'main', secretRef: { name, key: 'key' } }] }
+        : { type: 'None' },
+    },
+  };
+  const route = {
+    apiVersion: 'penstock.dev/v1alpha1',
+    kind: 'ModelRoute',
+    metadata: { name: routeNameOf(form.model), namespace },
+    spec: {
+      model: form.model,
+      targets: [{ name: 'main', providerRef: { name }, upstreamModel: form.upstreamModel }],
+    },
+  };
+  return { secret: hasKey ? secret : undefined, provider, route };
+}
+
+/** As the annotation of a Secret names it: https without its scheme, plain http with it. */
+export function hostToAllow(baseUrl: string): string | undefined {
+  if (!URL.canParse(baseUrl)) return undefined;
+  const url = new URL(baseUrl);
+  return url.protocol === 'http:' ? `http://${url.host}` : url.host;
+}
+
+/** A name of Kubernetes for a model id. */
+export function routeNameOf(model: string): string {
+  return (
+    model
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .slice(0, 200)
+      .replace(/^-+|-+$/g, '') || 'model'
+  );
+}
+
+/** What stands in YAML in place of a key: nobody is to commit one. */
+export const KEY_PLACEHOLDER = 'put-the-key-here';

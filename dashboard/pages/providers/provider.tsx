@@ -1,0 +1,219 @@
+// What is to be known of one provider: its conditions with the way out, its health by pod and key, and how calls to it ended?
+
+import { useState } from 'preact/hooks';
+import { failoversOf, type HealthAnswer } from '../overview/ledger.ts';
+import { keyStateWords } from '../overview/went-wrong.ts';
+import { Actions, Ago, Answered, Badge, Empty, Facts, Notice } from '../parts/basics.tsx';
+import { useChange } from '../parts/change.tsx';
+import { Conditions } from '../parts/conditions.tsx';
+import { DeleteDialog } from '../parts/delete-dialog.tsx';
+import { YamlDialog } from '../parts/dialog.tsx';
+import { Loaded } from '../parts/loaded.tsx';
+import { Table } from '../parts/table.tsx';
+import { kubePath, useAsked, useObject, useRights } from '../shell/asking.tsx';
+import { Link, useShell } from '../shell/context.tsx';
+import type { Provider } from '../words/kube.ts';
+import { asManifest } from '../words/manifest.ts';
+import { standingOf } from '../words/standing.ts';
+
+export function ProviderDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
+  const { go } = useShell();
+  const shown = useObject<Provider>('providers', namespace, name);
+  const may = useRights(namespace);
+  const change = useChange(shown.again);
+  const [open, setOpen] = useState<'yaml' | 'delete' | undefined>(undefined);
+  const path = kubePath('providers', namespace, name);
+  return (
+    <>
+      <p class="crumbs">
+        <Link to="/providers">Providers and routes</Link> <span aria-hidden="true">/</span> {namespace}
+      </p>
+      <Loaded shown={shown} what={`The provider ${name}`} title={name}>
+        {(provider) => {
+          const standing = standingOf(provider);
+          const { health } = provider.status ?? {};
+          const isSuspended = provider.spec.suspended === true;
+          return (
+            <>
+              <div class="head">
+                <h1 tabIndex={-1}>
+                  {name} <Badge tone={standing.tone}>{standing.word}</Badge>
+                </h1>
+                <Actions
+                  may={may}
+                  actions={[
+                    {
+                      label: isSuspended ? 'Put into service' : 'Suspend',
+                      right: 'patch providers',
+                      onClick: () =>
+                        void change.run(
+                          path,
+                          'PATCH',
+                          { spec: { suspended: !isSuspended } },
+                          isSuspended ? 'In service.' : 'Suspended.',
+                        ),
+                    },
+                    {
+                      label: 'Delete',
+                      right: 'delete providers',
+                      look: 'danger',
+                      onClick: () => setOpen('delete'),
+                    },
+                    {
+                      label: 'View as YAML',
+                      right: 'get providers',
+                      look: 'quiet',
+                      onClick: () => setOpen('yaml'),
+                    },
+                  ]}
+                />
+              </div>
+              {change.problem !== undefined && (
+                <Notice tone="bad" title="That was not done">
+                  <p>{change.problem}</p>
+                </Notice>
+              )}
+              <section class="panel" aria-labelledby="conditions-heading">
+                <h2 id="conditions-heading">How it stands</h2>
+                <Conditions conditions={standing.conditions} programmed={provider.status?.programmed} />
+              </section>
+              <div class="columns">
+                <section class="panel" aria-labelledby="facts-heading">
+                  <h2 id="facts-heading">The provider</h2>
+                  <Facts
+                    facts={[
+                      ['Type', provider.spec.type],
+                      ['Address', provider.status?.endpoint ?? provider.spec.baseURL ?? '–'],
+                      ['Dialects', provider.spec.apis?.join(', ') ?? 'those of its type'],
+                      ['Routes', String(provider.status?.attachedRoutes ?? 0)],
+                      [
+                        'Health',
+                        health?.totalPods === undefined || health.totalPods === 0
+                          ? 'no gateway pod has called it lately'
+                          : `${health.healthyPods ?? 0} of ${health.totalPods} gateway pods that called it are answered`,
+                      ],
+                      ...(health?.lastTransitionTime === undefined
+                        ? []
+                        : [['Since', <Ago key="since" at={health.lastTransitionTime} />] as const]),
+                      ...(health?.lastError ? [['Last check', health.lastError] as const] : []),
+                    ]}
+                  />
+                </section>
+                <section class="panel" aria-labelledby="keys-heading">
+                  <h2 id="keys-heading">Its keys</h2>
+                  <ProviderKeys provider={provider} />
+                </section>
+              </div>
+              <Calls namespace={namespace} name={name} />
+              {open === 'yaml' && (
+                <YamlDialog objects={[asManifest('Provider', provider)]} onClose={() => setOpen(undefined)} />
+              )}
+              {open === 'delete' && (
+                <DeleteDialog
+                  title={`Delete the provider ${name}`}
+                  path={path}
+                  name={name}
+                  onClose={() => setOpen(undefined)}
+                  whenDone={() => go('/providers')}
+                >
+                  <p>
+                    {provider.status?.attachedRoutes ?? 0} routes have a target at it. Those that have no
+                    other go out of service within a second. Its Secret stays.
+                  </p>
+                </DeleteDialog>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}
+
+function ProviderKeys({ provider }: { readonly provider: Provider }) {
+  const asked = provider.spec.auth?.keys ?? [];
+  const states = new Map((provider.status?.keys ?? []).map((key) => [key.name, key]));
+  if (asked.length === 0) return <Empty title="It takes no key" />;
+  return (
+    <Table
+      caption="Keys of the provider"
+      rows={asked}
+      keyOf={({ name }) => name}
+      columns={[
+        { label: 'Name', cell: ({ name }) => name },
+        {
+          label: 'State',
+          cell: ({ name }) => {
+            const { state = 'not known yet', message = '', lastTransitionTime } = states.get(name) ?? {};
+            const tone =
+              state === 'Active'
+                ? 'good'
+                : state === 'RateLimited'
+                  ? 'warn'
+                  : state === 'Disabled' || state === 'not known yet'
+                    ? 'off'
+                    : 'bad';
+            return (
+              <>
+                <Badge tone={tone}>{keyStateWords(state)}</Badge>
+                {message !== '' && <span class="under">{message}</span>}
+                {lastTransitionTime !== undefined && (
+                  <span class="under">
+                    <Ago at={lastTransitionTime} />
+                  </span>
+                )}
+              </>
+            );
+          },
+        },
+        {
+          label: 'Value',
+          cell: ({ name }) => <code>{states.get(name)?.fingerprint?.slice(0, 8) ?? '–'}</code>,
+        },
+      ]}
+    />
+  );
+}
+
+/** Told of the whole platform alone, so who may see one namespace gets no such section. */
+function Calls({ namespace, name }: { readonly namespace: string; readonly name: string }) {
+  const { api, session, formats } = useShell();
+  const asked = useAsked(session.hasLedger ? `health of ${namespace}/${name}` : undefined, (signal) =>
+    api.call<HealthAnswer>('ledger/v1/health', { query: { provider: `${namespace}/${name}` }, signal }),
+  );
+  if (!session.hasLedger || asked.error?.status === 403) return null;
+  return (
+    <section class="panel" aria-labelledby="calls-heading">
+      <h2 id="calls-heading">Calls of the last thirty days</h2>
+      <Answered asked={asked} what="Calls">
+        {({ health }) =>
+          health.length === 0 ? (
+            <Empty title="It was not called" />
+          ) : (
+            <Table
+              caption="Calls by model"
+              rows={health}
+              keyOf={(row) => `${row.provider} ${row.upstreamModel}`}
+              columns={[
+                { label: 'Model there', cell: ({ upstreamModel }) => <code>{upstreamModel}</code> },
+                { label: 'Attempts', isNumber: true, cell: ({ attempts }) => formats.number(attempts) },
+                {
+                  label: 'Failed',
+                  isNumber: true,
+                  cell: ({ outcomes }) => formats.number(outcomes.failed ?? 0),
+                },
+                {
+                  label: 'Broke off',
+                  isNumber: true,
+                  cell: ({ outcomes }) => formats.number(outcomes['broken-off'] ?? 0),
+                },
+                { label: 'Failovers', isNumber: true, cell: (row) => formats.number(failoversOf(row)) },
+                { label: 'Last failure', cell: ({ lastFailedAt }) => <Ago at={lastFailedAt} /> },
+              ]}
+            />
+          )
+        }
+      </Answered>
+    </section>
+  );
+}

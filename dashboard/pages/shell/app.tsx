@@ -1,0 +1,85 @@
+// Is somebody signed in? Then the frame with its views; else the page to sign in. What was asked for in the address is kept either way.
+
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
+import { Button, Notice } from '../parts/basics.tsx';
+import { type ApiError, openApi } from './api.ts';
+import { Frame } from './frame.tsx';
+import { SignIn } from './sign-in.tsx';
+
+type State =
+  | { readonly is: 'asking' }
+  | { readonly is: 'failed'; readonly message: string }
+  | { readonly is: 'signed-out'; readonly signIn: SignedOutAnswer['signIn']; readonly note?: string }
+  | { readonly is: 'signed-in'; readonly session: SessionAnswer };
+
+const noSession = openApi('', () => {});
+
+export function App() {
+  const [state, setState] = useState<State>({ is: 'asking' });
+
+  const ask = useCallback(async (note?: string) => {
+    try {
+      setState({ is: 'signed-in', session: await noSession.call<SessionAnswer>('session') });
+    } catch (thrown) {
+      const error = thrown as ApiError;
+      const signIn = (error.body as SignedOutAnswer | undefined)?.signIn;
+      if (error.status === 401 && signIn !== undefined)
+        setState({ is: 'signed-out', signIn, ...(note === undefined ? {} : { note }) });
+      else setState({ is: 'failed', message: error.message });
+    }
+  }, []);
+  useEffect(() => void ask(), [ask]);
+
+  const session = state.is === 'signed-in' ? state.session : undefined;
+  const whenSignedOut = useCallback(() => void ask('Your session has ended. Sign in again to go on.'), [ask]);
+  const api = useMemo(() => openApi(session?.csrf ?? '', whenSignedOut), [session?.csrf, whenSignedOut]);
+
+  // A session that ends by its own time says so before a click fails.
+  useEffect(() => {
+    if (session === undefined) return;
+    const leftMs = Date.parse(session.expiresAt) - Date.now();
+    // Longer than a timer can count, it is asked for at the next call.
+    if (leftMs > 2 ** 31 - 1) return;
+    const timer = setTimeout(whenSignedOut, Math.max(0, leftMs) + 1_000);
+    return () => clearTimeout(timer);
+  }, [session, whenSignedOut]);
+
+  switch (state.is) {
+    case 'asking':
+      return (
+        <main class="alone">
+          <p role="status">Loading…</p>
+        </main>
+      );
+    case 'failed':
+      return (
+        <main class="alone">
+          <h1>Penstock</h1>
+          <Notice tone="bad" title="The dashboard cannot be shown">
+            <p>{state.message}</p>
+            <Button onClick={() => void ask()}>Try again</Button>
+          </Notice>
+        </main>
+      );
+    case 'signed-out':
+      return (
+        <SignIn
+          signIn={state.signIn}
+          note={state.note}
+          whenSignedIn={(signedIn) => setState({ is: 'signed-in', session: signedIn })}
+        />
+      );
+    case 'signed-in':
+      return (
+        <Frame
+          session={state.session}
+          api={api}
+          signOut={async () => {
+            await api.call('session', { method: 'DELETE' }).catch(() => undefined);
+            await ask('You are signed out.');
+          }}
+        />
+      );
+  }
+}

@@ -1,0 +1,218 @@
+// How does a view get what it shows? It asks, keeps what it had while it asks again, and hears of changes by itself.
+
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { RightName, RightsAnswer, WatchChange } from '../../api-types.ts';
+import type { KubeObject, Plural } from '../words/kube.ts';
+import { ApiError, searchOf } from './api.ts';
+import { useShell } from './context.tsx';
+import { type Heard, heardSince, keyOf, mergeHeard, newer } from './live-list.ts';
+
+export interface Asked<Answer> {
+  readonly answer: Answer | undefined;
+  readonly error: ApiError | undefined;
+  readonly isAsking: boolean;
+  readonly again: () => void;
+}
+
+/** @param question what is asked, as text: another text is another question, and undefined none. */
+export function useAsked<Answer>(
+  question: string | undefined,
+  ask: (signal: AbortSignal) => Promise<Answer>,
+): Asked<Answer> {
+  const [state, setState] = useState<{
+    question?: string | undefined;
+    answer?: Answer;
+    error?: ApiError;
+    isAsking: boolean;
+  }>({
+    isAsking: question !== undefined,
+  });
+  const [round, setRound] = useState(0);
+  const asking = useRef(ask);
+  asking.current = ask;
+  useEffect(() => {
+    if (question === undefined) {
+      setState({ isAsking: false });
+      return;
+    }
+    const controller = new AbortController();
+    setState((before) => ({ ...before, isAsking: true }));
+    asking.current(controller.signal).then(
+      (answer) => {
+        if (!controller.signal.aborted) setState({ question, answer, isAsking: false });
+      },
+      (thrown: unknown) => {
+        if (controller.signal.aborted) return;
+        const error = thrown instanceof ApiError ? thrown : new ApiError(0, 'failed', String(thrown));
+        // What was known of this very question stays, marked as old; of another one it would be wrong.
+        setState((before) => ({
+          question,
+          ...(before.question === question && before.answer !== undefined ? { answer: before.answer } : {}),
+          error,
+          isAsking: false,
+        }));
+      },
+    );
+    return () => controller.abort();
+  }, [question, round]);
+  const again = useCallback(() => setRound((before) => before + 1), []);
+  useEffect(() => {
+    addEventListener('online', again);
+    return () => removeEventListener('online', again);
+  }, [again]);
+  return { answer: state.answer, error: state.error, isAsking: state.isAsking, again };
+}
+
+/** Calls when something of the kind has changed; `whenReset` where any of it may have. */
+export function useWatch(
+  kind: Plural | undefined,
+  namespace: string | undefined,
+  whenChanged: (change: WatchChange) => void,
+  whenReset: () => void,
+): { readonly isLive: boolean } {
+  const [isLive, setLive] = useState(false);
+  const told = useRef({ whenChanged, whenReset });
+  told.current = { whenChanged, whenReset };
+  useEffect(() => {
+    if (kind === undefined) return;
+    const source = new EventSource(`/api/watch${searchOf({ kind, namespace })}`);
+    source.addEventListener('change', (event) => {
+      told.current.whenChanged(JSON.parse((event as MessageEvent<string>).data) as WatchChange);
+    });
+    source.addEventListener('reset', () => {
+      setLive(true);
+      // The first event is one too: what changed between the first answer and it would be missed.
+      told.current.whenReset();
+    });
+    source.addEventListener('end', () => {
+      source.close();
+      setLive(false);
+    });
+    source.addEventListener('error', () => setLive(false));
+    return () => source.close();
+  }, [kind, namespace]);
+  return { isLive };
+}
+
+export function kubePath(plural: Plural, namespace?: string, name?: string): string {
+  const within = namespace === undefined ? '' : `namespaces/${encodeURIComponent(namespace)}/`;
+  return `kube/apis/penstock.dev/v1alpha1/${within}${plural}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`;
+}
+
+/** One object, as it is now. */
+export function useObject<Kind extends KubeObject>(plural: Plural, namespace: string, name: string) {
+  const { api } = useShell();
+  const asked = useAsked(`${plural}/${namespace}/${name}`, (signal) =>
+    api.call<Kind>(kubePath(plural, namespace, name), { signal }),
+  );
+  const [changed, setChanged] = useState<Kind | 'deleted' | undefined>(undefined);
+  const { isLive } = useWatch(
+    plural,
+    namespace,
+    ({ type, object }) => {
+      const given = object as unknown as Kind;
+      if (given.metadata?.name === name) setChanged(type === 'DELETED' ? 'deleted' : given);
+    },
+    asked.again,
+  );
+  // Where nothing is heard by itself, it is asked for.
+  useEffect(() => {
+    if (isLive) return;
+    const timer = setInterval(asked.again, 5_000);
+    return () => clearInterval(timer);
+  }, [isLive, asked.again]);
+  const isDeleted = changed === 'deleted';
+  const object = newer(asked.answer, changed === 'deleted' ? undefined : changed);
+  return { ...asked, object, isDeleted };
+}
+
+/** All objects of a kind, as they are now. */
+export function useObjects<Kind extends KubeObject>(
+  plural: Plural,
+  namespace: string | undefined,
+  isWatched = true,
+) {
+  const { api } = useShell();
+  const [heard, setHeard] = useState<ReadonlyMap<string, Heard<Kind>>>(new Map());
+  const asked = useAsked(`${plural} ${namespace ?? '*'}`, async (signal) => {
+    const items: Kind[] = [];
+    let version: string | undefined;
+    let next: string | undefined;
+    do {
+      const page: List<Kind> = await api.call(kubePath(plural, namespace), {
+        query: { limit: 500, continue: next },
+        signal,
+      });
+      items.push(...page.items);
+      version = page.metadata?.resourceVersion;
+      next = page.metadata?.continue;
+    } while (next);
+    setHeard((before) => heardSince(before, version));
+    return items;
+  });
+  const { isLive } = useWatch(
+    isWatched ? plural : undefined,
+    namespace,
+    ({ type, object }) => {
+      const given = object as unknown as Kind;
+      setHeard((before) =>
+        new Map(before).set(keyOf(given), { isDeleted: type === 'DELETED', object: given }),
+      );
+    },
+    asked.again,
+  );
+  const objects = useMemo(
+    () => (asked.answer === undefined ? undefined : mergeHeard(asked.answer, heard)),
+    [asked.answer, heard],
+  );
+  return { ...asked, objects, isLive };
+}
+
+interface List<Kind> {
+  readonly items: readonly Kind[];
+  readonly metadata?: { readonly continue?: string; readonly resourceVersion?: string };
+}
+
+export type May = (right: RightName) => { readonly isAllowed: boolean; readonly missing: string | undefined };
+
+/** For what only opens a form, in which the namespace is chosen: the form asks what may be done there. */
+export const mayAnywhere: May = () => ({ isAllowed: true, missing: undefined });
+
+/** What the person may do in a namespace; while it is not known, nothing. */
+export function useRights(namespace: string | undefined): May {
+  const { api } = useShell();
+  const { answer, error } = useAsked(`rights ${namespace ?? '*'}`, (signal) =>
+    api.call<RightsAnswer>('rights', { method: 'POST', body: { namespace: namespace ?? null }, signal }),
+  );
+  return useCallback(
+    (right) => {
+      const found = answer?.rights[right];
+      if (found !== undefined) return { isAllowed: found.allowed, missing: found.missing ?? undefined };
+      return {
+        isAllowed: false,
+        missing: error === undefined ? undefined : `${right} (rights are not known now)`,
+      };
+    },
+    [answer, error],
+  );
+}
+
+/** Rises every so often, so that "5 minutes ago" stays true. */
+export function useNow(everyMs = 30_000): number {
+  const [nowMs, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return nowMs;
+}
+
+/** The text of a field once nobody has typed for a moment. */
+export function useSettled(value: string, delayMs = 250): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), delayMs);
+    return () => clearTimeout(timer);
+  }, [value, delayMs]);
+  return settled;
+}

@@ -1,0 +1,71 @@
+// What does every view need to know? Who is signed in, where we are, and how to ask; handed down by the shell.
+
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { NamespacesAnswer, SessionAnswer } from '../../api-types.ts';
+import type { Formats } from '../words/format.ts';
+import type { Api } from './api.ts';
+
+/** A server that knows what keys of its installation begin with says so. */
+export type PagesSession = SessionAnswer & { readonly keyPrefix?: string };
+
+export interface Shell {
+  readonly session: PagesSession;
+  readonly api: Api;
+  readonly formats: Formats;
+  readonly namespaces: NamespacesAnswer;
+  /** Undefined: all of them. */
+  readonly namespace: string | undefined;
+  readonly path: string;
+  readonly search: string;
+  /** @param to a path with its search; the namespace is kept. */
+  readonly go: (to: string, options?: { readonly replaces?: boolean }) => void;
+  /** Told to screen readers. */
+  readonly announce: (text: string) => void;
+}
+
+const ShellContext = createContext<Shell | undefined>(undefined);
+export const ShellProvider = ShellContext.Provider;
+
+export function useShell(): Shell {
+  const shell = useContext(ShellContext);
+  if (shell === undefined) throw new Error('a view is shown inside the shell alone');
+  return shell;
+}
+
+export interface LinkProps {
+  readonly to: string;
+  readonly class?: string;
+  readonly current?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** A link within the dashboard: an address of its own, without loading the page anew. */
+export function Link({ to, class: name, current = false, children }: LinkProps) {
+  const { go, search } = useShell();
+  const href = withNamespace(to, search);
+  return (
+    <a
+      href={href}
+      class={name}
+      aria-current={current ? 'page' : undefined}
+      onClick={(event) => {
+        if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+        event.preventDefault();
+        go(to);
+      }}
+    >
+      {children}
+    </a>
+  );
+}
+
+/** The namespace that was picked goes along from view to view. */
+export function withNamespace(to: string, search: string): string {
+  const namespace = new URLSearchParams(search).get('namespace');
+  const [path = '/', query = ''] = to.split('?');
+  const next = new URLSearchParams(query);
+  if (namespace !== null && !next.has('namespace')) next.set('namespace', namespace);
+  const text = next.toString();
+  return text === '' ? path : `${path}?${text}`;
+}

@@ -1,0 +1,194 @@
+// What is around every view? The ways to the others, the namespace, who is signed in; and what screen readers are told when the view changes.
+
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { NamespacesAnswer, SessionAnswer } from '../../api-types.ts';
+import { Button, Notice } from '../parts/basics.tsx';
+import { openFormats } from '../words/format.ts';
+import type { Api } from './api.ts';
+import { Link, type Shell, ShellProvider, withNamespace } from './context.tsx';
+import { NamespacePicker } from './namespace-picker.tsx';
+import { placeOf } from './place.ts';
+import { Mark } from './sign-in.tsx';
+import { View } from './view.tsx';
+
+interface FrameProps {
+  readonly session: SessionAnswer;
+  readonly api: Api;
+  readonly signOut: () => Promise<void>;
+}
+
+const ways = [
+  { to: '/', label: 'Overview', views: ['overview'] },
+  { to: '/keys', label: 'Keys', views: ['keys', 'key', 'new-key'] },
+  { to: '/models', label: 'Models', views: ['models', 'plan'] },
+  {
+    to: '/providers',
+    label: 'Providers and routes',
+    views: ['providers', 'provider', 'route', 'new-provider'],
+  },
+] as const;
+
+const formats = openFormats();
+const allNamespaces = '*';
+
+export function Frame({ session, api, signOut }: FrameProps) {
+  const [{ path, search }, setAddress] = useState(() => ({
+    path: location.pathname,
+    search: location.search,
+  }));
+  const [namespaces, setNamespaces] = useState<NamespacesAnswer | undefined>(undefined);
+  const [said, setSaid] = useState('');
+  const isOnline = useOnline();
+
+  useEffect(() => {
+    const follow = () => setAddress({ path: location.pathname, search: location.search });
+    addEventListener('popstate', follow);
+    return () => removeEventListener('popstate', follow);
+  }, []);
+
+  useEffect(() => {
+    const own = session.namespace === null ? [] : [session.namespace];
+    api.call<NamespacesAnswer>('namespaces').then(setNamespaces, () =>
+      // Who cannot list them can still name one.
+      setNamespaces({ namespaces: own, isComplete: false }),
+    );
+  }, [api, session.namespace]);
+
+  const go = useCallback<Shell['go']>((to, { replaces = false } = {}) => {
+    const next = withNamespace(to, location.search);
+    if (replaces) history.replaceState(null, '', next);
+    else history.pushState(null, '', next);
+    setAddress({ path: location.pathname, search: location.search });
+  }, []);
+
+  // Said anew even where it is the same.
+  const announce = useCallback((text: string) => {
+    setSaid('');
+    setTimeout(() => setSaid(text), 50);
+  }, []);
+
+  const picked = new URLSearchParams(search).get('namespace');
+  const usual =
+    session.namespace ?? (namespaces?.isComplete ? allNamespaces : (namespaces?.namespaces[0] ?? ''));
+  const namespace = picked ?? usual;
+
+  const shell = useMemo<Shell | undefined>(
+    () =>
+      namespaces && {
+        session,
+        api,
+        formats,
+        namespaces,
+        namespace: namespace === allNamespaces ? undefined : namespace,
+        path,
+        search,
+        go,
+        announce,
+      },
+    [session, api, namespaces, namespace, path, search, go, announce],
+  );
+
+  const place = placeOf(path);
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  // Where a view comes in place of another, the focus goes to its heading, which is read out.
+  useEffect(() => {
+    const heading = main.current?.querySelector('h1');
+    document.title = `${heading?.textContent ?? 'Dashboard'} · Penstock`;
+    if (!isFirst.current) heading?.focus({ preventScroll: false });
+    document.querySelector('.ways [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    isFirst.current = shell === undefined;
+    scrollTo(0, 0);
+  }, [path, shell === undefined]);
+
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to content
+      </button>
+      {shell !== undefined && (
+        <ShellProvider value={shell}>
+          <header class="top">
+            <div class="top-row">
+              <Link to="/" class="brand">
+                <Mark /> Penstock
+              </Link>
+              <NamespacePicker
+                all={allNamespaces}
+                value={namespace}
+                onPick={(next) => {
+                  const at = new URLSearchParams(location.search);
+                  if (next === usual) at.delete('namespace');
+                  else at.set('namespace', next);
+                  // What is picked holds for the view that is shown, without what it was narrowed down to.
+                  at.delete('offset');
+                  const text = at.toString();
+                  history.pushState(null, '', `${location.pathname}${text === '' ? '' : `?${text}`}`);
+                  setAddress({ path: location.pathname, search: location.search });
+                }}
+              />
+              <details class="person">
+                <summary>
+                  <span class="person-name">{shortName(session.user.name)}</span>
+                </summary>
+                <div class="person-menu">
+                  <p class="small">{session.user.name}</p>
+                  <p class="small faint">Signed in until {formats.time(session.expiresAt)}</p>
+                  <Button onClick={() => void signOut()}>Sign out</Button>
+                </div>
+              </details>
+            </div>
+            <nav class="ways" aria-label="Views">
+              {ways.map(({ to, label, views }) => (
+                <Link key={to} to={to} current={(views as readonly string[]).includes(place.view)}>
+                  {label}
+                </Link>
+              ))}
+            </nav>
+          </header>
+          <main id="main" ref={main} tabIndex={-1}>
+            {!isOnline && (
+              <Notice tone="warn" title="You are offline">
+                <p>What is shown may be old. It is asked for again when the connection is back.</p>
+              </Notice>
+            )}
+            <View key={path} place={place} />
+          </main>
+          <footer class="foot">
+            <p>
+              Penstock {session.version}
+              {session.mode === 'local' && ' · local mode'} · times in {zoneName()}, budgets and days of the
+              ledger in UTC
+            </p>
+          </footer>
+        </ShellProvider>
+      )}
+      <p class="unseen" role="status" aria-live="polite">
+        {said}
+      </p>
+    </>
+  );
+}
+
+function useOnline(): boolean {
+  const [isOnline, setOnline] = useState(navigator.onLine);
+  useEffect(() => {
+    const look = () => setOnline(navigator.onLine);
+    addEventListener('online', look);
+    addEventListener('offline', look);
+    return () => {
+      removeEventListener('online', look);
+      removeEventListener('offline', look);
+    };
+  }, []);
+  return isOnline;
+}
+
+/** A ServiceAccount by its own name, as its namespace is shown elsewhere. */
+function shortName(name: string): string {
+  return /^system:serviceaccount:[^:]+:(.+)$/.exec(name)?.[1] ?? name;
+}
+
+function zoneName(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}

@@ -1,0 +1,123 @@
+// How does somebody sign in? With a token that they paste, with the issuer of their company, or on a laptop by the link that was printed.
+
+import { useEffect, useState } from 'preact/hooks';
+import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
+import { Button, CodeText, CopyText, Notice } from '../parts/basics.tsx';
+import { TextField } from '../parts/fields.tsx';
+import { type ApiError, openApi } from './api.ts';
+
+interface SignInProps {
+  readonly signIn: SignedOutAnswer['signIn'];
+  readonly note: string | undefined;
+  readonly whenSignedIn: (session: SessionAnswer) => void;
+}
+
+const api = openApi('', () => {});
+
+export function SignIn({ signIn, note, whenSignedIn }: SignInProps) {
+  const [token, setToken] = useState('');
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [isSending, setSending] = useState(false);
+  useEffect(() => {
+    document.title = 'Sign in · Penstock';
+  }, []);
+
+  const send = async (text: string) => {
+    if (text.trim() === '') {
+      setProblem('Paste a token first.');
+      return;
+    }
+    setSending(true);
+    setProblem(undefined);
+    try {
+      const session = await api.call<SessionAnswer>('session', {
+        method: 'POST',
+        body: { token: text.trim() },
+      });
+      setToken('');
+      whenSignedIn(session);
+    } catch (error) {
+      setProblem((error as ApiError).message);
+      setSending(false);
+    }
+  };
+
+  // The link of local mode: what stands behind the # is sent to no server by the browser, and is gone from the address at once.
+  useEffect(() => {
+    const [, linked] = /^#token=([\w.~-]+)$/.exec(location.hash) ?? [];
+    if (linked === undefined) return;
+    history.replaceState(null, '', location.pathname + location.search);
+    void send(linked);
+  }, []);
+
+  const to = encodeURIComponent(location.pathname + location.search);
+  const isLocal = signIn.mode === 'local';
+  return (
+    <main class="alone">
+      <div class="brand large">
+        <Mark /> Penstock
+      </div>
+      <div class="panel">
+        <h1>Sign in</h1>
+        {note !== undefined && (
+          <p role="status" class="note">
+            {note}
+          </p>
+        )}
+        {isLocal && problem === undefined && (
+          <p>Open the link that was printed when Penstock started. Each link works once.</p>
+        )}
+        {isLocal && problem !== undefined && <Notice tone="bad">{problem}</Notice>}
+        {signIn.oidc !== null && (
+          <>
+            <a class="button main block" href={`/api/oidc/start?to=${to}`}>
+              Sign in with {signIn.oidc.name}
+            </a>
+            <p class="or">
+              <span>or with a token</span>
+            </p>
+          </>
+        )}
+        {!isLocal && (
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              void send(token);
+            }}
+          >
+            {signIn.tokenCommand !== '' && (
+              <>
+                <p>Make a token with your own account, and paste what it prints:</p>
+                <div class="code">
+                  <CodeText text={signIn.tokenCommand} label="Command that prints a token" />
+                  <CopyText text={signIn.tokenCommand} label="Copy" />
+                </div>
+              </>
+            )}
+            <TextField
+              label="Token"
+              type="password"
+              value={token}
+              onInput={setToken}
+              problem={problem}
+              hint="It stays in an encrypted cookie of this browser until you sign out, and is never shown again."
+            />
+            <Button type="submit" look={signIn.oidc === null ? 'main' : 'plain'} disabled={isSending}>
+              {isSending ? 'Signing in…' : 'Sign in'}
+            </Button>
+          </form>
+        )}
+      </div>
+      <p class="faint small">You see and do here what Kubernetes lets you, and nothing more.</p>
+    </main>
+  );
+}
+
+export function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="7" />
+      <path d="M8 7v18M8 12h9a7 7 0 0 1 7 7v6M8 19h6a3 3 0 0 1 3 3v3" />
+    </svg>
+  );
+}

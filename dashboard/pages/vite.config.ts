@@ -1,0 +1,21 @@
+// How are the pages built? Into few files whose names say what is in them, with nothing that a strict content security policy refuses.
+
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  // What is built names its parts from the root of the origin: every view has a path of its own.
+  base: '/',
+  publicDir: false,
+  build: {
+    target: 'es2022',
+    assetsDir: 'assets',
+    // A picture inside a style is a `data:` address, which the policy refuses.
+    assetsInlineLimit: 0,
+    cssCodeSplit: false,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    sourcemap: false,
+  },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+});

@@ -1,0 +1,103 @@
+// How are numbers, money and times shown? In the reader's own locale, times with their zone.
+
+export interface Formats {
+  number(value: number): string;
+  /** Short for large counts: 9.1M. */
+  compact(value: number): string;
+  /** @param usd decimal text or a number; small amounts keep the digits that say something. */
+  money(usd: string | number): string;
+  /** A price, to the last digit. */
+  price(usd: string): string;
+  /** @param share 0.25 is 25 %. */
+  percent(share: number): string;
+  /** Day and time with the zone. */
+  time(rfc3339: string): string;
+  /** A day that is meant in UTC, as budgets and the ledger count them. */
+  day(rfc3339: string): string;
+  /** An hour of a chart. */
+  hour(rfc3339: string): string;
+  /** `5 minutes ago`, `in 3 days`. */
+  ago(rfc3339: string, nowMs: number): string;
+  milliseconds(ms: number): string;
+}
+
+/** @param locale undefined: the reader's. @param timeZone undefined: the reader's. */
+export function openFormats(locale?: string, timeZone?: string): Formats {
+  const zone = timeZone === undefined ? {} : { timeZone };
+  const plain = new Intl.NumberFormat(locale);
+  const short = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
+  const dollars = (fractionDigits: number) =>
+    new Intl.NumberFormat(locale, {
+      style: 'currency',
+      currency: 'USD',
+      currencyDisplay: 'narrowSymbol',
+      minimumFractionDigits: Math.min(2, fractionDigits),
+      maximumFractionDigits: fractionDigits,
+    });
+  const cents = dollars(2);
+  const fine = dollars(6);
+  const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
+  const moment = new Intl.DateTimeFormat(locale, {
+    ...zone,
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZoneName: 'short',
+  });
+  const calendarDay = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', month: 'short', day: 'numeric' });
+  const clockHour = new Intl.DateTimeFormat(locale, { ...zone, hour: '2-digit', minute: '2-digit' });
+  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  return {
+    number: (value) => plain.format(value),
+    compact: (value) => short.format(value),
+    money(usd) {
+      const value = Number(usd);
+      if (!Number.isFinite(value)) return String(usd);
+      if (value !== 0 && Math.abs(value) < 0.000_001) return `< ${fine.format(0.000_001)}`;
+      return value === 0 || Math.abs(value) >= 0.01 ? cents.format(value) : fine.format(value);
+    },
+    price: (usd) => fine.format(Number(usd)),
+    percent: (value) => share.format(value),
+    time: (text) => formatDate(text, moment),
+    day: (text) => formatDate(text, calendarDay),
+    hour: (text) => formatDate(text, clockHour),
+    ago(text, nowMs) {
+      const atMs = Date.parse(text);
+      if (Number.isNaN(atMs)) return text;
+      const seconds = (atMs - nowMs) / 1000;
+      const [unit, size] = units.find(([, bound]) => Math.abs(seconds) >= bound) ?? ['second', 1];
+      return relative.format(Math.trunc(seconds / size), unit);
+    },
+    milliseconds(ms) {
+      return ms < 1000
+        ? `${plain.format(Math.round(ms))} ms`
+        : `${plain.format(Math.round(ms / 100) / 10)} s`;
+    },
+  };
+}
+
+const units = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const satisfies readonly (readonly [Intl.RelativeTimeFormatUnit, number])[];
+
+function formatDate(text: string, format: Intl.DateTimeFormat): string {
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? text : format.format(atMs);
+}
+
+/** Dollars for a token as dollars for a million of them, exactly: the point moves six places. */
+export function perMillion(perToken: string): string {
+  if (!/^\d+(\.\d+)?$/.test(perToken)) return perToken;
+  const [whole = '0', fraction = ''] = perToken.split('.');
+  const digits = `${whole}${fraction.padEnd(6, '0')}`;
+  const point = whole.length + 6;
+  const left = digits.slice(0, point).replace(/^0+(?=\d)/, '');
+  const right = digits.slice(point).replace(/0+$/, '');
+  return right === '' ? left : `${left}.${right}`;
+}

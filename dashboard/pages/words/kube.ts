@@ -1,0 +1,177 @@
+// What do the pages read of the objects of Kubernetes? No more than is shown; what else stands in them stays where it is.
+
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+export interface Meta {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+export interface CommonStatus {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+  readonly programmed?: {
+    readonly tableGeneration?: number;
+    readonly pods?: string;
+    readonly observedAt?: string;
+  };
+}
+
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: Meta;
+  readonly spec: object;
+  readonly status?: CommonStatus;
+}
+
+export interface Import {
+  readonly sha256: string;
+  readonly hint?: string;
+  readonly notAfter?: string;
+}
+
+export interface Budget {
+  readonly period: 'Day' | 'Week' | 'Month' | 'Total';
+  readonly limit: string;
+  readonly action?: 'Block' | 'Warn';
+  readonly warnPercent?: number;
+}
+
+export interface Limits {
+  readonly requestsPerMinute?: number;
+  readonly tokensPerMinute?: number;
+  readonly maxConcurrentRequests?: number;
+}
+
+export interface ApiKey extends KubeObject {
+  readonly spec: {
+    readonly displayName?: string;
+    readonly owner?: { readonly name?: string; readonly email?: string; readonly team?: string };
+    readonly disabled?: boolean;
+    readonly expiresAt?: string;
+    readonly imports?: readonly Import[];
+    readonly rotation?: { readonly interval?: string; readonly overlap?: string; readonly trigger?: string };
+    readonly models?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
+    readonly limits?: Limits;
+    readonly budgets?: readonly Budget[];
+  };
+  readonly status?: CommonStatus & {
+    readonly secretName?: string;
+    readonly keyHint?: string;
+    readonly expiresAt?: string;
+    readonly nextRotationAt?: string;
+    readonly versions?: readonly {
+      readonly id: number;
+      readonly fingerprint: string;
+      readonly state: string;
+      readonly createdAt?: string;
+      readonly notAfter?: string;
+    }[];
+    readonly usage?: {
+      readonly observedAt?: string;
+      readonly lastUsedAt?: string;
+      readonly spend?: string;
+      readonly periods?: readonly {
+        readonly period: string;
+        readonly spend?: string;
+        readonly limit?: string;
+        readonly requests?: number;
+        readonly inputTokens?: number;
+        readonly outputTokens?: number;
+      }[];
+    };
+  };
+}
+
+export interface Provider extends KubeObject {
+  readonly spec: {
+    readonly type: string;
+    readonly displayName?: string;
+    readonly baseURL?: string;
+    readonly apis?: readonly string[];
+    readonly suspended?: boolean;
+    readonly auth?: {
+      readonly keys?: readonly {
+        readonly name: string;
+        readonly weight?: number;
+        readonly priority?: number;
+      }[];
+    };
+  };
+  readonly status?: CommonStatus & {
+    readonly endpoint?: string;
+    readonly attachedRoutes?: number;
+    readonly keys?: readonly {
+      readonly name: string;
+      readonly state: string;
+      readonly fingerprint?: string;
+      readonly lastTransitionTime?: string;
+      readonly message?: string;
+    }[];
+    readonly health?: {
+      readonly healthyPods?: number;
+      readonly totalPods?: number;
+      readonly lastTransitionTime?: string;
+      readonly lastError?: string;
+    };
+  };
+}
+
+export interface ModelRoute extends KubeObject {
+  readonly spec: {
+    readonly model: string;
+    readonly displayName?: string;
+    readonly visibility?: string;
+    readonly suspended?: boolean;
+    readonly drill?: {
+      readonly schedule?: string;
+      readonly fault?: string;
+      readonly takeoverWithin?: string;
+    };
+    readonly targets: readonly {
+      readonly name: string;
+      readonly providerRef: { readonly name: string; readonly namespace?: string };
+      readonly upstreamModel: string;
+      readonly priority?: number;
+      readonly weight?: number;
+    }[];
+  };
+  readonly status?: CommonStatus & {
+    readonly readyTargets?: string;
+    readonly conflictsWith?: { readonly namespace: string; readonly name: string };
+    readonly targets?: readonly {
+      readonly name: string;
+      readonly state: string;
+      readonly message?: string;
+      readonly lastTransitionTime?: string;
+    }[];
+    readonly drill?: {
+      readonly lastRunTime?: string;
+      readonly result?: 'Passed' | 'Failed' | 'NotRun';
+      readonly takeover?: string;
+      readonly servedBy?: string;
+      readonly message?: string;
+      readonly nextRunTime?: string;
+    };
+  };
+}
+
+export const KINDS = {
+  apikeys: 'ApiKey',
+  providers: 'Provider',
+  modelroutes: 'ModelRoute',
+} as const;
+export type Plural = keyof typeof KINDS;

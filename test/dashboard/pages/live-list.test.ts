@@ -1,0 +1,42 @@
+// Is a list that is followed as new as what was heard of it, whichever comes first?
+
+import { expect, test } from 'vitest';
+import { heardSince, mergeHeard, newer } from '../../../dashboard/pages/shell/live-list.ts';
+
+const of = (name: string, resourceVersion: string) => ({
+  metadata: { namespace: 'a', name, resourceVersion },
+  spec: {},
+});
+const heard = (...changes: [ReturnType<typeof of>, boolean?][]) =>
+  new Map(changes.map(([object, isDeleted = false]) => [`a/${object.metadata.name}`, { object, isDeleted }]));
+const namesOf = (list: readonly { metadata: { name: string; resourceVersion: string } }[]) =>
+  list.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
+
+test('what was heard while the list was under way is not lost to an older list', () => {
+  const since = heardSince(heard([of('x', '12')], [of('y', '9')]), '10');
+  expect(namesOf(mergeHeard([of('x', '8')], since))).toEqual(['x@12']);
+});
+
+test('what is in the list already is not heard again', () => {
+  expect(namesOf(mergeHeard([of('x', '15')], heard([of('x', '12')])))).toEqual(['x@15']);
+  expect(heardSince(heard([of('x', '12')]), undefined).size).toBe(0);
+});
+
+test('what was deleted goes, unless it was made anew since', () => {
+  expect(mergeHeard([of('x', '8')], heard([of('x', '12'), true]))).toEqual([]);
+  expect(namesOf(mergeHeard([of('x', '13')], heard([of('x', '12'), true])))).toEqual(['x@13']);
+});
+
+test('what is new comes in its place', () => {
+  expect(namesOf(mergeHeard([of('c', '1'), of('a', '1')], heard([of('b', '2')])))).toEqual([
+    'a@1',
+    'b@2',
+    'c@1',
+  ]);
+});
+
+test('of two forms of one object the newer is shown', () => {
+  expect(newer(of('x', '9'), of('x', '10'))).toEqual(of('x', '10'));
+  expect(newer(of('x', '10'), of('x', '9'))).toEqual(of('x', '10'));
+  expect(newer(undefined, of('x', '1'))).toEqual(of('x', '1'));
+});

@@ -1,0 +1,208 @@
+// Do the figures of the overview add up, and do its sentences say what went wrong?
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { failoversOf } from '../../../dashboard/pages/overview/ledger.ts';
+import { PERIODS, periodQuery } from '../../../dashboard/pages/overview/period.ts';
+import { stackRows, upperEdges } from '../../../dashboard/pages/overview/stack.ts';
+import { requestTotals } from '../../../dashboard/pages/overview/totals.ts';
+import { troublesOf } from '../../../dashboard/pages/overview/went-wrong.ts';
+import type { ModelRoute, Provider } from '../../../dashboard/pages/words/kube.ts';
+
+const nowMs = Date.parse('2026-11-23T00:30:00Z');
+
+describe('a period', () => {
+  test('of hours reaches into the day before', () => {
+    expect(periodQuery('1h', nowMs)).toEqual({
+      from: '2026-11-22',
+      to: '2026-11-24',
+      interval: 'hour',
+      starts: ['2026-11-22T23:00:00Z', '2026-11-23T00:00:00Z'],
+      isWholeDays: false,
+    });
+  });
+
+  test('of days ends with today', () => {
+    const query = periodQuery('7d', nowMs);
+    expect([query.from, query.to, query.starts.length]).toEqual(['2026-11-17', '2026-11-24', 7]);
+  });
+
+  test('asks for the days of all that it shows, and for no hours that the ledger refuses', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...PERIODS), fc.integer({ min: 0, max: 4e12 }), (period, atMs) => {
+        const { from, to, starts, interval } = periodQuery(period, atMs);
+        for (const start of starts) expect(start.slice(0, 10) >= from && start.slice(0, 10) < to).toBe(true);
+        expect(new Set(starts).size).toBe(starts.length);
+        const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
+        expect(days).toBeLessThanOrEqual(interval === 'hour' ? 31 : 400);
+      }),
+    );
+  });
+});
+
+describe('stacked columns', () => {
+  const row = fc.record({
+    start: fc.constantFrom('a', 'b', 'c', 'elsewhere'),
+    group: fc.constantFrom('x', 'y', 'z', 'v', 'w'),
+    value: fc.nat(1000),
+  });
+
+  test('lose nothing of what is within, however many groups are shown', () => {
+    fc.assert(
+      fc.property(fc.array(row), fc.integer({ min: 1, max: 6 }), (rows, groupsMax) => {
+        const stack = stackRows(rows, ['a', 'b', 'c'], groupsMax);
+        const within = rows
+          .filter(({ start }) => start !== 'elsewhere')
+          .reduce((sum, { value }) => sum + value, 0);
+        expect(stack.total).toBe(within);
+        expect(stack.groups.length).toBeLessThanOrEqual(groupsMax);
+        const heights = upperEdges(stack).at(-1) ?? [];
+        expect(heights.reduce((sum, height) => sum + height, 0)).toBe(within);
+      }),
+    );
+  });
+
+  test('the largest stands first, and the rest together at the end', () => {
+    const rows = ['x', 'y', 'z'].map((group, at) => ({ start: 'a', group, value: at + 1 }));
+    expect(stackRows(rows, ['a'], 2).groups).toEqual([
+      { name: 'z', isRest: false, total: 3, values: [3] },
+      { name: '2 others', isRest: true, total: 3, values: [3] },
+    ]);
+  });
+});
+
+describe('totals', () => {
+  const row = (requests: number, failed: number, p50: number) => ({
+    requests,
+    outcomes: { answered: requests - failed, failed, 'broken-off': 1 },
+    errorRate: 0,
+    firstContentMs: { answers: requests, p50, p90: p50 * 2, p99: p50 * 3 },
+  });
+
+  test('of hours are of those hours alone, and their waiting is said to be about', () => {
+    const answer = {
+      total: row(1000, 100, 9),
+      rows: [
+        { hour: 'a', ...row(10, 1, 100) },
+        { hour: 'b', ...row(30, 0, 200) },
+        { hour: 'c', ...row(960, 99, 5) },
+      ],
+    };
+    expect(requestTotals(answer, { starts: ['a', 'b'], isWholeDays: false })).toMatchObject({
+      requests: 40,
+      errors: 3,
+      errorRate: 3 / 40,
+      firstContentMs: { p50: 175 },
+      isAbout: true,
+    });
+  });
+
+  test('of whole days are what the ledger says of all of them', () => {
+    const answer = { total: row(1000, 9, 400), rows: [{ day: 'a', ...row(1, 1, 1) }] };
+    expect(requestTotals(answer, { starts: ['a'], isWholeDays: true })).toMatchObject({
+      requests: 1000,
+      errorRate: 0.01,
+      firstContentMs: { p50: 400 },
+      isAbout: false,
+    });
+  });
+
+  test('where nothing was asked there is no error and no waiting', () => {
+    const nothing = { requests: 0, outcomes: {}, errorRate: 0 };
+    const totals = requestTotals({ total: nothing, rows: [] }, { starts: [], isWholeDays: true });
+    expect(totals).toEqual({
+      requests: 0,
+      errors: 0,
+      refused: 0,
+      errorRate: 0,
+      firstContentMs: undefined,
+      isAbout: false,
+    });
+  });
+});
+
+describe('what went wrong lately', () => {
+  const condition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
+    type,
+    status,
+    reason,
+    message,
+    lastTransitionTime: '2026-11-22T23:00:00Z',
+  });
+  const metadata = { namespace: 'platform', name: 'openai' };
+  const provider: Provider = {
+    metadata,
+    spec: { type: 'OpenAI' },
+    status: {
+      conditions: [
+        condition('Ready', 'True', 'Programmed'),
+        condition('Healthy', 'False', 'Unhealthy', 'connect_timeout'),
+      ],
+      keys: [
+        { name: 'main', state: 'Active' },
+        { name: 'second', state: 'Invalid', message: 'the upstream answers 401' },
+        { name: 'third', state: 'RateLimited' },
+      ],
+    },
+  };
+
+  test('names providers that do not answer and keys that rest, what is worse first', () => {
+    expect(troublesOf([provider], [], []).map(({ tone, what }) => [tone, what])).toEqual([
+      ['bad', 'Provider platform/openai: unhealthy'],
+      ['bad', 'Key second of platform/openai: refused by the upstream'],
+      ['warn', 'Key third of platform/openai: resting after a rate limit'],
+    ]);
+  });
+
+  test('names routes in conflict, and drills that failed', () => {
+    const route: ModelRoute = {
+      metadata: { namespace: 'team-a', name: 'chat' },
+      spec: { model: 'chat', targets: [] },
+      status: {
+        conditions: [
+          condition('Ready', 'False', 'ModelConflict'),
+          condition('Conflicted', 'True', 'ModelConflict', 'team-a/older has it'),
+        ],
+        drill: { result: 'Failed', message: 'lower firstEvent', lastRunTime: '2026-11-22T03:00:00Z' },
+      },
+    };
+    expect(troublesOf([], [route], []).map(({ what, message }) => [what, message])).toEqual([
+      ['Route team-a/chat: conflict', 'team-a/older has it'],
+      ['Failover drill of team-a/chat failed', 'lower firstEvent'],
+    ]);
+  });
+
+  test('names budgets that are used up, and says whether calls are refused', () => {
+    const budget = {
+      namespace: 'team-a',
+      period: 'Month',
+      action: 'Block',
+      limitUsd: '10',
+      costUsd: '10',
+      usedShare: 1,
+    };
+    const troubles = troublesOf(
+      [],
+      [],
+      [
+        budget,
+        { ...budget, apiKey: 'team-a/bot', action: 'Warn' },
+        { ...budget, apiKey: 'team-a/other', usedShare: 0.99 },
+      ],
+    );
+    expect(troubles.map(({ what, tone, of }) => [what, tone, of?.name])).toEqual([
+      ['Budget of namespace team-a is used up', 'bad', undefined],
+      ['Budget of team-a/bot is used up', 'warn', 'bot'],
+    ]);
+    expect(troubles[0]?.message).toContain('calls are refused');
+  });
+
+  test('of what is well says nothing', () => {
+    const well: Provider = {
+      ...provider,
+      status: { conditions: [condition('Ready', 'True', 'Programmed')] },
+    };
+    expect(troublesOf([well], [], [])).toEqual([]);
+    expect(failoversOf({ requests: 10, attempts: 13, outcomes: {} })).toBe(3);
+  });
+});

@@ -1,0 +1,50 @@
+// Do the old key and the new one work side by side, for as long as was said?
+
+import { describe, expect, test } from 'vitest';
+import { importsWith, rotationPatch } from '../../../dashboard/pages/keys/rotate.ts';
+import { parseApiKey } from '../../../operator/resources/api-key.ts';
+
+const nowMs = Date.parse('2026-11-23T12:00:00Z');
+const hourMs = 3_600_000;
+const imported = (letter: string, notAfter?: string) => ({
+  sha256: letter.repeat(64),
+  hint: `psk_…${letter.repeat(4)}`,
+  ...(notAfter === undefined ? {} : { notAfter }),
+});
+const next = imported('f');
+
+describe('a key that was made in a browser', () => {
+  test('works on for the overlap beside the new one', () => {
+    expect(importsWith([imported('a')], next, 24 * hourMs, nowMs)).toEqual([
+      imported('a', '2026-11-24T12:00:00Z'),
+      next,
+    ]);
+  });
+
+  test('goes at once without overlap', () => {
+    expect(importsWith([imported('a')], next, 0, nowMs)).toEqual([next]);
+  });
+
+  test('an end that was set before is not moved away, and what is over is left out', () => {
+    const imports = [imported('a', '2026-11-23T13:00:00Z'), imported('b', '2026-11-22T00:00:00Z')];
+    expect(importsWith(imports, next, 24 * hourMs, nowMs)).toEqual([
+      imported('a', '2026-11-23T13:00:00Z'),
+      next,
+    ]);
+  });
+
+  test('a fifth key that works has no room, and the message says what helps', () => {
+    const imports = ['a', 'b', 'c', 'd'].map((letter) => imported(letter));
+    expect(() => importsWith(imports, next, hourMs, nowMs)).toThrow('rotate without overlap');
+    expect(importsWith(imports, next, 0, nowMs)).toEqual([next]);
+  });
+});
+
+test.each([0, 24])('the operator is asked for a new key with %d hours of overlap', (hours) => {
+  const key = { metadata: { name: 'bot', namespace: 'team-a', resourceVersion: '3' }, spec: {} };
+  const { spec } = rotationPatch(key, hours, nowMs);
+  expect(spec.rotation.overlap).toBe(`${hours}${hours === 0 ? 's' : 'h'}`);
+  expect(
+    parseApiKey({ apiVersion: 'penstock.dev/v1alpha1', kind: 'ApiKey', metadata: key.metadata, spec }),
+  ).toMatchObject({ ok: true });
+});

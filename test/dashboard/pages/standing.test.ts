@@ -1,0 +1,121 @@
+// Do conditions come out in plain words, each with a way out where something is to be done?
+
+import { describe, expect, test } from 'vitest';
+import type { Condition, KubeObject } from '../../../dashboard/pages/words/kube.ts';
+import { isProgrammed, standingOf } from '../../../dashboard/pages/words/standing.ts';
+import { WAYS_OUT } from '../../../dashboard/pages/words/ways-out.ts';
+import { CONDITIONS, REASONS } from '../../../operator/resources/conditions.ts';
+
+/** With these all is well. */
+const good = new Set([
+  ...[
+    'Accepted',
+    'ResolvedRefs',
+    'Native',
+    'Translated',
+    'Priced',
+    'SecretCreated',
+    'Imported',
+    'Healthy',
+    'Programmed',
+  ],
+]);
+
+const condition = (type: string, status: Condition['status'], reason: string, message = ''): Condition => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: '2026-11-23T00:00:00Z',
+});
+const object = (conditions: readonly Condition[], generation = 1, observedGeneration = 1): KubeObject => ({
+  metadata: { namespace: 'team-a', name: 'a', generation },
+  spec: {},
+  status: { observedGeneration, conditions },
+});
+
+test('every reason that asks for something has a way out, and there are no others', () => {
+  const wanted = Object.keys(REASONS).filter((reason) => !good.has(reason));
+  expect(Object.keys(WAYS_OUT).sort()).toEqual(wanted.sort());
+});
+
+test('every condition has words of its own', () => {
+  for (const type of Object.keys(CONDITIONS)) {
+    const [words] = standingOf(object([condition(type, 'False', 'Pending')])).conditions;
+    expect(words?.title, type).not.toBe(`Not ${type}`);
+  }
+});
+
+describe('an object is', () => {
+  const ready = condition('Ready', 'True', 'Programmed');
+  test.each<[string, string, readonly Condition[]]>([
+    ['Waiting', 'busy', []],
+    ['Ready', 'good', [ready]],
+    [
+      'Disabled',
+      'off',
+      [condition('Ready', 'True', 'DisabledBySpec'), condition('Disabled', 'True', 'DisabledBySpec')],
+    ],
+    [
+      'Expired',
+      'bad',
+      [condition('Ready', 'False', 'PastExpiry'), condition('Expired', 'True', 'PastExpiry')],
+    ],
+    ['Budget used up', 'bad', [ready, condition('BudgetExhausted', 'True', 'BudgetExhausted')]],
+    ['Suspended', 'off', [condition('Ready', 'True', 'Suspended')]],
+    [
+      'Conflict',
+      'bad',
+      [condition('Ready', 'False', 'ModelConflict'), condition('Conflicted', 'True', 'ModelConflict')],
+    ],
+    ['Held', 'warn', [ready, condition('Stalled', 'True', 'LastKnownGood')]],
+    [
+      'Pending',
+      'busy',
+      [condition('Ready', 'False', 'Pending'), condition('Reconciling', 'True', 'Pending')],
+    ],
+    ['Not ready', 'bad', [condition('Ready', 'False', 'Invalid'), condition('Stalled', 'True', 'Invalid')]],
+    ['Unhealthy', 'bad', [ready, condition('Healthy', 'False', 'Unhealthy')]],
+    ['Degraded', 'warn', [ready, condition('Degraded', 'True', 'SecretNotFound')]],
+    ['Partly healthy', 'warn', [ready, condition('Healthy', 'True', 'PartiallyHealthy')]],
+    ['Ends soon', 'warn', [ready, condition('ExpiringSoon', 'True', 'NearExpiry')]],
+  ])('%s (%s)', (word, tone, conditions) => {
+    expect(standingOf(object(conditions))).toMatchObject({ word, tone });
+  });
+
+  test('waiting, while the operator has not come to the last edit', () => {
+    expect(standingOf(object([ready], 2, 1))).toMatchObject({ word: 'Waiting' });
+  });
+});
+
+test('programmed is what every pod runs as it is now, not as it was before an edit', () => {
+  const programmed = { ...condition('Programmed', 'True', 'Programmed'), observedGeneration: 1 };
+  expect(isProgrammed(object([programmed]))).toBe(true);
+  expect(isProgrammed(object([programmed], 2))).toBe(false);
+  expect(isProgrammed(object([condition('Programmed', 'False', 'Pending')]))).toBe(false);
+});
+
+test('what Ready and Stalled only repeat is said once', () => {
+  const { conditions } = standingOf(
+    object([
+      condition('Accepted', 'False', 'Invalid'),
+      condition('Ready', 'False', 'Invalid'),
+      condition('Stalled', 'True', 'Invalid'),
+    ]),
+  );
+  expect(conditions.map(({ type }) => type)).toEqual(['Accepted']);
+  expect(standingOf(object([condition('Ready', 'False', 'Pending')])).conditions).toHaveLength(1);
+});
+
+test('a condition that is as it should be has no way out, one that is not has the message and the way out', () => {
+  const { conditions } = standingOf(
+    object([
+      condition('Accepted', 'True', 'Accepted'),
+      condition('ResolvedRefs', 'False', 'SecretNotFound', 'no such Secret'),
+    ]),
+  );
+  expect(conditions).toMatchObject([
+    { tone: 'good', wayOut: undefined },
+    { tone: 'bad', message: 'no such Secret', wayOut: WAYS_OUT.SecretNotFound },
+  ]);
+});

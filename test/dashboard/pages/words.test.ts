@@ -1,0 +1,195 @@
+// Do numbers, addresses, snippets and streamed words come out as they are meant?
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { openStreamReader } from '../../../dashboard/pages/keys/read-stream.ts';
+import { snippetsFor } from '../../../dashboard/pages/keys/snippets.ts';
+import { limitWords, tightestBudget } from '../../../dashboard/pages/keys/words.ts';
+import { errorOf } from '../../../dashboard/pages/shell/api.ts';
+import { readFilters, writeFilters } from '../../../dashboard/pages/shell/filters.ts';
+import { pathOf, placeOf } from '../../../dashboard/pages/shell/place.ts';
+import { openFormats, perMillion } from '../../../dashboard/pages/words/format.ts';
+
+describe('formats', () => {
+  const formats = openFormats('en-US', 'Europe/Berlin');
+  const nowMs = Date.parse('2026-11-23T12:00:00Z');
+
+  test('money has cents, and small amounts the digits that say something', () => {
+    expect(['41.237', '0', '0.000204', '0.0000001', '1234567.5'].map(formats.money)).toEqual([
+      '$41.24',
+      '$0.00',
+      '$0.000204',
+      '< $0.000001',
+      '$1,234,567.50',
+    ]);
+    expect(openFormats('de-DE').money('1234.5')).toBe('1.234,50\u00a0$');
+  });
+
+  test('prices are told to the last digit', () => {
+    expect(['0.075', '2.5', '15'].map(formats.price)).toEqual(['$0.075', '$2.50', '$15.00']);
+  });
+
+  test('times have their zone, days of the ledger are in UTC', () => {
+    expect(formats.time('2026-11-23T23:30:00Z')).toMatch(/^Nov 24, 2026, 12:30\sAM GMT\+1$/);
+    expect(formats.day('2026-11-23')).toBe('Nov 23');
+  });
+
+  test('how long ago', () => {
+    expect(formats.ago('2026-11-23T11:55:00Z', nowMs)).toBe('5 minutes ago');
+    expect(formats.ago('2026-11-26T12:00:00Z', nowMs)).toBe('in 3 days');
+    expect(formats.ago('2026-11-23T12:00:00.400Z', nowMs)).toBe('now');
+  });
+
+  test('what is no time or number is shown as it is', () => {
+    expect(formats.time('soon')).toBe('soon');
+    expect(formats.money('unknown')).toBe('unknown');
+  });
+
+  test('a price per token becomes one per million, exactly', () => {
+    expect(['0.00000015', '0.0000025', '0', '1', '0.000001', '12.5'].map(perMillion)).toEqual([
+      '0.15',
+      '2.5',
+      '0',
+      '1000000',
+      '1',
+      '12500000',
+    ]);
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (picodollars) => {
+        const perToken = `${picodollars / 10n ** 12n}.${String(picodollars % 10n ** 12n).padStart(12, '0')}`;
+        const [whole = '', fraction = ''] = perMillion(perToken).split('.');
+        expect(BigInt(whole + fraction.padEnd(6, '0'))).toBe(picodollars);
+      }),
+    );
+  });
+});
+
+describe('addresses', () => {
+  const spec = { q: { usual: '' }, sort: { usual: 'name', words: ['name', 'spend'] } } as const;
+
+  test('what is as usual is left out, and what is of somebody else stays', () => {
+    expect(writeFilters(spec, '?namespace=team-a&q=old', { q: '', sort: 'spend' })).toBe(
+      '?namespace=team-a&sort=spend',
+    );
+    expect(writeFilters(spec, '?sort=spend', { sort: 'name' })).toBe('');
+  });
+
+  test('any text of a filter comes back, and words that nobody knows do not', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (q) => {
+        expect(readFilters(spec, writeFilters(spec, '', { q }))).toEqual({ q, sort: 'name' });
+      }),
+    );
+    expect(readFilters(spec, '?sort=colour')).toEqual({ q: '', sort: 'name' });
+  });
+
+  test('every object has a path that leads to it', () => {
+    const name = fc.stringMatching(/^[a-z0-9]([-.a-z0-9]{0,20}[a-z0-9])?$/);
+    fc.assert(
+      fc.property(fc.constantFrom('keys', 'providers', 'routes'), name, name, (kind, namespace, of) => {
+        const view = { keys: 'key', providers: 'provider', routes: 'route' }[kind];
+        const path = pathOf(kind as 'keys', namespace, of);
+        if (namespace !== 'new') expect(placeOf(path)).toEqual({ view, namespace, name: of });
+        // The server takes what ends like a file for one.
+        expect(path).not.toMatch(/\.[a-z0-9]+$/i);
+      }),
+    );
+  });
+
+  test.each(['/nothing', '/keys/a', '/keys/a/b/c', '/keys/%zz/b', '/toString'])(
+    '%s leads nowhere',
+    (path) => {
+      expect(placeOf(path)).toEqual({ view: 'not-found' });
+    },
+  );
+
+  test.each([
+    ['/', 'overview'],
+    ['/keys', 'keys'],
+    ['/keys/', 'keys'],
+    ['/models/plan', 'plan'],
+  ])('%s is %s', (path, view) => {
+    expect(placeOf(path)).toEqual({ view });
+  });
+});
+
+describe('snippets', () => {
+  const key = `psk_${'a'.repeat(49)}`;
+
+  test.each(['https://ai.example.com', 'https://ai.example.com/', 'https://ai.example.com/v1'])(
+    'each client gets %s as it wants it: OpenAI with /v1, Anthropic without',
+    (address) => {
+      const texts = Object.fromEntries(
+        snippetsFor(address, key, 'penstock/small').map(({ id, text }) => [id, text]),
+      );
+      expect(texts.curl).toContain('https://ai.example.com/v1/chat/completions');
+      expect(texts['openai-python']).toContain('base_url="https://ai.example.com/v1"');
+      expect(texts['openai-node']).toContain('baseURL: "https://ai.example.com/v1"');
+      expect(texts['anthropic-python']).toContain('base_url="https://ai.example.com"');
+      expect(texts['claude-code']).toContain('ANTHROPIC_BASE_URL=https://ai.example.com\n');
+      expect(texts.codex).toContain('base_url="https://ai.example.com/v1"');
+      for (const text of Object.values(texts)) {
+        expect(text).toContain(key);
+        expect(text).not.toMatch(/\/v1\/v1|\/\/v1/);
+      }
+    },
+  );
+});
+
+describe('a streamed answer', () => {
+  const chunk = (content: string) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
+
+  test('comes out whole, however its bytes are cut', () => {
+    const words = ['Hé', 'llo\n', ' data: x', '"'];
+    const text = `${words.map(chunk).join('')}: ping\n\ndata: {"choices":[],"usage":{}}\n\ndata: [DONE]\n\n`;
+    fc.assert(
+      fc.property(fc.array(fc.nat(text.length)), (cuts) => {
+        const places = [0, ...cuts.sort((a, b) => a - b), text.length];
+        const reader = openStreamReader();
+        const read = places.map((place, at) => reader.take(text.slice(place, places[at + 1]))).join('');
+        expect(read).toBe(words.join(''));
+        expect(reader.isDone()).toBe(true);
+      }),
+    );
+  });
+
+  test('that ends with an error says which, and one that breaks off is not done', () => {
+    const reader = openStreamReader();
+    expect(reader.take(chunk('a'))).toBe('a');
+    expect(reader.isDone()).toBe(false);
+    expect(() => reader.take('data: {"error":{"message":"the upstream broke off"}}\n')).toThrow(
+      'the upstream broke off',
+    );
+  });
+});
+
+test('limits and budgets are said in few words', () => {
+  const formats = openFormats('en-US');
+  expect(limitWords({ requestsPerMinute: 60, tokensPerMinute: 100_000 }, formats)).toBe(
+    '60\u00a0req/min · 100K\u00a0tok/min',
+  );
+  expect(limitWords(null, formats)).toBe('');
+  const budgets = [
+    { period: 'Month', limit: '100', spend: '20' },
+    { period: 'Day', limit: '10', spend: '9' },
+    { period: 'Total', limit: '50', spend: null },
+  ];
+  expect(tightestBudget(budgets)).toEqual({ period: 'Day', limit: '10', spend: '9', share: 0.9 });
+  expect(tightestBudget([{ period: 'Day', limit: '0', spend: null }])).toMatchObject({ share: 1 });
+  expect(tightestBudget([])).toBeUndefined();
+});
+
+test('errors are in the words of whoever refused', () => {
+  expect(errorOf(403, { error: { message: 'no', code: 'forbidden' } })).toMatchObject({
+    code: 'forbidden',
+    message: 'no',
+  });
+  expect(errorOf(409, { kind: 'Status', message: 'exists', reason: 'AlreadyExists' })).toMatchObject({
+    code: 'AlreadyExists',
+    message: 'exists',
+  });
+  expect(errorOf(502, undefined)).toMatchObject({
+    code: 'status_502',
+    message: 'The server answered 502 and did not say why.',
+  });
+});

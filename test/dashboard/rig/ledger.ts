@@ -1,0 +1,195 @@
+// What does the ledger of the rig say? Numbers that look like a working week, the same at every question.
+
+const models = [
+  'penstock/large',
+  'penstock/small',
+  'llama',
+  'penstock/embed',
+  'penstock/vision',
+  'team-b/own',
+  'penstock/old',
+  'penstock/code',
+  'penstock/beta',
+];
+const keys = ['team-a/ci-bot-0', 'team-b/notebook-1', 'research/agent-2', 'team-a/batch-3'];
+const groups: Readonly<Record<string, readonly string[]>> = {
+  model: models,
+  apiKey: keys,
+  namespace: ['team-a', 'team-b', 'research'],
+  provider: ['platform/openai', 'platform/anthropic', 'team-a/own-models'],
+};
+
+export function answerLedger(
+  what: string,
+  search: URLSearchParams,
+  nowMs: number,
+  hasNothing: boolean,
+): unknown {
+  const from = search.get('from') ?? new Date(nowMs - 30 * 86_400_000).toISOString().slice(0, 10);
+  const to = search.get('to') ?? new Date(nowMs + 86_400_000).toISOString().slice(0, 10);
+  const interval = search.get('interval') ?? 'day';
+  const stepMs = interval === 'hour' ? 3_600_000 : 86_400_000;
+  const starts: number[] = [];
+  for (let ms = Date.parse(from); ms < Math.min(Date.parse(to), nowMs); ms += stepMs) starts.push(ms);
+  const nameOf = (ms: number) =>
+    interval === 'hour'
+      ? `${new Date(ms).toISOString().slice(0, 13)}:00:00Z`
+      : new Date(ms).toISOString().slice(0, 10);
+  const by = search.get('by') ?? 'model';
+  const size = (ms: number, at: number) =>
+    Math.max(0, Math.round((40 + 30 * Math.sin(ms / 4e7 + at)) / (at + 1)) * (interval === 'hour' ? 1 : 20));
+  const more = { isTruncated: false };
+  if (hasNothing)
+    return {
+      rows: [],
+      keys: [],
+      namespaces: [],
+      budgets: [],
+      health: [],
+      total: { requests: 0, outcomes: {}, errorRate: 0 },
+      from,
+      to,
+      ...more,
+    };
+  switch (what) {
+    case 'series':
+    case 'sums':
+      return {
+        from,
+        to,
+        interval,
+        rows: starts.flatMap((ms) =>
+          (groups[by] ?? models).map((name, at) => ({
+            [interval]: nameOf(ms),
+            [by]: name,
+            requests: size(ms, at),
+            attempts: size(ms, at) + (at === 0 ? 1 : 0),
+            unpriced: 0,
+            estimated: 0,
+            tokens: {
+              input: size(ms, at) * 1800,
+              cachedInput: size(ms, at) * 400,
+              cacheWrite: 0,
+              output: size(ms, at) * 300,
+              reasoning: 0,
+            },
+            costUsd: (size(ms, at) * 0.0071).toFixed(6),
+            costPicodollars: '0',
+          })),
+        ),
+        ...more,
+      };
+    case 'requests': {
+      const countOf = (ms: number) => models.reduce((sum, _, at) => sum + size(ms, at), 0);
+      const rowOf = (requests: number) => ({
+        requests,
+        outcomes: {
+          answered: Math.round(requests * 0.985),
+          refused: Math.round(requests * 0.004),
+          failed: Math.round(requests * 0.006),
+          'broken-off': Math.round(requests * 0.001),
+          cancelled: Math.round(requests * 0.004),
+          interrupted: 0,
+        },
+        errorRate: 0.007,
+        firstContentMs: { answers: requests, p50: 420, p90: 1300, p99: 4100 },
+      });
+      return {
+        from,
+        to,
+        interval,
+        total: rowOf(starts.reduce((sum, ms) => sum + countOf(ms), 0)),
+        rows: starts.map((ms) => ({ [interval]: nameOf(ms), ...rowOf(countOf(ms)) })),
+        ...more,
+      };
+    }
+    case 'namespaces':
+      return {
+        namespaces: ['team-a', 'team-b', 'research'].map((namespace, at) => ({
+          namespace,
+          month: { costUsd: String(412.5 / (at + 1)) },
+        })),
+        ...more,
+      };
+    case 'keys':
+      return {
+        keys: keys.map((apiKey, at) => ({
+          apiKey,
+          lastUsedAt: new Date(nowMs - at * 3e6).toISOString(),
+          month: { costUsd: String(41.237 / (at + 1)) },
+        })),
+        ...more,
+      };
+    case 'budgets':
+      return {
+        budgets: [
+          {
+            namespace: 'team-a',
+            period: 'Month',
+            action: 'Block',
+            limitUsd: '500',
+            costUsd: '412.50',
+            usedShare: 0.825,
+            resetsAt: '2026-12-01T00:00:00.000Z',
+          },
+          {
+            namespace: 'team-a',
+            apiKey: 'team-a/ci-bot-0',
+            period: 'Month',
+            action: 'Block',
+            limitUsd: '100',
+            costUsd: '41.237',
+            usedShare: 0.41237,
+            resetsAt: '2026-12-01T00:00:00.000Z',
+          },
+          {
+            namespace: 'research',
+            apiKey: 'research/agent-2',
+            period: 'Month',
+            action: 'Block',
+            limitUsd: '50',
+            costUsd: '50.02',
+            usedShare: 1.0004,
+            resetsAt: '2026-12-01T00:00:00.000Z',
+          },
+        ],
+        ...more,
+      };
+    case 'health':
+      return {
+        from,
+        to,
+        health: search.has('namespace')
+          ? [
+              {
+                route: 'platform/large',
+                requests: 1834,
+                attempts: 1851,
+                outcomes: { answered: 1820, failed: 31 },
+                lastFailedAt: new Date(nowMs - 500_000).toISOString(),
+              },
+            ]
+          : [
+              {
+                provider: 'platform/openai',
+                upstreamModel: 'gpt-6.2',
+                requests: 8412,
+                attempts: 8431,
+                outcomes: { answered: 8400, failed: 31 },
+                lastFailedAt: new Date(nowMs - 190_000).toISOString(),
+              },
+              {
+                provider: 'platform/anthropic',
+                upstreamModel: 'claude-opus-5',
+                requests: 912,
+                attempts: 990,
+                outcomes: { answered: 900, failed: 90 },
+                lastFailedAt: new Date(nowMs - 500_000).toISOString(),
+              },
+            ],
+        ...more,
+      };
+    default:
+      return {};
+  }
+}
