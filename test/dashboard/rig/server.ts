@@ -158,6 +158,7 @@ export async function startRig(options: RigOptions): Promise<{ url: string; clos
       csrf: 'csrf',
       namespace: null,
       gatewayUrl: origin,
+      keyPrefix: 'psk_',
       hasLedger: true,
       version: '0.1.0',
     };
