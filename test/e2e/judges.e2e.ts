@@ -21,6 +21,13 @@ const checkovPins = ['checkov==3.3.30'];
 
 const everything = {
   demo: { enabled: true },
+  dashboard: {
+    enabled: true,
+    replicas: 2,
+    session: { existingSecret: 'dashboard-session' },
+    oidc: { issuer: 'https://login.example.com', clientId: 'penstock', existingSecret: 'dashboard-oidc' },
+    ingress: { enabled: true, hosts: ['penstock.example.com'], tlsSecretName: 'dashboard-tls' },
+  },
   gateway: {
     autoscaling: { type: 'HPA' },
     ingress: { enabled: true, hosts: ['models.example.com'], tlsSecretName: 'models-tls' },
