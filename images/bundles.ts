@@ -5,18 +5,14 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
-import { bundles, onDemand, pages } from './contents.ts';
+import { bundles, onDemand, packagesOfPages } from './contents.ts';
 import { packagesIn, thirdPartyNotices } from './notices.ts';
 import { billOfMaterials } from './sbom.ts';
 
 /** @param project root of the checkout. @param folder is emptied first. */
 export async function buildDist(project: string, folder: string): Promise<void> {
-  const [{ outputFiles, metafile }, inPages, bill] = await Promise.all([
-    bundle(project),
-    packagesInPages(project),
-    billOfMaterials(project),
-  ]);
-  const packages = [...new Set([...packagesIn(metafile), ...inPages])].sort();
+  const [{ outputFiles, metafile }, bill] = await Promise.all([bundle(project), billOfMaterials(project)]);
+  const packages = [...packagesIn(metafile), ...packagesOfPages].sort();
   const notices = await thirdPartyNotices(project, packages);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
@@ -26,7 +22,7 @@ export async function buildDist(project: string, folder: string): Promise<void> 
     copyFile(join(project, 'LICENSE'), join(folder, 'LICENSE')),
     writeFile(join(folder, 'THIRD-PARTY-NOTICES'), notices),
     writeFile(join(folder, 'sbom.cdx.json'), bill(packages)),
-    writePages(project, join(folder, basename(pages.folder))),
+    writePages(project, join(folder, 'dashboard')),
   ]);
 }
 
@@ -35,26 +31,6 @@ async function writePages(project: string, folder: string): Promise<void> {
   if (!existsSync(builder)) return;
   const { buildPages }: { buildPages(folder: string): Promise<unknown> } = await import(builder);
   await buildPages(folder);
-}
-
-/** Whoever builds them does not say what they took in: the same sources are followed once more. */
-async function packagesInPages(project: string): Promise<string[]> {
-  if (!existsSync(join(project, pages.source))) return [];
-  const { metafile } = await build({
-    entryPoints: [pages.source],
-    absWorkingDir: project,
-    preserveSymlinks: true,
-    outdir: join(project, pages.folder),
-    write: false,
-    metafile: true,
-    bundle: true,
-    format: 'esm',
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
-    logLevel: 'warning',
-    loader: { '.svg': 'empty' },
-  });
-  return packagesIn(metafile);
 }
 
 function bundle(

@@ -16,6 +16,9 @@ export const onDemand = {
   'operator-telemetry': 'telemetry/open.ts',
 } as const;
 
+/** Whose code is in the pages of the dashboard, which are not bundled here. */
+export const packagesOfPages = ['node_modules/preact', 'node_modules/uplot'] as const;
+
 /** What the chart runs once: the Job of the demo, and the Pod of `helm test`. */
 const jobs = ['apply-demo', 'helm-test'] as const;
 
@@ -29,9 +32,6 @@ export const bundles: Readonly<Record<string, string>> = Object.fromEntries([
 
 /** Those whose start is compiled ahead. They end by themselves when nobody has told them anything; the simulator would serve. */
 export const compiledAhead = ['gateway', 'operator', 'ledger', 'dashboard'] as const;
-
-/** What the dashboard gives to browsers, built from its pages; their names say what is in them. */
-export const pages = { source: 'dashboard/pages/main.tsx', folder: 'dist/dashboard' } as const;
 
 /** Owns nothing in the image; the chart runs pods as this user. */
 export const user = { name: 'nonroot', id: 65532 } as const;
@@ -50,8 +50,8 @@ export const image = {
     'dist/THIRD-PARTY-NOTICES',
     'dist/sbom.cdx.json',
   ],
-  /** With all that is in them, each at the same place too. */
-  folders: [pages.folder],
+  /** With all that is in them, each at the same place too: the pages of the dashboard, whose names say what is in them. */
+  folders: ['dist/dashboard'],
   compileCache: `${folder}/compile-cache`,
   config: {
     User: `${user.id}:${user.id}`,

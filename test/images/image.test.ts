@@ -81,7 +81,7 @@ describe('a build', () => {
     expect(new Set(inside).size).toBeGreaterThan(50);
     for (const name of new Set(inside)) expect(notices).toContain(`\n${name} `);
     // In what browsers are given.
-    if (hasPages) expect(notices).toContain(`\npreact ${packageJson.dependencies.preact} (MIT)\n`);
+    expect(notices).toContain(`\npreact ${packageJson.dependencies.preact} (MIT)\n`);
     expect(notices).toContain(`fastify ${packageJson.dependencies.fastify} (MIT)\n\nMIT License`);
     expect(notices).not.toMatch(/^(esbuild|vitest) /m);
   });
