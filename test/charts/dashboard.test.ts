@@ -1,14 +1,13 @@
-// Does the chart give the dashboard what it reads, and nothing that it could do by itself? And is what its guide shows so?
+// Does the chart give the dashboard what it reads, and nothing that it could do by itself?
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
-import { readSettings } from '../../dashboard/settings.ts';
 import { readSettings as readGatewaySettings } from '../../gateway/settings.ts';
 import { image } from '../../images/contents.ts';
 import { findPrograms } from '../cluster/binaries.ts';
+import { CLIENT_SECRET, DASHBOARD, settingsInPod } from './dashboard-pod.ts';
 import {
   deploymentOf,
   type HelmTarget,
@@ -20,7 +19,6 @@ import {
 import { podsOf } from './parts.ts';
 import { VALUE_SETS } from './value-sets.ts';
 
-const NAME = 'penstock-dashboard';
 const setNamed = (name: string): Values => Object.fromEntries(VALUE_SETS)[name] ?? {};
 const ALONE = setNamed('a dashboard on port-forward');
 const EDGE = setNamed('a dashboard beside the gateways, with an issuer');
@@ -36,40 +34,10 @@ beforeAll(async () => {
 
 afterAll(() => rm(target.folder, { recursive: true, force: true }));
 
-const objectOf = (objects: readonly Rendered[], kind: string, name = NAME) =>
+const objectOf = (objects: readonly Rendered[], kind: string, name = DASHBOARD) =>
   objects.find((object) => object.kind === kind && object.metadata.name === name);
 
-const fileSchema = z.array(
-  z.looseObject({
-    name: z.string(),
-    secret: z
-      .object({
-        items: z.array(z.object({ key: z.string(), path: z.string() })),
-        defaultMode: z.literal(0o440),
-      })
-      .optional(),
-  }),
-);
-
-/** As the process reads them in its pod; where it looks for files they are, with what such a Secret holds. */
-async function settingsIn(objects: readonly Rendered[]) {
-  const { environment, template } = deploymentOf(objects, NAME);
-  const root = await mkdtemp(join(target.folder, 'pod-'));
-  const key = Buffer.alloc(32, 7).toString('base64');
-  const contents: Readonly<Record<string, string>> = { keys: key, 'client-secret': 'the-word-of-the-client' };
-  for (const { name, secret } of fileSchema.parse(template.spec.volumes)) {
-    for (const { path } of secret?.items ?? []) {
-      const file = join(root, 'etc/penstock', name, path);
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, `${contents[path]}\n`);
-    }
-  }
-  const moved = Object.entries(environment).map(([name, value]) => [
-    name,
-    value.startsWith('/etc/') ? join(root, value) : value,
-  ]);
-  return { root, settings: readSettings(Object.fromEntries(moved)) };
-}
+const settingsIn = (objects: readonly Rendered[]) => settingsInPod(objects, target.folder);
 
 const originsOf = (places: readonly { readonly origin: string }[]) => places.map(({ origin }) => origin);
 
@@ -100,7 +68,7 @@ describe('its settings', () => {
       oidc: {
         issuer: 'https://login.example.com:8443/realms/platform',
         clientId: 'penstock',
-        clientSecret: 'the-word-of-the-client',
+        clientSecret: CLIENT_SECRET,
         scopes: 'openid profile email groups',
         name: 'Example Login',
       },
@@ -123,7 +91,7 @@ describe('its settings', () => {
   test('are all such as are read', async () => {
     const source = await readFile(join(import.meta.dirname, '../../dashboard/settings.ts'), 'utf8');
     for (const values of [ALONE, EDGE, INGRESS]) {
-      const { env } = deploymentOf(await render(target, values), NAME);
+      const { env } = deploymentOf(await render(target, values), DASHBOARD);
       expect(Object.keys(env).filter((name) => !source.includes(`${name}:`))).toEqual([]);
     }
   });
@@ -153,9 +121,9 @@ describe('it can do nothing by itself:', () => {
       expect(JSON.stringify(bindings)).not.toContain('dashboard');
       expect(objectOf(objects, 'ServiceAccount')).toMatchObject({ automountServiceAccountToken: false });
       const [pod] = objects
-        .filter(({ kind, metadata }) => kind === 'Deployment' && metadata.name === NAME)
+        .filter(({ kind, metadata }) => kind === 'Deployment' && metadata.name === DASHBOARD)
         .flatMap(podsOf);
-      expect(pod).toMatchObject({ serviceAccountName: NAME, automountServiceAccountToken: false });
+      expect(pod).toMatchObject({ serviceAccountName: DASHBOARD, automountServiceAccountToken: false });
       expect(JSON.stringify(pod)).not.toContain('serviceAccountToken":{');
       expect(pod?.volumes).toContainEqual({
         name: 'kubernetes',
@@ -165,7 +133,7 @@ describe('it can do nothing by itself:', () => {
   });
 
   test('what is secret is in files, not in its environment', async () => {
-    const { template } = deploymentOf(await render(target, EDGE), NAME);
+    const { template } = deploymentOf(await render(target, EDGE), DASHBOARD);
     expect(JSON.stringify(template.spec.containers[0].env)).not.toContain('secretKeyRef');
   });
 });
@@ -219,7 +187,9 @@ describe('the edge', () => {
     expect(objectOf(objects, 'HTTPRoute')?.spec).toMatchObject({
       parentRefs: [{ name: 'public', namespace: 'gateways' }],
       hostnames: ['penstock.example.com'],
-      rules: [{ timeouts: { request: '0s', backendRequest: '0s' }, backendRefs: [{ name: NAME, port: 80 }] }],
+      rules: [
+        { timeouts: { request: '0s', backendRequest: '0s' }, backendRefs: [{ name: DASHBOARD, port: 80 }] },
+      ],
     });
     expect(objectOf(objects, 'HTTPRoute', 'penstock-gateway')?.spec).toMatchObject({
       hostnames: ['models.example.com'],
@@ -237,7 +207,7 @@ describe('the edge', () => {
 
   test('is the Ingress of the gateways, under another host name', async () => {
     const objects = await render(target, INGRESS);
-    const service = { name: NAME, port: { name: 'http' } };
+    const service = { name: DASHBOARD, port: { name: 'http' } };
     expect(objectOf(objects, 'Ingress')).toMatchObject({
       metadata: { annotations: { 'example.com/owner': 'ai' } },
       spec: {
@@ -254,7 +224,7 @@ describe('the edge', () => {
 });
 
 test('its process is a file of the image, with half of its memory for JavaScript', async () => {
-  const { command } = deploymentOf(await render(target, ALONE), NAME).template.spec.containers[0];
+  const { command } = deploymentOf(await render(target, ALONE), DASHBOARD).template.spec.containers[0];
   expect(command).toEqual(['node', '--max-old-space-size=256', 'dist/dashboard.js']);
   expect(image.files).toContain('dist/dashboard.js');
 });

@@ -1,6 +1,6 @@
 // Is the chart installed, what may each party do then, and what stays when it goes?
 
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -431,6 +431,22 @@ describe('rules that are held at apply', () => {
     for (const command of commands) await plane().mustKubectl(command);
     expect(commands).toHaveLength(3);
     expect(await may(account('me', 'team-a'), ['create', 'penstock.dev/apikeys', 'team-a'])).toBe(true);
+  });
+
+  test('what the guide of the dashboard gives people lets them do what it says', async () => {
+    const guide = await readFile(join(CHART, '../../docs/guides/dashboard.md'), 'utf8');
+    const commands = [...guide.matchAll(/^kubectl (create (?!secret).+)$/gm)].map(([, line = '']) => line);
+    expect(commands).toHaveLength(8);
+    for (const command of commands) await plane().mustKubectl(command.split(' '));
+    const ada = account('ada', 'team-a');
+    expect(await may(ada, ['patch', 'penstock.dev/apikeys', 'team-a'])).toBe(true);
+    expect(await may(ada, ['create', '/secrets', 'team-a'])).toBe(true);
+    expect(await may(ada, ['get', '/secrets', 'team-a'])).toBe(false);
+    // Bound to view, and to keys alone.
+    expect(await may('ada@example.com', ['get', 'penstock.dev/providers', 'team-a'])).toBe(true);
+    expect(await may('ada@example.com', ['create', 'penstock.dev/apikeys', 'team-a'])).toBe(true);
+    expect(await may('ada@example.com', ['create', 'penstock.dev/providers', 'team-a'])).toBe(false);
+    expect(await may('ada@example.com', ['get', 'penstock.dev/apikeys', 'team-b'])).toBe(false);
   });
 
   test('the policies carry the name of their release, and one of some namespaces looks at no others', async () => {

@@ -827,7 +827,9 @@ describe('what is rendered', () => {
       limits: { store: { url: 'redis://valkey:6379' } },
     });
     const rules = JSON.stringify(objects.find(({ kind }) => kind === 'PrometheusRule'));
-    const dashboard = JSON.stringify(objects.find(({ metadata }) => metadata.name === 'penstock-dashboard'));
+    const dashboard = JSON.stringify(
+      objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'penstock-dashboard'),
+    );
     for (const text of [rules, dashboard]) {
       const used = namesIn(text);
       expect(used.size).toBeGreaterThan(8);

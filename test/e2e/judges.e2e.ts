@@ -164,7 +164,9 @@ test('every expression of alerts and dashboard is PromQL', async () => {
   const rules = objects
     .filter(({ kind }) => kind === 'PrometheusRule')
     .flatMap((rule) => textsOf(rule, 'expr'));
-  const board = objects.find(({ metadata }) => metadata.name === 'penstock-dashboard');
+  const board = objects.find(
+    ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'penstock-dashboard',
+  );
   const { data } = z.looseObject({ data: z.record(z.string(), z.string()) }).parse(board);
   const panels = Object.values(data).flatMap((text) => textsOf(JSON.parse(text), 'expr'));
   expect([rules.length > 10, panels.length > 8]).toEqual([true, true]);
