@@ -65,3 +65,11 @@ test('its commands name what the chart makes, and the Secrets of its examples', 
     true,
   );
 });
+
+test('it lists the variables that the process reads, and no others', async () => {
+  const source = await readFile(join(import.meta.dirname, '../../dashboard/settings.ts'), 'utf8');
+  const read = [...source.matchAll(/^ {2}(PENSTOCK_\w+):/gm)].map(([, name]) => name);
+  const listed = [...page.matchAll(/^\| `(PENSTOCK_\w+)` \|/gm)].map(([, name]) => name);
+  expect(read.length).toBeGreaterThan(10);
+  expect(listed.sort()).toEqual(read.sort());
+});
