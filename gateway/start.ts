@@ -12,6 +12,7 @@ import { openFailureLimiter } from './auth/failure-limiter.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Drills } from './drill/drills.ts';
 import { runDrill } from './drill/run-drill.ts';
+import { openCrossOrigin } from './endpoints/cross-origin.ts';
 import { IdleConnections } from './endpoints/idle-connections.ts';
 import { GatewayError } from './errors.ts';
 import { PodState } from './exchange/pod-state.ts';
@@ -45,6 +46,8 @@ export interface GatewayOptions {
   readonly holder: TableHolder;
   readonly journal: Journal;
   readonly showProvider: boolean;
+  /** Of the dashboard, whose pages may ask too, such as `https://penstock.example.com`; none where left out. */
+  readonly dashboardOrigins?: readonly string[];
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
   onFailure(error: unknown, requestId: string): void;
@@ -257,6 +260,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       },
     },
     proxies: bounds.proxies,
+    crossOrigin: openCrossOrigin(options.dashboardOrigins ?? []),
     isDraining: () => isDraining,
     isOver: () => isOver,
     onFailure: options.onFailure,
