@@ -89,7 +89,7 @@ const answers: Readonly<Record<string, Answer>> = {
     const [rows, outcomes, latest] = await Promise.all([
       store.sums(sumsQueryOf(asked, ['model'])),
       store.sums(allOf(asked, ['model', 'outcome'])),
-      store.latest(asked.where),
+      store.latest(asked),
     ]);
     return { ...periodOf(asked), ...modelsAnswer(rows, outcomes, latest, asked) };
   },
@@ -124,7 +124,7 @@ const answers: Readonly<Record<string, Answer>> = {
       asked.where.namespace === undefined ? (['provider', 'upstreamModel'] as const) : (['route'] as const);
     const [rows, failures] = await Promise.all([
       store.sums(allOf(asked, [...by, 'outcome'])),
-      store.lastFailures(by, asked.where),
+      store.lastFailures(by, asked),
     ]);
     const { page, ...more } = pageOf(healthAnswer(rows, by, failures), asked);
     return { ...periodOf(asked), health: page, ...more };
@@ -134,8 +134,9 @@ const answers: Readonly<Record<string, Answer>> = {
 /** Those that were used in the days that are asked for, with what they spent in the periods that now is in. */
 async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender: Spender) {
   const nowMs = clock.wallMs();
-  const used = await store.sums(sumsQueryOf(asked, [spender]));
-  const names = used.slice(0, asked.limit).flatMap(({ group }) => group[spender] ?? []);
+  const { by: _, ...query } = sumsQueryOf(asked, []);
+  const used = await store.used({ ...query, spender });
+  const names = used.slice(0, asked.limit);
   const spends = await store.spendOf(spender, names, nowMs);
   const since = periodsOf(nowMs);
   const byName = new Map(spends.map((spend) => [spend.name, spend]));
