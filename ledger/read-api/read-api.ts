@@ -10,6 +10,7 @@ import type { Clock } from '../../kube/clock.ts';
 import type { GatewayAsker } from '../ask-gateway.ts';
 import type { Budgeted } from '../budgets.ts';
 import { periodsOf } from '../store/queries.ts';
+import { daysAround } from '../store/spans.ts';
 import type { Dimension, LedgerStore, Spender, SumsQuery } from '../store/store.ts';
 import type { Access } from './access.ts';
 import { healthAnswer, modelsAnswer, moreAnswer, pageOf, rowsAnswer, spendAnswer } from './answers.ts';
@@ -135,7 +136,8 @@ const answers: Readonly<Record<string, Answer>> = {
 async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender: Spender) {
   const nowMs = clock.wallMs();
   const { by: _, ...query } = sumsQueryOf(asked, []);
-  const used = await store.used({ ...query, spender });
+  // What they spent is told by the day too; and of hours only records know who was used in them.
+  const used = await store.used({ ...query, ...daysAround(asked), spender });
   const names = used.slice(0, asked.limit);
   const spends = await store.spendOf(spender, names, nowMs);
   const since = periodsOf(nowMs);

@@ -52,3 +52,9 @@ export function spansIn(stretch: Stretch, interval: Interval): readonly string[]
   if (count > spansMax) return undefined;
   return Array.from({ length: Math.max(0, count) }, (_, at) => spanAt(firstMs + at * step, interval));
 }
+
+/** The whole days that it touches. */
+export function daysAround(stretch: Stretch): Stretch {
+  const { fromMs, toMs } = boundsOf(stretch);
+  return { from: spanAt(fromMs, 'day'), to: spanAt(toMs + intervalMs.day - 1, 'day') };
+}
