@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
+import { hostname } from 'node:os';
 import type { TelemetrySettings } from '../telemetry/settings.ts';
 import { Admission } from './admission/admission.ts';
 import { type DoorBounds, defaultBounds } from './admission/bounds.ts';
@@ -286,6 +287,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       state: new PodState({ clock, table: tableStatus, health, drills }),
       journal: options.exchange.journal,
       token: () => options.exchange?.token(),
+      plan: { clock, random, health, holder, limits: limiter, pod: hostname() },
       onReadyPods(count) {
         readyPods = count;
         metrics.onReadyGateways(count);
