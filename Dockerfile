@@ -1,4 +1,4 @@
-# The image of gateway, operator, ledger and simulator: one for all, the command says which. images/contents.ts is the table of what it
+# The image of gateway, operator, ledger, simulator and dashboard: one for all, the command says which. images/contents.ts is the table of what it
 # holds; a test compares. Runs as a user that owns nothing, on a root file system that cannot be written.
 #
 #   docker build -t penstock .
@@ -39,6 +39,7 @@ COPY --from=bundles \
   /app/dist/operator.js \
   /app/dist/ledger.js \
   /app/dist/simulator.js \
+  /app/dist/dashboard.js \
   /app/dist/sqlite-worker.js \
   /app/dist/token-thread.js \
   /app/dist/gateway-telemetry.js \
@@ -50,6 +51,7 @@ COPY --from=bundles \
   /app/dist/THIRD-PARTY-NOTICES \
   /app/dist/sbom.cdx.json \
   /app/dist/
+COPY --from=bundles /app/dist/dashboard /app/dist/dashboard
 COPY --from=compiled /app/compile-cache /app/compile-cache
 ENV PATH=/usr/local/bin:/nodejs/bin:/usr/bin:/bin \
   NODE_COMPILE_CACHE=/app/compile-cache \

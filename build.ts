@@ -8,7 +8,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { buildPages } from './dashboard/build-pages.ts';
 import { buildDist } from './images/bundles.ts';
 import { packImage } from './images/pack.ts';
 import packageJson from './package.json' with { type: 'json' };
@@ -20,7 +19,6 @@ const project = fileURLToPath(new URL('.', import.meta.url));
 const dist = join(project, 'dist');
 
 await buildDist(project, dist);
-await buildPages(join(dist, 'dashboard'));
 console.log(`dist: ${packageJson.name} ${packageJson.version}`);
 
 if (values.images) {

@@ -9,6 +9,7 @@ import type { Caller } from './caller.ts';
 import { dialectNameSchema } from './contract/routing-table.ts';
 import { findDialect } from './dialects/registry.ts';
 import { watchClientErrors } from './endpoints/client-errors.ts';
+import type { CrossOrigin } from './endpoints/cross-origin.ts';
 import type { IdleConnections } from './endpoints/idle-connections.ts';
 import { describeOneModel, openModelList } from './endpoints/models.ts';
 import { explainNotFound } from './endpoints/not-found.ts';
@@ -32,6 +33,8 @@ export interface ServerParts extends PipelineParts {
   readonly idle: IdleConnections;
   /** Addresses of proxies whose word is taken for where a request came from. */
   readonly proxies: readonly string[];
+  /** Undefined: pages of other addresses may ask nothing. */
+  readonly crossOrigin?: CrossOrigin | undefined;
   /** While true, answers ask their connections to close: the process is being drained. */
   isDraining(): boolean;
   /** While true, nothing new is served any more, not even on a connection that is still open. */
@@ -104,6 +107,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   addPost(app, parts, door, '/messages/count_tokens', (exchange) => serveTokenCount(parts, exchange));
   addUpgradeRefusal(app);
   addModels(app, parts);
+  parts.crossOrigin?.addPreflight(app);
   app.addHook('onRequest', (request, reply, done) => {
     if (parts.isDraining()) reply.raw.setHeader('connection', 'close');
     else reply.raw.setHeader('keep-alive', keepAliveHint);
@@ -124,6 +128,7 @@ function admitted(parts: ServerParts, door: Door, handle: RequestListener): Requ
   const watch = watchUnread(parts.clock, parts.defaults.timeouts.clientWriteMs);
   return (request, response) => {
     watch(response);
+    parts.crossOrigin?.onAnswer(request, response);
     parts.idle.onRequest(request.socket, response);
     if (parts.admission.mayEnter()) handle(request, response);
     else door.refuse(request, response, door.newRequestId());
@@ -317,6 +322,8 @@ function addUpgradeRefusal(app: FastifyInstance): void {
 }
 
 function addModels(app: FastifyInstance, parts: ServerParts): void {
+  const secrets = 'authorization, x-api-key';
+  const vary = parts.crossOrigin?.vary(secrets) ?? secrets;
   const respond = (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -326,7 +333,7 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
     void reply
       .header('content-type', 'application/json')
       .header('cache-control', caller ? 'private, no-store' : 'no-store')
-      .header('vary', 'authorization, x-api-key')
+      .header('vary', vary)
       .header('x-request-id', request.id)
       .header('request-id', request.id)
       .header('x-penstock-generation', String(view.generation))

@@ -46,6 +46,15 @@ const settingsSchema = z.object({
   UV_THREADPOOL_SIZE: z.coerce.number().int().min(1).max(1024).default(threadsDefault),
   /** Whether answers name the provider that served them. */
   PENSTOCK_SHOW_PROVIDER: z.enum(['true', 'false']).default('true'),
+  /** Of the dashboard, as its pages are opened: they may ask from the browser. Without it, no page of another address may. */
+  PENSTOCK_DASHBOARD_ORIGINS: z
+    .string()
+    .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
+    .refine(
+      (origins) => origins.every(isOrigin),
+      'must be addresses such as https://penstock.example.com, without a path, separated by commas',
+    )
+    .default([]),
   /** Requests in flight; further ones get 503. */
   PENSTOCK_REQUESTS_IN_FLIGHT_MAX: count.optional(),
   /** Bytes of request bodies in flight; without it, a quarter of the memory that the container may have. */
@@ -117,6 +126,7 @@ export interface GatewaySettings {
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
   readonly showProvider: boolean;
+  readonly dashboardOrigins: readonly string[];
   readonly lookups: { readonly threads: number };
   /** Those that were set. */
   readonly bounds: Partial<DoorBounds>;
@@ -158,6 +168,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     drainAcceptMs: data.PENSTOCK_DRAIN_ACCEPT_MS,
     drainGraceMs: data.PENSTOCK_DRAIN_GRACE_MS,
     showProvider: data.PENSTOCK_SHOW_PROVIDER === 'true',
+    dashboardOrigins: data.PENSTOCK_DASHBOARD_ORIGINS,
     lookups: { threads: data.UV_THREADPOOL_SIZE },
     bounds: readBounds(data),
     watchdogMs: data.PENSTOCK_WATCHDOG_MS,
@@ -208,6 +219,10 @@ function isStoreUrl(text: string): boolean {
 
 function hasNoPassword(text: string): boolean {
   return !URL.canParse(text) || new URL(text).password === '';
+}
+
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.parse(text)?.origin === text;
 }
 
 function areAddresses(ranges: readonly string[]): boolean {

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
+import { hostname } from 'node:os';
 import type { TelemetrySettings } from '../telemetry/settings.ts';
 import { Admission } from './admission/admission.ts';
 import { type DoorBounds, defaultBounds } from './admission/bounds.ts';
@@ -12,6 +13,7 @@ import { openFailureLimiter } from './auth/failure-limiter.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Drills } from './drill/drills.ts';
 import { runDrill } from './drill/run-drill.ts';
+import { openCrossOrigin } from './endpoints/cross-origin.ts';
 import { IdleConnections } from './endpoints/idle-connections.ts';
 import { GatewayError } from './errors.ts';
 import { PodState } from './exchange/pod-state.ts';
@@ -45,6 +47,8 @@ export interface GatewayOptions {
   readonly holder: TableHolder;
   readonly journal: Journal;
   readonly showProvider: boolean;
+  /** Of the dashboard, whose pages may ask too, such as `https://penstock.example.com`; none where left out. */
+  readonly dashboardOrigins?: readonly string[];
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
   onFailure(error: unknown, requestId: string): void;
@@ -257,6 +261,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       },
     },
     proxies: bounds.proxies,
+    crossOrigin: openCrossOrigin(options.dashboardOrigins ?? []),
     isDraining: () => isDraining,
     isOver: () => isOver,
     onFailure: options.onFailure,
@@ -282,6 +287,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       state: new PodState({ clock, table: tableStatus, health, drills }),
       journal: options.exchange.journal,
       token: () => options.exchange?.token(),
+      plan: { clock, random, health, holder, limits: limiter, pod: hostname() },
       onReadyPods(count) {
         readyPods = count;
         metrics.onReadyGateways(count);

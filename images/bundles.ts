@@ -1,9 +1,10 @@
-// What does a build leave in `dist`? The processes as single files and the papers that go with them. The same sources give the
-// same bytes, wherever the checkout and `dist` are.
+// What does a build leave in `dist`? The processes as single files, the pages of the dashboard, and the papers that go with them. The
+// same sources give the same bytes, wherever the checkout and `dist` are.
 
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
+import { buildPages } from '../dashboard/build-pages.ts';
 import { bundles, onDemand, packagesOfPages } from './contents.ts';
 import { packagesIn, thirdPartyNotices } from './notices.ts';
 import { billOfMaterials } from './sbom.ts';
@@ -21,6 +22,7 @@ export async function buildDist(project: string, folder: string): Promise<void> 
     copyFile(join(project, 'LICENSE'), join(folder, 'LICENSE')),
     writeFile(join(folder, 'THIRD-PARTY-NOTICES'), notices),
     writeFile(join(folder, 'sbom.cdx.json'), bill(packages)),
+    buildPages(join(folder, 'dashboard')),
   ]);
 }
 

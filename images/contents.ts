@@ -2,7 +2,7 @@
 // against it. It imports nothing: a stage of the Dockerfile runs it where there are no packages.
 
 /** One image for all: they share what weighs, and the chart names one. */
-export const processes = ['gateway', 'operator', 'ledger', 'simulator'] as const;
+export const processes = ['gateway', 'operator', 'ledger', 'simulator', 'dashboard'] as const;
 
 /** Threads of a process: they lie beside it, where it looks for them. */
 const threads = {
@@ -31,7 +31,7 @@ export const bundles: Readonly<Record<string, string>> = Object.fromEntries([
 ]);
 
 /** Those whose start is compiled ahead. They end by themselves when nobody has told them anything; the simulator would serve. */
-export const compiledAhead = ['gateway', 'operator', 'ledger'] as const;
+export const compiledAhead = ['gateway', 'operator', 'ledger', 'dashboard'] as const;
 
 /** Owns nothing in the image; the chart runs pods as this user. */
 export const user = { name: 'nonroot', id: 65532 } as const;
@@ -50,6 +50,8 @@ export const image = {
     'dist/THIRD-PARTY-NOTICES',
     'dist/sbom.cdx.json',
   ],
+  /** With all that is in them, each at the same place too: the pages of the dashboard, whose names say what is in them. */
+  folders: ['dist/dashboard'],
   compileCache: `${folder}/compile-cache`,
   config: {
     User: `${user.id}:${user.id}`,

@@ -1,9 +1,10 @@
 // How does `dist` become an image where there is no container engine and no registry? Three layers, each changing less often than
 // the next: Node with what it needs, our files, and what V8 compiled of them.
 
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { writeArchive } from './archive.ts';
 import { fillCompileCache } from './compile-cache.ts';
@@ -56,29 +57,38 @@ export async function packImage({ dist, node, folder }: PackOptions): Promise<Pa
   return { archive, reference, ...written, layers: layers.map(({ digest }) => digest) };
 }
 
-function ourFiles(dist: string): Promise<LayerEntry[]> {
+async function ourFiles(dist: string): Promise<LayerEntry[]> {
+  const here = (path: string): string => join(dist, path.replace(/^dist\//, ''));
+  const inFolders = await Promise.all(
+    image.folders.map(async (folder) =>
+      (await filesBelow(here(folder))).map((file) => `${folder}/${relative(here(folder), file)}`),
+    ),
+  );
   return Promise.all(
-    image.files.map(async (path) => ({
+    [...image.files, ...inFolders.flat()].map(async (path) => ({
       path: `${image.folder}/${path}`,
       mode: 0o644,
-      content: await readFile(join(dist, path.replace(/^dist\//, ''))),
+      content: await readFile(here(path)),
     })),
   );
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  if (!existsSync(folder)) return [];
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
 async function compileCache(node: string, dist: string): Promise<LayerEntry[]> {
   const scratch = await mkdtemp(join(tmpdir(), 'penstock-compile-cache-'));
   try {
     await fillCompileCache(node, dist, scratch);
-    const files = await readdir(scratch, { recursive: true, withFileTypes: true });
     return await Promise.all(
-      files
-        .filter((file) => file.isFile())
-        .map(async ({ parentPath, name }) => ({
-          path: `${image.compileCache}${parentPath.slice(scratch.length)}/${name}`,
-          mode: 0o444,
-          content: await readFile(join(parentPath, name)),
-        })),
+      (await filesBelow(scratch)).map(async (file) => ({
+        path: `${image.compileCache}/${relative(scratch, file)}`,
+        mode: 0o444,
+        content: await readFile(file),
+      })),
     );
   } finally {
     await rm(scratch, { recursive: true, force: true });

@@ -27,8 +27,15 @@ export interface PodWatchOptions {
 export interface PodWatch {
   /** The bearer of the exchange; undefined while it is not known. */
   token(): string | undefined;
+  /** Those that take requests, as their Pods say. */
+  readyPods(): readonly JournalPod[];
   hasSynced(): boolean;
   close(): Promise<void>;
+}
+
+interface SeenPod {
+  readonly pod: JournalPod;
+  readonly isReady: boolean;
 }
 
 /** Name of the container port. */
@@ -41,13 +48,17 @@ export function watchPods(options: PodWatchOptions): PodWatch {
   const tell = (): void => {
     // In the middle of the first list some are missing; and nobody can be asked before the token is known.
     if (!gateways.hasSynced() || !tokens.hasSynced()) return;
-    options.onPods([...gateways.store.values()].filter((pod) => pod !== undefined));
+    options.onPods(seen().map(({ pod }) => pod));
   };
-  const gateways: Reflector<JournalPod | undefined> = startReflector({
+  const seen = (): readonly SeenPod[] => [...gateways.store.values()].filter((one) => one !== undefined);
+  const gateways: Reflector<SeenPod | undefined> = startReflector({
     ...edge,
     path: collectionPath(pods, namespace),
     query: { labelSelector: gatewaySelector },
-    convert: readJournalPod,
+    convert(object) {
+      const pod = readJournalPod(object);
+      return pod && { pod, isReady: isReady(object) };
+    },
     onEvent: tell,
     onTrouble: (trouble) => options.onTrouble('pods', trouble),
   });
@@ -61,6 +72,7 @@ export function watchPods(options: PodWatchOptions): PodWatch {
   });
   return {
     token: () => tokens.store.get(`${tableNamespace}/${pointer}`),
+    readyPods: () => seen().flatMap(({ pod, isReady }) => (isReady ? [pod] : [])),
     hasSynced: () => gateways.hasSynced() && tokens.hasSynced(),
     async close() {
       await Promise.all([gateways.close(), tokens.close()]);
@@ -81,6 +93,11 @@ export function readJournalPod({ metadata, spec, status }: KubeObject): JournalP
     .find(({ name }) => name === INTERNAL_PORT)?.containerPort;
   if (typeof port !== 'number') return undefined;
   return { uid: metadata.uid, name: metadata.name, ip: podIP, port };
+}
+
+function isReady({ metadata, status }: KubeObject): boolean {
+  if (metadata.deletionTimestamp !== undefined || !isRecord(status)) return false;
+  return records(status.conditions).some((one) => one.type === 'Ready' && one.status === 'True');
 }
 
 function readToken({ data }: KubeObject): string | undefined {

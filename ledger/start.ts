@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
+import { openGatewayAsker } from './ask-gateway.ts';
 import { openJournalClient } from './ask-journal.ts';
 import { watchBudgets } from './budgets.ts';
 import { sourceOf } from './export/cloud-events.ts';
@@ -78,11 +79,19 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
     onTrouble: (trouble) => log('warn', 'a watch has trouble', { watch: 'apikeys', ...trouble }),
   });
   started.defer(() => budgets.close());
+  const gateways = openGatewayAsker({
+    clock,
+    random,
+    readyPods: () => watch?.readyPods() ?? [],
+    token: () => watch?.token(),
+  });
+  started.defer(() => gateways.close());
   const readApi = buildReadApi({
     store,
     access: openAccess(client, clock),
     clock,
     budgets: budgets.budgets,
+    gateways,
     token: () => watch?.token(),
     onFailure: (error) => log('error', 'a question could not be answered', { reason: messageOf(error) }),
   });

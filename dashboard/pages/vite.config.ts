@@ -17,5 +17,6 @@ export default defineConfig({
     reportCompressedSize: false,
     sourcemap: false,
   },
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // Without development's JSX, which holds the paths of sources, whatever the environment says.
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
 });

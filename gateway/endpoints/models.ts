@@ -49,13 +49,17 @@ export function describeOneModel(
   return describeModel(route, caller, id);
 }
 
-function describeModel(
-  { entry, namespace, targets }: RouteView,
+/** Of the caller's own namespace, with providers of its own alone. */
+export function isOwnModel({ namespace, targets }: RouteView, caller: Caller | undefined): boolean {
+  return caller?.namespace === namespace && targets.every(({ provider }) => !provider.entry.isPlatform);
+}
+
+export function describeModel(
+  route: RouteView,
   caller: Caller | undefined,
   id: string,
 ): { readonly id: string } & Record<string, unknown> {
-  const isOwn =
-    caller?.namespace === namespace && targets.every(({ provider }) => !provider.entry.isPlatform);
+  const { entry, targets } = route;
   return {
     id,
     object: 'model',
@@ -65,7 +69,7 @@ function describeModel(
     display_name: entry.displayName ?? id,
     created_at: new Date(entry.createdAt * 1000).toISOString(),
     ...(entry.description === undefined ? {} : { description: entry.description }),
-    pricing: isOwn ? ownPricing : highestPricing(pricesOf(entry, targets)),
+    pricing: isOwnModel(route, caller) ? ownPricing : highestPricing(pricesOf(entry, targets)),
     context_length: entry.contextLength ?? null,
     max_completion_tokens: entry.maxOutputTokens ?? null,
     supported_parameters: supportedParameters(entry.capabilities),

@@ -1,5 +1,5 @@
-// What do operator and ledger ask a gateway? What it runs and how its upstreams are, and the records it has
-// written. On a port of its own, for whoever holds the token that only pointer readers know.
+// What do operator and ledger ask a gateway? What it runs and how its upstreams are, the records it has
+// written, and what would happen with a request. On a port of its own, for whoever holds the token that only pointer readers know.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -12,7 +12,17 @@ import {
   JOURNAL_CURSOR_HEADER,
   JOURNAL_PATH,
 } from '../contract/exchange.ts';
+import {
+  CATALOG_PATH,
+  catalogRequestSchema,
+  PLAN_BODY_BYTES_MAX,
+  PLAN_PATH,
+  planRequestSchema,
+} from '../contract/plan.ts';
+import { GatewayError } from '../errors.ts';
 import type { ReadableJournal } from '../meter/journal.ts';
+import type { PlanParts } from '../plan/parts.ts';
+import { answerCatalog, answerPlan } from '../plan/plan-request.ts';
 import type { PodState } from './pod-state.ts';
 
 export interface ExchangeParts {
@@ -22,6 +32,8 @@ export interface ExchangeParts {
   /** Undefined until the pointer has been read. */
   token(): string | undefined;
   onReadyPods(count: number): void;
+  /** By what requests are served with: what would happen with one. */
+  readonly plan: PlanParts;
 }
 
 export interface ExchangeServer {
@@ -30,7 +42,7 @@ export interface ExchangeServer {
   drain(): void;
 }
 
-const bodyBytesMax = 16 * 1024;
+const exchangeBytesMax = 16 * 1024;
 
 const journalQuerySchema = z.object({
   after: z.string().min(1).max(128).optional(),
@@ -53,8 +65,9 @@ export function buildExchangeServer(parts: ExchangeParts): ExchangeServer {
     response.once('close', () => gone.abort());
     const givenUp = AbortSignal.any([gone.signal, draining.signal]);
     handle(parts, request, response, givenUp, draining.signal).catch((error: unknown) => {
-      const status = error instanceof CallError ? error.status : 500;
-      const message = error instanceof CallError ? error.message : 'the gateway failed; ask again';
+      const told = toldOf(error);
+      const status = told?.status ?? 500;
+      const message = told?.message ?? 'the gateway failed; ask again';
       // What is left of a body that is refused is not read.
       if (status === 413) response.setHeader('connection', 'close');
       answerJson(response, status, { error: message });
@@ -63,6 +76,13 @@ export function buildExchangeServer(parts: ExchangeParts): ExchangeServer {
   server.requestTimeout = 10_000;
   server.keepAliveTimeout = 75_000;
   return { server, drain: () => draining.abort() };
+}
+
+/** Undefined where it is our fault. A caller of whom a question is about is none of its own: only the bearer is answered with 401. */
+function toldOf(error: unknown): CallError | undefined {
+  if (error instanceof CallError) return error;
+  if (!(error instanceof GatewayError)) return undefined;
+  return new CallError(error.code === 'not_ready' ? 503 : 404, error.message);
 }
 
 async function handle(
@@ -77,7 +97,7 @@ async function handle(
     case EXCHANGE_PATH: {
       expectCall(parts, request, 'POST');
       if (draining.aborted) throw new CallError(503, 'this gateway is being drained');
-      const wanted = parseOrTell(exchangeRequestSchema, parseJson(await readBody(request)));
+      const wanted = parseOrTell(exchangeRequestSchema, parseJson(await readBody(request, exchangeBytesMax)));
       parts.onReadyPods(wanted.readyPods);
       const answer = await parts.state.poll(wanted, givenUp);
       if (draining.aborted) response.setHeader('connection', 'close');
@@ -90,9 +110,27 @@ async function handle(
       await answerJournal(parts, response, query, givenUp);
       return;
     }
+    case PLAN_PATH: {
+      expectCall(parts, request, 'POST');
+      const question = parseOrTell(planRequestSchema, await readQuestion(request));
+      answerJson(response, 200, await answerPlan(parts.plan, question));
+      return;
+    }
+    case CATALOG_PATH: {
+      expectCall(parts, request, 'POST');
+      const question = parseOrTell(catalogRequestSchema, await readQuestion(request));
+      answerJson(response, 200, answerCatalog(parts.plan, question));
+      return;
+    }
     default:
-      throw new CallError(404, `only ${EXCHANGE_PATH} and ${JOURNAL_PATH} are here`);
+      throw new CallError(404, `only ${paths.join(', ')} are here`);
   }
+}
+
+const paths = [EXCHANGE_PATH, JOURNAL_PATH, PLAN_PATH, CATALOG_PATH];
+
+async function readQuestion(request: IncomingMessage): Promise<unknown> {
+  return parseJson(await readBody(request, PLAN_BODY_BYTES_MAX));
 }
 
 async function answerJournal(
@@ -163,7 +201,7 @@ function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'));
 }
 
-async function readBody(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage, bodyBytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {

@@ -29,6 +29,9 @@ export interface StoreEvents {
   onTurn(isInUse: boolean, why: string): void;
 }
 
+/** How long a question waits that no request waits for. */
+const lookMs = 500;
+
 /** A place that nobody has. */
 const probePlace = { key: 'probe', id: 'probe' } as const;
 
@@ -82,6 +85,17 @@ export class GuardedStore {
     if (id !== undefined)
       this.settleLater(id, () => ({ id, claims: claims.map(givenBack), budgets: unspent }));
     return undefined;
+  }
+
+  /** Undefined where it does not answer in time, which says nothing to anybody else. */
+  look(reservation: Reservation): Promise<ReservationAnswer | undefined> {
+    return new Promise((resolve) => {
+      const cancel = this.clock.setTimer(lookMs, () => resolve(undefined));
+      this.store
+        .look(reservation)
+        .then(resolve, () => resolve(undefined))
+        .finally(cancel);
+    });
   }
 
   /**

@@ -10,6 +10,7 @@ import {
   judgeTogether,
   refusedBudget,
 } from './budget.ts';
+import { type Glance, glanceOf, nothingLimited, type Sight, sightOfShare, sightTogether } from './glance.ts';
 import { GuardedStore, type StoreEvents } from './guarded-store.ts';
 import { LedgerReader, type LedgerReaderParts } from './ledger-reader.ts';
 import type { Meter } from './meter.ts';
@@ -152,13 +153,7 @@ export class Limiter implements Limits {
   ): Outcome | Promise<Outcome> | undefined {
     const { store, ledger } = this;
     const judged = judgedFor(subjects, wanted, 1);
-    const budgets = budgetsAsked(
-      subjects,
-      wanted,
-      this.parts.clock.wallMs(),
-      (subject, budget, bounds) => ledger?.spentOf(subject, budget, bounds) ?? 0,
-      (key) => this.ownBudgets.read(key),
-    );
+    const budgets = this.budgetsAsked(subjects, wanted);
     if (judged.length === 0 && budgets.length === 0) return undefined;
     if (budgets.length > 0 && ledger?.isKnown === false)
       // Nobody spends of what may be spent already.
@@ -175,6 +170,60 @@ export class Limiter implements Limits {
     const ask: Ask = { judged, budgets, wanted, lastsMs };
     if (store?.isInUse) return this.ofStore(store, ask);
     return store === undefined ? this.ofShare(ask) : this.withoutStore(ask);
+  }
+
+  /** What `reserve` would come to at this moment. Nothing is held, counted, or asked of the ledger; never rejects. */
+  async glance(subjects: readonly Subject[], wanted: Wanted): Promise<Glance> {
+    const { store, parts } = this;
+    const judged = judgedFor(subjects, wanted, 1);
+    const budgets = this.budgetsAsked(subjects, wanted);
+    if (judged.length === 0 && budgets.length === 0) return nothingLimited;
+    const tooLarge = tooLargeFor(judged, wanted);
+    const sight =
+      (store?.isInUse ? await this.lookTogether(store, judged, budgets) : undefined) ??
+      this.lookAtShare(subjects, wanted, budgets);
+    const glance = glanceOf(sight);
+    if (tooLarge !== undefined) return { ...glance, outcome: tooLarge };
+    const isUnknown = budgets.length > 0 && this.ledger?.isKnown === false;
+    const isShut = store !== undefined && !store.isInUse && parts.onStoreError === 'Deny';
+    return isUnknown || isShut ? { ...glance, outcome: unavailable } : glance;
+  }
+
+  private async lookTogether(
+    store: GuardedStore,
+    judged: readonly Judged[],
+    budgets: readonly AskedBudget[],
+  ): Promise<Sight | undefined> {
+    const answer = await store.look({
+      claims: judged.map(({ claim }) => claim),
+      budgets: budgets.map(({ claim }) => claim),
+      by: this.parts.name,
+    });
+    return answer && sightTogether(judged, budgets, answer);
+  }
+
+  private lookAtShare(subjects: readonly Subject[], wanted: Wanted, budgets: readonly AskedBudget[]): Sight {
+    const pods = Math.max(1, this.parts.pods());
+    const nowMs = this.parts.clock.now();
+    const judged = judgedFor(subjects, wanted, pods);
+    const claims = judged.map(({ claim }) => claim);
+    return {
+      judged,
+      nowMs,
+      readings: this.memory.look(claims, nowMs),
+      budgets: budgets.map((asked) => sightOfShare(asked, this.ownBudgets.read(asked.claim.key), pods)),
+      pods,
+    };
+  }
+
+  private budgetsAsked(subjects: readonly Subject[], wanted: Wanted): readonly AskedBudget[] {
+    return budgetsAsked(
+      subjects,
+      wanted,
+      this.parts.clock.wallMs(),
+      (subject, budget, bounds) => this.ledger?.spentOf(subject, budget, bounds) ?? 0,
+      (key) => this.ownBudgets.read(key),
+    );
   }
 
   /** Of what the ledger says was spent; undefined where nobody has asked. */

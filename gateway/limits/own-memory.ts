@@ -45,6 +45,17 @@ export class OwnMemory {
     return { isGranted: granted, nowMs, readings };
   }
 
+  /** As a reservation would find it; nothing is changed. */
+  look(claims: readonly Claim[], nowMs: number): readonly Reading[] {
+    return claims.map(({ key, meters }) => {
+      const state = this.subjects.get(key);
+      return {
+        used: meters.map(({ name, leakPerMs }) => usedAt(state?.levels.get(name), leakPerMs, nowMs)),
+        held: [...(state?.places.values() ?? [])].filter((untilMs) => untilMs > nowMs).length,
+      };
+    });
+  }
+
   /** What is not held any more was settled before, or its lease is over: it changes nothing. */
   settle({ id, claims }: Settlement, nowMs: number): void {
     for (const { key, meters } of claims) {

@@ -124,6 +124,36 @@ answer[1] = exact(granted)
 return answer
 `;
 
+/** ARGV: a reservation as JSON. Gives what `reserve` would, but for whether it is granted; nothing is written. */
+export const lookScript = `${common}
+local ask = cjson.decode(ARGV[1])
+local answer = { '0', exact(now) }
+for i, claim in ipairs(ask.claims) do
+  answer[#answer + 1] = exact(redis.call('ZCOUNT', KEYS[2 * i], '(' .. exact(now), '+inf'))
+  for j, meter in ipairs(claim.meters) do answer[#answer + 1] = exact(usedAt(KEYS[2 * i - 1], meter)) end
+end
+for i, budget in ipairs(ask.budgets or {}) do
+  local at = #ask.claims + i
+  local levels, places = KEYS[2 * at - 1], KEYS[2 * at]
+  local held = 0
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', places, '(' .. exact(now), '+inf')) do
+    held = held + (tonumber(redis.call('HGET', levels, 'of.' .. id)) or 0)
+  end
+  local known, sum = budget.known, budget.own.spent
+  local all = redis.call('HGETALL', KEYS[2 * (#ask.claims + #ask.budgets) + i])
+  for j = 1, #all, 2 do
+    local number, heardAt = string.match(all[j + 1], '(%S+) (%S+)')
+    if all[j] == 'ledger' then known = math.max(known, tonumber(number))
+    elseif all[j] ~= ask.by and now - tonumber(heardAt) <= ${leaseMs} then sum = sum + tonumber(number) end
+  end
+  local spent = math.max(tonumber(redis.call('HGET', levels, 'spent')) or 0, known)
+  answer[#answer + 1] = exact(spent)
+  answer[#answer + 1] = exact(held)
+  answer[#answer + 1] = exact(known + sum)
+end
+return answer
+`;
+
 /** ARGV: the settlement as JSON. Gives \`now\`. */
 export const settleScript = `${common}
 local ask = cjson.decode(ARGV[1])

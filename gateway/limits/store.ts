@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import type { Redis } from 'iovalkey';
 import type { Claim, Reading, Reservation, ReservationAnswer, Settlement } from './reservation.ts';
-import { renewScript, reserveScript, settleScript } from './scripts.ts';
+import { lookScript, renewScript, reserveScript, settleScript } from './scripts.ts';
 
 export interface StoreAddress {
   /** `redis://host:6379` or `rediss://` for TLS; the number of a database as its path. */
@@ -18,6 +18,8 @@ export interface StoreAddress {
 /** Rejects where the store does not answer, or answers with an error; the caller decides how long it waits. */
 export interface LimitStore {
   reserve(reservation: Reservation): Promise<ReservationAnswer>;
+  /** What a reservation would find; the store stays as it is. */
+  look(reservation: Reservation): Promise<ReservationAnswer>;
   /** Gives the time by which it was done. */
   settle(settlement: Settlement): Promise<number>;
   /** Keeps places whose reservation is still under way; gives the time. */
@@ -63,6 +65,12 @@ export async function openStore({ url, password, prefix }: StoreAddress): Promis
       const { claims, budgets = [] } = reservation;
       const keys = keysOf(claims, budgets);
       const reply = await run(client, scripts.reserve, keys, [JSON.stringify(reservation)]);
+      return readAnswer(reply, reservation);
+    },
+    async look(reservation) {
+      const { claims, budgets = [] } = reservation;
+      const keys = keysOf(claims, budgets);
+      const reply = await run(client, scripts.look, keys, [JSON.stringify(reservation)]);
       return readAnswer(reply, reservation);
     },
     async settle(settlement) {
@@ -119,6 +127,7 @@ const script = (text: string): Script => ({ text, sha: hash('sha1', text) });
 
 const scripts = {
   reserve: script(reserveScript),
+  look: script(lookScript),
   settle: script(settleScript),
   renew: script(renewScript),
 } as const;

@@ -222,7 +222,8 @@ function isStale(result: AttemptResult<Answer>): boolean {
   return 'failure' in result && result.failure.kind === 'transport' && result.failure.isStale === true;
 }
 
-function factsOf({ target, endpoint }: Candidate): CandidateFacts {
+/** What the loop of the attempts needs to know of a candidate. */
+export function factsOf({ target, endpoint }: Candidate): CandidateFacts {
   return {
     keyId: endpoint.healthId,
     targetId: target.entry.name,

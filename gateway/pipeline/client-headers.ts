@@ -13,7 +13,10 @@ export function readHeader(rawHeaders: readonly string[], name: string): string 
 }
 
 /** The tenant's own provider (BYOK). */
-export function isOwnProvider({ caller }: Pick<Exchange, 'caller'>, { target }: Candidate): boolean {
+export function isOwnProvider(
+  { caller }: Pick<Exchange, 'caller'>,
+  { target }: Pick<Candidate, 'target'>,
+): boolean {
   const { provider } = target;
   return !provider.entry.isPlatform && provider.namespace === caller.namespace;
 }

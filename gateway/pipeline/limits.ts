@@ -3,6 +3,7 @@
 
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import type { RateLimits } from '../contract/routing-table.ts';
+import type { GatewayError } from '../errors.ts';
 import type { Outcome } from '../limits/outcome.ts';
 import type { Subject, SubjectKind, Wanted } from '../limits/subject.ts';
 import {
@@ -21,6 +22,12 @@ export type Granted = Extract<Outcome, { readonly type: 'granted' }>;
 
 type LimitedExchange = Pick<RoutedExchange, 'caller' | 'view' | 'plan' | 'dialect' | 'response'>;
 
+/** Of whom something is asked, and what. */
+export interface LimitsAsked {
+  readonly subjects: readonly Subject[];
+  readonly wanted: Wanted;
+}
+
 /** What a request that takes a place may use; one that takes none costs nothing. */
 type Estimate = { readonly takesPlace: false } | ({ readonly takesPlace: true } & SpendEstimate);
 
@@ -37,6 +44,18 @@ export function enterRequest(
   estimate: () => Estimate,
   lastsMs: number,
 ): Granted | Promise<Granted> | undefined {
+  const asked = limitsOfRequest(exchange, estimate);
+  const outcome = asked && parts.limits.reserve(asked.subjects, asked.wanted, lastsMs);
+  if (outcome === undefined) return undefined;
+  const conclude = (value: Outcome): Granted => concludeRequest(parts, exchange, value);
+  return outcome instanceof Promise ? outcome.then(conclude) : conclude(outcome);
+}
+
+/** Undefined where neither ApiKey nor ModelRoute has a limit, and nobody a budget. */
+export function limitsOfRequest(
+  exchange: Omit<LimitedExchange, 'response'>,
+  estimate: () => Estimate,
+): LimitsAsked | undefined {
   const { caller, plan } = exchange;
   const { key } = caller;
   const { entry } = plan.route;
@@ -57,10 +76,7 @@ export function enterRequest(
         takesPlace: true,
       }
     : { requests: 1, tokens: 0, takesPlace: false };
-  const outcome = parts.limits.reserve(subjects, wanted, lastsMs);
-  if (outcome === undefined) return undefined;
-  const conclude = (value: Outcome): Granted => concludeRequest(parts, exchange, value);
-  return outcome instanceof Promise ? outcome.then(conclude) : conclude(outcome);
+  return { subjects, wanted };
 }
 
 function concludeRequest(
@@ -73,17 +89,24 @@ function concludeRequest(
       response.setHeader(name, value);
     }
   }
+  if (outcome.type === 'granted') return outcome;
+  throw limitError(outcome, { plan, dialect });
+}
+
+/** What a caller is told that was not let in. */
+export function limitError(
+  outcome: Exclude<Outcome, { readonly type: 'granted' }>,
+  { plan, dialect }: Pick<LimitedExchange, 'plan' | 'dialect'>,
+): GatewayError {
   switch (outcome.type) {
-    case 'granted':
-      return outcome;
     case 'refused':
-      throw refusalError(outcome, plan.route.entry.model);
+      return refusalError(outcome, plan.route.entry.model);
     case 'over-budget':
-      throw overBudgetError(outcome, dialect.errorShape);
+      return overBudgetError(outcome, dialect.errorShape);
     case 'too-large':
-      throw tooLargeError(outcome, plan.route.entry.model);
+      return tooLargeError(outcome, plan.route.entry.model);
     case 'unavailable':
-      throw unavailableError();
+      return unavailableError();
   }
 }
 
@@ -104,16 +127,26 @@ export function enterAttempt(
   candidate: Candidate,
   tokens: () => number,
 ): Entrance | Promise<Entrance> | undefined {
-  const { provider } = candidate.target;
-  const { key } = candidate.endpoint;
-  if (provider.entry.limits === undefined && key?.limits === undefined) return undefined;
-  const subjects = [
-    ...subjectFor('provider', provider.entry.id, provider.entry.limits),
-    ...subjectFor('provider-key', `${provider.entry.id}/${key?.name}`, key?.limits),
-  ];
-  const wanted = { requests: 1, tokens: tokens(), takesPlace: true };
-  const outcome = limits.reserve(subjects, wanted, timeoutFor(exchange, candidate, 'totalMs', defaults));
+  const asked = limitsOfAttempt(candidate, tokens);
+  if (asked === undefined) return undefined;
+  const lastsMs = timeoutFor(exchange, candidate, 'totalMs', defaults);
+  const outcome = limits.reserve(asked.subjects, asked.wanted, lastsMs);
   return outcome instanceof Promise ? outcome.then(entranceOf) : outcome && entranceOf(outcome);
+}
+
+/** Undefined where neither provider nor key has a limit. */
+export function limitsOfAttempt(
+  { target: { provider }, endpoint: { key } }: Candidate,
+  tokens: () => number,
+): LimitsAsked | undefined {
+  if (provider.entry.limits === undefined && key?.limits === undefined) return undefined;
+  return {
+    subjects: [
+      ...subjectFor('provider', provider.entry.id, provider.entry.limits),
+      ...subjectFor('provider-key', `${provider.entry.id}/${key?.name}`, key?.limits),
+    ],
+    wanted: { requests: 1, tokens: tokens(), takesPlace: true },
+  };
 }
 
 function entranceOf(outcome: Outcome): Entrance {

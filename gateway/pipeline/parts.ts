@@ -107,14 +107,20 @@ export interface Exchange {
   readonly trace?: RequestTracing | undefined;
 }
 
-/** A request that knows where it is going. */
-export interface RoutedExchange extends Exchange {
+/** What of it decides where it goes: all but the way back. */
+export type Asking = Omit<Exchange, 'response'>;
+
+/** Where a request is going. */
+export interface Routing {
   readonly facts: RequestFacts;
   readonly plan: Plan;
   readonly delivery: Delivery;
   /** Absent where every candidate speaks the caller's dialect. */
   readonly translation: Translation | undefined;
 }
+
+/** A request that knows where it is going. */
+export type RoutedExchange = Exchange & Routing;
 
 /** A plain answer: the upstream's own bytes, or understood and still to be encoded for the caller. */
 export type Answer =

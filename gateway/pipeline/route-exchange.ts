@@ -15,12 +15,12 @@ import { affinityText } from './affinity.ts';
 import { budgetSubjects } from './budgets.ts';
 import { isOwnProvider, readHeader } from './client-headers.ts';
 import { readDelivery } from './delivery.ts';
-import type { Exchange, PipelineParts, RoutedExchange } from './parts.ts';
+import type { Asking, PipelineParts, Routing } from './parts.ts';
 
 type RoutingParts = Pick<PipelineParts, 'random' | 'health' | 'clock'>;
 
 /** @throws {GatewayError} where the request is not valid, leads nowhere, or cannot be carried. */
-export function routeExchange(parts: RoutingParts, exchange: Exchange): RoutedExchange {
+export function routeExchange<Of extends Asking>(parts: RoutingParts, exchange: Of): Of & Routing {
   const facts = exchange.dialect.readRequest(exchange.body);
   const plan = billable(exchange, planFor(parts, exchange, facts), facts.model);
   const routed = plan.candidates.every((candidate) => candidate.dialect === exchange.dialect.name)
@@ -41,7 +41,7 @@ export function routeExchange(parts: RoutingParts, exchange: Exchange): RoutedEx
  *
  * @throws {GatewayError} `model_not_priced` where none is left.
  */
-function billable(exchange: Exchange, plan: Plan, model: string): Plan {
+function billable(exchange: Asking, plan: Plan, model: string): Plan {
   const { candidates, route } = plan;
   const isDenied = route.entry.unpriced === 'Deny';
   if (!isDenied && budgetSubjects(exchange).length === 0) return plan;
@@ -60,7 +60,7 @@ function billable(exchange: Exchange, plan: Plan, model: string): Plan {
 /** @throws {GatewayError} `model_not_found`. */
 export function planFor(
   { random, health, clock }: RoutingParts,
-  exchange: Exchange,
+  exchange: Asking,
   facts: RequestFacts,
 ): Plan {
   const { dialect, view, caller } = exchange;
@@ -82,7 +82,7 @@ export function planFor(
  *
  * @throws {GatewayError} `invalid_parameter`, naming the parameter.
  */
-export function translateFor({ dialect, body, request }: Exchange, { candidates }: Plan): Translation {
+export function translateFor({ dialect, body, request }: Asking, { candidates }: Plan): Translation {
   return dialect.translate(body, {
     upstreams: new Set(candidates.map((candidate) => candidate.dialect)),
     header: (name) => readHeader(request.rawHeaders, name),
@@ -97,7 +97,7 @@ export function firstOf({ conversations: [first] }: Translation): Conversation {
 
 /** Candidates that cannot carry the request are left out; none left: the request is refused. */
 function translated(
-  exchange: Exchange,
+  exchange: Asking,
   plan: Plan,
 ): { readonly plan: Plan; readonly translation: Translation | undefined } {
   const { dialect, body } = exchange;

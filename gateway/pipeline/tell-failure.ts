@@ -8,15 +8,25 @@ import { isOwnProvider } from './client-headers.ts';
 import type { PipelineParts, RoutedExchange } from './parts.ts';
 
 export function tellFailure(
-  { clock, health, metrics }: PipelineParts,
+  parts: PipelineParts,
   exchange: RoutedExchange,
+  failures: readonly AttemptFailure[],
+  full: ReadonlyMap<Candidate, number>,
+): GatewayError {
+  if (failures.length === 0) parts.metrics.onNoTarget(exchange.plan.route.entry.model);
+  return failureError(parts, exchange, failures, full);
+}
+
+/** @param full Clock time until which candidates are passed over, because their quotas are used up. */
+export function failureError(
+  { clock, health }: Pick<PipelineParts, 'clock' | 'health'>,
+  exchange: Pick<RoutedExchange, 'caller' | 'dialect' | 'facts' | 'plan'>,
   failures: readonly AttemptFailure[],
   full: ReadonlyMap<Candidate, number>,
 ): GatewayError {
   const { facts, plan } = exchange;
   const { candidates } = plan;
   const now = clock.now();
-  if (failures.length === 0) metrics.onNoTarget(plan.route.entry.model);
   const fullMs = (candidate: Candidate): number => Math.max(0, (full.get(candidate) ?? 0) - now);
   // A quota that is used up is a rate limit that nobody has to run into.
   const rests = candidates.map(

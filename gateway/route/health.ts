@@ -76,6 +76,15 @@ export interface BreakerReading {
   readonly phase: 'open' | 'half-open' | 'slow-start';
 }
 
+/** A breaker of one candidate that is not closed. */
+export interface BreakerOfCandidate extends Pick<BreakerReading, 'phase'> {
+  readonly of: 'provider' | 'model';
+  /** Half-open, and the one trial is under way. */
+  readonly isOnTrial: boolean;
+  /** While it is open. */
+  readonly forMs: number;
+}
+
 export interface RestReading extends KeyAtProvider {
   readonly reason: RestReason;
   readonly forMs: number;
@@ -280,6 +289,22 @@ export class Health {
     const phase = rest && phaseOfRest(rest, nowMs);
     if (phase === 'resting') return rest && rest.untilMs - nowMs;
     return phase === 'on-trial' ? trialLookMs : undefined;
+  }
+
+  /** Whether the one attempt is under way that shows if its key works again. */
+  isOnTrial({ endpoint }: Candidate, nowMs: number): boolean {
+    const rest = this.rests.get(endpoint.healthId);
+    return rest !== undefined && phaseOfRest(rest, nowMs) === 'on-trial';
+  }
+
+  /** Its breakers that are not closed, of the provider's address and of the model there. */
+  breakersOf(candidate: Candidate, nowMs: number): readonly BreakerOfCandidate[] {
+    return this.circuitsOf(candidate).flatMap((circuit, at) => {
+      const phase = phaseOf(circuit, nowMs);
+      if (phase === 'closed') return [];
+      const of = at === 0 ? ('provider' as const) : ('model' as const);
+      return [{ of, phase, isOnTrial: !mayTry(circuit, nowMs), forMs: circuit.openUntilMs - nowMs }];
+    });
   }
 
   /** The shortest time until one of the candidates may be tried again, in milliseconds. */

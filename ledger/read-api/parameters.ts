@@ -5,6 +5,7 @@ import { ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
 import { nextDay } from '../export/focus.ts';
 import { dayOf } from '../store/queries.ts';
 import { storableName } from '../store/row.ts';
+import { INTERVALS, type Interval, isWhole, type Stretch } from '../store/spans.ts';
 import { DIMENSIONS, type Dimension, type Filter, type SumsQuery } from '../store/store.ts';
 import { badParameter } from './errors.ts';
 
@@ -13,9 +14,12 @@ const mustBeLimit = `must be a whole number from 1 to ${ROWS_MAX}`;
 const mustBeOffset = 'must be a whole number from 0, such as the next of the page before';
 const daysMax = 400;
 const hourDaysMax = 31;
+const partDaysMax = 2;
+const minuteDaysMax = 1;
 const dimensionsMax = 4;
 
-const day = z.iso.date('must be a day such as 2026-11-01');
+const mustBeTime = 'must be a day such as 2026-11-01, or a time in UTC such as 2026-11-01T10:00:00Z';
+const time = z.union([z.iso.date(), z.iso.datetime()], { error: mustBeTime });
 const name = z
   .string()
   .min(1, 'must not be empty')
@@ -29,8 +33,8 @@ function oneOf<const Word extends string>(words: readonly Word[]) {
 }
 
 const querySchema = z.strictObject({
-  from: day.optional(),
-  to: day.optional(),
+  from: time.optional(),
+  to: time.optional(),
   by: z
     .string()
     .default('')
@@ -40,7 +44,7 @@ const querySchema = z.strictObject({
         .array(z.enum(DIMENSIONS, `must be of ${DIMENSIONS.join(', ')}, with commas between them`))
         .max(dimensionsMax, `must be at most ${dimensionsMax} dimensions`),
     ),
-  interval: z.enum(['day', 'hour'], 'must be day or hour').optional(),
+  interval: z.enum(INTERVALS, 'must be day, hour or minute').optional(),
   limit: z.coerce
     .number(mustBeLimit)
     .int(mustBeLimit)
@@ -67,7 +71,7 @@ export interface Asked {
   readonly from: string;
   readonly to: string;
   readonly by: readonly Dimension[];
-  readonly interval: 'day' | 'hour' | undefined;
+  readonly interval: Interval | undefined;
   /** Rows of one answer. */
   readonly limit: number;
   /** Rows that an earlier answer showed. */
@@ -89,13 +93,30 @@ export function readParameters(search: URLSearchParams, nowMs: number): Asked {
   const { from, to, by, interval, limit, offset, ...where } = parsed.data;
   const end = to ?? nextDay(dayOf(nowMs));
   const start = from ?? dayOf(Date.parse(end) - 30 * 86_400_000);
+  const stretch = { from: start, to: end };
   const days = (Date.parse(end) - Date.parse(start)) / 86_400_000;
-  if (days <= 0) throw badParameter('to: must be after from; it is the first day that is left out');
-  const most = by.includes('hour') || interval === 'hour' ? hourDaysMax : daysMax;
-  if (days > most) throw badParameter(`from: ${days} days are more than the ${most} of one question`);
+  if (!(days > 0))
+    throw badParameter('to: must be after from; it is the first day or moment that is left out');
+  const { most, of } = mostDays(stretch, [...by, ...(interval === undefined ? [] : [interval])]);
+  if (days > most)
+    throw badParameter(
+      `from: ${Math.round(days * 10) / 10} days are more than the ${most} of one question${of}`,
+    );
   if (new Set(by).size < by.length) throw badParameter('by: names a dimension twice');
   const filter: Filter = Object.fromEntries(Object.entries(where).filter(([, value]) => value !== undefined));
   return { from: start, to: end, by, interval, limit, offset, where: filter };
+}
+
+/** What sums by day do not know costs more to find: by the hour some, and by the minute it is counted record by record. */
+function mostDays(
+  stretch: Stretch,
+  by: readonly Dimension[],
+): { readonly most: number; readonly of: string } {
+  if (by.includes('minute')) return { most: minuteDaysMax, of: ' by the minute' };
+  if (!isWhole(stretch, 'hour'))
+    return { most: partDaysMax, of: ' that does not begin and end with an hour' };
+  if (by.includes('hour') || !isWhole(stretch, 'day')) return { most: hourDaysMax, of: ' by the hour' };
+  return { most: daysMax, of: '' };
 }
 
 /** One row more than are shown: so it is known whether there are more. */

@@ -1,19 +1,33 @@
-// What can be asked of the ledger over HTTP? Sums, series, requests, models, keys, budgets and health, by whoever may get the ApiKeys concerned; and by
-// operator and gateways, which know the exchange token, what keys have spent.
+// What can be asked of the ledger over HTTP? Sums, series, requests, models, keys, budgets and health, and through it what a gateway would do, by
+// whoever may get the ApiKeys concerned; and by operator and gateways, which know the exchange token, what keys have spent.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { PLAN_BODY_BYTES_MAX } from '../../gateway/contract/plan.ts';
 import { SPEND_KEYS_MAX, SPEND_PATH, type SpendReport } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
+import type { GatewayAsker } from '../ask-gateway.ts';
 import type { Budgeted } from '../budgets.ts';
 import { periodsOf } from '../store/queries.ts';
+import { daysAround } from '../store/spans.ts';
 import type { Dimension, LedgerStore, Spender, SumsQuery } from '../store/store.ts';
 import type { Access } from './access.ts';
 import { healthAnswer, modelsAnswer, moreAnswer, pageOf, rowsAnswer, spendAnswer } from './answers.ts';
 import { budgetAnswer, budgetRows } from './budgets.ts';
-import { ApiError, away, badMethod, badParameter, noToken, notAllowed, notFound, tooBusy } from './errors.ts';
+import {
+  ApiError,
+  away,
+  badMethod,
+  badParameter,
+  noToken,
+  notAllowed,
+  notFound,
+  tooBusy,
+  tooLarge,
+} from './errors.ts';
 import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
+import { isRelayed, RELAYED_PATHS, readQuestion, relayQuestion } from './plan.ts';
 import { requestsAnswer } from './requests.ts';
 import { readSpendPage } from './spend-page.ts';
 
@@ -24,6 +38,8 @@ export interface ReadApiParts {
   readonly clock: Clock;
   /** Of ApiKeys and of whole namespaces, in an order that stays; undefined while they are not known. */
   budgets(): readonly Budgeted[] | undefined;
+  /** What would happen with a request is for them to say. */
+  readonly gateways: Pick<GatewayAsker, 'ask'>;
   /** The exchange token; undefined while it is not known. */
   token(): string | undefined;
   /** Something that is our fault. */
@@ -74,7 +90,7 @@ const answers: Readonly<Record<string, Answer>> = {
     const [rows, outcomes, latest] = await Promise.all([
       store.sums(sumsQueryOf(asked, ['model'])),
       store.sums(allOf(asked, ['model', 'outcome'])),
-      store.latest(asked.where),
+      store.latest(asked),
     ]);
     return { ...periodOf(asked), ...modelsAnswer(rows, outcomes, latest, asked) };
   },
@@ -109,7 +125,7 @@ const answers: Readonly<Record<string, Answer>> = {
       asked.where.namespace === undefined ? (['provider', 'upstreamModel'] as const) : (['route'] as const);
     const [rows, failures] = await Promise.all([
       store.sums(allOf(asked, [...by, 'outcome'])),
-      store.lastFailures(by, asked.where),
+      store.lastFailures(by, asked),
     ]);
     const { page, ...more } = pageOf(healthAnswer(rows, by, failures), asked);
     return { ...periodOf(asked), health: page, ...more };
@@ -119,8 +135,10 @@ const answers: Readonly<Record<string, Answer>> = {
 /** Those that were used in the days that are asked for, with what they spent in the periods that now is in. */
 async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender: Spender) {
   const nowMs = clock.wallMs();
-  const used = await store.sums(sumsQueryOf(asked, [spender]));
-  const names = used.slice(0, asked.limit).flatMap(({ group }) => group[spender] ?? []);
+  const { by: _, ...query } = sumsQueryOf(asked, []);
+  // What they spent is told by the day too; and of hours only records know who was used in them.
+  const used = await store.used({ ...query, ...daysAround(asked), spender });
+  const names = used.slice(0, asked.limit);
   const spends = await store.spendOf(spender, names, nowMs);
   const since = periodsOf(nowMs);
   const byName = new Map(spends.map((spend) => [spend.name, spend]));
@@ -172,18 +190,19 @@ async function handle(parts: ReadApiParts, request: IncomingMessage): Promise<un
   const url = URL.parse(request.url ?? '/', 'http://ledger');
   const { pathname = '', searchParams = new URLSearchParams() } = url ?? {};
   if (pathname === SPEND_PATH) {
-    expectGet(request);
+    expectMethod(request, 'GET');
     expectToken(parts, bearerOf(request));
     return await spendSince(parts, searchParams);
   }
   const answer = Object.hasOwn(answers, pathname) ? answers[pathname] : undefined;
-  if (answer === undefined) throw notFound(`only ${Object.keys(answers).join(', ')} are here`);
-  expectGet(request);
-  const token = bearerOf(request);
-  if (token === '')
-    throw noToken(
-      'send a token of Kubernetes as Authorization: Bearer …, such as that of kubectl create token',
-    );
+  if (isRelayed(pathname)) {
+    expectMethod(request, 'POST');
+    return await relay(parts, pathname, request);
+  }
+  if (answer === undefined)
+    throw notFound(`only ${[...Object.keys(answers), ...RELAYED_PATHS].join(', ')} are here`);
+  expectMethod(request, 'GET');
+  const token = personsToken(request);
   const asked = readParameters(searchParams, parts.clock.wallMs());
   const unknown = withoutParameters[pathname]?.find((name) => searchParams.has(name));
   if (unknown !== undefined) throw badParameter(`${unknown}: is no parameter of ${pathname}`);
@@ -191,13 +210,64 @@ async function handle(parts: ReadApiParts, request: IncomingMessage): Promise<un
   return await answer(parts, asked);
 }
 
-function expectGet({ method }: IncomingMessage): void {
-  if (method !== 'GET' && method !== 'HEAD') throw badMethod('only GET is answered here');
+function expectMethod({ method }: IncomingMessage, allowed: 'GET' | 'POST'): void {
+  if (method !== allowed && !(allowed === 'GET' && method === 'HEAD')) throw badMethod(allowed);
 }
 
-async function expectAccess({ access }: ReadApiParts, token: string, { where, by }: Asked): Promise<void> {
-  if (access === undefined) throw notAllowed('this ledger answers nobody but the operator');
+function personsToken(request: IncomingMessage): string {
+  const token = bearerOf(request);
+  if (token !== '') return token;
+  throw noToken(
+    'send a token of Kubernetes as Authorization: Bearer …, such as that of kubectl create token',
+  );
+}
+
+async function relay(
+  parts: ReadApiParts,
+  pathname: Parameters<typeof readQuestion>[0],
+  request: IncomingMessage,
+): Promise<unknown> {
+  const token = personsToken(request);
+  const question = readQuestion(pathname, await readBody(request));
+  await expectAccessTo(parts, token, question.asked.namespace);
+  const seesProviders = (await parts.access?.judge(token, undefined)) === 'allowed';
+  return await relayQuestion(parts.gateways, question, seesProviders);
+}
+
+/** @throws {ApiError} where it is too large. */
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    bytes += chunk.length;
+    if (bytes > PLAN_BODY_BYTES_MAX)
+      throw tooLarge(
+        `body: is larger than ${PLAN_BODY_BYTES_MAX} bytes; a shorter one of its kind says the same`,
+      );
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function expectAccess(parts: ReadApiParts, token: string, { where, by }: Asked): Promise<void> {
   const { namespace } = where;
+  await expectAccessTo(parts, token, namespace);
+  const hidden = (['provider', 'upstreamModel'] as const).find(
+    (dimension) => by.includes(dimension) || where[dimension] !== undefined,
+  );
+  // Gateways may be told not to name providers to callers; the ledger does not either.
+  if (namespace !== undefined && hidden !== undefined)
+    throw notAllowed(`${hidden}: is the platform's own business; ask without ?namespace=…, where you may`);
+}
+
+/** @param namespace Undefined: all of them. */
+async function expectAccessTo(
+  { access }: ReadApiParts,
+  token: string,
+  namespace: string | undefined,
+): Promise<void> {
+  if (access === undefined) throw notAllowed('this ledger answers nobody but the operator');
   switch (await access.judge(token, namespace)) {
     case 'unknown':
       throw noToken('Kubernetes does not know the token, or it has expired');
@@ -209,12 +279,6 @@ async function expectAccess({ access }: ReadApiParts, token: string, { where, by
       );
     case 'allowed':
   }
-  const hidden = (['provider', 'upstreamModel'] as const).find(
-    (dimension) => by.includes(dimension) || where[dimension] !== undefined,
-  );
-  // Gateways may be told not to name providers to callers; the ledger does not either.
-  if (namespace !== undefined && hidden !== undefined)
-    throw notAllowed(`${hidden}: is the platform's own business; ask without ?namespace=…, where you may`);
 }
 
 function bearerOf({ headers }: IncomingMessage): string {
@@ -245,9 +309,11 @@ async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParam
   return await readSpendPage(store.spend, clock.wallMs(), parsed.data);
 }
 
-function answerError(response: ServerResponse, { status, message, type, code }: ApiError): void {
+function answerError(response: ServerResponse, { status, message, type, code, allow }: ApiError): void {
   if (status === 401) response.setHeader('www-authenticate', 'Bearer');
-  if (status === 405) response.setHeader('allow', 'GET');
+  if (status === 405) response.setHeader('allow', allow);
+  // What is left of a body that is refused is not read.
+  if (status === 413) response.setHeader('connection', 'close');
   if (status === 503) response.setHeader('retry-after', '1');
   answerJson(response, status, { error: { message, type, code } });
 }

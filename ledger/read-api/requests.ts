@@ -1,5 +1,6 @@
 // How did requests end, and how long did their first words take? Pure: out of what the store has counted, for each interval and for all.
 
+import type { Interval } from '../store/spans.ts';
 import type { EndsRow, FirstContentRow, SumsRow } from '../store/store.ts';
 
 interface Counted {
@@ -10,7 +11,7 @@ interface Counted {
 
 /** @param requests By interval. */
 export function requestsAnswer(
-  interval: 'day' | 'hour',
+  interval: Interval,
   requests: readonly SumsRow[],
   ends: readonly EndsRow[],
   firstContents: readonly FirstContentRow[],

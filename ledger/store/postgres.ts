@@ -6,10 +6,13 @@ import type { Pool, PoolClient } from 'pg';
 import {
   cursorQuery,
   keepIdentity,
+  markQuery,
   metaQuery,
   PURGED_BEFORE,
   purgeAsides,
   purgeCursors,
+  purgeFirstContents,
+  purgeHours,
   purgeRecords,
   putCursor,
   putMeta,
@@ -20,7 +23,7 @@ import {
   sumUpserts,
 } from './queries.ts';
 import { readingOf } from './reading.ts';
-import { type AddedRow, DAILY_KEYS, digestOf, pageRows, RECORD_COLUMNS, rollUp } from './row.ts';
+import { type AddedRow, DAILY_KEYS, digestOf, pageRows, RECORD_COLUMNS, rollUp, SPAN_KEYS } from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
 import { type LedgerStore, type Page, PURGED_REASON, type Taken } from './store.ts';
 
@@ -111,10 +114,12 @@ export async function openPostgresStore(
           return {
             records: await purge(purgeRecords(before, upTo, purgeLimit), 'sequence'),
             asides: await purge(purgeAsides(before, purgeLimit), 'digest'),
+            hours: await purge(purgeHours(before, purgeLimit), 'span'),
+            firstContents: await purge(purgeFirstContents(before, purgeLimit), 'span'),
           };
         });
         gone += piece.records;
-        if (piece.records < purgeLimit && piece.asides < purgeLimit) return gone;
+        if (Object.values(piece).every((count) => count < purgeLimit)) return gone;
       }
     },
     close: end,
@@ -135,6 +140,8 @@ async function takePage(run: Run, page: Page, nowMs: number): Promise<Taken> {
     const sequence = sequences.get(row.id);
     return sequence === undefined ? [] : [{ ...row, sequence }];
   });
+  const marks = markQuery('postgres', added);
+  if (marks !== undefined) await run(marks);
   const sums = rollUp(added);
   if (added.length > 0) {
     for (const { text, rowsOf } of upserts) await run({ text, values: [JSON.stringify(rowsOf(sums))] });
@@ -153,7 +160,17 @@ async function readPurgedBefore(run: Run): Promise<string> {
   return row === undefined ? '' : String(row.value);
 }
 
-const texts = new Set<string>(['id', 'hour', ...DAILY_KEYS, 'failure', 'line', 'digest', 'source', 'reason']);
+const texts = new Set<string>([
+  'id',
+  'hour',
+  ...DAILY_KEYS,
+  ...SPAN_KEYS,
+  'failure',
+  'line',
+  'digest',
+  'source',
+  'reason',
+]);
 
 /** Rows out of one value that is JSON: as many as there are, in one statement. */
 function rowsFrom(columns: readonly string[]): string {

@@ -1,24 +1,31 @@
 // How are a ledger's questions put in SQL? Pure, and the same text for both databases: `$1` is the first value.
 
 import { type BudgetPeriod, periodAt } from '../../gateway/contract/budget.ts';
+import { markText, touchedIds } from './last-attempts.ts';
 import {
+  type AddedRow,
+  ALL,
   DAILY_KEYS,
   daysKeysOf,
   joinCost,
   MEASURES,
   type Measure,
   type Rollups,
+  SPAN_KEYS,
   SPEND_MEASURES,
   SPENDER_NAMES,
   SPENDERS,
   type SpendMeasure,
 } from './row.ts';
 import type { DatabaseKind } from './schema.ts';
+import { boundsOf, type Interval, intervalMs, isWhole, type Stretch, spanAt, spansIn } from './spans.ts';
 import type {
   Dimension,
   Filter,
+  FilterName,
   LastFailure,
   LedgerState,
+  RecentQuery,
   RecordsQuery,
   Spend,
   Spender,
@@ -27,6 +34,7 @@ import type {
   SumsQuery,
   SumsRow,
   Use,
+  UsedQuery,
 } from './store.ts';
 
 export type Value = string | number;
@@ -39,9 +47,7 @@ export interface Query {
 /** Numbers of the databases are whole; SQLite gives bigints, Postgres text. */
 export type Row = Readonly<Record<string, unknown>>;
 
-const COLUMNS: Readonly<Record<Dimension, string>> = {
-  day: 'day',
-  hour: 'hour',
+const COLUMNS: Readonly<Record<FilterName, string>> = {
   namespace: 'namespace',
   apiKey: 'api_key',
   route: 'route',
@@ -52,19 +58,96 @@ const COLUMNS: Readonly<Record<Dimension, string>> = {
   outcome: 'outcome',
 };
 
-export function sumsQuery({ from, to, by, where, limit, offset = 0 }: SumsQuery): Query {
-  const columns = by.map((dimension) => COLUMNS[dimension]);
-  const values: Value[] = [from, to];
-  const conditions = ['day >= $1', 'day < $2', ...filterConditions(where, values)];
+/** Where a question is answered from. */
+interface Source {
+  readonly table: string;
+  readonly conditions: readonly string[];
+  /** How each stretch of time is said there; undefined: it cannot be. */
+  readonly times: Readonly<Record<Interval, string | undefined>>;
+}
+
+/**
+ * The smallest sums that know what is asked for. Those without keys know hours too, and all namespaces together; days are named one by
+ * one, since the namespace stands behind them. Records know all, and are many.
+ */
+function sourceOf(
+  kind: DatabaseKind,
+  stretch: Stretch,
+  by: readonly Dimension[],
+  where: Filter,
+  values: Value[],
+): Source {
+  const needed = neededFor(stretch, by);
+  const hasKeys = by.includes('apiKey') || where.apiKey !== undefined;
+  const spans = needed === 'minute' ? undefined : spansIn(stretch, needed);
+  if (!hasKeys && needed !== 'minute' && spans !== undefined) {
+    const isEach = by.includes('namespace') && where.namespace === undefined;
+    return {
+      table: 'ledger_spans',
+      conditions: [
+        `span IN ${listOf(kind, values.push(JSON.stringify(spans)))}`,
+        ...(where.namespace === undefined ? [`namespace ${isEach ? '<>' : '='} '${ALL}'`] : []),
+      ],
+      times:
+        needed === 'day'
+          ? { day: 'span', hour: undefined, minute: undefined }
+          : { day: 'SUBSTR(span, 1, 10)', hour: 'span', minute: undefined },
+    };
+  }
+  if (needed === 'day') {
+    const days = where.namespace === undefined ? undefined : spans;
+    return {
+      table: 'ledger_daily',
+      conditions:
+        days === undefined
+          ? [`day >= $${values.push(stretch.from)}`, `day < $${values.push(stretch.to)}`]
+          : [`day IN ${listOf(kind, values.push(JSON.stringify(days)))}`],
+      times: { day: 'day', hour: undefined, minute: undefined },
+    };
+  }
+  return { table: 'ledger_records', conditions: withinMs(stretch, values), times: recordTimes };
+}
+
+/** The coarsest interval that sums may be of. */
+function neededFor(stretch: Stretch, by: readonly Dimension[]): Interval {
+  if (by.includes('minute') || !isWhole(stretch, 'hour')) return 'minute';
+  return by.includes('hour') || !isWhole(stretch, 'day') ? 'hour' : 'day';
+}
+
+const recordTimes = { day: 'day', hour: 'hour', minute: `started_ms - started_ms % ${intervalMs.minute}` };
+
+/** Of records, by their index. */
+export function withinMs(stretch: Stretch, values: Value[], alias = ''): string[] {
+  const { fromMs, toMs } = boundsOf(stretch);
+  return [`${alias}started_ms >= $${values.push(fromMs)}`, `${alias}started_ms < $${values.push(toMs)}`];
+}
+
+export function sumsQuery(kind: DatabaseKind, query: SumsQuery): Query {
+  const { by, where = {}, limit, offset = 0 } = query;
+  const values: Value[] = [];
+  const { table, conditions, times } = sourceOf(kind, query, by, where, values);
+  const columns = by.map((dimension) => {
+    const column = isInterval(dimension) ? times[dimension] : COLUMNS[dimension];
+    if (column === undefined) throw new Error(`${table} knows no ${dimension}`);
+    return column;
+  });
+  const named = columns.map((column, at) => `${column} AS by_${by[at]}`);
   const sums = MEASURES.map((name) => `SUM(${name}) AS sum_${name}`);
-  const group = columns.length === 0 ? '' : ` GROUP BY ${columns.join(', ')} ORDER BY ${columns.join(', ')}`;
-  values.push(limit, offset);
+  // Keys stand by their namespaces: in that order they are read one behind the other, and need not be sorted.
+  const inOrder = columns.flatMap((column) =>
+    column === 'api_key' && !columns.includes('namespace') ? ['namespace', column] : [column],
+  );
+  const group = columns.length === 0 ? '' : ` GROUP BY ${inOrder.join(', ')} ORDER BY ${inOrder.join(', ')}`;
+  const all = [...conditions, ...filterConditions(where, values)];
+  const page = `LIMIT $${values.push(limit)} OFFSET $${values.push(offset)}`;
   return {
-    // Records know their hour; older ones are gone, and their days are enough for all else.
-    text: `SELECT ${[...columns, ...sums].join(', ')} FROM ${by.includes('hour') ? 'ledger_records' : 'ledger_daily'}
-      WHERE ${conditions.join(' AND ')}${group} LIMIT $${values.length - 1} OFFSET $${values.length}`,
+    text: `SELECT ${[...named, ...sums].join(', ')} FROM ${table} WHERE ${all.join(' AND ')}${group} ${page}`,
     values,
   };
+}
+
+function isInterval(dimension: Dimension): dimension is Interval {
+  return Object.hasOwn(intervalMs, dimension);
 }
 
 /** Of a sum over nothing there is no row. */
@@ -75,6 +158,27 @@ export function readSums(rows: readonly Row[], by: readonly Dimension[]): SumsRo
       group: groupOf(row, by),
       sums: sumsOf((name) => integer(row[`sum_${name}`])),
     }));
+}
+
+/**
+ * Those of whom there are sums by day in the time: each is looked up, however many days there are. Undefined where something besides is
+ * asked for, which only the sums themselves know.
+ */
+export function usedQuery({
+  spender,
+  where = {},
+  limit,
+  offset = 0,
+  ...stretch
+}: UsedQuery): Query | undefined {
+  if (Object.keys(where).length > 0 || !isWhole(stretch, 'day')) return undefined;
+  const { column, days, totals } = SPENDERS[spender];
+  return {
+    text: `SELECT k.${column} AS name FROM ${totals} k WHERE EXISTS
+      (SELECT 1 FROM ${days} d WHERE d.${column} = k.${column} AND d.day >= $1 AND d.day < $2)
+      ORDER BY k.${column} LIMIT $3 OFFSET $4`,
+    values: [stretch.from, stretch.to, limit, offset],
+  };
 }
 
 function sumsOf(of: (name: Measure) => bigint): Sums {
@@ -198,38 +302,73 @@ export function readChanged(rows: readonly Row[]): { readonly name: string; read
   return rows.map(({ name, sequence }) => ({ name: String(name), sequence: Number(sequence) }));
 }
 
-/** How far back is looked for what was newest: a question must not walk over all records of a model that nobody calls any more. */
-const newestRecords = 100_000;
-const newest = `sequence > (SELECT COALESCE(MAX(sequence), 0) FROM ledger_records) - ${newestRecords}`;
+/** Where sums know it; of one key, only its records do. */
+function newestIn(kind: DatabaseKind, query: RecentQuery, values: Value[]) {
+  const { where } = query;
+  if (where.apiKey !== undefined) {
+    return {
+      ...{ table: 'ledger_records', ms: 'started_ms', sequence: 'sequence' },
+      conditions: [...withinMs(query, values), ...filterConditions(where, values)],
+    };
+  }
+  return {
+    ...{ table: 'ledger_spans', ms: 'last_ms', sequence: 'last_sequence' },
+    conditions: [
+      ...spansTouched(kind, query, values),
+      ...filterConditions({ ...where, namespace: where.namespace ?? ALL }, values),
+    ],
+  };
+}
 
-export function latestQuery(where: Filter): Query {
+/** Whole days where the question is of days, or of very many; else hours. */
+function spansTouched(kind: DatabaseKind, stretch: Stretch, values: Value[]): readonly string[] {
+  const spans = spansIn(stretch, isWhole(stretch, 'day') ? 'day' : 'hour');
+  if (spans !== undefined) return [`span IN ${listOf(kind, values.push(JSON.stringify(spans)))}`];
+  const { from, to } = stretch;
+  return [`span >= $${values.push(from)}`, `span < $${values.push(to)}`, 'LENGTH(span) = 10'];
+}
+
+export function latestQuery(kind: DatabaseKind, query: RecentQuery): Query {
   const values: Value[] = [];
-  const conditions = [newest, "payer <> 'platform'", ...filterConditions(where, values)];
+  const { table, sequence, conditions } = newestIn(kind, query, values);
   return {
     text: `SELECT r.model, r.line FROM ledger_records r JOIN
-      (SELECT MAX(sequence) AS last FROM ledger_records WHERE ${conditions.join(' AND ')} GROUP BY model) AS l
+      (SELECT MAX(${sequence}) AS last FROM ${table} WHERE payer <> 'platform' AND ${conditions.join(' AND ')}
+        GROUP BY model) AS l
       ON r.sequence = l.last ORDER BY r.model`,
     values,
   };
 }
 
-export function lastFailuresQuery(by: readonly Dimension[], where: Filter): Query {
+export function lastFailuresQuery(kind: DatabaseKind, by: readonly Dimension[], query: RecentQuery): Query {
   const values: Value[] = [];
-  const columns = by.map((dimension) => COLUMNS[dimension]).join(', ');
-  const conditions = [newest, "outcome IN ('failed', 'broken-off')", ...filterConditions(where, values)];
+  const columns = by.flatMap((dimension) => (isInterval(dimension) ? [] : [dimension]));
+  const named = columns.map((dimension) => `${COLUMNS[dimension]} AS by_${dimension}`).join(', ');
+  const group = columns.map((dimension) => COLUMNS[dimension]).join(', ');
+  const { table, ms, conditions } = newestIn(kind, query, values);
   return {
-    text: `SELECT ${columns}, MAX(started_ms) AS at_ms FROM ledger_records
-      WHERE ${conditions.join(' AND ')} GROUP BY ${columns} ORDER BY ${columns}`,
+    text: `SELECT ${named}, MAX(${ms}) AS at_ms FROM ${table}
+      WHERE outcome IN ('failed', 'broken-off') AND ${conditions.join(' AND ')} GROUP BY ${group} ORDER BY ${group}`,
     values,
   };
 }
 
 export function readLastFailures(rows: readonly Row[], by: readonly Dimension[]): LastFailure[] {
-  return rows.map((row) => ({ group: groupOf(row, by), atMs: Number(row.at_ms) }));
+  return (
+    rows
+      .map((row) => ({ group: groupOf(row, by), atMs: Number(row.at_ms) }))
+      // Of days whose records had gone before sums told of it, nobody knows.
+      .filter(({ atMs }) => atMs > 0)
+  );
 }
 
 function groupOf(row: Row, by: readonly Dimension[]): SumsRow['group'] {
-  return Object.fromEntries(by.map((dimension) => [dimension, String(row[COLUMNS[dimension]])]));
+  return Object.fromEntries(
+    by.map((dimension) => {
+      const value = row[`by_${dimension}`] ?? row[`by_${dimension.toLowerCase()}`];
+      return [dimension, dimension === 'minute' ? spanAt(Number(value), 'minute') : String(value)];
+    }),
+  );
 }
 
 const IDENTITY = 'identity';
@@ -284,6 +423,12 @@ export const putMeta = (name: string, value: string): Query => ({
   values: [name, value],
 });
 
+/** Undefined where nothing is to be marked. */
+export function markQuery(kind: DatabaseKind, added: readonly AddedRow[]): Query | undefined {
+  const ids = touchedIds(added);
+  return ids.length === 0 ? undefined : { text: markText(listOf(kind, 1)), values: [JSON.stringify(ids)] };
+}
+
 export const purgeCursors = (silentSinceMs: number): Query => ({
   text: 'DELETE FROM ledger_cursors WHERE at_ms < $1',
   values: [silentSinceMs],
@@ -295,15 +440,33 @@ export const purgeCursors = (silentSinceMs: number): Query => ({
  */
 export const purgeRecords = (before: string, upTo: number, limit: number): Query => ({
   text: `DELETE FROM ledger_records WHERE sequence IN
-    (SELECT sequence FROM ledger_records WHERE day < $1 AND +sequence <= $2 LIMIT $3)`,
-  values: [before, upTo, limit],
+    (SELECT sequence FROM ledger_records WHERE started_ms < $1 AND +sequence <= $2 LIMIT $3)`,
+  values: [startOf(before), upTo, limit],
 });
+
+/** As of records: a piece of the sums by hour. */
+export const purgeHours = (before: string, limit: number): Query => ({
+  text: `DELETE FROM ledger_spans WHERE (${SPAN_KEYS.join(', ')}) IN
+    (SELECT ${SPAN_KEYS.join(', ')} FROM ledger_spans WHERE span < $1 AND LENGTH(span) > 10 LIMIT $2)`,
+  values: [before, limit],
+});
+
+export const purgeFirstContents = (before: string, limit: number): Query => ({
+  text: `DELETE FROM ledger_first_contents WHERE (span, ms) IN
+    (SELECT span, ms FROM ledger_first_contents WHERE span < $1 LIMIT $2)`,
+  values: [before, limit],
+});
+
+/** Empty: before everything. */
+function startOf(day: string): number {
+  return day === '' ? 0 : Date.parse(day);
+}
 
 /** As of records: a piece of the lines that were put aside before the day. */
 export const purgeAsides = (before: string, limit: number): Query => ({
   text: `DELETE FROM ledger_asides WHERE digest IN
     (SELECT digest FROM ledger_asides WHERE at_ms < $1 LIMIT $2)`,
-  values: [before === '' ? 0 : Date.parse(before), limit],
+  values: [startOf(before), limit],
 });
 
 /** How the sums of new records are added to those that are there: a statement for each table, and the rows that go into it. */
@@ -327,6 +490,10 @@ export function sumUpserts(from: (columns: readonly string[]) => string): readon
   };
   return [
     upsert('ledger_daily', DAILY_KEYS, MEASURES, [], ({ daily }) => daily),
+    upsert('ledger_spans', SPAN_KEYS, MEASURES, ['last_ms', 'last_sequence'], ({ spans }) => spans),
+    upsert('ledger_first_contents', ['span', 'ms'], ['answers'], [], ({ firstContents }) =>
+      firstContents.map((row) => ({ ...row })),
+    ),
     ...SPENDER_NAMES.flatMap((spender) => {
       const { column, days, totals } = SPENDERS[spender];
       const newest = ['last_used_ms', 'sequence'];
@@ -369,12 +536,12 @@ function upsertSums(
 export function filterConditions(where: Filter = {}, values: Value[]): string[] {
   return Object.entries(where).flatMap(([name, value]) => {
     if (value === undefined || !Object.hasOwn(COLUMNS, name)) return [];
-    return [`${COLUMNS[name as Dimension]} = $${values.push(value)}`];
+    return [`${COLUMNS[name as FilterName]} = $${values.push(value)}`];
   });
 }
 
 /** The members of a value that is a JSON array. */
-function listOf(kind: DatabaseKind, place: number): string {
+export function listOf(kind: DatabaseKind, place: number): string {
   return kind === 'sqlite'
     ? `(SELECT value FROM json_each($${place}))`
     : `(SELECT jsonb_array_elements_text($${place}::jsonb))`;

@@ -18,13 +18,15 @@ import {
   spendQuery,
   stateQuery,
   sumsQuery,
+  usedQuery,
 } from './queries.ts';
 import { endsQuery, firstContentsQuery, readEnds, readFirstContents } from './request-queries.ts';
+import type { DatabaseKind } from './schema.ts';
 import type { LedgerStore } from './store.ts';
 
 /** @param rows Asks the database. */
 export function readingOf(
-  dialect: Parameters<typeof spendQuery>[0],
+  kind: DatabaseKind,
   rows: (query: Query) => Promise<Row[]>,
 ): Pick<
   LedgerStore,
@@ -32,6 +34,7 @@ export function readingOf(
   | 'spendOf'
   | 'changed'
   | 'state'
+  | 'used'
   | 'latest'
   | 'lastFailures'
   | 'ends'
@@ -39,30 +42,36 @@ export function readingOf(
   | 'records'
   | 'asides'
 > {
+  const sums: LedgerStore['sums'] = async (query) => readSums(await rows(sumsQuery(kind, query)), query.by);
   return {
-    async sums(query) {
-      return readSums(await rows(sumsQuery(query)), query.by);
+    sums,
+    async used(query) {
+      const { spender, ...asked } = query;
+      const names = usedQuery(query);
+      if (names !== undefined) return (await rows(names)).map(({ name }) => String(name));
+      const found = await sums({ ...asked, by: [spender] });
+      return found.flatMap(({ group }) => group[spender] ?? []);
     },
     async spendOf(spender, names, nowMs) {
-      return readSpend(await rows(spendQuery(dialect, spender, names, nowMs)));
+      return readSpend(await rows(spendQuery(kind, spender, names, nowMs)));
     },
     async changed(spender, after, limit, upTo = Number.MAX_SAFE_INTEGER) {
       return readChanged(await rows(changedQuery(spender, after, limit, upTo)));
     },
-    async latest(where) {
-      return (await rows(latestQuery(where))).map(({ model, line }) => ({
+    async latest(query) {
+      return (await rows(latestQuery(kind, query))).map(({ model, line }) => ({
         model: String(model),
         line: String(line),
       }));
     },
-    async lastFailures(by, where) {
-      return readLastFailures(await rows(lastFailuresQuery(by, where)), by);
+    async lastFailures(by, query) {
+      return readLastFailures(await rows(lastFailuresQuery(kind, by, query)), by);
     },
     async ends(query) {
-      return readEnds(await rows(endsQuery(query)));
+      return readEnds(await rows(endsQuery(query)), query.interval);
     },
     async firstContents(query) {
-      return readFirstContents(await rows(firstContentsQuery(query)));
+      return readFirstContents(await rows(firstContentsQuery(kind, query)), query.interval);
     },
     async state() {
       return readState(await rows(stateQuery));

@@ -1,68 +1,87 @@
-// How did requests end, and how long did their first words take? Records are of attempts: a request ended as its last one did, and that is
-// the one behind which there is no further number.
+// How did requests end, and how long did their first words take? Records are of attempts: a request ended as its last one did, which is marked
+// as such (`last-attempts.ts`).
 
-import { filterConditions, integer, type Query, type Row, type Value } from './queries.ts';
+import { beforeNumber, UNANSWERED } from './last-attempts.ts';
+import { filterConditions, integer, listOf, type Query, type Row, type Value, withinMs } from './queries.ts';
+import { TWO_DIGIT_STEPS } from './row.ts';
+import type { DatabaseKind } from './schema.ts';
+import { boundsOf, type Interval, intervalMs, isWhole, spanAt, spansIn } from './spans.ts';
 import type { EndsRow, FirstContentRow, IntervalQuery } from './store.ts';
 
-/** Of an id, `<request>.<attempt>`, all but the number. */
-const beforeNumber = (record: string): string => `RTRIM(${record}.id, '0123456789')`;
+/** The interval that a record began in: Unix milliseconds of its beginning. */
+const beginningOf = (record: string, interval: Interval): string =>
+  `${record}.started_ms - ${record}.started_ms % ${intervalMs[interval]}`;
 
-/** Whatever an id may be, it is read without an error: nine digits are a number to both databases, and none is NULL. */
-const nextId = (record: string): string =>
-  `${beforeNumber(record)} || CAST(CAST(NULLIF(SUBSTR(SUBSTR(${record}.id, LENGTH(${beforeNumber(record)}) + 1), 1, 9), '')
-    AS BIGINT) + 1 AS TEXT)`;
+/** Of a request with several attempts the last one may begin so much later than the first. */
+const attemptsLastMs = intervalMs.day;
 
 /**
  * Only of requests that were not answered, which are few: the others are what is left of all. Counted where their first attempt began, as
- * all are; so the last one may be of a day later.
+ * all are. Most have one attempt, and need no look for another one that was the first.
  */
-export function endsQuery({ from, to, interval, where }: IntervalQuery): Query {
-  const values: Value[] = [from, to];
+export function endsQuery(query: IntervalQuery): Query {
+  const { interval, where } = query;
+  const { fromMs, toMs } = boundsOf(query);
+  const values: Value[] = [fromMs, toMs, toMs + attemptsLastMs];
   const conditions = [
     // As the index has it.
-    "outcome <> 'answered'",
-    'day >= $1',
-    'day <= $2',
+    UNANSWERED,
+    'started_ms >= $1',
+    'started_ms < $3',
     ...filterConditions(where, values),
   ];
+  const first = `${beforeNumber('l')} || '1'`;
+  const span = `CASE WHEN f.id IS NULL THEN ${beginningOf('l', interval)} ELSE ${beginningOf('f', interval)} END`;
   return {
-    text: `SELECT f.${interval} AS interval_start, l.outcome, l.failure, COUNT(*) AS requests
-      FROM (SELECT id, outcome, failure FROM ledger_records WHERE ${conditions.join(' AND ')}) AS l
-      JOIN ledger_records f ON f.id = ${beforeNumber('l')} || '1'
-      WHERE f.day >= $1 AND f.day < $2
-        AND NOT EXISTS (SELECT 1 FROM ledger_records n WHERE n.id = ${nextId('l')})
-      GROUP BY f.${interval}, l.outcome, l.failure ORDER BY f.${interval}, l.outcome, l.failure`,
+    text: `SELECT ${span} AS interval_start, l.outcome, l.failure, COUNT(*) AS requests
+      FROM (SELECT id, started_ms, outcome, failure FROM ledger_records WHERE ${conditions.join(' AND ')}) AS l
+      LEFT JOIN ledger_records f ON l.id <> ${first} AND f.id = ${first}
+      WHERE ((l.id = ${first} AND l.started_ms < $2) OR (f.started_ms >= $1 AND f.started_ms < $2))
+      GROUP BY ${span}, l.outcome, l.failure ORDER BY ${span}, l.outcome, l.failure`,
     values,
   };
 }
 
-export function readEnds(rows: readonly Row[]): EndsRow[] {
+export function readEnds(rows: readonly Row[], interval: Interval): EndsRow[] {
   return rows.map(({ interval_start, outcome, failure, requests }) => ({
-    interval: String(interval_start),
+    interval: spanAt(Number(interval_start), interval),
     outcome: String(outcome),
     failure: String(failure),
     requests: Number(integer(requests)),
   }));
 }
 
-/** So an interval has some four hundred rows at most, however many answers there were. */
-const twoDigits = `CASE ${[1, 10, 100, 1_000, 10_000]
-  .map((step) => `WHEN first_content_ms < ${step * 100} THEN first_content_ms - first_content_ms % ${step}`)
-  .join(' ')} ELSE first_content_ms - first_content_ms % 100000 END`;
+/** As `toTwoDigits` does it. */
+const twoDigits = `CASE ${TWO_DIGIT_STEPS.map(
+  (step) => `WHEN first_content_ms < ${step * 100} THEN first_content_ms - first_content_ms % ${step}`,
+).join(' ')} ELSE first_content_ms - first_content_ms % 100000 END`;
 
-export function firstContentsQuery({ from, to, interval, where }: IntervalQuery): Query {
-  const values: Value[] = [from, to];
-  const conditions = ['first_content_ms >= 0', 'day >= $1', 'day < $2', ...filterConditions(where, values)];
+export function firstContentsQuery(kind: DatabaseKind, query: IntervalQuery): Query {
+  const { interval, where } = query;
+  const values: Value[] = [];
+  const spans = interval === 'minute' || !isWhole(query, interval) ? undefined : spansIn(query, interval);
+  if (spans !== undefined && Object.keys(where).length === 0)
+    return {
+      text: `SELECT span, ms, answers FROM ledger_first_contents
+        WHERE span IN ${listOf(kind, values.push(JSON.stringify(spans)))} ORDER BY span, ms`,
+      values,
+    };
+  const conditions = [
+    'first_content_ms >= 0',
+    ...withinMs(query, values, 'r.'),
+    ...filterConditions(where, values),
+  ];
+  const span = beginningOf('r', interval);
   return {
-    text: `SELECT ${interval} AS interval_start, ${twoDigits} AS ms, COUNT(*) AS answers FROM ledger_records
-      WHERE ${conditions.join(' AND ')} GROUP BY ${interval}, ${twoDigits} ORDER BY ${interval}, ms`,
+    text: `SELECT ${span} AS interval_start, ${twoDigits} AS ms, COUNT(*) AS answers FROM ledger_records r
+      WHERE ${conditions.join(' AND ')} GROUP BY ${span}, ${twoDigits} ORDER BY ${span}, ms`,
     values,
   };
 }
 
-export function readFirstContents(rows: readonly Row[]): FirstContentRow[] {
-  return rows.map(({ interval_start, ms, answers }) => ({
-    interval: String(interval_start),
+export function readFirstContents(rows: readonly Row[], interval: Interval): FirstContentRow[] {
+  return rows.map(({ span, interval_start, ms, answers }) => ({
+    interval: span === undefined ? spanAt(Number(interval_start), interval) : String(span),
     ms: Number(integer(ms)),
     answers: Number(integer(answers)),
   }));

@@ -32,6 +32,14 @@ export const DAILY_KEYS = [
   'outcome',
 ] as const;
 
+const SPAN_DETAILS = ['route', 'provider', 'model', 'upstream_model', 'payer', 'outcome'] as const;
+
+/** What sums without keys are told apart by, of each day and of each hour. */
+export const SPAN_KEYS = ['span', 'namespace', ...SPAN_DETAILS] as const;
+
+/** In place of a namespace: all of them together. No namespace has this name. */
+export const ALL = '';
+
 /** What is added up for whoever spends. */
 export const SPEND_MEASURES = [
   'requests',
@@ -81,8 +89,21 @@ export type SpendTotalRow = Readonly<
   Record<SpendMeasure | 'last_used_ms' | 'sequence', number> & Record<string, string | number>
 >;
 
+export type SpanRow = Record<(typeof SPAN_KEYS)[number], string> &
+  Record<Measure | 'last_ms' | 'last_sequence', number>;
+
+export interface FirstContentSum {
+  readonly span: string;
+  readonly ms: number;
+  readonly answers: number;
+}
+
 export interface Rollups {
   readonly daily: readonly DailyRow[];
+  /** Of each day and of each hour: of a namespace, and of all. */
+  readonly spans: readonly SpanRow[];
+  /** Of all namespaces together. */
+  readonly firstContents: readonly FirstContentSum[];
   readonly spend: Readonly<
     Record<Spender, { readonly days: readonly SpendDayRow[]; readonly totals: readonly SpendTotalRow[] }>
   >;
@@ -209,9 +230,48 @@ export function rollUp(added: readonly AddedRow[]): Rollups {
   }
   return {
     daily: [...daily.values()],
+    spans: spansOf(added),
+    firstContents: firstContentsOf(added),
     spend: { apiKey: spendIn(added, 'apiKey'), namespace: spendIn(added, 'namespace') },
   };
 }
+
+function spansOf(added: readonly AddedRow[]): readonly SpanRow[] {
+  const sums = new Map<string, SpanRow>();
+  for (const row of added) {
+    for (const span of [row.day, row.hour])
+      for (const namespace of [row.namespace, ALL]) {
+        const keys = { ...pick(row, SPAN_DETAILS), span, namespace };
+        const latest = { last_ms: row.started_ms, last_sequence: row.sequence };
+        const place = JSON.stringify(SPAN_KEYS.map((name) => keys[name]));
+        addTo(sums, place, MEASURES, row, () => ({ ...keys, ...pick(row, MEASURES), ...latest }));
+        const sum = sums.get(place);
+        if (sum === undefined) continue;
+        sum.last_ms = Math.max(sum.last_ms, row.started_ms);
+        sum.last_sequence = Math.max(sum.last_sequence, row.sequence);
+      }
+  }
+  return [...sums.values()];
+}
+
+function firstContentsOf(added: readonly AddedRow[]): readonly FirstContentSum[] {
+  const sums = new Map<string, { span: string; ms: number; answers: number }>();
+  for (const { day, hour, first_content_ms } of added) {
+    if (first_content_ms < 0) continue;
+    const ms = toTwoDigits(first_content_ms);
+    for (const span of [day, hour])
+      addTo(sums, `${span} ${ms}`, ['answers'], { answers: 1 }, () => ({ span, ms, answers: 1 }));
+  }
+  return [...sums.values()];
+}
+
+/** So an interval has some four hundred different times at most. SQL does the same: see `request-queries.ts`. */
+export function toTwoDigits(ms: number): number {
+  const step = TWO_DIGIT_STEPS.find((one) => ms < one * 100) ?? 100_000;
+  return ms - (ms % step);
+}
+
+export const TWO_DIGIT_STEPS = [1, 10, 100, 1_000, 10_000] as const;
 
 export type AddedRow = RecordRow & { readonly sequence: number };
 

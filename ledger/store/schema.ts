@@ -1,11 +1,12 @@
 // Which tables does a ledger have, and which version of them? Both databases have the same; types are what each calls them.
 
-import { DAILY_KEYS, MEASURES, SPEND_MEASURES } from './row.ts';
+import { markText, UNANSWERED } from './last-attempts.ts';
+import { ALL, DAILY_KEYS, MEASURES, SPAN_KEYS, SPEND_MEASURES, TWO_DIGIT_STEPS } from './row.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
 /** Of the tables. Raised with every entry of `migrations`. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /** As they were in version 1. */
 const keyMeasures1 = ['requests', 'input', 'output', 'unpriced', 'cost_high', 'cost_low'];
@@ -93,7 +94,53 @@ const migrations: readonly ((kind: DatabaseKind) => readonly string[])[] = [
       'CREATE INDEX ledger_asides_by_time ON ledger_asides (at_ms)',
     ];
   },
+  // Sums of hours, and of days without keys; records by the moment that they began at, and the last of each request. Days are made out of the sums by day, which nothing
+  // has gone from.
+  (kind) => {
+    const number = kind === 'sqlite' ? 'INTEGER' : 'BIGINT';
+    const endByKey = kind === 'sqlite' ? ' STRICT, WITHOUT ROWID' : '';
+    const latest = ['last_ms', 'last_sequence'];
+    const keys = SPAN_KEYS.slice(2).join(', ');
+    const sums = MEASURES.map((name) => `SUM(${name})`).join(', ');
+    const into = `INSERT INTO ledger_spans (${SPAN_KEYS.join(', ')}, ${MEASURES.join(', ')}, ${latest.join(', ')})`;
+    const newest = 'MAX(last_ms), MAX(last_sequence)';
+    const isHour = 'LENGTH(span) > 10';
+    const firstContents = (span: string) =>
+      `INSERT INTO ledger_first_contents (span, ms, answers) SELECT ${span}, ${twoDigits}, COUNT(*)
+        FROM ledger_records WHERE first_content_ms >= 0 GROUP BY ${span}, ${twoDigits}`;
+    return [
+      `CREATE TABLE ledger_spans (${list(SPAN_KEYS, 'TEXT')}, ${list([...MEASURES, ...latest], number)},
+        PRIMARY KEY (${SPAN_KEYS.join(', ')}))${endByKey}`,
+      `${into} SELECT hour, namespace, ${keys}, ${sums}, MAX(started_ms), MAX(sequence)
+        FROM ledger_records GROUP BY hour, namespace, ${keys}`,
+      `${into} SELECT day, namespace, ${keys}, ${sums}, 0, 0 FROM ledger_daily GROUP BY day, namespace, ${keys}`,
+      `UPDATE ledger_spans SET last_ms = h.last_ms, last_sequence = h.last_sequence FROM
+        (SELECT SUBSTR(span, 1, 10) AS day, namespace, ${keys}, MAX(last_ms) AS last_ms, MAX(last_sequence) AS last_sequence
+          FROM ledger_spans WHERE ${isHour} GROUP BY SUBSTR(span, 1, 10), namespace, ${keys}) AS h
+        WHERE ledger_spans.span = h.day AND ${[...SPAN_KEYS.slice(1)].map((name) => `ledger_spans.${name} = h.${name}`).join(' AND ')}`,
+      `${into} SELECT span, '${ALL}', ${keys}, ${sums}, ${newest} FROM ledger_spans GROUP BY span, ${keys}`,
+      `CREATE TABLE ledger_first_contents (span TEXT NOT NULL, ms ${number} NOT NULL, answers ${number} NOT NULL,
+        PRIMARY KEY (span, ms))${endByKey}`,
+      firstContents('hour'),
+      firstContents('day'),
+      'DROP INDEX ledger_records_by_day',
+      'CREATE INDEX ledger_records_by_time ON ledger_records (started_ms)',
+      `ALTER TABLE ledger_records ADD COLUMN is_last ${number} NOT NULL DEFAULT 1`,
+      // Found by the index that goes.
+      markText(),
+      'DROP INDEX ledger_records_unanswered',
+      `CREATE INDEX ledger_records_unanswered ON ledger_records (started_ms, namespace, outcome, failure, id)
+        WHERE ${UNANSWERED}`,
+      'DROP INDEX ledger_records_first_content',
+      `CREATE INDEX ledger_records_first_content ON ledger_records (namespace, started_ms, first_content_ms)
+        WHERE first_content_ms >= 0`,
+    ];
+  },
 ];
+
+const twoDigits = `CASE ${TWO_DIGIT_STEPS.map(
+  (step) => `WHEN first_content_ms < ${step * 100} THEN first_content_ms - first_content_ms % ${step}`,
+).join(' ')} ELSE first_content_ms - first_content_ms % 100000 END`;
 
 /** Before all else, and repeatable. */
 export const META_TABLE =

@@ -4,10 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import {
   keepIdentity,
+  markQuery,
   metaQuery,
   PURGED_BEFORE,
   purgeAsides,
   purgeCursors,
+  purgeFirstContents,
+  purgeHours,
   purgeRecords,
   putCursor,
   putMeta,
@@ -25,10 +28,12 @@ export interface SqliteFile {
   take(page: PageRows, nowMs: number): Taken;
   query(query: Query): Row[];
   run(query: Query): void;
-  /** A piece of what is to go; gives how many went. Fewer than `limit` of both: all have gone. */
-  purgePiece(options: PurgeOptions, limit: number): { readonly records: number; readonly asides: number };
+  /** A piece of what is to go; gives how many went. Fewer than `limit` of each: all have gone. */
+  purgePiece(options: PurgeOptions, limit: number): Purged;
   close(): void;
 }
+
+export type Purged = Readonly<Record<'records' | 'asides' | 'hours' | 'firstContents', number>>;
 
 /** Others who have the file open, such as whoever looks into it by hand, are waited for. */
 const busyMs = 5_000;
@@ -70,6 +75,8 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
         return {
           records: Number(run(purgeRecords(before, upTo, limit)).changes),
           asides: Number(run(purgeAsides(before, limit)).changes),
+          hours: Number(run(purgeHours(before, limit)).changes),
+          firstContents: Number(run(purgeFirstContents(before, limit)).changes),
         };
       });
       database.exec(`PRAGMA incremental_vacuum(${vacuumPages})`);
@@ -120,6 +127,8 @@ function takePage(
     const { changes, lastInsertRowid } = insert.run(...RECORD_COLUMNS.map((name) => bound(row[name])));
     if (Number(changes) > 0) added.push({ ...row, sequence: Number(lastInsertRowid) });
   }
+  const marks = markQuery('sqlite', added);
+  if (marks !== undefined) run(marks);
   const sums = rollUp(added);
   for (const { text, columns, rowsOf } of upserts) putAll(prepare(text), rowsOf(sums), columns);
   let putAside = 0;

@@ -51,9 +51,9 @@ export async function openSqliteStore(
     async purge(options) {
       let gone = 0;
       for (;;) {
-        const { records, asides } = await writer.call('purgePiece', options, purgeLimit);
-        gone += records;
-        if (records < purgeLimit && asides < purgeLimit) return gone;
+        const piece = await writer.call('purgePiece', options, purgeLimit);
+        gone += piece.records;
+        if (Object.values(piece).every((count) => count < purgeLimit)) return gone;
       }
     },
     async close() {

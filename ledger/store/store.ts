@@ -2,6 +2,7 @@
 // never changed, and summed by day in the same step.
 
 import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+import type { Interval, Stretch } from './spans.ts';
 
 /** A record, and the line that it came as: what a newer gateway writes into it is kept, though nobody here reads it. */
 export interface Entry {
@@ -37,10 +38,11 @@ export interface Taken {
   readonly asides: number;
 }
 
-/** By what can be summed. `day` and `hour` are of the start of the attempt, UTC. */
+/** By what can be summed. `day`, `hour` and `minute` are of the start of the attempt, UTC. */
 export const DIMENSIONS = [
   'day',
   'hour',
+  'minute',
   'namespace',
   'apiKey',
   'route',
@@ -52,21 +54,21 @@ export const DIMENSIONS = [
 ] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 /** What can be asked for by its value. */
-export type FilterName = Exclude<Dimension, 'day' | 'hour'>;
+export type FilterName = Exclude<Dimension, Interval>;
 export type Filter = Readonly<Partial<Record<FilterName, string>>>;
 
-export interface SumsQuery {
-  /** `YYYY-MM-DD`, UTC, the first day. */
-  readonly from: string;
-  /** `YYYY-MM-DD`, UTC, the day after the last. */
-  readonly to: string;
-  /** None: one row of everything. By `hour` only as far back as records are kept. */
+export interface SumsQuery extends Stretch {
+  /** None: one row of everything. By less than a day, or from and to within one, only as far back as records are kept. */
   readonly by: readonly Dimension[];
   readonly where?: Filter;
   /** Rows; more are left out. */
   readonly limit: number;
   /** Rows to pass over first; none where left out. */
   readonly offset?: number | undefined;
+}
+
+export interface UsedQuery extends Omit<SumsQuery, 'by'> {
+  readonly spender: Spender;
 }
 
 /** Counts are exact up to 2^53, money always. */
@@ -152,10 +154,14 @@ export interface LedgerState {
   readonly keptFrom: string;
 }
 
-/** By hour or day of which records; only as far back as they are kept. */
-export interface IntervalQuery extends Pick<SumsQuery, 'from' | 'to'> {
-  readonly interval: 'day' | 'hour';
+/** Which records; only as far back as they are kept. */
+export interface RecentQuery extends Stretch {
   readonly where: Filter;
+}
+
+/** By what of the time. */
+export interface IntervalQuery extends RecentQuery {
+  readonly interval: Interval;
 }
 
 /** Requests that were not answered, by what their last attempt came to, in the interval that their first one began in. */
@@ -193,7 +199,7 @@ export interface StoredRecord {
 }
 
 export interface PurgeOptions {
-  /** `YYYY-MM-DD`: records of days before it go, and lines put aside before it; daily sums stay. */
+  /** `YYYY-MM-DD`: records of days before it go, and their hours, and lines put aside before it; sums by day stay. */
   readonly before: string;
   /** Records behind this sequence stay whatever their day: somebody has yet to be told of them. */
   readonly upTo?: number | undefined;
@@ -214,10 +220,12 @@ export interface LedgerStore {
   state(): Promise<LedgerState>;
   /** The same three over a connection of their own: what budgets are kept by waits for no question of people, however heavy. */
   readonly spend: Pick<LedgerStore, 'spendOf' | 'changed' | 'state'>;
-  /** By model, of the newest records alone: a model that was called only before them is left out. */
-  latest(where: Filter): Promise<LatestRecord[]>;
-  /** When each of what `by` names has last failed, Unix milliseconds, of the newest records alone. */
-  lastFailures(by: readonly Dimension[], where: Filter): Promise<LastFailure[]>;
+  /** Names of those that were used, in their order. */
+  used(query: UsedQuery): Promise<string[]>;
+  /** By model, as far as their records are kept. */
+  latest(query: RecentQuery): Promise<LatestRecord[]>;
+  /** When each of what `by` names has last failed, Unix milliseconds. */
+  lastFailures(by: readonly Dimension[], query: RecentQuery): Promise<LastFailure[]>;
   /** A request whose second attempt is still under way has ended as its first one did, until it has ended. */
   ends(query: IntervalQuery): Promise<EndsRow[]>;
   firstContents(query: IntervalQuery): Promise<FirstContentRow[]>;

@@ -1,6 +1,6 @@
 // Is the chart installed, what may each party do then, and what stays when it goes?
 
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -40,7 +40,19 @@ beforeAll(async () => {
   await plane().mustKubectl(['create', '-f', '-'], {
     stdin: JSON.stringify(route('team-a', 'penstock/old')),
   });
-  await install('penstock', RELEASE_NAMESPACE, { platformNamespaces: ['platform'] });
+  await install('penstock', RELEASE_NAMESPACE, {
+    platformNamespaces: ['platform'],
+    dashboard: { enabled: true },
+  });
+  const tenant = [
+    'rolebinding',
+    'tenant',
+    '-n',
+    'team-a',
+    '--clusterrole=penstock-tenant',
+    '--user=tenant-of-a',
+  ];
+  await plane().mustKubectl(['create', ...tenant]);
   await install('second', 'second-system', {
     crds: { install: false },
     rbac: { scope: 'namespaces', tenantNamespaces: ['team-b'], aggregate: false },
@@ -222,6 +234,42 @@ const PARTIES: readonly {
       ['get', 'coordination.k8s.io/leases', RELEASE_NAMESPACE, 'penstock-operator'],
     ],
   },
+  {
+    who: 'a dashboard',
+    user: account('penstock-dashboard'),
+    rights: [],
+    none: [
+      ['get,list,watch,create,update,patch,delete', 'penstock.dev/apikeys', 'team-a'],
+      ['get,list,create', 'penstock.dev/providers', 'team-a'],
+      ['get,list,create', 'penstock.dev/modelroutes', 'team-a'],
+      ['get,list,watch,create', '/secrets', 'team-a'],
+      ['get,list', '/secrets', RELEASE_NAMESPACE],
+      ['get,list', '/secrets', 'penstock-tables'],
+      ['list', '/namespaces', ''],
+      ['list', '/pods', RELEASE_NAMESPACE],
+      ['create', 'authentication.k8s.io/tokenreviews', ''],
+      ['create', 'authorization.k8s.io/subjectaccessreviews', ''],
+      ['impersonate', '/users', ''],
+      ['create', '/serviceaccounts/token', RELEASE_NAMESPACE],
+    ],
+  },
+  {
+    who: 'whoever is bound to penstock-tenant in a namespace',
+    user: 'tenant-of-a',
+    rights: [
+      ['get,list,watch,create,update,patch,delete', 'penstock.dev/apikeys', 'team-a'],
+      ['get,list,watch,create,update,patch,delete', 'penstock.dev/providers', 'team-a'],
+      ['get,list,watch,create,update,patch,delete', 'penstock.dev/modelroutes', 'team-a'],
+      ['create', '/secrets', 'team-a'],
+    ],
+    none: [
+      ['get,list,watch,update,patch,delete', '/secrets', 'team-a'],
+      ['patch', 'penstock.dev/apikeys/status', 'team-a'],
+      ['get', 'penstock.dev/apikeys', 'team-b'],
+      ['create', '/secrets', 'team-b'],
+      ['create', '/pods', 'team-a'],
+    ],
+  },
 ];
 
 describe.each(PARTIES)('$who', ({ user, rights, none }) => {
@@ -371,6 +419,34 @@ describe('rules that are held at apply', () => {
     ];
     const { code, stdout, stderr } = await plane().kubectl(args, { stdin: manifest });
     expect([code, stderr, stdout.trim().split('\n')]).toEqual([0, '', Array(3).fill(expect.anything())]);
+  });
+
+  test('the release shows how to open the dashboard, as somebody who then may do what it offers', async () => {
+    const notes = await mustHelm(plane(), ['get', 'notes', 'penstock', '-n', RELEASE_NAMESPACE]);
+    const [, told = ''] = notes.split('The dashboard opens');
+    const [forward = '', ...commands] = [...told.matchAll(/^ {2}kubectl (.+)$/gm)].map(([, line = '']) =>
+      line.split(' '),
+    );
+    expect(forward.slice(0, 2)).toEqual(['port-forward', '-n']);
+    for (const command of commands) await plane().mustKubectl(command);
+    expect(commands).toHaveLength(3);
+    expect(await may(account('me', 'team-a'), ['create', 'penstock.dev/apikeys', 'team-a'])).toBe(true);
+  });
+
+  test('what the guide of the dashboard gives people lets them do what it says', async () => {
+    const guide = await readFile(join(CHART, '../../docs/guides/dashboard.md'), 'utf8');
+    const commands = [...guide.matchAll(/^kubectl (create (?!secret).+)$/gm)].map(([, line = '']) => line);
+    expect(commands).toHaveLength(8);
+    for (const command of commands) await plane().mustKubectl(command.split(' '));
+    const ada = account('ada', 'team-a');
+    expect(await may(ada, ['patch', 'penstock.dev/apikeys', 'team-a'])).toBe(true);
+    expect(await may(ada, ['create', '/secrets', 'team-a'])).toBe(true);
+    expect(await may(ada, ['get', '/secrets', 'team-a'])).toBe(false);
+    // Bound to view, and to keys alone.
+    expect(await may('ada@example.com', ['get', 'penstock.dev/providers', 'team-a'])).toBe(true);
+    expect(await may('ada@example.com', ['create', 'penstock.dev/apikeys', 'team-a'])).toBe(true);
+    expect(await may('ada@example.com', ['create', 'penstock.dev/providers', 'team-a'])).toBe(false);
+    expect(await may('ada@example.com', ['get', 'penstock.dev/apikeys', 'team-b'])).toBe(false);
   });
 
   test('the policies carry the name of their release, and one of some namespaces looks at no others', async () => {

@@ -282,7 +282,55 @@ describe('a value is refused, and named:', () => {
     ['records of part of a day', { ledger: { retentionDays: 1.5 } }, '/ledger/retentionDays'],
     ['a collector without a scheme', { telemetry: { endpoint: 'collector:4318' } }, '/telemetry/endpoint'],
     ['more than all requests traced', { telemetry: { traces: { ratio: 2 } } }, '/telemetry/traces/ratio'],
-    ['a dashboard that is not there', { dashboard: { enabled: true } }, '/dashboard/enabled'],
+    [
+      'two pods of a dashboard with a key each',
+      { dashboard: { enabled: true, replicas: 2 } },
+      'dashboard.session.existingSecret',
+    ],
+    [
+      'a dashboard whose HTTPRoute hangs on nothing',
+      { dashboard: { enabled: true, httpRoute: { enabled: true, hostnames: ['a.example'] } } },
+      'dashboard.httpRoute.parentRefs',
+    ],
+    [
+      'a dashboard without a host name',
+      { dashboard: { enabled: true, ingress: { enabled: true } } },
+      '/dashboard/ingress/hosts',
+    ],
+    [
+      'a dashboard at any host name',
+      { dashboard: { ingress: { hosts: ['*.example.com'] } } },
+      '/dashboard/ingress/hosts/0',
+    ],
+    ...[
+      'penstock.example.com',
+      'https://penstock.example.com/',
+      'https://penstock.example.com/dashboard',
+      'https://Penstock.example.com',
+      'https://penstock.example.com:443',
+      'http://penstock.example.com',
+      'http://localhost:80',
+    ].map(
+      (url) =>
+        [`a dashboard at ${url}`, { dashboard: { publicUrls: [url] } }, '/dashboard/publicUrls/0'] as const,
+    ),
+    ['a session of a day', { dashboard: { session: { minutes: 1440 } } }, '/dashboard/session/minutes'],
+    [
+      'an issuer over plain http',
+      { dashboard: { oidc: { issuer: 'http://login.example.com', clientId: 'a' } } },
+      '/dashboard/oidc/issuer',
+    ],
+    [
+      'an issuer without a client',
+      { dashboard: { oidc: { issuer: 'https://login.example.com' } } },
+      '/dashboard/oidc/clientId',
+    ],
+    ['a client without an issuer', { dashboard: { oidc: { clientId: 'a' } } }, '/dashboard/oidc/clientId'],
+    [
+      'a sign-in that asks for no id token',
+      { dashboard: { oidc: { scopes: ['profile'] } } },
+      '/dashboard/oidc/scopes',
+    ],
     ['an HTTPRoute that hangs on nothing', { gateway: { httpRoute: { enabled: true } } }, 'parentRefs'],
     ['an Ingress for no host', { gateway: { ingress: { enabled: true } } }, '/gateway/ingress/hosts'],
     ['a key without a model', { helmTest: { keySecret: { name: 'a' } } }, '/helmTest/model'],
@@ -779,7 +827,9 @@ describe('what is rendered', () => {
       limits: { store: { url: 'redis://valkey:6379' } },
     });
     const rules = JSON.stringify(objects.find(({ kind }) => kind === 'PrometheusRule'));
-    const dashboard = JSON.stringify(objects.find(({ metadata }) => metadata.name === 'penstock-dashboard'));
+    const dashboard = JSON.stringify(
+      objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'penstock-dashboard'),
+    );
     for (const text of [rules, dashboard]) {
       const used = namesIn(text);
       expect(used.size).toBeGreaterThan(8);
@@ -1131,7 +1181,7 @@ describe('values.yaml', () => {
     const schema: unknown = JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8'));
     // What a value may also have, and has not by default.
     const more =
-      /^\/(operator|gateway|ledger)\/resources\/(requests|limits)\/ephemeral-storage$|\/limits\/cpu$/;
+      /^\/(operator|gateway|ledger|dashboard)\/resources\/(requests|limits)\/ephemeral-storage$|\/limits\/cpu$/;
     const known = schemaPaths(schema, schema).filter((path) => !more.test(path));
     const open = '/monitoring/dashboard/labels/';
     const there = (await entries()).map(({ path }) => path).filter((path) => !path.startsWith(open));

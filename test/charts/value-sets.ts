@@ -159,6 +159,7 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
       operator: HATCHES,
       gateway: HATCHES,
       ledger: HATCHES,
+      dashboard: { enabled: true, ...HATCHES },
       extraObjects: [
         {
           apiVersion: 'v1',
@@ -211,6 +212,53 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
         onStoreError: 'Deny',
       },
       networkPolicy: { limitsStore: [{ podSelector: { matchLabels: { app: 'valkey' } } }] },
+    },
+  ],
+  ['a dashboard on port-forward', { dashboard: { enabled: true } }],
+  [
+    'a dashboard beside the gateways, with an issuer',
+    {
+      gateway: {
+        publicUrl: 'https://models.example.com/v1',
+        httpRoute: {
+          enabled: true,
+          parentRefs: [{ name: 'public', namespace: 'gateways' }],
+          hostnames: ['models.example.com'],
+        },
+        limits: { proxies: ['10.0.0.0/8'] },
+      },
+      dashboard: {
+        enabled: true,
+        replicas: 2,
+        httpRoute: { enabled: true, hostnames: ['penstock.example.com'] },
+        session: { minutes: 30, existingSecret: 'dashboard-session' },
+        oidc: {
+          issuer: 'https://login.example.com:8443/realms/platform',
+          clientId: 'penstock',
+          existingSecret: 'dashboard-oidc',
+          name: 'Example Login',
+        },
+      },
+      networkPolicy: { dashboardClients: [{ namespaceSelector: { matchLabels: { edge: 'yes' } } }] },
+    },
+  ],
+  [
+    'a dashboard behind an Ingress, at addresses that are written out',
+    {
+      gateway: { ingress: { enabled: true, className: 'nginx', hosts: ['models.example.com'] } },
+      dashboard: {
+        enabled: true,
+        publicUrls: ['https://penstock.example.com:8443', 'http://localhost:8090'],
+        ingress: {
+          enabled: true,
+          hosts: ['penstock.example.com'],
+          tlsSecretName: 'dashboard-tls',
+          annotations: { 'example.com/owner': 'ai' },
+        },
+        service: { type: 'NodePort', port: 8080, annotations: { 'example.com/idle': '4000' } },
+        proxies: ['192.0.2.7'],
+        oidc: { issuer: 'https://login.example.com', clientId: 'penstock', scopes: ['openid'] },
+      },
     },
   ],
   [

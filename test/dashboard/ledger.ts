@@ -14,6 +14,7 @@ import { buildReadApi } from '../../ledger/read-api/read-api.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { makeEntry } from '../ledger/make-entry.ts';
+import { noGateways } from '../ledger/read-house.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 import { listenKept } from '../support/listen-kept.ts';
 import { type Browser, type House, openBrowser, openHouse, type People } from './house.ts';
@@ -43,7 +44,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
     const clock = systemClock;
     const server = buildReadApi({
       ...{ store, clock, access: openAccess(plane().client, clock) },
-      ...{ budgets: () => undefined, token: () => 'x', onFailure() {} },
+      ...{ budgets: () => undefined, gateways: noGateways, token: () => 'x', onFailure() {} },
     });
     const { port, close } = await listenKept(server);
     ends.push(close);

@@ -8,7 +8,9 @@ import { CONDITIONS, REASONS } from '../../operator/resources/conditions.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const guides = readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`);
+const guides = readdirSync(join(root, 'docs/guides'))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/guides/${name}`);
 
 describe('the guide by condition', () => {
   /** These say that nothing is wrong; there is nothing to do. */

@@ -2,7 +2,7 @@
 // rights, on a root file system that cannot be written? No registry is asked: the base is the packer's first layer.
 
 import { createReadStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -79,7 +79,13 @@ test('both images hold the same files of ours, to the byte and the mode', async 
     [built, packed].map((name) => withContainer(gatewayOf(name), (container) => listFiles(container))),
   );
   expect(listings[0]).toEqual(listings[1]);
-  expect(Object.keys(listings[0] ?? {})).toHaveLength(image.files.length + compiledAhead.length);
+  const inFolders = await Promise.all(
+    image.folders.map((path) => readdir(join(project, path), { recursive: true, withFileTypes: true })),
+  );
+  const pages = inFolders.flat().filter((entry) => entry.isFile());
+  expect(Object.keys(listings[0] ?? {})).toHaveLength(
+    image.files.length + pages.length + compiledAhead.length,
+  );
 });
 
 describe.each([

@@ -21,6 +21,13 @@ const checkovPins = ['checkov==3.3.30'];
 
 const everything = {
   demo: { enabled: true },
+  dashboard: {
+    enabled: true,
+    replicas: 2,
+    session: { existingSecret: 'dashboard-session' },
+    oidc: { issuer: 'https://login.example.com', clientId: 'penstock', existingSecret: 'dashboard-oidc' },
+    ingress: { enabled: true, hosts: ['penstock.example.com'], tlsSecretName: 'dashboard-tls' },
+  },
   gateway: {
     autoscaling: { type: 'HPA' },
     ingress: { enabled: true, hosts: ['models.example.com'], tlsSecretName: 'models-tls' },
@@ -157,7 +164,9 @@ test('every expression of alerts and dashboard is PromQL', async () => {
   const rules = objects
     .filter(({ kind }) => kind === 'PrometheusRule')
     .flatMap((rule) => textsOf(rule, 'expr'));
-  const board = objects.find(({ metadata }) => metadata.name === 'penstock-dashboard');
+  const board = objects.find(
+    ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'penstock-dashboard',
+  );
   const { data } = z.looseObject({ data: z.record(z.string(), z.string()) }).parse(board);
   const panels = Object.values(data).flatMap((text) => textsOf(JSON.parse(text), 'expr'));
   expect([rules.length > 10, panels.length > 8]).toEqual([true, true]);

@@ -18,7 +18,14 @@ import type { AuditEvent } from '../cluster/audit.ts';
 import type { RenderedObject } from '../cluster/install.ts';
 import { makeCertificate } from '../egress/certificates.ts';
 import { accounts, demoNamespace, type ServiceAccount, userOf } from '../flow/cluster/accounts.ts';
-import { changeAll, clientOf, lookAtAll, startDemoJob, startHelmTest } from '../flow/cluster/errands.ts';
+import {
+  changeAll,
+  changeOneByOne,
+  clientOf,
+  lookAtAll,
+  startDemoJob,
+  startHelmTest,
+} from '../flow/cluster/errands.ts';
 import {
   covers,
   describeGrant,
@@ -36,7 +43,7 @@ import { live, settle, tidy, until, withoutLease } from './rights/life.ts';
 import { type AuditTail, followAudit } from './rights/refusals.ts';
 
 const tenants = ['platform', 'team-a'];
-const tenantRoles = ['penstock-edit', 'penstock-view'] as const;
+const tenantRoles = ['penstock-edit', 'penstock-tenant', 'penstock-view'] as const;
 /** So long one of them may take to be missed. */
 const patienceMs = 300_000;
 
@@ -206,6 +213,7 @@ function partiesOf(installation: Installation): Party[] {
           const client = await clientOf(installation, account);
           try {
             if (role === 'penstock-edit') await changeAll(client);
+            if (role === 'penstock-tenant') await changeOneByOne(client);
             await lookAtAll(client);
           } finally {
             client.close();

@@ -19,11 +19,12 @@ const last = stages.at(-1)?.instructions ?? [];
 const said = (name: string) => last.filter((one) => one.name === name).map(({ rest }) => rest);
 
 describe('the last stage of the Dockerfile', () => {
-  test('copies exactly the files of the table, from the stage that built them', () => {
+  test('copies exactly the files and folders of the table, from the stage that built them', () => {
     const copied = said('COPY').map((rest) => rest.split(' '));
     const target = `${image.folder}/dist/`;
     expect(copied).toEqual([
       ['--from=bundles', ...image.files.map((path) => `${image.folder}/${path}`), target],
+      ...image.folders.map((path) => ['--from=bundles', ...Array(2).fill(`${image.folder}/${path}`)]),
       ['--from=compiled', image.compileCache, image.compileCache],
     ]);
   });

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -78,6 +78,8 @@ describe('a build', () => {
     );
     expect(new Set(inside).size).toBeGreaterThan(50);
     for (const name of new Set(inside)) expect(notices).toContain(`\n${name} `);
+    // In what browsers are given.
+    expect(notices).toContain(`\npreact ${packageJson.dependencies.preact} (MIT)\n`);
     expect(notices).toContain(`fastify ${packageJson.dependencies.fastify} (MIT)\n\nMIT License`);
     expect(notices).not.toMatch(/^(esbuild|vitest) /m);
   });
@@ -110,7 +112,7 @@ describe('an archive', () => {
     expect(archive.names).toEqual(expect.arrayContaining(['/oci-layout', '/index.json', '/manifest.json']));
   });
 
-  test('holds Node and its libraries, our files, and what V8 compiled of them, and no more of ours', () => {
+  test('holds Node and its libraries, our files, and what V8 compiled of them, and no more of ours', async () => {
     const [runtime = [], ours = [], compiled = []] = archive.layers.map((files) =>
       files.filter(({ type }) => type === 'file').map(({ path }) => path),
     );
@@ -122,7 +124,14 @@ describe('an archive', () => {
         expect.stringMatching(/\/libc\.so/),
       ]),
     );
-    expect(ours.sort()).toEqual(image.files.map((path) => `${image.folder}/${path}`).sort());
+    const inFolder = (path: string) =>
+      image.folders.some((name) => path.startsWith(`${image.folder}/${name}/`));
+    expect(ours.filter((path) => !inFolder(path)).sort()).toEqual(
+      image.files.map((path) => `${image.folder}/${path}`).sort(),
+    );
+    // All that was built for browsers, and nothing else that lies there.
+    const built = Object.keys(await sumsOf(dist)).map((name) => `${image.folder}/dist/${name}`);
+    expect(ours.filter(inFolder).sort()).toEqual(built.filter(inFolder).sort());
     expect(compiled).toHaveLength(compiledAhead.length);
     expect(archive.layers).toHaveLength(3);
   });
@@ -217,6 +226,30 @@ describe('the unpacked image', () => {
     expect(await operator.exit).toEqual({ code: 1, signal: null });
   });
 
+  test('runs a dashboard that gives its page to whoever opens it, and its answers to nobody who is not signed in', async () => {
+    const dashboard = await startInRoot('dashboard', {
+      PENSTOCK_DASHBOARD_HOST: '127.0.0.1',
+      PENSTOCK_DASHBOARD_PORT: '0',
+      PENSTOCK_DASHBOARD_KUBERNETES_URL: 'https://127.0.0.1:1',
+    });
+    try {
+      const said: unknown = JSON.parse(await dashboard.line(/dashboard started/));
+      const { url } = z.object({ url: z.string() }).parse(said);
+      await dashboard.answering(`${url}/readyz`);
+      const page = await fetch(url);
+      expect([page.status, page.headers.get('content-type')]).toEqual([
+        200,
+        expect.stringContaining('text/html'),
+      ]);
+      const scripts = [...(await page.text()).matchAll(/src="([^"]+\.js)"/g)].map(([, path]) => path);
+      expect(scripts.length).toBeGreaterThan(0);
+      for (const path of scripts) expect((await fetch(new URL(`${path}`, url))).status).toBe(200);
+      expect((await fetch(`${url}/api/session`)).status).toBe(401);
+    } finally {
+      await dashboard.stop();
+    }
+  });
+
   test('runs a simulator that answers', async () => {
     const simulator = await startInRoot('simulator', { PORT: '0' });
     try {
@@ -248,7 +281,12 @@ async function copyProject(to: string): Promise<void> {
 }
 
 async function sumsOf(dist: string): Promise<Record<string, string>> {
-  const names = (await readdir(dist)).filter((name) => name !== 'images').sort();
+  const entries = await readdir(dist, { recursive: true, withFileTypes: true });
+  const names = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(dist, join(parentPath, name)))
+    .filter((name) => !name.startsWith('images/'))
+    .sort();
   const sums = names.map(async (name): Promise<[string, string]> => {
     return [
       name,

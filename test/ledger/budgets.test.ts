@@ -21,7 +21,7 @@ import { installCrds } from '../cluster/install.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 import { until } from '../support/until.ts';
 import { makeEntry } from './make-entry.ts';
-import { type ReadApi, readAccounts, serveReadApi } from './read-house.ts';
+import { noGateways, type ReadApi, readAccounts, serveReadApi } from './read-house.ts';
 
 const nowMs = Date.parse('2026-11-22T12:00:00Z');
 
@@ -157,6 +157,7 @@ describe('over HTTP', () => {
       access: openAccess(plane().client, clock),
       clock,
       budgets: () => watch.budgets(),
+      gateways: noGateways,
       token: () => undefined,
       onFailure() {},
     });
@@ -239,6 +240,7 @@ describe('over HTTP', () => {
       access: { judge: async () => 'allowed' },
       clock: { ...makeFakeClock(), wallMs: () => nowMs },
       budgets: () => undefined,
+      gateways: noGateways,
       token: () => undefined,
       onFailure() {},
     });

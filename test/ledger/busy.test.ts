@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { SPEND_PATH } from '../../gateway/contract/spend.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
-import { serveReadApi } from './read-house.ts';
+import { noGateways, serveReadApi } from './read-house.ts';
 
 test('of many questions at once some are told to come back, and never those of gateways', async () => {
   await using parts = new AsyncDisposableStack();
@@ -30,6 +30,7 @@ test('of many questions at once some are told to come back, and never those of g
     access: { judge: async () => 'allowed' },
     clock: { ...makeFakeClock(), wallMs: () => 0 },
     budgets: () => undefined,
+    gateways: noGateways,
     token: () => 'exchange',
     onFailure: (error) => expect.unreachable(String(error)),
   });

@@ -14,6 +14,7 @@ import { openFileJournal, type ReadableJournal } from '../../gateway/meter/journ
 import { Health } from '../../gateway/route/health.ts';
 import { TableStatus } from '../../gateway/table/status.ts';
 import type { JournalPod } from '../../ledger/ask-journal.ts';
+import { noPlan } from '../gateway/exchange/no-plan.ts';
 
 export const token = 't'.repeat(43);
 
@@ -52,6 +53,7 @@ export async function startPod(uid: string, segmentBytes = 4_000): Promise<TestP
       onWritten: (listener) => journal.onWritten(listener),
     },
     token: () => token,
+    plan: noPlan,
     onReadyPods() {},
   }).server;
   server.listen(0, '127.0.0.1');

@@ -42,12 +42,16 @@ test('a pod is asked as soon as it has an address, ready or not, until it has go
 
   await first.setReady(false);
   await until(async () => told.at(-1)?.length === 1);
+  expect(watch.readyPods()).toEqual([]);
+  await first.setReady(true);
+  await until(async () => watch?.readyPods().length === 1);
   expect(told.at(-1)).toEqual([{ uid: expect.any(String), name: 'one', ip: first.ip, port: 4001 }]);
   // On its way out: what it writes last is wanted too.
   const before = told.length;
   await first.startDeletion();
   await until(async () => told.length > before);
   expect(told.at(-1)).toHaveLength(1);
+  expect(watch.readyPods()).toEqual([]);
   await first.remove();
   await until(async () => told.at(-1)?.length === 0);
 

@@ -13,7 +13,7 @@ import type { LedgerStore } from '../../ledger/store/store.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 import { makeEntry } from './make-entry.ts';
-import { type ReadApi, readAccounts, serveReadApi } from './read-house.ts';
+import { noGateways, type ReadApi, readAccounts, serveReadApi } from './read-house.ts';
 
 const plane = useControlPlane({ hasControllers: false });
 const nowMs = Date.parse('2026-11-22T12:00:00Z');
@@ -57,6 +57,7 @@ beforeAll(async () => {
     access: openAccess(client, clock),
     clock,
     budgets: () => undefined,
+    gateways: noGateways,
     token: () => exchangeToken,
     onFailure: (error) => failures.push(error),
   };

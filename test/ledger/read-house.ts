@@ -11,6 +11,7 @@ export interface ReadApi {
     path: string,
     token?: string,
     method?: string,
+    body?: string | object,
   ): Promise<{
     readonly status: number;
     readonly body: Record<string, unknown>;
@@ -19,15 +20,21 @@ export interface ReadApi {
   close(): Promise<void>;
 }
 
+/** None is ready. */
+export const noGateways: ReadApiParts['gateways'] = { ask: async () => undefined };
+
 export async function serveReadApi(parts: ReadApiParts): Promise<ReadApi> {
   const server = buildReadApi(parts).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
-    async ask(path, token, method = 'GET') {
+    async ask(path, token, method = 'GET', body) {
       const sent: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-      const { status, json, headers } = await rawCall({ port }, { path, method, headers: sent });
+      const { status, json, headers } = await rawCall(
+        { port },
+        { path, method, headers: sent, ...(body === undefined ? {} : { body }) },
+      );
       return { status, body: json as Record<string, unknown>, headers };
     },
     async close() {

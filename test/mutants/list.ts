@@ -12,6 +12,7 @@ import { failover } from './list/failover.ts';
 import { journal } from './list/journal.ts';
 import { ledger } from './list/ledger.ts';
 import { limits } from './list/limits.ts';
+import { plan } from './list/plan.ts';
 import { streams } from './list/streams.ts';
 import { table } from './list/table.ts';
 import { telemetry } from './list/telemetry.ts';
@@ -29,6 +30,7 @@ export const mutants: readonly Mutant[] = [
   ...table,
   ...journal,
   ...ledger,
+  ...plan,
   ...limits,
   ...telemetry,
   ...dashboard,

@@ -38,6 +38,23 @@
 {{- .Values.gateway.publicUrl | default (printf "http://%s/v1" (include "penstock.gatewayHost" .)) -}}
 {{- end -}}
 
+{{/* How the dashboard is opened, as JSON; browsers write them so in `Origin`. */}}
+{{- define "penstock.dashboardUrls" -}}
+{{- $urls := list -}}
+{{- with .Values.dashboard -}}
+{{- if .enabled -}}
+{{- $urls = .publicUrls -}}
+{{- if not $urls -}}
+{{- $hosts := list -}}
+{{- if .httpRoute.enabled }}{{ $hosts = concat $hosts .httpRoute.hostnames }}{{ end -}}
+{{- if .ingress.enabled }}{{ $hosts = concat $hosts .ingress.hosts }}{{ end -}}
+{{- range uniq $hosts }}{{ $urls = append $urls (printf "https://%s" .) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $urls -}}
+{{- end -}}
+
 {{/* Labels of everything. Takes (dict "root" $ "component" "…"). */}}
 {{- define "penstock.labels" -}}
 {{ include "penstock.selectorLabels" . }}
@@ -363,13 +380,16 @@ capabilities:
 {{- end -}}
 
 {{/* The port of an address, also where it is that of its scheme. */}}
+{{- define "penstock.portOf" -}}
+{{- $url := urlParse . -}}
+{{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "443" "80" (eq $url.scheme "https")) -}}
+{{- end -}}
+
 {{- define "penstock.telemetryEgress" -}}
 {{- with .Values.telemetry }}
 {{- if .endpoint }}
-{{- $url := urlParse .endpoint }}
-{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "443" "80" (eq $url.scheme "https")) }}
 - ports:
-    - { protocol: TCP, port: {{ $port }} }
+    - { protocol: TCP, port: {{ include "penstock.portOf" .endpoint }} }
   to:
     {{- toYaml .peers | nindent 4 }}
 {{- end }}

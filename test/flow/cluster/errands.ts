@@ -106,11 +106,32 @@ export async function lookAtAll(client: KubeClient): Promise<void> {
 export async function changeAll(client: KubeClient): Promise<void> {
   for (const { make, ...kind } of kinds) {
     const path = collectionPath(kind, 'team-a');
-    const one = objectPath(kind, { namespace: 'team-a', name: 'of-tenant' });
-    for (const name of ['of-tenant', 'of-tenant-too']) await createObject(client, path, make(name));
-    await mergePatch(client, one, { metadata: { labels: { 'made-by': 'tenant' } } });
-    await replaceObject(client, one, await readObject(client, one));
+    for (const name of tenantNames) await createObject(client, path, make(name));
+    await changeOne(client, kind);
     await client.call({ method: 'DELETE', path, query: { labelSelector: 'made-by=tenant' } });
     await deleteObject(client, objectPath(kind, { namespace: 'team-a', name: 'of-tenant-too' }));
   }
+}
+
+/** The same, but each deleted by its name; and a Secret for them, which stays: its maker may not even see it. */
+export async function changeOneByOne(client: KubeClient): Promise<void> {
+  for (const { make, ...kind } of kinds) {
+    for (const name of tenantNames) await createObject(client, collectionPath(kind, 'team-a'), make(name));
+    await changeOne(client, kind);
+    for (const name of tenantNames)
+      await deleteObject(client, objectPath(kind, { namespace: 'team-a', name }));
+  }
+  await createObject(client, '/api/v1/namespaces/team-a/secrets', {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { generateName: 'of-tenant-' },
+  });
+}
+
+const tenantNames = ['of-tenant', 'of-tenant-too'];
+
+async function changeOne(client: KubeClient, kind: Resource): Promise<void> {
+  const one = objectPath(kind, { namespace: 'team-a', name: 'of-tenant' });
+  await mergePatch(client, one, { metadata: { labels: { 'made-by': 'tenant' } } });
+  await replaceObject(client, one, await readObject(client, one));
 }

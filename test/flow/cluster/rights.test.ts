@@ -22,7 +22,7 @@ import {
   userOf,
 } from './accounts.ts';
 import { askGateway, askUntil } from './ask.ts';
-import { changeAll, clientOf, lookAtAll, startDemoJob, startHelmTest } from './errands.ts';
+import { changeAll, changeOneByOne, clientOf, lookAtAll, startDemoJob, startHelmTest } from './errands.ts';
 import {
   covers,
   describeGrant,
@@ -64,7 +64,7 @@ afterAll(() => simulator.close());
 const demo = { enabled: true };
 
 /** What a tenant's people are bound to; nobody is by the chart itself. */
-const tenantRoles = ['penstock-edit', 'penstock-view'] as const;
+const tenantRoles = ['penstock-edit', 'penstock-tenant', 'penstock-view'] as const;
 
 describe('over the whole cluster', () => {
   const installation = useInstallation({
@@ -110,6 +110,7 @@ describe('over the whole cluster', () => {
       const client = await clientOf(installation(), account);
       try {
         if (role === 'penstock-edit') await changeAll(client);
+        if (role === 'penstock-tenant') await changeOneByOne(client);
         await lookAtAll(client);
       } finally {
         client.close();

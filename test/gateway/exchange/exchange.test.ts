@@ -21,6 +21,7 @@ import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 import { type RawRequest, rawCall } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { candidatesOf } from '../route/candidates.ts';
+import { noPlan } from './no-plan.ts';
 
 const token = 't'.repeat(43);
 const [candidate] = candidatesOf([{ provider: 'platform/p', keys: { main: 'A' } }]);
@@ -87,6 +88,7 @@ async function startRig(): Promise<Rig> {
     state: new PodState({ clock, table: status, health, drills }),
     journal,
     token: () => rig.token,
+    plan: noPlan,
     onReadyPods: (count) => readyPods.push(count),
   });
   exchange.server.listen(0, '127.0.0.1');
@@ -373,7 +375,12 @@ describe('what is asked wrongly is told', () => {
     ['no object', { body: '[]' }, 400, /body: /],
     ['a body too large', { body: JSON.stringify({ seen: 'x'.repeat(20_000) }) }, 413, /larger than 16384/],
     ['another method', { method: 'GET' }, 405, /only POST/],
-    ['another path', { path: '/internal/v1/other' }, 404, /only .*exchange and .*journal/],
+    [
+      'another path',
+      { path: '/internal/v1/other' },
+      404,
+      /only .*exchange, .*journal, .*plan, .*catalog are here/,
+    ],
     ['a journal wait that is none', { path: `${JOURNAL_PATH}?waitMs=x`, method: 'GET' }, 400, /waitMs: /],
     ['an empty cursor', { path: `${JOURNAL_PATH}?after=`, method: 'GET' }, 400, /after: /],
   ])('%s', async (_, options, status, words) => {

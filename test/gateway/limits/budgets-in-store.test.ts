@@ -58,7 +58,9 @@ test('any steps come out the same in the store as in one gateway alone', async (
         } else if (one.type === 'reserve') {
           const claim = { key, limit: 200, known, own: nothing, amount: one.amount, endMs: undefined };
           const id = `${key}.${index}`;
+          const looked = await store.look({ claims: [], budgets: [claim], by: 'test' });
           const answer = await store.reserve({ id, claims: [], budgets: [claim], by: 'test' });
+          expect(looked.budgets).toEqual(answer.budgets);
           const reading = answer.budgets?.[0] ?? nothing;
           const here = own.read(key);
           expect(reading).toEqual({ spent: known + here.spent, held: here.held, reckoned: known });

@@ -15,6 +15,7 @@ import { openJournalClient } from '../../../ledger/ask-journal.ts';
 import { startPulls } from '../../../ledger/pull.ts';
 import { buildReadApi } from '../../../ledger/read-api/read-api.ts';
 import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
+import { noGateways } from '../../ledger/read-house.ts';
 import { type Rig, startRig } from '../rig.ts';
 import { portOf } from './fleet.ts';
 
@@ -55,6 +56,7 @@ export async function openLedgerHouse(): Promise<LedgerHouse> {
       access: undefined,
       budgets: () => undefined,
       clock: systemClock,
+      gateways: noGateways,
       token: () => token,
       onFailure: quiet,
     });

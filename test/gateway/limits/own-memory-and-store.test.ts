@@ -70,6 +70,8 @@ test('any steps come out the same in memory and in the store, to the last bit', 
       for (const [index, one] of steps.entries()) {
         if (one.type === 'reserve') {
           const reservation = { id: `${run}.${index}`, claims: [named(one.a), named(one.b)] };
+          const looked = await store.look(reservation);
+          expect(memory.look(reservation.claims, looked.nowMs)).toEqual(looked.readings);
           const told = await store.reserve(reservation);
           expect(memory.reserve(reservation, told.nowMs)).toEqual(told);
           if (told.isGranted) granted.push(reservation);

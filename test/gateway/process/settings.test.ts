@@ -66,6 +66,11 @@ test.each([
   ],
   ['a way out that is none', { PENSTOCK_LIMITS_ON_STORE_ERROR: 'Allow' }, /PENSTOCK_LIMITS_ON_STORE_ERROR/],
   [
+    'a dashboard with a path',
+    { PENSTOCK_DASHBOARD_ORIGINS: 'https://a.example, https://penstock.example.com/' },
+    /PENSTOCK_DASHBOARD_ORIGINS: must be addresses such as https:\/\/penstock.example.com, without a path/,
+  ],
+  [
     'two faults at once',
     { PENSTOCK_PORT: 'x', PENSTOCK_SHOW_PROVIDER: 'perhaps' },
     /PENSTOCK_PORT.*PENSTOCK_SHOW_PROVIDER/,

@@ -71,6 +71,19 @@ describe.each(kindNames)('requests in %s', (kind) => {
     ]);
   });
 
+  test.each(['first to last', 'last to first'])(
+    'whose attempts come one by one, from %s, have ended as the last of them',
+    async (order) => {
+      const entries = [
+        ...of('saved', failed, {}),
+        ...of('lost', failed, { ...failed, failure: 'status_503' }),
+      ];
+      const inOrder = order === 'first to last' ? entries : entries.toReversed();
+      for (const [at, entry] of inOrder.entries()) await store.take(page(`c.${at}`, [entry]), now);
+      expect(await endsOf()).toEqual([['2026-11-21', 'failed', 'status_503', 1]]);
+    },
+  );
+
   test('are of the day and the hour in which their first attempt began, as their number is', async () => {
     const midnight = { ...failed, at: '2026-11-22T00:00:01.000Z' };
     await store.take(page('c.1', of('late', { ...failed, at: '2026-11-21T23:59:59.000Z' }, midnight)), now);

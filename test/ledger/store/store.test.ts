@@ -10,6 +10,8 @@ import { type Database, type Databases, kindNames, kinds } from './stores.ts';
 const now = Date.parse('2026-11-22T12:00:00Z');
 const everything: SumsQuery = { from: '2000-01-01', to: '2100-01-01', by: [], limit: 1_000 };
 
+const november: SumsQuery = { ...everything, from: '2026-11-01', to: '2026-12-01' };
+
 const page = (cursor: string, entries: readonly Entry[], more: Partial<Page> = {}): Page => ({
   source: 'pod-1',
   cursor,
@@ -255,18 +257,18 @@ describe.each(kindNames)('%s', (kind) => {
       at('5', 5, { model: 'large', provider: 'p/two', namespace: 'b' }),
     ];
     await store.take(page('c.1', entries), now);
-    const ids = async (where: Parameters<LedgerStore['latest']>[0]) =>
-      (await store.latest(where)).map(({ model, line }) => [model, JSON.parse(line).id]);
+    const ids = async (where: Parameters<LedgerStore['latest']>[0]['where']) =>
+      (await store.latest({ ...everything, where })).map(({ model, line }) => [model, JSON.parse(line).id]);
     expect(await ids({})).toEqual([
       ['large', '5'],
       ['small', '2'],
     ]);
     expect(await ids({ namespace: 'a', model: 'large' })).toEqual([['large', '4']]);
-    expect(await store.lastFailures(['provider'], {})).toEqual([
+    expect(await store.lastFailures(['provider'], { ...everything, where: {} })).toEqual([
       { group: { provider: 'p/one' }, atMs: Date.parse('2026-11-22T10:03:00Z') },
       { group: { provider: 'p/two' }, atMs: Date.parse('2026-11-22T10:04:00Z') },
     ]);
-    expect(await store.lastFailures(['route'], { namespace: 'b' })).toEqual([]);
+    expect(await store.lastFailures(['route'], { ...everything, where: { namespace: 'b' } })).toEqual([]);
   });
 
   test('a ledger is told from one that was begun anew, and is the same for whoever opens it', async () => {
@@ -299,6 +301,10 @@ describe.each(kindNames)('%s', (kind) => {
       keys: await store.spendOf('apiKey', ['a/0', 'a/1', 'b/0'], now),
       namespaces: await store.spendOf('namespace', ['a', 'b'], now),
       changed: await store.changed('namespace', 0, 10),
+      sums: await store.sums({ ...everything, to: '2026-12-01', from: '2026-01-01', by: ['model', 'payer'] }),
+      hours: await store.sums({ ...november, by: ['hour', 'namespace'] }),
+      latest: await store.latest({ ...november, where: {} }),
+      used: await store.used({ ...november, spender: 'apiKey' }),
     });
     const wanted = await everyone();
     expect(wanted.namespaces).toHaveLength(2);
@@ -308,9 +314,14 @@ describe.each(kindNames)('%s', (kind) => {
       'DROP TABLE ledger_namespace_days',
       'ALTER TABLE ledger_keys DROP COLUMN cached_input',
       'ALTER TABLE ledger_key_days DROP COLUMN cached_input',
+      'DROP TABLE ledger_spans',
+      'DROP TABLE ledger_first_contents',
+      'DROP INDEX ledger_records_by_time',
+      'CREATE INDEX ledger_records_by_day ON ledger_records (day)',
       'DROP INDEX ledger_asides_by_time',
       'DROP INDEX ledger_records_unanswered',
       'DROP INDEX ledger_records_first_content',
+      'ALTER TABLE ledger_records DROP COLUMN is_last',
       'ALTER TABLE ledger_records DROP COLUMN failure',
       'ALTER TABLE ledger_records DROP COLUMN first_content_ms',
       "UPDATE ledger_meta SET value = '1' WHERE name = 'schema'",

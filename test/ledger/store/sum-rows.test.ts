@@ -8,7 +8,9 @@ import { makeEntry } from '../make-entry.ts';
 test('each row of each table of sums has every column of it', () => {
   const sums = rollUp([{ ...rowOf(makeEntry()), sequence: 1 }]);
   for (const { columns, rowsOf } of sumUpserts(() => '')) {
-    expect(rowsOf(sums).map((row) => valuesOf(row, columns).length)).toEqual([columns.length]);
+    const rows = rowsOf(sums);
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.map((row) => valuesOf(row, columns).length)).toEqual(rows.map(() => columns.length));
   }
 });
 

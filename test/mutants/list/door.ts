@@ -367,4 +367,18 @@ export const door: readonly Mutant[] = [
     to: 'server.on(',
     tests: ['test/gateway/endpoints/overload.test.ts'],
   },
+  {
+    name: 'only pages of the dashboard read what the gateway answers',
+    file: 'gateway/endpoints/cross-origin.ts',
+    from: 'origin !== undefined && known.has(origin) ? origin : undefined',
+    to: 'origin',
+    tests: ['test/gateway/endpoints/cross-origin.test.ts'],
+  },
+  {
+    name: 'a page sends no header that callers have no use for',
+    file: 'gateway/endpoints/cross-origin.ts',
+    from: '.filter((name) => requestHeaders.has(name) || ofSdks.test(name))',
+    to: '',
+    tests: ['test/gateway/endpoints/cross-origin.test.ts'],
+  },
 ];

@@ -52,9 +52,9 @@ export const ledger: readonly Mutant[] = [
   },
   {
     name: 'a request whose next attempt answered has not failed',
-    file: 'ledger/store/request-queries.ts',
-    from: 'AND NOT EXISTS (SELECT 1',
-    to: 'OR NOT EXISTS (SELECT 1',
+    file: 'ledger/store/last-attempts.ts',
+    from: "[...(outcome === 'answered' ? [] : [id]), ...previousId(id)]",
+    to: "(outcome === 'answered' ? [] : [id])",
     tests: ['test/ledger/store/requests.test.ts'],
   },
   {
@@ -67,8 +67,8 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'lines put aside go, all of them, when they are old',
     file: 'ledger/store/sqlite.ts',
-    from: 'if (records < purgeLimit && asides < purgeLimit) return gone;',
-    to: 'if (records < purgeLimit) return gone;',
+    from: 'if (Object.values(piece).every((count) => count < purgeLimit)) return gone;',
+    to: 'if (piece.records < purgeLimit) return gone;',
     tests: ['test/ledger/store/asides.test.ts'],
   },
   {

@@ -21,6 +21,7 @@ import { systemClock } from '../../../kube/clock.ts';
 import { type Exchange, startExchange } from '../../../operator/pods/exchange.ts';
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
 import type { GatewayPod } from '../../../operator/watch/gateway-pods.ts';
+import { noPlan } from '../../gateway/exchange/no-plan.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { until } from '../../support/until.ts';
 import { closedPort } from '../../support/wall/closed-port.ts';
@@ -107,6 +108,7 @@ async function gateway(token: () => string | undefined = () => TOKEN) {
     state,
     journal,
     token,
+    plan: noPlan,
     onReadyPods: (count) => readyPods.push(count),
   });
   let connections = 0;

@@ -20,6 +20,7 @@ import { openLedgerClient } from '../../../operator/usage/ask-ledger.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { installCrds } from '../../cluster/install.ts';
 import { makeEntry } from '../../ledger/make-entry.ts';
+import { noGateways } from '../../ledger/read-house.ts';
 import { until } from '../../support/until.ts';
 import { apiKey } from '../make.ts';
 import { watchCluster } from '../watch/stage.ts';
@@ -66,6 +67,7 @@ async function beginLedger(name: string, port = 0): Promise<void> {
     access: undefined,
     clock,
     budgets: () => undefined,
+    gateways: noGateways,
     token: () => token,
     onFailure() {},
   });

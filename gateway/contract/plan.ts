@@ -1,0 +1,169 @@
+// What can a gateway be asked of a request that nobody sends? Which models there are for a key, and what would happen with a request.
+
+import { z } from 'zod';
+import { type DialectName, dialectNameSchema } from './routing-table.ts';
+
+/** On the internal port of a gateway, beside the exchange and with its bearer; POST, JSON. */
+export const PLAN_PATH = '/internal/v1/plan';
+export const CATALOG_PATH = '/internal/v1/catalog';
+
+/** Of a question. */
+export const PLAN_BODY_BYTES_MAX = 64 * 1024;
+
+/** How people name the dialects: by the path that they are spoken at. */
+export const spokenSchema = z.enum(['chat', 'messages', 'responses', 'completions'], {
+  error: 'must be chat, messages, responses or completions',
+});
+export type Spoken = z.infer<typeof spokenSchema>;
+
+export const DIALECT_OF: Readonly<Record<Spoken, DialectName>> = {
+  chat: 'openai-chat',
+  messages: 'anthropic-messages',
+  responses: 'openai-responses',
+  completions: 'openai-completions',
+};
+
+const text = (charactersMax: number) =>
+  z.string().min(1, 'must not be empty').max(charactersMax, `must be at most ${charactersMax} characters`);
+
+/** Whose catalog; without an `apiKey`, that of a key of the namespace that may do what any may. */
+export const catalogRequestSchema = z.strictObject({
+  namespace: text(63),
+  /** Name of an ApiKey of the namespace, or `namespace/name`. */
+  apiKey: text(320).optional(),
+});
+export type CatalogRequest = z.infer<typeof catalogRequestSchema>;
+
+export const planRequestSchema = catalogRequestSchema.extend({
+  model: text(400),
+  dialect: spokenSchema,
+  stream: z.boolean().optional(),
+  /** The request; absent: one short question. `model` and `stream` are those above. */
+  body: z.record(z.string(), z.unknown()).optional(),
+});
+export type PlanRequest = z.infer<typeof planRequestSchema>;
+
+export const verdictSchema = z.enum(['native', 'translated', 'lossy', 'impossible']);
+export type Verdict = z.infer<typeof verdictSchema>;
+
+/** What of a target everybody may be told who may ask. */
+export const plainTargetSchema = z.object({
+  /** From 1, in the order in which they would be tried if all before them fail. */
+  order: z.int().min(1),
+  /** It belongs to the namespace that asks, and costs nothing here. */
+  isOwn: z.boolean(),
+  /** Lower is tried first. */
+  priority: z.int(),
+  /** Of the first attempts of its priority, from 0 to 1; absent where nothing is drawn by weight. */
+  share: z.number().optional(),
+  verdict: verdictSchema,
+  /** Parameters of the request that are left out or weakened there. */
+  lostFields: z.array(z.string()),
+  state: z.enum(['wouldBeTried', 'wouldBeSkipped']),
+  /** Sentences; none names a provider. */
+  reasons: z.array(z.string()),
+});
+
+/** The rest is the platform's own business. */
+export const planTargetSchema = plainTargetSchema.extend({
+  /** As the ModelRoute has it. */
+  name: z.string(),
+  provider: z.string(),
+  upstreamModel: z.string(),
+  /** Host of the provider's address. */
+  endpoint: z.string(),
+  providerKey: z.string().optional(),
+  /** What it is spoken to in; absent where it cannot be. */
+  upstreamDialect: dialectNameSchema.optional(),
+});
+export type PlanTarget = z.infer<typeof planTargetSchema>;
+
+const limitedSchema = z.enum(['apiKey', 'model']);
+
+/** How limits stand before the request; nothing of them is reserved. */
+const limitsSchema = z.object({
+  /** Above 1: there is no store, and each of so many gateways keeps its share; what remains is that of this one. */
+  sharedBy: z.int().min(1),
+  rates: z.array(
+    z.object({
+      of: limitedSchema,
+      name: z.enum(['requests', 'tokens']),
+      perMinute: z.number(),
+      remaining: z.number(),
+      /** Until all of it is there again. */
+      resetMs: z.number(),
+    }),
+  ),
+  concurrency: z.array(z.object({ of: limitedSchema, limit: z.number(), underWay: z.number() })),
+  /** In dollars, as text. `remaining` leaves out what is held for requests under way. */
+  budgets: z.array(
+    z.object({
+      of: z.enum(['apiKey', 'namespace']),
+      period: z.enum(['Day', 'Week', 'Month', 'Total']),
+      limitUsd: z.string(),
+      spentUsd: z.string(),
+      heldUsd: z.string(),
+      remainingUsd: z.string(),
+      resetsAt: z.string().optional(),
+    }),
+  ),
+});
+
+const estimateSchema = z.object({
+  /** The gateway's own count, with which limits are held; a provider counts for itself. */
+  inputTokens: z.number(),
+  /** The most that may be answered. */
+  outputTokensMax: z.number(),
+  /** Of the input alone, at the first target that would be tried; absent where it has no price. */
+  costPicodollars: z.number().optional(),
+  /** With the longest answer, at the dearest target: so much a budget must have left. */
+  costPicodollarsMax: z.number().optional(),
+  /** No body was given: it is of one short question. */
+  isOfExample: z.boolean(),
+});
+
+/** What the caller would be told at once. */
+const refusalSchema = z.object({ status: z.int(), code: z.string(), message: z.string() });
+
+const headSchema = z.object({
+  /** The table generation. */
+  generation: z.int().min(0),
+  /** Which gateway says so: health, breakers and rests are its own. */
+  pod: z.string(),
+  model: z.string(),
+  dialect: spokenSchema,
+  /** Absent where the model leads nowhere. */
+  route: z.object({ namespace: z.string(), name: z.string() }).optional(),
+  limits: limitsSchema.optional(),
+  estimate: estimateSchema.optional(),
+  /** Where the request would be refused before any upstream is asked. */
+  refusal: refusalSchema.optional(),
+});
+
+export const planAnswerSchema = headSchema.extend({ targets: z.array(planTargetSchema) });
+export type PlanAnswer = z.infer<typeof planAnswerSchema>;
+
+/** For who may see one namespace: no name of a target or a provider. */
+export const plainPlanAnswerSchema = headSchema.extend({ targets: z.array(plainTargetSchema) });
+
+/** What becomes of a dialect at a model: the worst that may happen at one of its targets. */
+export const spokenVerdictSchema = z.object({
+  verdict: verdictSchema,
+  /** Of what the model can do: what is left out, weakened or refused. */
+  lostFields: z.array(z.string()),
+});
+
+export const catalogAnswerSchema = z.object({
+  generation: z.int().min(0),
+  pod: z.string(),
+  /** As `GET /v1/models` tells them, and besides. */
+  models: z.array(
+    z.looseObject({
+      id: z.string(),
+      /** Served by providers of the namespace alone. */
+      own: z.boolean(),
+      dialects: z.record(spokenSchema, spokenVerdictSchema),
+    }),
+  ),
+});
+export type CatalogAnswer = z.infer<typeof catalogAnswerSchema>;

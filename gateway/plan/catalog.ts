@@ -1,0 +1,84 @@
+// Which models are there for a key, and what becomes of each client dialect at them? As GET /v1/models tells them, with the verdicts that
+// the operator's condition Translatable is made of.
+
+import type { Caller } from '../caller.ts';
+import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../contract/capabilities.ts';
+import { type CatalogAnswer, DIALECT_OF, type Spoken, type Verdict } from '../contract/plan.ts';
+import type { DialectName } from '../contract/routing-table.ts';
+import { describeModel, isOwnModel } from '../endpoints/models.ts';
+import { listModels } from '../route/find-model.ts';
+import type { RouteView, TableView, TargetView } from '../table/view.ts';
+
+type Model = CatalogAnswer['models'][number];
+type SpokenVerdict = Model['dialects'][Spoken];
+
+export function describeCatalog(view: TableView, caller: Caller): readonly Model[] {
+  return listModels(view, caller).map((route) => ({
+    ...describeModel(route, caller, route.entry.model),
+    own: isOwnModel(route, caller),
+    dialects: {
+      chat: judgeDialect(route, 'chat'),
+      messages: judgeDialect(route, 'messages'),
+      responses: judgeDialect(route, 'responses'),
+      completions: judgeDialect(route, 'completions'),
+    },
+  }));
+}
+
+/** A target that cannot serve a dialect is passed over where others can. */
+function judgeDialect({ entry, targets }: RouteView, spoken: Spoken): SpokenVerdict {
+  const client = DIALECT_OF[spoken];
+  const impossible: SpokenVerdict = { verdict: 'impossible', lostFields: [] };
+  if (!entry.endpoints.includes(client)) return impossible;
+  const used = targets.filter((target) => target.entry.weight > 0);
+  const found = used.map((target) => judgeTarget(client, target, wantedOf(entry.capabilities)));
+  const possible = found.filter(({ verdict }) => verdict !== 'impossible');
+  const judged = possible.length > 0 ? possible : found;
+  if (judged.length === 0) return impossible;
+  const verdict = gravity.findLast((word) => judged.some((one) => one.verdict === word)) ?? 'impossible';
+  return { verdict, lostFields: [...new Set(judged.flatMap(({ lostFields }) => lostFields))].sort() };
+}
+
+/** The worst last. */
+const gravity: readonly Verdict[] = ['native', 'translated', 'lossy', 'impossible'];
+
+function judgeTarget(client: DialectName, { entry }: TargetView, wanted: Wanted): SpokenVerdict {
+  const [upstream] = rankUpstreams(client, entry.dialects);
+  if (upstream === undefined) return { verdict: 'impossible', lostFields: [] };
+  if (upstream === client) return { verdict: 'native', lostFields: [] };
+  const of = (word: Verdict) =>
+    wanted.headlines.filter((headline) => judgeHeadline(client, upstream, headline) === word);
+  const refused = of('impossible');
+  const lostFields = [...of('lossy'), ...refused];
+  if (refused.some((headline) => wanted.declared.has(headline))) return { verdict: 'impossible', lostFields };
+  return { verdict: lostFields.length > 0 ? 'lossy' : 'translated', lostFields };
+}
+
+interface Wanted {
+  /** What the model can do, or may. */
+  readonly headlines: readonly Headline[];
+  /** What its ModelRoute says that it can. */
+  readonly declared: ReadonlySet<Headline>;
+}
+
+/** What of a dialect each capability of a ModelRoute needs. */
+const headlineOf: Readonly<Record<string, Headline>> = {
+  Streaming: 'streaming',
+  Tools: 'tools',
+  Vision: 'images',
+  Reasoning: 'reasoning',
+};
+
+/** Where nobody has said what a model can do, it may do all; nothing declares structured output, so every model may have it. */
+function wantedOf(capabilities: readonly string[]): Wanted {
+  const declared = new Set(capabilities.flatMap((capability) => headlineOf[capability] ?? []));
+  const all = Object.keys(headlines).filter((name): name is Headline => Object.hasOwn(headlines, name));
+  const declarable = new Set(Object.values(headlineOf));
+  return {
+    headlines:
+      capabilities.length === 0
+        ? all
+        : all.filter((headline) => !declarable.has(headline) || declared.has(headline)),
+    declared,
+  };
+}

@@ -1,0 +1,32 @@
+// Who would be asking? The ApiKey that is named, or one of the namespace that may do what any may.
+
+import type { Caller } from '../caller.ts';
+import type { CatalogRequest } from '../contract/plan.ts';
+import type { KeyEntry } from '../contract/routing-table.ts';
+import { GatewayError, shorten } from '../errors.ts';
+import type { TableView } from '../table/view.ts';
+
+/** @throws {GatewayError} `invalid_api_key` where the ApiKey would be refused, with what a person would look at. */
+export function findCaller(view: TableView, { namespace, apiKey }: CatalogRequest, wallMs: number): Caller {
+  if (apiKey === undefined) return { key: anyKeyOf(namespace), namespace };
+  const id = apiKey.includes('/') ? apiKey : `${namespace}/${apiKey}`;
+  // The keys of other namespaces are none of the asker's business: of them this says the same as of none.
+  const entries = id.startsWith(`${namespace}/`)
+    ? [...view.keys.values()].filter((entry) => entry.id === id)
+    : [];
+  const live = entries.find(({ notAfterMs }) => notAfterMs === undefined || wallMs < notAfterMs);
+  if (live !== undefined) return { key: live, namespace };
+  const why =
+    entries.length > 0
+      ? 'it has expired'
+      : 'it does not exist, is disabled, or is not programmed yet; its conditions say which';
+  throw new GatewayError(
+    'invalid_api_key',
+    `The ApiKey '${shorten(id)}' is in no use at this gateway: ${why}.`,
+  );
+}
+
+/** Its digest is that of no key. */
+function anyKeyOf(namespace: string): KeyEntry {
+  return { sha256: '0'.repeat(64), id: `${namespace}/` };
+}

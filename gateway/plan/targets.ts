@@ -1,0 +1,186 @@
+// What is said of each target of a plan? Candidates in their order, then the targets of the route that are none for this request.
+
+import { rankUpstreams } from '../contract/capabilities.ts';
+import type { PlanTarget } from '../contract/plan.ts';
+import { findImpossible, impossible, listDropped } from '../dialects/carry.ts';
+import { findDialect } from '../dialects/registry.ts';
+import { parseWhole } from '../endpoints/parse-body.ts';
+import { GatewayError } from '../errors.ts';
+import { targetOf } from '../pipeline/attempt-ends.ts';
+import { budgetSubjects } from '../pipeline/budgets.ts';
+import { isOwnProvider } from '../pipeline/client-headers.ts';
+import type { Asking } from '../pipeline/parts.ts';
+import { firstOf, translateFor } from '../pipeline/route-exchange.ts';
+import type { Candidate } from '../route/plan.ts';
+import type { RouteView, TargetView } from '../table/view.ts';
+import type { Foreseen } from './foresee-attempts.ts';
+import type { Planned, PlanParts } from './parts.ts';
+import {
+  doubted,
+  drained,
+  keyless,
+  lastResort,
+  sayAfter,
+  sayBeyond,
+  sayBreaker,
+  sayFirst,
+  sayQuota,
+  sayRest,
+  unpricedBudget,
+  unpricedDenied,
+} from './words.ts';
+
+type Told = Omit<PlanTarget, 'order'>;
+
+/** @param full How long the quotas of candidates are used up, milliseconds. */
+export function describeTargets(
+  parts: Pick<PlanParts, 'clock' | 'health'>,
+  planned: Planned,
+  foreseen: Foreseen,
+  full: ReadonlyMap<Candidate, number>,
+  isKeyNamed: boolean,
+): readonly PlanTarget[] {
+  const { candidates, route } = planned.plan;
+  const { affinity, maxAttempts } = route.entry.failover;
+  const nowMs = parts.clock.now();
+  return candidates.map((candidate, position): PlanTarget => {
+    const { health } = parts;
+    const trouble = troublesOf(parts, candidate, full.get(candidate));
+    const isUsable = health.isUsable(candidate, nowMs) && !full.has(candidate);
+    const share = affinity === undefined ? shareOf(candidate, candidates) : undefined;
+    const ways = foreseen.after.get(position);
+    const isTried = position === foreseen.first || ways !== undefined;
+    const { priority } = candidate.target.entry;
+    const why =
+      position === foreseen.first
+        ? [isUsable ? sayFirst(priority, share, affinity, isKeyNamed) : lastResort]
+        : ways !== undefined
+          ? [sayAfter(ways)]
+          : isUsable
+            ? [sayBeyond(maxAttempts)]
+            : [];
+    return {
+      order: position + 1,
+      ...namesOf(planned, candidate.target),
+      ...(candidate.endpoint.key && { providerKey: candidate.endpoint.key.name }),
+      ...(share === undefined ? {} : { share }),
+      upstreamDialect: candidate.dialect,
+      ...verdictOf(planned, candidate),
+      state: isTried ? 'wouldBeTried' : 'wouldBeSkipped',
+      reasons: [...why, ...trouble],
+    };
+  });
+}
+
+function troublesOf(
+  { health, clock }: Pick<PlanParts, 'clock' | 'health'>,
+  candidate: Candidate,
+  fullMs: number | undefined,
+): readonly string[] {
+  const nowMs = clock.now();
+  const rest = health.restReason(candidate, nowMs);
+  return [
+    ...(rest === undefined
+      ? []
+      : [sayRest(rest, health.restMs(candidate, nowMs), health.isOnTrial(candidate, nowMs))]),
+    ...health.breakersOf(candidate, nowMs).map(sayBreaker),
+    ...(fullMs === undefined ? [] : [sayQuota(fullMs)]),
+    ...(candidate.endpoint.isDoubted ? [doubted] : []),
+  ];
+}
+
+/** By weight, of the targets of its priority; undefined where it is the only one. */
+function shareOf({ target }: Candidate, candidates: readonly Candidate[]): number | undefined {
+  const peers = new Set(
+    candidates.map((one) => one.target).filter(({ entry }) => entry.priority === target.entry.priority),
+  );
+  if (peers.size < 2) return undefined;
+  const weights = [...peers].reduce((sum, { entry }) => sum + entry.weight, 0);
+  return Math.round((target.entry.weight / weights) * 1e6) / 1e6;
+}
+
+function verdictOf(planned: Planned, candidate: Candidate): Pick<Told, 'verdict' | 'lostFields'> {
+  const { dialect, translation } = planned;
+  if (candidate.dialect === dialect.name || translation === undefined)
+    return { verdict: 'native', lostFields: [] };
+  const upstream = findDialect(candidate.dialect);
+  const lostFields = [
+    ...listDropped(dialect.name, upstream, translation.conversations, targetOf(planned, candidate)),
+  ];
+  return { verdict: lostFields.length > 0 ? 'lossy' : 'translated', lostFields };
+}
+
+function namesOf(
+  asking: Asking,
+  target: TargetView,
+): Pick<Told, 'name' | 'provider' | 'upstreamModel' | 'endpoint' | 'priority' | 'isOwn'> {
+  const { name, provider, upstreamModel, priority } = target.entry;
+  return {
+    name,
+    provider,
+    upstreamModel,
+    endpoint: new URL(target.provider.entry.baseUrl).host,
+    priority,
+    isOwn: isOwnProvider(asking, { target }),
+  };
+}
+
+/** Targets of the route that the plan has left out, and why. */
+export function describeLeftOut(
+  asking: Asking,
+  route: RouteView,
+  inPlan: readonly Candidate[],
+): readonly Told[] {
+  const used = new Set(inPlan.map(({ target }) => target));
+  return route.targets
+    .filter((target) => !used.has(target))
+    .map((target): Told => {
+      const { reason, isImpossible } = whyLeftOut(asking, route, target);
+      return {
+        ...namesOf(asking, target),
+        verdict: isImpossible ? 'impossible' : (baseVerdict(asking, target) ?? 'impossible'),
+        lostFields: [],
+        state: 'wouldBeSkipped',
+        reasons: [reason],
+      };
+    });
+}
+
+function baseVerdict({ dialect }: Asking, { entry }: TargetView): 'native' | 'translated' | undefined {
+  const [upstream] = rankUpstreams(dialect.name, entry.dialects);
+  return upstream === undefined ? undefined : upstream === dialect.name ? 'native' : 'translated';
+}
+
+interface LeftOut {
+  readonly reason: string;
+  readonly isImpossible: boolean;
+}
+
+function whyLeftOut(asking: Asking, route: RouteView, target: TargetView): LeftOut {
+  const { entry, endpoints } = target;
+  const possible = (reason: string): LeftOut => ({ reason, isImpossible: false });
+  if (entry.weight === 0) return possible(drained);
+  if (endpoints.every(({ weight }) => weight === 0)) return possible(keyless);
+  if (entry.price === null && !isOwnProvider(asking, { target })) {
+    if (route.entry.unpriced === 'Deny') return possible(unpricedDenied);
+    if (budgetSubjects(asking).length > 0) return possible(unpricedBudget);
+  }
+  return { reason: whyNotCarried(asking, route, target), isImpossible: true };
+}
+
+function whyNotCarried(asking: Asking, route: RouteView, target: TargetView): string {
+  const { dialect, body } = asking;
+  const [upstream] = rankUpstreams(dialect.name, target.entry.dialects);
+  if (upstream === undefined) return 'It can be spoken to in no dialect that this one is translated to.';
+  const refused = 'The request itself would be refused.';
+  try {
+    parseWhole(body);
+    const [endpoint] = target.endpoints;
+    const candidates = endpoint === undefined ? [] : [{ target, endpoint, dialect: upstream }];
+    const conversation = firstOf(translateFor(asking, { route, candidates }));
+    const ask = findImpossible(dialect.name, upstream, conversation);
+    return ask === undefined ? refused : impossible(ask, upstream).message;
+  } catch (error) {
+    return error instanceof GatewayError ? error.message : refused;
+  }
+}

@@ -1,0 +1,86 @@
+// Why would a target be tried, or skipped? In sentences for whoever looks at a plan; none names a provider, which not all may know.
+
+import type { RouteEntry } from '../contract/routing-table.ts';
+import type { BreakerOfCandidate } from '../route/health.ts';
+import type { RestReason } from '../route/rest.ts';
+import { WAYS } from './foresee-attempts.ts';
+
+const rests: Readonly<Record<RestReason, string>> = {
+  'rate-limit': 'after a rate limit',
+  'out-of-money': 'since its account is out of money',
+  rejected: 'since the provider refuses it',
+};
+
+/** @param restMs How long it still rests; undefined where the trial after it is under way. */
+export function sayRest(reason: RestReason, restMs: number | undefined, isOnTrial: boolean): string {
+  return isOnTrial
+    ? `The key rested ${rests[reason]}; another request is trying it at this moment.`
+    : `The key rests ${rests[reason]}, for ${inSeconds(restMs ?? 0)} more.`;
+}
+
+export function sayBreaker({ of, phase, isOnTrial, forMs }: BreakerOfCandidate): string {
+  const whose = of === 'provider' ? "of the provider's address" : 'of this model at its provider';
+  switch (phase) {
+    case 'open':
+      return `The breaker ${whose} is open, for ${inSeconds(forMs)} more.`;
+    case 'half-open':
+      return isOnTrial
+        ? `The breaker ${whose} is half-open, and another request is its trial at this moment.`
+        : `The breaker ${whose} is half-open: the request would be its trial.`;
+    case 'slow-start':
+      return `The breaker ${whose} has just closed: it gets a part of its usual calls, and more by the second.`;
+  }
+}
+
+export const sayQuota = (waitMs: number): string =>
+  `The quota of the provider or of its key is used up, for ${inSeconds(waitMs)} more.`;
+
+export const lastResort =
+  'Nothing is in service; as the one that has to wait least, it is tried all the same, once a second.';
+export const doubted =
+  "The operator's own checks find the provider silent or the key refused: whatever else there is goes before it.";
+export const drained = 'Its weight is 0: it is drained.';
+export const keyless = 'Its provider has no usable key.';
+export const unpricedDenied = 'It has no price, and the route serves none without (unpriced: Deny).';
+export const unpricedBudget = 'It has no price, and the request is paid from a budget.';
+
+/** @param affinity What keeps calls together; undefined: drawn by weight. */
+export function sayFirst(
+  priority: number,
+  share: number | undefined,
+  affinity: RouteEntry['failover']['affinity'],
+  isKeyNamed: boolean,
+): string {
+  const tier = `Priority ${priority} is the lowest that is in service`;
+  if (affinity === 'ApiKey')
+    return isKeyNamed
+      ? `${tier}; calls of this ApiKey belong here (affinity: ApiKey).`
+      : `${tier}; each ApiKey has a target where its calls belong (affinity: ApiKey), and none was named.`;
+  if (affinity === 'PromptPrefix')
+    return `${tier}; requests that begin like this one belong here (affinity: PromptPrefix).`;
+  return share === undefined
+    ? `${tier}.`
+    : `${tier}; it was drawn by weight, as ${percent(share)} of the calls are: another request may begin elsewhere.`;
+}
+
+export function sayAfter(ways: readonly string[]): string {
+  return ways.length === WAYS.length
+    ? 'It is tried when those before it fail.'
+    : `It is tried when those before it ${listed(ways)}.`;
+}
+
+export const sayBeyond = (maxAttempts: number): string =>
+  `It could serve the request, and would not be come to: a failure of those before it is held against it too, or the ${maxAttempts} attempts of the route (failover.maxAttempts) are over before.`;
+
+/** `a, b or c`. */
+function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
+
+function inSeconds(ms: number): string {
+  return `${Math.max(1, Math.ceil(ms / 1_000))} s`;
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 1_000) / 10} %`;
+}

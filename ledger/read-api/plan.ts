@@ -1,0 +1,89 @@
+// What would happen with a request, and which models are there for a key? A gateway says it; here is decided who may ask, and who may be told
+// which providers are behind it.
+
+import { z } from 'zod';
+import {
+  CATALOG_PATH,
+  type CatalogRequest,
+  catalogRequestSchema,
+  PLAN_PATH,
+  plainPlanAnswerSchema,
+  planRequestSchema,
+} from '../../gateway/contract/plan.ts';
+import { CallFault } from '../../kube/own-call.ts';
+import type { GatewayAnswer, GatewayAsker } from '../ask-gateway.ts';
+import { badParameter, noGateway, notFound } from './errors.ts';
+
+export interface Question {
+  readonly path: typeof PLAN_PATH | typeof CATALOG_PATH;
+  readonly asked: CatalogRequest;
+}
+
+const schemas = {
+  '/v1/plan': { path: PLAN_PATH, schema: planRequestSchema },
+  '/v1/catalog': { path: CATALOG_PATH, schema: catalogRequestSchema },
+} as const;
+
+export const RELAYED_PATHS: readonly string[] = Object.keys(schemas);
+
+export function isRelayed(pathname: string): pathname is keyof typeof schemas {
+  return Object.hasOwn(schemas, pathname);
+}
+
+/** @throws {ApiError} that names the member. */
+export function readQuestion(pathname: keyof typeof schemas, text: string): Question {
+  const { path, schema } = schemas[pathname];
+  const parsed = schema.safeParse(parseJson(text));
+  if (parsed.success) return { path, asked: parsed.data };
+  const [issue] = parsed.error.issues;
+  if (issue?.code === 'unrecognized_keys')
+    throw badParameter(`${issue.keys.join(', ')}: is no member of this question`);
+  throw badParameter(`${issue?.path.join('.') || 'body'}: ${issue?.message}`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badParameter('body: is not valid JSON');
+  }
+}
+
+/**
+ * @param seesProviders Whether the names of targets and providers may be told.
+ * @throws {ApiError} where no gateway answers, or it knows no such ApiKey.
+ */
+export async function relayQuestion(
+  gateways: Pick<GatewayAsker, 'ask'>,
+  { path, asked }: Question,
+  seesProviders: boolean,
+): Promise<unknown> {
+  const { pod, status, body } = await askOne(gateways, path, asked);
+  if (status === 404) throw unknownTo(body);
+  if (status !== 200) throw noGateway(`the gateway ${pod} could not say (status ${status}); ask again`);
+  // As Kubernetes calls it.
+  const named = { ...z.looseObject({}).parse(body), pod };
+  // Also of a newer gateway, that may say more: only what is known to name nobody.
+  return path === PLAN_PATH && !seesProviders ? plainPlanAnswerSchema.parse(named) : named;
+}
+
+async function askOne(
+  gateways: Pick<GatewayAsker, 'ask'>,
+  path: Question['path'],
+  asked: CatalogRequest,
+): Promise<GatewayAnswer> {
+  const answer = await gateways.ask(path, asked).catch((error: unknown) => {
+    if (!(error instanceof CallFault)) throw error;
+    throw noGateway(`a gateway was asked, and ${error.message}; ask again`);
+  });
+  if (answer === undefined) throw noGateway('no gateway is ready to be asked; ask again');
+  return answer;
+}
+
+/** Of an older gateway too, which knows no such path. */
+function unknownTo(body: unknown) {
+  const { error } = z.looseObject({ error: z.string().optional() }).parse(body);
+  return error?.startsWith('only ')
+    ? noGateway('the gateway that was asked is older than this ledger, and cannot say; ask again')
+    : notFound(error ?? 'the gateway knows nothing of it');
+}

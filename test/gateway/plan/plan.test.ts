@@ -1,0 +1,302 @@
+// What does a gateway answer when it is asked what would happen? Over its internal port, as the ledger asks.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  CATALOG_PATH,
+  catalogAnswerSchema,
+  PLAN_PATH,
+  type PlanAnswer,
+  planAnswerSchema,
+} from '../../../gateway/contract/plan.ts';
+import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { ReadableJournal } from '../../../gateway/meter/journal.ts';
+import { rawCall } from '../../support/raw-client.ts';
+import { startWall, type Wall } from '../../support/wall.ts';
+import { bearer, get, post } from '../endpoints/ask.ts';
+import { keyEntry, type Rig, type RigTarget, startRig, tableOf, testKey } from '../rig.ts';
+
+const token = 't'.repeat(43);
+const noJournal: ReadableJournal = {
+  begin() {},
+  append() {},
+  flush: async () => {},
+  close: async () => {},
+  read: async () => undefined,
+  onWritten: () => () => {},
+};
+
+let wall: Wall;
+let rig: Rig;
+
+beforeEach(async () => {
+  wall = await startWall();
+});
+afterEach(async () => {
+  await rig?.close();
+  await wall.close();
+});
+
+async function start(
+  targets: readonly Partial<RigTarget>[],
+  change: (table: RoutingTable) => RoutingTable = (table) => table,
+): Promise<void> {
+  const table = tableOf(targets.map((target) => ({ baseUrl: wall.baseUrl, ...target })));
+  rig = await startRig(change(table), {
+    exchange: { port: 0, journal: noJournal, token: () => token },
+    random: () => 0,
+  });
+}
+
+async function ask(path: string, body: object | string, given = token) {
+  const port = Number(new URL(rig.gateway.internalUrl ?? '').port);
+  const headers = { authorization: `Bearer ${given}` };
+  return await rawCall({ port }, { path, method: 'POST', headers, body });
+}
+
+const question = { namespace: 'team', apiKey: 'key', model: 'm', dialect: 'chat' };
+
+/** As the contract has it, with nothing besides. */
+async function planOf(more: object = {}): Promise<PlanAnswer> {
+  const { status, json } = await ask(PLAN_PATH, { ...question, ...more });
+  expect([status, json]).toEqual([200, planAnswerSchema.parse(json)]);
+  return planAnswerSchema.parse(json);
+}
+
+const chat = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+
+test('a plan names the targets in their order, how each is spoken to and what is lost, and nothing is sent', async () => {
+  await start([
+    { name: 'first', keys: { a: 'secret-a' } },
+    {
+      name: 'second',
+      dialects: ['anthropic-messages'],
+      providerEntry: { dialects: ['anthropic-messages'] },
+    },
+    { name: 'third', weight: 0 },
+    { name: 'fourth', dialects: ['openai-completions'] },
+  ]);
+  const body = { messages: chat.messages, tools: [weather], seed: 4 };
+  const { targets, ...plan } = await planOf({ body });
+  expect(plan).toMatchObject({
+    generation: 1,
+    model: 'm',
+    dialect: 'chat',
+    route: { namespace: 'team', name: 'm' },
+    estimate: { inputTokens: expect.any(Number), isOfExample: false },
+  });
+  expect(plan.refusal).toBeUndefined();
+  expect(
+    targets.map(({ order, name, state, verdict, lostFields }) => [order, name, state, verdict, lostFields]),
+  ).toEqual([
+    [1, 'first', 'wouldBeTried', 'native', []],
+    [2, 'second', 'wouldBeTried', 'lossy', ['seed']],
+    [3, 'third', 'wouldBeSkipped', 'native', []],
+    [4, 'fourth', 'wouldBeSkipped', 'impossible', []],
+  ]);
+  expect(targets[0]).toMatchObject({
+    provider: 'platform/p0',
+    upstreamModel: 'upstream-0',
+    endpoint: new URL(wall.baseUrl).host,
+    providerKey: 'a',
+    upstreamDialect: 'openai-chat',
+  });
+  expect(targets.map(({ reasons }) => reasons.join(' '))).toEqual([
+    'Priority 0 is the lowest that is in service.',
+    'It is tried when those before it fail.',
+    'Its weight is 0: it is drained.',
+    expect.stringContaining("'tools' cannot be carried"),
+  ]);
+  expect(JSON.stringify(targets)).not.toContain('secret-a');
+  expect(wall.calls).toEqual([]);
+});
+
+const weather = {
+  type: 'function',
+  function: { name: 'weather', parameters: { type: 'object', properties: {} } },
+};
+
+test('the input and its cost are estimated, at the first target, and with the longest answer at the dearest', async () => {
+  const price = { input: 3_000_000, output: 4_000_000, source: 'target' };
+  await start([{}, { price }]);
+  const { estimate } = await planOf({ body: { messages: chat.messages, max_tokens: 10 } });
+  const input = estimate?.inputTokens ?? 0;
+  expect(input).toBeGreaterThan(5);
+  expect(estimate).toEqual({
+    inputTokens: input,
+    outputTokensMax: 10,
+    costPicodollars: input * 1_000_000,
+    costPicodollarsMax: input * 3_000_000 + 10 * 4_000_000,
+    isOfExample: false,
+  });
+  expect((await planOf()).estimate?.isOfExample).toBe(true);
+});
+
+test('what is out of service is skipped, and the plan says why and for how long', async () => {
+  await start([{ name: 'first', keys: { a: 'A', b: 'B' } }, { name: 'second' }]);
+  wall.script({ type: 'status', status: 429 });
+  await post(rig, '/v1/chat/completions', chat);
+  const { targets } = await planOf();
+  const resting = targets.filter(({ reasons }) =>
+    reasons.some((reason) => /^The key rests after a rate limit, for \d+ s more\.$/.test(reason)),
+  );
+  expect(resting.length).toBeGreaterThan(0);
+  for (const { state } of resting) expect(state).toBe('wouldBeSkipped');
+});
+
+test('of peers each has its share of the first attempts, and the plan says that it was drawn', async () => {
+  await start([
+    { priority: 0, weight: 3 },
+    { priority: 0, weight: 1 },
+  ]);
+  const { targets } = await planOf();
+  expect(targets.map(({ share }) => share)).toEqual([0.75, 0.25]);
+  expect(targets[0]?.reasons[0]).toMatch(/drawn by weight, as 75 % of the calls are/);
+});
+
+describe('limits', () => {
+  const limits = { requestsPerMinute: 2, tokensPerMinute: 100_000, maxConcurrentRequests: 3 };
+  const budgets = [{ period: 'Month' as const, limitMicrodollars: 2_000_000 }];
+
+  test('stand as a request would find them, are not used up by plans, and refuse in the words of the request', async () => {
+    await start([{}], (table) => ({
+      ...table,
+      keys: table.keys.map((key) => ({ ...key, limits, budgets })),
+    }));
+    for (let at = 0; at < 5; at++) await planOf();
+    await post(rig, '/v1/chat/completions', chat);
+    const plan = await planOf();
+    expect(plan.limits).toMatchObject({
+      sharedBy: 1,
+      rates: [
+        { of: 'apiKey', name: 'requests', perMinute: 2, remaining: 1 },
+        { of: 'apiKey', name: 'tokens', perMinute: 100_000 },
+      ],
+      concurrency: [{ of: 'apiKey', limit: 3, underWay: 0 }],
+      budgets: [{ of: 'apiKey', period: 'Month', limitUsd: '2', heldUsd: '0' }],
+    });
+    await post(rig, '/v1/chat/completions', chat);
+    const { refusal, targets } = await planOf();
+    const { status, json } = await post(rig, '/v1/chat/completions', chat);
+    const { error } = json as { error: { code: string; message: string } };
+    expect(refusal).toMatchObject({ status, code: error.code });
+    expect(withoutNumbers(refusal?.message)).toBe(withoutNumbers(error.message));
+    expect(targets).toHaveLength(1);
+  });
+
+  test('of a budget that is spent are told with the refusal of its dialect', async () => {
+    await start([{}], (table) => ({
+      ...table,
+      keys: table.keys.map((key) => ({ ...key, budgets: [{ period: 'Day', limitMicrodollars: 0 }] })),
+    }));
+    expect((await planOf()).refusal).toMatchObject({ status: 429, code: 'insufficient_quota' });
+    expect((await planOf({ dialect: 'messages' })).refusal).toMatchObject({ status: 402 });
+  });
+});
+
+const withoutNumbers = (text = '') => text.replaceAll(/\d+/g, 'N');
+
+test.each([
+  [{ model: 'other' }, 404, 'model_not_found'],
+  [{ apiKey: 'nobody' }, 401, 'invalid_api_key'],
+  [{ apiKey: 'other/key' }, 401, 'invalid_api_key'],
+  [{ apiKey: 'old' }, 401, 'invalid_api_key'],
+  [{ apiKey: 'narrow' }, 404, 'model_not_found'],
+  [{ namespace: 'other', apiKey: undefined }, 404, 'model_not_found'],
+  [{ body: { messages: 'no list' }, dialect: 'messages' }, 400, 'invalid_parameter'],
+])('%j would be refused, and the answer says so', async (more, status, code) => {
+  await start([{}], (table) => ({
+    ...table,
+    keys: [
+      ...table.keys,
+      keyEntry(`${testKey}2`, 'other/key'),
+      { ...keyEntry(`${testKey}3`, 'team/old'), notAfterMs: 1 },
+      { ...keyEntry(`${testKey}4`, 'team/narrow'), models: { allow: ['a*'], deny: [] } },
+    ],
+  }));
+  const plan = await planOf(more);
+  expect(plan.refusal).toMatchObject({ status, code });
+  expect(plan.targets.every(({ state }) => state === 'wouldBeSkipped')).toBe(true);
+});
+
+test('without an ApiKey it is that of any of the namespace', async () => {
+  await start([{}]);
+  expect((await planOf({ apiKey: undefined })).targets[0]?.state).toBe('wouldBeTried');
+});
+
+test('fifty plans and catalogs leave a gateway as it was', async () => {
+  const limits = { requestsPerMinute: 1, tokensPerMinute: 5_000, maxConcurrentRequests: 1 };
+  await start([{ keys: { a: 'A' }, providerEntry: { limits } }, {}], (table) => ({
+    ...table,
+    routes: table.routes.map((route) => ({ ...route, limits })),
+  }));
+  const counted = async () => {
+    const text = await rig.gateway.metrics.registry.metrics();
+    return text.split('\n').filter((line) => /^penstock_(?!heap_share )/.test(line));
+  };
+  const before = await counted();
+  for (let at = 0; at < 50; at++) {
+    await planOf({ dialect: at % 2 === 0 ? 'chat' : 'messages' });
+    await ask(CATALOG_PATH, { namespace: 'team' });
+  }
+  expect(await counted()).toEqual(before);
+  expect([rig.records, wall.calls, rig.failures]).toEqual([[], [], []]);
+  expect((await post(rig, '/v1/chat/completions', chat)).status).toBe(200);
+});
+
+describe('a catalog', () => {
+  test('is what GET /v1/models tells the key, with what becomes of each dialect', async () => {
+    await start([{ name: 'a' }, { name: 'b', dialects: ['anthropic-messages'] }], (table) => ({
+      ...table,
+      routes: table.routes.flatMap((route) => [
+        route,
+        { ...route, id: 'team/own', model: 'own', endpoints: ['openai-chat'], capabilities: [] },
+        { ...route, id: 'team/hidden', model: 'hidden', visibility: 'Hidden' },
+      ]),
+    }));
+    const { status, json } = await ask(CATALOG_PATH, { namespace: 'team', apiKey: 'key' });
+    const catalog = catalogAnswerSchema.parse(json);
+    const list = (await get(rig, '/v1/models', bearer)).json as { data: unknown[] };
+    expect([status, catalog.generation]).toEqual([200, 1]);
+    expect(catalog.models.map(({ own: _, dialects: __, ...model }) => model)).toEqual(list.data);
+    expect(catalog.models.map(({ dialects }) => dialects)).toEqual([
+      {
+        chat: { verdict: 'translated', lostFields: [] },
+        messages: { verdict: 'translated', lostFields: [] },
+        responses: { verdict: 'translated', lostFields: [] },
+        completions: { verdict: 'translated', lostFields: [] },
+      },
+      {
+        chat: { verdict: 'translated', lostFields: [] },
+        messages: { verdict: 'impossible', lostFields: [] },
+        responses: { verdict: 'impossible', lostFields: [] },
+        completions: { verdict: 'impossible', lostFields: [] },
+      },
+    ]);
+    expect(catalog.models.map(({ own }) => own)).toEqual([false, false]);
+  });
+
+  test('of a key that is not there says so', async () => {
+    await start([{}]);
+    const { status, json } = await ask(CATALOG_PATH, { namespace: 'team', apiKey: 'nobody' });
+    expect([status, json]).toEqual([404, { error: expect.stringContaining("'team/nobody'") }]);
+  });
+});
+
+describe('whoever asks otherwise', () => {
+  test('without the token is told nothing', async () => {
+    await start([{}]);
+    for (const path of [PLAN_PATH, CATALOG_PATH]) expect((await ask(path, question, 'x')).status).toBe(401);
+  });
+
+  test.each([
+    [PLAN_PATH, { ...question, dialect: 'french' }, 400, /^dialect: must be chat, messages/],
+    [PLAN_PATH, { ...question, colour: 'red' }, 400, /colour/],
+    [PLAN_PATH, { ...question, body: { text: 'x'.repeat(65_536) } }, 413, /larger than 65536 bytes/],
+    [PLAN_PATH, '{', 400, /not valid JSON/],
+    [CATALOG_PATH, { namespace: '' }, 400, /^namespace: must not be empty/],
+  ])('%s with something wrong is told what', async (path, body, status, message) => {
+    await start([{}]);
+    const answer = await ask(path, body);
+    expect([answer.status, answer.json]).toEqual([status, { error: expect.stringMatching(message) }]);
+  });
+});

@@ -1,0 +1,143 @@
+// Is what the views of a dashboard ask found, or looked for among all that there is? Small figures tell nothing of it, so the database is asked
+// how it would go about each question: `npm run e2e -- read-api-speed` has the times, over a million records.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../kube/clock.ts';
+import type { Query, Row } from '../../ledger/store/queries.ts';
+import { readingOf } from '../../ledger/store/reading.ts';
+import { openSqliteStore } from '../../ledger/store/sqlite.ts';
+import type { LedgerStore, SumsQuery } from '../../ledger/store/store.ts';
+import { fillLedger } from './many-records.ts';
+import { noGateways, type ReadApi, serveReadApi } from './read-house.ts';
+import { viewQuestions } from './view-questions.ts';
+
+const nowMs = Date.parse('2026-11-22T12:30:00Z');
+const started = new AsyncDisposableStack();
+/** What the database says of the question that was asked last. */
+const steps: string[] = [];
+let store: LedgerStore;
+let reader: ReadApi;
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
+  started.defer(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'ledger.sqlite');
+  store = started.adopt(await openSqliteStore(path), (one) => one.close());
+  await fillLedger(store, { records: 2_000, keys: 40, namespaces: 4, days: 30, endMs: nowMs });
+  const database = started.adopt(new DatabaseSync(path, { readOnly: true }), (one) => one.close());
+  const rows = async ({ text, values }: Query): Promise<Row[]> => {
+    const prepare = (sql: string) => database.prepare(sql.replaceAll(/\$(\d+)/g, '?$1'));
+    steps.push(
+      ...prepare(`EXPLAIN QUERY PLAN ${text}`)
+        .all(...values)
+        .map(({ detail }) => String(detail)),
+    );
+    return prepare(text).all(...values);
+  };
+  reader = await serveReadApi({
+    store: { ...store, ...readingOf('sqlite', rows) },
+    access: { judge: async () => 'allowed' },
+    clock: { ...systemClock, wallMs: () => nowMs },
+    budgets: () => [],
+    gateways: noGateways,
+    token: () => undefined,
+    onFailure: (error) => expect.unreachable(String(error)),
+  });
+  started.adopt(reader, (one) => one.close());
+});
+afterAll(() => started.disposeAsync());
+
+/** Of `ledger_keys` and `ledger_namespaces` there is a row for each, and pages of them are in order. */
+const whole = /^SCAN (?!json_each|k\b|l$|CONSTANT)/;
+
+test.each(viewQuestions(nowMs, 'team-003').map(({ path, window }) => ({ path, window })))(
+  'the last $window: $path walks over no table',
+  async ({ path }) => {
+    steps.length = 0;
+    const { status, body } = await reader.ask(path, 'anybody');
+    expect([status, body.error]).toEqual([200, undefined]);
+    if (!path.startsWith('/v1/budgets')) expect(steps.length).toBeGreaterThan(0);
+    expect(steps.filter((step) => whole.test(step))).toEqual([]);
+  },
+);
+
+test('what is asked without keys for whole hours or days is read from the sums of hours and days', async () => {
+  for (const { path, window } of viewQuestions(nowMs, 'team-003')) {
+    if (window === '1 h' || path.includes('apiKey') || !/^\/v1\/(sums|series)/.test(path)) continue;
+    steps.length = 0;
+    await reader.ask(path, 'anybody');
+    expect(steps[0]).toMatch(/^SEARCH ledger_spans USING PRIMARY KEY \(span=\?/);
+  }
+});
+
+test('sums of hours and days come to those of their minutes, whatever they are asked by', async () => {
+  const stretch = { from: '2026-11-20T05:00:00Z', to: '2026-11-21T05:00:00Z', limit: 10_000 };
+  const questions: Omit<SumsQuery, 'from' | 'to' | 'limit'>[] = [
+    { by: [] },
+    { by: ['model', 'outcome'] },
+    { by: ['namespace', 'provider'] },
+    { by: ['day', 'payer'] },
+    { by: ['hour', 'route'], where: { namespace: 'team-001' } },
+    { by: ['model'], where: { namespace: 'team-001', outcome: 'failed' } },
+    { by: ['apiKey'] },
+  ];
+  for (const { by, where = {} } of questions) {
+    const sums = await store.sums({ ...stretch, by, where });
+    // Of minutes only records know.
+    const minutes = await store.sums({ ...stretch, by: ['minute', ...by], where });
+    const merged = new Map<string, { attempts: number; cost: bigint; input: number }>();
+    for (const {
+      group: { minute: _, ...group },
+      sums: one,
+    } of minutes) {
+      const place = JSON.stringify(group);
+      const sum = merged.get(place) ?? { attempts: 0, cost: 0n, input: 0 };
+      sum.attempts += one.attempts;
+      sum.cost += one.costPicodollars;
+      sum.input += one.input;
+      merged.set(place, sum);
+    }
+    expect(minutes.length).toBeGreaterThan(0);
+    expect(
+      new Map(
+        sums.map(({ group, sums: { attempts, costPicodollars: cost, input } }) => [
+          JSON.stringify(group),
+          { attempts, cost, input },
+        ]),
+      ),
+    ).toEqual(merged);
+  }
+});
+
+test('first words and ends of hours are those of their minutes', async () => {
+  const stretch = { from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z', where: {} };
+  const count = (
+    rows: readonly { readonly ms?: number; readonly answers?: number; readonly requests?: number }[],
+  ) => {
+    const counts = new Map<number, number>();
+    for (const { ms = 0, answers = 0, requests = 0 } of rows)
+      counts.set(ms, (counts.get(ms) ?? 0) + answers + requests);
+    return counts;
+  };
+  for (const interval of ['day', 'hour'] as const) {
+    const exact = await store.firstContents({ ...stretch, interval: 'minute' });
+    expect(exact.length).toBeGreaterThan(20);
+    expect(count(await store.firstContents({ ...stretch, interval }))).toEqual(count(exact));
+    const ends = await store.ends({ ...stretch, interval: 'minute' });
+    expect(count(await store.ends({ ...stretch, interval }))).toEqual(count(ends));
+  }
+});
+
+test('what is older than is kept goes from the sums of hours, and stays in those of days', async () => {
+  const hours = { from: '2026-10-24', to: '2026-11-23', by: ['hour', 'model'], limit: 10_000 } as const;
+  const before = await store.sums({ ...hours, by: ['model'] });
+  await store.purge({ before: '2026-11-10', silentSinceMs: 0 });
+  expect((await store.sums(hours)).map(({ group }) => group.hour ?? '').sort()[0]).toMatch(/^2026-11-10T/);
+  expect(await store.sums({ ...hours, by: ['model'] })).toEqual(before);
+  const [first] = await store.firstContents({ ...hours, interval: 'day', where: {} });
+  expect(first?.interval).toBe('2026-11-10');
+});
