@@ -310,11 +310,12 @@ export async function startRig(options: RigOptions): Promise<{ url: string; clos
     const isFile = path !== '/' && existsSync(file) && extname(path) in types;
     const shown = isFile ? file : join(options.pages, 'index.html');
     response.writeHead(200, {
+      'content-encoding': 'gzip',
       'content-type': types[extname(shown)] ?? 'application/octet-stream',
       'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self' ${origin}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
       'cache-control': 'no-store',
     });
-    createReadStream(shown).pipe(response);
+    createReadStream(`${shown}.gz`).pipe(response);
   }
 }
 
