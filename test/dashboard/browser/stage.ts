@@ -39,11 +39,12 @@ export interface Stage {
   visit(look?: Look): Promise<Visitor>;
 }
 
-/** What platform and tenants have: the model `m`, one that answers word by word, and a key in each of two namespaces. */
+/** What platform and tenants have: the model `m`, one that answers word by word, one of team-a's own, and a key in each namespace. */
 function objectsAt(url: string): readonly object[] {
   // Dollars for a million tokens, so high that a few tokens use up a budget.
   const pricing = { inputPerMillion: '100000', outputPerMillion: '200000' };
   const shared = { pricing, allowedNamespaces: { from: 'All' } };
+  const own = { name: 'main', providerRef: { name: 'listed' }, upstreamModel: 'sim' };
   const paced = { name: 'sim', providerRef: { name: 'sim' }, upstreamModel: 'sim+pace=60+tokens=12' };
   return [
     namespaceOf('platform'),
@@ -51,6 +52,8 @@ function objectsAt(url: string): readonly object[] {
     provider('platform', 'sim', url, 'sim'),
     modelRoute('platform', 'm', ['sim'], shared),
     modelRoute('platform', 'paced', [], { ...shared, targets: [paced] }),
+    provider('team-a', 'listed', url, '', { auth: { type: 'None' } }),
+    modelRoute('team-a', 'listed', [], { targets: [own] }),
     importedApiKey('team-a', 'known', { owner: { name: 'Ada' } }),
     importedApiKey('team-b', 'known'),
   ];

@@ -39,7 +39,7 @@ export function tenantsSuite(stage: () => Stage): void {
       return (await viewer.page.locator('tbody th code').allInnerTexts()).sort();
     };
     expect([await modelsOf('team-a'), await modelsOf('team-b')]).toEqual([
-      ['m', 'own/llama', 'paced'],
+      ['listed', 'm', 'own/llama', 'paced'],
       ['m', 'paced'],
     ]);
 
