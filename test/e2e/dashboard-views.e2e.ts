@@ -11,7 +11,7 @@ import { type BuiltFile, buildPages } from '../../dashboard/build-pages.ts';
 import { findBarriers } from '../dashboard/browser/axe.ts';
 import { contextFor, LOOKS, type Look, openChromium } from '../dashboard/browser/chromium.ts';
 import { startRig } from '../dashboard/rig/server.ts';
-import { openView, SHOTS, USUAL } from '../dashboard/rig/views.ts';
+import { openView, SHOTS, type Shot, USUAL } from '../dashboard/rig/views.ts';
 
 const images = fileURLToPath(new URL('../../docs/guides/images/', import.meta.url));
 const imageBytesMax = 150_000;
@@ -49,7 +49,7 @@ describe('the pictures of the guide', () => {
     await mkdir(images, { recursive: true });
     const shot = SHOTS[view];
     if (shot === undefined) throw new Error(`there is no view ${view}`);
-    const { page, close } = await openView(browser, shot, atDesk, pages);
+    const { page, close } = await openView(browser, atAddress(shot), atDesk, pages);
     // As much as is read without scrolling far; pictures of a whole page are too small to be read.
     await page.setViewportSize({ width: 1280, height: 860 });
     const path = join(images, `${name}.png`);
@@ -58,6 +58,27 @@ describe('the pictures of the guide', () => {
     await close();
   });
 });
+
+/** With an address of the gateway that looks like one of a reader. */
+function atAddress(shot: Shot): Shot {
+  const gatewayUrl = 'https://models.example.com';
+  const words = ['Hello', ' from', ' the', ' other', ' end', ' of', ' the', ' pipe.'];
+  const events = words.map((content) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
+  return {
+    ...shot,
+    rig: { ...shot.rig, gatewayUrl },
+    async act(page) {
+      await page.route(`${gatewayUrl}/**`, (route) =>
+        route.fulfill({
+          contentType: 'text/event-stream',
+          headers: { 'access-control-allow-origin': '*' },
+          body: `${events.join('')}data: [DONE]\n\n`,
+        }),
+      );
+      await shot.act?.(page);
+    },
+  };
+}
 
 test('on a processor of a quarter of the speed, the overview can be used within 3.8 s of the first byte asked for', async () => {
   const timesMs: number[] = [];
