@@ -8,6 +8,9 @@ import { type RunningGateway, startGateway } from '../gateway/start.ts';
 import { TableHolder } from '../gateway/table/holder.ts';
 import { offerTable } from '../gateway/table/sources/memory.ts';
 import { type Simulator, startSimulator } from '../simulator/server.ts';
+import { openObjects } from './dashboard/objects.ts';
+import { ensurePages } from './dashboard/pages.ts';
+import { type LocalDashboard, startLocalDashboard } from './dashboard/start.ts';
 import { createDeployer, type Deployment } from './deploy.ts';
 import { readEnvironmentProviders } from './environment-providers.ts';
 import { findExample, sortModels } from './example.ts';
@@ -25,6 +28,8 @@ import { describeWelcome } from './welcome.ts';
 export interface RunningLocal {
   readonly gateway: RunningGateway;
   readonly simulator: Simulator;
+  /** Undefined where its pages are not built. */
+  readonly dashboard: LocalDashboard | undefined;
   /** Streams are given a moment to end. */
   close(): Promise<void>;
 }
@@ -92,10 +97,24 @@ export async function startLocal(
 
   let environment = noManifests;
   let folder = noManifests;
-  const deploy = async (): Promise<Deployment> => {
-    folder = await readManifests();
-    return deployer.deploy(overlayManifests(folder, environment));
+  const objects = openObjects(folder, () => systemClock.wallMs());
+  let reading: Promise<unknown> = Promise.resolve();
+  // In turn: what was read later is not followed by what was read before.
+  const read = (): Promise<Manifests> => {
+    const read = reading.then(async () => {
+      folder = await readManifests();
+      return objects.take(overlayManifests(folder, environment));
+    });
+    reading = read.catch(() => undefined);
+    return read;
   };
+  let issuedSecrets: ReadonlySet<string> = new Set();
+  const judged = (deployment: Deployment): Deployment => {
+    issuedSecrets = deployment.issuedSecrets;
+    objects.judge(deployment);
+    return deployment;
+  };
+  const deploy = async (): Promise<Deployment> => judged(await deployer.deploy(await read()));
   // One at a time, in order: what comes meanwhile waits.
   let running: Promise<void> = Promise.resolve();
   const run = (work: () => Promise<Deployment>, tell: (deployment: Deployment) => void): void => {
@@ -107,7 +126,7 @@ export async function startLocal(
       (error: unknown) => report.failed(error),
     );
   };
-  const refreshLater = createAlarm(() => run(() => deployer.refresh(), report.refreshed));
+  const refreshLater = createAlarm(() => run(async () => judged(await deployer.refresh()), report.refreshed));
   started.defer(() => refreshLater(undefined));
   started.defer(() => running);
   // Watched before it is read: no edit falls between the two.
@@ -132,6 +151,8 @@ export async function startLocal(
   refreshLater(first.staleAtMs);
   const elsewhere = namesSimulatorElsewhere(folder, simulator.port);
   if (elsewhere !== undefined) print(elsewhere);
+  const missing = await ensurePages(settings.pagesFolder, undefined);
+  const dashboard = missing === undefined ? await openDashboard() : undefined;
   const view = holder.current();
   if (view) {
     const all = overlayManifests(folder, environment);
@@ -143,6 +164,7 @@ export async function startLocal(
         metricsUrl: gateway.metricsUrl,
         simulatorUrl: simulator.url,
         manifestsFolder,
+        dashboard: dashboard === undefined ? { missing: missing ?? '' } : { link: dashboard.link() },
         models: sortModels(view.routes, order),
         example: findExample(view, first.keys, order),
       }),
@@ -151,7 +173,24 @@ export async function startLocal(
   if (!isListed) void listing.then(() => run(deploy, report.edited));
 
   const parts = started.move();
-  return { gateway, simulator, close: () => parts.disposeAsync() };
+  return { gateway, simulator, dashboard, close: () => parts.disposeAsync() };
+
+  async function openDashboard(): Promise<LocalDashboard> {
+    const opened = await startLocalDashboard({
+      port: settings.dashboardPort,
+      pagesFolder: settings.pagesFolder,
+      manifestsFolder,
+      gatewayUrl: gateway.url,
+      objects,
+      store: ledger.store,
+      clock: systemClock,
+      refresh: async () => void (await read()),
+      isIssued: (namespace, name) => issuedSecrets.has(`${namespace}/${name}`),
+      print,
+    });
+    started.defer(() => opened.close());
+    return opened;
+  }
 }
 
 function createManifestReader(folder: string): () => Promise<Manifests> {

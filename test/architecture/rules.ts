@@ -79,6 +79,8 @@ export const rules = {
             'ledger',
             'dashboard',
             'simulator',
+            // Which version it is.
+            'package.json',
           ],
         ]),
     ),
