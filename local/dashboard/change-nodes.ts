@@ -42,14 +42,22 @@ function changeNode(document: Document, node: unknown, before: unknown, after: u
 type Fields = Readonly<Record<string, unknown>>;
 
 function changeMap(document: Document, map: YAMLMap, before: Fields, after: Fields): void {
-  for (const name of Object.keys(before)) if (!Object.hasOwn(after, name)) map.delete(name);
+  map.items = map.items.filter(({ key }) => {
+    const name = nameOf(key);
+    return name === undefined || !Object.hasOwn(before, name) || Object.hasOwn(after, name);
+  });
   for (const [name, value] of Object.entries(after)) {
     const was = before[name];
     if (Object.hasOwn(before, name) && isDeepStrictEqual(was, value)) continue;
-    const node = map.get(name, true);
-    const changed = node === undefined ? document.createNode(value) : changeNode(document, node, was, value);
-    if (changed !== node) map.set(document.createNode(name), changed);
+    const pair = map.items.find(({ key }) => nameOf(key) === name);
+    if (pair === undefined) map.add(document.createPair(name, value));
+    else pair.value = changeNode(document, pair.value, was, value);
   }
+}
+
+/** As it is in the value: 8080 and true are names too. Undefined: it has none that could be meant. */
+function nameOf(key: unknown): string | undefined {
+  return isScalar(key) && key.value !== null ? String(key.value) : undefined;
 }
 
 /** Entries that are known by a name, or are the same, keep their node wherever they come to stand; of others, the next that is left. */

@@ -42,14 +42,30 @@ export function editText(
   const after = before.map((value, index) => (index === document ? putAt(value, path, wanted) : value));
   const left = wanted === undefined && path.length === 0 ? after.toSpliced(document, 1) : after;
   if (left.every((value) => value === null)) return undefined;
-  const edited = editJson(content, left) ?? editYaml(content, document, path, before[document], wanted);
-  if (findDeepLine(edited) !== undefined)
-    throw new EditRefused('it would be nested too deeply to be read again');
-  if (!isDeepStrictEqual(readValues(edited), left))
-    throw new EditRefused(
-      'the way it is written (anchors, merge keys or names that are no text) would make the change another one; edit the file by hand',
-    );
-  return edited;
+  const edits = [
+    () => editJson(content, left),
+    () => editYaml(content, document, path, before[document], wanted, keepLines),
+    // Where the lines that were kept would make it another one.
+    () =>
+      editYaml(content, document, path, before[document], wanted, (_written, _rewritten, edited) => edited),
+  ];
+  for (const edit of edits) {
+    const edited = edit();
+    if (edited !== undefined && isDeepStrictEqual(tryValues(edited), left)) return edited;
+  }
+  throw new EditRefused(
+    'the way it is written (anchors, merge keys, nesting or names that are no text) would make the change another one; edit the file by hand',
+  );
+}
+
+/** Undefined where nobody could read it again. */
+function tryValues(content: string): readonly unknown[] | undefined {
+  try {
+    return findDeepLine(content) === undefined ? readValues(content) : undefined;
+  } catch (error) {
+    if (error instanceof EditRefused) return undefined;
+    throw error;
+  }
 }
 
 function readValues(content: string): readonly unknown[] {
@@ -101,6 +117,7 @@ function editYaml(
   path: Spot['path'],
   before: unknown,
   wanted: object | undefined,
+  keep: typeof keepLines,
 ): string {
   const tokens = [...new Parser().parse(content)];
   const token = tokens.filter(({ type }) => type === 'document')[index];
@@ -108,12 +125,18 @@ function editYaml(
   const end = tokens[tokens.indexOf(token) + 1]?.offset ?? content.length;
   const part = content.slice(token.offset, end);
   const isGone = wanted === undefined && path.length === 0;
-  const edited = isGone ? '' : editDocument(part, path, valueAt(before, path), wanted);
+  const edited = isGone ? '' : editDocument(part, path, valueAt(before, path), wanted, keep);
   return content.slice(0, token.offset) + edited + content.slice(end);
 }
 
 /** @param part One document, from its `---` on where it has one. */
-function editDocument(part: string, path: Spot['path'], before: unknown, wanted: object | undefined): string {
+function editDocument(
+  part: string,
+  path: Spot['path'],
+  before: unknown,
+  wanted: object | undefined,
+  keep: typeof keepLines,
+): string {
   const isWindows = part.includes('\r\n');
   const text = isWindows ? part.replaceAll('\r\n', '\n') : part;
   const end = /\s*$/.exec(text)?.[0] ?? '';
@@ -123,7 +146,7 @@ function editDocument(part: string, path: Spot['path'], before: unknown, wanted:
   const rewritten = document.toString(style).trimEnd();
   if (wanted === undefined) document.deleteIn(path);
   else changeValue(document, path, before, wanted);
-  const edited = keepLines(written, rewritten, document.toString(style).trimEnd()) + end;
+  const edited = keep(written, rewritten, document.toString(style).trimEnd()) + end;
   return isWindows ? edited.replaceAll('\n', '\r\n') : edited;
 }
 

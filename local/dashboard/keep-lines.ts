@@ -15,40 +15,63 @@ export function keepLines(written: string, rewritten: string, changed: string): 
 }
 
 type Lines = readonly string[];
+type Places = readonly (number | undefined)[];
 
-function mergeLines(own: Lines, base: Lines, next: Lines): readonly string[] {
-  const inOwn = matchLines(base, own);
-  const inNext = matchLines(base, next);
+/** The change from `base` to `next`, made in `own`. */
+function mergeLines(own: Lines, base: Lines, next: Lines): Lines {
+  // What is another only by its spaces is the same line.
+  const inOwn = matchLines(base.map(withoutSpaces), own.map(withoutSpaces));
   const merged: string[] = [];
-  let [at, ownAt, nextAt] = [0, 0, 0];
-  // Lines that all three have hold the pieces between them together.
-  for (let index = 0; index <= base.length; index += 1) {
-    const isEnd = index === base.length;
-    const ownIndex = isEnd ? own.length : inOwn[index];
-    const nextIndex = isEnd ? next.length : inNext[index];
-    if (ownIndex === undefined || nextIndex === undefined) continue;
-    merged.push(
-      ...mergePiece(own.slice(ownAt, ownIndex), base.slice(at, index), next.slice(nextAt, nextIndex)),
-    );
-    if (!isEnd) merged.push(base[index] ?? '');
-    [at, ownAt, nextAt] = [index + 1, ownIndex + 1, nextIndex + 1];
+  let ownAt = 0;
+  for (const hunk of hunksOf(matchLines(base, next), base.length, next.length)) {
+    const { start, end, from, to } = locate(hunk, inOwn, own.length, next.length);
+    if (start < ownAt) return next;
+    merged.push(...own.slice(ownAt, start), ...next.slice(from, to));
+    ownAt = end;
   }
-  return merged;
+  return [...merged, ...own.slice(ownAt)];
 }
 
-function mergePiece(own: Lines, base: Lines, next: Lines): Lines {
-  if (isSame(base, next)) return own;
-  if (isSame(base, own) || base.length !== own.length) return next;
-  // Line for line the same but for spaces: those that did not change stay as they are written.
-  const inNext = matchLines(base, next);
-  const kept = [...next];
-  for (const [index, place] of inNext.entries()) if (place !== undefined) kept[place] = own[index] ?? '';
-  return kept;
+/** Lines of the base, up to `last`, in whose place lines of the next stand, up to `to`. */
+interface Hunk {
+  readonly first: number;
+  readonly last: number;
+  readonly from: number;
+  readonly to: number;
 }
 
-function isSame(one: Lines, other: Lines): boolean {
-  return one.length === other.length && one.every((line, index) => line === other[index]);
+function hunksOf(inNext: Places, baseLength: number, nextLength: number): readonly Hunk[] {
+  const hunks: Hunk[] = [];
+  let [first, from] = [0, 0];
+  for (let last = 0; last <= baseLength; last += 1) {
+    const to = last === baseLength ? nextLength : inNext[last];
+    if (to === undefined) continue;
+    if (last > first || to > from) hunks.push({ first, last, from, to });
+    [first, from] = [last + 1, to + 1];
+  }
+  return hunks;
 }
+
+/** Where it is in one's own lines; it grows by lines that are the same in base and next until both of its ends are known. */
+function locate({ first, last, from, to }: Hunk, inOwn: Places, ownLength: number, nextLength: number) {
+  const after = (line: number): number | undefined => {
+    if (line < 0) return 0;
+    const place = inOwn[line];
+    return place === undefined ? undefined : place + 1;
+  };
+  const at = (line: number): number | undefined => (line >= inOwn.length ? ownLength : inOwn[line]);
+  if (first === last) {
+    const point = after(first - 1) ?? at(first);
+    if (point !== undefined) return { start: point, end: point, from, to };
+  }
+  let [start, end] = [at(first) ?? after(first - 1), after(last - 1) ?? at(last)];
+  for (; start === undefined; start = at(first) ?? after(first - 1)) [first, from] = [first - 1, from - 1];
+  for (; end === undefined; end = after(last - 1) ?? at(last))
+    [last, to] = [last + 1, Math.min(to + 1, nextLength)];
+  return { start, end, from: Math.max(0, from), to };
+}
+
+const withoutSpaces = (line: string): string => line.replaceAll(/\s/g, '');
 
 /** Above it pieces are taken as changed throughout: the table below would be too large. */
 const cellsMax = 4_000_000;

@@ -37,6 +37,7 @@ export interface KubeBody {
   };
   readonly items: readonly KubeBody[];
   readonly status: {
+    readonly observedGeneration: number;
     readonly conditions: readonly {
       readonly type: string;
       readonly status: string;
