@@ -10,7 +10,7 @@ import { offerTable } from '../gateway/table/sources/memory.ts';
 import { type Simulator, startSimulator } from '../simulator/server.ts';
 import { openObjects } from './dashboard/objects.ts';
 import { ensurePages } from './dashboard/pages.ts';
-import { type LocalDashboard, startLocalDashboard } from './dashboard/start.ts';
+import type { LocalDashboard } from './dashboard/start.ts';
 import { createDeployer, type Deployment } from './deploy.ts';
 import { readEnvironmentProviders } from './environment-providers.ts';
 import { findExample, sortModels } from './example.ts';
@@ -80,6 +80,7 @@ export async function startLocal(
     showProvider: true,
     drainAcceptMs: 0,
     drainGraceMs,
+    // CORS: which pages may ask from a browser is said here; those of the dashboard are of its port on 127.0.0.1 and localhost.
     onFailure: (error, requestId) => {
       print(`Request ${requestId} failed: ${error instanceof Error ? error.stack : String(error)}`);
     },
@@ -151,6 +152,7 @@ export async function startLocal(
   refreshLater(first.staleAtMs);
   const elsewhere = namesSimulatorElsewhere(folder, simulator.port);
   if (elsewhere !== undefined) print(elsewhere);
+  // Who builds them is given here: buildPages of dashboard/build-pages.ts, loaded where nothing is built yet.
   const missing = await ensurePages(settings.pagesFolder, undefined);
   const dashboard = missing === undefined ? await openDashboard() : undefined;
   const view = holder.current();
@@ -176,6 +178,8 @@ export async function startLocal(
   return { gateway, simulator, dashboard, close: () => parts.disposeAsync() };
 
   async function openDashboard(): Promise<LocalDashboard> {
+    // A tenth of a second of loading: only where there are pages, and when the gateway is ready already.
+    const { startLocalDashboard } = await import('./dashboard/start.ts');
     const opened = await startLocalDashboard({
       port: settings.dashboardPort,
       pagesFolder: settings.pagesFolder,
