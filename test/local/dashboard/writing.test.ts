@@ -4,8 +4,15 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openFolderCluster } from '../../../local/dashboard/cluster.ts';
+import { writeText } from '../../../local/dashboard/edit-text.ts';
+import { openObjects } from '../../../local/dashboard/objects.ts';
+import { replaceFile } from '../../../local/dashboard/write-file.ts';
+import { noManifests } from '../../../local/manifests.ts';
+import { parseManifests } from '../../../local/parse-manifests.ts';
+import { readFolder } from '../../../local/read-folder.ts';
 import { until } from '../../support/until.ts';
-import { ask, type LocalRig } from '../rig.ts';
+import { ask, type LocalRig, makeFolders } from '../rig.ts';
 import { group, type KubeBody, type Person, signIn, startDashboardRig } from './person.ts';
 
 const keys = `${group}/namespaces/default/apikeys`;
@@ -367,4 +374,44 @@ describe('a file that cannot be read, as in the middle of an edit', () => {
     const mended = await person.kube('GET', `${path}/small`);
     expect(mended.body.metadata).toEqual(known.body.metadata);
   });
+});
+
+test('an edit by hand between reading and writing is a conflict, and stays', async () => {
+  const folders = await makeFolders();
+  const text = (displayName: string) =>
+    writeText({
+      apiVersion: 'penstock.dev/v1alpha1',
+      kind: 'ApiKey',
+      metadata: { name: 'one' },
+      spec: { displayName },
+    });
+  try {
+    await folders.write('one.yaml', text('before'));
+    const objects = openObjects(noManifests, () => 0);
+    const cluster = openFolderCluster({
+      objects,
+      refresh: async () =>
+        void objects.take(parseManifests(await readFolder(folders.manifests), (_, ms) => ms)),
+      isIssued: () => false,
+      async replace(file, before, after) {
+        await folders.write('one.yaml', text('by hand'));
+        await replaceFile(join(folders.manifests, file), before, after);
+      },
+      create: async () => {},
+    });
+    const body = { spec: { displayName: 'by program' } };
+    const answer = await cluster.call({ method: 'PATCH', path: `${keys}/one`, body });
+    expect(answer).toMatchObject({
+      status: 409,
+      body: {
+        reason: 'Conflict',
+        message:
+          'Operation cannot be fulfilled on apikeys.penstock.dev "one": the file was changed meanwhile; look at it again, and change it then',
+      },
+    });
+    expect(await readFile(join(folders.manifests, 'one.yaml'), 'utf8')).toBe(text('by hand'));
+    expect(await readdir(folders.manifests)).toEqual(['one.yaml']);
+  } finally {
+    await folders.remove();
+  }
 });
