@@ -11,6 +11,7 @@ import { failover } from './list/failover.ts';
 import { journal } from './list/journal.ts';
 import { ledger } from './list/ledger.ts';
 import { limits } from './list/limits.ts';
+import { localMode } from './list/local-mode.ts';
 import { streams } from './list/streams.ts';
 import { table } from './list/table.ts';
 import { telemetry } from './list/telemetry.ts';
@@ -29,5 +30,6 @@ export const mutants: readonly Mutant[] = [
   ...journal,
   ...ledger,
   ...limits,
+  ...localMode,
   ...telemetry,
 ];
