@@ -9,7 +9,7 @@ import { TableHolder } from '../gateway/table/holder.ts';
 import { offerTable } from '../gateway/table/sources/memory.ts';
 import { type Simulator, startSimulator } from '../simulator/server.ts';
 import { openObjects } from './dashboard/objects.ts';
-import { ensurePages } from './dashboard/pages.ts';
+import { type BuildPages, ensurePages } from './dashboard/pages.ts';
 import type { LocalDashboard } from './dashboard/start.ts';
 import { createDeployer, type Deployment } from './deploy.ts';
 import { readEnvironmentProviders } from './environment-providers.ts';
@@ -43,11 +43,13 @@ const timerMsMax = 2 ** 31 - 1;
 
 /**
  * @param print Lines for the person at the terminal.
+ * @param buildPages Those of the dashboard, where nothing is built yet.
  * @throws {Error} where a port is taken, or the manifests folder cannot be read. Then nothing runs.
  */
 export async function startLocal(
   settings: LocalSettings,
   print: (line: string) => void,
+  buildPages?: BuildPages,
 ): Promise<RunningLocal> {
   const { manifestsFolder, stateFolder } = settings;
   const readManifests = createManifestReader(manifestsFolder);
@@ -152,8 +154,7 @@ export async function startLocal(
   refreshLater(first.staleAtMs);
   const elsewhere = namesSimulatorElsewhere(folder, simulator.port);
   if (elsewhere !== undefined) print(elsewhere);
-  // Who builds them is given here: buildPages of dashboard/build-pages.ts, loaded where nothing is built yet.
-  const missing = await ensurePages(settings.pagesFolder, undefined);
+  const missing = await ensurePages(settings.pagesFolder, buildPages);
   const dashboard = missing === undefined ? await openDashboard() : undefined;
   const view = holder.current();
   if (view) {

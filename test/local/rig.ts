@@ -60,7 +60,7 @@ export async function copyQuickstart(folders: Folders, simulatorPort: number): P
 }
 
 /** So that there is a dashboard. */
-export async function makePages({ pages }: Folders): Promise<void> {
+export async function makePages({ pages }: Pick<Folders, 'pages'>): Promise<void> {
   await mkdir(pages);
   await writeFile(join(pages, 'index.html'), '<!doctype html><title>Penstock</title>');
 }

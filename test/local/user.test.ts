@@ -26,6 +26,7 @@ async function startAsUser(): Promise<User> {
   const folders = await makeFolders();
   const [port, metricsPort = 0, simulatorPort = 0, dashboardPort = 0] = await freePorts(4);
   await copyQuickstart(folders, simulatorPort);
+  await makePages(folders);
   const process = await startProcess(entry, {
     cwd: root,
     env: environment(folders, [port, metricsPort, simulatorPort, dashboardPort]),
@@ -106,6 +107,7 @@ async function spawnAsUser(command: string, args: readonly string[]): Promise<Ch
   const folders = await makeFolders();
   const [port, metricsPort = 0, simulatorPort = 0, dashboardPort = 0] = await freePorts(4);
   await copyQuickstart(folders, simulatorPort);
+  await makePages(folders);
   const child = spawn(command, args, {
     cwd: root,
     env: { ...bareEnvironment(), ...environment(folders, [port, metricsPort, simulatorPort, dashboardPort]) },

@@ -3,9 +3,10 @@
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LINK_MS, openLinks } from '../../../local/dashboard/one-time-link.ts';
+import { ensurePages } from '../../../local/dashboard/pages.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { rawCall } from '../../support/raw-client.ts';
-import { type LocalRig, startLocalRig } from '../rig.ts';
+import { type LocalRig, makeFolders, makePages, startLocalRig } from '../rig.ts';
 import { openLink, printedLinks, signIn, startDashboardRig } from './person.ts';
 
 let rig: LocalRig;
@@ -110,12 +111,35 @@ describe('only this machine', () => {
   });
 });
 
-test('without built pages there is none, and one line says so', async () => {
-  const bare = await startLocalRig();
-  try {
-    expect(bare.local.dashboard).toBeUndefined();
-    expect(bare.printed.join('\n')).toMatch(/^ {2}dashboard {2}none: its pages are not built in .+pages$/m);
-  } finally {
-    await bare.close();
-  }
+describe('without built pages', () => {
+  const said = ({ printed }: LocalRig): string =>
+    /^ {2}dashboard {2}(.*)$/m.exec(printed.join('\n'))?.[1] ?? '';
+
+  test('there is none, and one line says so', async () => {
+    const bare = await startLocalRig();
+    try {
+      expect(bare.local.dashboard).toBeUndefined();
+      expect(said(bare)).toMatch(/^none: its pages are not built in .+pages$/);
+    } finally {
+      await bare.close();
+    }
+  });
+
+  test('they are built, once; and why they could not be is told', async () => {
+    const folders = await makeFolders();
+    let builds = 0;
+    const build = async (folder: string): Promise<void> => {
+      builds += 1;
+      await makePages({ pages: folder });
+    };
+    try {
+      expect(await ensurePages(folders.pages, () => Promise.reject(new Error('no builder')))).toBe(
+        'its pages could not be built: no builder',
+      );
+      for (const _ of [1, 2]) expect(await ensurePages(folders.pages, build)).toBeUndefined();
+      expect(builds).toBe(1);
+    } finally {
+      await folders.remove();
+    }
+  });
 });
