@@ -150,7 +150,7 @@ describe.each(signals)('%s', (_, signal, add) => {
     expect(receiver.items()).toEqual([from(0, 4), from(4, 4)]);
   });
 
-  test('hold an end up no longer than was said', { timeout: 20_000 }, async () => {
+  test('hold an end up no longer than was said', { timeout: 8_000 }, async () => {
     const { telemetry, clock } = start(only);
     receiver.answer = 'is silent';
     add(telemetry, 1);
