@@ -37,6 +37,10 @@ export interface Deployment {
   readonly modelCount: number;
   /** Issued keys by ApiKey, `namespace/name`, in the order of the manifests. */
   readonly keys: ReadonlyMap<string, string>;
+  /** Secrets that no manifest has, `namespace/name`: those with issued keys. */
+  readonly issuedSecrets: ReadonlySet<string>;
+  /** Of the manifests as they are, taken or not. */
+  readonly verdicts: readonly Verdict[];
   /** Unix milliseconds at which to call `refresh`: a key ends, or is about to. */
   readonly staleAtMs?: number;
 }
@@ -70,6 +74,8 @@ export function createDeployer(parts: DeployParts): Deployer {
       notes,
       modelCount: result.table.routes.length,
       keys: issued.keys,
+      issuedSecrets: new Set(issued.secrets.map(({ namespace, name }) => `${namespace}/${name}`)),
+      verdicts: result.verdicts,
       ...(result.staleAtMs === undefined ? {} : { staleAtMs: result.staleAtMs }),
     });
 

@@ -6,8 +6,10 @@ import type { ReadableJournal } from '../gateway/meter/journal.ts';
 import { readSpendPage } from '../ledger/read-api/spend-page.ts';
 import { readPage } from '../ledger/read-page.ts';
 import { openSqliteStore } from '../ledger/store/sqlite.ts';
+import type { LedgerStore } from '../ledger/store/store.ts';
 
 export interface LocalLedger {
+  readonly store: LedgerStore;
   readonly askSpend: AskSpend;
   /** All that the journal holds by then is taken in. */
   close(): Promise<void>;
@@ -59,6 +61,7 @@ export async function openLocalLedger(
   void run();
 
   return {
+    store,
     askSpend: (after) => readSpendPage(store, wallMs(), { after, limit: SPEND_KEYS_MAX }),
     async close() {
       stopListening();

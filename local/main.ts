@@ -1,5 +1,6 @@
 // Local mode: `npm start`. Settings, everything in one process, a clean end on Ctrl-C. Wiring only.
 
+import { resolve } from 'node:path';
 import closeWithGrace from 'close-with-grace';
 import { createPressCounter } from './count-presses.ts';
 import { explainStart } from './explain-start.ts';
@@ -12,6 +13,13 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
+/** The builder is loaded where it is needed, which is once; without it, as in an installation without development, that is said. */
+async function buildMissing(folder: string): Promise<void> {
+  print('Building the pages of the dashboard, once …');
+  const { buildPages } = await import('../dashboard/build-pages.ts');
+  await buildPages(resolve(folder));
+}
+
 // Whoever read it has gone, as in `npm start | head -1`: then nobody listens, and serving goes on.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
@@ -19,7 +27,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 try {
   const settings = readSettings();
-  const starting = startLocal(settings, print).catch((error: unknown) => {
+  const starting = startLocal(settings, print, buildMissing).catch((error: unknown) => {
     throw new Error(explainStart(error, settings), { cause: error });
   });
   // Before it has started: whoever reads the last line of the welcome may be quick.

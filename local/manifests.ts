@@ -7,9 +7,20 @@ import type {
   SecretRecord,
 } from '../operator/watch/snapshot.ts';
 
+/** Which piece of a text an object is. */
+export interface Spot {
+  /** All of the file. */
+  readonly content: string;
+  /** Counted from 0. */
+  readonly document: number;
+  /** In the document; empty unless it is an item of a list. */
+  readonly path: readonly (string | number)[];
+}
+
 /** Where an object stands. */
 export interface Place {
   readonly file: string;
+  readonly spot: Spot;
   /** The line of the first field that is there, each such as `spec.targets[1].name`; else of what is around. */
   lineOf(...fieldPaths: readonly string[]): number;
 }
@@ -32,6 +43,8 @@ export interface Manifests {
   readonly namespaces: readonly NamespaceRecord[];
   /** By `Kind namespace/name`; objects that stand in no file have none. */
   readonly places: ReadonlyMap<string, Place>;
+  /** Files of which something could not be read: there may be more in them than is known. */
+  readonly unread: ReadonlySet<string>;
   /** What could not be read. */
   readonly problems: readonly Remark[];
   /** What was left aside, and does no harm. */
@@ -46,6 +59,7 @@ export const noManifests: Manifests = {
   configMaps: [],
   namespaces: [],
   places: new Map(),
+  unread: new Set(),
   problems: [],
   notes: [],
 };
@@ -75,6 +89,7 @@ export function overlayManifests(first: Manifests, second: Manifests): Manifests
     ),
     namespaces: withoutNames(first.namespaces, second.namespaces, ({ name }) => name),
     places: new Map([...second.places, ...first.places]),
+    unread: first.unread.union(second.unread),
     problems: [...first.problems, ...second.problems],
     notes: [...first.notes, ...second.notes],
   };

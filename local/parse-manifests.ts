@@ -59,6 +59,7 @@ class Gatherer {
   private readonly configMaps: ConfigMapRecord[] = [];
   private readonly namespaces = new Map<string, NamespaceRecord>();
   private readonly places = new Map<string, Place>();
+  private readonly unread = new Set<string>();
   private readonly problems: Remark[] = [];
   private readonly notes: Remark[] = [];
 
@@ -78,6 +79,7 @@ class Gatherer {
       configMaps: this.configMaps,
       namespaces: [...this.namespaces.values()],
       places: this.places,
+      unread: this.unread,
       problems: this.problems,
       notes: this.notes,
     };
@@ -85,6 +87,7 @@ class Gatherer {
 
   file(file: ManifestFile | UnreadableFile): void {
     if ('reason' in file) {
+      this.unread.add(file.name);
       this.problems.push({ place: file.name, id: `${file.name} ${file.reason}`, text: file.reason });
       return;
     }
@@ -96,12 +99,11 @@ class Gatherer {
     }
     const lines = new LineCounter();
     // kubectl knows merge keys (`<<: *defaults`), which YAML 1.2 has dropped.
-    for (const document of parseAllDocuments(file.content, { lineCounter: lines, merge: true })) {
-      this.document(file, document, lines);
-    }
+    const documents = parseAllDocuments(file.content, { lineCounter: lines, merge: true });
+    for (const [index, document] of documents.entries()) this.document(file, document, index, lines);
   }
 
-  private document(file: ManifestFile, document: Document, lines: LineCounter): void {
+  private document(file: ManifestFile, document: Document, index: number, lines: LineCounter): void {
     const [error] = document.errors;
     if (error) {
       const { line, col } = lines.linePos(error.pos[0]);
@@ -110,7 +112,7 @@ class Gatherer {
     }
     const root = document.contents;
     if (!isNode(root)) return;
-    const place = placeOf(file, document, root, lines);
+    const place = placeOf(file, document, index, root, lines);
     let value: unknown;
     try {
       value = document.toJS();
@@ -123,6 +125,7 @@ class Gatherer {
   }
 
   private fileProblem({ name }: ManifestFile, position: string, text: string): void {
+    this.unread.add(name);
     this.problems.push({ place: `${name}:${position}`, id: `${name} ${text}`, text });
   }
 
@@ -273,18 +276,26 @@ class Gatherer {
   }
 }
 
-function placeOf(file: ManifestFile, document: Document, root: Node, lines: LineCounter): Place {
+function placeOf(
+  file: ManifestFile,
+  document: Document,
+  index: number,
+  root: Node,
+  lines: LineCounter,
+): Place {
   return {
     file: file.name,
+    spot: { content: file.content, document: index, path: [] },
     // The range of a document begins at its separator; the first content stands at its node.
     lineOf: (...fieldPaths) => lines.linePos(offsetOfField(document, root, fieldPaths)).line,
   };
 }
 
-function itemPlace({ file, lineOf }: Place, index: number): Place {
+function itemPlace({ file, spot, lineOf }: Place, index: number): Place {
   const item = `items[${index}]`;
   return {
     file,
+    spot: { ...spot, path: [...spot.path, 'items', index] },
     lineOf: (...fieldPaths) =>
       fieldPaths.length === 0 ? lineOf(item) : lineOf(...fieldPaths.map((path) => `${item}.${path}`)),
   };

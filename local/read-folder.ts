@@ -14,7 +14,7 @@ export interface ManifestFile {
  * Far more than people write; the API server takes no object larger than 1.5 MiB either. A larger file is
  * told and not read: it would hold up what is being served.
  */
-const fileBytesMax = 1_048_576;
+export const FILE_BYTES_MAX = 1_048_576;
 
 /** A file that is there and could not be read. */
 export interface UnreadableFile {
@@ -43,8 +43,8 @@ async function readManifestFile(
   const path = join(folder, name);
   try {
     const { mtimeMs, size } = await stat(path);
-    if (size > fileBytesMax) {
-      const reason = `is larger than ${fileBytesMax} bytes (1 MiB) and was not read; split it into several files`;
+    if (size > FILE_BYTES_MAX) {
+      const reason = `is larger than ${FILE_BYTES_MAX} bytes (1 MiB) and was not read; split it into several files`;
       return { name, reason };
     }
     return { name, content: await readFile(path, 'utf8'), modifiedMs: mtimeMs };

@@ -17,6 +17,9 @@ const settingsSchema = z.object({
   PENSTOCK_METRICS_PORT: port.default(9090),
   /** The quickstart manifests name this port. */
   PENSTOCK_SIMULATOR_PORT: port.default(9100),
+  PENSTOCK_DASHBOARD_PORT: port.default(8081),
+  /** The built pages of the dashboard. */
+  PENSTOCK_DASHBOARD_PAGES: z.string().default('dist/dashboard'),
   PENSTOCK_MANIFESTS: z.string().default('docs/examples/quickstart'),
   /** Keys and journal; made once and kept. */
   PENSTOCK_STATE_DIR: z.string().default('.penstock'),
@@ -26,16 +29,21 @@ const settingsSchema = z.object({
   ANTHROPIC_BASE_URL: text,
 });
 
+export const PORT_FIELDS = ['port', 'metricsPort', 'simulatorPort', 'dashboardPort'] as const;
+
 export const portVariables = {
   port: 'PENSTOCK_PORT',
   metricsPort: 'PENSTOCK_METRICS_PORT',
   simulatorPort: 'PENSTOCK_SIMULATOR_PORT',
-} as const;
+  dashboardPort: 'PENSTOCK_DASHBOARD_PORT',
+} as const satisfies Record<(typeof PORT_FIELDS)[number], string>;
 
 export interface LocalSettings {
   readonly port: number;
   readonly metricsPort: number;
   readonly simulatorPort: number;
+  readonly dashboardPort: number;
+  readonly pagesFolder: string;
   readonly manifestsFolder: string;
   readonly stateFolder: string;
   readonly openAi: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
@@ -54,6 +62,8 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Loca
     port: data.PENSTOCK_PORT,
     metricsPort: data.PENSTOCK_METRICS_PORT,
     simulatorPort: data.PENSTOCK_SIMULATOR_PORT,
+    dashboardPort: data.PENSTOCK_DASHBOARD_PORT,
+    pagesFolder: data.PENSTOCK_DASHBOARD_PAGES,
     manifestsFolder: data.PENSTOCK_MANIFESTS,
     stateFolder: data.PENSTOCK_STATE_DIR,
     openAi: { apiKey: data.OPENAI_API_KEY, baseUrl: data.OPENAI_BASE_URL },
@@ -65,7 +75,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Loca
 
 function refuseSharedPort(settings: LocalSettings): void {
   const owners = new Map<number, string>();
-  for (const field of ['port', 'metricsPort', 'simulatorPort'] as const) {
+  for (const field of PORT_FIELDS) {
     const variable = portVariables[field];
     const other = owners.get(settings[field]);
     if (other !== undefined && settings[field] !== 0) {

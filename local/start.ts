@@ -1,5 +1,6 @@
 // Everything of Penstock in one process: simulator, compile, gateway, ledger. Serving when the promise resolves.
 
+import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../gateway/clock.ts';
@@ -8,6 +9,9 @@ import { type RunningGateway, startGateway } from '../gateway/start.ts';
 import { TableHolder } from '../gateway/table/holder.ts';
 import { offerTable } from '../gateway/table/sources/memory.ts';
 import { type Simulator, startSimulator } from '../simulator/server.ts';
+import { openObjects } from './dashboard/objects.ts';
+import { type BuildPages, ensurePages } from './dashboard/pages.ts';
+import type { LocalDashboard } from './dashboard/start.ts';
 import { createDeployer, type Deployment } from './deploy.ts';
 import { readEnvironmentProviders } from './environment-providers.ts';
 import { findExample, sortModels } from './example.ts';
@@ -25,6 +29,8 @@ import { describeWelcome } from './welcome.ts';
 export interface RunningLocal {
   readonly gateway: RunningGateway;
   readonly simulator: Simulator;
+  /** Undefined where its pages are not built. */
+  readonly dashboard: LocalDashboard | undefined;
   /** Streams are given a moment to end. */
   close(): Promise<void>;
 }
@@ -38,11 +44,13 @@ const timerMsMax = 2 ** 31 - 1;
 
 /**
  * @param print Lines for the person at the terminal.
+ * @param buildPages Those of the dashboard, where nothing is built yet.
  * @throws {Error} where a port is taken, or the manifests folder cannot be read. Then nothing runs.
  */
 export async function startLocal(
   settings: LocalSettings,
   print: (line: string) => void,
+  buildPages?: BuildPages,
 ): Promise<RunningLocal> {
   const { manifestsFolder, stateFolder } = settings;
   const readManifests = createManifestReader(manifestsFolder);
@@ -65,6 +73,7 @@ export async function startLocal(
   const ledger = await openLocalLedger(ledgerFile, journal, systemClock.wallMs, print);
   // After the gateway, which writes the last records.
   started.defer(() => ledger.close());
+  const exchangeToken = randomBytes(32).toString('base64url');
   const gateway = await startGateway({
     host,
     port: settings.port,
@@ -75,6 +84,9 @@ export async function startLocal(
     showProvider: true,
     drainAcceptMs: 0,
     drainGraceMs,
+    dashboardOrigins: ['127.0.0.1', 'localhost'].map((name) => `http://${name}:${settings.dashboardPort}`),
+    // For what would happen with a request; nobody outside of this process knows the token.
+    exchange: { port: 0, journal, token: () => exchangeToken },
     onFailure: (error, requestId) => {
       print(`Request ${requestId} failed: ${error instanceof Error ? error.stack : String(error)}`);
     },
@@ -92,10 +104,24 @@ export async function startLocal(
 
   let environment = noManifests;
   let folder = noManifests;
-  const deploy = async (): Promise<Deployment> => {
-    folder = await readManifests();
-    return deployer.deploy(overlayManifests(folder, environment));
+  const objects = openObjects(folder, () => systemClock.wallMs());
+  let reading: Promise<unknown> = Promise.resolve();
+  // In turn: what was read later is not followed by what was read before.
+  const read = (): Promise<Manifests> => {
+    const read = reading.then(async () => {
+      folder = await readManifests();
+      return objects.take(overlayManifests(folder, environment));
+    });
+    reading = read.catch(() => undefined);
+    return read;
   };
+  let issuedSecrets: ReadonlySet<string> = new Set();
+  const judged = (deployment: Deployment): Deployment => {
+    issuedSecrets = deployment.issuedSecrets;
+    objects.judge(deployment);
+    return deployment;
+  };
+  const deploy = async (): Promise<Deployment> => judged(await deployer.deploy(await read()));
   // One at a time, in order: what comes meanwhile waits.
   let running: Promise<void> = Promise.resolve();
   const run = (work: () => Promise<Deployment>, tell: (deployment: Deployment) => void): void => {
@@ -107,7 +133,7 @@ export async function startLocal(
       (error: unknown) => report.failed(error),
     );
   };
-  const refreshLater = createAlarm(() => run(() => deployer.refresh(), report.refreshed));
+  const refreshLater = createAlarm(() => run(async () => judged(await deployer.refresh()), report.refreshed));
   started.defer(() => refreshLater(undefined));
   started.defer(() => running);
   // Watched before it is read: no edit falls between the two.
@@ -132,6 +158,8 @@ export async function startLocal(
   refreshLater(first.staleAtMs);
   const elsewhere = namesSimulatorElsewhere(folder, simulator.port);
   if (elsewhere !== undefined) print(elsewhere);
+  const missing = await ensurePages(settings.pagesFolder, buildPages);
+  const dashboard = missing === undefined ? await openDashboard() : undefined;
   const view = holder.current();
   if (view) {
     const all = overlayManifests(folder, environment);
@@ -143,6 +171,7 @@ export async function startLocal(
         metricsUrl: gateway.metricsUrl,
         simulatorUrl: simulator.url,
         manifestsFolder,
+        dashboard: dashboard === undefined ? { missing: missing ?? '' } : { link: dashboard.link() },
         models: sortModels(view.routes, order),
         example: findExample(view, first.keys, order),
       }),
@@ -151,7 +180,27 @@ export async function startLocal(
   if (!isListed) void listing.then(() => run(deploy, report.edited));
 
   const parts = started.move();
-  return { gateway, simulator, close: () => parts.disposeAsync() };
+  return { gateway, simulator, dashboard, close: () => parts.disposeAsync() };
+
+  async function openDashboard(): Promise<LocalDashboard> {
+    // A tenth of a second of loading: only where there are pages, and when the gateway is ready already.
+    const { startLocalDashboard } = await import('./dashboard/start.ts');
+    const opened = await startLocalDashboard({
+      port: settings.dashboardPort,
+      pagesFolder: settings.pagesFolder,
+      manifestsFolder,
+      gatewayUrl: gateway.url,
+      objects,
+      store: ledger.store,
+      gateway: { url: gateway.internalUrl ?? '', token: exchangeToken },
+      clock: systemClock,
+      refresh: async () => void (await read()),
+      isIssued: (namespace, name) => issuedSecrets.has(`${namespace}/${name}`),
+      print,
+    });
+    started.defer(() => opened.close());
+    return opened;
+  }
 }
 
 function createManifestReader(folder: string): () => Promise<Manifests> {

@@ -11,6 +11,8 @@ export interface WelcomeFacts {
   readonly metricsUrl: string;
   readonly simulatorUrl: string;
   readonly manifestsFolder: string;
+  /** What opens it, once; or why there is none. */
+  readonly dashboard: { readonly link: string } | { readonly missing: string };
   /** In the order in which they are worth showing. */
   readonly models: readonly string[];
   /** A key and a model that it may call. */
@@ -29,9 +31,15 @@ Penstock serves ${countModels(models.length)} on ${baseUrl}
   manifests  ${facts.manifestsFolder} (edit a file: it is live at once)
   simulator  ${facts.simulatorUrl}
   metrics    ${facts.metricsUrl}/metrics
+  dashboard  ${describeDashboard(facts.dashboard)}
 ${example === undefined ? needed : describeSnippets(baseUrl, example) + describeMessages(url, example)}
 Ctrl-C ends it.
 `;
+}
+
+function describeDashboard(dashboard: WelcomeFacts['dashboard']): string {
+  if ('missing' in dashboard) return `none: ${dashboard.missing}`;
+  return `${dashboard.link} (once; open it again, and the next one is printed)`;
 }
 
 const needed = `

@@ -87,9 +87,9 @@ describe('every rule can fail', () => {
     },
     {
       rule: 'dashboardInLocal',
-      offender: { 'build.ts': "import { x } from './dashboard/server.ts';" },
-      complaint: 'build.ts:1',
-      innocent: { 'build.ts': "import { x } from './dashboard/build-pages.ts';" },
+      offender: { 'images/bundles.ts': "import { x } from '../dashboard/server.ts';" },
+      complaint: 'images/bundles.ts:1',
+      innocent: { 'images/bundles.ts': "import { x } from '../dashboard/build-pages.ts';" },
     },
     {
       rule: 'pagesInBrowser',

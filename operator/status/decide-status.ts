@@ -5,6 +5,7 @@
 // or tells the time is no reason to write.
 
 import { isDeepStrictEqual } from 'node:util';
+import { readyCondition } from '../compile/ready.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import { cutText } from '../cut-text.ts';
 import type { DrillReport } from '../drills/drills.ts';
@@ -13,7 +14,6 @@ import type { PodsState } from '../pods/pods-state.ts';
 import { type ConditionType, REASONS, type Reason } from '../resources/conditions.ts';
 import type { Exhausted } from '../usage/exhausted.ts';
 import type { RawObject } from '../watch/snapshot.ts';
-import { faultOf, wishOf } from './by-wish.ts';
 import type { ProviderHealth } from './health-of.ts';
 import { type ObjectStatus, presentStatus, type StoredCondition, timeOf } from './object-status.ts';
 import { settleBudget } from './settle-budget.ts';
@@ -189,24 +189,6 @@ function heldBack(condition: Said, { held }: Verdict): Said {
   const isOfServed = condition.type === 'Programmed' || condition.type === 'Ready';
   if (held?.generation === undefined || !isOfServed) return condition;
   return { ...condition, observedGeneration: held.generation };
-}
-
-/**
- * The first that fails gives the reason. Healthy is left out: an outage elsewhere is no fault of the object. Nor is it one to be
- * out of service by its owner's own wish: once every pod has it so, the object is as it should be, and Ready says why it serves nothing.
- */
-function readyCondition(conditions: readonly Condition[], { held }: Verdict): Condition {
-  const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
-  // A form that is held serves, whatever is wrong with the present one.
-  const own = held === undefined ? faultOf(conditions) : undefined;
-  const wish = wishOf(conditions);
-  const fault = own ?? (wish === undefined ? find('Expired') : undefined);
-  if (fault !== undefined) return { ...fault, type: 'Ready', status: 'False' };
-  const programmed = find('Programmed');
-  if (programmed?.status === 'True')
-    return { ...(wish ?? { reason: 'Programmed', message: '' }), type: 'Ready', status: 'True' };
-  const status = programmed?.status === 'Unknown' ? 'Unknown' : 'False';
-  return { ...(programmed ?? { reason: 'Pending', message: '' }), type: 'Ready', status };
 }
 
 function stored(

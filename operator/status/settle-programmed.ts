@@ -6,10 +6,10 @@
 //                                          │                 │               │
 //                                          └───── every pod runs it ─────────┴──► Programmed, for good
 
+import { faultOf, wishOf } from '../compile/ready.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import type { Wait } from '../hold/waits.ts';
 import { allRun, type PodsState, progressOf } from '../pods/pods-state.ts';
-import { faultOf, wishOf } from './by-wish.ts';
 import { type ObjectStatus, timeOf } from './object-status.ts';
 
 export interface ProgrammedFacts {

@@ -82,6 +82,8 @@ export const rules = {
             'ledger',
             'dashboard',
             'simulator',
+            // Which version it is.
+            'package.json',
           ],
         ]),
     ),

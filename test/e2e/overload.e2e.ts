@@ -8,7 +8,7 @@ import { podMemoryMib as memoryMib } from '../../bench/targets/pod-flags.ts';
 import { launchListening, makeFolder } from '../gateway/process/gateway-process.ts';
 import { tableOf, testKey } from '../gateway/rig.ts';
 import { bombard } from '../support/attack/bombard.ts';
-import { type Attack, stallReaders, trickle } from '../support/attack/slow-clients.ts';
+import { type Attack, type AttackTarget, stallReaders, trickle } from '../support/attack/slow-clients.ts';
 import { openRaw, rawCall, writeRequest } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { startWall } from '../support/wall.ts';
@@ -137,21 +137,27 @@ test('5,000 sockets that trickle: others wait less than twice as long', async ()
   const healthy = { connections: 20, ratePerSecond: 200, seconds: 20 };
   await rig.load({ connections: 20, seconds: 5 });
   const calm = await rig.load(healthy);
-  const attack: Attack = trickle(rig.target, 5_000);
-  try {
-    await until(async () => attack.open() >= 4_900);
-    const under = await rig.load({ ...healthy, seconds: 40 });
-    const ratio = (under.latencyMs?.p99 ?? Number.NaN) / (calm.latencyMs?.p99 ?? Number.NaN);
-    card.add({
-      what: 'p99 with 5,000 trickling sockets is less than twice that without',
-      tried: under.good + under.bad,
-      failed: under.bad + (ratio < 2 && !rig.hasDied() ? 0 : 1),
-      fired: Math.min(attack.open(), attack.ended()),
-      figures: `${shown(under.latencyMs?.p99)} and ${shown(calm.latencyMs?.p99)}; ${attack.open()} open, ${attack.ended()} let go so far`,
-    });
-  } finally {
-    attack.stop();
-  }
+  const underAttack = async (target: AttackTarget) => {
+    const attack: Attack = trickle(target, 5_000);
+    try {
+      await until(async () => attack.open() >= 4_900);
+      const load = await rig.load({ ...healthy, seconds: 40 });
+      return { ...load, open: attack.open(), ended: attack.ended() };
+    } finally {
+      attack.stop();
+    }
+  };
+  // Who attacks takes time of both cores; with a neighbour as the target that is all that callers of the gateway notice.
+  const beside = await underAttack(await rig.startNeighbour());
+  const under = await underAttack(rig.target);
+  const ratio = (under.latencyMs?.p99 ?? Number.NaN) / (beside.latencyMs?.p99 ?? Number.NaN);
+  card.add({
+    what: 'p99 with 5,000 trickling sockets is less than twice that with the same beside the gateway',
+    tried: under.good + under.bad,
+    failed: under.bad + (ratio < 2 && !rig.hasDied() ? 0 : 1),
+    fired: Math.min(under.open, under.ended),
+    figures: `${shown(under.latencyMs?.p99)} and ${shown(beside.latencyMs?.p99)}, without any ${shown(calm.latencyMs?.p99)}; ${under.open} open, ${under.ended} let go (beside ${beside.ended})`,
+  });
   expect(card.misses()).toEqual([]);
 });
 

@@ -14,6 +14,8 @@ export const quickstart = new URL('../../docs/examples/quickstart/', import.meta
 export interface Folders {
   readonly manifests: string;
   readonly state: string;
+  /** In place of built pages; not there unless a test asks for them. */
+  readonly pages: string;
   /** In one step, so that nobody reads half of it. */
   write(name: string, content: string): Promise<void>;
   /** Replaces text in a file, in one step; it must be there. */
@@ -34,6 +36,7 @@ export async function makeFolders(): Promise<Folders> {
   return {
     manifests,
     state: join(root, 'state'),
+    pages: join(root, 'pages'),
     write,
     async edit(name, from, to) {
       const before = await readFile(join(manifests, name), 'utf8');
@@ -54,6 +57,12 @@ export async function copyQuickstart(folders: Folders, simulatorPort: number): P
     const content = await readFile(join(quickstart, name), 'utf8');
     await folders.write(name, content.replaceAll('9100', String(simulatorPort)));
   }
+}
+
+/** So that there is a dashboard. */
+export async function makePages({ pages }: Pick<Folders, 'pages'>): Promise<void> {
+  await mkdir(pages);
+  await writeFile(join(pages, 'index.html'), '<!doctype html><title>Penstock</title>');
 }
 
 export interface LocalRig extends Folders {
@@ -129,6 +138,8 @@ export function settingsFor(folders: Folders, more: Partial<LocalSettings> = {})
     port: 0,
     metricsPort: 0,
     simulatorPort: 0,
+    dashboardPort: 0,
+    pagesFolder: folders.pages,
     manifestsFolder: folders.manifests,
     stateFolder: folders.state,
     openAi: { apiKey: undefined, baseUrl: undefined },

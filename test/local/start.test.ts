@@ -182,6 +182,8 @@ describe('settings', () => {
       port: 8080,
       metricsPort: 9090,
       simulatorPort: 9100,
+      dashboardPort: 8081,
+      pagesFolder: 'dist/dashboard',
       manifestsFolder: 'docs/examples/quickstart',
       stateFolder: '.penstock',
       openAi: { apiKey: undefined, baseUrl: undefined },
@@ -197,6 +199,7 @@ describe('settings', () => {
     [{ PENSTOCK_PORT: 'http' }, 'PENSTOCK_PORT must be a port number from 0 (any free one) to 65535.'],
     [{ PENSTOCK_METRICS_PORT: '70000' }, 'PENSTOCK_METRICS_PORT must be a port number'],
     [{ PENSTOCK_SIMULATOR_PORT: '-1' }, 'PENSTOCK_SIMULATOR_PORT must be a port number'],
+    [{ PENSTOCK_DASHBOARD_PORT: '1.5' }, 'PENSTOCK_DASHBOARD_PORT must be a port number'],
     [{ PENSTOCK_PORT: '1', PENSTOCK_METRICS_PORT: 'x' }, 'PENSTOCK_METRICS_PORT must be'],
     [
       { PENSTOCK_PORT: '9100' },

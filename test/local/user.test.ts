@@ -9,7 +9,7 @@ import { bareEnvironment } from '../support/bare-environment.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { pythonWith, runPython } from '../support/python.ts';
 import { openRaw, type RawAnswer, type RawConnection, writeRequest } from '../support/raw-client.ts';
-import { ask, copyQuickstart, type Folders, freePorts, listModels, makeFolders } from './rig.ts';
+import { ask, copyQuickstart, type Folders, freePorts, listModels, makeFolders, makePages } from './rig.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 const entry = new URL('../../local/main.ts', import.meta.url).pathname;
@@ -24,11 +24,12 @@ interface User {
 
 async function startAsUser(): Promise<User> {
   const folders = await makeFolders();
-  const [port, metricsPort = 0, simulatorPort = 0] = await freePorts(3);
+  const [port, metricsPort = 0, simulatorPort = 0, dashboardPort = 0] = await freePorts(4);
   await copyQuickstart(folders, simulatorPort);
+  await makePages(folders);
   const process = await startProcess(entry, {
     cwd: root,
-    env: environment(folders, port, metricsPort, simulatorPort),
+    env: environment(folders, [port, metricsPort, simulatorPort, dashboardPort]),
     showsKey: true,
   });
   try {
@@ -41,11 +42,19 @@ async function startAsUser(): Promise<User> {
   }
 }
 
-function environment(folders: Folders, port: number, metricsPort: number, simulatorPort: number) {
+const portNames = [
+  'PENSTOCK_PORT',
+  'PENSTOCK_METRICS_PORT',
+  'PENSTOCK_SIMULATOR_PORT',
+  'PENSTOCK_DASHBOARD_PORT',
+];
+
+/** @param ports In the order of their names. */
+function environment(folders: Folders, ports: readonly number[]) {
   return {
-    PENSTOCK_PORT: String(port),
-    PENSTOCK_METRICS_PORT: String(metricsPort),
-    PENSTOCK_SIMULATOR_PORT: String(simulatorPort),
+    ...Object.fromEntries(portNames.map((name, index) => [name, String(ports[index] ?? 0)])),
+    // Whatever a developer has built has no part in it.
+    PENSTOCK_DASHBOARD_PAGES: folders.pages,
     PENSTOCK_MANIFESTS: folders.manifests,
     PENSTOCK_STATE_DIR: folders.state,
   };
@@ -96,11 +105,12 @@ afterEach(async () => {
 
 async function spawnAsUser(command: string, args: readonly string[]): Promise<Child> {
   const folders = await makeFolders();
-  const [port, metricsPort = 0, simulatorPort = 0] = await freePorts(3);
+  const [port, metricsPort = 0, simulatorPort = 0, dashboardPort = 0] = await freePorts(4);
   await copyQuickstart(folders, simulatorPort);
+  await makePages(folders);
   const child = spawn(command, args, {
     cwd: root,
-    env: { ...bareEnvironment(), ...environment(folders, port, metricsPort, simulatorPort) },
+    env: { ...bareEnvironment(), ...environment(folders, [port, metricsPort, simulatorPort, dashboardPort]) },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
@@ -373,6 +383,7 @@ describe('it does not start, and one sentence says why', () => {
     ['PENSTOCK_PORT', 0],
     ['PENSTOCK_METRICS_PORT', 1],
     ['PENSTOCK_SIMULATOR_PORT', 2],
+    ['PENSTOCK_DASHBOARD_PORT', 3],
   ])('where the port of %s is in use', async (variable, at) => {
     const folders = await makeFolders();
     const other = createServer().listen(0, '127.0.0.1');
@@ -380,10 +391,10 @@ describe('it does not start, and one sentence says why', () => {
       await once(other, 'listening');
       const address = other.address();
       const taken = typeof address === 'object' && address !== null ? address.port : 0;
-      const [port, metricsPort, simulatorPort] = [0, 0, 0].with(at, taken);
+      await makePages(folders);
       const started = await startProcess(entry, {
         cwd: root,
-        env: environment(folders, port ?? 0, metricsPort ?? 0, simulatorPort ?? 0),
+        env: environment(folders, [0, 0, 0, 0].with(at, taken)),
       });
       expect(await started.exit).toEqual({ code: 1, signal: null });
       expect(started.stdout()).toBe(

@@ -12,6 +12,7 @@ import { failover } from './list/failover.ts';
 import { journal } from './list/journal.ts';
 import { ledger } from './list/ledger.ts';
 import { limits } from './list/limits.ts';
+import { localMode } from './list/local-mode.ts';
 import { plan } from './list/plan.ts';
 import { streams } from './list/streams.ts';
 import { table } from './list/table.ts';
@@ -32,6 +33,7 @@ export const mutants: readonly Mutant[] = [
   ...ledger,
   ...plan,
   ...limits,
+  ...localMode,
   ...telemetry,
   ...dashboard,
 ];

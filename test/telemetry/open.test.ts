@@ -137,7 +137,8 @@ describe.each(signals)('%s', (_, signal, add) => {
     expect([dropped, refusals]).toEqual([{ [`${signal} failed`]: 5 }, { [signal]: ['HTTP 400'] }]);
   });
 
-  test('that get no answer in time are given up, and the next go', async () => {
+  // The times that hold where none is set are ten seconds and more.
+  test('that get no answer in time are given up, and the next go', { timeout: 8_000 }, async () => {
     const { telemetry, dropped } = start({
       ...only,
       OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '4',
@@ -149,7 +150,7 @@ describe.each(signals)('%s', (_, signal, add) => {
     expect(receiver.items()).toEqual([from(0, 4), from(4, 4)]);
   });
 
-  test('hold an end up no longer than was said', async () => {
+  test('hold an end up no longer than was said', { timeout: 8_000 }, async () => {
     const { telemetry, clock } = start(only);
     receiver.answer = 'is silent';
     add(telemetry, 1);

@@ -1,7 +1,8 @@
 // What is attacked? A gateway as a pod runs it: a process of its own with the memory of the chart's default, in front of an upstream that
 // costs next to nothing; load comes from a third process.
 
-import { execFile } from 'node:child_process';
+import { execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +22,7 @@ import { rawCall } from '../../support/raw-client.ts';
 import { type Probe, type Resident, readProbe, readResident } from '../scale/readings.ts';
 
 const run = promisify(execFile);
+const neighbour = fileURLToPath(new URL('neighbour.ts', import.meta.url));
 const probe = fileURLToPath(new URL('../scale/probe.ts', import.meta.url));
 
 export interface DoorRig extends AsyncDisposable {
@@ -34,6 +36,8 @@ export interface DoorRig extends AsyncDisposable {
   /** One metric of the gateway, with its labels as they stand there. */
   metric(name: string): Promise<number>;
   hasDied(): boolean;
+  /** Another server on the core of the gateway, as a target for who attacks; it goes with the rig. */
+  startNeighbour(): Promise<AttackTarget>;
 }
 
 /**
@@ -122,6 +126,14 @@ export async function startDoorRig(
       return Number(line?.slice(name.length + 1));
     },
     hasDied: () => hasDied,
+    async startNeighbour() {
+      const child = fork(neighbour);
+      owned.defer(() => void child.kill());
+      const [port] = await once(child, 'message');
+      await run('chrt', ['--all-tasks', '--other', '--pid', '0', String(child.pid)]);
+      await run('taskset', ['-acp', String(cores.proxy), String(child.pid)]);
+      return { ...target, port: Number(port) };
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -26,8 +26,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'penstock-quickstart-'));
   // The manifests name the port of the simulator. Local mode brings it, and the gateways of the cluster use the same.
   const nobody = { apiKey: undefined, baseUrl: undefined };
-  const ports = { port: 0, metricsPort: 0, simulatorPort: 9100 };
-  const folders = { manifestsFolder: manifests, stateFolder: folder };
+  const ports = { port: 0, metricsPort: 0, simulatorPort: 9100, dashboardPort: 0 };
+  const folders = { manifestsFolder: manifests, stateFolder: folder, pagesFolder: join(folder, 'pages') };
   local = await startLocal({ ...ports, ...folders, openAi: nobody, anthropic: nobody }, (line) =>
     printed.push(line),
   );

@@ -89,6 +89,13 @@ const streams: readonly Stream[] = [
 ];
 
 describe.each(streams)('$dialect', ({ dialect, begun, ended, garbage: own }) => {
+  test('a NUL byte ends a stream that passes through, wherever it stands', () => {
+    for (const event of [': \0\n\n', own.replace('half', 'ha\0lf')]) {
+      const { facts, sent } = passThrough(dialect, begun + event + ended);
+      expect([facts.isComplete, facts.fault?.kind, sent.includes('\0')]).toEqual([false, 'malformed', false]);
+    }
+  });
+
   describe.each(readers)('%s', (_, read) => {
     const whole = read(dialect, begun + ended);
 

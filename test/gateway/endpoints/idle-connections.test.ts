@@ -1,7 +1,7 @@
 // Which connections are closed for having nothing to do? Those that have had nothing for as long as was said, and send nothing.
 
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { IdleConnections } from '../../../gateway/endpoints/idle-connections.ts';
@@ -74,4 +74,28 @@ test('one whose next request is half here stays, and is served', async () => {
   client.write(request.slice(20));
   await until(async () => heard().endsWith('served'));
   expect(heard()).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('one whose next request had come whole before its turn stays until that is served', async () => {
+  const mayEnd = Promise.withResolvers<void>();
+  let turn = Promise.resolve();
+  server.removeAllListeners('request');
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    turn = turn.then(async () => {
+      idle.onRequest(request.socket, response);
+      if (request.url === '/slow') await mayEnd.promise;
+      const closed = once(response, 'close');
+      response.end('served');
+      await closed;
+    });
+  });
+  const { client, heard } = await open();
+  client.write(request + request.replace('/', '/slow'));
+  await until(async () => heard().endsWith('served'));
+  await new Promise(setImmediate);
+  clock.advance(60_000);
+  idle.closeAfter(5_000);
+  expect(accepted[0]?.destroyed).toBe(false);
+  mayEnd.resolve();
+  await until(async () => heard().match(/served/g)?.length === 2);
 });

@@ -127,7 +127,7 @@ export const door: readonly Mutant[] = [
     file: 'gateway/endpoints/idle-connections.ts',
     from: 'since.atMs = undefined;',
     to: '',
-    tests: ['test/flow/drain.test.ts'],
+    tests: ['test/gateway/endpoints/idle-connections.test.ts'],
   },
   {
     name: 'drain: a connection whose stream has just ended may bring one more request',
@@ -176,7 +176,7 @@ export const door: readonly Mutant[] = [
     file: 'gateway/admission/admission.ts',
     from: 'if (this.inFlight < this.verdict.inFlightMax) return true;',
     to: 'return true;',
-    tests: ['test/gateway/endpoints/overload.test.ts'],
+    tests: ['test/gateway/admission/admission.test.ts'],
   },
   {
     name: 'load: the requests of one caller do not take all places',

@@ -99,7 +99,7 @@ export const streams: readonly Mutant[] = [
     file: 'gateway/dialects/events/event-relay.ts',
     from: "text.includes('\\0')",
     to: "text.includes('never')",
-    tests: ['test/security/hostile-streams.test.ts'],
+    tests: ['test/gateway/dialects/lost-events.test.ts'],
   },
   {
     name: 'one event that cannot be read is left out, and two are a broken stream',

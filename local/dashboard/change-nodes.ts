@@ -1,0 +1,92 @@
+// How does a YAML document come to say something else? Only those nodes are touched whose value is another; all others keep their
+// comments, their order and their quotes.
+
+import { isDeepStrictEqual } from 'node:util';
+import { type Document, isMap, isScalar, isSeq, type Node, type YAMLMap, type YAMLSeq } from 'yaml';
+import { isRecord } from '../../kube/object.ts';
+
+/** @param path of the value in the document; empty: all of it. */
+export function changeValue(
+  document: Document,
+  path: readonly (string | number)[],
+  before: unknown,
+  after: unknown,
+): void {
+  const node = path.length === 0 ? document.contents : document.getIn(path, true);
+  const changed = changeNode(document, node, before, after);
+  if (changed === node) return;
+  if (path.length === 0) document.contents = changed as Document['contents'];
+  else document.setIn(path, changed);
+}
+
+/** The node itself, changed, or one that takes its place. */
+function changeNode(document: Document, node: unknown, before: unknown, after: unknown): unknown {
+  if (isDeepStrictEqual(before, after)) return node;
+  if (isMap(node) && isRecord(before) && isRecord(after)) {
+    changeMap(document, node, before, after);
+    return node;
+  }
+  if (isSeq(node) && Array.isArray(before) && Array.isArray(after)) {
+    changeSeq(document, node, before, after);
+    return node;
+  }
+  const isPlain = typeof after !== 'object' || after === null;
+  if (!isScalar(node) || !isPlain) return document.createNode(after);
+  // The text it was written as would win over its value, and a block of lines is none for a number.
+  if (typeof node.value !== typeof after) delete node.type;
+  delete node.source;
+  node.value = after;
+  return node;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function changeMap(document: Document, map: YAMLMap, before: Fields, after: Fields): void {
+  map.items = map.items.filter(({ key }) => {
+    const name = nameOf(key);
+    return name === undefined || !Object.hasOwn(before, name) || Object.hasOwn(after, name);
+  });
+  for (const [name, value] of Object.entries(after)) {
+    const was = before[name];
+    if (Object.hasOwn(before, name) && isDeepStrictEqual(was, value)) continue;
+    const pair = map.items.find(({ key }) => nameOf(key) === name);
+    if (pair === undefined) map.add(document.createPair(name, value));
+    else pair.value = changeNode(document, pair.value, was, value);
+  }
+}
+
+/** As it is in the value: 8080 and true are names too. Undefined: it has none that could be meant. */
+function nameOf(key: unknown): string | undefined {
+  return isScalar(key) && key.value !== null ? String(key.value) : undefined;
+}
+
+/** Entries that are known by a name, or are the same, keep their node wherever they come to stand; of others, the next that is left. */
+function changeSeq(
+  document: Document,
+  seq: YAMLSeq,
+  before: readonly unknown[],
+  after: readonly unknown[],
+): void {
+  const left = new Set(before.keys());
+  const take = (isMeant: (index: number) => boolean): number | undefined => {
+    const found = [...left].find(isMeant);
+    if (found !== undefined) left.delete(found);
+    return found;
+  };
+  const known = after.map((value) => take((index) => identityOf(before[index]) === identityOf(value)));
+  const nodes: readonly unknown[] = [...seq.items];
+  seq.items = after.map((value, place) => {
+    const index = known[place] ?? (isNamed(value) ? undefined : take((one) => !isNamed(before[one])));
+    return index === undefined
+      ? document.createNode(value)
+      : (changeNode(document, nodes[index], before[index], value) as Node);
+  });
+}
+
+function isNamed(value: unknown): boolean {
+  return isRecord(value) && typeof value.name === 'string';
+}
+
+function identityOf(value: unknown): string {
+  return isRecord(value) && isNamed(value) ? `named ${value.name}` : JSON.stringify(value);
+}

@@ -1,0 +1,168 @@
+// What does a manifest file say once an object in it is another, or gone? Everything else in it stays as it is written, byte for byte
+// in the other documents, line for line beside what changed. Pure.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { SchemaOptions, ToStringOptions } from 'yaml';
+import {
+  Document,
+  type DocumentOptions,
+  type ParseOptions,
+  Parser,
+  parseAllDocuments,
+  parseDocument,
+} from 'yaml';
+import type { Spot } from '../manifests.ts';
+import { findDeepLine } from '../nesting.ts';
+import { changeValue } from './change-nodes.ts';
+import { keepLines } from './keep-lines.ts';
+
+/** It can only be changed by hand; the message says why, for people. */
+export class EditRefused extends Error {}
+
+/** As kubectl reads them: with merge keys, and `yes` is no text there. */
+const reading: ParseOptions & DocumentOptions & SchemaOptions = { merge: true, compat: 'yaml-1.1' };
+const writing: ToStringOptions = { lineWidth: 0 };
+
+/** The text of a new file. */
+export function writeText(object: object): string {
+  return new Document(object, { ...reading, aliasDuplicateObjects: false }).toString(writing);
+}
+
+/**
+ * @param change Gives the object as it shall stand there, out of how it does; undefined: not at all.
+ * @returns The new text; undefined where nothing would be left in the file.
+ * @throws {EditRefused}
+ */
+export function editText(
+  { content, document, path }: Spot,
+  change: ((written: unknown) => object) | undefined,
+): string | undefined {
+  const before = readValues(content);
+  const wanted = change?.(valueAt(before[document], path));
+  const after = before.map((value, index) => (index === document ? putAt(value, path, wanted) : value));
+  const left = wanted === undefined && path.length === 0 ? after.toSpliced(document, 1) : after;
+  if (left.every((value) => value === null)) return undefined;
+  const edits = [
+    () => editJson(content, left),
+    () => editYaml(content, document, path, before[document], wanted, keepLines),
+    // Where the lines that were kept would make it another one.
+    () =>
+      editYaml(content, document, path, before[document], wanted, (_written, _rewritten, edited) => edited),
+  ];
+  for (const edit of edits) {
+    const edited = edit();
+    if (edited !== undefined && isDeepStrictEqual(tryValues(edited), left)) return edited;
+  }
+  throw new EditRefused(
+    'the way it is written (anchors, merge keys, nesting or names that are no text) would make the change another one; edit the file by hand',
+  );
+}
+
+/** Undefined where nobody could read it again. */
+function tryValues(content: string): readonly unknown[] | undefined {
+  try {
+    return findDeepLine(content) === undefined ? readValues(content) : undefined;
+  } catch (error) {
+    if (error instanceof EditRefused) return undefined;
+    throw error;
+  }
+}
+
+function readValues(content: string): readonly unknown[] {
+  const documents = parseAllDocuments(content, reading);
+  if (documents.some(({ errors }) => errors.length > 0))
+    throw new EditRefused('the file cannot be read as it stands; mend it first');
+  try {
+    return documents.map((document) => document.toJS() as unknown);
+  } catch {
+    throw new EditRefused('the file cannot be read as it stands; mend it first');
+  }
+}
+
+function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (at, step) =>
+      typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[step] : undefined,
+    value,
+  );
+}
+
+/** The value with another one at the path; without one, it goes. */
+function putAt(value: unknown, path: readonly (string | number)[], wanted: object | undefined): unknown {
+  const [step, ...rest] = path;
+  if (step === undefined) return wanted ?? null;
+  if (Array.isArray(value) && typeof step === 'number')
+    return wanted === undefined && rest.length === 0
+      ? value.toSpliced(step, 1)
+      : value.with(step, putAt(value[step], rest, wanted));
+  if (typeof value !== 'object' || value === null || !(step in value))
+    throw new EditRefused('the file is not as it was read');
+  return { ...value, [step]: putAt((value as Record<string | number, unknown>)[step], rest, wanted) };
+}
+
+/** Undefined: it is not written as JSON. */
+function editJson(content: string, values: readonly unknown[]): string | undefined {
+  try {
+    JSON.parse(content);
+  } catch {
+    return undefined;
+  }
+  const [, indent = ''] = /\n([ \t]+)\S/.exec(content) ?? [];
+  return `${JSON.stringify(values[0], undefined, indent)}${/\s*$/.exec(content)?.[0] ?? ''}`;
+}
+
+function editYaml(
+  content: string,
+  index: number,
+  path: Spot['path'],
+  before: unknown,
+  wanted: object | undefined,
+  keep: typeof keepLines,
+): string {
+  const tokens = [...new Parser().parse(content)];
+  const token = tokens.filter(({ type }) => type === 'document')[index];
+  if (token === undefined) throw new EditRefused('the file is not as it was read');
+  const end = tokens[tokens.indexOf(token) + 1]?.offset ?? content.length;
+  const part = content.slice(token.offset, end);
+  const isGone = wanted === undefined && path.length === 0;
+  const edited = isGone ? '' : editDocument(part, path, valueAt(before, path), wanted, keep);
+  return content.slice(0, token.offset) + edited + content.slice(end);
+}
+
+/** @param part One document, from its `---` on where it has one. */
+function editDocument(
+  part: string,
+  path: Spot['path'],
+  before: unknown,
+  wanted: object | undefined,
+  keep: typeof keepLines,
+): string {
+  const isWindows = part.includes('\r\n');
+  const text = isWindows ? part.replaceAll('\r\n', '\n') : part;
+  const end = /\s*$/.exec(text)?.[0] ?? '';
+  const written = text.slice(0, text.length - end.length);
+  const document = parseDocument(text, reading);
+  const style = styleOf(document, written);
+  const rewritten = document.toString(style).trimEnd();
+  if (wanted === undefined) document.deleteIn(path);
+  else changeValue(document, path, before, wanted);
+  const edited = keep(written, rewritten, document.toString(style).trimEnd()) + end;
+  return isWindows ? edited.replaceAll('\n', '\r\n') : edited;
+}
+
+/** That in which the document, written anew, is nearest to how it is written. */
+function styleOf(document: Document, written: string): ToStringOptions {
+  const lines = new Set(written.split('\n'));
+  let best: { readonly style: ToStringOptions; readonly strange: number } | undefined;
+  for (const indentSeq of [true, false])
+    for (const indent of [2, 4])
+      for (const flowCollectionPadding of [true, false]) {
+        const style = { ...writing, indentSeq, indent, flowCollectionPadding };
+        const strange = document
+          .toString(style)
+          .split('\n')
+          .filter((line) => !lines.has(line)).length;
+        if (best === undefined || strange < best.strange) best = { style, strange };
+      }
+  return best?.style ?? writing;
+}

@@ -1,0 +1,204 @@
+// What would an API server have made of the manifests? The same objects with uid, generation, resourceVersion and status, and word of
+// each change to whoever watches.
+
+import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { RawObject } from '../../operator/watch/snapshot.ts';
+import type { Deployment } from '../deploy.ts';
+import { type Manifests, objectId } from '../manifests.ts';
+import { type StatusFacts, statusOf } from './status.ts';
+
+export const PLURALS = { apikeys: 'ApiKey', providers: 'Provider', modelroutes: 'ModelRoute' } as const;
+export type Plural = keyof typeof PLURALS;
+export type OwnKind = (typeof PLURALS)[Plural];
+
+/** As it is shown. */
+export interface ApiObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly generation: number;
+    readonly [field: string]: unknown;
+  };
+  readonly [field: string]: unknown;
+}
+
+export interface ObjectChange {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: ApiObject;
+}
+
+export interface LocalObjects {
+  /** The newest reading of the manifests. Gives the same, with each object's generation: what is compiled then is judged as that. */
+  take(manifests: Manifests): Manifests;
+  /** What became of the manifests that were taken last. */
+  judge(deployment: Deployment): void;
+  /** Those taken last. */
+  manifests(): Manifests;
+  get(kind: OwnKind, namespace: string, name: string): ApiObject | undefined;
+  /** By namespace and name. @param namespace undefined: all. */
+  list(kind: OwnKind, namespace: string | undefined): readonly ApiObject[];
+  /** The file that the object stood in when it could last be read; undefined where nothing is wrong with it. */
+  unreadFileOf(kind: OwnKind, namespace: string, name: string): string | undefined;
+  /** Of the newest change. */
+  resourceVersion(): string;
+  /** Gives what ends it. */
+  onChange(listener: (change: ObjectChange) => void): () => void;
+}
+
+interface Known {
+  /** As the manifests have it. */
+  readonly raw: RawObject;
+  /** As it is compiled. */
+  readonly stamped: RawObject;
+  readonly shown: ApiObject;
+  /** Undefined: it stands in none. */
+  readonly file: string | undefined;
+}
+
+export function openObjects(manifests: Manifests, wallMs: () => number): LocalObjects {
+  const known = new Map<string, Known>();
+  const listeners = new Set<(change: ObjectChange) => void>();
+  // Never that of an earlier process: what a page knows from then is old.
+  let version = wallMs() * 1_000;
+  let latest = manifests;
+  /** Of the objects in the table: the generation in use, by id. */
+  let inUse: ReadonlyMap<string, number> = new Map();
+
+  function tell(type: ObjectChange['type'], object: ApiObject): void {
+    for (const listener of [...listeners]) listener({ type, object });
+  }
+
+  function stamp(kind: OwnKind, raw: RawObject, places: Manifests['places']): RawObject {
+    const { namespace, name } = raw.metadata;
+    const id = objectId(kind, namespace, name);
+    const file = places.get(id)?.file;
+    const before = known.get(id);
+    if (before !== undefined && isDeepStrictEqual(before.raw, raw)) {
+      known.set(id, { ...before, file });
+      return before.stamped;
+    }
+    const isSameSpec = before !== undefined && isDeepStrictEqual(before.raw.spec, raw.spec);
+    const generation = (before?.shown.metadata.generation ?? 0) + (isSameSpec ? 0 : 1);
+    version += 1;
+    const { status: _, ...own } = raw;
+    const stamped = { ...own, metadata: { ...raw.metadata, generation } };
+    const shown: ApiObject = {
+      ...own,
+      apiVersion: String(raw.apiVersion),
+      kind,
+      metadata: {
+        ...raw.metadata,
+        uid: uidOf(id, String(raw.metadata.creationTimestamp)),
+        resourceVersion: String(version),
+        generation,
+      },
+      ...(before?.shown.status === undefined ? {} : { status: before.shown.status }),
+    };
+    known.set(id, { raw, stamped, shown, file });
+    tell(before === undefined ? 'ADDED' : 'MODIFIED', shown);
+    return stamped;
+  }
+
+  function forgetMissing(): void {
+    const present = new Set(
+      allOf(latest).map(([kind, { metadata }]) => objectId(kind, metadata.namespace, metadata.name)),
+    );
+    for (const [id, { shown, file }] of known) {
+      // What cannot be read in the middle of an edit is not gone.
+      if (present.has(id) || (file !== undefined && latest.unread.has(file))) continue;
+      known.delete(id);
+      version += 1;
+      tell('DELETED', { ...shown, metadata: { ...shown.metadata, resourceVersion: String(version) } });
+    }
+  }
+
+  function setStatus(id: string, facts: StatusFacts): void {
+    const one = known.get(id);
+    // Of an earlier form, there is nothing to be said of this one.
+    if (one === undefined || one.shown.metadata.generation !== facts.verdict.generation) return;
+    const status = statusOf(facts, one.shown.status, wallMs());
+    if (isDeepStrictEqual(status, one.shown.status)) return;
+    version += 1;
+    const metadata = { ...one.shown.metadata, resourceVersion: String(version) };
+    const shown = { ...one.shown, metadata, status };
+    known.set(id, { ...one, shown });
+    tell('MODIFIED', shown);
+  }
+
+  return {
+    take(read) {
+      latest = {
+        ...read,
+        providers: read.providers.map((raw) => stamp('Provider', raw, read.places)),
+        modelRoutes: read.modelRoutes.map((raw) => stamp('ModelRoute', raw, read.places)),
+        apiKeys: read.apiKeys.map((raw) => stamp('ApiKey', raw, read.places)),
+      };
+      forgetMissing();
+      return latest;
+    },
+    judge({ verdicts, outcome, generation, problems }) {
+      const idOf = (one: (typeof verdicts)[number]) => objectId(one.kind, one.namespace, one.name);
+      if (outcome !== 'kept')
+        inUse = new Map(verdicts.map((verdict) => [idOf(verdict), verdict.generation ?? 0]));
+      for (const verdict of verdicts) {
+        const isInUse = inUse.get(idOf(verdict)) === verdict.generation;
+        setStatus(idOf(verdict), { verdict, isInUse, tableGeneration: generation, problems });
+      }
+    },
+    manifests: () => latest,
+    get: (kind, namespace, name) => known.get(objectId(kind, namespace, name))?.shown,
+    list(kind, namespace) {
+      const shown = [...known.values()].map((one) => one.shown);
+      return shown
+        .filter(
+          (one) => one.kind === kind && (namespace === undefined || one.metadata.namespace === namespace),
+        )
+        .sort(
+          (a, b) =>
+            order(a.metadata.namespace, b.metadata.namespace) || order(a.metadata.name, b.metadata.name),
+        );
+    },
+    unreadFileOf(kind, namespace, name) {
+      const id = objectId(kind, namespace, name);
+      const file = known.get(id)?.file;
+      return file !== undefined && !latest.places.has(id) ? file : undefined;
+    },
+    resourceVersion: () => String(version),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+function allOf({ providers, modelRoutes, apiKeys }: Manifests): readonly (readonly [OwnKind, RawObject])[] {
+  return [
+    ...providers.map((object) => ['Provider', object] as const),
+    ...modelRoutes.map((object) => ['ModelRoute', object] as const),
+    ...apiKeys.map((object) => ['ApiKey', object] as const),
+  ];
+}
+
+/** As databases order text, whatever the language of the machine. */
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Another one for what was made anew under the name, and the same after a restart. */
+function uidOf(id: string, createdAt: string): string {
+  const digits = hash('sha256', `${id} ${createdAt}`, 'hex');
+  return [
+    [0, 8],
+    [8, 12],
+    [12, 16],
+    [16, 20],
+    [20, 32],
+  ]
+    .map(([from, to]) => digits.slice(from, to))
+    .join('-');
+}

@@ -1,0 +1,73 @@
+// Who may use the dashboard of a laptop? Whoever sees the terminal: a link is printed there that lets one browser in, once.
+
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { SignIn } from '../../dashboard/sign-in.ts';
+import type { Clock } from '../../kube/clock.ts';
+
+export interface OneTimeLinks {
+  readonly signIn: SignIn;
+  /** What is to be opened, as long as nobody has used it. The token stands behind the `#`: browsers send that to nobody. */
+  link(url: string): string;
+}
+
+/** Long enough to be copied, too short to be found in a scrollback of yesterday. */
+export const LINK_MS = 15 * 60_000;
+
+export interface LinkOptions {
+  readonly clock: Clock;
+  /** Who runs this process. */
+  readonly userName: string;
+  /** Somebody has shown a token that is good for nothing (any more): the next link is to be printed. */
+  onStale(): void;
+}
+
+interface Link {
+  readonly token: string;
+  readonly endsAtMs: number;
+}
+
+export function openLinks({ clock, userName, onStale }: LinkOptions): OneTimeLinks {
+  const person = { name: userName, groups: [] };
+  let link: Link | undefined;
+  /** Digests of the tokens of sessions; they end with the process, and each is of a link that was used. */
+  const sessions = new Set<string>();
+
+  const valid = (): Link | undefined =>
+    link !== undefined && clock.now() < link.endsAtMs ? link : undefined;
+
+  return {
+    link(url) {
+      link = valid() ?? { token: makeToken(), endsAtMs: clock.now() + LINK_MS };
+      return `${url}/#token=${link.token}`;
+    },
+    signIn: {
+      mode: 'local',
+      tokenCommand: '',
+      oidc: undefined,
+      async admit(token) {
+        const present = valid();
+        if (present === undefined || !isSame(token, present.token)) {
+          onStale();
+          return undefined;
+        }
+        link = undefined;
+        const own = makeToken();
+        sessions.add(digestOf(own).toString('base64url'));
+        return { person, token: own };
+      },
+      personOf: async (token) => (sessions.has(digestOf(token).toString('base64url')) ? person : undefined),
+    },
+  };
+}
+
+function makeToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+function isSame(one: string, other: string): boolean {
+  return timingSafeEqual(digestOf(one), digestOf(other));
+}
+
+function digestOf(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
+}

@@ -1,0 +1,62 @@
+// How do pages ask the ledger of a laptop? By its read API, as on a cluster, which here listens for this process alone and lets in whoever
+// is signed in.
+
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { type OpenLedger, openLedger } from '../../dashboard/ledger.ts';
+import type { SignIn } from '../../dashboard/sign-in.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { openGatewayAsker } from '../../ledger/ask-gateway.ts';
+import { readBudgets } from '../../ledger/budgets.ts';
+import { buildReadApi, type ReadApiParts } from '../../ledger/read-api/read-api.ts';
+import type { LedgerStore } from '../../ledger/store/store.ts';
+import type { LocalObjects } from './objects.ts';
+
+export interface LocalReadApi {
+  readonly ledger: OpenLedger;
+  close(): Promise<void>;
+}
+
+export async function startReadApi(options: {
+  readonly store: LedgerStore;
+  readonly objects: LocalObjects;
+  readonly signIn: SignIn;
+  readonly clock: Clock;
+  readonly gateway: { readonly url: string; readonly token: string };
+  onFailure(error: unknown): void;
+}): Promise<LocalReadApi> {
+  const { store, objects, signIn, clock } = options;
+  const { hostname, port: gatewayPort } = new URL(options.gateway.url);
+  const gateways = openGatewayAsker({
+    clock,
+    // There is one.
+    random: () => 0,
+    readyPods: () => [{ uid: 'local', name: 'local', ip: hostname, port: Number(gatewayPort) }],
+    token: () => options.gateway.token,
+  });
+  const parts: ReadApiParts = {
+    store,
+    gateways,
+    clock,
+    access: {
+      judge: async (token) => ((await signIn.personOf(token)) === undefined ? 'unknown' : 'allowed'),
+    },
+    budgets: () => objects.list('ApiKey', undefined).flatMap((object) => readBudgets(object) ?? []),
+    // The gateway asks the store itself.
+    token: () => undefined,
+    onFailure: (error) => options.onFailure(error),
+  };
+  const server = buildReadApi(parts).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const ledger = openLedger(`http://127.0.0.1:${port}`, clock);
+  return {
+    ledger,
+    async close() {
+      ledger.close();
+      gateways.close();
+      server.closeAllConnections();
+      await once(server.close(), 'close');
+    },
+  };
+}

@@ -1,0 +1,112 @@
+// The dashboard of a laptop: the pages of a cluster over the manifests folder, for whoever sees the terminal. Wiring only.
+
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import type { Log } from '../../dashboard/log.ts';
+import { startDashboard } from '../../dashboard/start.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { LedgerStore } from '../../ledger/store/store.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { openFolderCluster } from './cluster.ts';
+import type { LocalObjects } from './objects.ts';
+import { openLinks } from './one-time-link.ts';
+import { startReadApi } from './read-api.ts';
+import { createFile, replaceFile } from './write-file.ts';
+
+export interface LocalDashboard {
+  readonly url: string;
+  /** What lets one browser in, once; the same until somebody has used it, or it has expired. */
+  link(): string;
+  close(): Promise<void>;
+}
+
+export interface LocalDashboardOptions {
+  /** 0: any free one. */
+  readonly port: number;
+  readonly pagesFolder: string;
+  readonly manifestsFolder: string;
+  /** Of the gateway, without `/v1`. */
+  readonly gatewayUrl: string;
+  readonly objects: LocalObjects;
+  readonly store: LedgerStore;
+  /** Of its exchange, which says what would happen with a request. */
+  readonly gateway: { readonly url: string; readonly token: string };
+  readonly clock: Clock;
+  /** See `FolderParts`. */
+  refresh(): Promise<void>;
+  isIssued(namespace: string, name: string): boolean;
+  print(line: string): void;
+}
+
+/** Nobody else reaches it; there is no setting for another one. */
+const host = '127.0.0.1';
+const sessionMs = 12 * 3_600_000;
+
+/** @throws where its port is taken. */
+export async function startLocalDashboard(options: LocalDashboardOptions): Promise<LocalDashboard> {
+  const { objects, store, gateway, clock, manifestsFolder, print } = options;
+  const links = openLinks({
+    clock,
+    userName: nameOfUser(),
+    onStale: () => print(`The dashboard opens at ${links.link(dashboard.url)}`),
+  });
+  await using started = new AsyncDisposableStack();
+  const readApi = await startReadApi({
+    ...{ objects, store, gateway, clock, signIn: links.signIn },
+    onFailure: (error) => print(`The ledger could not answer: ${wordsOf(error)}`),
+  });
+  started.defer(() => readApi.close());
+  const cluster = openFolderCluster({
+    objects,
+    refresh: () => options.refresh(),
+    isIssued: (namespace, name) => options.isIssued(namespace, name),
+    replace: (file, before, after) => replaceFile(join(manifestsFolder, file), before, after),
+    async create(names, content, isSecret) {
+      const name = await createFile(manifestsFolder, names, content, isSecret);
+      if (isSecret)
+        print(`The dashboard has written a Secret to ${join(manifestsFolder, name)}: keep it out of Git.`);
+    },
+  });
+  const dashboard = await startDashboard({
+    settings: {
+      host,
+      port: options.port,
+      // Names of one's own machine alone lead here.
+      places: [],
+      proxies: [],
+      gatewayUrl: options.gatewayUrl,
+      sessionKeys: [],
+      sessionMs,
+    },
+    signIn: links.signIn,
+    clusterOf: () => cluster,
+    ledger: readApi.ledger,
+    pagesFolder: options.pagesFolder,
+    clock,
+    log: logTo(print),
+    version: packageJson.version,
+  });
+  started.defer(() => dashboard.close());
+  const parts = started.move();
+  return { url: dashboard.url, link: () => links.link(dashboard.url), close: () => parts.disposeAsync() };
+}
+
+/** What went wrong, for the person at the terminal. */
+function logTo(print: (line: string) => void): Log {
+  return (level, message, more = {}) => {
+    if (level !== 'info') print(`Dashboard: ${message} (${Object.values(more).map(String).join('; ')})`);
+  };
+}
+
+function nameOfUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // Of a user that the machine has no name for.
+    return 'you';
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,89 @@
+// What stands in the status of an object in local mode? What the compile says of it, and whether the gateway in this process has it.
+
+import { isRecord } from '../../kube/object.ts';
+import { faultOf, readyCondition, wishOf } from '../../operator/compile/ready.ts';
+import type { Condition, Verdict } from '../../operator/compile/verdict.ts';
+import { formatRemark, type Remark } from '../manifests.ts';
+
+export interface StatusFacts {
+  readonly verdict: Verdict;
+  /** The gateway goes by this form of the object, be it that it leaves it out. */
+  readonly isInUse: boolean;
+  /** Of the table in use. */
+  readonly tableGeneration: number;
+  /** Why the manifests were not taken, where they were not. */
+  readonly problems: readonly Remark[];
+}
+
+/** @param before The status so far. */
+export function statusOf(facts: StatusFacts, before: unknown, nowMs: number): Record<string, unknown> {
+  const { verdict } = facts;
+  const judged = [...verdict.conditions, programmedCondition(facts)];
+  const conditions = [...judged, readyCondition(judged, verdict)];
+  return {
+    ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
+    ...detailsOf(verdict),
+    conditions: conditions.map((condition) => ({
+      ...condition,
+      ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
+      lastTransitionTime: transitionTime(condition, before) ?? timeOf(nowMs),
+    })),
+  };
+}
+
+function programmedCondition({ verdict, isInUse, tableGeneration, problems }: StatusFacts): Condition {
+  const { conditions, isInTable } = verdict;
+  const find = (wanted: string) => conditions.find(({ type }) => type === wanted);
+  const isByWish = wishOf(conditions) !== undefined || find('Expired') !== undefined;
+  const fault = faultOf(conditions) ?? (isByWish ? undefined : (find('Conflicted') ?? find('Accepted')));
+  if (!isInTable && fault !== undefined) {
+    const message = `not part of the table; see the condition ${fault.type}`;
+    return { type: 'Programmed', status: 'False', reason: 'NotProgrammed', message };
+  }
+  if (!isInUse) {
+    const [first] = problems;
+    const why = first === undefined ? '' : `: ${formatRemark(first)}`;
+    const message = `the manifests have a problem, and the last good ones go on serving until it is mended${why}`;
+    return { type: 'Programmed', status: 'False', reason: 'Pending', message };
+  }
+  const message = `${isInTable ? 'in use' : 'out of service'} at table generation ${tableGeneration}`;
+  return { type: 'Programmed', status: 'True', reason: 'Programmed', message };
+}
+
+function detailsOf(verdict: Verdict): Record<string, unknown> {
+  switch (verdict.kind) {
+    case 'Provider': {
+      const { endpoint, attachedRoutes, keys } = verdict;
+      return { ...(endpoint === undefined ? {} : { endpoint }), attachedRoutes, keys };
+    }
+    case 'ModelRoute': {
+      const { readyTargets, targets, conflictsWith } = verdict;
+      return {
+        ...(readyTargets === '' ? {} : { readyTargets }),
+        targets: targets.map(({ upstream: _, ...target }) => target),
+        ...(conflictsWith === undefined ? {} : { conflictsWith }),
+      };
+    }
+    case 'ApiKey': {
+      const { secretName, keyHint, versions, expiresAt } = verdict;
+      return {
+        ...(secretName === undefined ? {} : { secretName }),
+        ...(keyHint === undefined ? {} : { keyHint }),
+        versions: versions.map((version, index) => ({ ...version, id: version.id ?? index + 1 })),
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+      };
+    }
+  }
+}
+
+/** Undefined: it was not so before. */
+function transitionTime({ type, status }: Condition, before: unknown): string | undefined {
+  const conditions = isRecord(before) && Array.isArray(before.conditions) ? before.conditions : [];
+  const same = conditions.find((one: unknown) => isRecord(one) && one.type === type && one.status === status);
+  return isRecord(same) && typeof same.lastTransitionTime === 'string' ? same.lastTransitionTime : undefined;
+}
+
+/** RFC 3339 in whole seconds. */
+function timeOf(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z');
+}

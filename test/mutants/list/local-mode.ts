@@ -1,0 +1,48 @@
+// Which safeguards of local mode and its dashboard are noticed when they are gone?
+
+import type { Mutant } from '../mutant.ts';
+
+export const localMode: readonly Mutant[] = [
+  {
+    name: 'a link into the dashboard of local mode works once',
+    file: 'local/dashboard/one-time-link.ts',
+    from: '        link = undefined;\n',
+    to: '',
+    tests: ['test/local/dashboard/sign-in.test.ts'],
+  },
+  {
+    name: 'a link into the dashboard of local mode expires',
+    file: 'local/dashboard/one-time-link.ts',
+    from: 'clock.now() < link.endsAtMs',
+    to: 'clock.now() >= 0',
+    tests: ['test/local/dashboard/sign-in.test.ts'],
+  },
+  {
+    name: 'the dashboard of local mode listens for this machine alone',
+    file: 'local/dashboard/start.ts',
+    from: "const host = '127.0.0.1';",
+    to: "const host = '0.0.0.0';",
+    tests: ['test/local/dashboard/sign-in.test.ts'],
+  },
+  {
+    name: 'a manifest that somebody has changed meanwhile is not overwritten',
+    file: 'local/dashboard/write-file.ts',
+    from: 'if (readPresent(path) !== before)',
+    to: "if (readPresent(path) === '')",
+    tests: ['test/local/dashboard/edit-text.test.ts'],
+  },
+  {
+    name: 'what would be read back as something else is not written into a manifest',
+    file: 'local/dashboard/edit-text.ts',
+    from: 'edited !== undefined && isDeepStrictEqual(tryValues(edited), left)',
+    to: 'edited !== undefined',
+    tests: ['test/local/dashboard/edit-text.test.ts'],
+  },
+  {
+    name: 'a Secret in the manifests folder is for nobody else to read',
+    file: 'local/dashboard/write-file.ts',
+    from: 'isSecret ? 0o600 : 0o644',
+    to: '0o644',
+    tests: ['test/local/dashboard/writing.test.ts'],
+  },
+];
