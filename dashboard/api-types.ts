@@ -35,6 +35,8 @@ export interface SessionAnswer {
   readonly namespace: string | null;
   /** The gateway as programs outside reach it, without `/v1`; null: not set. */
   readonly gatewayUrl: string | null;
+  /** What keys of this installation begin with, such as `psk_`. */
+  readonly keyPrefix: string;
   readonly hasLedger: boolean;
   readonly version: string;
 }

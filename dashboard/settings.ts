@@ -35,6 +35,11 @@ const settingsSchema = z.object({
     .transform((text) => text.split(',').flatMap((part) => part.trim() || [])),
   /** The gateway as programs outside reach it, without `/v1`. */
   PENSTOCK_DASHBOARD_GATEWAY_URL: httpUrl.transform((text) => text.replace(/\/v1$/, '')).optional(),
+  /** What keys of the installation begin with, as the operator is told it. */
+  PENSTOCK_DASHBOARD_KEY_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,16}$/, 'must be 1 to 16 letters, digits, _ and -, such as psk_')
+    .default('psk_'),
   /** The read API. */
   PENSTOCK_DASHBOARD_LEDGER_URL: z.url({ protocol: /^http$/, error: 'must be an http address' }).optional(),
   PENSTOCK_DASHBOARD_KUBERNETES_URL: httpUrl.optional(),
@@ -79,6 +84,8 @@ export interface DashboardSettings {
   readonly places: readonly Place[];
   readonly proxies: readonly string[];
   readonly gatewayUrl: string | undefined;
+  /** What keys begin with that pages make. Left out: `psk_`. */
+  readonly keyPrefix?: string;
   /** 32 bytes each; the first seals. None: one is made at start. */
   readonly sessionKeys: readonly Uint8Array[];
   readonly sessionMs: number;
@@ -106,6 +113,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): PodS
     places: data.PENSTOCK_DASHBOARD_URL,
     proxies: data.PENSTOCK_DASHBOARD_PROXIES,
     gatewayUrl: data.PENSTOCK_DASHBOARD_GATEWAY_URL,
+    keyPrefix: data.PENSTOCK_DASHBOARD_KEY_PREFIX,
     ledgerUrl: data.PENSTOCK_DASHBOARD_LEDGER_URL,
     kubernetes: { url: kubernetesUrlOf(data), caFile: data.PENSTOCK_DASHBOARD_KUBERNETES_CA_FILE },
     sessionKeys: keysFile === undefined ? [] : readKeys(keysFile),

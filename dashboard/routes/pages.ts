@@ -27,7 +27,12 @@ export async function addPages(app: FastifyInstance, folder: string): Promise<vo
   });
   app.get('/*', async (request, reply) => {
     const [path = ''] = request.url.split('?');
-    if (path === '/api' || path.startsWith('/api/') || /\.[a-z0-9]+$/i.test(path)) throw notFound();
+    if (path === '/api' || path.startsWith('/api/') || isOfFile(path)) throw notFound();
     return reply.sendFile('index.html');
   });
+}
+
+/** A file that is not there; the name of a key may have a dot too. */
+function isOfFile(path: string): boolean {
+  return path.startsWith('/assets/') || /^\/[^/]*\.[^/]*$/.test(path);
 }

@@ -111,6 +111,7 @@ function sessionAnswer({ parts }: Door, session: Session, person: Person): Sessi
     csrf: session.csrf,
     namespace: namespaceOf(person.name),
     gatewayUrl: parts.settings.gatewayUrl ?? null,
+    keyPrefix: parts.settings.keyPrefix ?? 'psk_',
     hasLedger: parts.ledger !== undefined,
     version: parts.version,
   };

@@ -49,6 +49,7 @@ describe('its settings', () => {
       places: [],
       proxies: [],
       gatewayUrl: undefined,
+      keyPrefix: 'psk_',
       ledgerUrl: `http://penstock-ledger.${RELEASE_NAMESPACE}.svc`,
       kubernetes: { url: 'https://10.0.0.1:443', caFile: join(root, 'etc/penstock/kubernetes/ca.crt') },
       sessionKeys: [],

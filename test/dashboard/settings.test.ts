@@ -28,6 +28,7 @@ test('in a pod, nothing need be said', () => {
     oidc: undefined,
     ledgerUrl: undefined,
     gatewayUrl: undefined,
+    keyPrefix: 'psk_',
   });
   expect(readSettings({ KUBERNETES_SERVICE_HOST: 'fd00::1' }).kubernetes.url).toBe('https://[fd00::1]:443');
 });
@@ -40,6 +41,7 @@ test('all that can be said is taken', async () => {
     readSettings({
       PENSTOCK_DASHBOARD_URL: 'https://Penstock.example.com/, http://localhost:9000',
       PENSTOCK_DASHBOARD_GATEWAY_URL: 'https://gateway.example.com/v1/',
+      PENSTOCK_DASHBOARD_KEY_PREFIX: 'acme-',
       PENSTOCK_DASHBOARD_KUBERNETES_URL: 'https://kube:6443/',
       PENSTOCK_DASHBOARD_SESSION_KEYS_FILE: file,
       PENSTOCK_DASHBOARD_OIDC_ISSUER: 'https://issuer.example.com',
@@ -52,6 +54,7 @@ test('all that can be said is taken', async () => {
       { origin: 'http://localhost:9000', host: 'localhost:9000', isSecure: false },
     ],
     gatewayUrl: 'https://gateway.example.com',
+    keyPrefix: 'acme-',
     kubernetes: { url: 'https://kube:6443' },
     sessionKeys: keys,
     oidc: { clientId: 'penstock', clientSecret: 'canary-word', name: 'single sign-on' },
@@ -71,6 +74,7 @@ test('what is wrong is named with the way out, and no value shown', async () => 
     'ftp://canary-word',
   ])
     wrong({ PENSTOCK_DASHBOARD_URL: url }).toThrow('PENSTOCK_DASHBOARD_URL: must be addresses such as');
+  wrong({ PENSTOCK_DASHBOARD_KEY_PREFIX: 'canary-word psk_' }).toThrow('such as psk_');
   wrong({ PENSTOCK_DASHBOARD_SESSION_MINUTES: '1' }).toThrow('must be a whole number of minutes');
   wrong({ PENSTOCK_DASHBOARD_LEDGER_URL: 'https://canary-word' }).toThrow('PENSTOCK_DASHBOARD_LEDGER_URL');
   wrong({ PENSTOCK_DASHBOARD_OIDC_ISSUER: 'https://canary-word' }).toThrow('one needs the other');

@@ -58,6 +58,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
           },
           namespace: 'team-a',
           gatewayUrl: 'https://gateway.example.com',
+          keyPrefix: 'psk_',
           hasLedger: false,
         }),
       ]);
@@ -299,7 +300,10 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
         );
       }
       expect((await browser.ask('/keys?q=x')).text).toContain('<title>Penstock');
-      expect(codeOf(await browser.ask('/nothing.js'))).toEqual([404, 'not_found']);
+      for (const file of ['/nothing.js', '/assets/nothing.css'])
+        expect(codeOf(await browser.ask(file)), file).toEqual([404, 'not_found']);
+      // The name of an object may end like that of a file.
+      expect((await browser.ask('/keys/team-a/ci.bot')).status).toBe(200);
     });
 
     test('to a body that is no JSON, or too long, says so', async () => {

@@ -7,7 +7,7 @@ import { Conditions } from '../parts/conditions.tsx';
 import { DeleteDialog } from '../parts/delete-dialog.tsx';
 import { YamlDialog } from '../parts/dialog.tsx';
 import { Loaded } from '../parts/loaded.tsx';
-import { kubePath, useObject, useRights } from '../shell/asking.tsx';
+import { kubePath, useNow, useObject, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import type { ApiKey } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
@@ -16,7 +16,7 @@ import { EditKeyDialog } from './edit-dialog.tsx';
 import { KeyMade, UseKey } from './key-made.tsx';
 import type { MintedKey } from './mint-key.ts';
 import { canMint } from './new-key.tsx';
-import { isImported } from './rotate.ts';
+import { isImported, versionsOf } from './rotate.ts';
 import { RotateDialog } from './rotate-dialog.tsx';
 import { limitWords, periodWords } from './words.ts';
 
@@ -232,18 +232,19 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
 
 function Versions({ apiKey }: { readonly apiKey: ApiKey }) {
   const { formats } = useShell();
-  const versions = apiKey.status?.versions ?? [];
+  const nowMs = useNow();
+  const versions = versionsOf(apiKey, nowMs);
   if (versions.length < 2) return null;
   return (
     <>
       <h3>Keys that it stands for</h3>
       <ul class="plain-list">
-        {versions.map(({ id, fingerprint, state, notAfter }) => (
+        {versions.map(({ id, name, state, notAfter }) => (
           <li key={id}>
             <Badge tone={state === 'Active' ? 'good' : state === 'Retiring' ? 'busy' : 'off'}>
               {{ Active: 'In use', Retiring: 'In its overlap', Expired: 'Over' }[state] ?? state}
             </Badge>{' '}
-            <code>{fingerprint.slice(0, 8)}</code>{' '}
+            <code>{name}</code>{' '}
             {notAfter !== undefined && <span class="faint">until {formats.time(notAfter)}</span>}
           </li>
         ))}

@@ -49,7 +49,7 @@ export function NewKey() {
     try {
       const minted =
         way === 'browser'
-          ? await mintKey(session.keyPrefix ?? 'psk_', crypto.getRandomValues(new Uint8Array(32)))
+          ? await mintKey(session.keyPrefix, crypto.getRandomValues(new Uint8Array(32)))
           : undefined;
       const body = buildApiKey(form, minted);
       const path = kubePath('apikeys', form.namespace);

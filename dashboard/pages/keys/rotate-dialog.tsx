@@ -41,7 +41,7 @@ export function RotateDialog({ apiKey, canMint, onClose, whenMinted, whenAsked }
         whenAsked();
         return;
       }
-      const minted = await mintKey(session.keyPrefix ?? 'psk_', crypto.getRandomValues(new Uint8Array(32)));
+      const minted = await mintKey(session.keyPrefix, crypto.getRandomValues(new Uint8Array(32)));
       const imports = importsWith(apiKey.spec.imports ?? [], minted, overlapMs, nowMs);
       await api.call(path, { method: 'PATCH', body: { metadata: { resourceVersion }, spec: { imports } } });
       whenMinted(minted, new Date(nowMs + overlapMs).toISOString());

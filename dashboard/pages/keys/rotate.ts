@@ -42,6 +42,32 @@ export function importsWith(
   return [...kept, { sha256: minted.sha256, hint: minted.hint }];
 }
 
+export interface KeyVersion {
+  readonly id: string;
+  /** How people recognise it: its hint, or the beginning of its hash. */
+  readonly name: string;
+  /** `Active`, `Retiring` in its overlap, or `Expired`. */
+  readonly state: string;
+  readonly notAfter: string | undefined;
+}
+
+/** The keys that an ApiKey stands for, the newest first. Of those made elsewhere the spec tells, of the operator's own the status. */
+export function versionsOf({ spec, status }: ApiKey, nowMs: number): readonly KeyVersion[] {
+  const imports = (spec.imports ?? []).map(({ sha256, hint, notAfter }) => ({
+    id: sha256,
+    name: hint ?? sha256.slice(0, 8),
+    state: notAfter === undefined ? 'Active' : Date.parse(notAfter) > nowMs ? 'Retiring' : 'Expired',
+    notAfter,
+  }));
+  const issued = (status?.versions ?? []).map(({ id, fingerprint, state, notAfter }) => ({
+    id: String(id),
+    name: fingerprint.slice(0, 8),
+    state,
+    notAfter,
+  }));
+  return [...imports.reverse(), ...issued];
+}
+
 /** For a key that lies in a Secret: another text than before makes a new one. */
 export function rotationPatch(key: ApiKey, overlapHours: number, nowMs: number) {
   return {

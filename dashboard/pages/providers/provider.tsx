@@ -155,7 +155,7 @@ function ProviderKeys({ provider }: { readonly provider: Provider }) {
                     : 'bad';
             return (
               <>
-                <Badge tone={tone}>{keyStateWords(state)}</Badge>
+                <Badge tone={tone}>{capital(keyStateWords(state))}</Badge>
                 {message !== '' && <span class="under">{message}</span>}
                 {lastTransitionTime !== undefined && (
                   <span class="under">
@@ -167,12 +167,16 @@ function ProviderKeys({ provider }: { readonly provider: Provider }) {
           },
         },
         {
-          label: 'Value',
+          label: 'Fingerprint',
           cell: ({ name }) => <code>{states.get(name)?.fingerprint?.slice(0, 8) ?? '–'}</code>,
         },
       ]}
     />
   );
+}
+
+function capital(words: string): string {
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
 /** Told of the whole platform alone, so who may see one namespace gets no such section. */

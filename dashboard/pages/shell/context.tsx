@@ -6,11 +6,8 @@ import type { NamespacesAnswer, SessionAnswer } from '../../api-types.ts';
 import type { Formats } from '../words/format.ts';
 import type { Api } from './api.ts';
 
-/** A server that knows what keys of its installation begin with says so. */
-export type PagesSession = SessionAnswer & { readonly keyPrefix?: string };
-
 export interface Shell {
-  readonly session: PagesSession;
+  readonly session: SessionAnswer;
   readonly api: Api;
   readonly formats: Formats;
   readonly namespaces: NamespacesAnswer;

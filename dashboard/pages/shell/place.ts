@@ -38,9 +38,7 @@ export function placeOf(path: string): Place {
 }
 
 export function pathOf(kind: keyof typeof ofOne, namespace: string, name: string): string {
-  const path = `/${kind}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-  // An address that ends like a file is taken for one by the server.
-  return name.includes('.') ? `${path}/` : path;
+  return `/${kind}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 }
 
 function decoded(text: string): string | undefined {

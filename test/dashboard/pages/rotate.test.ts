@@ -1,7 +1,7 @@
 // Do the old key and the new one work side by side, for as long as was said?
 
 import { describe, expect, test } from 'vitest';
-import { importsWith, rotationPatch } from '../../../dashboard/pages/keys/rotate.ts';
+import { importsWith, rotationPatch, versionsOf } from '../../../dashboard/pages/keys/rotate.ts';
 import { parseApiKey } from '../../../operator/resources/api-key.ts';
 
 const nowMs = Date.parse('2026-11-23T12:00:00Z');
@@ -38,6 +38,27 @@ describe('a key that was made in a browser', () => {
     expect(() => importsWith(imports, next, hourMs, nowMs)).toThrow('rotate without overlap');
     expect(importsWith(imports, next, 0, nowMs)).toEqual([next]);
   });
+
+  test('is told from those before it, which say until when they work', () => {
+    const [over, until] = ['2026-11-22T00:00:00Z', '2026-11-23T13:00:00Z'];
+    const imports = [imported('a', over), imported('b', until), { sha256: 'c'.repeat(64) }];
+    const metadata = { name: 'bot', namespace: 'team-a' };
+    expect(
+      versionsOf({ metadata, spec: { imports } }, nowMs).map(({ id: _, ...version }) => version),
+    ).toEqual([
+      { name: 'cccccccc', state: 'Active', notAfter: undefined },
+      { name: 'psk_…bbbb', state: 'Retiring', notAfter: until },
+      { name: 'psk_…aaaa', state: 'Expired', notAfter: over },
+    ]);
+  });
+});
+
+test('the keys of a Secret are those that the operator tells', () => {
+  const versions = [{ id: 7, fingerprint: '0123456789abcdef', state: 'Active' }];
+  const key = { metadata: { name: 'bot', namespace: 'team-a' }, spec: {}, status: { versions } };
+  expect(versionsOf(key, nowMs)).toEqual([
+    { id: '7', name: '01234567', state: 'Active', notAfter: undefined },
+  ]);
 });
 
 test.each([0, 24])('the operator is asked for a new key with %d hours of overlap', (hours) => {

@@ -50,9 +50,9 @@ export function makeKeys(count: number): Shown[] {
         : `${['ci-bot', 'notebook', 'agent', 'batch'][at % 4]}-${at}`;
     const isDisabled = at % 11 === 5;
     const isExpired = at % 13 === 7;
-    const isExhausted = at % 9 === 2;
     const isRejected = at % 17 === 8;
     const spend = (at * 7.391) % 130;
+    const isExhausted = at % 9 === 2 || (at % 4 === 0 && spend >= 100);
     return {
       apiVersion: 'penstock.dev/v1alpha1',
       kind: 'ApiKey',
@@ -67,6 +67,10 @@ export function makeKeys(count: number): Shown[] {
         ...(at % 3 === 0
           ? {
               imports: [
+                // One that is in its overlap.
+                ...(at % 6 === 0
+                  ? [{ sha256: 'b'.repeat(64), hint: 'psk_…7Qd2', notAfter: ago(-1300) }]
+                  : []),
                 {
                   sha256: 'a'.repeat(64),
                   hint: `psk_…${(at * 7919).toString(36).padStart(4, '0').slice(-4)}`,
@@ -94,7 +98,7 @@ export function makeKeys(count: number): Shown[] {
         observedGeneration: 1,
         keyHint: `psk_…${(at * 7919).toString(36).padStart(4, '0').slice(-4)}`,
         secretName: `${name}-key`,
-        ...(at % 6 === 0
+        ...(at % 6 === 2
           ? {
               versions: [
                 { id: 2, fingerprint: '9f86d081884c7d65', state: 'Active', createdAt: ago(60) },

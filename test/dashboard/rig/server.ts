@@ -22,6 +22,8 @@ export interface RigOptions {
   /** Names of what fails, such as `ledger` or `rows`. */
   readonly failing: readonly string[];
   readonly hasNothing: boolean;
+  /** Default: this server, which answers as a gateway does. */
+  readonly gatewayUrl?: string;
 }
 
 type Item = { metadata: Record<string, unknown> } & Record<string, unknown>;
@@ -157,7 +159,8 @@ export async function startRig(options: RigOptions): Promise<{ url: string; clos
       expiresAt: new Date(nowMs + 3_600_000).toISOString(),
       csrf: 'csrf',
       namespace: null,
-      gatewayUrl: origin,
+      gatewayUrl: options.gatewayUrl ?? origin,
+      keyPrefix: 'psk_',
       hasLedger: true,
       version: '0.1.0',
     };
@@ -309,11 +312,12 @@ export async function startRig(options: RigOptions): Promise<{ url: string; clos
     const isFile = path !== '/' && existsSync(file) && extname(path) in types;
     const shown = isFile ? file : join(options.pages, 'index.html');
     response.writeHead(200, {
+      'content-encoding': 'gzip',
       'content-type': types[extname(shown)] ?? 'application/octet-stream',
-      'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self' ${origin}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+      'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self' ${options.gatewayUrl ?? origin}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
       'cache-control': 'no-store',
     });
-    createReadStream(shown).pipe(response);
+    createReadStream(`${shown}.gz`).pipe(response);
   }
 }
 

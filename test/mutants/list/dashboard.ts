@@ -4,6 +4,8 @@ import type { Mutant } from '../mutant.ts';
 
 const cluster = ['test/dashboard/dashboard.test.ts'];
 const guard = ['test/dashboard/guard.test.ts'];
+const mintKey = ['test/dashboard/pages/mint-key.test.ts'];
+const rotate = ['test/dashboard/pages/rotate.test.ts'];
 const session = ['test/dashboard/session.test.ts'];
 
 export const dashboard: readonly Mutant[] = [
@@ -118,6 +120,41 @@ export const dashboard: readonly Mutant[] = [
     from: '  door.live.end(session);\n',
     to: '',
     tests: cluster,
+  },
+  {
+    name: 'of a key no more is sent than what people recognise it by',
+    file: 'dashboard/pages/keys/mint-key.ts',
+    from: 'key.slice(-4)',
+    to: 'key.slice(4)',
+    tests: mintKey,
+  },
+  {
+    name: 'a key holds all the random bytes that it was made of',
+    file: 'dashboard/pages/keys/mint-key.ts',
+    from: 'if (randomBytes.length !== 32)',
+    to: 'if (randomBytes.length === 0)',
+    tests: mintKey,
+  },
+  {
+    name: 'a key that has leaked works no longer when it is rotated without overlap',
+    file: 'dashboard/pages/keys/rotate.ts',
+    from: 'overlapMs > 0 && ',
+    to: '',
+    tests: rotate,
+  },
+  {
+    name: 'a rotation gives an older key no more time than it had',
+    file: 'dashboard/pages/keys/rotate.ts',
+    from: 'entry.notAfter !== undefined && Date.parse(entry.notAfter) < endMs ? entry.notAfter : ',
+    to: '',
+    tests: rotate,
+  },
+  {
+    name: 'an edit does not undo what somebody else changed meanwhile',
+    file: 'dashboard/pages/keys/key-form.ts',
+    from: 'metadata: { resourceVersion: before.metadata.resourceVersion },',
+    to: 'metadata: {},',
+    tests: ['test/dashboard/pages/key-form.test.ts'],
   },
   {
     name: 'calls are made with the person’s own token alone',

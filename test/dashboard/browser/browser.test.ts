@@ -1,0 +1,13 @@
+// Does the dashboard do in a browser what it says? With everything real, from signing in on.
+
+import { describe } from 'vitest';
+import { keysSuite } from './keys.ts';
+import { useStage } from './stage.ts';
+import { tenantsSuite } from './tenants.ts';
+import { viewsSuite } from './views.ts';
+
+const stage = useStage();
+
+describe('a key that is made in the page', () => keysSuite(stage));
+describe('people of different rights', () => tenantsSuite(stage));
+describe('every view', () => viewsSuite(stage));

@@ -1,0 +1,140 @@
+// Everything that a dashboard stands between: a real API server, operator, gateways and ledger, a provider, the dashboard as a process
+// with the pages as they are built, and a browser. Started once for all suites: it costs more than what is asked of it.
+
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+import { buildPages } from '../../../dashboard/build-pages.ts';
+import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { freePort } from '../../cluster/free-port.ts';
+import { clusterWaitMs } from '../../cluster/shared.ts';
+import { type Installation, startInstallation } from '../../flow/cluster/installation.ts';
+import {
+  credentialSecret,
+  importedApiKey,
+  modelRoute,
+  namespaceOf,
+  provider,
+} from '../../flow/cluster/manifests.ts';
+import { type RunningProcess, startProcess } from '../../support/process.ts';
+import { makePeople, type People } from '../house.ts';
+import { type Look, openChromium, openVisitor, type Visitor } from './chromium.ts';
+
+const main = fileURLToPath(new URL('../../../dashboard/main.ts', import.meta.url));
+
+export interface Stage {
+  readonly installation: Installation;
+  readonly simulator: Simulator;
+  readonly people: People;
+  readonly dashboard: RunningProcess;
+  /** Of the dashboard. */
+  readonly url: string;
+  /** The one that people are told of. */
+  readonly gatewayUrl: string;
+  /** Somebody new, signed in by the page with that token. */
+  enter(who: keyof People, look?: Look): Promise<Visitor>;
+  /** Nobody yet. */
+  visit(look?: Look): Promise<Visitor>;
+}
+
+/** What platform and tenants have: the model `m`, one that answers word by word, one of team-a's own, and a key in each namespace. */
+function objectsAt(url: string): readonly object[] {
+  // Dollars for a million tokens, so high that a few tokens use up a budget.
+  const pricing = { inputPerMillion: '100000', outputPerMillion: '200000' };
+  const shared = { pricing, allowedNamespaces: { from: 'All' } };
+  const own = { name: 'main', providerRef: { name: 'listed' }, upstreamModel: 'sim' };
+  const paced = { name: 'sim', providerRef: { name: 'sim' }, upstreamModel: 'sim+pace=60+tokens=12' };
+  return [
+    namespaceOf('platform'),
+    credentialSecret('platform', 'sim', url, 'sk-of-the-platform'),
+    provider('platform', 'sim', url, 'sim'),
+    modelRoute('platform', 'm', ['sim'], shared),
+    modelRoute('platform', 'paced', [], { ...shared, targets: [paced] }),
+    provider('team-a', 'listed', url, '', { auth: { type: 'None' } }),
+    modelRoute('team-a', 'listed', [], { targets: [own] }),
+    importedApiKey('team-a', 'known', { owner: { name: 'Ada' } }),
+    importedApiKey('team-b', 'known'),
+  ];
+}
+
+export function useStage(): () => Stage {
+  const parts = new AsyncDisposableStack();
+  let stage: Stage | undefined;
+  beforeAll(async () => {
+    stage = await startStage(parts);
+  }, clusterWaitMs);
+  afterAll(() => parts.disposeAsync(), 60_000);
+  return () => {
+    if (stage === undefined) throw new Error('the stage is there only while tests and hooks run');
+    return stage;
+  };
+}
+
+async function startStage(parts: AsyncDisposableStack): Promise<Stage> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const simulator = await startSimulator();
+  parts.defer(() => simulator.close());
+  // Before all that takes long: a missing browser is told at once.
+  const browser = await openChromium();
+  parts.defer(() => browser.close());
+  const installation = await startInstallation({
+    operators: 1,
+    gateways: 2,
+    hasLedger: true,
+    // Its files are searched.
+    plane: { hasOwnEtcd: true },
+    gatewayEnv: { PENSTOCK_DASHBOARD_ORIGINS: url },
+  });
+  parts.defer(() => installation.stop());
+  const { plane } = installation;
+  const pagesFolder = join(plane.folder, 'pages');
+  const [people] = await Promise.all([
+    makePeople(plane).then(async (made) => {
+      await installation.apply(...objectsAt(simulator.url));
+      return made;
+    }),
+    buildPages(pagesFolder),
+  ]);
+  parts.defer(() => rm(pagesFolder, { recursive: true, force: true }));
+  const gatewayUrl = installation.gateways[0]?.url ?? '';
+  const dashboard = await startProcess(main, {
+    env: {
+      PENSTOCK_DASHBOARD_HOST: '127.0.0.1',
+      PENSTOCK_DASHBOARD_PORT: String(port),
+      PENSTOCK_DASHBOARD_PAGES: pagesFolder,
+      PENSTOCK_DASHBOARD_KUBERNETES_URL: plane.url,
+      PENSTOCK_DASHBOARD_KUBERNETES_CA_FILE: plane.caFile,
+      PENSTOCK_DASHBOARD_LEDGER_URL: installation.ledger().url,
+      PENSTOCK_DASHBOARD_GATEWAY_URL: gatewayUrl,
+    },
+  });
+  parts.defer(async () => void (await dashboard.stop()));
+  await dashboard.line(/dashboard started/);
+  for (const place of ['team-a', 'team-b']) await installation.awaitCondition('apikey/known', 'Ready', place);
+  for (const route of ['m', 'paced'])
+    await installation.awaitCondition(`modelroute/${route}`, 'Ready', 'platform');
+  const visit = (look?: Look) => openVisitor(browser, look);
+  return {
+    ...{ installation, simulator, people, dashboard, url, gatewayUrl, visit },
+    async enter(who, look) {
+      const visitor = await visit(look);
+      await visitor.page.goto(url);
+      await signIn(visitor.page, people[who]);
+      return visitor;
+    },
+  };
+}
+
+export async function signIn(page: Page, token: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'Token', exact: true }).fill(token);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await heading(page, 'Overview');
+}
+
+/** The view has come. */
+export async function heading(page: Page, name: string | RegExp): Promise<void> {
+  await page.getByRole('heading', { level: 1, name }).waitFor();
+}

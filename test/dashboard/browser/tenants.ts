@@ -1,0 +1,158 @@
+// What do people of different rights see and do in the pages? And what does a provider of one's own bring, and to whom?
+
+import OpenAI from 'openai';
+import { expect, test } from 'vitest';
+import { importedKey } from '../../flow/cluster/manifests.ts';
+import { until } from '../../support/until.ts';
+import { settled } from './chromium.ts';
+import { heading, type Stage } from './stage.ts';
+
+export function tenantsSuite(stage: () => Stage): void {
+  test('a provider of one’s own brings its model to this tenant alone', async () => {
+    const { simulator, gatewayUrl } = stage();
+    const visitor = await stage().enter('editor');
+    const { page } = visitor;
+    await page.getByRole('link', { name: 'Providers and routes' }).click();
+    await page.getByRole('button', { name: 'Add provider' }).click();
+    await page.getByRole('textbox', { name: /^Name/ }).fill('own-models');
+    await page.getByLabel(/^Address/).fill(`${simulator.url}/v1`);
+    await page.getByLabel(/^Key/).fill('sk-of-team-a-alone');
+    await page.getByLabel(/^Model id/).fill('own/llama');
+    await page.getByLabel(/^Its name at the provider/).fill('sim-small');
+    await page.getByRole('button', { name: 'View as YAML' }).click();
+    const yaml = await page.getByRole('region', { name: 'YAML' }).innerText();
+    expect(yaml).toContain('kind: ModelRoute');
+    expect(yaml).not.toContain('sk-of-team-a-alone');
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Add provider' }).click();
+    await page.getByRole('heading', { name: 'It is there' }).waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Route own-llama' }).getByText('Ready').waitFor();
+
+    await page.getByRole('link', { name: 'See the models' }).click();
+    const row = page.getByRole('row', { name: /^own\/llama/ });
+    await row.getByText('Own', { exact: true }).waitFor();
+    const viewer = await stage().enter('viewer');
+    const modelsOf = async (namespace: string): Promise<string[]> => {
+      await viewer.page.goto(`${stage().url}/models?namespace=${namespace}`);
+      await viewer.page.getByRole('table').waitFor();
+      await settled(viewer.page);
+      return (await viewer.page.locator('tbody th code').allInnerTexts()).sort();
+    };
+    expect([await modelsOf('team-a'), await modelsOf('team-b')]).toEqual([
+      ['listed', 'm', 'own/llama', 'paced'],
+      ['m', 'paced'],
+    ]);
+
+    const asked = (namespace: string) =>
+      new OpenAI({
+        baseURL: `${gatewayUrl}/v1`,
+        apiKey: importedKey(namespace, 'known'),
+        maxRetries: 0,
+      }).chat.completions.create({ model: 'own/llama', messages: [{ role: 'user', content: 'Say hello.' }] });
+    expect((await asked('team-a')).choices[0]?.finish_reason).toBe('stop');
+    await expect(asked('team-b')).rejects.toMatchObject({ status: 404 });
+    await Promise.all([visitor.close(), viewer.close()]);
+  });
+
+  test('who may only look sees what is there, and each button that is not theirs says which right is missing', async () => {
+    const visitor = await stage().enter('viewer');
+    const { page } = visitor;
+    const { url } = stage();
+    const isDisabled = async (name: string) =>
+      (await page.getByRole('button', { name }).getAttribute('aria-disabled')) === 'true';
+
+    await page.goto(`${url}/keys/team-a/known`);
+    await heading(page, /known/);
+    await page.getByText(/You may not/).waitFor();
+    expect(await page.getByText(/You may not/).innerText()).toMatch(
+      /You may not patch apikeys\.penstock\.dev in namespace team-a; delete apikeys\.penstock\.dev in namespace team-a\./,
+    );
+    for (const name of ['Edit', 'Rotate', 'Disable', 'Delete']) {
+      expect([name, await isDisabled(name)]).toEqual([name, true]);
+      await page.getByRole('button', { name }).click({ force: true });
+    }
+    expect(await isDisabled('View as YAML')).toBe(false);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+
+    await page.goto(`${url}/keys/new?namespace=team-a`);
+    await page.getByText('You may not create apikeys.penstock.dev in namespace team-a.').waitFor();
+    await page.getByRole('textbox', { name: /^Name/ }).fill('wished');
+    await page.getByRole('button', { name: 'Create key' }).click({ force: true });
+    await page.keyboard.press('Enter');
+    expect(await page.getByTestId('key').count()).toBe(0);
+
+    await page.goto(`${url}/providers/new?namespace=team-a`);
+    await page
+      .getByText(/You may not create providers\.penstock\.dev in namespace team-a; create modelroutes/)
+      .waitFor();
+
+    await page.goto(`${url}/providers?namespace=team-a`);
+    await page.getByText('Providers are not shown to you').waitFor();
+    await page.getByText('Routes are not shown to you').waitFor();
+
+    // No button of these asked for anything that changes something.
+    const sent = [...(await visitor.sent()).values()].join('');
+    const changes = [...sent.matchAll(/^(?:POST|PUT|PATCH|DELETE) \S+/gm)].map(([line]) => line);
+    expect(
+      changes.filter((line) => !/\/api\/(?:session|rights|ledger\/v1\/(?:catalog|plan))$/.test(line)),
+    ).toEqual([]);
+    await visitor.close();
+  });
+
+  test('who may nothing is told so by every view, and what right it takes', async () => {
+    const visitor = await stage().enter('nobody');
+    const { page } = visitor;
+    for (const [path, words] of viewsWithoutRights) {
+      await page.goto(`${stage().url}${path}`);
+      await page.getByText(words).first().waitFor();
+    }
+    expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+  });
+
+  test('who signs out is shown nothing more, also by going back', async () => {
+    const visitor = await stage().enter('editor');
+    const { page } = visitor;
+    await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+    await page.getByRole('link', { name: 'known' }).waitFor();
+    await page.locator('details.person summary').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await heading(page, 'Sign in');
+    await page.goBack();
+    await page.reload();
+    await heading(page, 'Sign in');
+    expect(await page.content()).not.toContain('known');
+    await visitor.close();
+  });
+
+  test('what somebody else changes is seen without asking again', async () => {
+    const visitor = await stage().enter('viewer');
+    const { page } = visitor;
+    let readCount = 0;
+    const isReading = (url: string) => url.endsWith('/namespaces/team-b/apikeys/known');
+    page.on('request', (request) => {
+      if (isReading(request.url())) readCount += 1;
+    });
+    await page.goto(`${stage().url}/keys/team-b/known`);
+    // Once by itself, and once more when the stream of changes has begun.
+    await until(async () => readCount === 2);
+    await heading(page, /known/);
+    await stage().installation.plane.mustKubectl([
+      ...['patch', 'apikeys.penstock.dev', 'known', '-n', 'team-b', '--type=merge', '-p'],
+      JSON.stringify({ spec: { owner: { name: 'Grace' } } }),
+    ]);
+    await page.getByText('Grace').waitFor();
+    expect(readCount).toBe(2);
+    await visitor.close();
+  });
+}
+
+const viewsWithoutRights = [
+  ['/keys?namespace=team-a', /apikeys\.penstock\.dev is forbidden|may not list/],
+  ['/keys/team-a/known', /cannot get resource "apikeys"/],
+  ['/providers?namespace=team-a', 'Providers are not shown to you'],
+  ['/providers/team-a/own-models', /cannot get resource "providers"/],
+  ['/routes/platform/m', /cannot get resource "modelroutes"/],
+  ['/models?namespace=team-a', /The catalog could not be read/],
+  ['/?namespace=team-a', /get apikeys/],
+] as const;

@@ -1,0 +1,153 @@
+// Which views are there, in which states, and what is done to come to them?
+
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { type Look, openVisitor, settled, type Visitor } from '../browser/chromium.ts';
+import { type RigOptions, startRig } from './server.ts';
+
+export interface Shot {
+  readonly path: string;
+  readonly rig?: Partial<RigOptions>;
+  /** What is done before the picture is taken. */
+  readonly act?: (page: Page) => Promise<void>;
+}
+
+const click = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click();
+export const USUAL: RigOptions = {
+  pages: fileURLToPath(new URL('../../../dist/dashboard', import.meta.url)),
+  port: 0,
+  keys: 240,
+  without: [],
+  isSignedOut: false,
+  failing: [],
+  hasNothing: false,
+};
+const reader = {
+  without: [
+    'create apikeys',
+    'patch apikeys',
+    'delete apikeys',
+    'create providers',
+    'create secrets',
+    'create modelroutes',
+    'patch modelroutes',
+    'delete providers',
+    'delete modelroutes',
+  ],
+};
+
+export const SHOTS: Readonly<Record<string, Shot>> = {
+  'sign-in': { path: '/', rig: { isSignedOut: true } },
+  'sign-in-refused': {
+    path: '/keys',
+    rig: { isSignedOut: true },
+    async act(page) {
+      await page.getByLabel('Token').last().fill('abc');
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.getByText('Kubernetes does not know').waitFor();
+    },
+  },
+  keys: { path: '/keys' },
+  'keys-searched': { path: '/keys?q=ci-bot&sort=spend&order=desc&namespace=team-a' },
+  'keys-empty': { path: '/keys', rig: { hasNothing: true } },
+  'keys-no-rights': { path: '/keys?namespace=team-a', rig: reader },
+  'keys-failed': { path: '/keys', rig: { failing: ['rows'] } },
+  key: { path: '/keys/team-a/ci-bot-0' },
+  'key-exhausted': { path: '/keys/research/agent-2', rig: reader },
+  'key-rejected': { path: '/keys/research/ci-bot-8' },
+  'key-edit': { path: '/keys/team-a/ci-bot-0', act: click('Edit') },
+  'key-rotate': { path: '/keys/team-a/ci-bot-0', act: click('Rotate') },
+  'key-delete': { path: '/keys/team-a/ci-bot-0', act: click('Delete') },
+  'key-yaml': { path: '/keys/team-a/ci-bot-0', act: click('View as YAML') },
+  'key-gone': { path: '/keys/team-a/nobody' },
+  'new-key': { path: '/keys/new?namespace=team-a' },
+  'new-key-problems': {
+    path: '/keys/new',
+    async act(page) {
+      await page.getByLabel('Name', { exact: false }).nth(1).fill('Not A Name');
+      await page.getByLabel('Dollars').fill('ten');
+      await page.getByRole('button', { name: 'Create key' }).click();
+    },
+  },
+  'new-key-made': {
+    path: '/keys/new?namespace=team-a',
+    async act(page) {
+      await page.getByRole('textbox', { name: /^Name/ }).fill('ci-bot');
+      await page.getByLabel('Owner').fill('Ada');
+      await page.getByRole('button', { name: 'Create key' }).click();
+      await page.getByRole('button', { name: 'Test' }).click();
+      await page.getByText('whole after').waitFor();
+    },
+  },
+  overview: { path: '/' },
+  'overview-provider': { path: '/?period=7d&by=provider&measure=tokens' },
+  'overview-empty': { path: '/', rig: { hasNothing: true } },
+  'overview-failed': { path: '/', rig: { failing: ['ledger'] } },
+  models: { path: '/models?namespace=team-a' },
+  'models-empty': { path: '/models?namespace=team-a', rig: { hasNothing: true } },
+  plan: {
+    path: '/models/plan?namespace=team-a&model=penstock/large&dialect=messages',
+    async act(page) {
+      await page.getByRole('button', { name: 'Plan' }).click();
+      await page.getByText('gateway-7f9c-1').waitFor();
+    },
+  },
+  providers: { path: '/providers' },
+  'providers-empty': { path: '/providers', rig: { hasNothing: true } },
+  provider: { path: '/providers/team-a/own-models' },
+  'provider-partly': { path: '/providers/platform/anthropic' },
+  route: { path: '/routes/platform/large' },
+  'new-provider': { path: '/providers/new?namespace=team-a' },
+  'new-provider-problems': { path: '/providers/new?namespace=team-a', act: click('Add provider') },
+  'new-provider-yaml': {
+    path: '/providers/new?namespace=team-a',
+    async act(page) {
+      await fillProvider(page);
+      await page.getByRole('button', { name: 'View as YAML' }).click();
+    },
+  },
+  'new-provider-made': {
+    path: '/providers/new?namespace=team-a',
+    async act(page) {
+      await fillProvider(page);
+      await page.getByRole('button', { name: 'Add provider' }).click();
+      await page.getByText('It is there').waitFor();
+    },
+  },
+  'not-found': { path: '/nothing/here' },
+};
+
+async function fillProvider(page: Page): Promise<void> {
+  await page.getByRole('textbox', { name: /^Name/ }).fill('home-models');
+  await page.getByLabel(/^Address/).fill('https://models.example.com/v1');
+  await page.getByLabel(/^Key/).fill('sk-own-key');
+  await page.getByLabel(/^Model id/).fill('own/llama-4');
+  await page.getByLabel(/^Its name at the provider/).fill('llama-4');
+}
+
+/** Come to and settled; `close` ends it and its rig. @param pages the folder that they were built to. */
+export async function openView(
+  browser: Browser,
+  { path, rig, act }: Shot,
+  look: Look,
+  pages: string = USUAL.pages,
+): Promise<Visitor> {
+  const server = await startRig({ ...USUAL, pages, ...rig });
+  const visitor = await openVisitor(browser, look);
+  const { page } = visitor;
+  const close = async () => {
+    await visitor.close();
+    await server.close();
+  };
+  try {
+    await page.goto(`${server.url}${path}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await settled(page);
+    await act?.(page);
+    await settled(page);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { ...visitor, close };
+}
