@@ -13,7 +13,7 @@ export default defineConfig({
     // What tests make is soon garbage; with room for more of it, less is copied.
     execArgv: ['--max-semi-space-size=64'],
     // What waits for an API server leaves the cores to the others.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     // Every test file starts real servers; a test that hangs is a defect, this bound only ends it, also on a machine with much else to do.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -12,6 +12,7 @@ const long = [
   'flow/cluster/revocation',
   'flow/cluster/rights',
   'charts/install',
+  'dashboard/browser/browser',
   'flow/cluster/key-lifecycle',
   'flow/cluster/leaders',
   'flow/cluster/tenancy',

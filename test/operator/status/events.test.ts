@@ -97,6 +97,7 @@ describe('the reason of an event', () => {
     (reason) => {
       const files = [
         'leading.ts',
+        'leading/table-news.ts',
         'status/key-news.ts',
         'status/drill-news.ts',
         'usage/report-usage.ts',
