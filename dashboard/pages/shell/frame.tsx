@@ -68,8 +68,9 @@ export function Frame({ session, api, signOut }: FrameProps) {
   }, []);
 
   const picked = new URLSearchParams(search).get('namespace');
-  const usual =
-    session.namespace ?? (namespaces?.isComplete ? allNamespaces : (namespaces?.namespaces[0] ?? ''));
+  // Of one alone, as on a laptop, there is nothing to choose.
+  const hasSeveral = namespaces?.isComplete && namespaces.namespaces.length !== 1;
+  const usual = session.namespace ?? (hasSeveral ? allNamespaces : (namespaces?.namespaces[0] ?? ''));
   const namespace = picked ?? usual;
 
   const shell = useMemo<Shell | undefined>(
