@@ -201,33 +201,29 @@ function Drill({ route: { spec, status } }: { readonly route: ModelRoute }) {
     );
   if (drill?.result === undefined) return <Empty title="It has not run yet" />;
   return (
-    <>
-      <Facts
-        facts={[
-          [
-            'Last run',
-            <span key="last">
-              <Badge tone={drill.result === 'Passed' ? 'good' : drill.result === 'Failed' ? 'bad' : 'off'}>
-                {{ Passed: 'Passed', Failed: 'Failed', NotRun: 'Not run' }[drill.result]}
-              </Badge>{' '}
-              <Ago at={drill.lastRunTime} />
-            </span>,
-          ],
-          ...(drill.takeover === undefined
-            ? []
-            : [
-                [
-                  'Takeover',
-                  `${drill.takeover}${drill.servedBy === undefined ? '' : `, by target ${drill.servedBy}`}`,
-                ] as const,
-              ]),
-          ['Fault', spec.drill.fault ?? 'ServerError'],
-          ...(drill.nextRunTime === undefined
-            ? []
-            : [['Next run', formats.time(drill.nextRunTime)] as const]),
-          ...(drill.message ? [['What to change', drill.message] as const] : []),
-        ]}
-      />
-    </>
+    <Facts
+      facts={[
+        [
+          'Last run',
+          <span key="last">
+            <Badge tone={drill.result === 'Passed' ? 'good' : drill.result === 'Failed' ? 'bad' : 'off'}>
+              {{ Passed: 'Passed', Failed: 'Failed', NotRun: 'Not run' }[drill.result]}
+            </Badge>{' '}
+            <Ago at={drill.lastRunTime} />
+          </span>,
+        ],
+        ...(drill.takeover === undefined
+          ? []
+          : [
+              [
+                'Takeover',
+                `${drill.takeover}${drill.servedBy === undefined ? '' : `, by target ${drill.servedBy}`}`,
+              ] as const,
+            ]),
+        ['Fault', spec.drill.fault ?? 'ServerError'],
+        ...(drill.nextRunTime === undefined ? [] : [['Next run', formats.time(drill.nextRunTime)] as const]),
+        ...(drill.message ? [['What to change', drill.message] as const] : []),
+      ]}
+    />
   );
 }
