@@ -1,16 +1,14 @@
 // What is to be known of one key, and what can be done with it?
 
 import { useState } from 'preact/hooks';
-import { Actions, Ago, Badge, Code, Empty, Facts, Meter, Notice } from '../parts/basics.tsx';
+import { Ago, Badge, Code, Empty, Facts, Meter, Notice } from '../parts/basics.tsx';
 import { useChange } from '../parts/change.tsx';
 import { Conditions } from '../parts/conditions.tsx';
-import { DeleteDialog } from '../parts/delete-dialog.tsx';
-import { YamlDialog } from '../parts/dialog.tsx';
 import { Loaded } from '../parts/loaded.tsx';
+import { ObjectDialogs, ObjectHead } from '../parts/object-page.tsx';
 import { kubePath, useNow, useObject, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import type { ApiKey } from '../words/kube.ts';
-import { asManifest } from '../words/manifest.ts';
 import { standingOf } from '../words/standing.ts';
 import { EditKeyDialog } from './edit-dialog.tsx';
 import { KeyMade, UseKey } from './key-made.tsx';
@@ -23,7 +21,7 @@ import { limitWords, periodWords } from './words.ts';
 type Open = 'edit' | 'rotate' | 'delete' | 'yaml' | undefined;
 
 export function KeyDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
-  const { formats, go, announce } = useShell();
+  const { formats, announce } = useShell();
   const shown = useObject<ApiKey>('apikeys', namespace, name);
   const may = useRights(namespace);
   const change = useChange(shown.again);
@@ -58,46 +56,29 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
             );
           return (
             <>
-              <div class="head">
-                <h1 tabIndex={-1}>
-                  {name} <Badge tone={standing.tone}>{standing.word}</Badge>
-                </h1>
-                <Actions
-                  may={may}
-                  actions={[
-                    { label: 'Edit', right: 'patch apikeys', onClick: () => setOpen('edit') },
-                    { label: 'Rotate', right: 'patch apikeys', onClick: () => setOpen('rotate') },
-                    {
-                      label: isDisabled ? 'Enable' : 'Disable',
-                      right: 'patch apikeys',
-                      onClick: () =>
-                        void change.run(
-                          path,
-                          'PATCH',
-                          { spec: { disabled: !isDisabled } },
-                          isDisabled ? 'Enabled.' : 'Disabled: it stops working within a second.',
-                        ),
-                    },
-                    {
-                      label: 'Delete',
-                      right: 'delete apikeys',
-                      look: 'danger',
-                      onClick: () => setOpen('delete'),
-                    },
-                    {
-                      label: 'View as YAML',
-                      right: 'get apikeys',
-                      look: 'quiet',
-                      onClick: () => setOpen('yaml'),
-                    },
-                  ]}
-                />
-              </div>
-              {change.problem !== undefined && (
-                <Notice tone="bad" title="That was not done">
-                  <p>{change.problem}</p>
-                </Notice>
-              )}
+              <ObjectHead
+                plural="apikeys"
+                object={key}
+                standing={standing}
+                may={may}
+                actions={[
+                  { label: 'Edit', right: 'patch apikeys', onClick: () => setOpen('edit') },
+                  { label: 'Rotate', right: 'patch apikeys', onClick: () => setOpen('rotate') },
+                  {
+                    label: isDisabled ? 'Enable' : 'Disable',
+                    right: 'patch apikeys',
+                    onClick: () =>
+                      void change.run(
+                        path,
+                        'PATCH',
+                        { spec: { disabled: !isDisabled } },
+                        isDisabled ? 'Enabled.' : 'Disabled: it stops working within a second.',
+                      ),
+                  },
+                ]}
+                onOpen={setOpen}
+                problem={change.problem}
+              />
               {standing.message !== undefined && (
                 <Notice tone={standing.tone}>
                   <p>{standing.message}</p>
@@ -203,25 +184,18 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                   }}
                 />
               )}
-              {open === 'delete' && (
-                <DeleteDialog
-                  title={`Delete the key ${name}`}
-                  path={path}
-                  name={name}
-                  onClose={() => setOpen(undefined)}
-                  whenDone={() => {
-                    announce(`${name} is deleted.`);
-                    go('/keys');
-                  }}
-                >
-                  <p>
-                    It stops working on every gateway pod within a second. What it used stays in the ledger.
-                  </p>
-                </DeleteDialog>
-              )}
-              {open === 'yaml' && (
-                <YamlDialog objects={[asManifest('ApiKey', key)]} onClose={() => setOpen(undefined)} />
-              )}
+              <ObjectDialogs
+                plural="apikeys"
+                object={key}
+                open={open}
+                onClose={() => setOpen(undefined)}
+                what="key"
+                list="/keys"
+              >
+                <p>
+                  It stops working on every gateway pod within a second. What it used stays in the ledger.
+                </p>
+              </ObjectDialogs>
             </>
           );
         }}

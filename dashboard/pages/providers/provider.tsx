@@ -3,26 +3,22 @@
 import { useState } from 'preact/hooks';
 import { failoversOf, type HealthAnswer } from '../overview/ledger.ts';
 import { keyStateWords } from '../overview/went-wrong.ts';
-import { Actions, Ago, Answered, Badge, Empty, Facts, Notice } from '../parts/basics.tsx';
+import { Ago, Answered, Empty, Facts } from '../parts/basics.tsx';
 import { useChange } from '../parts/change.tsx';
 import { Conditions } from '../parts/conditions.tsx';
-import { DeleteDialog } from '../parts/delete-dialog.tsx';
-import { YamlDialog } from '../parts/dialog.tsx';
 import { Loaded } from '../parts/loaded.tsx';
+import { ObjectDialogs, ObjectHead, State, suspendAction } from '../parts/object-page.tsx';
 import { Table } from '../parts/table.tsx';
-import { kubePath, useAsked, useObject, useRights } from '../shell/asking.tsx';
+import { useAsked, useObject, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import type { Provider } from '../words/kube.ts';
-import { asManifest } from '../words/manifest.ts';
 import { standingOf } from '../words/standing.ts';
 
 export function ProviderDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
-  const { go } = useShell();
   const shown = useObject<Provider>('providers', namespace, name);
   const may = useRights(namespace);
   const change = useChange(shown.again);
   const [open, setOpen] = useState<'yaml' | 'delete' | undefined>(undefined);
-  const path = kubePath('providers', namespace, name);
   return (
     <>
       <p class="crumbs">
@@ -32,47 +28,17 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
         {(provider) => {
           const standing = standingOf(provider);
           const { health } = provider.status ?? {};
-          const isSuspended = provider.spec.suspended === true;
           return (
             <>
-              <div class="head">
-                <h1 tabIndex={-1}>
-                  {name} <Badge tone={standing.tone}>{standing.word}</Badge>
-                </h1>
-                <Actions
-                  may={may}
-                  actions={[
-                    {
-                      label: isSuspended ? 'Put into service' : 'Suspend',
-                      right: 'patch providers',
-                      onClick: () =>
-                        void change.run(
-                          path,
-                          'PATCH',
-                          { spec: { suspended: !isSuspended } },
-                          isSuspended ? 'In service.' : 'Suspended.',
-                        ),
-                    },
-                    {
-                      label: 'Delete',
-                      right: 'delete providers',
-                      look: 'danger',
-                      onClick: () => setOpen('delete'),
-                    },
-                    {
-                      label: 'View as YAML',
-                      right: 'get providers',
-                      look: 'quiet',
-                      onClick: () => setOpen('yaml'),
-                    },
-                  ]}
-                />
-              </div>
-              {change.problem !== undefined && (
-                <Notice tone="bad" title="That was not done">
-                  <p>{change.problem}</p>
-                </Notice>
-              )}
+              <ObjectHead
+                plural="providers"
+                object={provider}
+                standing={standing}
+                may={may}
+                actions={[suspendAction(change, 'providers', provider)]}
+                onOpen={setOpen}
+                problem={change.problem}
+              />
               <section class="panel" aria-labelledby="conditions-heading">
                 <h2 id="conditions-heading">How it stands</h2>
                 <Conditions conditions={standing.conditions} programmed={provider.status?.programmed} />
@@ -105,23 +71,19 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                 </section>
               </div>
               <Calls namespace={namespace} name={name} />
-              {open === 'yaml' && (
-                <YamlDialog objects={[asManifest('Provider', provider)]} onClose={() => setOpen(undefined)} />
-              )}
-              {open === 'delete' && (
-                <DeleteDialog
-                  title={`Delete the provider ${name}`}
-                  path={path}
-                  name={name}
-                  onClose={() => setOpen(undefined)}
-                  whenDone={() => go('/providers')}
-                >
-                  <p>
-                    {provider.status?.attachedRoutes ?? 0} routes have a target at it. Those that have no
-                    other go out of service within a second. Its Secret stays.
-                  </p>
-                </DeleteDialog>
-              )}
+              <ObjectDialogs
+                plural="providers"
+                object={provider}
+                open={open}
+                onClose={() => setOpen(undefined)}
+                what="provider"
+                list="/providers"
+              >
+                <p>
+                  {provider.status?.attachedRoutes ?? 0} routes have a target at it. Those that have no other
+                  go out of service within a second. Its Secret stays.
+                </p>
+              </ObjectDialogs>
             </>
           );
         }}
@@ -154,15 +116,12 @@ function ProviderKeys({ provider }: { readonly provider: Provider }) {
                     ? 'off'
                     : 'bad';
             return (
-              <>
-                <Badge tone={tone}>{capital(keyStateWords(state))}</Badge>
-                {message !== '' && <span class="under">{message}</span>}
-                {lastTransitionTime !== undefined && (
-                  <span class="under">
-                    <Ago at={lastTransitionTime} />
-                  </span>
-                )}
-              </>
+              <State
+                tone={tone}
+                word={capital(keyStateWords(state))}
+                message={message}
+                at={lastTransitionTime}
+              />
             );
           },
         },

@@ -2,27 +2,23 @@
 
 import { useState } from 'preact/hooks';
 import { targetStateWords } from '../overview/went-wrong.ts';
-import { Actions, Ago, Badge, Empty, Facts, Notice } from '../parts/basics.tsx';
+import { type Action, Ago, Badge, Empty, Facts } from '../parts/basics.tsx';
 import { useChange } from '../parts/change.tsx';
 import { Conditions } from '../parts/conditions.tsx';
-import { DeleteDialog } from '../parts/delete-dialog.tsx';
-import { YamlDialog } from '../parts/dialog.tsx';
 import { Loaded } from '../parts/loaded.tsx';
+import { ObjectDialogs, ObjectHead, State, suspendAction } from '../parts/object-page.tsx';
 import { Table } from '../parts/table.tsx';
 import { kubePath, useObject, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import type { ModelRoute } from '../words/kube.ts';
-import { asManifest } from '../words/manifest.ts';
 import { standingOf } from '../words/standing.ts';
 
 export function RouteDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
-  const { go } = useShell();
   const shown = useObject<ModelRoute>('modelroutes', namespace, name);
   const may = useRights(namespace);
   const change = useChange(shown.again);
   const [open, setOpen] = useState<'yaml' | 'delete' | undefined>(undefined);
-  const path = kubePath('modelroutes', namespace, name);
   return (
     <>
       <p class="crumbs">
@@ -31,67 +27,21 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
       <Loaded shown={shown} what={`The route ${name}`} title={name}>
         {(route) => {
           const standing = standingOf(route);
-          const isSuspended = route.spec.suspended === true;
           const conflict = route.status?.conflictsWith;
           return (
             <>
-              <div class="head">
-                <h1 tabIndex={-1}>
-                  {name} <Badge tone={standing.tone}>{standing.word}</Badge>
-                </h1>
-                <Actions
-                  may={may}
-                  actions={[
-                    ...(route.spec.drill === undefined
-                      ? []
-                      : [
-                          {
-                            label: 'Run drill now',
-                            right: 'patch modelroutes' as const,
-                            onClick: () =>
-                              void change.run(
-                                path,
-                                'PATCH',
-                                {
-                                  metadata: {
-                                    annotations: { 'penstock.dev/drill-now': new Date().toISOString() },
-                                  },
-                                },
-                                'The drill is asked for.',
-                              ),
-                          },
-                        ]),
-                    {
-                      label: isSuspended ? 'Put into service' : 'Suspend',
-                      right: 'patch modelroutes',
-                      onClick: () =>
-                        void change.run(
-                          path,
-                          'PATCH',
-                          { spec: { suspended: !isSuspended } },
-                          isSuspended ? 'In service.' : 'Suspended.',
-                        ),
-                    },
-                    {
-                      label: 'Delete',
-                      right: 'delete modelroutes',
-                      look: 'danger',
-                      onClick: () => setOpen('delete'),
-                    },
-                    {
-                      label: 'View as YAML',
-                      right: 'get modelroutes',
-                      look: 'quiet',
-                      onClick: () => setOpen('yaml'),
-                    },
-                  ]}
-                />
-              </div>
-              {change.problem !== undefined && (
-                <Notice tone="bad" title="That was not done">
-                  <p>{change.problem}</p>
-                </Notice>
-              )}
+              <ObjectHead
+                plural="modelroutes"
+                object={route}
+                standing={standing}
+                may={may}
+                actions={[
+                  ...(route.spec.drill === undefined ? [] : [drillAction(change, route)]),
+                  suspendAction(change, 'modelroutes', route),
+                ]}
+                onOpen={setOpen}
+                problem={change.problem}
+              />
               <section class="panel" aria-labelledby="targets-heading">
                 <h2 id="targets-heading">
                   <code>{route.spec.model}</code> is served by
@@ -115,29 +65,39 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
                 <h2 id="drill-heading">Failover drill</h2>
                 <Drill route={route} />
               </section>
-              {open === 'yaml' && (
-                <YamlDialog objects={[asManifest('ModelRoute', route)]} onClose={() => setOpen(undefined)} />
-              )}
-              {open === 'delete' && (
-                <DeleteDialog
-                  title={`Delete the route ${name}`}
-                  path={path}
-                  name={name}
-                  onClose={() => setOpen(undefined)}
-                  whenDone={() => go('/providers')}
-                >
-                  <p>
-                    Callers of <code>{route.spec.model}</code> are told within a second that there is no such
-                    model.
-                  </p>
-                </DeleteDialog>
-              )}
+              <ObjectDialogs
+                plural="modelroutes"
+                object={route}
+                open={open}
+                onClose={() => setOpen(undefined)}
+                what="route"
+                list="/providers"
+              >
+                <p>
+                  Callers of <code>{route.spec.model}</code> are told within a second that there is no such
+                  model.
+                </p>
+              </ObjectDialogs>
             </>
           );
         }}
       </Loaded>
     </>
   );
+}
+
+function drillAction(change: ReturnType<typeof useChange>, { metadata }: ModelRoute): Action {
+  return {
+    label: 'Run drill now',
+    right: 'patch modelroutes',
+    onClick: () =>
+      void change.run(
+        kubePath('modelroutes', metadata.namespace, metadata.name),
+        'PATCH',
+        { metadata: { annotations: { 'penstock.dev/drill-now': new Date().toISOString() } } },
+        'The drill is asked for.',
+      ),
+  };
 }
 
 function Targets({ route }: { readonly route: ModelRoute }) {
@@ -157,15 +117,7 @@ function Targets({ route }: { readonly route: ModelRoute }) {
             const tone =
               state === 'Ready' ? 'good' : state === 'Drained' || state === 'not known yet' ? 'off' : 'bad';
             return (
-              <>
-                <Badge tone={tone}>{targetStateWords(state)}</Badge>
-                {message !== '' && <span class="under">{message}</span>}
-                {lastTransitionTime !== undefined && (
-                  <span class="under">
-                    <Ago at={lastTransitionTime} />
-                  </span>
-                )}
-              </>
+              <State tone={tone} word={targetStateWords(state)} message={message} at={lastTransitionTime} />
             );
           },
         },
