@@ -2,11 +2,11 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../kube/clock.ts';
+import type { Log } from '../kube/log.ts';
 import type { Cluster, Ledger } from './cluster.ts';
 import { DashboardError, notSignedIn } from './errors.ts';
 import { findPlace, type Place } from './guard/places.ts';
 import { isForeignPage, isOwnPage, isSameText, type Sender } from './guard/same-origin.ts';
-import type { Log } from './log.ts';
 import { cookieName, joinPieces, piecesOf, SEALED_CHARS_MAX } from './session/cookies.ts';
 import type { EndedSessions } from './session/ended.ts';
 import type { LiveStreams } from './session/live.ts';

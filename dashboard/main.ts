@@ -2,12 +2,12 @@
 
 import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../kube/clock.ts';
+import { createLog } from '../kube/log.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { clusterFor, openKubernetes } from './kubernetes/cluster.ts';
 import { openOidc } from './kubernetes/oidc.ts';
 import { kubernetesSignIn } from './kubernetes/sign-in.ts';
 import { openLedger } from './ledger.ts';
-import { createLog } from './log.ts';
 import { readSettings } from './settings.ts';
 import { startDashboard } from './start.ts';
 

@@ -3,10 +3,10 @@
 
 import { hash } from 'node:crypto';
 import type { Clock } from '../../kube/clock.ts';
+import type { Log } from '../../kube/log.ts';
 import type { ApiKeyVerdict, Verdict } from '../compile/verdict.ts';
 import type { Waits } from '../hold/waits.ts';
 import type { KeyIssuer } from '../keys/issue-key.ts';
-import type { Log } from '../log.ts';
 import { createQueue, type QueueOptions, type RunResult, type WorkQueue } from '../loop.ts';
 import { allRun, type PodsState } from '../pods/pods-state.ts';
 import type { Cluster } from '../watch/cluster.ts';

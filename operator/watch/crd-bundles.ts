@@ -3,9 +3,9 @@
 
 import { type KubeClient, KubeError } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
+import type { Log } from '../../kube/log.ts';
 import { readObject } from '../../kube/patch.ts';
 import { objectPath } from '../../kube/paths.ts';
-import type { Log } from '../log.ts';
 import { API_GROUP } from '../resources/metadata.ts';
 
 const crds = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' } as const;

@@ -1,5 +1,5 @@
-// How does the dashboard say what it did? JSON, one object a line; with names, numbers and messages, never with a token, a cookie or a
-// key.
+// How do the processes beside the gateway say what they did? JSON, one object a line. Never with a value of a Secret, a token, a cookie
+// or a key: what is handed in are names, numbers and messages.
 
 export type Log = (
   level: 'info' | 'warn' | 'error',
