@@ -11,7 +11,7 @@ export interface Traffic {
 }
 
 /** Between two requests to one gateway: a steady caller, not a load. */
-const pauseMs = 50;
+const pauseMs = 100;
 
 /** One request at a time to each gateway, again and again. */
 export function startTraffic(

