@@ -3,6 +3,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { EgressErrorCode } from '../../egress/egress-error.ts';
+import { refusesKey } from '../contract/refused-key.ts';
 import type { RetryReason } from '../contract/routing-table.ts';
 import type { AnswerFault, UpstreamError } from '../dialects/dialect.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -145,9 +146,6 @@ const outOfMoney =
 const tooMuchAtOnce =
   /^(Request too large for |Prompt tokens limit exceeded: |This request requires more credits, or fewer max_tokens\. You requested up to \d+ tokens, but can only afford [1-9]\d{2})/;
 
-/** OpenAI refuses so, with 401, what the key may not do; it may do other things. */
-const outOfScope = /^You have insufficient permissions for this operation/;
-
 function judgeStatus(status: number, error: UpstreamError): Judgement {
   const words = `${error.type ?? ''} ${error.code ?? ''}`;
   const hasNoMoney = /insufficient_quota|credit_balance|billing_hard_limit|billing_error/.test(words);
@@ -164,9 +162,9 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
       mayHaveActed: false,
     });
   }
+  if (refusesKey(status, error)) return rejectedKey;
   switch (status) {
     case 401:
-      return outOfScope.test(error.message) ? judgeForbidden(words, error) : rejectedKey;
     case 403:
       return judgeForbidden(words, error);
     case 404:
@@ -207,13 +205,8 @@ const rejectedKey = judgement('AuthFailure', 'key', 'upstream_auth_failed', {
   mayHaveActed: false,
 });
 
-/**
- * Who asks is known, and may not have this (RFC 9110, section 15.5.4): a model, an endpoint, a prompt that a moderation or a firewall does
- * not like. Only where the upstream's own vocabulary names the credential is it more than this one request's matter: whoever
- * has one refused must not take the key from all others. Another key may be allowed to.
- */
+/** A model, an endpoint, a prompt that a moderation or a firewall does not like. Another key may be allowed to. */
 function judgeForbidden(words: string, error: UpstreamError): Judgement {
-  if (/authenticat|api_?key|account|credential|revoked|expired/i.test(words)) return rejectedKey;
   if (/model_not_found/.test(words)) {
     return judgement('ModelNotFound', 'key', 'model_not_found', {
       isHealthSignal: false,
@@ -266,12 +259,7 @@ const tooLong =
 /** Which model is asked for is the route's to say. OpenAI (for responses) and Mistral have a word for it beside the 400; DeepSeek and OpenRouter say only this. */
 const noSuchModel = /^(Model Not Exist|\S+ is not a valid model ID)$/;
 
-/** Google and xAI refuse a key so, with 400. Read from the very beginning too. */
-const badKey =
-  /^(API key (not valid|not found|expired)\. Please (pass a valid|renew the) API key\.|Incorrect API key provided\b)/i;
-
 function judgeCallersMistake(words: string, message: string): Judgement {
-  if (badKey.test(message)) return rejectedKey;
   if (/context_length/.test(words) || tooLong.test(message)) {
     return judgement('ContextLengthExceeded', 'target', 'context_length_exceeded', {
       isHealthSignal: false,

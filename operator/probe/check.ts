@@ -1,7 +1,9 @@
 // What does a check send to an upstream, and what does the answer say? Pure.
 
+import { refusesKey } from '../../gateway/contract/refused-key.ts';
 import type { ProviderEntry } from '../../gateway/contract/routing-table.ts';
 import type { CheckRequest } from '../compile/health-check.ts';
+import { readWords } from './read-words.ts';
 
 export interface CheckCall {
   readonly method: 'GET' | 'POST';
@@ -72,7 +74,8 @@ function smallestCall({ dialects, chatNames }: ProviderEntry, model: string): { 
 
 /** What came back: a status, or no answer at all and why. */
 export type CheckAnswer =
-  | { readonly type: 'status'; readonly status: number }
+  /** `body`: of a status from 400 to 499, as far as it has come. */
+  | { readonly type: 'status'; readonly status: number; readonly body?: string }
   /** @param reason a sentence without secrets. */
   | { readonly type: 'none'; readonly reason: string };
 
@@ -88,11 +91,11 @@ export function judgeCheck(
   answer: CheckAnswer,
 ): CheckOutcome {
   if (answer.type === 'none') return { type: 'fails', message: answer.reason };
-  const { status } = answer;
+  const { status, body = '' } = answer;
   const message = `${method} ${url} was answered with ${status}`;
-  // A key that may call a model need not be allowed to list models: there, 403 says nothing against it.
-  if (status === 401 || (status === 403 && request.type === 'Completion'))
-    return { type: 'refused', message };
+  // A key that may call a model need not be allowed to list models: there, that it is not says nothing against it.
+  const mayNotCall = request.type === 'Completion' && (status === 401 || status === 403);
+  if (mayNotCall || refusesKey(status, readWords(body))) return { type: 'refused', message };
   return isGood(request, status) ? { type: 'works' } : { type: 'fails', message };
 }
 

@@ -15,7 +15,10 @@ export interface CheckRoute {
   readonly reveal: RevealCredential;
 }
 
-/** Never rejects. The answer's body is not read. */
+/** The error of an answer is at its beginning, and says in a few hundred bytes what it has to say. */
+const bodyBytesMax = 16 * 1024;
+
+/** Never rejects. Of the answer's body only the beginning is read, and only where it may say what is refused. */
 export type SendCheck = (
   call: CheckCall,
   route: CheckRoute,
@@ -59,8 +62,26 @@ export const sendCheck: SendCheck = (call, { entry, rules, reveal }, timeoutMs, 
         },
       },
       (incoming) => {
-        resolve({ type: 'status', status: incoming.statusCode ?? 0 });
-        outgoing.destroy();
+        const status = incoming.statusCode ?? 0;
+        if (status < 400 || status >= 500) {
+          resolve({ type: 'status', status });
+          outgoing.destroy();
+          return;
+        }
+        const pieces: Buffer[] = [];
+        let bytes = 0;
+        incoming.on('data', (piece: Buffer) => {
+          pieces.push(piece);
+          bytes += piece.length;
+          if (bytes >= bodyBytesMax) outgoing.destroy();
+        });
+        // A body that breaks off or takes too long: the status has said enough.
+        outgoing.off('error', fail).on('error', () => {});
+        incoming.on('error', () => {});
+        incoming.on('close', () => {
+          const body = Buffer.concat(pieces).subarray(0, bodyBytesMax).toString('utf8');
+          resolve({ type: 'status', status, body });
+        });
       },
     );
     outgoing.on('error', fail);

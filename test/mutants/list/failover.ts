@@ -33,10 +33,10 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'a key that is refused with 400 is no mistake of the caller',
-    file: 'gateway/attempt/failure.ts',
-    from: 'if (badKey.test(message)) return rejectedKey;',
-    to: "if (badKey.source === '') return rejectedKey;",
-    tests: ['test/gateway/attempt/judge-failure.test.ts'],
+    file: 'gateway/contract/refused-key.ts',
+    from: 'status >= 400 && status < 500 && badKey.test(message)',
+    to: "badKey.source === ''",
+    tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/operator/probe/check.test.ts'],
   },
   {
     name: 'a model that a provider does not know is no mistake of the caller',
@@ -166,9 +166,9 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'what one request is forbidden takes the key from nobody else',
-    file: 'gateway/attempt/failure.ts',
-    from: 'if (/authenticat|api_?key|account|credential|revoked|expired/i.test(words)) return rejectedKey;',
-    to: "if (words !== '') return rejectedKey;",
+    file: 'gateway/contract/refused-key.ts',
+    from: 'return namesCredential;',
+    to: 'return type !== null || code !== null;',
     tests: ['test/flow/keys.test.ts'],
   },
   {

@@ -114,6 +114,32 @@ describe('what the answer says', () => {
     expect(judgeCheck(request, callOf({}), { type: 'status', status }).type).toBe(type);
   });
 
+  const badKey = 'API key not valid. Please pass a valid API key.';
+  const scopes = 'You have insufficient permissions for this operation. Missing scopes: api.model.read.';
+  test.each([
+    // Google and xAI refuse a key with 400, in a list of one object and in a plain text.
+    ['Google', list, 400, [{ error: { code: 400, message: badKey, status: 'INVALID_ARGUMENT' } }], 'refused'],
+    ['Google', completion, 400, { error: { code: 400, message: badKey } }, 'refused'],
+    [
+      'xAI',
+      list,
+      400,
+      { code: 'Client specified an invalid argument', error: 'Incorrect API key provided: xa***' },
+      'refused',
+    ],
+    ['anybody', list, 400, { error: { message: 'page_size is odd' } }, 'works'],
+    ['anybody', list, 400, { error: { message: `x: "${badKey}" is odd` } }, 'works'],
+    ['a page', list, 400, '<html>', 'works'],
+    // A key that is good for other things, and one that is good for nothing.
+    ['OpenAI', list, 401, { error: { message: scopes, type: 'invalid_request_error' } }, 'works'],
+    ['OpenAI', completion, 401, { error: { message: scopes, type: 'invalid_request_error' } }, 'refused'],
+    ['OpenAI', list, 403, { error: { message: '', code: 'account_deactivated' } }, 'refused'],
+    ['OpenAI', list, 403, { error: { message: scopes, type: 'invalid_request_error' } }, 'works'],
+  ] as const)('%s: %j answered with %i and %j: %s', (_who, request, status, body, type) => {
+    const answer = { type: 'status', status, body: JSON.stringify(body) } as const;
+    expect(judgeCheck(request, callOf({}), answer).type).toBe(type);
+  });
+
   test('no sentence holds the key', () => {
     const outcome = judgeCheck(list, callOf({}), { type: 'status', status: 401 });
     expect(JSON.stringify(outcome)).toContain('401');

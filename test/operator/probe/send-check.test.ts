@@ -59,8 +59,32 @@ test('it is asked what was to be asked, and its status comes back', async () => 
     seen.push(request.method, request.url, request.headers.authorization, request.headers.host);
     response.writeHead(418).end('a long story');
   });
-  expect(await ask(base)).toEqual({ type: 'status', status: 418 });
+  expect(await ask(base)).toEqual({ type: 'status', status: 418, body: 'a long story' });
   expect(seen).toEqual(['GET', '/v1/models', 'Bearer x', new URL(base).host]);
+});
+
+test.each([200, 302, 503])('of %i the body is not read', async (status) => {
+  const base = await serve((_request, response) => response.writeHead(status).end('a long story'));
+  expect(await ask(base)).toEqual({ type: 'status', status });
+});
+
+test('a refusal without end is read from its beginning', async () => {
+  const base = await serve((_request, response) => {
+    response.writeHead(400);
+    response.write('x'.repeat(1024 * 1024));
+  });
+  expect(await ask(base)).toEqual({ type: 'status', status: 400, body: 'x'.repeat(16 * 1024) });
+});
+
+test('a refusal that breaks off, or stays half, is the status and what has come', async () => {
+  const broken = await serve((request, response) => {
+    response
+      .writeHead(400, { 'content-length': '99' })
+      .write('the beginning', () => request.socket.destroy());
+  });
+  expect(await ask(broken)).toEqual({ type: 'status', status: 400, body: 'the beginning' });
+  const half = await serve((_request, response) => void response.writeHead(401).write('the beginning'));
+  expect(await ask(half, { timeoutMs: 200 })).toEqual({ type: 'status', status: 401, body: 'the beginning' });
 });
 
 test('an address that its namespace may not reach is not asked', async () => {

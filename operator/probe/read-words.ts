@@ -1,0 +1,33 @@
+// What does an upstream say in the body of an error? Read leniently: an object, a list with one object, a plain text, nothing. Pure.
+
+import type { RefusalWords } from '../../gateway/contract/refused-key.ts';
+
+export function readWords(body: string): RefusalWords {
+  const outer = asObject(firstOf(parse(body)));
+  const inner = asObject(outer.error);
+  return {
+    message: text(inner.message) ?? text(outer.error) ?? text(outer.message) ?? '',
+    type: text(inner.type) ?? text(outer.type) ?? null,
+    code: text(inner.code) ?? text(outer.code) ?? null,
+  };
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
