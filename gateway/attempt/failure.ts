@@ -40,6 +40,12 @@ export function errorOf(failure: AttemptFailure): UpstreamError | undefined {
   return failure.kind === 'answer' && failure.fault.kind === 'error-event' ? failure.fault.error : undefined;
 }
 
+/** How long the upstream says to wait: in the head of its answer, else in the error itself. */
+export function retryAfterMsOf(failure: AttemptFailure): number | undefined {
+  const inHead = failure.kind === 'status' ? failure.retryAfterMs : undefined;
+  return inHead ?? errorOf(failure)?.retryAfterMs;
+}
+
 /** What is to be done about it. */
 export interface Judgement {
   /** The reason that a route's `failover.retryOn` must name; null: never tried elsewhere. */

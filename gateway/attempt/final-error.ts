@@ -1,7 +1,7 @@
 // Every attempt failed: what is the caller told? Pure.
 
 import { type ErrorShape, GatewayError } from '../errors.ts';
-import { type AttemptFailure, errorOf, judgeFailure } from './failure.ts';
+import { type AttemptFailure, errorOf, judgeFailure, retryAfterMsOf } from './failure.ts';
 
 export interface FinalErrorFacts {
   /** The model as the caller wrote it. */
@@ -29,7 +29,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
   switch (code) {
     case 'rate_limit_exceeded':
       return new GatewayError(code, `The upstreams of model '${model}' are rate limited (${tries}).`, {
-        retryAfterSeconds: Math.min(...failures.map(retryAfterMs)) / 1000,
+        retryAfterSeconds: Math.min(...failures.map((failure) => retryAfterMsOf(failure) ?? 60_000)) / 1000,
       });
     case 'upstream_auth_failed':
       return keyRejected(facts);
@@ -136,9 +136,10 @@ export function brokenOffError(failure: AttemptFailure, model: string): GatewayE
 
 /** A stream has no `retry-after`: clients read the time from these words, as OpenAI writes them. */
 function inWaitWords(failure: AttemptFailure): string {
+  const toldMs = retryAfterMsOf(failure);
   const seconds =
-    failure.kind === 'status' && failure.retryAfterMs !== undefined
-      ? failure.retryAfterMs / 1000
+    toldMs !== undefined
+      ? toldMs / 1000
       : failure.kind === 'answer' && failure.fault.kind === 'error-event'
         ? waitSecondsOf(failure.fault.error.message)
         : undefined;
@@ -227,10 +228,6 @@ function inClaudeCodesWords(message: string): string {
 /** As OpenAI says how many tokens the prompt has and how many were asked for, and servers of its dialects after it. */
 const promptAndAnswer =
   /\((\d{1,9}) in (?:the messages|your prompt)[,;] (\d{1,9}) (?:in|for) the completion\)/i;
-
-function retryAfterMs(failure: AttemptFailure): number {
-  return failure.kind === 'status' && failure.retryAfterMs !== undefined ? failure.retryAfterMs : 60_000;
-}
 
 /** Without a name or an address: which provider serves a model is the platform's business. */
 function inWords(failure: AttemptFailure): string {

@@ -6,7 +6,7 @@ import type { RouteEntry } from '../contract/routing-table.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { type AttemptEnds, type AttemptResult, runAttempt } from './attempt.ts';
 import type { Limits } from './deadlines.ts';
-import { type AttemptFailure, type Judgement, judgeFailure } from './failure.ts';
+import { type AttemptFailure, type Judgement, judgeFailure, retryAfterMsOf } from './failure.ts';
 import {
   type CandidateFacts,
   type FailedAttempt,
@@ -145,7 +145,7 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
           candidate,
           failure: result.failure,
           judgement: judgement ?? judgeFailure(result.failure),
-          retryAfterMs: result.failure.kind === 'status' ? result.failure.retryAfterMs : undefined,
+          retryAfterMs: retryAfterMsOf(result.failure),
         });
     }
   }

@@ -38,6 +38,8 @@ export interface UpstreamError {
   readonly status: number | null;
   /** Told in another dialect than the caller's: type, code and parameter would mean nothing to it. */
   readonly isForeign?: boolean;
+  /** How long it says to wait, where it says so itself and not in a header. */
+  readonly retryAfterMs?: number;
   /** What the messages dialect says beside the words: its SDK keys on it. */
   readonly details?: Readonly<Record<string, unknown>>;
 }

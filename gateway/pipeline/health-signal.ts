@@ -8,6 +8,7 @@ import {
   failureCode,
   isAboutModel,
   type Judgement,
+  retryAfterMsOf,
 } from '../attempt/failure.ts';
 import type { HealthSignal } from '../route/health.ts';
 
@@ -51,8 +52,7 @@ export function healthSignal(
     case 'rejected':
       return { type: 'key-rest', forMs: rejectedRestMs, reason: judgement.keyRest };
     case 'rate-limit': {
-      const told = failure.kind === 'status' ? failure.retryAfterMs : undefined;
-      const forMs = Math.min(told ?? rateLimitCooldownMs, rateLimitRestMaxMs);
+      const forMs = Math.min(retryAfterMsOf(failure) ?? rateLimitCooldownMs, rateLimitRestMaxMs);
       return { type: 'key-rest', forMs, reason: judgement.keyRest };
     }
     case null:

@@ -76,6 +76,36 @@ describe('a key that is rate limited', () => {
     expect(wall.calls.map(keyOf).at(-1)).toBe('KEY-A');
   });
 
+  test.each([
+    ['in the body alone, as by Google, rests as long', {}, '9s', 9_000],
+    ['otherwise in the body rests as long as the head says', { 'retry-after': '4' }, '9s', 4_000],
+    ['in the body to rest for days rests for five minutes', {}, '999999s', 300_000],
+  ])('told %s', async (_name, headers, retryDelay, restMs) => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }];
+    const body = [
+      { error: { code: 429, message: 'Quota exceeded.', status: 'RESOURCE_EXHAUSTED', details } },
+    ];
+    const wall = await wallThat(byKey({ 'KEY-A': { type: 'status', status: 429, headers, body } }));
+    const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
+    await statusesOf(rig, 1);
+    clock.advance(restMs - 1);
+    await statusesOf(rig, 1);
+    clock.advance(1);
+    await statusesOf(rig, 1);
+    expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-A', 'KEY-B']);
+  });
+
+  test('whose time is told in the body alone is waited for, where nothing else is left', async () => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '0.05s' }];
+    const wall = await wallThat([
+      { type: 'status', status: 429, body: [{ error: { details } }] },
+      { type: 'answer' },
+    ]);
+    const { rig } = await rigOf([{ baseUrl: wall.baseUrl }], { clock: systemClock });
+    expect(await statusesOf(rig, 1)).toEqual([200]);
+    expect(wall.calls).toHaveLength(2);
+  });
+
   test('without a word rests for the time the provider is configured with', async () => {
     const wall = await wallThat(byKey({ 'KEY-A': status(429) }));
     const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);

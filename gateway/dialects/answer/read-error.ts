@@ -4,6 +4,7 @@
 import { mapTexts } from '../../json/map-texts.ts';
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import type { UpstreamError } from '../dialect.ts';
+import { readRetryDelayMs } from './retry-info.ts';
 
 /** `user:password@` in an address (RFC 3986, section 3.2.1); a password may hold an unescaped `@`. */
 const userinfo = /(?<=:\/\/)[^\s/?#"'<>]*@/g;
@@ -26,12 +27,14 @@ export function readErrorValue(value: unknown): UpstreamError | undefined {
   const fields = inner ?? outer;
   const message = text(inner?.message) ?? text(error) ?? detailOf(outer.detail) ?? text(outer.message);
   if (message === undefined && !inner) return undefined;
+  const retryAfterMs = readRetryDelayMs(inner?.details);
   return {
     message: message ?? '',
     type: text(fields.type) ?? null,
     code: code(fields.code),
     param: text(fields.param) ?? null,
     status: statusOf(fields),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }
 

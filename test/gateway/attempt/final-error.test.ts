@@ -268,6 +268,13 @@ test.each([
   expect(brokenOffError(errorEvent({ type: 'api_error', message }), 'm').message).not.toContain('try again');
 });
 
+test('a wait that the error itself tells is told on, whole and inside a stream', () => {
+  const limit = { status: 429, retryAfterMs: 2_100 };
+  expect(finalError([status(429), status(429, limit)], facts).headers['retry-after']).toBe('3');
+  expect(finalError([errorEvent(limit)], facts).headers['retry-after']).toBe('3');
+  expect(brokenOffError(errorEvent(limit), 'm').message).toContain(' Please try again in 3s.');
+});
+
 describe('where all keys rest for one reason', () => {
   test.each([
     ['rejected', false, 502, 'upstream_auth_failed'],

@@ -78,6 +78,41 @@ describe('26: an error body', () => {
     expect(readErrorBody(Buffer.from(body))).toEqual(wanted);
   });
 
+  const retryInfo = 'type.googleapis.com/google.rpc.RetryInfo';
+  test.each([
+    ['17s', 17_000],
+    ['17.5s', 17_500],
+    ['0.000000001s', 1],
+    ['0s', 0],
+    ['1.5m', undefined],
+    ['-3s', undefined],
+    ['s', undefined],
+    ['1e9s', undefined],
+    ['17', undefined],
+    [17, undefined],
+  ])('of Google that tells to come back in %j: %j ms', (retryDelay, wanted) => {
+    const details = [
+      7,
+      null,
+      { '@type': 'type.googleapis.com/google.rpc.Help', retryDelay: '1s' },
+      { '@type': retryInfo, retryDelay },
+    ];
+    const body = [{ error: { code: 429, message: 'no', status: 'RESOURCE_EXHAUSTED', details } }];
+    expect(readErrorBody(Buffer.from(JSON.stringify(body)))).toEqual({
+      ...nothing,
+      message: 'no',
+      code: '429',
+      status: 429,
+      ...(wanted === undefined ? {} : { retryAfterMs: wanted }),
+    });
+  });
+
+  test.each([undefined, null, {}, 'x', []])('of details that are %j tells no time', (details) => {
+    expect(readErrorBody(Buffer.from(JSON.stringify({ error: { details } })))).not.toHaveProperty(
+      'retryAfterMs',
+    );
+  });
+
   test.each(['a', 'é', '漢', '😀', 'a😀'])(
     'of a huge text of %j is cut to 2 kB, to whole characters',
     (unit) => {
