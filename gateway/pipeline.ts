@@ -348,8 +348,7 @@ class Run implements OpenRequest {
   private conclude(outcomes: readonly CallOutcome<Answer>[]): readonly (Answer | undefined)[] | undefined {
     if (this.brokenOffBy) throw this.brokenOffBy;
     for (const outcome of outcomes) {
-      if (outcome.type === 'failed')
-        throw tellFailure(this.parts, this.exchange, outcome.failures, this.full);
+      if (outcome.type === 'failed') throw tellFailure(this.parts, this.exchange, outcome, this.full);
       if (outcome.type === 'broken-off') throw brokenOffError(outcome.failure, this.exchange.facts.model);
     }
     if (this.caller.hasLeft) {

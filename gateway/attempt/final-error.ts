@@ -8,8 +8,9 @@ export interface FinalErrorFacts {
   readonly model: string;
   /** How the caller's dialect tells errors. */
   readonly shape: ErrorShape;
-  /** How many targets could have been asked. */
+  /** How many targets could have been asked, and how many were. */
   readonly targets: number;
+  readonly targetsAsked: number;
   /** The upstreams were the caller's own (BYOK): a rejected credential is theirs to mend. */
   readonly isOwnProvider: boolean;
   /** Until one of the upstreams may be tried again. */
@@ -34,7 +35,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     case 'upstream_auth_failed':
       return keyRejected(facts);
     case 'model_not_found':
-      return modelUnknown(failures, facts);
+      return modelUnknown(facts);
     case 'upstream_timeout':
       return new GatewayError(code, `The upstreams of model '${model}' did not answer in time (${tries}).`);
     case 'overloaded':
@@ -88,12 +89,9 @@ function noneTried({ model, usableInMs, commonRest, ...facts }: FinalErrorFacts)
 }
 
 /** Only where every target was asked is it the model that is not there; else an upstream is misconfigured. */
-function modelUnknown(
-  failures: readonly AttemptFailure[],
-  { model, targets }: FinalErrorFacts,
-): GatewayError {
-  return failures.length < targets
-    ? new GatewayError('upstream_error', `The upstream of model '${model}' does not know it.`)
+function modelUnknown({ model, targets, targetsAsked }: FinalErrorFacts): GatewayError {
+  return targetsAsked < targets
+    ? new GatewayError('upstream_error', `No upstream of model '${model}' that could be asked knows it.`)
     : new GatewayError('model_not_found', `No upstream of model '${model}' knows it any more.`, {
         param: 'model',
       });

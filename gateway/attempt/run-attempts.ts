@@ -19,9 +19,17 @@ import {
 export type CallOutcome<Answer> =
   | { readonly type: 'answered'; readonly answer: Answer | undefined; readonly candidate: number }
   /** No attempt gave anything the client has seen; empty where none could even be started. */
-  | { readonly type: 'failed'; readonly failures: readonly AttemptFailure[] }
+  | ({ readonly type: 'failed' } & Failures)
   | { readonly type: 'broken-off'; readonly failure: AttemptFailure }
   | { readonly type: 'cancelled' };
+
+/** What became of a call that nobody answered. */
+export interface Failures {
+  /** In the order of the attempts. */
+  readonly failures: readonly AttemptFailure[];
+  /** At how many targets they were made: several keys of one are one. */
+  readonly targetsAsked: number;
+}
 
 export interface CallJob<Answer> {
   readonly candidates: readonly CandidateFacts[];
@@ -90,7 +98,10 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
       excuse === undefined
         ? nextStep(situationOf(job, failed))
         : { type: 'try', candidate: excuse.candidate, delayMs: 0 };
-    if (step.type === 'give-up') return { type: 'failed', failures: failed.map(({ failure }) => failure) };
+    if (step.type === 'give-up') {
+      const asked = new Set(failed.map((attempt) => job.candidates[attempt.candidate]?.targetId));
+      return { type: 'failed', failures: failed.map(({ failure }) => failure), targetsAsked: asked.size };
+    }
     const { candidate } = step;
     if (step.delayMs > 0) {
       if (!(await wait(job, step.delayMs))) return { type: 'cancelled' };

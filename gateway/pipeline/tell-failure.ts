@@ -1,7 +1,7 @@
 // No upstream has answered: what is the caller told, given all that this pod knows?
 
-import type { AttemptFailure } from '../attempt/failure.ts';
 import { finalError } from '../attempt/final-error.ts';
+import type { Failures } from '../attempt/run-attempts.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Candidate } from '../route/plan.ts';
 import { isOwnProvider } from './client-headers.ts';
@@ -10,18 +10,18 @@ import type { PipelineParts, RoutedExchange } from './parts.ts';
 export function tellFailure(
   parts: PipelineParts,
   exchange: RoutedExchange,
-  failures: readonly AttemptFailure[],
+  failed: Failures,
   full: ReadonlyMap<Candidate, number>,
 ): GatewayError {
-  if (failures.length === 0) parts.metrics.onNoTarget(exchange.plan.route.entry.model);
-  return failureError(parts, exchange, failures, full);
+  if (failed.failures.length === 0) parts.metrics.onNoTarget(exchange.plan.route.entry.model);
+  return failureError(parts, exchange, failed, full);
 }
 
 /** @param full Clock time until which candidates are passed over, because their quotas are used up. */
 export function failureError(
   { clock, health }: Pick<PipelineParts, 'clock' | 'health'>,
   exchange: Pick<RoutedExchange, 'caller' | 'dialect' | 'facts' | 'plan'>,
-  failures: readonly AttemptFailure[],
+  { failures, targetsAsked }: Failures,
   full: ReadonlyMap<Candidate, number>,
 ): GatewayError {
   const { facts, plan } = exchange;
@@ -35,6 +35,7 @@ export function failureError(
   return finalError(failures, {
     model: facts.model,
     targets: new Set(candidates.map(({ target }) => target)).size,
+    targetsAsked,
     shape: exchange.dialect.errorShape,
     isOwnProvider: candidates.every((candidate) => isOwnProvider(exchange, candidate)),
     usableInMs: candidates.reduce(

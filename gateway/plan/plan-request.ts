@@ -216,7 +216,7 @@ function refusalBy(
   if (first !== undefined) return {};
   const nowMs = parts.clock.now();
   const fullAt = new Map([...full].map(([candidate, waitMs]) => [candidate, nowMs + waitMs]));
-  return refusalOf(failureError(parts, planned, [], fullAt), shape);
+  return refusalOf(failureError(parts, planned, { failures: [], targetsAsked: 0 }, fullAt), shape);
 }
 
 function refusalOf(error: unknown, shape: Asking['dialect']['errorShape']): Pick<PlanAnswer, 'refusal'> {

@@ -238,6 +238,18 @@ test('a model that one key may not use is served with the other, each time', asy
   expect(await statusesOf(rig, 4)).toEqual([200, 200, 200, 200]);
 });
 
+test('a model that both keys of one target may not use is unknown only where the other target was asked too', async () => {
+  const error = { message: 'Project `p` does not have access to model `m`', code: 'model_not_found' };
+  const refusing = await wallThat({ ...refusedWith(403), error });
+  const resting = await wallThat(status(429, { 'retry-after': '60' }));
+  const { rig } = await rigOf([{ ...two, baseUrl: refusing.baseUrl }, { baseUrl: resting.baseUrl }]);
+  // The other one is told to rest, so that it cannot be asked the second time.
+  expect((await ask(rig)).status).toBe(429);
+  const told = await ask(rig);
+  expect([told.status, errorOf(told)?.code]).toEqual([502, 'upstream_error']);
+  expect([refusing.calls.length, resting.calls.length]).toEqual([4, 1]);
+});
+
 test.each([
   ['403', refusedWith(403)],
   [

@@ -254,6 +254,7 @@ function failed(ends: Ends, failure: AttemptFailure): GatewayError {
     model: facts.model,
     shape: client.errorShape,
     targets: 1,
+    targetsAsked: 1,
     isOwnProvider: false,
     usableInMs: 0,
     commonRest: undefined,

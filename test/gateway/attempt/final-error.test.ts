@@ -25,6 +25,7 @@ const facts: FinalErrorFacts = {
   model: 'm',
   shape: 'openai',
   targets: 1,
+  targetsAsked: 1,
   isOwnProvider: false,
   usableInMs: 7_200,
   commonRest: undefined,
@@ -295,9 +296,17 @@ describe('where all keys rest for one reason', () => {
   );
 });
 
-test('a model that one of two targets does not know is not said to be unknown', () => {
-  const error = finalError([unknownModel], { ...facts, targets: 2 });
-  expect([error.status, error.toErrorObject('openai').code]).toEqual([502, 'upstream_error']);
+test.each([
+  ['one attempt at one of two targets', [unknownModel], 1],
+  // Two keys of one target: the other one has not been asked.
+  ['two attempts at one of two targets', [unknownModel, unknownModel], 1],
+])('a model is not said to be unknown after %s', (_name, failures, targetsAsked) => {
+  const error = finalError(failures, { ...facts, targets: 2, targetsAsked });
+  expect([error.status, error.toErrorObject('openai').code, error.message]).toEqual([
+    502,
+    'upstream_error',
+    "No upstream of model 'm' that could be asked knows it.",
+  ]);
 });
 
 describe('told in another dialect than the caller speaks', () => {

@@ -62,6 +62,7 @@ test('what throws while it is sent ends the attempt', async () => {
   expect(await runAttempts(job)).toEqual({
     type: 'failed',
     failures: [{ kind: 'gateway', code: 'internal_error', error: broken }],
+    targetsAsked: 1,
   });
   expect(log).toEqual(['start', 'failed']);
 });
@@ -118,7 +119,7 @@ test('a candidate that was found dead while its quotas were asked elsewhere is l
       }),
     leave: () => void log.push('leave'),
   });
-  expect([outcome, log]).toEqual([{ type: 'failed', failures: [] }, ['leave']]);
+  expect([outcome, log]).toEqual([{ type: 'failed', failures: [], targetsAsked: 0 }, ['leave']]);
 });
 
 describe('an attempt has the time of the last', () => {

@@ -8,7 +8,7 @@ import { type LeaveSignal, Leaving } from '../../../gateway/stream/leaving.ts';
 type Outcome = CallOutcome<number>;
 
 const answered = (call: number): Outcome => ({ type: 'answered', answer: call, candidate: 0 });
-const turnedAway: Outcome = { type: 'failed', failures: [] };
+const turnedAway: Outcome = { type: 'failed', failures: [], targetsAsked: 0 };
 const cancelled: Outcome = { type: 'cancelled' };
 
 function untilLeft(caller: LeaveSignal): Promise<Outcome> {
