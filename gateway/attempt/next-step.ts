@@ -99,12 +99,19 @@ export function nextStep(situation: Situation): NextStep {
   return tryAfter(situation, last.candidate, min + situation.random() * (max - min));
 }
 
-/** The keys of one account are often refused alike: the last attempt is for a target that has not been asked. */
+/**
+ * The keys of one account are often refused alike: the last attempt is for a provider that has not been asked, or else for such a
+ * target. Where no key was to blame, for a target.
+ */
 function pickOther({ candidates, failed, failover }: Situation, left: readonly number[]): number | undefined {
   const [first] = left;
   if (failed.length + 1 < failover.maxAttempts) return first;
-  const asked = new Set(failed.map(({ candidate }) => candidates[candidate]?.targetId));
-  return left.find((position) => !asked.has(candidates[position]?.targetId)) ?? first;
+  const notAsked = (id: 'endpointId' | 'targetId'): number | undefined => {
+    const asked = new Set(failed.map(({ candidate }) => candidates[candidate]?.[id]));
+    return left.find((position) => !asked.has(candidates[position]?.[id]));
+  };
+  const isKeys = failed.at(-1)?.judgement.scope === 'key';
+  return (isKeys ? notAsked('endpointId') : undefined) ?? notAsked('targetId') ?? first;
 }
 
 /** A failure that may pass at once is worth a second call before a lower tier serves the request. */

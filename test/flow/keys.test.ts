@@ -270,6 +270,50 @@ test.each([
   },
 );
 
+describe('two targets at one provider whose three keys are refused', () => {
+  /** Behind them further ones, each at a provider of its own. */
+  async function rigOfTwo(baseUrl: string, others: readonly RigTarget[] = []): Promise<Rig> {
+    const targets = [{ baseUrl, keys: { a: 'KEY-A', b: 'KEY-B', c: 'KEY-C' } }, ...others];
+    const { rig } = await rigOf(targets);
+    const routes = tableOf(targets).routes.map((route) => {
+      const [first, ...more] = route.targets;
+      return {
+        ...route,
+        targets: first ? [first, { ...first, name: 'second', upstreamModel: 'y' }, ...more] : [],
+      };
+    });
+    rig.offer({ routes });
+    return rig;
+  }
+
+  test.each([
+    ['401', refusedWith(401)],
+    ['403', { ...refusedWith(403), error: { code: 'account_deactivated' } }],
+    ['400', { ...refusedWith(400), error: { message: 'API key not valid. Please pass a valid API key.' } }],
+  ])('(%s) each is asked once, for either target, and none by the next request', async (_name, refusal) => {
+    const wall = await wallThat(refusal);
+    const rig = await rigOfTwo(wall.baseUrl);
+    expect((await ask(rig)).status).toBe(502);
+    expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-C']);
+    expect(rig.records.map(({ target }) => target)).toEqual(['t0', 't0', 'second']);
+    expect((await ask(rig)).status).toBe(502);
+    expect(wall.calls).toHaveLength(3);
+  });
+
+  // What is forbidden to one request rests no key: without the other provider all of them would fail for ever.
+  test.each([
+    ['401', refusedWith(401)],
+    ['403', refusedWith(403)],
+    ['429', refusedWith(429)],
+  ])('(%s) leave the last attempt to another provider', async (_name, refusal) => {
+    const wall = await wallThat(refusal);
+    const other = await wallThat({ type: 'answer' });
+    const rig = await rigOfTwo(wall.baseUrl, [{ baseUrl: other.baseUrl }]);
+    expect(await statusesOf(rig, 2)).toEqual([200, 200]);
+    expect(other.calls).toHaveLength(2);
+  });
+});
+
 test('a key that is refused with 400 is not the fault of its caller: the next one answers, and it is left alone', async () => {
   const error = { code: 400, message: 'API key not valid. Please pass a valid API key.' };
   const wall = await wallThat(byKey({ 'KEY-A': { ...refusedWith(400), error } }));

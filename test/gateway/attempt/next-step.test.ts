@@ -9,6 +9,9 @@ import type { RouteEntry } from '../../../gateway/contract/routing-table.ts';
 const a1: CandidateFacts = { keyId: 'a/1', targetId: 'ta', endpointId: 'a', tier: 0 };
 const a2: CandidateFacts = { keyId: 'a/2', targetId: 'ta', endpointId: 'a', tier: 0 };
 const a3: CandidateFacts = { keyId: 'a/3', targetId: 'ta', endpointId: 'a', tier: 0 };
+/** Another target at the same provider. */
+const aOther1: CandidateFacts = { ...a1, targetId: 'ta2' };
+const aOther3: CandidateFacts = { ...a3, targetId: 'ta2' };
 const b: CandidateFacts = { keyId: 'b/1', targetId: 'tb', endpointId: 'b', tier: 1 };
 const bOther: CandidateFacts = { keyId: 'b/1', targetId: 'tb2', endpointId: 'b', tier: 2 };
 const c: CandidateFacts = { keyId: 'c/1', targetId: 'tc', endpointId: 'c', tier: 3 };
@@ -409,6 +412,35 @@ const rows: readonly Row[] = [
       step: go(3),
     }),
   ),
+  ...[status(401), status(402), status(403), status(429)].map(
+    (failure): Row => ({
+      when: `${failureCode(failure)} with two keys of one target, whose provider has another: a provider that was not asked`,
+      candidates: [a1, a2, a3, aOther3, b],
+      failed: [
+        [0, failure],
+        [1, failure],
+      ],
+      step: go(4),
+    }),
+  ),
+  {
+    when: 'the same with nobody else left: the other target, with a key that was not asked',
+    candidates: [a1, a2, a3, aOther1, aOther3],
+    failed: [
+      [0, status(401)],
+      [1, status(401)],
+    ],
+    step: go(4),
+  },
+  {
+    when: 'two models of one provider fail, and one attempt is left: its next model, as nothing is said against the provider',
+    candidates: [b, bOther, { ...bOther, targetId: 'tb3' }, c],
+    failed: [
+      [0, status(503)],
+      [1, status(503)],
+    ],
+    step: go(2),
+  },
   {
     when: 'two keys of one target are rejected, and attempts are left: the next key',
     candidates: [a1, a2, a3, b],
