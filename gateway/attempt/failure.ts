@@ -174,15 +174,24 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
     case 403:
       return judgeForbidden(words, error);
     case 404:
-      if (isNobodyThere(error)) {
-        return judgement('ServerError', 'target', 'upstream_invalid_response', { mayHaveActed: false });
-      }
-      return unknownModel;
+    case 410:
+      return isNobodyThere(error) ? wrongAddress : unknownModel;
+    case 405:
+      return wrongAddress;
+    case 407:
+      // What stands in between knows nothing of models: another target of the provider goes the same way.
+      return judgement('ServerError', 'endpoint', 'upstream_error', { mayHaveActed: false });
     case 408:
     case 409:
       return judgement('ServerError', 'target', 'upstream_error', { mayRetrySame: true });
     case 413:
       return judgement(null, 'target', 'request_too_large');
+    case misdirected:
+    case tooEarly:
+      return judgement('ServerError', 'target', 'upstream_error', {
+        mayRetrySame: true,
+        mayHaveActed: false,
+      });
     case 429:
       return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
         keyRest: 'rate-limit',
@@ -239,12 +248,24 @@ const filtered = judgement('ContentFiltered', 'target', 'content_policy_violatio
   mayHaveActed: false,
 });
 
+/** Something else is there than what it was taken for. */
+const wrongAddress = judgement('ServerError', 'target', 'upstream_invalid_response', { mayHaveActed: false });
+
+/** Whoever is at the other end of this connection is not responsible (RFC 9110, section 15.5.20), or does not trust it yet (RFC 8470, section 5.2). */
+const misdirected = 421;
+const tooEarly = 425;
+
+/** Refused for the connection that it came over: where the same is asked again, it is over another one. */
+export function isForConnection(failure: AttemptFailure): boolean {
+  return failure.kind === 'status' && (failure.status === misdirected || failure.status === tooEarly);
+}
+
 const unknownModel = judgement('ModelNotFound', 'target', 'model_not_found', {
   isHealthSignal: false,
   mayHaveActed: false,
 });
 
-/** Of a 404: it is the model, or what some providers serve it by, that is not there. */
+/** Of a 404 or 410: it is the model, or what some providers serve it by, that is not there. */
 export function isAboutModel({ code, type, message }: UpstreamError): boolean {
   return /model|deployment/i.test(`${code ?? ''} ${type ?? ''} ${message}`);
 }
@@ -255,7 +276,7 @@ function isNobodyThere(error: UpstreamError): boolean {
   const { code, type, message } = error;
   return message === ''
     ? type === null && code === null
-    : /^(404\b|(page |resource )?not found\b|invalid url\b|cannot post\b)/i.test(message);
+    : /^(4(04|10)\b|gone\b|(page |resource )?not found\b|invalid url\b|cannot post\b)/i.test(message);
 }
 
 /** Not every dialect has a code for a prompt that is too long, and not every vendor sends it: the last ones are of Google, xAI, llama.cpp and Bedrock. */

@@ -6,7 +6,13 @@ import type { RouteEntry } from '../contract/routing-table.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { type AttemptEnds, type AttemptResult, runAttempt } from './attempt.ts';
 import type { Limits } from './deadlines.ts';
-import { type AttemptFailure, type Judgement, judgeFailure, retryAfterMsOf } from './failure.ts';
+import {
+  type AttemptFailure,
+  isForConnection,
+  type Judgement,
+  judgeFailure,
+  retryAfterMsOf,
+} from './failure.ts';
 import {
   type CandidateFacts,
   type FailedAttempt,
@@ -109,8 +115,8 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
       const restMs = job.restMs(candidate);
       // Others may have found it dead meanwhile, were told to wait longer, or are trying it now.
       if (!job.isUsable(candidate)) {
-        const last = failed.pop();
-        if (last) failed.push({ ...last, ...waitAgain(last, step.delayMs, restMs) });
+        const waiting = failed.pop();
+        if (waiting) failed.push({ ...waiting, ...waitAgain(waiting, step.delayMs, restMs) });
         continue;
       }
     }
@@ -118,7 +124,9 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
     const isRepetition = excuse === undefined && failed.some((attempt) => attempt.candidate === candidate);
     // Many may have been told to wait while there was some of it left.
     if (isRepetition && !job.hasRetryBudget(candidate)) continue;
-    const isFresh = excuse?.isFresh ?? false;
+    const last = failed.at(-1);
+    const isRefused = last?.candidate === candidate && isForConnection(last.failure);
+    const isFresh = excuse?.isFresh ?? isRefused;
     const entering = job.enter(candidate);
     if (entering !== true && !(entering && (await isLetIn(job, candidate, isRepetition, entering)))) {
       excuse = undefined;

@@ -60,7 +60,8 @@ export function healthSignal(
   }
   const error = errorOf(failure);
   // What a request refers to may be unknown as well.
-  if (failure.kind === 'status' && failure.status === 404 && hasStoredState) return { type: 'none' };
+  const isUnknown = failure.kind === 'status' && (failure.status === 404 || failure.status === 410);
+  if (isUnknown && hasStoredState) return { type: 'none' };
   // Where it is a matter of the key, the target may serve it with another.
   const isTargets = judgement.reason === 'ModelNotFound' && judgement.scope === 'target';
   if (isTargets && !hasStoredState && error && isAboutModel(error)) {

@@ -215,6 +215,38 @@ test(
   }),
 );
 
+/** They say nothing of the request, so that its caller could not mend them. */
+test.each([405, 407, 410, 421, 425])(
+  '%i of one provider: another one answers, and alone it is no mistake of the caller',
+  (code) =>
+    inHouse(async (house) => {
+      const first = await house.wallThat({ type: 'status', status: code, body: '' });
+      const second = await house.wallThat({ type: 'answer' });
+      const both = await house.rigOf([{ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }]);
+      expectWhole(await ask(both), 'plain');
+      expect(both.records.at(-1)?.outcome).toBe('answered');
+      const alone = await house.rigOf([{ baseUrl: first.baseUrl }]);
+      const told = await ask(alone);
+      expect([told.status, told.headers['x-should-retry']]).toEqual([502, 'false']);
+    })(),
+);
+
+test.each([421, 425])('%i is asked again over another connection', (code) =>
+  inHouse(async (house) => {
+    const wall = await house.wallThat([
+      { type: 'answer' },
+      { type: 'status', status: code },
+      { type: 'answer' },
+    ]);
+    const rig = await house.rigOf([{ baseUrl: wall.baseUrl }]);
+    expectWhole(await ask(rig), 'plain');
+    expectWhole(await ask(rig), 'plain');
+    const [warm, refused, again] = wall.calls.map(({ connection }) => connection);
+    expect(refused).toBe(warm);
+    expect(again).not.toBe(refused);
+  })(),
+);
+
 test(
   'a wait for a Retry-After that ends behind the deadline is not begun',
   inHouse(async (house) => {

@@ -50,9 +50,14 @@ const byStatus: Readonly<Record<number, Verdict>> = {
   402: broke,
   403: wordless,
   404: nonsense,
+  405: nonsense,
+  407: ['ServerError', 'endpoint', 'upstream_error', 'health'],
   408: serverError,
   409: serverError,
+  410: nonsense,
   413: [null, 'target', 'request_too_large'],
+  421: serverError,
+  425: serverError,
   429: limited,
   500: serverError,
   502: serverError,
@@ -155,7 +160,8 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
     { code: 'DeploymentNotFound', message: 'The API deployment for this resource does not exist' },
     { message: 'Not found: model x' },
     { type: 'invalid_request_error', message: 'No such File object: file-1' },
-  ].map((error): (typeof words)[number] => [error, { 404: unknown }]),
+    { message: 'The model `x` was retired and is gone' },
+  ].map((error): (typeof words)[number] => [error, { 404: unknown, 410: unknown, 405: nonsense }]),
   // Prompts that are too long, in the words of those who have no code for it.
   ...[
     'prompt is too long: 210000 tokens > 200000 maximum',
@@ -203,7 +209,9 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
     { type: 'invalid_request_error', message: 'Invalid URL (POST /v2/chat/completions)' },
     { message: '404 page not found' },
     { message: 'Cannot POST /chat' },
-  ].map((error): (typeof words)[number] => [error, { 404: nonsense }]),
+    { message: 'Gone' },
+    { message: '410 Gone' },
+  ].map((error): (typeof words)[number] => [error, { 404: nonsense, 410: nonsense }]),
   // Of messages only what Anthropic says from their beginning, for which it has no code.
   ...[
     'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
@@ -319,7 +327,7 @@ test('an answer that is none: never the same target again', () => {
 
 /** Whether the upstream may have begun to do what it was asked. */
 const actedOn: readonly (readonly [name: string, failure: AttemptFailure, mayHaveActed: boolean])[] = [
-  ...([400, 401, 402, 403, 404, 429, 503, 529] as const).map(
+  ...([400, 401, 402, 403, 404, 405, 407, 410, 421, 425, 429, 503, 529] as const).map(
     (status) => [`${status}`, refusal(status), status === 400] as const,
   ),
   ...([408, 409, 500, 502, 504, 302] as const).map((status) => [`${status}`, refusal(status), true] as const),

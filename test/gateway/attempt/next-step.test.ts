@@ -118,14 +118,17 @@ const rows: readonly Row[] = [
   },
   { when: 'a key is broke: another key', candidates: [a1, a2, b], failed: [[0, status(402)]], step: go(1) },
   // A second call at once, before a lower tier serves the request.
-  ...[status(500), status(502), status(504), status(408), status(409), refused, reset].map(
-    (failure): Row => ({
-      when: `${failure.kind === 'status' ? failure.status : failure.kind === 'transport' ? failure.code : ''}: the same at once`,
-      candidates: [a1, a2, b],
-      failed: [[0, failure]],
-      step: go(0),
-    }),
-  ),
+  ...[500, 502, 504, 408, 409, 421, 425]
+    .map((code) => status(code))
+    .concat(refused, reset)
+    .map(
+      (failure): Row => ({
+        when: `${failure.kind === 'status' ? failure.status : failure.kind === 'transport' ? failure.code : ''}: the same at once`,
+        candidates: [a1, a2, b],
+        failed: [[0, failure]],
+        step: go(0),
+      }),
+    ),
   {
     when: 'the same failed again: the next tier',
     candidates: [a1, a2, b],
@@ -281,6 +284,20 @@ const rows: readonly Row[] = [
     ],
     step: go(2),
   },
+  {
+    when: 'what is in front of an endpoint wants to be signed in to (407): its models wait, too',
+    candidates: [b, bOther, a1],
+    failed: [[0, status(407)]],
+    step: go(2),
+  },
+  ...[405, 410].map(
+    (code): Row => ({
+      when: `${code}: another target, never the same`,
+      candidates: [a1, a2, b],
+      failed: [[0, status(code)]],
+      step: go(2),
+    }),
+  ),
   {
     when: 'one model fails: another there',
     candidates: [b, bOther, a1],

@@ -349,9 +349,30 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a 404 about the address is no word about the model',
     file: 'gateway/attempt/failure.ts',
-    from: 'if (isNobodyThere(error)) {',
-    to: 'if (isNobodyThere(error) && isAboutModel(error)) {',
+    from: 'return isNobodyThere(error) ? wrongAddress : unknownModel;',
+    to: 'return unknownModel;',
     tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/gateway/pipeline/health-signal.test.ts'],
+  },
+  {
+    name: 'what is refused for its connection is asked again over another one',
+    file: 'gateway/attempt/run-attempts.ts',
+    from: 'excuse?.isFresh ?? isRefused',
+    to: 'excuse?.isFresh ?? (isRefused && false)',
+    tests: ['test/flow/failover.test.ts'],
+  },
+  {
+    name: 'where keys are refused, the last attempt is for another provider',
+    file: 'gateway/attempt/next-step.ts',
+    from: "(isKeys ? notAsked('endpointId') : undefined)",
+    to: "(isKeys ? undefined : notAsked('endpointId'))",
+    tests: ['test/flow/keys.test.ts'],
+  },
+  {
+    name: 'a model is unknown only where every target was asked',
+    file: 'gateway/attempt/run-attempts.ts',
+    from: 'targetsAsked: asked.size',
+    to: 'targetsAsked: failed.length',
+    tests: ['test/flow/keys.test.ts'],
   },
   {
     name: 'whoever counts is let go with the caller',
