@@ -238,18 +238,6 @@ test('a model that one key may not use is served with the other, each time', asy
   expect(await statusesOf(rig, 4)).toEqual([200, 200, 200, 200]);
 });
 
-test('a model that both keys of one target may not use is unknown only where the other target was asked too', async () => {
-  const error = { message: 'Project `p` does not have access to model `m`', code: 'model_not_found' };
-  const refusing = await wallThat({ ...refusedWith(403), error });
-  const resting = await wallThat(status(429, { 'retry-after': '60' }));
-  const { rig } = await rigOf([{ ...two, baseUrl: refusing.baseUrl }, { baseUrl: resting.baseUrl }]);
-  // The other one is told to rest, so that it cannot be asked the second time.
-  expect((await ask(rig)).status).toBe(429);
-  const told = await ask(rig);
-  expect([told.status, errorOf(told)?.code]).toEqual([502, 'upstream_error']);
-  expect([refusing.calls.length, resting.calls.length]).toEqual([4, 1]);
-});
-
 test.each([
   ['403', refusedWith(403)],
   [
@@ -269,50 +257,6 @@ test.each([
     expect(other.calls).toHaveLength(4);
   },
 );
-
-describe('two targets at one provider whose three keys are refused', () => {
-  /** Behind them further ones, each at a provider of its own. */
-  async function rigOfTwo(baseUrl: string, others: readonly RigTarget[] = []): Promise<Rig> {
-    const targets = [{ baseUrl, keys: { a: 'KEY-A', b: 'KEY-B', c: 'KEY-C' } }, ...others];
-    const { rig } = await rigOf(targets);
-    const routes = tableOf(targets).routes.map((route) => {
-      const [first, ...more] = route.targets;
-      return {
-        ...route,
-        targets: first ? [first, { ...first, name: 'second', upstreamModel: 'y' }, ...more] : [],
-      };
-    });
-    rig.offer({ routes });
-    return rig;
-  }
-
-  test.each([
-    ['401', refusedWith(401)],
-    ['403', { ...refusedWith(403), error: { code: 'account_deactivated' } }],
-    ['400', { ...refusedWith(400), error: { message: 'API key not valid. Please pass a valid API key.' } }],
-  ])('(%s) each is asked once, for either target, and none by the next request', async (_name, refusal) => {
-    const wall = await wallThat(refusal);
-    const rig = await rigOfTwo(wall.baseUrl);
-    expect((await ask(rig)).status).toBe(502);
-    expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-C']);
-    expect(rig.records.map(({ target }) => target)).toEqual(['t0', 't0', 'second']);
-    expect((await ask(rig)).status).toBe(502);
-    expect(wall.calls).toHaveLength(3);
-  });
-
-  // What is forbidden to one request rests no key: without the other provider all of them would fail for ever.
-  test.each([
-    ['401', refusedWith(401)],
-    ['403', refusedWith(403)],
-    ['429', refusedWith(429)],
-  ])('(%s) leave the last attempt to another provider', async (_name, refusal) => {
-    const wall = await wallThat(refusal);
-    const other = await wallThat({ type: 'answer' });
-    const rig = await rigOfTwo(wall.baseUrl, [{ baseUrl: other.baseUrl }]);
-    expect(await statusesOf(rig, 2)).toEqual([200, 200]);
-    expect(other.calls).toHaveLength(2);
-  });
-});
 
 test('a key that is refused with 400 is not the fault of its caller: the next one answers, and it is left alone', async () => {
   const error = { code: 400, message: 'API key not valid. Please pass a valid API key.' };

@@ -365,14 +365,14 @@ export const failover: readonly Mutant[] = [
     file: 'gateway/attempt/next-step.ts',
     from: "(isKeys ? notAsked('endpointId') : undefined)",
     to: "(isKeys ? undefined : notAsked('endpointId'))",
-    tests: ['test/flow/keys.test.ts'],
+    tests: ['test/flow/refused-accounts.test.ts'],
   },
   {
     name: 'a model is unknown only where every target was asked',
     file: 'gateway/attempt/run-attempts.ts',
     from: 'targetsAsked: asked.size',
     to: 'targetsAsked: failed.length',
-    tests: ['test/flow/keys.test.ts'],
+    tests: ['test/flow/refused-accounts.test.ts'],
   },
   {
     name: 'whoever counts is let go with the caller',
