@@ -57,6 +57,13 @@ test.each<[string, HealthSignal, HealthSignal]>([
   ['a model that is not known', signalOf(unknown), { type: 'misconfigured' }],
   ['404 of what the request refers to', signalOf(unknown, { hasStoredState: true }), { type: 'none' }],
   [
+    '410 of a model',
+    signalOf(status(410, { message: 'The model `x` was retired' })),
+    { type: 'misconfigured' },
+  ],
+  ['410 of what the request refers to', signalOf(status(410), { hasStoredState: true }), { type: 'none' }],
+  ['407', signalOf(status(407)), { type: 'endpoint-failure', cause: 'status_407' }],
+  [
     '404 of a deployment',
     signalOf(status(404, { message: 'No such thing', code: 'DeploymentNotFound' })),
     { type: 'misconfigured' },
