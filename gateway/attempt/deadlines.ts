@@ -7,6 +7,8 @@ export interface Limits {
   readonly livenessMs: number;
   /** With bytes but without content, after the first content. */
   readonly progressMs: number;
+  /** All of one attempt; another one may have more of the time that the request has. */
+  readonly totalMs: number;
 }
 
 /** Clock times in milliseconds. */
@@ -38,7 +40,10 @@ export const endMs = 5_000;
 const endAmidPingsMs = 2 * endMs;
 
 export function earliestDeadline(marks: Marks, limits: Limits): Deadline {
-  let earliest: Deadline = { at: marks.totalAt, timer: 'total' };
+  let earliest: Deadline = {
+    at: Math.min(marks.totalAt, marks.startedAt + limits.totalMs),
+    timer: 'total',
+  };
   const consider = (at: number, timer: TimerName): void => {
     if (at < earliest.at) earliest = { at, timer };
   };

@@ -92,10 +92,8 @@ export function judgeFailure(failure: AttemptFailure): Judgement {
         mayHaveActed: failure.code === 'reset',
       });
     case 'timeout':
-      // Never again on the same target: it multiplies the wait.
-      return judgement(failure.timer === 'total' ? null : 'Timeout', 'target', 'upstream_timeout', {
-        isHealthSignal: true,
-      });
+      // Never again on the same target: it multiplies the wait. Of `total` another one may have more, else no time is left.
+      return judgement('Timeout', 'target', 'upstream_timeout');
     case 'status':
       return judgeStatus(failure.status, failure.error);
     case 'answer':

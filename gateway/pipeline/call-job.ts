@@ -133,6 +133,7 @@ export function buildCallJob(
           : null,
         livenessMs: timeoutFor(exchange, at(position), 'livenessMs', defaults),
         progressMs: timeoutFor(exchange, at(position), 'progressMs', defaults),
+        totalMs: timeoutFor(exchange, at(position), 'totalMs', defaults),
       };
     },
     enter: (position) => {

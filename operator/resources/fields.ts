@@ -101,7 +101,12 @@ const TIMERS = {
   lastFirstEvent: ['50ms', '1h', '60s', 'The same, when no other candidate is left.'],
   liveness: ['50ms', '1h', '30s', 'Longest time without a single byte from the upstream.'],
   progress: ['50ms', '1h', '120s', 'Longest time with bytes, but without an event that carries content.'],
-  total: ['100ms', '24h', '600s', 'Deadline of the whole request, all attempts together.'],
+  total: [
+    '100ms',
+    '24h',
+    '600s',
+    'Deadline of the whole request, all attempts together. Where those that can serve it differ, it has the longest, and an attempt no more than its own.',
+  ],
   clientWrite: ['50ms', '1h', '60s', 'Longest time a client may take to accept what was written to it.'],
 } as const satisfies Record<string, readonly [string, string, string, string]>;
 

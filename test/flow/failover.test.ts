@@ -258,6 +258,20 @@ test(
 );
 
 test(
+  'a provider of less time than the next one leaves the rest of it to that one',
+  inHouse(async (house) => {
+    const first = await house.wallThat({ type: 'hang', when: 'before-headers' });
+    const second = await house.wallThat({ type: 'answer' });
+    const rig = await house.rigOf([
+      { baseUrl: first.baseUrl, timeouts: { totalMs: 100 } },
+      { baseUrl: second.baseUrl },
+    ]);
+    expectWhole(await ask(rig), 'plain');
+    expect(rig.records.map(lineOf)).toEqual(['1 t0 failed timeout_total platform', '2 t1 answered tenant']);
+  }),
+);
+
+test(
   "a tenant's own rejected key is told as its own, never as the caller's",
   inHouse(async (house) => {
     const wall = await house.wallThat({ type: 'status', status: 401 });

@@ -12,7 +12,7 @@ import { makeFakeClock } from '../../support/fake-clock.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-const limits = { firstEventMs: 1_000, livenessMs: 2_000, progressMs: 5_000 };
+const limits = { firstEventMs: 1_000, livenessMs: 2_000, progressMs: 5_000, totalMs: 60_000 };
 
 function startAttempt(
   kind: 'stream' | 'plain',

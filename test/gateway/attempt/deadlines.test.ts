@@ -8,7 +8,12 @@ import {
   type Marks,
 } from '../../../gateway/attempt/deadlines.ts';
 
-const limits: Limits = { firstEventMs: 12_000, livenessMs: 30_000, progressMs: 120_000 };
+const limits: Limits = {
+  firstEventMs: 12_000,
+  livenessMs: 30_000,
+  progressMs: 120_000,
+  totalMs: 600_000,
+};
 const marks: Marks = {
   startedAt: 1_000,
   lastByteAt: 1_000,
@@ -36,6 +41,7 @@ test.each([
     { at: 140_000, timer: 'liveness' },
   ],
   ['the whole request ends before', { totalAt: 9_000 }, {}, { at: 9_000, timer: 'total' }],
+  ['the time of the attempt is over before', {}, { totalMs: 8_000 }, { at: 9_000, timer: 'total' }],
   [
     'all but the end mark is there',
     { hasContent: true, awaitsEnd: true, lastByteAt: 20_000, lastContentAt: 20_000 },

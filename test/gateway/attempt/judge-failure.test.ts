@@ -309,8 +309,8 @@ test.each([
   ['first-event', ['Timeout', 'target', 'upstream_timeout', 'health'], 'timeout_first_event'],
   ['liveness', ['Timeout', 'target', 'upstream_timeout', 'health'], 'timeout_liveness'],
   ['progress', ['Timeout', 'target', 'upstream_timeout', 'health'], 'timeout_progress'],
-  // The one deadline of the request is over: no time is left for anybody else.
-  ['total', [null, 'target', 'upstream_timeout', 'health'], 'timeout_total'],
+  // Where the request has no time left, nobody else is asked.
+  ['total', ['Timeout', 'target', 'upstream_timeout', 'health'], 'timeout_total'],
 ] satisfies ['first-event' | 'liveness' | 'progress' | 'total', Verdict, string][])(
   'timeout: %s',
   (timer, verdict, code) => {

@@ -5,7 +5,7 @@ import { type CallJob, runAttempts } from '../../../gateway/attempt/run-attempts
 import { Leaving } from '../../../gateway/stream/leaving.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 
-const limits = { firstEventMs: null, livenessMs: 1_000, progressMs: 1_000 };
+const limits = { firstEventMs: null, livenessMs: 1_000, progressMs: 1_000, totalMs: 60_000 };
 
 function jobOf(open: CallJob<string>['open']) {
   const log: string[] = [];

@@ -111,8 +111,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a silent upstream is not asked again: it would multiply the wait',
     file: 'gateway/attempt/failure.ts',
-    from: "'Timeout', 'target', 'upstream_timeout', {",
-    to: "'Timeout', 'target', 'upstream_timeout', { mayRetrySame: true,",
+    from: "'Timeout', 'target', 'upstream_timeout')",
+    to: "'Timeout', 'target', 'upstream_timeout', { mayRetrySame: true })",
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
   },
   {
@@ -211,6 +211,13 @@ export const failover: readonly Mutant[] = [
     file: 'gateway/attempt/deadlines.ts',
     from: "consider(marks.startedAt + limits.firstEventMs, 'first-event');",
     to: '',
+    tests: ['test/gateway/attempt/deadlines.test.ts'],
+  },
+  {
+    name: 'a provider of less time than others is left when that is over',
+    file: 'gateway/attempt/deadlines.ts',
+    from: 'Math.min(marks.totalAt, marks.startedAt + limits.totalMs)',
+    to: 'marks.totalAt',
     tests: ['test/gateway/attempt/deadlines.test.ts'],
   },
   {
