@@ -393,27 +393,38 @@ class Run implements OpenRequest {
 
   private headers(): Record<string, string> {
     const { view, requestId } = this.exchange;
-    const provider = this.parts.defaults.showProvider ? this.servedBy?.target.provider.entry.id : undefined;
-    const dropped = this.dropped();
+    const servers = this.servers();
+    const [provider, ...others] = new Set(servers.map(({ target }) => target.provider.entry.id));
+    const isShown = this.parts.defaults.showProvider && others.length === 0;
+    const dropped = this.dropped(servers);
     return {
       'x-request-id': requestId,
       'request-id': requestId,
       'x-penstock-generation': String(view.generation),
       'x-penstock-attempts': String(this.attempts),
-      ...(provider === undefined ? {} : { 'x-penstock-provider': provider }),
+      ...(provider === undefined || !isShown ? {} : { 'x-penstock-provider': provider }),
       ...(dropped === undefined ? {} : { 'x-penstock-dropped': dropped }),
       'cache-control': 'no-store',
     };
   }
 
-  /** What the upstream that serves the request was not told. */
-  private dropped(): string | undefined {
+  /** Who serves the request; where nothing of an answer is there to be given out, another one may still take over. */
+  private servers(): readonly Candidate[] {
     const { exchange, servedBy } = this;
-    const { dialect, translation } = exchange;
-    if (!translation || !servedBy || servedBy.dialect === dialect.name) return undefined;
-    const upstream = findDialect(servedBy.dialect);
-    const target = targetOf(exchange, servedBy);
-    return droppedHeader(listDropped(dialect.name, upstream, translation.conversations, target));
+    if (exchange.facts.isStream && this.firstContentMs === undefined) return exchange.plan.candidates;
+    return servedBy ? [servedBy] : [];
+  }
+
+  /** What those that serve the request are not told. */
+  private dropped(servers: readonly Candidate[]): string | undefined {
+    const { dialect, translation } = this.exchange;
+    if (!translation) return undefined;
+    const names = servers.flatMap((server) => {
+      if (server.dialect === dialect.name) return [];
+      const target = targetOf(this.exchange, server);
+      return listDropped(dialect.name, findDialect(server.dialect), translation.conversations, target);
+    });
+    return droppedHeader([...new Set(names)].sort());
   }
 
   private answerHead(): AnswerHead {

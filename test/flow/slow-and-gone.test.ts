@@ -154,6 +154,31 @@ describe('a client that waits', () => {
     expect([textOf(finished), finished.ending]).toEqual([wallText, 'last-chunk']);
   });
 
+  test('is told before the first content what any of the providers may leave out, and of none that it serves', async () => {
+    const mayFail = Promise.withResolvers<void>();
+    const first = await wallThat({ type: 'status', status: 503, beforeHeaders: { until: mayFail.promise } });
+    const second = await wallThat({ type: 'answer' });
+    const spoken = (name: 'openai-chat' | 'anthropic-messages') => ({
+      dialects: [name],
+      providerEntry: { dialects: [name] },
+    });
+    const rig = await rigOf(
+      [
+        { ...spoken('openai-chat'), baseUrl: first.baseUrl },
+        { ...spoken('anthropic-messages'), baseUrl: second.baseUrl },
+      ],
+      patient,
+    );
+    const { connection, answer } = await askOpen(rig, { isStream: true, more: { seed: 7 } });
+    const { headers, finished } = await answer;
+    mayFail.resolve();
+    expect(textOf(await finished)).toBe(wallText);
+    connection.close();
+    expect(headers).toMatchObject({ 'x-penstock-attempts': '1', 'x-penstock-dropped': 'seed' });
+    expect(headers).not.toHaveProperty('x-penstock-provider');
+    expect(rig.records.map(lineOf)).toEqual(['1 t0 failed status_503 platform', '2 t1 answered tenant']);
+  });
+
   test('has the next provider answer, although the answer was opened early', async () => {
     const mayFail = Promise.withResolvers<void>();
     const first = await wallThat({ type: 'status', status: 503, beforeHeaders: { until: mayFail.promise } });
