@@ -30,9 +30,24 @@ export function affinityText(
   }
 }
 
+/** What a model wrote, in the four dialects. Quotes inside of texts are escaped, so that nobody can write it into one. */
+const byModel = /"role"\s*:\s*"assistant"|"type"\s*:\s*"(?:reasoning|compaction|mcp_[a-z_]+|[a-z_]+_call)"/;
+
 /** What comes behind the last turn of the caller changes with every turn, be it only a bracket. */
 function beginningOf(head: string): string {
-  const answerAt = head.indexOf('"assistant"');
-  const turns = answerAt === -1 ? head : head.slice(0, Math.max(0, head.lastIndexOf('{', answerAt)));
+  const answerAt = byModel.exec(head)?.index;
+  const turns = answerAt === undefined ? head : head.slice(0, itemAround(head, answerAt));
   return turns.replace(/[\s,\]]+$/, '');
+}
+
+/** Where the item of a list begins that holds this place, however deep. */
+function itemAround(list: string, place: number): number {
+  let begin = 0;
+  let depth = 0;
+  for (const { 0: found, index } of list.slice(0, place).matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+    if (found === '{' && depth === 1) begin = index;
+    if (found === '{' || found === '[') depth++;
+    else if (found === '}' || found === ']') depth--;
+  }
+  return begin;
 }

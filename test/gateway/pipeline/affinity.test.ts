@@ -46,10 +46,29 @@ describe('PromptPrefix: every turn of a conversation', () => {
     for (const more of [
       [assistant('hello'), user('and now?')],
       [{ content: 'hello', role: 'assistant' }, user('and now?')],
+      [{ content: '{"in":[{"braces":"]"}]}', role: 'assistant' }, user('and now?')],
       [assistant('y'.repeat(3_000)), user('and?'), assistant('so'), user('well')],
     ]) {
       expect(textOf({ messages: [user(words), ...more] })).toBe(first);
     }
+  });
+
+  const asked = { call_id: 'c', name: 'look', type: 'function_call' };
+  const answered = { type: 'function_call_output', call_id: 'c', output: 'rain' };
+  test.each([
+    ['a call', [{ arguments: '{"at":{"place":"weir"}}', ...asked }, answered]],
+    [
+      'thoughts',
+      [{ id: 'rs_1', summary: [{ type: 'summary_text', text: 'so' }], type: 'reasoning' }, asked, answered],
+    ],
+    ['a call of a tool of its provider', [{ id: 'ws_1', type: 'web_search_call' }, assistant('rain')]],
+    ['an answer', [{ type: 'message', role: 'assistant', content: [] }, user('and now?')]],
+  ])('of responses, which the model goes on with %s, gives the same text', (_name, more) => {
+    const beginning = [user('look for "type":"reasoning" in {this}')];
+    const of = (input: readonly object[]) =>
+      textOf({ instructions: 'be brief', input }, { dialect: 'openai-responses' });
+    expect(of([...beginning, ...more])).toBe(of(beginning));
+    expect(of([...beginning, ...more])).toContain('in {this}');
   });
 
   test('another beginning gives another text', () => {
