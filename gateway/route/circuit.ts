@@ -75,7 +75,7 @@ const streamFailuresMax = 3;
 /** Broken streams further apart are no row. Plain answers between them do not count: a proxy may end just what takes long. */
 const streamRowMs = 300_000;
 
-/** What nobody has tried for so long, though it was time, may be as well as any other. */
+/** What nobody has tried for so long, though it might have been, may be as well as any other; or it is in no table any more. */
 const untriedMemoryMs = 600_000;
 
 /** An upstream that fails now and then never fails five times in a row, and is no better for it. */
@@ -204,7 +204,10 @@ export function isForgettable(circuit: Circuit, nowMs: number): boolean {
   const { failures, recent, openUntilMs, trialSinceMs = openUntilMs } = circuit;
   switch (phaseOf(circuit, nowMs)) {
     case 'closed':
-      return failures + brokenLately(circuit, nowMs) + recent.now.failures + recent.before.failures === 0;
+      return (
+        failures + brokenLately(circuit, nowMs) + recent.now.failures + recent.before.failures === 0 ||
+        nowMs - recent.sinceMs >= untriedMemoryMs
+      );
     case 'half-open':
       return nowMs - Math.max(openUntilMs, trialSinceMs) >= untriedMemoryMs;
     case 'open':

@@ -338,6 +338,9 @@ export class Health {
     }
     for (const id of this.circuits.keys()) this.forget(id, nowMs);
     for (const [id, budget] of this.budgets) if (isSpent(budget, nowMs)) this.budgets.delete(id);
+    for (const [id, triedAtMs] of this.lastResorts) {
+      if (nowMs - triedAtMs >= lastResortEveryMs) this.lastResorts.delete(id);
+    }
     // Circuits and rests go on by the mere passing of time.
     const phases = [
       ...[...this.circuits].map(([id, circuit]) => `${id} ${phaseOf(circuit, nowMs)} ${circuit.openUntilMs}`),

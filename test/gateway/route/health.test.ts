@@ -436,6 +436,15 @@ describe('a report', () => {
     expect([reportAt(health, 605_000), health.breakers(605_000)]).toEqual([[], []]);
   });
 
+  test('failures of which nobody has tried the end for ten minutes are no row with the next one', () => {
+    const health = healthAfter(targetFailure, 4, 20_000);
+    health.revision(619_999);
+    const later = healthAfter(targetFailure, 4, 20_000);
+    later.revision(620_000);
+    for (const each of [health, later]) attempt(each, keyA, targetFailure, 620_000);
+    expect([health, later].map((each) => each.breakers(620_000).length)).toEqual([1, 0]);
+  });
+
   test('forgets what has not answered for long', () => {
     const health = healthAfter({ type: 'success' }, 1);
     const working = reportAt(health, 0);
