@@ -33,7 +33,7 @@ import {
   timeoutFor,
 } from './pipeline/parts.ts';
 import { routeExchange } from './pipeline/route-exchange.ts';
-import { tellFailure } from './pipeline/tell-failure.ts';
+import { type Full, tellFailure } from './pipeline/tell-failure.ts';
 import type { Candidate } from './route/plan.ts';
 import type { AnswerShare } from './stream/answer-room.ts';
 import { ClientStream } from './stream/client-stream.ts';
@@ -138,8 +138,7 @@ class Run implements OpenRequest {
   private readonly undecided: ((isWasted: boolean) => void)[] = [];
   private isWasted = false;
   private spend: SpendEstimate | undefined;
-  /** Clock time until which candidates are passed over, because their quotas are used up. */
-  private readonly full = new Map<Candidate, number>();
+  private readonly full = new Map<Candidate, Full>();
   /** Of the attempt under way. */
   private stream: AnswerStream | undefined;
   /** What the caller was told; 499: it went away first. */

@@ -26,6 +26,7 @@ import {
   streamsUpstream,
   timeoutFor,
 } from './parts.ts';
+import type { Full } from './tell-failure.ts';
 import { uncountedAnswer } from './uncounted-answer.ts';
 
 interface CallOptions {
@@ -33,8 +34,8 @@ interface CallOptions {
   readonly totalAt: number;
   /** Of this call alone: what it is expected to use. */
   readonly tokens: () => number;
-  /** Clock time until which the quotas of a candidate are used up, as this request found them. */
-  readonly full: Map<Candidate, number>;
+  /** Candidates whose quotas are used up, as this request found them. */
+  readonly full: Map<Candidate, Full>;
   readonly caller: LeaveSignal;
   /** Which of the upstream calls of the request, from 0. */
   readonly call: number;
@@ -97,10 +98,11 @@ export function buildCallJob(
       granted = entrance.granted;
       return true;
     }
-    full.set(at(position), clock.now() + Math.max(entrance.waitMs, fullMsMin));
+    const untilMs = clock.now() + Math.max(entrance.waitMs, fullMsMin);
+    full.set(at(position), { untilMs, isUnknown: entrance.isUnknown });
     return false;
   };
-  const isFull = (position: number): boolean => clock.now() < (full.get(at(position)) ?? 0);
+  const isFull = (position: number): boolean => clock.now() < (full.get(at(position))?.untilMs ?? 0);
   /** The attempt before, where it has failed. */
   let left: { readonly position: number; readonly failure: string } | undefined;
   let attemptTrace: AttemptTrace | undefined;

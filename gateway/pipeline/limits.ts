@@ -110,17 +110,18 @@ export function limitError(
   }
 }
 
-/** What an attempt is let in with by the quotas of its provider and of the key; or for how long they are used up. */
+/** What an attempt is let in with by the quotas of its provider and of the key; or for how long they are used up, as far as is known. */
 export type Entrance =
   | { readonly type: 'open'; readonly granted: Granted | undefined }
-  | { readonly type: 'full'; readonly waitMs: number };
+  | ({ readonly type: 'full' } & Fullness);
 
-/**
- * Undefined where neither provider nor key has a limit.
- *
- * @param calls How many upstream calls share the estimate of the request.
- * @throws {GatewayError} `limits_unavailable` where the store is to be asked and does not answer.
- */
+export interface Fullness {
+  readonly waitMs: number;
+  /** Nobody can say how far they are used up: the store is to be asked, and does not answer. */
+  readonly isUnknown: boolean;
+}
+
+/** Undefined where neither provider nor key has a limit. */
 export function enterAttempt(
   { limits, defaults }: Pick<PipelineParts, 'limits' | 'defaults'>,
   exchange: RoutedExchange,
@@ -150,16 +151,24 @@ export function limitsOfAttempt(
 }
 
 function entranceOf(outcome: Outcome): Entrance {
+  if (outcome.type === 'granted') return { type: 'open', granted: outcome };
+  const fullness = fullnessOf(outcome);
+  if (fullness === undefined)
+    throw new Error('no attempt asks a budget, or says that it is too large for a quota');
+  return { type: 'full', ...fullness };
+}
+
+/** Undefined where an attempt is let in, and of what no attempt asks. */
+export function fullnessOf(
+  outcome: Exclude<Outcome, { readonly type: 'granted' }> | { readonly type: 'granted' },
+): Fullness | undefined {
   switch (outcome.type) {
-    case 'granted':
-      return { type: 'open', granted: outcome };
     case 'refused':
-      return { type: 'full', waitMs: outcome.waitMs };
-    case 'over-budget':
-    case 'too-large':
-      throw new Error('no attempt asks a budget, or says that it is too large for a quota');
+      return { waitMs: outcome.waitMs, isUnknown: false };
     case 'unavailable':
-      throw unavailableError();
+      return { waitMs: 0, isUnknown: true };
+    default:
+      return undefined;
   }
 }
 

@@ -3,31 +3,39 @@
 import { finalError } from '../attempt/final-error.ts';
 import type { Failures } from '../attempt/run-attempts.ts';
 import type { GatewayError } from '../errors.ts';
+import { unavailableError } from '../limits/tell.ts';
 import type { Candidate } from '../route/plan.ts';
 import { isOwnProvider } from './client-headers.ts';
+import type { Fullness } from './limits.ts';
 import type { PipelineParts, RoutedExchange } from './parts.ts';
 
 export function tellFailure(
   parts: PipelineParts,
   exchange: RoutedExchange,
   failed: Failures,
-  full: ReadonlyMap<Candidate, number>,
+  full: ReadonlyMap<Candidate, Full>,
 ): GatewayError {
   if (failed.failures.length === 0) parts.metrics.onNoTarget(exchange.plan.route.entry.model);
   return failureError(parts, exchange, failed, full);
 }
 
-/** @param full Clock time until which candidates are passed over, because their quotas are used up. */
+/** A candidate that is passed over, because its quotas are used up, or because nobody can say how far. */
+export interface Full extends Pick<Fullness, 'isUnknown'> {
+  /** Clock time. */
+  readonly untilMs: number;
+}
+
 export function failureError(
   { clock, health }: Pick<PipelineParts, 'clock' | 'health'>,
   exchange: Pick<RoutedExchange, 'caller' | 'dialect' | 'facts' | 'plan'>,
   { failures, targetsAsked }: Failures,
-  full: ReadonlyMap<Candidate, number>,
+  full: ReadonlyMap<Candidate, Full>,
 ): GatewayError {
   const { facts, plan } = exchange;
   const { candidates } = plan;
   const now = clock.now();
-  const fullMs = (candidate: Candidate): number => Math.max(0, (full.get(candidate) ?? 0) - now);
+  const fullMs = (candidate: Candidate): number => Math.max(0, (full.get(candidate)?.untilMs ?? 0) - now);
+  if (failures.length === 0 && full.values().some(({ isUnknown }) => isUnknown)) return unavailableError();
   // A quota that is used up is a rate limit that nobody has to run into.
   const rests = candidates.map(
     (candidate) => health.restReason(candidate, now) ?? (fullMs(candidate) > 0 ? 'rate-limit' : undefined),

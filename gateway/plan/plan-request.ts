@@ -20,7 +20,13 @@ import { costAtMost } from '../pipeline/budgets.ts';
 import { factsOf } from '../pipeline/call-job.ts';
 import { isOwnProvider } from '../pipeline/client-headers.ts';
 import { estimateSpend, type SpendEstimate } from '../pipeline/estimate-spend.ts';
-import { limitError, limitsOfAttempt, limitsOfRequest } from '../pipeline/limits.ts';
+import {
+  type Fullness,
+  fullnessOf,
+  limitError,
+  limitsOfAttempt,
+  limitsOfRequest,
+} from '../pipeline/limits.ts';
 import type { Asking } from '../pipeline/parts.ts';
 import { routeExchange } from '../pipeline/route-exchange.ts';
 import { failureError } from '../pipeline/tell-failure.ts';
@@ -139,18 +145,19 @@ async function describe(
   };
 }
 
-/** How long the quotas of candidates are used up, where they are, in milliseconds. */
+/** Candidates whose quotas are used up. */
 async function fullQuotas(
   { limits }: PlanParts,
   { plan, translation }: Planned,
   spend: SpendEstimate,
-): Promise<ReadonlyMap<Candidate, number>> {
+): Promise<ReadonlyMap<Candidate, Fullness>> {
   const calls = translation?.conversations.length ?? 1;
   const waits = await Promise.all(
     plan.candidates.map(async (candidate) => {
       const asked = limitsOfAttempt(candidate, () => Math.ceil(spend.tokens / calls));
       const glance = asked && (await limits.glance(asked.subjects, asked.wanted));
-      return glance?.outcome.type === 'refused' ? [[candidate, glance.outcome.waitMs] as const] : [];
+      const fullness = glance && fullnessOf(glance.outcome);
+      return fullness ? [[candidate, fullness] as const] : [];
     }),
   );
   return new Map(waits.flat());
@@ -159,7 +166,7 @@ async function fullQuotas(
 function foresee(
   { health, clock }: PlanParts,
   { plan: { candidates, route }, dialect, body }: Planned,
-  full: ReadonlyMap<Candidate, number>,
+  full: ReadonlyMap<Candidate, Fullness>,
 ): Foreseen {
   const nowMs = clock.now();
   const at = (position: number): Candidate => {
@@ -208,14 +215,19 @@ function refusalBy(
   planned: Planned,
   glance: Glance | undefined,
   first: Candidate | undefined,
-  full: ReadonlyMap<Candidate, number>,
+  full: ReadonlyMap<Candidate, Fullness>,
 ): Pick<PlanAnswer, 'refusal'> {
   const shape = planned.dialect.errorShape;
   if (glance !== undefined && glance.outcome.type !== 'granted')
     return refusalOf(limitError(glance.outcome, planned), shape);
   if (first !== undefined) return {};
   const nowMs = parts.clock.now();
-  const fullAt = new Map([...full].map(([candidate, waitMs]) => [candidate, nowMs + waitMs]));
+  const fullAt = new Map(
+    [...full].map(([candidate, { waitMs, isUnknown }]) => [
+      candidate,
+      { untilMs: nowMs + waitMs, isUnknown },
+    ]),
+  );
   return refusalOf(failureError(parts, planned, { failures: [], targetsAsked: 0 }, fullAt), shape);
 }
 

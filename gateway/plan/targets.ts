@@ -9,6 +9,7 @@ import { GatewayError } from '../errors.ts';
 import { targetOf } from '../pipeline/attempt-ends.ts';
 import { budgetSubjects } from '../pipeline/budgets.ts';
 import { isOwnProvider } from '../pipeline/client-headers.ts';
+import type { Fullness } from '../pipeline/limits.ts';
 import type { Asking } from '../pipeline/parts.ts';
 import { firstOf, translateFor } from '../pipeline/route-exchange.ts';
 import type { Candidate } from '../route/plan.ts';
@@ -32,12 +33,12 @@ import {
 
 type Told = Omit<PlanTarget, 'order'>;
 
-/** @param full How long the quotas of candidates are used up, milliseconds. */
+/** @param full Candidates whose quotas are used up. */
 export function describeTargets(
   parts: Pick<PlanParts, 'clock' | 'health'>,
   planned: Planned,
   foreseen: Foreseen,
-  full: ReadonlyMap<Candidate, number>,
+  full: ReadonlyMap<Candidate, Fullness>,
   isKeyNamed: boolean,
 ): readonly PlanTarget[] {
   const { candidates, route } = planned.plan;
@@ -75,7 +76,7 @@ export function describeTargets(
 function troublesOf(
   { health, clock }: Pick<PlanParts, 'clock' | 'health'>,
   candidate: Candidate,
-  fullMs: number | undefined,
+  fullness: Fullness | undefined,
 ): readonly string[] {
   const nowMs = clock.now();
   const rest = health.restReason(candidate, nowMs);
@@ -84,7 +85,7 @@ function troublesOf(
       ? []
       : [sayRest(rest, health.restMs(candidate, nowMs), health.isOnTrial(candidate, nowMs))]),
     ...health.breakersOf(candidate, nowMs).map(sayBreaker),
-    ...(fullMs === undefined ? [] : [sayQuota(fullMs)]),
+    ...(fullness === undefined ? [] : [sayQuota(fullness)]),
     ...(candidate.endpoint.isDoubted ? [doubted] : []),
   ];
 }

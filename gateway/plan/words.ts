@@ -1,6 +1,7 @@
 // Why would a target be tried, or skipped? In sentences for whoever looks at a plan; none names a provider, which not all may know.
 
 import type { RouteEntry } from '../contract/routing-table.ts';
+import type { Fullness } from '../pipeline/limits.ts';
 import type { BreakerOfCandidate } from '../route/health.ts';
 import type { RestReason } from '../route/rest.ts';
 import { WAYS } from './foresee-attempts.ts';
@@ -32,8 +33,10 @@ export function sayBreaker({ of, phase, isOnTrial, forMs }: BreakerOfCandidate):
   }
 }
 
-export const sayQuota = (waitMs: number): string =>
-  `The quota of the provider or of its key is used up, for ${inSeconds(waitMs)} more.`;
+export const sayQuota = ({ waitMs, isUnknown }: Fullness): string =>
+  isUnknown
+    ? 'The provider or its key has a quota, and the store of limits, which is to be asked, does not answer.'
+    : `The quota of the provider or of its key is used up, for ${inSeconds(waitMs)} more.`;
 
 export const lastResort =
   'Nothing is in service; as the one that has to wait least, it is tried all the same, once a second.';

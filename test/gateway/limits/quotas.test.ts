@@ -3,6 +3,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ProviderEntry, RateLimits, RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { GatewayOptions } from '../../../gateway/start.ts';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { type Behaviour, startWall, type Wall } from '../../support/wall.ts';
@@ -19,8 +20,8 @@ async function wallOf(behaviour: Behaviour = { type: 'answer' }): Promise<Wall> 
   return parts.adopt(await startWall(behaviour), (wall) => wall.close());
 }
 
-async function rigOf(table: RoutingTable): Promise<Rig> {
-  return parts.adopt(await startRig(table), (rig) => rig.close());
+async function rigOf(table: RoutingTable, options: Partial<GatewayOptions> = {}): Promise<Rig> {
+  return parts.adopt(await startRig(table, options), (rig) => rig.close());
 }
 
 const body = { model: 'm', max_tokens: 50, messages: [{ role: 'user', content: 'three plain words' }] };
@@ -47,6 +48,45 @@ function twoKeys(limits: RateLimits): Pick<RigTarget, 'keys' | 'providerEntry'> 
 
 const keysUsed = (rig: Rig) => rig.records.map(({ providerKey }) => providerKey);
 const targetsUsed = (rig: Rig) => rig.records.map(({ target }) => target);
+
+describe('where nothing with a limit may pass without the store, and that is away', () => {
+  // Nobody answers there.
+  const store = { url: 'redis://127.0.0.1:9', prefix: 'test', password: undefined };
+  const closed = { limits: { store, callBudgetMs: 100, onStoreError: 'Deny', gateways: 1 } } as const;
+  const limited = { providerEntry: { limits: { requestsPerMinute: 5 } } };
+
+  test('a provider with a quota is passed over, and one without answers', async () => {
+    const [first, second] = [await wallOf(), await wallOf()];
+    const rig = await rigOf(
+      tableOf([{ ...limited, baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }]),
+      closed,
+    );
+    expect((await ask(rig)).status).toBe(200);
+    expect([first.calls.length, targetsUsed(rig)]).toEqual([0, ['t1']]);
+  });
+
+  test('the failure of the one that could be asked is told', async () => {
+    const [first, second] = [await wallOf({ type: 'status', status: 503 }), await wallOf()];
+    const rig = await rigOf(
+      tableOf([{ baseUrl: first.baseUrl }, { ...limited, baseUrl: second.baseUrl }]),
+      closed,
+    );
+    const answer = await ask(rig);
+    expect([answer.status, errorOf(answer).code, second.calls.length]).toEqual([502, 'upstream_error', 0]);
+  });
+
+  test('it is told where there is no other', async () => {
+    const wall = await wallOf();
+    const rig = await rigOf(tableOf([{ ...limited, baseUrl: wall.baseUrl }]), closed);
+    const answer = await ask(rig);
+    expect([answer.status, errorOf(answer).code, answer.headers['retry-after']]).toEqual([
+      503,
+      'limits_unavailable',
+      '1',
+    ]);
+    expect(wall.calls).toEqual([]);
+  });
+});
 
 test('a key without requests left is passed over, as one that rests, and its provider is not asked with it', async () => {
   const wall = await wallOf();
