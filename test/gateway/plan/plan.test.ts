@@ -10,6 +10,7 @@ import {
 } from '../../../gateway/contract/plan.ts';
 import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
 import type { ReadableJournal } from '../../../gateway/meter/journal.ts';
+import type { GatewayOptions } from '../../../gateway/start.ts';
 import { rawCall } from '../../support/raw-client.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { bearer, get, post } from '../endpoints/ask.ts';
@@ -39,11 +40,13 @@ afterEach(async () => {
 async function start(
   targets: readonly Partial<RigTarget>[],
   change: (table: RoutingTable) => RoutingTable = (table) => table,
+  limits?: GatewayOptions['limits'],
 ): Promise<void> {
   const table = tableOf(targets.map((target) => ({ baseUrl: wall.baseUrl, ...target })));
   rig = await startRig(change(table), {
     exchange: { port: 0, journal: noJournal, token: () => token },
     random: () => 0,
+    ...(limits ? { limits } : {}),
   });
 }
 
@@ -181,6 +184,21 @@ describe('limits', () => {
     expect(refusal).toMatchObject({ status, code: error.code });
     expect(withoutNumbers(refusal?.message)).toBe(withoutNumbers(error.message));
     expect(targets).toHaveLength(1);
+  });
+
+  test('of upstreams that nobody can look up are told: such a target is passed over, and with no other it is 503', async () => {
+    const store = { url: 'redis://127.0.0.1:9', prefix: 'test', password: undefined };
+    const closed = { store, callBudgetMs: 100, onStoreError: 'Deny', gateways: 1 } as const;
+    const limited = { providerEntry: { limits: { requestsPerMinute: 5 } } };
+    await start([limited, {}], undefined, closed);
+    const both = await planOf();
+    expect([both.refusal, both.targets.map(({ state }) => state)]).toEqual([
+      undefined,
+      ['wouldBeSkipped', 'wouldBeTried'],
+    ]);
+    expect(both.targets[0]?.reasons).toEqual([expect.stringContaining('does not answer')]);
+    rig.offer(tableOf([{ ...limited, baseUrl: wall.baseUrl }]));
+    expect((await planOf()).refusal).toMatchObject({ status: 503, code: 'limits_unavailable' });
   });
 
   test('of a budget that is spent are told with the refusal of its dialect', async () => {
