@@ -159,7 +159,9 @@ export function buildCallJob(
     },
     renew: (position) => {
       const newest = holder.current();
-      const renewed = newest && renewCandidate(at(position), route.entry.id, newest);
+      const rests = (candidate: Candidate): boolean =>
+        health.restReason(candidate, clock.now()) !== undefined;
+      const renewed = newest && renewCandidate(at(position), route.entry.id, newest, rests);
       if (renewed === undefined || clock.now() >= totalAt || caller.hasLeft) return undefined;
       replaced.add(position);
       facts.push(factsOf(renewed));

@@ -9,28 +9,33 @@ import type { Candidate } from './plan.ts';
  * that one is gone. Undefined where the newest table would send what has been sent already.
  *
  * @param routeId `namespace/name`.
+ * @param rests Of a key that is not to be asked now.
  */
 export function renewCandidate(
   { target, endpoint, dialect }: Candidate,
   routeId: string,
   newest: TableView,
+  rests: (candidate: Candidate) => boolean,
 ): Candidate | undefined {
   const route = newest.routes.find(({ entry }) => entry.id === routeId);
   const renewed = route?.targets.find(({ entry }) => entry.name === target.entry.name);
   if (renewed === undefined || renewed.provider.entry.id !== target.provider.entry.id) return undefined;
   if (!renewed.entry.dialects.includes(dialect)) return undefined;
-  const next = sameKey(renewed, endpoint) ?? firstKey(renewed);
+  const candidateOf = (other: KeyedEndpoint): Candidate => ({ target: renewed, endpoint: other, dialect });
+  const same = sameKey(renewed, endpoint);
+  const others = same ? [same] : renewed.endpoints.filter(({ weight }) => weight > 0);
+  const next = first(others.filter((other) => !rests(candidateOf(other))));
   if (next === undefined) return undefined;
   const isSame =
     next.healthId === endpoint.healthId &&
     renewed.provider.credentialsPrint === target.provider.credentialsPrint;
-  return isSame ? undefined : { target: renewed, endpoint: next, dialect };
+  return isSame ? undefined : candidateOf(next);
 }
 
 function sameKey({ endpoints }: TargetView, { key }: KeyedEndpoint): KeyedEndpoint | undefined {
   return endpoints.find((other) => other.weight > 0 && other.key?.name === key?.name);
 }
 
-function firstKey({ endpoints }: TargetView): KeyedEndpoint | undefined {
-  return endpoints.filter(({ weight }) => weight > 0).toSorted((a, b) => a.priority - b.priority)[0];
+function first(keys: readonly KeyedEndpoint[]): KeyedEndpoint | undefined {
+  return keys.toSorted((a, b) => a.priority - b.priority)[0];
 }

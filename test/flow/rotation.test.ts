@@ -139,6 +139,31 @@ describe('a key', () => {
     );
   });
 
+  test('taken away while it was used leaves the other one alone that rests: another provider answers', async () => {
+    const isTaken = Promise.withResolvers<void>();
+    const wall = await kept(
+      startWall(({ headers }) =>
+        headers.authorization === 'Bearer sk-b'
+          ? { type: 'status', status: 429, headers: { 'retry-after': '60' } }
+          : { ...refusal, beforeHeaders: { until: isTaken.promise } },
+      ),
+    );
+    const next = await kept(startWall());
+    const tableWithKeys = (keys: Readonly<Record<string, string>>): RoutingTable =>
+      tableOf([{ baseUrl: wall.baseUrl, keys }, { baseUrl: next.baseUrl }]);
+    const rig = await startRig(tableWithKeys({ b: 'sk-b' }));
+    closers.push(() => rig.close());
+    expect((await ask(rig)).status).toBe(200);
+    rig.offer(tableWithKeys({ a: 'sk-a', b: 'sk-b' }));
+    const asked = ask(rig);
+    await vi.waitFor(() => expect(wall.calls).toHaveLength(2));
+    rig.offer(tableWithKeys({ b: 'sk-b' }));
+    isTaken.resolve();
+    expect((await asked).status).toBe(200);
+    expect(wall.calls.map(({ headers }) => headers.authorization)).toEqual(['Bearer sk-b', 'Bearer sk-a']);
+    expect(next.calls).toHaveLength(2);
+  });
+
   test.each([
     ['is answered with the new one', {}, 200, ['sk-old', 'sk-new']],
     ['that is stored there is not sent again', { store: true }, 502, ['sk-old']],

@@ -20,8 +20,9 @@ function candidateIn(table: RoutingTable): Candidate {
 
 const candidate = candidateIn(tableOf([target]));
 
-function keyFrom(table: RoutingTable): string | undefined {
-  return renewCandidate(candidate, 'team/m', buildTableView(table))?.endpoint.key?.secret.reveal();
+function keyFrom(table: RoutingTable, resting = ''): string | undefined {
+  const rests = ({ endpoint: { key } }: Candidate): boolean => key?.secret.reveal() === resting;
+  return renewCandidate(candidate, 'team/m', buildTableView(table), rests)?.endpoint.key?.secret.reveal();
 }
 
 describe('the newest table', () => {
@@ -63,6 +64,15 @@ describe('the newest table', () => {
     ['without the route gives none', { ...tableOf([target]), routes: [] }, undefined],
   ])('%s', (_, table, key) => {
     expect(keyFrom(table)).toBe(key);
+  });
+
+  test('a key that rests is not taken', () => {
+    const others = tableOf([{ ...target, keys: { next: 'sk-8', last: 'sk-9' } }]);
+    expect([keyFrom(others), keyFrom(others, 'sk-8')]).toEqual(['sk-8', 'sk-9']);
+    expect(keyFrom(tableOf([{ ...target, keys: { next: 'sk-8' } }]), 'sk-8')).toBeUndefined();
+    // Its own is there: another one is not what replaced it.
+    expect(keyFrom(tableOf([target]), 'sk-1')).toBeUndefined();
+    expect(keyFrom(tableOf([{ ...target, keys: { main: 'sk-9', spare: 'sk-2' } }]), 'sk-9')).toBeUndefined();
   });
 
   test('a drained key is not taken', () => {
