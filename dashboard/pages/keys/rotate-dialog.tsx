@@ -1,14 +1,14 @@
 // For how long do the old key and the new one work side by side? Then the new one is made: here, or by the operator where the old one was.
 
 import { useState } from 'preact/hooks';
-import { Button, Notice } from '../parts/basics.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { Button, Code, Notice } from '../parts/basics.tsx';
+import { Dialog, YamlDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/fields.tsx';
 import { kubePath } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import type { ApiKey } from '../words/kube.ts';
 import { type MintedKey, mintKey } from './mint-key.ts';
-import { importsWith, isImported, OVERLAPS, rotationPatch } from './rotate.ts';
+import { isImported, OVERLAPS, rotatedManifest, rotatedPatch } from './rotate.ts';
 
 interface RotateDialogProps {
   readonly apiKey: ApiKey;
@@ -20,34 +20,46 @@ interface RotateDialogProps {
   readonly whenAsked: () => void;
 }
 
+interface Yaml {
+  readonly object: object;
+  readonly minted: MintedKey | undefined;
+}
+
 export function RotateDialog({ apiKey, canMint, onClose, whenMinted, whenAsked }: RotateDialogProps) {
   const { api, session } = useShell();
   const [hours, setHours] = useState('24');
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [isSending, setSending] = useState(false);
-  const { namespace, name, resourceVersion } = apiKey.metadata;
+  const [yaml, setYaml] = useState<Yaml | undefined>(undefined);
+  const { namespace, name } = apiKey.metadata;
   const imported = isImported(apiKey);
+  const overlapHours = Number(hours);
+  const mint = async () =>
+    imported ? await mintKey(session.keyPrefix, crypto.getRandomValues(new Uint8Array(32))) : undefined;
 
   const rotate = async () => {
     if (isSending) return;
     setSending(true);
     setProblem(undefined);
-    const path = kubePath('apikeys', namespace, name);
     const nowMs = Date.now();
-    const overlapMs = Number(hours) * 3_600_000;
     try {
-      if (!imported) {
-        await api.call(path, { method: 'PATCH', body: rotationPatch(apiKey, Number(hours), nowMs) });
-        whenAsked();
-        return;
-      }
-      const minted = await mintKey(session.keyPrefix, crypto.getRandomValues(new Uint8Array(32)));
-      const imports = importsWith(apiKey.spec.imports ?? [], minted, overlapMs, nowMs);
-      await api.call(path, { method: 'PATCH', body: { metadata: { resourceVersion }, spec: { imports } } });
-      whenMinted(minted, new Date(nowMs + overlapMs).toISOString());
+      const minted = await mint();
+      const body = rotatedPatch(apiKey, { overlapHours, nowMs, minted });
+      await api.call(kubePath('apikeys', namespace, name), { method: 'PATCH', body });
+      if (minted === undefined) whenAsked();
+      else whenMinted(minted, new Date(nowMs + overlapHours * 3_600_000).toISOString());
     } catch (error) {
       setProblem((error as Error).message);
       setSending(false);
+    }
+  };
+  const view = async () => {
+    setProblem(undefined);
+    try {
+      const minted = await mint();
+      setYaml({ minted, object: rotatedManifest(apiKey, { overlapHours, nowMs: Date.now(), minted }) });
+    } catch (error) {
+      setProblem((error as Error).message);
     }
   };
 
@@ -88,12 +100,27 @@ export function RotateDialog({ apiKey, canMint, onClose, whenMinted, whenAsked }
           </Notice>
         )}
         <div class="row end">
+          <Button look="quiet" disabled={!isPossible} onClick={() => void view()}>
+            View as YAML
+          </Button>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="main" disabled={isSending || !isPossible}>
             {isSending ? 'Rotating…' : 'Rotate'}
           </Button>
         </div>
       </form>
+      {yaml !== undefined && (
+        <YamlDialog
+          objects={[yaml.object]}
+          note={
+            yaml.minted &&
+            'Ready for kubectl apply -f and for Git. Its new key was made for this YAML alone, and is shown here and nowhere else:'
+          }
+          onClose={() => setYaml(undefined)}
+        >
+          {yaml.minted !== undefined && <Code text={yaml.minted.key} label="The new key" />}
+        </YamlDialog>
+      )}
     </Dialog>
   );
 }

@@ -1,6 +1,8 @@
 // How does a key get a successor? One made here takes the place of the old one in spec.imports; of one that the operator made, the trigger changes.
 
 import type { ApiKey, Import } from '../words/kube.ts';
+import { asManifest } from '../words/manifest.ts';
+import { mergePatch } from '../words/merge-patch.ts';
 
 export const OVERLAPS = [
   { hours: 0, label: 'none: the old key stops at once' },
@@ -40,6 +42,25 @@ export function importsWith(
       `${kept.length} keys of this ApiKey still work, and it has room for ${importsMax}; wait for the end of one, or rotate without overlap`,
     );
   return [...kept, { sha256: minted.sha256, hint: minted.hint }];
+}
+
+export interface Rotation {
+  readonly overlapHours: number;
+  readonly nowMs: number;
+  /** Made here; undefined: the operator makes it. */
+  readonly minted: { readonly sha256: string; readonly hint: string } | undefined;
+}
+
+/** A merge patch. @throws Error where an ApiKey has no room for one key more. */
+export function rotatedPatch(key: ApiKey, { overlapHours, nowMs, minted }: Rotation) {
+  if (minted === undefined) return rotationPatch(key, overlapHours, nowMs);
+  const imports = importsWith(key.spec.imports ?? [], minted, overlapHours * 3_600_000, nowMs);
+  return { metadata: { resourceVersion: key.metadata.resourceVersion }, spec: { imports } };
+}
+
+/** The same, to be applied by somebody else. @throws as `rotatedPatch`. */
+export function rotatedManifest(key: ApiKey, rotation: Rotation): object {
+  return asManifest('ApiKey', mergePatch(key, rotatedPatch(key, rotation)) as ApiKey);
 }
 
 export interface KeyVersion {

@@ -52,14 +52,18 @@ export function YamlDialog({
   objects,
   note,
   onClose,
+  children,
 }: {
   readonly objects: readonly object[];
-  readonly note?: string;
+  readonly note?: string | undefined;
   readonly onClose: () => void;
+  /** What belongs to it and does not stand in it. */
+  readonly children?: ComponentChildren;
 }) {
   return (
     <Dialog title="As YAML" onClose={onClose} isWide>
       <p>{note ?? 'Ready for kubectl apply -f and for Git.'}</p>
+      {children}
       <Code text={toYaml(objects as readonly Plain[])} label="YAML" />
     </Dialog>
   );

@@ -1,7 +1,12 @@
 // Do the old key and the new one work side by side, for as long as was said?
 
 import { describe, expect, test } from 'vitest';
-import { importsWith, rotationPatch, versionsOf } from '../../../dashboard/pages/keys/rotate.ts';
+import {
+  importsWith,
+  rotatedManifest,
+  rotationPatch,
+  versionsOf,
+} from '../../../dashboard/pages/keys/rotate.ts';
 import { parseApiKey } from '../../../operator/resources/api-key.ts';
 
 const nowMs = Date.parse('2026-11-23T12:00:00Z');
@@ -68,4 +73,32 @@ test.each([0, 24])('the operator is asked for a new key with %d hours of overlap
   expect(
     parseApiKey({ apiVersion: 'penstock.dev/v1alpha1', kind: 'ApiKey', metadata: key.metadata, spec }),
   ).toMatchObject({ ok: true });
+});
+
+describe('as YAML, a rotation is the whole object, which the operator takes', () => {
+  const metadata = { name: 'bot', namespace: 'team-a', resourceVersion: '3' };
+  const rest = { owner: { name: 'Ada' } };
+
+  test('with the new key beside the old one, where keys are made in browsers', () => {
+    const key = { metadata, spec: { ...rest, imports: [imported('a')] } };
+    const minted = { ...next, key: 'psk_secret' };
+    const manifest = rotatedManifest(key, { overlapHours: 1, nowMs, minted });
+    expect(manifest).toMatchObject({
+      spec: { ...rest, imports: [imported('a', '2026-11-23T13:00:00Z'), next] },
+    });
+    expect(JSON.stringify(manifest)).not.toMatch(/psk_secret|resourceVersion/);
+    expect(parseApiKey(manifest)).toMatchObject({ ok: true });
+  });
+
+  test('with another trigger, where the operator makes them', () => {
+    const key = { metadata, spec: { ...rest, rotation: { interval: '720h' } } };
+    const manifest = rotatedManifest(key, { overlapHours: 24, nowMs, minted: undefined });
+    expect(manifest).toMatchObject({
+      spec: {
+        ...rest,
+        rotation: { interval: '720h', overlap: '24h', trigger: 'dashboard-2026-11-23T12:00:00Z' },
+      },
+    });
+    expect(parseApiKey(manifest)).toMatchObject({ ok: true });
+  });
 });
