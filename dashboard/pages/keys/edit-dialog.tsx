@@ -10,7 +10,7 @@ import type { ApiKey } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import { mergePatch } from '../words/merge-patch.ts';
 import { KeyFields } from './key-fields.tsx';
-import { checkKeyForm, editPatch, type KeyForm, keyFormOf, type Problems } from './key-form.ts';
+import { checkKeyForm, editPatch, type KeyForm, type KeyProblems, keyFormOf } from './key-form.ts';
 
 export function EditKeyDialog({
   apiKey,
@@ -24,7 +24,7 @@ export function EditKeyDialog({
   // What was there when editing began: a change of somebody else meanwhile is refused, not written over.
   const [before] = useState(apiKey);
   const [form, setForm] = useState<KeyForm>(() => keyFormOf(apiKey));
-  const [problems, setProblems] = useState<Problems<KeyForm>>({});
+  const [problems, setProblems] = useState<KeyProblems>({});
   const change = useChange(whenDone);
   const element = useRef<HTMLFormElement>(null);
   const { namespace, name } = before.metadata;
@@ -43,7 +43,6 @@ export function EditKeyDialog({
     if (check())
       void change.run(kubePath('apikeys', namespace, name), 'PATCH', editPatch(before, form), 'Saved.');
   };
-  const others = (before.spec.budgets?.length ?? 0) - 1;
   return (
     <Dialog title={`Edit ${name}`} onClose={onClose} isWide>
       <form
@@ -60,11 +59,6 @@ export function EditKeyDialog({
           isNew={false}
           onInput={(changes) => setForm((now) => ({ ...now, ...changes }))}
         />
-        {others > 0 && (
-          <p class="hint">
-            This is the first of {others + 1} budgets; the others stay as they are, and are edited as YAML.
-          </p>
-        )}
         {change.problem !== undefined && (
           <Notice tone="bad" title="It was not saved">
             <p>{change.problem}</p>

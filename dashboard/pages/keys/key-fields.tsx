@@ -1,19 +1,29 @@
 // Which fields has the form of a key, new or to be edited?
 
-import { Choice, SelectField, TextField } from '../parts/fields.tsx';
+import { useId } from 'preact/hooks';
+import { Button } from '../parts/basics.tsx';
+import { SelectField, TextField } from '../parts/fields.tsx';
 import { useShell } from '../shell/context.tsx';
-import type { KeyForm, Problems } from './key-form.ts';
+import {
+  type BudgetForm,
+  type KeyForm,
+  type KeyProblems,
+  newBudget,
+  PERIODS,
+  type Problems,
+} from './key-form.ts';
+import { periodWords } from './words.ts';
 
 interface KeyFieldsProps {
   readonly form: KeyForm;
-  readonly problems: Problems<KeyForm>;
+  readonly problems: KeyProblems;
   readonly isNew: boolean;
   readonly onInput: (changes: Partial<KeyForm>) => void;
 }
 
 export function KeyFields({ form, problems, isNew, onInput }: KeyFieldsProps) {
   const { namespaces } = useShell();
-  const field = (name: keyof KeyForm) => ({
+  const field = (name: Exclude<keyof KeyForm, 'budgets'>) => ({
     value: form[name],
     problem: problems[name],
     onInput: (value: string) => onInput({ [name]: value }),
@@ -53,34 +63,11 @@ export function KeyFields({ form, problems, isNew, onInput }: KeyFieldsProps) {
           hint="Model ids, with commas between them. An id may end in * to mean all that begin so."
         />
       </section>
-      <section class="fields" aria-labelledby="budget-heading">
-        <h2 id="budget-heading">Budget</h2>
-        <div class="pair">
-          <TextField label="Dollars" inputMode="decimal" placeholder="No budget" {...field('budgetLimit')} />
-          <SelectField
-            label="Per"
-            {...field('budgetPeriod')}
-            onInput={(period) => onInput({ budgetPeriod: period as KeyForm['budgetPeriod'] })}
-            options={[
-              { value: 'Day', label: 'Day' },
-              { value: 'Week', label: 'Week, from Monday' },
-              { value: 'Month', label: 'Month' },
-              { value: 'Total', label: 'All of time' },
-            ]}
-          />
-        </div>
-        {form.budgetLimit.trim() !== '' && (
-          <Choice
-            label="When it is used up"
-            value={form.budgetAction}
-            onInput={(budgetAction) => onInput({ budgetAction })}
-            options={[
-              { value: 'Block', label: 'Refuse calls', note: 'Until the next period begins, in UTC.' },
-              { value: 'Warn', label: 'Only say so', note: 'Calls go on.' },
-            ]}
-          />
-        )}
-      </section>
+      <Budgets
+        budgets={form.budgets}
+        problems={problems.budgets ?? []}
+        onInput={(budgets) => onInput({ budgets })}
+      />
       <section class="fields" aria-labelledby="limits-heading">
         <h2 id="limits-heading">Limits</h2>
         <div class="triple">
@@ -108,3 +95,73 @@ export function KeyFields({ form, problems, isNew, onInput }: KeyFieldsProps) {
     </>
   );
 }
+
+interface BudgetsProps {
+  readonly budgets: readonly BudgetForm[];
+  readonly problems: readonly Problems<BudgetForm>[];
+  readonly onInput: (budgets: readonly BudgetForm[]) => void;
+}
+
+/** At most one for each period. */
+function Budgets({ budgets, problems, onInput }: BudgetsProps) {
+  const heading = useId();
+  return (
+    <section class="fields" aria-labelledby={heading}>
+      <h2 id={heading}>{budgets.length > 1 ? 'Budgets' : 'Budget'}</h2>
+      {budgets.map((budget, at) => {
+        const change = (changes: Partial<BudgetForm>) => onInput(budgets.with(at, { ...budget, ...changes }));
+        return (
+          <fieldset class="budget" key={at}>
+            <legend class="unseen">Budget {at + 1}</legend>
+            <TextField
+              label="Dollars"
+              inputMode="decimal"
+              placeholder="No budget"
+              value={budget.limit}
+              problem={problems[at]?.limit}
+              onInput={(limit) => change({ limit })}
+            />
+            <SelectField
+              label="Per"
+              value={budget.period}
+              problem={problems[at]?.period}
+              onInput={(period) => change({ period: period as BudgetForm['period'] })}
+              options={PERIODS.map((value) => ({ value, label: periodLabels[value] }))}
+            />
+            <SelectField
+              label="When it is used up"
+              value={budget.action}
+              onInput={(action) => change({ action: action as BudgetForm['action'] })}
+              options={[
+                { value: 'Block', label: 'Refuse calls' },
+                { value: 'Warn', label: 'Only say so' },
+              ]}
+            />
+            {budgets.length > 1 && (
+              <Button
+                look="quiet"
+                label={`Remove the budget per ${periodWords(budget.period)}`}
+                onClick={() => onInput(budgets.toSpliced(at, 1))}
+              >
+                Remove
+              </Button>
+            )}
+          </fieldset>
+        );
+      })}
+      <p class="hint">Calls are refused until the next period begins, in UTC.</p>
+      {budgets.length < PERIODS.length && (
+        <p>
+          <Button onClick={() => onInput([...budgets, newBudget(budgets)])}>Add a budget</Button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+const periodLabels = {
+  Day: 'Day',
+  Week: 'Week, from Monday',
+  Month: 'Month',
+  Total: 'All of time',
+} as const satisfies Record<BudgetForm['period'], string>;

@@ -16,9 +16,24 @@ export interface KeyForm {
   readonly requestsPerMinute: string;
   readonly tokensPerMinute: string;
   readonly maxConcurrentRequests: string;
-  readonly budgetLimit: string;
-  readonly budgetPeriod: Budget['period'];
-  readonly budgetAction: 'Block' | 'Warn';
+  readonly budgets: readonly BudgetForm[];
+}
+
+export interface BudgetForm {
+  /** Dollars; empty: there is none. */
+  readonly limit: string;
+  readonly period: Budget['period'];
+  readonly action: 'Block' | 'Warn';
+  /** As it stands in the object, with what the form does not show; undefined: it is new. */
+  readonly from?: Budget;
+}
+
+export const PERIODS: readonly Budget['period'][] = ['Day', 'Week', 'Month', 'Total'];
+
+/** For a period that has no budget yet, the month before the others. */
+export function newBudget(others: readonly BudgetForm[]): BudgetForm {
+  const isFree = (period: Budget['period']) => others.every((other) => other.period !== period);
+  return { limit: '', period: (['Month', ...PERIODS] as const).find(isFree) ?? 'Month', action: 'Block' };
 }
 
 export const emptyKeyForm: KeyForm = {
@@ -33,12 +48,14 @@ export const emptyKeyForm: KeyForm = {
   requestsPerMinute: '',
   tokensPerMinute: '',
   maxConcurrentRequests: '',
-  budgetLimit: '',
-  budgetPeriod: 'Month',
-  budgetAction: 'Block',
+  budgets: [newBudget([])],
 };
 
 export type Problems<Form> = { readonly [Name in keyof Form]?: string };
+export type KeyProblems = Problems<Omit<KeyForm, 'budgets'>> & {
+  /** One for each; left out where none has any. */
+  readonly budgets?: readonly Problems<BudgetForm>[];
+};
 
 export const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 export const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -51,8 +68,8 @@ const limitBounds = {
 } as const;
 
 /** Empty: everything may be sent. */
-export function checkKeyForm(form: KeyForm, nowMs: number): Problems<KeyForm> {
-  const problems: { -readonly [Name in keyof KeyForm]?: string } = {};
+export function checkKeyForm(form: KeyForm, nowMs: number): KeyProblems {
+  const problems: { -readonly [Name in keyof KeyProblems]?: KeyProblems[Name] } = {};
   if (!namespacePattern.test(form.namespace))
     problems.namespace = 'Choose the namespace that the key belongs to.';
   if (form.name === '') problems.name = 'A name is needed, such as ci-bot.';
@@ -81,9 +98,16 @@ export function checkKeyForm(form: KeyForm, nowMs: number): Problems<KeyForm> {
     if (text !== '' && !(/^[1-9][0-9]*$/.test(text) && Number(text) <= most))
       problems[name] = `A whole number from 1 to ${most}, or nothing.`;
   }
-  if (form.budgetLimit.trim() !== '' && !dollarsPattern.test(form.budgetLimit.trim()))
-    problems.budgetLimit = 'Dollars such as 100.00, or nothing.';
+  const ofBudgets = form.budgets.map((budget, at) => checkBudget(budget, form.budgets.slice(0, at)));
+  if (ofBudgets.some((found) => Object.keys(found).length > 0)) problems.budgets = ofBudgets;
   return problems;
+}
+
+function checkBudget({ limit, period }: BudgetForm, before: readonly BudgetForm[]): Problems<BudgetForm> {
+  if (limit.trim() === '') return {};
+  if (!dollarsPattern.test(limit.trim())) return { limit: 'Dollars such as 100.00, or nothing.' };
+  const isTaken = before.some((other) => other.period === period && other.limit.trim() !== '');
+  return isTaken ? { period: 'There is a budget for this above; choose another.' } : {};
 }
 
 /** @param minted the key was made here; without it the operator makes one and writes it into a Secret. */
@@ -105,10 +129,15 @@ export function buildApiKey(form: KeyForm, minted?: { readonly sha256: string; r
   };
 }
 
-/** The form of a key that is there, to be edited. Of several budgets the first. */
+/** The form of a key that is there, to be edited. */
 export function keyFormOf({ metadata, spec }: ApiKey): KeyForm {
   const text = (value: number | undefined) => (value === undefined ? '' : String(value));
-  const [budget] = spec.budgets ?? [];
+  const budgets = (spec.budgets ?? []).map((from) => ({
+    limit: from.limit,
+    period: from.period,
+    action: from.action ?? ('Block' as const),
+    from,
+  }));
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -121,22 +150,14 @@ export function keyFormOf({ metadata, spec }: ApiKey): KeyForm {
     requestsPerMinute: text(spec.limits?.requestsPerMinute),
     tokensPerMinute: text(spec.limits?.tokensPerMinute),
     maxConcurrentRequests: text(spec.limits?.maxConcurrentRequests),
-    budgetLimit: budget?.limit ?? '',
-    budgetPeriod: budget?.period ?? 'Month',
-    budgetAction: budget?.action ?? 'Block',
+    budgets: budgets.length === 0 ? emptyKeyForm.budgets : budgets,
   };
 }
 
-/** A merge patch: what was taken away is null. What the form does not show, such as further budgets, stays as it is. */
+/** A merge patch: what was taken away is null. What the form does not show stays as it is. */
 export function editPatch(before: ApiKey, form: KeyForm) {
   const { spec } = buildApiKey(form);
   const { budgets, limits } = bounds(form);
-  const [first, ...others] = before.spec.budgets ?? [];
-  const edited = budgets?.map((budget) => ({ ...first, ...budget })) ?? [];
-  const kept = [
-    ...edited,
-    ...others.filter(({ period }) => period !== form.budgetPeriod || edited.length === 0),
-  ];
   const owner = spec.owner ?? {};
   return {
     metadata: { resourceVersion: before.metadata.resourceVersion },
@@ -162,7 +183,7 @@ export function editPatch(before: ApiKey, form: KeyForm) {
               tokensPerMinute: limits.tokensPerMinute ?? null,
               maxConcurrentRequests: limits.maxConcurrentRequests ?? null,
             },
-      budgets: kept.length === 0 ? null : kept,
+      budgets: budgets ?? null,
     },
   };
 }
@@ -174,10 +195,12 @@ function bounds(form: KeyForm): { limits?: Limits; budgets?: readonly Budget[] }
       .filter(([, text]) => text !== '')
       .map(([name, text]) => [name, Number(text)]),
   );
-  const limit = form.budgetLimit.trim();
+  const budgets = form.budgets
+    .map(({ from, limit, ...budget }) => ({ ...from, ...budget, limit: limit.trim() }))
+    .filter(({ limit }) => limit !== '');
   return {
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
-    ...(limit === '' ? {} : { budgets: [{ period: form.budgetPeriod, limit, action: form.budgetAction }] }),
+    ...(budgets.length === 0 ? {} : { budgets }),
   };
 }
 

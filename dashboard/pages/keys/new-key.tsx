@@ -8,7 +8,7 @@ import type { ApiError } from '../shell/api.ts';
 import { kubePath, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { KeyFields } from './key-fields.tsx';
-import { buildApiKey, checkKeyForm, emptyKeyForm, type KeyForm, type Problems } from './key-form.ts';
+import { buildApiKey, checkKeyForm, emptyKeyForm, type KeyForm, type KeyProblems } from './key-form.ts';
 import { KeyMade } from './key-made.tsx';
 import { type MintedKey, mintKey } from './mint-key.ts';
 import { SecretMade } from './secret-made.tsx';
@@ -25,7 +25,7 @@ export function NewKey() {
     namespace: namespace ?? session.namespace ?? '',
   });
   const [way, setWay] = useState<Way>(canMint ? 'browser' : 'secret');
-  const [problems, setProblems] = useState<Problems<KeyForm>>({});
+  const [problems, setProblems] = useState<KeyProblems>({});
   const [refusal, setRefusal] = useState<string | undefined>(undefined);
   const [isSending, setSending] = useState(false);
   const [isYaml, setYaml] = useState(false);

@@ -2,12 +2,14 @@
 
 import { describe, expect, test } from 'vitest';
 import {
+  type BudgetForm,
   buildApiKey,
   checkKeyForm,
   editPatch,
   emptyKeyForm,
   type KeyForm,
   keyFormOf,
+  newBudget,
 } from '../../../dashboard/pages/keys/key-form.ts';
 import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
 import { mergePatch } from '../../../dashboard/pages/words/merge-patch.ts';
@@ -26,8 +28,12 @@ const full: KeyForm = {
   requestsPerMinute: '60',
   tokensPerMinute: '100000',
   maxConcurrentRequests: '8',
-  budgetLimit: '100.00',
+  budgets: [
+    { period: 'Month', limit: '100.00', action: 'Block' },
+    { period: 'Day', limit: ' 10 ', action: 'Warn' },
+  ],
 };
+const ofMonth = (limit: string): BudgetForm => ({ period: 'Month', limit, action: 'Block' });
 const minted = { sha256: 'a'.repeat(64), hint: 'psk_…9f3a' };
 
 describe('what the form lets through, the operator takes', () => {
@@ -61,11 +67,22 @@ describe('what the kind refuses is said before anything is sent', () => {
     ['requestsPerMinute', '1.5'],
     ['tokensPerMinute', '1000000000001'],
     ['maxConcurrentRequests', 'many'],
-    ['budgetLimit', '1,50'],
-    ['budgetLimit', '1.1234567'],
-    ['budgetLimit', '-1'],
   ])('%s: %j', (name, value) => {
     expect(Object.keys(checkKeyForm({ ...form, [name]: value }, nowMs))).toEqual([name]);
+  });
+
+  test.each(['1,50', '1.1234567', '-1'])('a budget of %j, at its own place', (limit) => {
+    const budgets = [ofMonth('1'), ofMonth(limit)];
+    expect(checkKeyForm({ ...form, budgets }, nowMs)).toEqual({
+      budgets: [{}, { limit: expect.any(String) }],
+    });
+  });
+
+  test('two budgets of one period, because it stands once; an empty one is none', () => {
+    expect(checkKeyForm({ ...form, budgets: [ofMonth('1'), ofMonth('2')] }, nowMs)).toEqual({
+      budgets: [{}, { period: expect.any(String) }],
+    });
+    expect(checkKeyForm({ ...form, budgets: [ofMonth(''), ofMonth('2')] }, nowMs)).toEqual({});
   });
 
   test('a day that is over is no end of a key', () => {
@@ -100,20 +117,43 @@ describe('an edit', () => {
     expect(editPatch(before, keyFormOf(before)).metadata).toEqual({ resourceVersion: '7' });
   });
 
-  test('of the budget leaves its warning and the other budgets alone', () => {
-    expect(patched({ budgetLimit: '200' })).toHaveProperty('spec.budgets', [
-      { period: 'Month', limit: '200', action: 'Block', warnPercent: 90 },
-      { period: 'Day', limit: '10', action: 'Warn' },
+  const [ofTheMonth, ofTheDay] = keyFormOf(before).budgets;
+  const month = { period: 'Month', limit: '100', action: 'Block', warnPercent: 90 };
+  const day = { period: 'Day', limit: '10', action: 'Warn' };
+  if (ofTheMonth === undefined || ofTheDay === undefined) throw new Error('both budgets are in the form');
+
+  test('of any budget leaves its warning and the others alone', () => {
+    expect(patched({ budgets: [{ ...ofTheMonth, limit: '200' }, ofTheDay] })).toHaveProperty('spec.budgets', [
+      { ...month, limit: '200' },
+      day,
     ]);
-    expect(patched({ budgetLimit: '' })).toHaveProperty('spec.budgets', [
-      { period: 'Day', limit: '10', action: 'Warn' },
+    expect(patched({ budgets: [ofTheMonth, { ...ofTheDay, limit: '5' }] })).toHaveProperty('spec.budgets', [
+      month,
+      { ...day, limit: '5' },
     ]);
   });
 
-  test('to the period of another budget takes its place, because a period stands once', () => {
-    expect(patched({ budgetPeriod: 'Day', budgetLimit: '5' })).toHaveProperty('spec.budgets', [
-      { period: 'Day', limit: '5', action: 'Block', warnPercent: 90 },
+  test('takes a budget away, by its row or by emptying it, the last one too', () => {
+    expect(patched({ budgets: [ofTheDay] })).toHaveProperty('spec.budgets', [day]);
+    expect(patched({ budgets: [{ ...ofTheMonth, limit: ' ' }, ofTheDay] })).toHaveProperty('spec.budgets', [
+      day,
     ]);
+    expect(patched({ budgets: [] })).not.toHaveProperty('spec.budgets');
+  });
+
+  test('adds budgets until every period has one', () => {
+    let budgets = keyFormOf(before).budgets;
+    for (const limit of ['700', '9000']) budgets = [...budgets, { ...newBudget(budgets), limit }];
+    const after = patched({ budgets });
+    expect(after).toHaveProperty('spec.budgets', [
+      month,
+      day,
+      { period: 'Week', limit: '700', action: 'Block' },
+      { period: 'Total', limit: '9000', action: 'Block' },
+    ]);
+    const { spec } = after as ApiKey;
+    const whole = { apiVersion: 'penstock.dev/v1alpha1', kind: 'ApiKey', metadata: before.metadata, spec };
+    expect(parseApiKey(whole)).toMatchObject({ ok: true });
   });
 
   test('takes away what was emptied, and what is denied stays', () => {
