@@ -45,6 +45,10 @@ const titles: Readonly<Record<string, { yes: string; no: string; isBadNews?: tru
   BudgetExhausted: { yes: 'The budget is used up', no: 'The budget is not used up', isBadNews: true },
 };
 const order = Object.keys(titles);
+/** Where a condition has more than two sides. */
+const titlesOfReason: Readonly<Record<string, string>> = {
+  PartiallyHealthy: 'The upstream answers some calls, and others fail',
+};
 
 const tonesOfTrue: Readonly<Record<string, Tone>> = {
   Degraded: 'warn',
@@ -110,9 +114,10 @@ export function standingOf(object: KubeObject): Standing {
       ? standing('Pending', 'busy', ready.message)
       : standing('Not ready', 'bad', ready.message);
   const healthy = conditionOf(object, 'Healthy');
-  if (healthy?.status === 'False') return standing('Unhealthy', 'bad', healthy.message);
+  const isPartly = healthy?.reason === 'PartiallyHealthy';
+  if (healthy?.status === 'False' && !isPartly) return standing('Unhealthy', 'bad', healthy.message);
   if (is('Degraded')) return standing('Degraded', 'warn', messageOf('Degraded'));
-  if (healthy?.reason === 'PartiallyHealthy') return standing('Partly healthy', 'warn', healthy.message);
+  if (isPartly) return standing('Partly healthy', 'warn', healthy.message);
   if (is('ExpiringSoon')) return standing('Ends soon', 'warn', messageOf('ExpiringSoon'));
   return standing('Ready', 'good');
 }
@@ -137,11 +142,12 @@ function wordsOf({ type, status, reason, message, lastTransitionTime }: Conditio
   return {
     type,
     title:
-      status === 'Unknown'
+      titlesOfReason[reason] ??
+      (status === 'Unknown'
         ? `Not known yet: ${yes.charAt(0).toLowerCase()}${yes.slice(1)}`
         : isTrue
           ? yes
-          : no,
+          : no),
     reason,
     message,
     wayOut: tone === 'good' ? undefined : WAYS_OUT[reason],

@@ -41,7 +41,8 @@ export const WAYS_OUT: Readonly<Record<string, string>> = {
   NearExpiry: 'Set a later end, or import another key. A rotation does not move the end.',
   BudgetExhausted:
     'Raise the limit, or wait for the next period; for the budget of a namespace ask the platform team.',
-  PartiallyHealthy: 'Some calls are answered. The message says which pods, models or keys fail.',
+  PartiallyHealthy:
+    'Look at how many gateway pods are answered, at the keys and at the calls by model: one of them says what fails.',
   Unhealthy: 'Look at the status page of the upstream, then at DNS, network policy and proxy.',
   AuthenticationFailed: 'Replace the value in the Secret; it is used at the next call.',
   NoTraffic: 'Nothing is known yet: no call was made lately, and there is no check.',

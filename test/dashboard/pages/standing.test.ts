@@ -77,7 +77,16 @@ describe('an object is', () => {
     ['Not ready', 'bad', [condition('Ready', 'False', 'Invalid'), condition('Stalled', 'True', 'Invalid')]],
     ['Unhealthy', 'bad', [ready, condition('Healthy', 'False', 'Unhealthy')]],
     ['Degraded', 'warn', [ready, condition('Degraded', 'True', 'SecretNotFound')]],
-    ['Partly healthy', 'warn', [ready, condition('Healthy', 'True', 'PartiallyHealthy')]],
+    ['Partly healthy', 'warn', [ready, condition('Healthy', 'False', 'PartiallyHealthy')]],
+    [
+      'Degraded',
+      'warn',
+      [
+        ready,
+        condition('Healthy', 'False', 'PartiallyHealthy'),
+        condition('Degraded', 'True', 'SecretNotFound'),
+      ],
+    ],
     ['Ends soon', 'warn', [ready, condition('ExpiringSoon', 'True', 'NearExpiry')]],
   ])('%s (%s)', (word, tone, conditions) => {
     expect(standingOf(object(conditions))).toMatchObject({ word, tone });
@@ -105,6 +114,13 @@ test('what Ready and Stalled only repeat is said once', () => {
   );
   expect(conditions.map(({ type }) => type)).toEqual(['Accepted']);
   expect(standingOf(object([condition('Ready', 'False', 'Pending')])).conditions).toHaveLength(1);
+});
+
+test('an upstream that answers some calls is not said to answer none', () => {
+  const [partly] = standingOf(object([condition('Healthy', 'False', 'PartiallyHealthy')])).conditions;
+  const [none] = standingOf(object([condition('Healthy', 'False', 'Unhealthy')])).conditions;
+  expect(none).toMatchObject({ title: 'The upstream does not answer', tone: 'bad' });
+  expect(partly).toMatchObject({ title: 'The upstream answers some calls, and others fail', tone: 'warn' });
 });
 
 test('a condition that is as it should be has no way out, one that is not has the message and the way out', () => {

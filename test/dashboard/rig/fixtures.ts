@@ -243,9 +243,9 @@ export const providers: Shown[] = [
         Accepted: { reason: 'Accepted' },
         ResolvedRefs: { reason: 'ResolvedRefs' },
         Healthy: {
+          status: 'False',
           reason: 'PartiallyHealthy',
-          message:
-            'gateway-7f9c-2: the breaker is open (5 calls in a row: connect_timeout); 2 of 3 pods are answered',
+          message: 'calls of some gateway pods, or for some models, fail; see status.health',
         },
         Programmed: { reason: 'Programmed' },
         Ready: { reason: 'Programmed' },
