@@ -6,12 +6,21 @@ import { nextDay } from '../export/focus.ts';
 import { dayOf } from '../store/queries.ts';
 import { storableName } from '../store/row.ts';
 import { INTERVALS, type Interval, isWhole, type Stretch } from '../store/spans.ts';
-import { DIMENSIONS, type Dimension, type Filter, type SumsQuery } from '../store/store.ts';
+import {
+  DIMENSIONS,
+  type Dimension,
+  type Filter,
+  type SumsQuery,
+  WEIGHTS,
+  type Weight,
+} from '../store/store.ts';
 import { badParameter } from './errors.ts';
 
 export const ROWS_MAX = 10_000;
 const mustBeLimit = `must be a whole number from 1 to ${ROWS_MAX}`;
 const mustBeOffset = 'must be a whole number from 0, such as the next of the page before';
+export const TOP_MAX = 50;
+const mustBeTop = `must be a whole number from 1 to ${TOP_MAX}`;
 const daysMax = 400;
 const hourDaysMax = 31;
 const partDaysMax = 2;
@@ -57,6 +66,8 @@ const querySchema = z.strictObject({
     .min(0, mustBeOffset)
     .max(1_000_000_000, mustBeOffset)
     .default(0),
+  top: z.coerce.number(mustBeTop).int(mustBeTop).min(1, mustBeTop).max(TOP_MAX, mustBeTop).optional(),
+  topBy: oneOf(WEIGHTS).optional(),
   namespace: name,
   apiKey: name,
   route: name,
@@ -77,6 +88,8 @@ export interface Asked {
   /** Rows that an earlier answer showed. */
   readonly offset: number;
   readonly where: Filter;
+  /** The largest groups alone, and what all others come to. */
+  readonly top: { readonly count: number; readonly by: Weight } | undefined;
 }
 
 /** Without days, the last thirty, today included. @throws {ApiError} that names the parameter. */
@@ -90,7 +103,7 @@ export function readParameters(search: URLSearchParams, nowMs: number): Asked {
     const what = issue?.code === 'unrecognized_keys' ? 'is no parameter of this question' : issue?.message;
     throw badParameter(`${String(field)}: ${what}`);
   }
-  const { from, to, by, interval, limit, offset, ...where } = parsed.data;
+  const { from, to, by, interval, limit, offset, top, topBy, ...where } = parsed.data;
   const end = to ?? nextDay(dayOf(nowMs));
   const start = from ?? dayOf(Date.parse(end) - 30 * 86_400_000);
   const stretch = { from: start, to: end };
@@ -103,8 +116,11 @@ export function readParameters(search: URLSearchParams, nowMs: number): Asked {
       `from: ${Math.round(days * 10) / 10} days are more than the ${most} of one question${of}`,
     );
   if (new Set(by).size < by.length) throw badParameter('by: names a dimension twice');
+  if (topBy !== undefined && top === undefined)
+    throw badParameter('topBy: says what the largest are, and top how many of them; give both');
   const filter: Filter = Object.fromEntries(Object.entries(where).filter(([, value]) => value !== undefined));
-  return { from: start, to: end, by, interval, limit, offset, where: filter };
+  const largest = top === undefined ? undefined : { count: top, by: topBy ?? 'cost' };
+  return { from: start, to: end, by, interval, limit, offset, where: filter, top: largest };
 }
 
 /** What sums by day do not know costs more to find: by the hour some, and by the minute it is counted record by record. */

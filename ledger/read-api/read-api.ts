@@ -29,6 +29,7 @@ import {
 import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
 import { isRelayed, RELAYED_PATHS, readQuestion, relayQuestion } from './plan.ts';
 import { requestsAnswer } from './requests.ts';
+import { seriesAnswer } from './series.ts';
 import { readSpendPage } from './spend-page.ts';
 
 export interface ReadApiParts {
@@ -62,15 +63,13 @@ const withoutParameters: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+const ofSeries: readonly string[] = ['top', 'topBy'];
+
 const answers: Readonly<Record<string, Answer>> = {
   async '/v1/sums'({ store }, asked) {
     return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, asked.by)), asked) };
   },
-  async '/v1/series'({ store }, asked) {
-    const interval = asked.interval ?? 'day';
-    const by: Dimension[] = [interval, ...asked.by.filter((dimension) => dimension !== interval)];
-    return { ...periodOf(asked), interval, ...rowsAnswer(await store.sums(sumsQueryOf(asked, by)), asked) };
-  },
+  '/v1/series': ({ store }, asked) => seriesAnswer(store, asked),
   async '/v1/requests'({ store }, asked) {
     const { interval = 'day', to, where } = asked;
     const { keptFrom } = await store.state();
@@ -204,7 +203,8 @@ async function handle(parts: ReadApiParts, request: IncomingMessage): Promise<un
   expectMethod(request, 'GET');
   const token = personsToken(request);
   const asked = readParameters(searchParams, parts.clock.wallMs());
-  const unknown = withoutParameters[pathname]?.find((name) => searchParams.has(name));
+  const without = [...(withoutParameters[pathname] ?? []), ...(pathname === '/v1/series' ? [] : ofSeries)];
+  const unknown = without.find((name) => searchParams.has(name));
   if (unknown !== undefined) throw badParameter(`${unknown}: is no parameter of ${pathname}`);
   await expectAccess(parts, token, asked);
   return await answer(parts, asked);

@@ -8,6 +8,7 @@ import {
   DAILY_KEYS,
   daysKeysOf,
   joinCost,
+  LOW_PER_HIGH,
   MEASURES,
   type Measure,
   type Rollups,
@@ -20,6 +21,7 @@ import {
 import type { DatabaseKind } from './schema.ts';
 import { boundsOf, type Interval, intervalMs, isWhole, type Stretch, spanAt, spansIn } from './spans.ts';
 import type {
+  Among,
   Dimension,
   Filter,
   FilterName,
@@ -35,6 +37,7 @@ import type {
   SumsRow,
   Use,
   UsedQuery,
+  Weight,
 } from './store.ts';
 
 export type Value = string | number;
@@ -73,12 +76,11 @@ interface Source {
 function sourceOf(
   kind: DatabaseKind,
   stretch: Stretch,
-  by: readonly Dimension[],
-  where: Filter,
+  { by, where = {}, among }: Pick<SumsQuery, 'by' | 'where' | 'among'>,
   values: Value[],
 ): Source {
   const needed = neededFor(stretch, by);
-  const hasKeys = by.includes('apiKey') || where.apiKey !== undefined;
+  const hasKeys = by.includes('apiKey') || where.apiKey !== undefined || among?.dimension === 'apiKey';
   const spans = needed === 'minute' ? undefined : spansIn(stretch, needed);
   if (!hasKeys && needed !== 'minute' && spans !== undefined) {
     const isEach = by.includes('namespace') && where.namespace === undefined;
@@ -95,7 +97,8 @@ function sourceOf(
     };
   }
   if (needed === 'day') {
-    const days = where.namespace === undefined ? undefined : spans;
+    const isOfSome = where.namespace !== undefined || among?.dimension === 'apiKey';
+    const days = isOfSome ? spans : undefined;
     return {
       table: 'ledger_daily',
       conditions:
@@ -123,9 +126,9 @@ export function withinMs(stretch: Stretch, values: Value[], alias = ''): string[
 }
 
 export function sumsQuery(kind: DatabaseKind, query: SumsQuery): Query {
-  const { by, where = {}, limit, offset = 0 } = query;
+  const { by, where = {}, among, largestBy, limit, offset = 0 } = query;
   const values: Value[] = [];
-  const { table, conditions, times } = sourceOf(kind, query, by, where, values);
+  const { table, conditions, times } = sourceOf(kind, query, query, values);
   const columns = by.map((dimension) => {
     const column = isInterval(dimension) ? times[dimension] : COLUMNS[dimension];
     if (column === undefined) throw new Error(`${table} knows no ${dimension}`);
@@ -137,13 +140,41 @@ export function sumsQuery(kind: DatabaseKind, query: SumsQuery): Query {
   const inOrder = columns.flatMap((column) =>
     column === 'api_key' && !columns.includes('namespace') ? ['namespace', column] : [column],
   );
-  const group = columns.length === 0 ? '' : ` GROUP BY ${inOrder.join(', ')} ORDER BY ${inOrder.join(', ')}`;
-  const all = [...conditions, ...filterConditions(where, values)];
+  const order = largestBy === undefined ? inOrder : [...weightOf(largestBy), ...inOrder];
+  const group = columns.length === 0 ? '' : ` GROUP BY ${inOrder.join(', ')} ORDER BY ${order.join(', ')}`;
+  const all = [...conditions, ...filterConditions(where, values), ...amongConditions(kind, among, values)];
   const page = `LIMIT $${values.push(limit)} OFFSET $${values.push(offset)}`;
   return {
     text: `SELECT ${[...named, ...sums].join(', ')} FROM ${table} WHERE ${all.join(' AND ')}${group} ${page}`,
     values,
   };
+}
+
+/** @param of the table, with its dot. */
+export function weightOf(weight: Weight, of = ''): readonly string[] {
+  const sum = (name: SpendMeasure) => `SUM(${of}${name})`;
+  const terms = {
+    // SQLite divides whole numbers: what is left of them decides where those are the same.
+    cost: [
+      `${sum('cost_high')} + ${sum('cost_low')} / ${LOW_PER_HIGH}`,
+      `${sum('cost_low')} % ${LOW_PER_HIGH}`,
+    ],
+    tokens: [`${sum('input')} + ${sum('output')}`],
+    requests: [sum('requests')],
+  } as const;
+  return terms[weight].map((term) => `${term} DESC`);
+}
+
+function amongConditions(kind: DatabaseKind, among: Among | undefined, values: Value[]): readonly string[] {
+  if (among === undefined) return [];
+  const isOneOf = (dimension: FilterName, names: readonly string[]) =>
+    `${COLUMNS[dimension]} IN ${listOf(kind, values.push(JSON.stringify(names)))}`;
+  // Keys are found behind their namespaces.
+  const namespaces = new Set(among.values.map((name) => name.split('/')[0] ?? ''));
+  return [
+    ...(among.dimension === 'apiKey' ? [isOneOf('namespace', [...namespaces])] : []),
+    isOneOf(among.dimension, among.values),
+  ];
 }
 
 function isInterval(dimension: Dimension): dimension is Interval {

@@ -1,6 +1,7 @@
 // How is a question to the ledger asked and its answer read, whichever database keeps it? All that differs between them is in the text
 // of one query.
 
+import { largestQuery } from './largest.ts';
 import {
   asidesQuery,
   changedQuery,
@@ -35,6 +36,7 @@ export function readingOf(
   | 'changed'
   | 'state'
   | 'used'
+  | 'largest'
   | 'latest'
   | 'lastFailures'
   | 'ends'
@@ -51,6 +53,12 @@ export function readingOf(
       if (names !== undefined) return (await rows(names)).map(({ name }) => String(name));
       const found = await sums({ ...asked, by: [spender] });
       return found.flatMap(({ group }) => group[spender] ?? []);
+    },
+    async largest(query) {
+      const names = largestQuery(query);
+      if (names !== undefined) return (await rows(names)).map(({ name }) => String(name));
+      const found = await sums({ ...query, by: [query.by] });
+      return found.flatMap(({ group }) => group[query.by] ?? []);
     },
     async spendOf(spender, names, nowMs) {
       return readSpend(await rows(spendQuery(kind, spender, names, nowMs)));

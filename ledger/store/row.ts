@@ -118,14 +118,14 @@ export function daysKeysOf(spender: Spender): readonly string[] {
  * 2^63 picodollars are nine million dollars, and SQLite goes on in floating point above it. Thousandths of a dollar, and
  * what is left of them, can be added up for ever.
  */
-const lowPerHigh = 1_000_000_000;
+export const LOW_PER_HIGH = 1_000_000_000;
 
 export function splitCost(picodollars: number): { readonly high: number; readonly low: number } {
-  return { high: Math.floor(picodollars / lowPerHigh), low: picodollars % lowPerHigh };
+  return { high: Math.floor(picodollars / LOW_PER_HIGH), low: picodollars % LOW_PER_HIGH };
 }
 
 export function joinCost(high: bigint, low: bigint): bigint {
-  return high * BigInt(lowPerHigh) + low;
+  return high * BigInt(LOW_PER_HIGH) + low;
 }
 
 /**

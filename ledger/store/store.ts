@@ -57,18 +57,36 @@ export type Dimension = (typeof DIMENSIONS)[number];
 export type FilterName = Exclude<Dimension, Interval>;
 export type Filter = Readonly<Partial<Record<FilterName, string>>>;
 
+/** What a group is large by. `tokens` are those of input and output. */
+export const WEIGHTS = ['cost', 'tokens', 'requests'] as const;
+export type Weight = (typeof WEIGHTS)[number];
+
+export interface Among {
+  readonly dimension: FilterName;
+  readonly values: readonly string[];
+}
+
 export interface SumsQuery extends Stretch {
   /** None: one row of everything. By less than a day, or from and to within one, only as far back as records are kept. */
   readonly by: readonly Dimension[];
   readonly where?: Filter;
+  /** Of these alone: values of one dimension. */
+  readonly among?: Among | undefined;
+  /** The largest first; else rows are in the order of their groups. */
+  readonly largestBy?: Weight | undefined;
   /** Rows; more are left out. */
   readonly limit: number;
   /** Rows to pass over first; none where left out. */
   readonly offset?: number | undefined;
 }
 
-export interface UsedQuery extends Omit<SumsQuery, 'by'> {
+export interface UsedQuery extends Omit<SumsQuery, 'by' | 'among' | 'largestBy'> {
   readonly spender: Spender;
+}
+
+export interface LargestQuery extends Omit<SumsQuery, 'by' | 'among' | 'largestBy' | 'offset'> {
+  readonly by: FilterName;
+  readonly largestBy: Weight;
 }
 
 /** Counts are exact up to 2^53, money always. */
@@ -89,7 +107,6 @@ export interface Sums {
   readonly costPicodollars: bigint;
 }
 
-/** In the order of its group. */
 export interface SumsRow {
   readonly group: Readonly<Partial<Record<Dimension, string>>>;
   readonly sums: Sums;
@@ -222,6 +239,8 @@ export interface LedgerStore {
   readonly spend: Pick<LedgerStore, 'spendOf' | 'changed' | 'state'>;
   /** Names of those that were used, in their order. */
   used(query: UsedQuery): Promise<string[]>;
+  /** Values of a dimension, the largest first; of keys over whole days by what they were given and pay. */
+  largest(query: LargestQuery): Promise<string[]>;
   /** By model, as far as their records are kept. */
   latest(query: RecentQuery): Promise<LatestRecord[]>;
   /** When each of what `by` names has last failed, Unix milliseconds. */

@@ -34,7 +34,7 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
       return [
         `/v1/sums?${stretch}`,
         `/v1/series?${stretch}&interval=${interval}`,
-        ...dimensions.map((by) => `/v1/series?${inTime(by)}&by=${by}&limit=2000`),
+        ...dimensions.map((by) => `/v1/series?${inTime(by)}&by=${by}&top=7`),
         `/v1/requests?${stretch}&interval=${interval}`,
         `/v1/models?${stretch}`,
         `/v1/keys?${stretch}&limit=50`,

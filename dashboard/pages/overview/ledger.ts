@@ -10,6 +10,8 @@ export interface SeriesRow {
   readonly apiKey?: string;
   readonly namespace?: string;
   readonly provider?: string;
+  /** All groups together that have no rows of their own. */
+  readonly isRest?: true;
   readonly requests: number;
   readonly unpriced: number;
   readonly tokens: { readonly input: number; readonly output: number };

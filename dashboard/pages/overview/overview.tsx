@@ -47,7 +47,12 @@ export function Overview() {
     useAsked(session.hasLedger ? `${what} ${JSON.stringify(given)} ${nowMs}` : undefined, (signal) =>
       api.call<Answer>(`ledger/v1/${what}`, { query: given, signal }),
     );
-  const series = ask<SeriesAnswer>('series', { ...days, by });
+  const series = ask<SeriesAnswer>('series', {
+    ...days,
+    by,
+    top: String(SERIES_MAX - 1),
+    topBy: measure,
+  });
   const whole = ask<SeriesAnswer>('series', days);
   const requests = ask<RequestsAnswer>('requests', days);
   const spent = ask<NamespacesAnswer>('namespaces', { namespace });
@@ -245,7 +250,7 @@ function Series({
       stackRows(
         answer.rows.map((row) => ({
           start: row.hour ?? row.day ?? '',
-          group: row[by] || 'none',
+          group: row.isRest === true ? undefined : row[by] || 'none',
           value:
             measure === 'cost'
               ? Number(row.costUsd)
@@ -254,7 +259,6 @@ function Series({
                 : row.requests,
         })),
         query.starts,
-        SERIES_MAX,
       ),
     [answer, by, measure, query],
   );

@@ -1,13 +1,14 @@
-// How do rows of the ledger become stacked columns? Pure: the largest groups each, all others together.
+// How do rows of the ledger become stacked columns? Pure: the largest groups each, all others together behind them.
 
 export interface StackRow {
   readonly start: string;
-  readonly group: string;
+  /** Undefined: all others together. */
+  readonly group: string | undefined;
   readonly value: number;
 }
 
 export interface Stack {
-  /** Largest first; `isRest`: all the others together. */
+  /** Largest first; `isRest`: all the others together, at the end. */
   readonly groups: readonly {
     readonly name: string;
     readonly isRest: boolean;
@@ -18,9 +19,9 @@ export interface Stack {
 }
 
 /** @param starts in order; rows of other starts are left out. */
-export function stackRows(rows: readonly StackRow[], starts: readonly string[], groupsMax: number): Stack {
+export function stackRows(rows: readonly StackRow[], starts: readonly string[]): Stack {
   const places = new Map(starts.map((start, at) => [start, at]));
-  const byGroup = new Map<string, number[]>();
+  const byGroup = new Map<string | undefined, number[]>();
   for (const { start, group, value } of rows) {
     const at = places.get(start);
     if (at === undefined) continue;
@@ -29,24 +30,15 @@ export function stackRows(rows: readonly StackRow[], starts: readonly string[], 
     byGroup.set(group, values);
   }
   const sum = (values: readonly number[]) => values.reduce((left, right) => left + right, 0);
-  const sorted = [...byGroup]
-    .map(([name, values]) => ({ name, values, total: sum(values), isRest: false }))
+  const groups = [...byGroup]
+    .map(([name, values]) => ({
+      name: name ?? 'All others',
+      values,
+      total: sum(values),
+      isRest: name === undefined,
+    }))
     .filter(({ total }) => total > 0)
-    .sort((a, b) => b.total - a.total || (a.name < b.name ? -1 : 1));
-  const shown = sorted.length > groupsMax ? sorted.slice(0, groupsMax - 1) : sorted;
-  const rest = sorted.slice(shown.length);
-  const groups =
-    rest.length === 0
-      ? shown
-      : [
-          ...shown,
-          {
-            name: `${rest.length} others`,
-            isRest: true,
-            values: starts.map((_, at) => sum(rest.map(({ values }) => values[at] ?? 0))),
-            total: sum(rest.map(({ total }) => total)),
-          },
-        ];
+    .sort((a, b) => Number(a.isRest) - Number(b.isRest) || b.total - a.total || (a.name < b.name ? -1 : 1));
   return { groups, total: sum(groups.map(({ total }) => total)) };
 }
 

@@ -125,6 +125,26 @@ describe.each(kindNames)('%s', (kind) => {
     expect(ledgerRecordSchema.parse(JSON.parse(kept?.line ?? '')).upstreamModel).toBe(long);
   });
 
+  test('the largest come first, to the picodollar, and of some alone nothing of the others is told', async () => {
+    const spent = { 'a/one': 1_000_000_001, 'a/two': 1_000_000_002, 'b/one': 999_999_999, 'b/two': 7 };
+    const entries = Object.entries(spent).map(([apiKey, costPicodollars], at) =>
+      makeEntry({ id: `${at}.1`, apiKey, namespace: apiKey.slice(0, 1), costPicodollars }),
+    );
+    await store.take(page('c.1', entries), now);
+    const ask = async (query: Partial<SumsQuery>) =>
+      (await store.sums({ ...everything, by: ['apiKey'], ...query })).map(({ group }) => group.apiKey);
+    expect(await ask({ largestBy: 'cost' })).toEqual(['a/two', 'a/one', 'b/one', 'b/two']);
+    expect(await ask({ largestBy: 'cost', limit: 1, offset: 1 })).toEqual(['a/one']);
+    // All the same: in their order.
+    for (const largestBy of ['tokens', 'requests'] as const)
+      expect(await ask({ largestBy })).toEqual(['a/one', 'a/two', 'b/one', 'b/two']);
+    for (const by of [['apiKey'], ['hour', 'apiKey']] as const)
+      expect(await ask({ by, among: { dimension: 'apiKey', values: ['b/two', 'a/one', 'c/none'] } })).toEqual(
+        ['a/one', 'b/two'],
+      );
+    expect(await ask({ among: { dimension: 'model', values: ['no model'] } })).toEqual([]);
+  });
+
   test('sums are told apart by what is asked for, in its order, and by the start of the attempt in UTC', async () => {
     const at = (startedAt: string, more: Parameters<typeof makeEntry>[0]) =>
       makeEntry({ id: `${startedAt}.${JSON.stringify(more)}`, startedAt, ...more });

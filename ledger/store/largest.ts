@@ -1,0 +1,35 @@
+// Which of many are the largest? Of keys, sums by day say it, which are few.
+
+import { type Query, type Value, weightOf } from './queries.ts';
+import { SPENDERS } from './row.ts';
+import { isWhole } from './spans.ts';
+import type { LargestQuery } from './store.ts';
+
+/**
+ * The largest first, by what they were given and pay: those days are few, while all that is known of each key of a month are half a million
+ * sums. Undefined where something besides is asked for, as with `usedQuery`.
+ */
+export function largestQuery({
+  by,
+  where = {},
+  largestBy,
+  limit,
+  ...stretch
+}: LargestQuery): Query | undefined {
+  const { namespace, ...more } = where;
+  if (by !== 'apiKey' || Object.keys(more).length > 0 || !isWhole(stretch, 'day')) return undefined;
+  const { column, days, totals } = SPENDERS[by];
+  const values: Value[] = [stretch.from, stretch.to, limit];
+  // Behind the slash comes the zero.
+  const ofNamespace =
+    namespace === undefined
+      ? ''
+      : ` WHERE k.${column} >= $${values.push(`${namespace}/`)} AND k.${column} < $${values.push(`${namespace}0`)}`;
+  const order = weightOf(largestBy, 'd.').join(', ');
+  return {
+    text: `SELECT k.${column} AS name FROM ${totals} k
+      JOIN ${days} d ON d.${column} = k.${column} AND d.day >= $1 AND d.day < $2${ofNamespace}
+      GROUP BY k.${column} ORDER BY ${order}, k.${column} LIMIT $3`,
+    values,
+  };
+}
