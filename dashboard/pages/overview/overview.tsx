@@ -13,7 +13,7 @@ import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
 import { Chart, SERIES_MAX } from './chart.tsx';
 import type { BudgetsAnswer, NamespacesAnswer, RequestsAnswer, SeriesAnswer, SeriesRow } from './ledger.ts';
-import { PERIODS, type Period, type PeriodQuery, periodQuery } from './period.ts';
+import { monthOf, PERIODS, type Period, type PeriodQuery, periodQuery } from './period.ts';
 import { stackRows } from './stack.ts';
 import { requestTotals } from './totals.ts';
 import { WentWrong } from './went-wrong.tsx';
@@ -42,20 +42,20 @@ export function Overview() {
 
   const nowMs = useNow(everyMinuteMs);
   const query = useMemo(() => periodQuery(period, nowMs), [period, nowMs]);
-  const days = { namespace, from: query.from, to: query.to, interval: query.interval };
+  const time = { namespace, from: query.from, to: query.to, interval: query.interval };
   const ask = <Answer,>(what: string, given: Readonly<Record<string, string | undefined>>) =>
     useAsked(session.hasLedger ? `${what} ${JSON.stringify(given)} ${nowMs}` : undefined, (signal) =>
       api.call<Answer>(`ledger/v1/${what}`, { query: given, signal }),
     );
   const series = ask<SeriesAnswer>('series', {
-    ...days,
+    ...time,
     by,
     top: String(SERIES_MAX - 1),
     topBy: measure,
   });
-  const whole = ask<SeriesAnswer>('series', days);
-  const requests = ask<RequestsAnswer>('requests', days);
-  const spent = ask<NamespacesAnswer>('namespaces', { namespace });
+  const whole = ask<SeriesAnswer>('series', time);
+  const requests = ask<RequestsAnswer>('requests', time);
+  const spent = ask<NamespacesAnswer>('namespaces', { namespace, from: monthOf(nowMs) });
   const budgets = ask<BudgetsAnswer>('budgets', { namespace });
   const keys = useAsked(`recent keys ${namespace ?? '*'} ${nowMs}`, (signal) =>
     api.call<KeyRowsAnswer>('rows/apikeys', {
@@ -94,13 +94,7 @@ export function Overview() {
         <>
           <Answered asked={requests} what="Requests">
             {(answer) => (
-              <Tiles
-                query={query}
-                requests={answer}
-                whole={whole.answer}
-                spent={spent.answer}
-                budgets={budgets.answer}
-              />
+              <Tiles requests={answer} whole={whole.answer} spent={spent.answer} budgets={budgets.answer} />
             )}
           </Answered>
           <section class="panel" aria-labelledby="chart-heading">
@@ -141,7 +135,7 @@ export function Overview() {
         </>
       )}
       <div class="columns">
-        <WentWrong budgets={budgets.answer?.budgets ?? []} nowMs={nowMs} days={days} />
+        <WentWrong budgets={budgets.answer?.budgets ?? []} nowMs={nowMs} time={time} />
         <section class="panel" aria-labelledby="recent-heading">
           <h2 id="recent-heading">Keys used last</h2>
           <Answered asked={keys} what="Keys">
@@ -157,22 +151,19 @@ export function Overview() {
 }
 
 function Tiles({
-  query,
   requests,
   whole,
   spent,
   budgets,
 }: {
-  readonly query: PeriodQuery;
   readonly requests: RequestsAnswer;
   readonly whole: SeriesAnswer | undefined;
   readonly spent: NamespacesAnswer | undefined;
   readonly budgets: BudgetsAnswer | undefined;
 }) {
   const { formats, namespace } = useShell();
-  const totals = requestTotals(requests, query);
-  const within = (whole?.rows ?? []).filter(({ hour, day }) => query.starts.includes(hour ?? day ?? ''));
-  const sum = (of: (row: SeriesRow) => number) => within.reduce((all, row) => all + of(row), 0);
+  const totals = requestTotals(requests);
+  const sum = (of: (row: SeriesRow) => number) => (whole?.rows ?? []).reduce((all, row) => all + of(row), 0);
   const month = (spent?.namespaces ?? []).reduce((all, { month: { costUsd } }) => all + Number(costUsd), 0);
   const own = budgets?.budgets.find(
     (one) => one.apiKey === undefined && one.namespace === namespace && one.period === 'Month',
@@ -219,9 +210,7 @@ function Tiles({
       <li class="panel">
         <h2>Time to first token</h2>
         <p class="figure">
-          {totals.firstContentMs === undefined
-            ? '–'
-            : `${totals.isAbout ? '≈ ' : ''}${formats.milliseconds(totals.firstContentMs.p50)}`}
+          {totals.firstContentMs === undefined ? '–' : formats.milliseconds(totals.firstContentMs.p50)}
         </p>
         <p class="hint">
           {totals.firstContentMs === undefined

@@ -11,18 +11,18 @@ import { type BudgetUse, troublesOf } from './went-wrong.ts';
 interface WentWrongProps {
   readonly budgets: readonly BudgetUse[];
   readonly nowMs: number;
-  readonly days: Readonly<Record<string, string | undefined>>;
+  readonly time: Readonly<Record<string, string | undefined>>;
 }
 
 const shownMax = 8;
 
-export function WentWrong({ budgets, nowMs, days: { interval: _, ...days } }: WentWrongProps) {
+export function WentWrong({ budgets, nowMs, time: { interval: _, ...time } }: WentWrongProps) {
   const { api, session, namespace, formats } = useShell();
   const providers = useObjects<Provider>('providers', namespace, false);
   const routes = useObjects<ModelRoute>('modelroutes', namespace, false);
   const health = useAsked(
-    session.hasLedger ? `health ${JSON.stringify(days)} ${nowMs}` : undefined,
-    (signal) => api.call<HealthAnswer>('ledger/v1/health', { query: days, signal }),
+    session.hasLedger ? `health ${JSON.stringify(time)} ${nowMs}` : undefined,
+    (signal) => api.call<HealthAnswer>('ledger/v1/health', { query: time, signal }),
   );
   const troubles = troublesOf(providers.objects ?? [], routes.objects ?? [], budgets);
   const failed = (health.answer?.health ?? [])

@@ -3,22 +3,22 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { failoversOf } from '../../../dashboard/pages/overview/ledger.ts';
-import { PERIODS, periodQuery } from '../../../dashboard/pages/overview/period.ts';
+import { monthOf, PERIODS, periodQuery } from '../../../dashboard/pages/overview/period.ts';
 import { stackRows, upperEdges } from '../../../dashboard/pages/overview/stack.ts';
 import { requestTotals } from '../../../dashboard/pages/overview/totals.ts';
 import { troublesOf } from '../../../dashboard/pages/overview/went-wrong.ts';
 import type { ModelRoute, Provider } from '../../../dashboard/pages/words/kube.ts';
+import { readParameters } from '../../../ledger/read-api/parameters.ts';
 
 const nowMs = Date.parse('2026-11-23T00:30:00Z');
 
 describe('a period', () => {
   test('of hours reaches into the day before', () => {
     expect(periodQuery('1h', nowMs)).toEqual({
-      from: '2026-11-22',
-      to: '2026-11-24',
+      from: '2026-11-22T23:00:00Z',
+      to: '2026-11-23T01:00:00Z',
       interval: 'hour',
       starts: ['2026-11-22T23:00:00Z', '2026-11-23T00:00:00Z'],
-      isWholeDays: false,
     });
   });
 
@@ -27,16 +27,25 @@ describe('a period', () => {
     expect([query.from, query.to, query.starts.length]).toEqual(['2026-11-17', '2026-11-24', 7]);
   });
 
-  test('asks for the days of all that it shows, and for no hours that the ledger refuses', () => {
+  test('asks for what it shows and for nothing else, by no more hours than the ledger tells', () => {
     fc.assert(
       fc.property(fc.constantFrom(...PERIODS), fc.integer({ min: 0, max: 4e12 }), (period, atMs) => {
         const { from, to, starts, interval } = periodQuery(period, atMs);
-        for (const start of starts) expect(start.slice(0, 10) >= from && start.slice(0, 10) < to).toBe(true);
-        expect(new Set(starts).size).toBe(starts.length);
-        const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
-        expect(days).toBeLessThanOrEqual(interval === 'hour' ? 31 : 400);
+        const stepMs = interval === 'hour' ? 3_600_000 : 86_400_000;
+        expect(starts.map((start) => Date.parse(start))).toEqual(
+          starts.map((_, at) => Date.parse(from) + at * stepMs),
+        );
+        expect(Date.parse(to)).toBe(Date.parse(from) + starts.length * stepMs);
+        expect(atMs >= Date.parse(starts.at(-1) ?? '') && atMs < Date.parse(to)).toBe(true);
+        expect(() =>
+          readParameters(new URLSearchParams({ from, to, interval, by: 'apiKey' }), atMs),
+        ).not.toThrow();
       }),
     );
+  });
+
+  test('the month begins with its first day, also on its 31st', () => {
+    expect(monthOf(Date.parse('2026-12-31T23:59:59Z'))).toBe('2026-12-01');
   });
 });
 
@@ -79,44 +88,25 @@ describe('totals', () => {
     firstContentMs: { answers: requests, p50, p90: p50 * 2, p99: p50 * 3 },
   });
 
-  test('of hours are of those hours alone, and their waiting is said to be about', () => {
-    const answer = {
-      total: row(1000, 100, 9),
-      rows: [
-        { hour: 'a', ...row(10, 1, 100) },
-        { hour: 'b', ...row(30, 0, 200) },
-        { hour: 'c', ...row(960, 99, 5) },
-      ],
-    };
-    expect(requestTotals(answer, { starts: ['a', 'b'], isWholeDays: false })).toMatchObject({
-      requests: 40,
-      errors: 3,
-      errorRate: 3 / 40,
-      firstContentMs: { p50: 175 },
-      isAbout: true,
-    });
-  });
-
-  test('of whole days are what the ledger says of all of them', () => {
+  test('are what the ledger says of the whole time: percentiles of its parts cannot be added up', () => {
     const answer = { total: row(1000, 9, 400), rows: [{ day: 'a', ...row(1, 1, 1) }] };
-    expect(requestTotals(answer, { starts: ['a'], isWholeDays: true })).toMatchObject({
+    expect(requestTotals(answer)).toMatchObject({
       requests: 1000,
+      errors: 10,
       errorRate: 0.01,
-      firstContentMs: { p50: 400 },
-      isAbout: false,
+      firstContentMs: { p50: 400, p90: 800 },
     });
   });
 
   test('where nothing was asked there is no error and no waiting', () => {
     const nothing = { requests: 0, outcomes: {}, errorRate: 0 };
-    const totals = requestTotals({ total: nothing, rows: [] }, { starts: [], isWholeDays: true });
+    const totals = requestTotals({ total: nothing, rows: [] });
     expect(totals).toEqual({
       requests: 0,
       errors: 0,
       refused: 0,
       errorRate: 0,
       firstContentMs: undefined,
-      isAbout: false,
     });
   });
 });
