@@ -8,6 +8,7 @@ export interface KeySpend {
   readonly lastUsedAt: string | null;
   /** Dollars. */
   readonly day: string | null;
+  readonly week: string | null;
   readonly month: string | null;
   readonly total: string | null;
 }
@@ -73,7 +74,7 @@ export function keyRowOf(
   const unused = ledger === undefined ? null : '0';
   const spends = {
     Day: used?.day ?? unused ?? periods.get('Day') ?? null,
-    Week: periods.get('Week') ?? null,
+    Week: used?.week ?? unused ?? periods.get('Week') ?? null,
     Month: used?.month ?? unused ?? periods.get('Month') ?? null,
     Total: used?.total ?? periods.get('Total') ?? null,
   };

@@ -7,7 +7,9 @@ import type { KeySpend } from './key-row.ts';
 
 const use = z.object({ costUsd: z.string() });
 const keysSchema = z.object({
-  keys: z.array(z.object({ apiKey: z.string(), lastUsedAt: z.string(), day: use, month: use, total: use })),
+  keys: z.array(
+    z.object({ apiKey: z.string(), lastUsedAt: z.string(), day: use, week: use, month: use, total: use }),
+  ),
   next: z.number().optional(),
 });
 /** A month and the day that it begins with. */
@@ -43,8 +45,14 @@ export async function readSpends(
       });
       const answer = status === 200 ? keysSchema.safeParse(JSON.parse(text)).data : undefined;
       if (answer === undefined) return undefined;
-      for (const { apiKey, lastUsedAt, day, month, total } of answer.keys)
-        spends.set(apiKey, { lastUsedAt, day: day.costUsd, month: month.costUsd, total: total.costUsd });
+      for (const { apiKey, lastUsedAt, day, week, month, total } of answer.keys)
+        spends.set(apiKey, {
+          lastUsedAt,
+          day: day.costUsd,
+          week: week.costUsd,
+          month: month.costUsd,
+          total: total.costUsd,
+        });
       offset = answer.next;
     }
     return spends;

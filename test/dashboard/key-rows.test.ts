@@ -6,7 +6,7 @@ import type { KeyRow } from '../../dashboard/api-types.ts';
 import type { Cluster } from '../../dashboard/cluster.ts';
 import { choiceSchema, chooseRows } from '../../dashboard/rows/choose-rows.ts';
 import { openKeyLists } from '../../dashboard/rows/key-lists.ts';
-import { keyRowOf } from '../../dashboard/rows/key-row.ts';
+import { type KeySpend, keyRowOf } from '../../dashboard/rows/key-row.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 
 const metadata = {
@@ -66,7 +66,7 @@ describe('a row', () => {
       isImported: true,
     };
     expect(keyRowOf(key, undefined)).toEqual(row);
-    const spend = { lastUsedAt: '2026-11-22T00:00:00Z', day: '1', month: '42', total: '50' };
+    const spend = { lastUsedAt: '2026-11-22T00:00:00Z', day: '1', week: '9', month: '42', total: '50' };
     expect(keyRowOf(key, new Map([['team-a/bot', spend]]))).toEqual({
       ...row,
       lastUsedAt: spend.lastUsedAt,
@@ -76,6 +76,14 @@ describe('a row', () => {
         { period: 'Day', limit: '5', action: 'Block', spend: '1' },
       ],
     });
+  });
+
+  test('of a weekly budget shows what the ledger says of the week, as of any other', () => {
+    const week = { metadata, spec: { budgets: [{ period: 'Week', limit: '20' }] } };
+    const spend = { lastUsedAt: '2026-11-22T00:00:00Z', day: '1', week: '9', month: '42', total: '50' };
+    const spentOf = (ledger: ReadonlyMap<string, KeySpend>) => keyRowOf(week, ledger)?.budgets[0]?.spend;
+    expect(spentOf(new Map([['team-a/bot', spend]]))).toBe('9');
+    expect(spentOf(new Map())).toBe('0');
   });
 
   test('of a key that the ledger has not seen for a month says that nothing was spent, and what was before', () => {
