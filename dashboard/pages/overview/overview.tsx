@@ -47,12 +47,15 @@ export function Overview() {
     useAsked(session.hasLedger ? `${what} ${JSON.stringify(given)} ${nowMs}` : undefined, (signal) =>
       api.call<Answer>(`ledger/v1/${what}`, { query: given, signal }),
     );
-  const series = ask<SeriesAnswer>('series', {
-    ...time,
-    by,
-    top: String(SERIES_MAX - 1),
-    topBy: measure,
-  });
+  const question = { ...time, by, top: String(SERIES_MAX - 1), topBy: measure };
+  const series = useAsked(
+    session.hasLedger ? `series ${JSON.stringify(question)} ${nowMs}` : undefined,
+    async (signal) => {
+      const answer = await api.call<SeriesAnswer>('ledger/v1/series', { query: question, signal });
+      // What was asked before stands until the answer is there, and it was asked by something else.
+      return { ...answer, by, measure, query };
+    },
+  );
   const whole = ask<SeriesAnswer>('series', time);
   const requests = ask<RequestsAnswer>('requests', time);
   const spent = ask<NamespacesAnswer>('namespaces', { namespace, from: monthOf(nowMs) });
@@ -129,7 +132,7 @@ export function Overview() {
               </div>
             </div>
             <Answered asked={series} what="The chart">
-              {(answer) => <Series answer={answer} by={by} measure={measure} query={query} />}
+              {(answer) => <Series {...answer} />}
             </Answered>
           </section>
         </>
@@ -223,12 +226,12 @@ function Tiles({
 }
 
 function Series({
-  answer,
+  rows,
+  isTruncated,
   by,
   measure,
   query,
-}: {
-  readonly answer: SeriesAnswer;
+}: SeriesAnswer & {
   readonly by: Grouping;
   readonly measure: Measure;
   readonly query: PeriodQuery;
@@ -237,7 +240,7 @@ function Series({
   const stack = useMemo(
     () =>
       stackRows(
-        answer.rows.map((row) => ({
+        rows.map((row) => ({
           start: row.hour ?? row.day ?? '',
           group: row.isRest === true ? undefined : row[by] || 'none',
           value:
@@ -249,7 +252,7 @@ function Series({
         })),
         query.starts,
       ),
-    [answer, by, measure, query],
+    [rows, by, measure, query],
   );
   const labels = useMemo(
     () =>
@@ -270,7 +273,7 @@ function Series({
     measure === 'cost' ? (value: number) => formats.money(value) : (value: number) => formats.compact(value);
   return (
     <>
-      {answer.isTruncated && (
+      {isTruncated && (
         <Notice tone="warn">
           <p>
             There is more than the ledger tells at once: some of it is missing here. Choose a shorter period

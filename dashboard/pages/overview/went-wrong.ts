@@ -1,5 +1,6 @@
 // What went wrong lately? Sentences out of what Providers, ModelRoutes and budgets say of themselves, the worst and newest first.
 
+import type { Formats } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { standingOf, type Tone } from '../words/standing.ts';
 
@@ -29,11 +30,12 @@ export function troublesOf(
   providers: readonly Provider[],
   routes: readonly ModelRoute[],
   budgets: readonly BudgetUse[],
+  money: Formats['money'],
 ): readonly Trouble[] {
   const troubles = [
     ...providers.flatMap(troublesOfProvider),
     ...routes.flatMap(troublesOfRoute),
-    ...budgets.flatMap(troublesOfBudget),
+    ...budgets.flatMap((budget) => troublesOfBudget(budget, money)),
   ];
   const rank = (tone: Tone) => (tone === 'bad' ? 0 : 1);
   return troubles.sort((a, b) => rank(a.tone) - rank(b.tone) || (b.since ?? '').localeCompare(a.since ?? ''));
@@ -99,7 +101,7 @@ function troublesOfRoute(route: ModelRoute): Trouble[] {
   ];
 }
 
-function troublesOfBudget(budget: BudgetUse): Trouble[] {
+function troublesOfBudget(budget: BudgetUse, money: Formats['money']): Trouble[] {
   if (budget.usedShare < 1) return [];
   const [, name] = budget.apiKey?.split('/') ?? [];
   const blocks = budget.action === 'Block';
@@ -107,11 +109,15 @@ function troublesOfBudget(budget: BudgetUse): Trouble[] {
     {
       tone: blocks ? 'bad' : 'warn',
       what: `Budget of ${budget.apiKey ?? `namespace ${budget.namespace}`} is used up`,
-      message: `$${budget.costUsd} of $${budget.limitUsd} (${budget.period}); ${blocks ? 'calls are refused' : 'calls go on'}`,
+      message: `${money(budget.costUsd)} of ${money(budget.limitUsd)} for ${periodPhrase(budget.period)}; ${blocks ? 'calls are refused' : 'calls go on'}`,
       since: undefined,
       of: name === undefined ? undefined : { kind: 'keys', namespace: budget.namespace, name },
     },
   ];
+}
+
+function periodPhrase(period: string): string {
+  return period === 'Total' ? 'all time' : `this ${period.toLowerCase()}`;
 }
 
 export function keyStateWords(state: string): string {

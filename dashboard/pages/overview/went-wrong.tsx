@@ -24,7 +24,7 @@ export function WentWrong({ budgets, nowMs, time: { interval: _, ...time } }: We
     session.hasLedger ? `health ${JSON.stringify(time)} ${nowMs}` : undefined,
     (signal) => api.call<HealthAnswer>('ledger/v1/health', { query: time, signal }),
   );
-  const troubles = troublesOf(providers.objects ?? [], routes.objects ?? [], budgets);
+  const troubles = troublesOf(providers.objects ?? [], routes.objects ?? [], budgets, formats.money);
   const failed = (health.answer?.health ?? [])
     .filter((row) => row.lastFailedAt !== undefined)
     .sort((a, b) => (b.lastFailedAt ?? '').localeCompare(a.lastFailedAt ?? ''));

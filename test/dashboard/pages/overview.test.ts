@@ -7,6 +7,7 @@ import { monthOf, PERIODS, periodQuery } from '../../../dashboard/pages/overview
 import { stackRows, upperEdges } from '../../../dashboard/pages/overview/stack.ts';
 import { requestTotals } from '../../../dashboard/pages/overview/totals.ts';
 import { troublesOf } from '../../../dashboard/pages/overview/went-wrong.ts';
+import { openFormats } from '../../../dashboard/pages/words/format.ts';
 import type { ModelRoute, Provider } from '../../../dashboard/pages/words/kube.ts';
 import { readParameters } from '../../../ledger/read-api/parameters.ts';
 
@@ -112,6 +113,7 @@ describe('totals', () => {
 });
 
 describe('what went wrong lately', () => {
+  const { money } = openFormats('de-DE', 'UTC');
   const condition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
     type,
     status,
@@ -137,7 +139,7 @@ describe('what went wrong lately', () => {
   };
 
   test('names providers that do not answer and keys that rest, what is worse first', () => {
-    expect(troublesOf([provider], [], []).map(({ tone, what }) => [tone, what])).toEqual([
+    expect(troublesOf([provider], [], [], money).map(({ tone, what }) => [tone, what])).toEqual([
       ['bad', 'Provider platform/openai: unhealthy'],
       ['bad', 'Key second of platform/openai: refused by the upstream'],
       ['warn', 'Key third of platform/openai: resting after a rate limit'],
@@ -156,7 +158,7 @@ describe('what went wrong lately', () => {
         drill: { result: 'Failed', message: 'lower firstEvent', lastRunTime: '2026-11-22T03:00:00Z' },
       },
     };
-    expect(troublesOf([], [route], []).map(({ what, message }) => [what, message])).toEqual([
+    expect(troublesOf([], [route], [], money).map(({ what, message }) => [what, message])).toEqual([
       ['Route team-a/chat: conflict', 'team-a/older has it'],
       ['Failover drill of team-a/chat failed', 'lower firstEvent'],
     ]);
@@ -167,8 +169,8 @@ describe('what went wrong lately', () => {
       namespace: 'team-a',
       period: 'Month',
       action: 'Block',
-      limitUsd: '10',
-      costUsd: '10',
+      limitUsd: '1000',
+      costUsd: '1000.020000000001',
       usedShare: 1,
     };
     const troubles = troublesOf(
@@ -179,12 +181,13 @@ describe('what went wrong lately', () => {
         { ...budget, apiKey: 'team-a/bot', action: 'Warn' },
         { ...budget, apiKey: 'team-a/other', usedShare: 0.99 },
       ],
+      money,
     );
     expect(troubles.map(({ what, tone, of }) => [what, tone, of?.name])).toEqual([
       ['Budget of namespace team-a is used up', 'bad', undefined],
       ['Budget of team-a/bot is used up', 'warn', 'bot'],
     ]);
-    expect(troubles[0]?.message).toContain('calls are refused');
+    expect(troubles[0]?.message).toBe('1.000,02\u00a0$ of 1.000,00\u00a0$ for this month; calls are refused');
   });
 
   test('of what is well says nothing', () => {
@@ -192,7 +195,7 @@ describe('what went wrong lately', () => {
       ...provider,
       status: { conditions: [condition('Ready', 'True', 'Programmed')] },
     };
-    expect(troublesOf([well], [], [])).toEqual([]);
+    expect(troublesOf([well], [], [], money)).toEqual([]);
     expect(failoversOf({ requests: 10, attempts: 13, outcomes: {} })).toBe(3);
   });
 });
