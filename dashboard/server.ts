@@ -60,7 +60,8 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const api: FastifyPluginAsync = (scope) => addApi(scope, door);
   const asked: FastifyPluginAsync = async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
-      if (request.url.startsWith('/api')) reply.header('cache-control', 'no-store');
+      // Files say otherwise of themselves; an address can be written in many ways.
+      reply.header('cache-control', 'no-store');
       placeOfRequest(door, request);
     });
     await scope.register(api, { prefix: '/api' });
