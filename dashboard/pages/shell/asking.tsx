@@ -63,6 +63,8 @@ export function useAsked<Answer>(
   return { answer: state.answer, error: state.error, isAsking: state.isAsking, again };
 }
 
+const reopenMs = 10_000;
+
 /** Calls when something of the kind has changed; `whenReset` where any of it may have. */
 export function useWatch(
   kind: Plural | undefined,
@@ -75,21 +77,35 @@ export function useWatch(
   told.current = { whenChanged, whenReset };
   useEffect(() => {
     if (kind === undefined) return;
-    const source = new EventSource(`/api/watch${searchOf({ kind, namespace })}`);
-    source.addEventListener('change', (event) => {
-      told.current.whenChanged(JSON.parse((event as MessageEvent<string>).data) as WatchChange);
-    });
-    source.addEventListener('reset', () => {
-      setLive(true);
-      // The first event is one too: what changed between the first answer and it would be missed.
-      told.current.whenReset();
-    });
-    source.addEventListener('end', () => {
+    let source: EventSource;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const open = () => {
+      source = new EventSource(`/api/watch${searchOf({ kind, namespace })}`);
+      source.addEventListener('change', (event) => {
+        told.current.whenChanged(JSON.parse((event as MessageEvent<string>).data) as WatchChange);
+      });
+      source.addEventListener('reset', () => {
+        setLive(true);
+        // The first event is one too: what changed between the first answer and it would be missed.
+        told.current.whenReset();
+      });
+      source.addEventListener('end', () => {
+        source.close();
+        setLive(false);
+        // The session or the right is gone: the answer to the next question says which.
+        told.current.whenReset();
+      });
+      source.addEventListener('error', () => {
+        setLive(false);
+        // A browser comes back by itself where nobody answered, and never where somebody said no: a proxy while the server is renewed.
+        if (source.readyState === EventSource.CLOSED) timer = setTimeout(open, reopenMs);
+      });
+    };
+    open();
+    return () => {
+      clearTimeout(timer);
       source.close();
-      setLive(false);
-    });
-    source.addEventListener('error', () => setLive(false));
-    return () => source.close();
+    };
   }, [kind, namespace]);
   return { isLive };
 }

@@ -1,0 +1,100 @@
+// Do forms and pages keep to what they are about? In a browser, over a server that is asked nothing hard.
+
+import { hash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { buildPages } from '../../../dashboard/build-pages.ts';
+import { until } from '../../support/until.ts';
+import { openChromium, type Visitor } from '../browser/chromium.ts';
+import { openView } from './views.ts';
+
+let pages: string;
+let browser: Browser;
+let visitor: Visitor | undefined;
+
+beforeAll(async () => {
+  pages = await mkdtemp(join(tmpdir(), 'penstock-pages-'));
+  await buildPages(pages);
+  browser = await openChromium();
+}, 120_000);
+afterEach(() => visitor?.close());
+afterAll(async () => {
+  await browser?.close();
+  await rm(pages, { recursive: true, force: true });
+});
+
+const atDesk = { screen: 'wide', colorScheme: 'light' } as const;
+async function open(path: string): Promise<Page> {
+  visitor = await openView(browser, { path }, atDesk, pages);
+  return visitor.page;
+}
+/** The front one is the last. */
+const dialogOf = (page: Page) => page.getByRole('dialog').last();
+const click = (page: Page, name: string) => dialogOf(page).getByRole('button', { name }).click();
+const yamlOf = (page: Page) => dialogOf(page).getByRole('region', { name: 'YAML' }).innerText();
+
+test('a rotation as YAML holds the hash of the key that is shown with it', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await click(page, 'View as YAML');
+  const key = (await dialogOf(page).getByRole('region', { name: 'The new key' }).innerText()).trim();
+  expect(key).toMatch(/^psk_[0-9A-Za-z]{49}$/);
+  expect(await yamlOf(page)).toContain(`sha256: ${hash('sha256', key, 'hex')}`);
+  await click(page, 'Close');
+  expect(await page.content()).not.toContain(key);
+});
+
+test('budgets are added until each period has one, edited and taken away', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  const dollars = dialogOf(page).getByLabel('Dollars');
+  const before = await dollars.count();
+  for (let count = before; count < 4; count += 1) {
+    await click(page, 'Add a budget');
+    await dollars.last().fill(`${count}7.5`);
+  }
+  expect(await dialogOf(page).getByRole('button', { name: 'Add a budget' }).count()).toBe(0);
+  await dialogOf(page)
+    .getByRole('button', { name: /^Remove the budget/ })
+    .first()
+    .click();
+  await click(page, 'View as YAML');
+  const yaml = await yamlOf(page);
+  expect(yaml.match(/period: /g)).toHaveLength(3);
+  expect(new Set(yaml.match(/period: \w+/g)).size).toBe(3);
+  expect(yaml).toContain('37.5');
+});
+
+test('a page that was refused its live updates asks for them again', async () => {
+  const page = await open('/nothing');
+  let refusals = 0;
+  await page.route('**/api/watch?*', async (route) => {
+    refusals += 1;
+    if (refusals > 1) await route.continue();
+    else await route.fulfill({ status: 503, body: '' });
+  });
+  await page.clock.install();
+  await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+  await page.getByRole('table', { name: 'API keys' }).waitFor();
+  await until(async () => refusals === 1);
+  await until(async () => {
+    await page.clock.runFor(2_000);
+    return refusals === 2;
+  });
+});
+
+test('a key that was made on the page of one object is not on that of another', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await click(page, 'Rotate');
+  const key = await page.getByTestId('key').innerText();
+  // As whoever goes back by two.
+  await page.evaluate(
+    `history.pushState(null, '', '/keys/research/agent-2'); dispatchEvent(new PopStateEvent('popstate'))`,
+  );
+  await page.getByRole('heading', { level: 1, name: /agent-2/ }).waitFor();
+  expect(await page.content()).not.toContain(key.trim());
+});
