@@ -3,6 +3,7 @@
 
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
 import type { RawObject } from '../../operator/watch/snapshot.ts';
 import type { Deployment } from '../deploy.ts';
 import { type Manifests, objectId } from '../manifests.ts';
@@ -37,6 +38,8 @@ export interface LocalObjects {
   take(manifests: Manifests): Manifests;
   /** What became of the manifests that were taken last. */
   judge(deployment: Deployment): void;
+  /** What the gateway has learnt of upstreams. */
+  hear(health: readonly UpstreamHealth[]): void;
   /** Those taken last. */
   manifests(): Manifests;
   get(kind: OwnKind, namespace: string, name: string): ApiObject | undefined;
@@ -68,6 +71,9 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
   let latest = manifests;
   /** Of the objects in the table: the generation in use, by id. */
   let inUse: ReadonlyMap<string, number> = new Map();
+  let health: ReadonlyMap<string, readonly UpstreamHealth[]> = new Map();
+  /** What was judged last, by id. */
+  const judged = new Map<string, Omit<StatusFacts, 'health'>>();
 
   function tell(type: ObjectChange['type'], object: ApiObject): void {
     for (const listener of [...listeners]) listener({ type, object });
@@ -117,11 +123,14 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
     }
   }
 
-  function setStatus(id: string, facts: StatusFacts): void {
+  function setStatus(id: string, facts: Omit<StatusFacts, 'health'>): void {
     const one = known.get(id);
+    judged.set(id, facts);
     // Of an earlier form, there is nothing to be said of this one.
     if (one === undefined || one.shown.metadata.generation !== facts.verdict.generation) return;
-    const status = statusOf(facts, one.shown.status, wallMs());
+    const { kind, namespace, name } = facts.verdict;
+    const learnt = kind === 'Provider' ? (health.get(`${namespace}/${name}`) ?? []) : [];
+    const status = statusOf({ ...facts, health: learnt }, one.shown.status, wallMs());
     if (isDeepStrictEqual(status, one.shown.status)) return;
     version += 1;
     const metadata = { ...one.shown.metadata, resourceVersion: String(version) };
@@ -143,12 +152,17 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
     },
     judge({ verdicts, outcome, generation, problems }) {
       const idOf = (one: (typeof verdicts)[number]) => objectId(one.kind, one.namespace, one.name);
+      judged.clear();
       if (outcome !== 'kept')
         inUse = new Map(verdicts.map((verdict) => [idOf(verdict), verdict.generation ?? 0]));
       for (const verdict of verdicts) {
         const isInUse = inUse.get(idOf(verdict)) === verdict.generation;
         setStatus(idOf(verdict), { verdict, isInUse, tableGeneration: generation, problems });
       }
+    },
+    hear(entries) {
+      health = Map.groupBy(entries, ({ provider }) => provider);
+      for (const [id, facts] of judged) if (facts.verdict.kind === 'Provider') setStatus(id, facts);
     },
     manifests: () => latest,
     get: (kind, namespace, name) => known.get(objectId(kind, namespace, name))?.shown,

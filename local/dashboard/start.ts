@@ -8,6 +8,7 @@ import type { Log } from '../../kube/log.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { openFolderCluster } from './cluster.ts';
+import { followHealth } from './health.ts';
 import type { LocalObjects } from './objects.ts';
 import { openLinks } from './one-time-link.ts';
 import { startReadApi } from './read-api.ts';
@@ -56,6 +57,8 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
     onFailure: (error) => print(`The ledger could not answer: ${wordsOf(error)}`),
   });
   started.defer(() => readApi.close());
+  const health = followHealth({ gateway, clock, onHealth: (entries) => objects.hear(entries) });
+  started.defer(() => health.close());
   const cluster = openFolderCluster({
     objects,
     refresh: () => options.refresh(),

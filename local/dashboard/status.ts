@@ -1,9 +1,11 @@
 // What stands in the status of an object in local mode? What the compile says of it, and whether the gateway in this process has it.
 
+import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
 import { isRecord } from '../../kube/object.ts';
 import { faultOf, readyCondition, wishOf } from '../../operator/compile/ready.ts';
 import type { Condition, Verdict } from '../../operator/compile/verdict.ts';
 import { formatRemark, type Remark } from '../manifests.ts';
+import { healthCondition } from './health.ts';
 
 export interface StatusFacts {
   readonly verdict: Verdict;
@@ -13,22 +15,43 @@ export interface StatusFacts {
   readonly tableGeneration: number;
   /** Why the manifests were not taken, where they were not. */
   readonly problems: readonly Remark[];
+  /** Of a Provider: what the gateway has learnt of it. */
+  readonly health: readonly UpstreamHealth[];
 }
 
 /** @param before The status so far. */
 export function statusOf(facts: StatusFacts, before: unknown, nowMs: number): Record<string, unknown> {
   const { verdict } = facts;
-  const judged = [...verdict.conditions, programmedCondition(facts)];
-  const conditions = [...judged, readyCondition(judged, verdict)];
+  const programmed = programmedCondition(facts);
+  // Whether its upstream answers is told, and no part of being ready.
+  const conditions = [
+    ...verdict.conditions,
+    ...healthOf(facts),
+    programmed,
+    readyCondition([...verdict.conditions, programmed], verdict),
+  ];
   return {
     ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
     ...detailsOf(verdict),
+    ...(facts.health.length === 0 ? {} : { health: podsOf(facts) }),
     conditions: conditions.map((condition) => ({
       ...condition,
       ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
       lastTransitionTime: transitionTime(condition, before) ?? timeOf(nowMs),
     })),
   };
+}
+
+function healthOf({ verdict, health }: StatusFacts): readonly Condition[] {
+  if (verdict.kind !== 'Provider' || !verdict.isInTable) return [];
+  const keys = verdict.keys.filter(({ state }) => state === 'Active').map(({ name }) => name);
+  return [healthCondition(health, keys)];
+}
+
+/** There is one. */
+function podsOf(facts: StatusFacts) {
+  const isHealthy = healthOf(facts).some(({ status }) => status === 'True');
+  return { healthyPods: isHealthy ? 1 : 0, totalPods: 1 };
 }
 
 function programmedCondition({ verdict, isInUse, tableGeneration, problems }: StatusFacts): Condition {

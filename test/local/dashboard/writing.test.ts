@@ -66,6 +66,7 @@ describe('what stands in the manifests', () => {
     expect(down?.status.conditions.map(({ type, status: is }) => `${type} ${is}`)).toEqual([
       'Accepted True',
       'ResolvedRefs True',
+      'Healthy Unknown',
       'Programmed True',
       'Ready True',
     ]);

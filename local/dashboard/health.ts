@@ -1,0 +1,97 @@
+// Does an upstream answer? What the gateway in this process has learnt from its calls, in the words that the operator has for many pods.
+
+import {
+  EXCHANGE_PATH,
+  EXCHANGE_WAIT_MS_MAX,
+  exchangeResponseSchema,
+  type UpstreamHealth,
+} from '../../gateway/contract/exchange.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { CallFault, OwnCalls, readBytes } from '../../kube/own-call.ts';
+import { wait } from '../../kube/wait.ts';
+import type { Condition } from '../../operator/compile/verdict.ts';
+
+/** @param keys names of those of the Provider that are in use. @param entries what is known of this Provider. */
+export function healthCondition(entries: readonly UpstreamHealth[], keys: readonly string[]): Condition {
+  const say = (status: Condition['status'], reason: Condition['reason'], message: string): Condition => ({
+    type: 'Healthy',
+    status,
+    reason,
+    message,
+  });
+  if (entries.length === 0) return say('Unknown', 'NoTraffic', 'no call was made lately');
+  const isRefused = (name: string) => entries.some(({ key, state }) => key === name && state === 'rejected');
+  if (keys.length > 0 && keys.every(isRefused))
+    return say(
+      'False',
+      'AuthenticationFailed',
+      'the upstream refuses every key; put valid ones into the Secrets',
+    );
+  const open = entries.filter(({ state }) => state === 'open');
+  if (open.length === 0) return say('True', 'Healthy', '');
+  const isOfAddress = open.some(({ key, upstreamModel }) => key === undefined && upstreamModel === undefined);
+  if (isOfAddress || entries.every(({ state }) => state !== 'working'))
+    return say(
+      'False',
+      'Unhealthy',
+      'calls to the upstream fail; see whether its address is right and its service is up',
+    );
+  const models = open.flatMap(({ upstreamModel }) => upstreamModel ?? []);
+  return say(
+    'False',
+    'PartiallyHealthy',
+    models.length === 0 ? 'calls with some keys fail' : `calls for some models fail: ${models.join(', ')}`,
+  );
+}
+
+export interface FollowOptions {
+  /** Of its exchange. */
+  readonly gateway: { readonly url: string; readonly token: string };
+  readonly clock: Clock;
+  /** Of all Providers, whenever it has changed. */
+  onHealth(entries: readonly UpstreamHealth[]): void;
+}
+
+const againMs = 1_000;
+const answerBytesMax = 4 * 2 ** 20;
+
+export function followHealth({ gateway, clock, onHealth }: FollowOptions): { close(): Promise<void> } {
+  const calls = new OwnCalls(clock);
+  const end = new AbortController();
+
+  async function ask(seen: string | undefined): Promise<string | undefined> {
+    const text = await calls.ask({
+      to: new URL(EXCHANGE_PATH, gateway.url),
+      token: gateway.token,
+      body: JSON.stringify({ seen, waitMs: EXCHANGE_WAIT_MS_MAX, readyPods: 1 }),
+      timeoutMs: EXCHANGE_WAIT_MS_MAX + 10_000,
+      signal: end.signal,
+      read: async (answer) => (await readBytes(answer, answerBytesMax)).toString('utf8'),
+    });
+    const { state, health } = exchangeResponseSchema.parse(JSON.parse(text));
+    onHealth(health);
+    return state;
+  }
+
+  async function follow(): Promise<void> {
+    let seen: string | undefined;
+    while (!end.signal.aborted) {
+      try {
+        seen = await ask(seen);
+      } catch (error) {
+        if (end.signal.aborted) return;
+        // It is in this very process: what it says otherwise is our fault.
+        if (!(error instanceof CallFault)) throw error;
+        await wait(clock, againMs, end.signal);
+      }
+    }
+  }
+  const following = follow();
+  return {
+    async close() {
+      end.abort();
+      calls.close();
+      await following;
+    },
+  };
+}
