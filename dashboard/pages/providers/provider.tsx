@@ -64,6 +64,13 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                       ...(health?.lastError ? [['Last check', health.lastError] as const] : []),
                     ]}
                   />
+                  {health?.totalPods !== undefined && health.totalPods > 1 && (
+                    <p class="hint">
+                      Kubernetes is told how many pods, and not which. Each tells its own breakers in{' '}
+                      <code>penstock_breaker_state</code>, and the operator all of them at{' '}
+                      <code>/debug/table</code>.
+                    </p>
+                  )}
                 </section>
                 <section class="panel" aria-labelledby="keys-heading">
                   <h2 id="keys-heading">Its keys</h2>
