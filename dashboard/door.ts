@@ -59,8 +59,8 @@ export function placeOfRequest({ parts }: Door, request: FastifyRequest): Place 
 
 /** Undefined: nobody is signed in. */
 export async function readSession(door: Door, request: FastifyRequest): Promise<Session | undefined> {
-  const { isSecure } = placeOfRequest(door, request);
-  const sealed = joinPieces(cookieName('session', isSecure), request.cookies);
+  const place = placeOfRequest(door, request);
+  const sealed = joinPieces(cookieName('session', place), request.cookies);
   const session = sealed === undefined ? undefined : parseSession(await door.sealer.open('session', sealed));
   return session === undefined || door.ended.isOver(session) ? undefined : session;
 }
@@ -104,12 +104,12 @@ export async function setSessionCookies(
   reply: FastifyReply,
   session: Session | undefined,
 ): Promise<void> {
-  const { isSecure } = placeOfRequest(door, request);
+  const place = placeOfRequest(door, request);
   const sealed = session === undefined ? undefined : await door.sealer.seal('session', session);
   if (sealed !== undefined && sealed.length > SEALED_CHARS_MAX) throw tokenTooLong();
   const expires = new Date(session?.expiresAtMs ?? 0);
-  for (const [name, value] of piecesOf(cookieName('session', isSecure), sealed, request.cookies)) {
-    const options = { path: '/', httpOnly: true, secure: isSecure, sameSite: 'strict' } as const;
+  for (const [name, value] of piecesOf(cookieName('session', place), sealed, request.cookies)) {
+    const options = { path: '/', httpOnly: true, secure: place.isSecure, sameSite: 'strict' } as const;
     if (value === undefined) reply.clearCookie(name, options);
     else reply.setCookie(name, value, { ...options, expires });
   }

@@ -85,8 +85,7 @@ function redirectUriOf(door: Door, request: FastifyRequest): string {
 }
 
 async function readFlow(door: Door, request: FastifyRequest) {
-  const { isSecure } = placeOfRequest(door, request);
-  const sealed = request.cookies[cookieName('sign-in', isSecure)];
+  const sealed = request.cookies[cookieName('sign-in', placeOfRequest(door, request))];
   const flow = flowSchema.safeParse(
     sealed === undefined ? undefined : await door.sealer.open('sign-in', sealed),
   ).data;
@@ -99,10 +98,10 @@ function setFlowCookie(
   reply: FastifyReply,
   value: string | undefined,
 ): void {
-  const { isSecure } = placeOfRequest(door, request);
+  const place = placeOfRequest(door, request);
   // Lax: who comes back from the issuer comes from another site. It holds no token.
-  const options = { path: '/', httpOnly: true, secure: isSecure, sameSite: 'lax' } as const;
-  const name = cookieName('sign-in', isSecure);
+  const options = { path: '/', httpOnly: true, secure: place.isSecure, sameSite: 'lax' } as const;
+  const name = cookieName('sign-in', place);
   if (value === undefined) reply.clearCookie(name, options);
   else reply.setCookie(name, value, { ...options, maxAge: flowMs / 1000 });
 }

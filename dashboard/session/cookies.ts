@@ -1,6 +1,8 @@
 // How does a sealed session stand in cookies? In pieces: browsers take 4,096 bytes for each, and the token of a person in many groups
 // is longer.
 
+import type { Place } from '../guard/places.ts';
+
 /** With the name and its attributes well below what browsers take. */
 const pieceChars = 3_600;
 /** Node reads 16 KiB of headers. */
@@ -8,9 +10,14 @@ const piecesMax = 3;
 
 export const SEALED_CHARS_MAX = pieceChars * piecesMax;
 
-/** `__Host-`: only over https, only from this very host, whatever its neighbours set. */
-export function cookieName(purpose: 'session' | 'sign-in', isSecure: boolean): string {
-  return `${isSecure ? '__Host-' : ''}penstock-${purpose}`;
+/**
+ * `__Host-`: only over https, only from this very host, whatever its neighbours set. On one's own machine every port is the same host to
+ * cookies, and each may have another dashboard.
+ */
+export function cookieName(purpose: 'session' | 'sign-in', { isSecure, host }: Place): string {
+  if (isSecure) return `__Host-penstock-${purpose}`;
+  const [port] = /\d+$/.exec(host.replace(/^\[.*\]|^[^:]*/, '')) ?? ['80'];
+  return `penstock-${purpose}-${port}`;
 }
 
 /** Name and value of each; those of `present` that are not needed have the value undefined: they must go. */

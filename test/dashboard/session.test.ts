@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { placeOf } from '../../dashboard/guard/places.ts';
 import { cookieName, joinPieces, piecesOf, SEALED_CHARS_MAX } from '../../dashboard/session/cookies.ts';
 import { openEndedSessions } from '../../dashboard/session/ended.ts';
 import { openLiveStreams } from '../../dashboard/session/live.ts';
@@ -80,9 +81,22 @@ describe('what is sealed', () => {
       }),
       { numRuns: 50 },
     );
-    expect(cookieName('session', true)).toBe('__Host-penstock-session');
   });
 });
+
+test.each([
+  ['https://penstock.example.com:8443', '__Host-penstock-session'],
+  ['http://localhost', 'penstock-session-80'],
+  ['http://localhost:8090', 'penstock-session-8090'],
+  ['http://127.0.0.1:8081', 'penstock-session-8081'],
+  ['http://[::1]:9', 'penstock-session-9'],
+  ['http://[::1]', 'penstock-session-80'],
+])(
+  'the cookie of %s is %s: ports of one machine share cookies, and are different dashboards',
+  (url, name) => {
+    expect(cookieName('session', placeOf(new URL(url)))).toBe(name);
+  },
+);
 
 function sameBytes(one: string, other = ''): boolean {
   return Buffer.from(one, 'base64url').equals(Buffer.from(other, 'base64url'));

@@ -94,9 +94,16 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       const browser = openBrowser(house, `http://localhost:${house.port}`);
       const { cookies } = await browser.signIn(people().viewer);
       expect(cookies).toEqual([
-        expect.stringMatching(/^penstock-session=[^;]+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Strict$/),
+        expect.stringMatching(
+          /^penstock-session-\d+=[^;]+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Strict$/,
+        ),
       ]);
       expect((await browser.ask('/api/session')).status).toBe(200);
+      // Another dashboard of this machine is sent the same cookies, knows none of them, and takes none away.
+      const other = openBrowser(house, `http://localhost:${house.port + 1}`);
+      other.cookies = browser.cookies;
+      const refused = await other.ask('/api/session');
+      expect([refused.status, refused.cookies]).toEqual([401, []]);
     });
 
     test('gets a new session each time, and the one before is over', async () => {

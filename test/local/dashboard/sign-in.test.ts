@@ -45,7 +45,7 @@ describe('the printed link', () => {
     const [link = ''] = printedLinks(rig);
     const token = link.split('=')[1] ?? '';
     const asked = await fetch(`${url}/api/kube/apis/penstock.dev/v1alpha1/providers`, {
-      headers: { authorization: `Bearer ${token}`, cookie: `penstock-session=${token}` },
+      headers: { authorization: `Bearer ${token}`, cookie: `penstock-session-${new URL(url).port}=${token}` },
     });
     expect(asked.status).toBe(401);
     const signedOut = await fetch(`${url}/api/session`);
