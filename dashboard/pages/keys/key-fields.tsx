@@ -111,7 +111,7 @@ function Budgets({ budgets, problems, onInput }: BudgetsProps) {
       {budgets.map((budget, at) => {
         const change = (changes: Partial<BudgetForm>) => onInput(budgets.with(at, { ...budget, ...changes }));
         return (
-          <fieldset class="budget" key={at}>
+          <fieldset class={budgets.length > 1 ? 'budget' : 'triple'} key={at}>
             <legend class="unseen">Budget {at + 1}</legend>
             <TextField
               label="Dollars"

@@ -108,6 +108,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/watch.test.ts'],
   },
   {
+    name: 'answers are kept by no cache, however their address is written',
+    file: 'dashboard/server.ts',
+    from: "      reply.header('cache-control', 'no-store');\n",
+    to: "      if (request.url.startsWith('/api')) reply.header('cache-control', 'no-store');\n",
+    tests: cluster,
+  },
+  {
     name: 'a stream ends with the time of its session',
     file: 'dashboard/routes/watch.ts',
     from: 'session.expiresAtMs - clock.wallMs(), endSession',

@@ -9,6 +9,13 @@ const settleUsage = ['test/operator/usage/settle-usage.test.ts'];
 
 export const ledger: readonly Mutant[] = [
   {
+    name: 'what the largest leave is told as the rest',
+    file: 'ledger/read-api/series.ts',
+    from: 'return rest.attempts > 0 ?',
+    to: 'return rest.attempts < 0 ?',
+    tests: ['test/ledger/series.test.ts'],
+  },
+  {
     name: 'a record that comes again adds nothing to the sums',
     file: 'ledger/store/sqlite-file.ts',
     from: 'if (Number(changes) > 0) added.push(',
@@ -25,7 +32,7 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'money is added up in two whole numbers',
     file: 'ledger/store/row.ts',
-    from: 'return { high: Math.floor(picodollars / lowPerHigh), low: picodollars % lowPerHigh };',
+    from: 'return { high: Math.floor(picodollars / LOW_PER_HIGH), low: picodollars % LOW_PER_HIGH };',
     to: 'return { high: 0, low: picodollars };',
     tests: store,
   },
