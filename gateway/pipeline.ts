@@ -7,8 +7,8 @@
 // `admit` runs before the body is read, `serve` behind it. What an attempt is made of stands in
 // pipeline/attempt-ends.ts, what is noted about it in pipeline/call-job.ts.
 
-import type { AttemptEnds } from './attempt/attempt.ts';
 import { heldContentBytesMax } from './attempt/commit-point.ts';
+import type { AttemptEnds } from './attempt/ends.ts';
 import { brokenOffError, noAnswerRoom } from './attempt/final-error.ts';
 import { type CallOutcome, runAttempts } from './attempt/run-attempts.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';

@@ -1,107 +1,29 @@
 // One try at one candidate: sends the request, reads the answer, watches the clock, and ends in
 // exactly one of four ways.
 
-import type { Clock } from '../clock.ts';
 import type { Usage } from '../contract/ledger-record.ts';
-import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
-import { mapTexts } from '../json/map-texts.ts';
-import type { LeaveSignal } from '../stream/leaving.ts';
+import type { AnswerFacts, AnswerStream } from '../dialects/dialect.ts';
 import { Pieces } from '../stream/pieces.ts';
-import { type ClientSink, CommitPoint, type CommitRule, heldBytesMax } from './commit-point.ts';
-import { earliestDeadline, type Limits, type TimerName } from './deadlines.ts';
+import { judgeHead, readRetryAfterMs } from './answer-head.ts';
+import { CommitPoint, heldBytesMax } from './commit-point.ts';
+import { earliestDeadline, type TimerName } from './deadlines.ts';
 import { EmptyInput } from './empty-input.ts';
+import {
+  type AttemptEnds,
+  type AttemptOptions,
+  type AttemptResult,
+  plainBytesMax,
+  type Receiver,
+  type Transmission,
+} from './ends.ts';
 import type { AttemptFailure, TransportCode } from './failure.ts';
 import { plainBody } from './plain-body.ts';
 import { StreamSample } from './stream-sample.ts';
-
-/** What the transport tells; `gateway/upstream` speaks it, without this stage knowing. */
-export interface Receiver {
-  onHead(status: number, header: (name: string) => string | undefined): void;
-  onBody(chunk: Buffer): void;
-  onEnd(): void;
-  /** `isStale`: the connection had carried other requests before, and nothing has come back for this one. */
-  onBreak(code: TransportCode, detail: string, isStale?: boolean): void;
-}
-
-export interface Transmission {
-  abort(): void;
-  pause(): void;
-  resume(): void;
-}
-
-/** How the answer of an attempt is read. */
-export type AnswerReader<Answer> =
-  /** Streamed on to the caller. */
-  | {
-      readonly type: 'stream';
-      readonly stream: AnswerStream;
-      readonly sink: ClientSink;
-      readonly commitRule: CommitRule;
-    }
-  /** Streamed by the upstream and given to the caller in one piece: asked for when the stream is complete. */
-  | {
-      readonly type: 'gathered';
-      readonly stream: AnswerStream;
-      readonly read: () => PlainReading<Answer>;
-    }
-  | { readonly type: 'plain'; readonly read: (body: Buffer) => PlainReading<Answer> };
-
-/** How the two ends of an attempt are made. */
-export interface AttemptEnds<Answer> {
-  send(receiver: Receiver): Transmission;
-  readonly reader: AnswerReader<Answer>;
-  readError(body: Buffer): UpstreamError;
-  /** The upstream tells errors in other words than the caller's dialect has. */
-  readonly speaksForeign?: boolean;
-  /** Takes out of an upstream's words what it was signed in with. */
-  readonly redact?: (text: string) => string;
-  /**
-   * Told by how many bytes what is kept of the answer grows (or, below 0, shrinks), beside what its sink holds.
-   *
-   * @returns False: the process has no room for it.
-   */
-  readonly hold?: (change: number) => boolean;
-}
-
-export type PlainReading<Answer> =
-  | {
-      readonly ok: true;
-      readonly value: Answer;
-      readonly usage: Usage | undefined;
-      readonly outputEstimate: number;
-      /** What it says, where its upstream has not counted. */
-      readonly uncounted?: string;
-      readonly servedModel: string | undefined;
-    }
-  | { readonly ok: false; readonly fault: NonNullable<AnswerFacts['fault']> };
-
-export type AttemptResult<Answer> = {
-  readonly startedAtMs: number;
-  readonly durationMs: number;
-  readonly firstContentMs: number | undefined;
-  readonly status: number | undefined;
-  readonly usage: Usage | undefined;
-  /** `usage` is of the beginning of a whole answer alone. */
-  readonly lacksOutput?: boolean | undefined;
-  readonly outputEstimate: number;
-  readonly uncounted?: string | undefined;
-  /** The beginning of its content as the upstream sent it, where that has not counted all that came of a stream. */
-  readonly sample?: Buffer | undefined;
-  readonly servedModel: string | undefined;
-  /** Events of its stream that nobody could read, left out or the end of it. */
-  readonly malformedFrames: number;
-} & (
-  | { readonly outcome: 'answered'; readonly answer: Answer | undefined }
-  | { readonly outcome: 'failed' | 'broken-off'; readonly failure: AttemptFailure }
-  | { readonly outcome: 'cancelled' }
-);
+import { toldOf } from './told-words.ts';
 
 type CountFacts = Pick<AnswerFacts, 'usage' | 'lacksOutput' | 'outputEstimate' | 'servedModel'> & {
   readonly uncounted?: string;
 };
-
-/** As large as a request may be, which most answers become a part of; a larger one would only be held in memory. */
-export const plainBytesMax = 32 * 1024 * 1024;
 
 /**
  * What may be kept of a stream while it is translated: eight times the longest texts, and probabilities of as many tokens as a plain
@@ -115,16 +37,6 @@ const errorBodyMs = 2_000;
 
 /** How long an upstream may take to end its body behind the terminal marker. */
 const letGoMs = 2_000;
-
-export interface AttemptOptions {
-  readonly limits: Limits;
-  /** Clock time at which the whole request ends. */
-  readonly totalAt: number;
-  readonly clock: Clock;
-  readonly caller: LeaveSignal;
-  /** Told once, with the first content of a stream. */
-  onContent(): void;
-}
 
 /** Runs one attempt to its end. Never throws, never rejects. */
 export function runAttempt<Answer>(
@@ -578,57 +490,3 @@ class Attempt<Answer> implements Receiver {
     return reader.type === 'plain' ? undefined : reader.stream;
   }
 }
-
-/** Callers are told an upstream's own words, and some upstreams repeat the key they were sent. */
-function toldOf(
-  failure: AttemptFailure,
-  { speaksForeign = false, redact = (text) => text }: Pick<AttemptEnds<unknown>, 'speaksForeign' | 'redact'>,
-): AttemptFailure {
-  const clean = (error: UpstreamError): UpstreamError => ({
-    ...error,
-    ...(speaksForeign ? { isForeign: true } : {}),
-    message: redact(error.message),
-    type: error.type && redact(error.type),
-    code: error.code && redact(error.code),
-    param: error.param && redact(error.param),
-    ...(error.details ? { details: mapTexts(error.details, redact) } : {}),
-  });
-  if (failure.kind === 'status') return { ...failure, error: clean(failure.error) };
-  if (failure.kind !== 'answer' || failure.fault.kind !== 'error-event') return failure;
-  return { ...failure, fault: { ...failure.fault, error: clean(failure.fault.error) } };
-}
-
-/** Says what is wrong with the head of a 200, if anything. */
-function judgeHead(
-  header: (name: string) => string | undefined,
-  reader: AnswerReader<unknown>['type'],
-): string | undefined {
-  // Both are case-insensitive (RFC 9110, sections 8.3.1 and 8.4.1).
-  const encoding = header('content-encoding')?.toLowerCase();
-  if (encoding !== undefined && encoding !== 'identity') {
-    return `the answer is encoded as ${encoding}, which was not asked for`;
-  }
-  const type = (header('content-type') ?? '').toLowerCase();
-  const wanted = reader === 'plain' ? 'json' : 'text/event-stream';
-  return type === '' || type.includes(wanted)
-    ? undefined
-    : `the answer is ${type.slice(0, 80)}, not ${wanted}`;
-}
-
-/** `retry-after-ms`, else seconds or an HTTP date (RFC 9110 §10.2.3), in milliseconds from now. */
-function readRetryAfterMs(header: (name: string) => string | undefined, nowMs: number): number | undefined {
-  const milliseconds = header('retry-after-ms');
-  if (milliseconds && Number.isFinite(Number(milliseconds))) return Math.max(0, Number(milliseconds));
-  const value = header('retry-after');
-  if (!value) return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = beginsAsDate.test(value) ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(date)) return undefined;
-  // Between two dates of one clock: by ours, which may be minutes off, a key would rest far too long or not at all.
-  const sentAt = Date.parse(header('date') ?? '');
-  return Math.max(0, date - (Number.isNaN(sentAt) ? nowMs : sentAt));
-}
-
-/** With the day of the week, or with the year. `Date.parse` takes nearly anything for a date: `12, 12`, two headers that were joined, is one of 2001. */
-const beginsAsDate = /^(?:[a-z]{3,9},? |\d{4}-)/i;

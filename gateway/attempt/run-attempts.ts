@@ -4,8 +4,9 @@
 import type { Clock } from '../clock.ts';
 import type { RouteEntry } from '../contract/routing-table.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
-import { type AttemptEnds, type AttemptResult, runAttempt } from './attempt.ts';
+import { runAttempt } from './attempt.ts';
 import type { Limits } from './deadlines.ts';
+import type { AttemptEnds, AttemptResult } from './ends.ts';
 import {
   type AttemptFailure,
   isForConnection,

@@ -1,7 +1,7 @@
 // What do the upstreams do in a drill? The first target that is asked does what the fault says, all others answer at once.
 // Nothing of it leaves the process.
 
-import type { Receiver } from '../attempt/attempt.ts';
+import type { Receiver } from '../attempt/ends.ts';
 import type { Clock } from '../clock.ts';
 import type { DrillFault } from '../contract/exchange.ts';
 import { findDialect } from '../dialects/registry.ts';

@@ -1,6 +1,7 @@
 // encode* → send → decode*: how does a request reach one candidate, and its answer the caller?
 // The caller's own bytes where the candidate speaks the same dialect, else through our own form.
 
+import { type ClientSink, heldBytesMax, heldContentBytesMax } from '../attempt/commit-point.ts';
 import {
   type AnswerReader,
   type AttemptEnds,
@@ -8,8 +9,7 @@ import {
   plainBytesMax,
   type Receiver,
   type Transmission,
-} from '../attempt/attempt.ts';
-import { type ClientSink, heldBytesMax, heldContentBytesMax } from '../attempt/commit-point.ts';
+} from '../attempt/ends.ts';
 import { flawOfChoices } from '../dialects/answer/flaw.ts';
 import { GatheredStream } from '../dialects/answer/gathered-stream.ts';
 import { tooLarge, unusable } from '../dialects/answer/malformed.ts';

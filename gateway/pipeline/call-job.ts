@@ -2,7 +2,7 @@
 // written down about each attempt.
 
 import type { Span } from '@opentelemetry/api';
-import type { AnswerReader, AttemptEnds, AttemptResult } from '../attempt/attempt.ts';
+import type { AnswerReader, AttemptEnds, AttemptResult } from '../attempt/ends.ts';
 import { failureCode } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';

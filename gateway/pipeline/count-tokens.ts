@@ -2,7 +2,7 @@
 // it can count, else estimated, rather too high than too low: a client that counts too few makes
 // its conversation shorter too late. It is no generation: nothing is metered, and of all limits only those on requests count it.
 
-import type { Receiver } from '../attempt/attempt.ts';
+import type { Receiver } from '../attempt/ends.ts';
 import { judgeFailure } from '../attempt/failure.ts';
 import type { Conversation } from '../dialects/conversation.ts';
 import { findDialect } from '../dialects/registry.ts';

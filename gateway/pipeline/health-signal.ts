@@ -1,7 +1,7 @@
 // What does a finished attempt say about its upstream? Pure.
 
-import type { AttemptResult } from '../attempt/attempt.ts';
 import type { TimerName } from '../attempt/deadlines.ts';
+import type { AttemptResult } from '../attempt/ends.ts';
 import {
   type AttemptFailure,
   errorOf,

@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
-import type { Receiver, Transmission } from '../attempt/attempt.ts';
+import type { Receiver, Transmission } from '../attempt/ends.ts';
 import type { Caller } from '../caller.ts';
 import type { Clock } from '../clock.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';

@@ -1,7 +1,7 @@
 // How much has an upstream said that has not counted it? A plain answer says it all; of a stream there are its events, and a sample of
 // what stands in them. Pure.
 
-import type { AttemptResult } from '../attempt/attempt.ts';
+import type { AttemptResult } from '../attempt/ends.ts';
 import { estimateTokens } from '../dialects/answer/estimate-tokens.ts';
 import { sampledText } from '../dialects/answer/sample-text.ts';
 

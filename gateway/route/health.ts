@@ -18,8 +18,9 @@ import {
   phaseOf,
   shareOf,
 } from './circuit.ts';
+import { type KeyAtProvider, KeyRests } from './key-rests.ts';
 import type { Candidate } from './plan.ts';
-import { phaseOfRest, type Rest, type RestReason, restFurther } from './rest.ts';
+import type { RestReason } from './rest.ts';
 import { emptyBudget, isSpent, mayRepeat, onAsked, type RetryBudget } from './retry-budget.ts';
 
 /** What a finished attempt says about the upstream. */
@@ -35,16 +36,6 @@ export type HealthSignal =
   | { readonly type: 'key-rest'; readonly forMs: number; readonly reason: RestReason }
   /** Says nothing: a caller's mistake, a caller that went away. */
   | { readonly type: 'none' };
-
-/** Whom a health id stands for. */
-interface KeyAtProvider {
-  readonly provider: string;
-  /** Absent where the provider takes none. */
-  readonly key?: string;
-}
-
-/** Whoever waits for a key on trial looks again after this long. */
-const trialLookMs = 200;
 
 /** What has not answered for so long, to twice as long, is no longer reported as working. */
 const answerMemoryMs = 600_000;
@@ -93,8 +84,7 @@ export interface RestReading extends KeyAtProvider {
 export class Health {
   private readonly random: () => number;
   private readonly circuits = new Map<string, Circuit>();
-  /** By health id of the key. */
-  private readonly rests = new Map<string, Rest & KeyAtProvider>();
+  private readonly rests = new KeyRests();
   /** By health id of the target. */
   private readonly budgets = new Map<string, RetryBudget>();
   /** Attempts under way, by health id of the target and of the key. */
@@ -107,8 +97,6 @@ export class Health {
   private answered = new Map<string, KeyAtProvider>();
   private answeredBefore = new Map<string, KeyAtProvider>();
   private answeredSinceMs = 0;
-  /** By health id of the key: when the youngest attempt began that was answered. */
-  private readonly proven = new Map<string, number>();
   private phases = '';
   private changes = 0;
 
@@ -118,15 +106,14 @@ export class Health {
   }
 
   isUsable(candidate: Candidate, nowMs: number): boolean {
-    if (this.circuits.size === 0 && this.rests.size === 0) return true;
+    if (this.circuits.size === 0 && this.rests.isEmpty) return true;
     if (this.restReason(candidate, nowMs)) return false;
     return this.circuitsOf(candidate).every((circuit) => mayTry(circuit, nowMs));
   }
 
   /** Whether the next attempt is the one that shows if it works again: not for what gives no verdict. */
   awaitsTrial(candidate: Candidate, nowMs: number): boolean {
-    const rest = this.rests.get(candidate.endpoint.healthId);
-    if (rest && phaseOfRest(rest, nowMs) === 'due') return true;
+    if (this.rests.isDue(candidate.endpoint.healthId, nowMs)) return true;
     return this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'half-open');
   }
 
@@ -186,10 +173,7 @@ export class Health {
       onAsked(this.budgets.get(target.healthId) ?? emptyBudget, isRepetition, nowMs),
     );
     for (const id of [target.healthId, endpoint.healthId]) this.underWay.set(id, this.inFlight(id) + 1);
-    const rest = this.rests.get(endpoint.healthId);
-    const restPhase = rest && phaseOfRest(rest, nowMs);
-    if (rest && restPhase === 'due') this.rests.set(endpoint.healthId, { ...rest, trialSinceMs: nowMs });
-    else if (restPhase === 'over') this.rests.delete(endpoint.healthId);
+    this.rests.onStart(endpoint.healthId, nowMs);
     if (this.circuits.size > 0) {
       const isOpen = this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'open');
       if (isOpen) this.lastResorts.set(target.healthId, nowMs);
@@ -213,11 +197,7 @@ export class Health {
       if (left > 0) this.underWay.set(id, left);
       else this.underWay.delete(id);
     }
-    const rest = this.rests.get(endpoint.healthId);
-    if (rest?.trialSinceMs === startedAtMs) {
-      // Without a verdict: the next request makes another trial.
-      this.rests.set(endpoint.healthId, { ...rest, trialSinceMs: undefined });
-    }
+    this.rests.onEnd(endpoint.healthId, startedAtMs);
     const [endpointId, targetId] = circuitIds(candidate);
     const limits = target.provider.entry.breaker;
     switch (signal.type) {
@@ -244,7 +224,7 @@ export class Health {
         this.release(endpointId, startedAtMs);
         return;
       case 'key-rest':
-        this.rest(watched, { untilMs: nowMs + signal.forMs, reason: signal.reason }, nowMs);
+        this.rest(watched, signal.forMs, signal.reason, nowMs);
         this.release(endpointId, startedAtMs);
         this.release(targetId, startedAtMs);
         return;
@@ -263,38 +243,28 @@ export class Health {
 
   /** A key that was rejected rests as long as its credential is the same: with another one it begins anew. */
   adopt({ routes }: Pick<TableView, 'routes'>): void {
-    if (this.rests.size === 0) return;
+    if (this.rests.isEmpty) return;
     const ids = new Set(
       routes.flatMap(({ targets }) =>
         targets.flatMap(({ endpoints }) => endpoints.map(({ healthId }) => healthId)),
       ),
     );
-    for (const id of this.rests.keys()) {
-      if (ids.has(id)) continue;
-      this.rests.delete(id);
-      this.changes++;
-    }
+    this.changes += this.rests.keepOnly(ids);
   }
 
   /** Why the candidate's key rests, or is on trial after it; undefined where it may be used. */
   restReason({ endpoint }: Candidate, nowMs: number): RestReason | undefined {
-    const rest = this.rests.get(endpoint.healthId);
-    const phase = rest && phaseOfRest(rest, nowMs);
-    return phase === 'resting' || phase === 'on-trial' ? rest?.reason : undefined;
+    return this.rests.reasonOf(endpoint.healthId, nowMs);
   }
 
   /** When it is worth while to look again whether the candidate's key may be used; undefined where it does not rest. */
   restMs({ endpoint }: Candidate, nowMs: number): number | undefined {
-    const rest = this.rests.get(endpoint.healthId);
-    const phase = rest && phaseOfRest(rest, nowMs);
-    if (phase === 'resting') return rest && rest.untilMs - nowMs;
-    return phase === 'on-trial' ? trialLookMs : undefined;
+    return this.rests.lookAgainMs(endpoint.healthId, nowMs);
   }
 
   /** Whether the one attempt is under way that shows if its key works again. */
   isOnTrial({ endpoint }: Candidate, nowMs: number): boolean {
-    const rest = this.rests.get(endpoint.healthId);
-    return rest !== undefined && phaseOfRest(rest, nowMs) === 'on-trial';
+    return this.rests.isOnTrial(endpoint.healthId, nowMs);
   }
 
   /** Its breakers that are not closed, of the provider's address and of the model there. */
@@ -311,7 +281,7 @@ export class Health {
   usableInMs(candidates: readonly Candidate[], nowMs: number): number {
     const waits = candidates.map((candidate) => {
       const until = [
-        this.rests.get(candidate.endpoint.healthId)?.untilMs ?? 0,
+        this.rests.untilMs(candidate.endpoint.healthId),
         ...circuitIds(candidate).map((id) => this.circuits.get(id)?.openUntilMs ?? 0),
       ];
       return Math.max(0, ...until.map((time) => time - nowMs));
@@ -321,7 +291,7 @@ export class Health {
 
   /** Changes when a report would: a number to compare, not to read. */
   revision(nowMs: number): number {
-    for (const [id, rest] of this.rests) if (phaseOfRest(rest, nowMs) === 'over') this.rests.delete(id);
+    this.rests.forget(nowMs, answerMemoryMs);
     for (const [id, saidAtMs] of this.misconfigured) {
       if (nowMs - saidAtMs < answerMemoryMs) continue;
       this.misconfigured.delete(id);
@@ -333,9 +303,6 @@ export class Health {
       this.answered = new Map();
       this.answeredSinceMs = nowMs;
     }
-    for (const [id, sinceMs] of this.proven) {
-      if (nowMs - sinceMs >= answerMemoryMs) this.proven.delete(id);
-    }
     for (const id of this.circuits.keys()) this.forget(id, nowMs);
     for (const [id, budget] of this.budgets) if (isSpent(budget, nowMs)) this.budgets.delete(id);
     for (const [id, triedAtMs] of this.lastResorts) {
@@ -344,7 +311,7 @@ export class Health {
     // Circuits and rests go on by the mere passing of time.
     const phases = [
       ...[...this.circuits].map(([id, circuit]) => `${id} ${phaseOf(circuit, nowMs)} ${circuit.openUntilMs}`),
-      ...[...this.rests].flatMap(([id, { untilMs }]) => (nowMs < untilMs ? [id] : [])),
+      ...this.rests.resting(nowMs).map(([id]) => id),
     ].join();
     if (phases !== this.phases) this.changes++;
     this.phases = phases;
@@ -361,9 +328,10 @@ export class Health {
 
   /** Keys that rest. */
   restingKeys(nowMs: number): readonly RestReading[] {
-    return [...this.rests.values()].flatMap(({ provider, key, reason, untilMs }) =>
-      nowMs < untilMs ? [{ ...keyAtProvider(provider, key), reason, forMs: untilMs - nowMs }] : [],
-    );
+    return this.rests.resting(nowMs).map(([, { provider, key, reason, untilMs }]) => ({
+      ...keyAtProvider(provider, key),
+      ...{ reason, forMs: untilMs - nowMs },
+    }));
   }
 
   /** Targets whose provider does not know the model. */
@@ -390,7 +358,7 @@ export class Health {
     }));
     const open = phased.filter(({ phase }) => phase === 'open' || phase === 'half-open');
     const starting = phased.filter(({ phase }) => phase === 'slow-start');
-    const resting = [...this.rests].filter(([, { untilMs }]) => nowMs < untilMs);
+    const resting = this.rests.resting(nowMs);
     const silent = new Set([...open.map(({ id }) => id), ...resting.map(([id]) => id)]);
     const working = new Map([...this.answeredBefore, ...this.answered]);
     return [
@@ -423,19 +391,17 @@ export class Health {
     this.answered.set(healthId, keyAtProvider(target.provider.entry.id, key?.name));
   }
 
-  private rest({ candidate, startedAtMs }: Watched, told: Rest, nowMs: number): void {
-    const { healthId, key } = candidate.endpoint;
-    const provider = candidate.target.provider.entry.id;
-    // Old news: what was asked later has been answered.
-    if (startedAtMs < (this.proven.get(healthId) ?? Number.NEGATIVE_INFINITY)) return;
+  private rest(watched: Watched, forMs: number, reason: RestReason, nowMs: number): void {
+    const { target, endpoint } = watched.candidate;
+    const at = keyAtProvider(target.provider.entry.id, endpoint.key?.name);
+    const told = { untilMs: nowMs + forMs, reason };
+    if (!this.rests.onRefused(endpoint.healthId, at, watched.startedAtMs, told, nowMs)) return;
     this.changes++;
-    const rest = restFurther(this.rests.get(healthId), told, nowMs);
-    this.rests.set(healthId, { ...keyAtProvider(provider, key?.name), ...rest });
     // It works again when it has answered again, not when its time is up; what it answered to with a former
     // credential is no answer to this one.
     for (const answers of [this.answered, this.answeredBefore]) {
-      for (const [id, at] of answers)
-        if (at.provider === provider && at.key === key?.name) answers.delete(id);
+      for (const [id, { provider, key }] of answers)
+        if (provider === at.provider && key === at.key) answers.delete(id);
     }
   }
 
@@ -444,12 +410,7 @@ export class Health {
   }
 
   private answer({ candidate, startedAtMs }: Watched, nowMs: number): void {
-    const { healthId } = candidate.endpoint;
-    this.proven.set(healthId, Math.max(startedAtMs, this.proven.get(healthId) ?? startedAtMs));
-    // What began before the rest says nothing of now.
-    if (startedAtMs >= (this.rests.get(healthId)?.untilMs ?? Number.POSITIVE_INFINITY)) {
-      this.rests.delete(healthId);
-    }
+    this.rests.onAnswered(candidate.endpoint.healthId, startedAtMs);
     if (this.circuits.size === 0) return;
     for (const id of circuitIds(candidate)) {
       this.change(id, (circuit) => onAnswered(circuit, startedAtMs, nowMs));

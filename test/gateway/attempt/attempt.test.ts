@@ -1,9 +1,10 @@
 // One try at one candidate: what ends it, when, and what is made of it. The transport is played by hand.
 
 import { expect, test } from 'vitest';
-import { type AttemptResult, type Receiver, runAttempt } from '../../../gateway/attempt/attempt.ts';
+import { runAttempt } from '../../../gateway/attempt/attempt.ts';
 import { type CommitRule, heldBytesMax, ordinaryCommit } from '../../../gateway/attempt/commit-point.ts';
 import type { Limits } from '../../../gateway/attempt/deadlines.ts';
+import type { AttemptResult, Receiver } from '../../../gateway/attempt/ends.ts';
 import { readMessagesError } from '../../../gateway/dialects/anthropic-messages/error-body.ts';
 import { relayOpenAiStream } from '../../../gateway/dialects/openai/relay-stream.ts';
 import { isRecord } from '../../../gateway/json/record.ts';

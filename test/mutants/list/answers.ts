@@ -257,14 +257,14 @@ export const answers: readonly Mutant[] = [
   },
   {
     name: 'an answer that is encoded unasked is none',
-    file: 'gateway/attempt/attempt.ts',
+    file: 'gateway/attempt/answer-head.ts',
     from: "if (encoding !== undefined && encoding !== 'identity') {",
     to: 'if (false) {',
     tests: ['test/gateway/attempt/attempt.test.ts'],
   },
   {
     name: 'an answer of another content type is none',
-    file: 'gateway/attempt/attempt.ts',
+    file: 'gateway/attempt/answer-head.ts',
     from: "return type === '' || type.includes(wanted)",
     to: "return type === '' || wanted !== ''",
     tests: ['test/gateway/attempt/attempt.test.ts'],

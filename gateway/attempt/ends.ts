@@ -1,0 +1,104 @@
+// What does one try at one candidate need, and what comes of it?
+
+import type { Clock } from '../clock.ts';
+import type { Usage } from '../contract/ledger-record.ts';
+import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
+import type { LeaveSignal } from '../stream/leaving.ts';
+import type { ClientSink, CommitRule } from './commit-point.ts';
+import type { Limits } from './deadlines.ts';
+import type { AttemptFailure, TransportCode } from './failure.ts';
+
+/** What the transport tells; `gateway/upstream` speaks it, without this stage knowing. */
+export interface Receiver {
+  onHead(status: number, header: (name: string) => string | undefined): void;
+  onBody(chunk: Buffer): void;
+  onEnd(): void;
+  /** `isStale`: the connection had carried other requests before, and nothing has come back for this one. */
+  onBreak(code: TransportCode, detail: string, isStale?: boolean): void;
+}
+
+export interface Transmission {
+  abort(): void;
+  pause(): void;
+  resume(): void;
+}
+
+/** How the answer of an attempt is read. */
+export type AnswerReader<Answer> =
+  /** Streamed on to the caller. */
+  | {
+      readonly type: 'stream';
+      readonly stream: AnswerStream;
+      readonly sink: ClientSink;
+      readonly commitRule: CommitRule;
+    }
+  /** Streamed by the upstream and given to the caller in one piece: asked for when the stream is complete. */
+  | {
+      readonly type: 'gathered';
+      readonly stream: AnswerStream;
+      readonly read: () => PlainReading<Answer>;
+    }
+  | { readonly type: 'plain'; readonly read: (body: Buffer) => PlainReading<Answer> };
+
+/** How the two ends of an attempt are made. */
+export interface AttemptEnds<Answer> {
+  send(receiver: Receiver): Transmission;
+  readonly reader: AnswerReader<Answer>;
+  readError(body: Buffer): UpstreamError;
+  /** The upstream tells errors in other words than the caller's dialect has. */
+  readonly speaksForeign?: boolean;
+  /** Takes out of an upstream's words what it was signed in with. */
+  readonly redact?: (text: string) => string;
+  /**
+   * Told by how many bytes what is kept of the answer grows (or, below 0, shrinks), beside what its sink holds.
+   *
+   * @returns False: the process has no room for it.
+   */
+  readonly hold?: (change: number) => boolean;
+}
+
+export type PlainReading<Answer> =
+  | {
+      readonly ok: true;
+      readonly value: Answer;
+      readonly usage: Usage | undefined;
+      readonly outputEstimate: number;
+      /** What it says, where its upstream has not counted. */
+      readonly uncounted?: string;
+      readonly servedModel: string | undefined;
+    }
+  | { readonly ok: false; readonly fault: NonNullable<AnswerFacts['fault']> };
+
+export type AttemptResult<Answer> = {
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly firstContentMs: number | undefined;
+  readonly status: number | undefined;
+  readonly usage: Usage | undefined;
+  /** `usage` is of the beginning of a whole answer alone. */
+  readonly lacksOutput?: boolean | undefined;
+  readonly outputEstimate: number;
+  readonly uncounted?: string | undefined;
+  /** The beginning of its content as the upstream sent it, where that has not counted all that came of a stream. */
+  readonly sample?: Buffer | undefined;
+  readonly servedModel: string | undefined;
+  /** Events of its stream that nobody could read, left out or the end of it. */
+  readonly malformedFrames: number;
+} & (
+  | { readonly outcome: 'answered'; readonly answer: Answer | undefined }
+  | { readonly outcome: 'failed' | 'broken-off'; readonly failure: AttemptFailure }
+  | { readonly outcome: 'cancelled' }
+);
+
+/** As large as a request may be, which most answers become a part of; a larger one would only be held in memory. */
+export const plainBytesMax = 32 * 1024 * 1024;
+
+export interface AttemptOptions {
+  readonly limits: Limits;
+  /** Clock time at which the whole request ends. */
+  readonly totalAt: number;
+  readonly clock: Clock;
+  readonly caller: LeaveSignal;
+  /** Told once, with the first content of a stream. */
+  onContent(): void;
+}

@@ -1,0 +1,25 @@
+// Which of an upstream's words may be told on?
+
+import type { UpstreamError } from '../dialects/dialect.ts';
+import { mapTexts } from '../json/map-texts.ts';
+import type { AttemptEnds } from './ends.ts';
+import type { AttemptFailure } from './failure.ts';
+
+/** Callers are told an upstream's own words, and some upstreams repeat the key they were sent. */
+export function toldOf(
+  failure: AttemptFailure,
+  { speaksForeign = false, redact = (text) => text }: Pick<AttemptEnds<unknown>, 'speaksForeign' | 'redact'>,
+): AttemptFailure {
+  const clean = (error: UpstreamError): UpstreamError => ({
+    ...error,
+    ...(speaksForeign ? { isForeign: true } : {}),
+    message: redact(error.message),
+    type: error.type && redact(error.type),
+    code: error.code && redact(error.code),
+    param: error.param && redact(error.param),
+    ...(error.details ? { details: mapTexts(error.details, redact) } : {}),
+  });
+  if (failure.kind === 'status') return { ...failure, error: clean(failure.error) };
+  if (failure.kind !== 'answer' || failure.fault.kind !== 'error-event') return failure;
+  return { ...failure, fault: { ...failure.fault, error: clean(failure.fault.error) } };
+}

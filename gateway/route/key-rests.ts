@@ -1,0 +1,100 @@
+// Which keys has this pod seen refused, and until when do they rest? All by the health id of the key.
+
+import { phaseOfRest, type Rest, type RestReason, restFurther } from './rest.ts';
+
+/** Whom the health id of a key stands for. */
+export interface KeyAtProvider {
+  readonly provider: string;
+  /** Absent where the provider takes none. */
+  readonly key?: string;
+}
+
+/** Whoever waits for a key on trial looks again after this long. */
+const trialLookMs = 200;
+
+export class KeyRests {
+  private readonly rests = new Map<string, Rest & KeyAtProvider>();
+  /** When the youngest attempt began that was answered. */
+  private readonly proven = new Map<string, number>();
+
+  get isEmpty(): boolean {
+    return this.rests.size === 0;
+  }
+
+  /** Why the key rests, or is on trial after it; undefined where it may be used. */
+  reasonOf(id: string, nowMs: number): RestReason | undefined {
+    const phase = this.phaseOf(id, nowMs);
+    return phase === 'resting' || phase === 'on-trial' ? this.rests.get(id)?.reason : undefined;
+  }
+
+  /** Its time is up, and the next attempt shows whether it works again. */
+  isDue(id: string, nowMs: number): boolean {
+    return this.phaseOf(id, nowMs) === 'due';
+  }
+
+  /** The one attempt is under way that shows if it works again. */
+  isOnTrial(id: string, nowMs: number): boolean {
+    return this.phaseOf(id, nowMs) === 'on-trial';
+  }
+
+  /** When it is worth while to look again whether the key may be used; undefined where it does not rest. */
+  lookAgainMs(id: string, nowMs: number): number | undefined {
+    if (this.isOnTrial(id, nowMs)) return trialLookMs;
+    const untilMs = this.untilMs(id);
+    return nowMs < untilMs ? untilMs - nowMs : undefined;
+  }
+
+  /** Clock time at which the rest ends or has ended; 0: there is none. */
+  untilMs(id: string): number {
+    return this.rests.get(id)?.untilMs ?? 0;
+  }
+
+  /** An attempt begins: of a key that has rested it is the trial. */
+  onStart(id: string, nowMs: number): void {
+    const rest = this.rests.get(id);
+    const phase = rest && phaseOfRest(rest, nowMs);
+    if (rest && phase === 'due') this.rests.set(id, { ...rest, trialSinceMs: nowMs });
+    else if (phase === 'over') this.rests.delete(id);
+  }
+
+  /** An attempt is over, whatever came of it: without a verdict on the key, the next one is another trial. */
+  onEnd(id: string, startedAtMs: number): void {
+    const rest = this.rests.get(id);
+    if (rest?.trialSinceMs === startedAtMs) this.rests.set(id, { ...rest, trialSinceMs: undefined });
+  }
+
+  onAnswered(id: string, startedAtMs: number): void {
+    this.proven.set(id, Math.max(startedAtMs, this.proven.get(id) ?? startedAtMs));
+    // What began before the rest says nothing of now.
+    if (startedAtMs >= (this.rests.get(id)?.untilMs ?? Number.POSITIVE_INFINITY)) this.rests.delete(id);
+  }
+
+  /** @returns False: old news, since what was asked later has been answered. */
+  onRefused(id: string, at: KeyAtProvider, startedAtMs: number, told: Rest, nowMs: number): boolean {
+    if (startedAtMs < (this.proven.get(id) ?? Number.NEGATIVE_INFINITY)) return false;
+    this.rests.set(id, { ...at, ...restFurther(this.rests.get(id), told, nowMs) });
+    return true;
+  }
+
+  /** Only what is still used keeps its rest. @returns How many do not. */
+  keepOnly(ids: ReadonlySet<string>): number {
+    const gone = this.rests.keys().filter((id) => !ids.has(id));
+    return [...gone].filter((id) => this.rests.delete(id)).length;
+  }
+
+  /** Rests that are over, and answers from before so long. */
+  forget(nowMs: number, memoryMs: number): void {
+    for (const [id, rest] of this.rests) if (phaseOfRest(rest, nowMs) === 'over') this.rests.delete(id);
+    for (const [id, sinceMs] of this.proven) if (nowMs - sinceMs >= memoryMs) this.proven.delete(id);
+  }
+
+  /** By health id. */
+  resting(nowMs: number): readonly (readonly [id: string, rest: Rest & KeyAtProvider])[] {
+    return [...this.rests].filter(([, { untilMs }]) => nowMs < untilMs);
+  }
+
+  private phaseOf(id: string, nowMs: number): ReturnType<typeof phaseOfRest> | undefined {
+    const rest = this.rests.get(id);
+    return rest && phaseOfRest(rest, nowMs);
+  }
+}
