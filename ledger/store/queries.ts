@@ -19,7 +19,16 @@ import {
   type SpendMeasure,
 } from './row.ts';
 import type { DatabaseKind } from './schema.ts';
-import { boundsOf, type Interval, intervalMs, isWhole, type Stretch, spanAt, spansIn } from './spans.ts';
+import {
+  boundsOf,
+  daysAround,
+  type Interval,
+  intervalMs,
+  isWhole,
+  type Stretch,
+  spanAt,
+  spansIn,
+} from './spans.ts';
 import type {
   Among,
   Dimension,
@@ -99,11 +108,13 @@ function sourceOf(
   if (needed === 'day') {
     const isOfSome = where.namespace !== undefined || among?.dimension === 'apiKey';
     const days = isOfSome ? spans : undefined;
+    // As they are written there: a moment, though it is a midnight, is another text.
+    const { from, to } = daysAround(stretch);
     return {
       table: 'ledger_daily',
       conditions:
         days === undefined
-          ? [`day >= $${values.push(stretch.from)}`, `day < $${values.push(stretch.to)}`]
+          ? [`day >= $${values.push(from)}`, `day < $${values.push(to)}`]
           : [`day IN ${listOf(kind, values.push(JSON.stringify(days)))}`],
       times: { day: 'day', hour: undefined, minute: undefined },
     };
@@ -204,11 +215,12 @@ export function usedQuery({
 }: UsedQuery): Query | undefined {
   if (Object.keys(where).length > 0 || !isWhole(stretch, 'day')) return undefined;
   const { column, days, totals } = SPENDERS[spender];
+  const { from, to } = daysAround(stretch);
   return {
     text: `SELECT k.${column} AS name FROM ${totals} k WHERE EXISTS
       (SELECT 1 FROM ${days} d WHERE d.${column} = k.${column} AND d.day >= $1 AND d.day < $2)
       ORDER BY k.${column} LIMIT $3 OFFSET $4`,
-    values: [stretch.from, stretch.to, limit, offset],
+    values: [from, to, limit, offset],
   };
 }
 

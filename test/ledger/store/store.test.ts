@@ -198,6 +198,23 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await total()).toMatchObject({ requests: 4, attempts: 5, unpriced: 1, estimated: 1 });
   });
 
+  test('days that are written as moments are the same days', async () => {
+    const startedAt = ['2026-10-31', '2026-11-01', '2026-11-30', '2026-12-01'].map(
+      (day) => `${day}T00:00:00Z`,
+    );
+    const entries = startedAt.map((at, index) => makeEntry({ id: `a${index}.1`, startedAt: at }));
+    await store.take(page('c.1', entries), now);
+    const moments = { from: '2026-11-01T00:00:00Z', to: '2026-12-01T00:00:00Z' };
+    const days = async (query: Partial<SumsQuery>) =>
+      (await store.sums({ ...november, ...moments, ...query })).map(({ group }) => group.day);
+    const both = ['2026-11-01', '2026-11-30'];
+    expect(await days({ by: ['day'] })).toEqual(both);
+    expect(await days({ by: ['day', 'apiKey'] })).toEqual(both);
+    expect(await store.used({ ...november, ...moments, spender: 'apiKey' })).toEqual(
+      await store.used({ ...november, spender: 'apiKey' }),
+    );
+  });
+
   test('spend of keys is of the day, the week from Monday, the month and all time; the platform pays its own', async () => {
     // 2026-11-01 is a Sunday: its week began in October.
     const days = ['2026-10-25', '2026-10-26', '2026-10-31', '2026-11-01'];
