@@ -12,10 +12,19 @@ export interface MessagesCounters {
   readonly cacheWrite?: number;
   readonly output?: number;
   readonly thinking?: number;
+  /** What was used beside them, to make the conversation shorter. */
+  readonly compaction?: Compaction;
   /** One of the two that every message has was no count. */
   readonly isAbsurd?: boolean;
   /** The output was told with the end of the message: what stands at its beginning is no count of it. */
   readonly isFinal?: boolean;
+}
+
+interface Compaction {
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly output: number;
 }
 
 /**
@@ -32,6 +41,7 @@ export function mergeCounters(known: MessagesCounters, value: unknown): Messages
     cacheWrite:
       count(usage?.cache_creation_input_tokens) ??
       sum(count(writes?.ephemeral_5m_input_tokens), count(writes?.ephemeral_1h_input_tokens)),
+    compaction: compactionIn(usage?.iterations),
     output: notLess(known.output, count(usage?.output_tokens)),
     isAbsurd: [usage?.input_tokens, usage?.output_tokens].some(isAbsurd) || undefined,
     thinking: notLess(known.thinking, count(asRecord(usage?.output_tokens_details)?.thinking_tokens)),
@@ -53,16 +63,36 @@ export function usageOf({
   cacheWrite,
   output,
   thinking,
+  compaction = noCompaction,
   isAbsurd,
 }: MessagesCounters): Usage | undefined {
   if (isAbsurd || (input === undefined && output === undefined)) return undefined;
-  const outputTokens = output ?? 0;
+  const cachedInput = (cacheRead ?? 0) + compaction.cacheRead;
+  const written = (cacheWrite ?? 0) + compaction.cacheWrite;
   return {
-    input: (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0),
-    cachedInput: cacheRead ?? 0,
-    cacheWrite: cacheWrite ?? 0,
-    output: outputTokens,
-    reasoning: Math.min(thinking ?? 0, outputTokens),
+    input: (input ?? 0) + compaction.input + cachedInput + written,
+    cachedInput,
+    cacheWrite: written,
+    output: (output ?? 0) + compaction.output,
+    reasoning: Math.min(thinking ?? 0, output ?? 0),
+  };
+}
+
+const noCompaction: Compaction = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
+
+/** Of all samplings of a message, the counters leave out those that summed up what was before it, and only those; all are billed. */
+function compactionIn(iterations: unknown): Compaction | undefined {
+  if (!Array.isArray(iterations)) return undefined;
+  const of = (name: string): number =>
+    iterations
+      .map(asRecord)
+      .filter((one) => one?.type === 'compaction')
+      .reduce((all, one) => all + (count(one?.[name]) ?? 0), 0);
+  return {
+    input: of('input_tokens'),
+    cacheRead: of('cache_read_input_tokens'),
+    cacheWrite: of('cache_creation_input_tokens'),
+    output: of('output_tokens'),
   };
 }
 

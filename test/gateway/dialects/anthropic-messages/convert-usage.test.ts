@@ -36,3 +36,35 @@ test.each([[-1], [1.5], [1e300], ['7'], [[7]], [{}], [true]])('%j tokens are no 
   expect(read({ input_tokens: 10, output_tokens: 1 }, { output_tokens: count })).toBeUndefined();
   expect(read({ input_tokens: count, output_tokens: 1 })).toBeUndefined();
 });
+
+describe('what the upstream used to compact the conversation', () => {
+  // It tells it beside its other counts, and bills it like them.
+  const compacted = {
+    input_tokens: 23_000,
+    output_tokens: 1_000,
+    iterations: [
+      {
+        type: 'compaction',
+        input_tokens: 100,
+        cache_read_input_tokens: 180_000,
+        cache_creation_input_tokens: 20,
+        output_tokens: 3_500,
+      },
+      { type: 'message', input_tokens: 23_000, output_tokens: 1_000 },
+    ],
+  };
+  const whole = { input: 203_120, cachedInput: 180_000, cacheWrite: 20, output: 4_500, reasoning: 0 };
+
+  test('is used too; what the message itself used is in there once', () => {
+    expect(read(compacted)).toEqual(whole);
+  });
+
+  test('is counted once, however many events tell of it', () => {
+    expect(read({ input_tokens: 1, output_tokens: 1 }, compacted, compacted)).toEqual(whole);
+    expect(read(compacted, { output_tokens: 1_000, iterations: null })).toEqual(whole);
+  });
+
+  test.each([[null], [{}], [['x', null, { type: 'compaction' }]]])('%j is none of it', (iterations) => {
+    expect(read({ input_tokens: 10, output_tokens: 2, iterations })).toMatchObject({ input: 10, output: 2 });
+  });
+});
