@@ -28,6 +28,8 @@ export interface SendOptions {
 export const EVENTS_SINK = 'events';
 
 const batchMax = 100;
+/** One that was too large: the next ones are smaller for so long. Tried with each, a whole batch would make every other one a failure. */
+const smallerForMs = 3_600_000;
 const idleMs = 1_000;
 const timeoutMs = 30_000;
 const backoff: Backoff = { firstMs: 1_000, lastMs: 60_000 };
@@ -37,6 +39,8 @@ export function sendEvents(options: SendOptions): { close(): Promise<void> } {
   const end = new AbortController();
   const { signal } = end;
   let batch = batchMax;
+  /** Clock time. */
+  let smallerUntil = 0;
   let failures = 0;
 
   const step = async (): Promise<number> => {
@@ -52,11 +56,14 @@ export function sendEvents(options: SendOptions): { close(): Promise<void> } {
     if (answer.status >= 200 && answer.status < 300) {
       await store.setSinkCursor(EVENTS_SINK, last.sequence);
       options.onSent(records.length);
-      batch = batchMax;
+      if (clock.now() >= smallerUntil) batch = batchMax;
       return 0;
     }
     // One that takes less at once is told less at once.
-    if (answer.status === 413 && batch > 1) batch = Math.ceil(records.length / 2);
+    if (answer.status === 413) {
+      batch = Math.ceil(records.length / 2);
+      smallerUntil = clock.now() + smallerForMs;
+    }
     throw new Refused(`it answers with status ${answer.status}`, answer.retryAfterMs);
   };
 

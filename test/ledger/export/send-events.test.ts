@@ -125,6 +125,22 @@ test('what was not taken is sent again, in smaller batches where it was too much
   ]);
 });
 
+test('a receiver that takes less at once is not asked to take more with every batch, and is after an hour', async () => {
+  await add(...numbered(0, 200));
+  respond = (ids, response) => response.writeHead(ids.length > 25 ? 413 : 204).end();
+  let laterMs = 0;
+  const now = () => systemClock.now() + laterMs;
+  send({ clock: { ...systemClock, now, setTimer: (ms, back) => systemClock.setTimer(ms / 100, back) } });
+  await until(async () => told.sent === 200);
+  expect(batches.map(({ length }) => length)).toEqual([100, 50, ...Array.from({ length: 8 }, () => 25)]);
+  laterMs = 3_600_000;
+  batches = [];
+  respond = (_, response) => response.writeHead(204).end();
+  await add(...numbered(200, 400));
+  await until(async () => told.sent === 400);
+  expect(batches.map(({ length }) => length)).toEqual([25, 100, 75]);
+});
+
 test('a ledger that ends before it has heard that a batch was taken sends it again', async () => {
   await add(...numbered(0, 3));
   const arrived = Promise.withResolvers<void>();
