@@ -2,7 +2,7 @@
 // completions, to and from our own counts.
 
 import type { Usage } from '../../contract/ledger-record.ts';
-import { asRecord } from '../../json/record.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
 import { believeCount } from '../answer/believe-count.ts';
 
 /**
@@ -23,8 +23,12 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
   const output = Math.max(completion ?? 0, total - input);
   const promptDetails = asRecord(usage.prompt_tokens_details);
   const completionDetails = asRecord(usage.completion_tokens_details);
-  // The latter is DeepSeek's.
-  const cached = count(promptDetails?.cached_tokens) ?? count(usage.prompt_cache_hit_tokens) ?? 0;
+  // Then by the name of DeepSeek, and as Moonshot tells it.
+  const cached =
+    count(promptDetails?.cached_tokens) ??
+    count(usage.prompt_cache_hit_tokens) ??
+    count(usage.cached_tokens) ??
+    0;
   const cachedInput = Math.min(cached, input);
   const audioInput = Math.min(count(promptDetails?.audio_tokens) ?? 0, input);
   const audioOutput = Math.min(count(completionDetails?.audio_tokens) ?? 0, output);
@@ -39,6 +43,12 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
     ),
     ...audioOf({ audioInput, audioOutput }),
   };
+}
+
+/** What a chunk tells of usage, not read yet: Moonshot tells it with the choice that ends. */
+export function usageIn({ usage, choices }: JsonRecord): unknown {
+  if (asRecord(usage) || !Array.isArray(choices)) return usage;
+  return choices.map((choice) => asRecord(choice)?.usage).find(asRecord) ?? usage;
 }
 
 function isAbsurd(told: unknown, believed: number | undefined): boolean {

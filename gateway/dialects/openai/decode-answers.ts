@@ -11,7 +11,7 @@ import type { AnswerFacts, DecodedAnswer, StreamDecoder } from '../dialect.ts';
 import type { StreamPart } from '../stream-part.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { OpenAiChunkReader } from './chunk-reader.ts';
-import { laterUsage, readOpenAiUsage } from './convert-usage.ts';
+import { laterUsage, readOpenAiUsage, usageIn } from './convert-usage.ts';
 import { decodeOpenAiFinish } from './map-finish-reason.ts';
 import { readChoices } from './read-choices.ts';
 import { emptyStream } from './relay-stream.ts';
@@ -158,7 +158,7 @@ class OpenAiStreamDecoder implements StreamDecoder {
       const index = entry && indexOf(entry, this.reading.choices);
       if (entry && index !== undefined) this.entry(entry, index);
     }
-    const told = readOpenAiUsage(chunk.usage);
+    const told = readOpenAiUsage(usageIn(chunk));
     if (!told) return;
     const usage = laterUsage(this.facts.usage, told);
     this.facts.usage = usage;

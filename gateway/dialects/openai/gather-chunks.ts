@@ -6,6 +6,7 @@ import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { flawOfArguments } from '../answer/flaw.ts';
 import { partsMax } from '../answer/part-writer.ts';
 import type { AnswerGatherer } from '../dialect.ts';
+import { usageIn } from './convert-usage.ts';
 
 /** What differs between chat completions and completions. */
 interface GatherOptions {
@@ -26,9 +27,10 @@ export function gatherOpenAi(options: GatherOptions): AnswerGatherer {
   const choices = new Map<number, Members>();
   const merging: Merging = { isOverfull: false };
   return {
-    add({ choices: entries, ...rest }) {
+    add(chunk) {
       if (merging.isOverfull) return;
-      for (const [name, value] of Object.entries(rest)) {
+      const { choices: entries, ...rest } = chunk;
+      for (const [name, value] of Object.entries({ ...rest, usage: usageIn(chunk) })) {
         // The first chunk names the answer; usage and tier are known at the end only.
         if (isEmpty(value) || (firstCounts.has(name) && !isEmpty(head[name]))) continue;
         head[name] = value;

@@ -14,7 +14,7 @@ import { type EventJudge, relayEvents } from '../events/event-relay.ts';
 import { doneMark, looksLikeObject, parseLatin1, readLines, toUtf8 } from '../events/event-text.ts';
 import type { Output } from '../events/output.ts';
 import { eventBytesMax } from '../events/sse-events.ts';
-import { laterUsage, readOpenAiUsage } from './convert-usage.ts';
+import { laterUsage, readOpenAiUsage, usageIn } from './convert-usage.ts';
 import { stripNullUsage, stripUsage } from './strip-usage.ts';
 
 /** What differs between chat completions and completions. */
@@ -160,7 +160,7 @@ class OpenAiEvents implements EventJudge {
       this.facts.hasContent = true;
       this.facts.outputEstimate++;
     }
-    const usage = readOpenAiUsage(chunk.usage);
+    const usage = readOpenAiUsage(usageIn(chunk));
     if (usage) {
       this.facts.usage = laterUsage(this.facts.usage, usage);
       // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.

@@ -108,6 +108,11 @@ describe('reading', () => {
       },
       usage(7, 3, { cachedInput: 2 }),
     ],
+    [
+      'what was cached beside the counts, as Moonshot tells it',
+      { prompt_tokens: 7, completion_tokens: 3, cached_tokens: 4 },
+      usage(7, 3, { cachedInput: 4 }),
+    ],
     ['members that nobody knows', { prompt_tokens: 7, completion_tokens: 3, cost: 'x' }, usage(7, 3)],
   ])('%s', (_, value, wanted) => {
     const read = readOpenAiUsage(value);

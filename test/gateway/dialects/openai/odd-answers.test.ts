@@ -3,12 +3,14 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { gatherChoice } from '../../../../gateway/dialects/answer/gather-choice.ts';
+import { GatheredStream } from '../../../../gateway/dialects/answer/gathered-stream.ts';
 import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
 import { openAiCompletions } from '../../../../gateway/dialects/openai-completions/index.ts';
-import { done, frame } from '../support/openai-streams.ts';
+import { delta, done, frame } from '../support/openai-streams.ts';
 import { cutAt, readPieces } from '../support/read-pieces.ts';
-import { makeConversation, target } from '../support/upstream-call.ts';
+import { chatDecoder, makeConversation, target } from '../support/upstream-call.ts';
 
 const names = [
   ...['choices', 'message', 'delta', 'content', 'text', 'refusal', 'reasoning', 'reasoning_content'],
@@ -167,3 +169,19 @@ function expectOrder(parts: readonly { readonly type: string }[]): void {
     }
   }
 }
+
+test('usage that a provider tells with the choice is that of the answer', () => {
+  const { usage, ...end } = { ...delta({}, 'stop'), usage: { prompt_tokens: 7, completion_tokens: 3 } };
+  const [choice] = z.array(z.looseObject({})).parse(Object(end).choices);
+  const text = frame(delta({ content: 'a' })) + frame({ ...end, choices: [{ ...choice, usage }] }) + done;
+  const told = { input: 7, output: 3 };
+  for (const wantsUsage of [true, false]) {
+    const asked = { model: 'm', isStream: true, choices: 1, wantsUsage };
+    const relayed = readPieces(openAiChat.same.relayStream(asked), [Buffer.from(text)]);
+    expect(relayed.facts).toMatchObject({ isComplete: true, usage: told });
+    const gathered = new GatheredStream(openAiChat.same.relayStream(asked), openAiChat.same, 1_000_000);
+    readPieces(gathered, [Buffer.from(text)]);
+    expect(gathered.answer()).toMatchObject({ usage });
+  }
+  expect(readPieces(chatDecoder(1), [Buffer.from(text)]).facts).toMatchObject({ usage: told });
+});
