@@ -63,7 +63,11 @@ export async function runCommand(words: readonly string[], parts: CommandParts):
   const store = await parts.open();
   try {
     if (prices === undefined) await writeExport(store, options, parts);
-    else await parts.write(describe(await rerate(store, periodOf(options), prices), options));
+    else {
+      const { keptFrom } = await store.state();
+      const rows = await rerate(store, periodOf(options), prices);
+      await parts.write(describe(rows, options, keptFrom > options.from ? keptFrom : undefined));
+    }
   } finally {
     await store.close();
   }
@@ -137,7 +141,8 @@ async function writeExport(store: LedgerStore, options: Options, parts: CommandP
   if (batch.length > 0) await write(`${buildBatch(batch, source)}\n`);
 }
 
-function describe(rows: readonly Rerated[], { json = false }: Options): string {
+/** @param keptFrom The day from which on there are records, where some of the period may have gone. */
+function describe(rows: readonly Rerated[], { json = false }: Options, keptFrom: string | undefined): string {
   const sum = (of: (row: Rerated) => bigint): bigint => rows.reduce((all, row) => all + of(row), 0n);
   const total = {
     old: sum(({ oldPicodollars }) => oldPicodollars),
@@ -153,7 +158,7 @@ function describe(rows: readonly Rerated[], { json = false }: Options): string {
       ...row,
       ...money(oldPicodollars, newPicodollars),
     }));
-    return `${JSON.stringify({ models, total: money(total.old, total.new) }, undefined, 2)}\n`;
+    return `${JSON.stringify({ models, total: money(total.old, total.new), keptFrom }, undefined, 2)}\n`;
   }
   const table = [
     ['MODEL', 'ATTEMPTS', 'OLD USD', 'NEW USD', 'DIFFERENCE'],
@@ -181,5 +186,7 @@ function describe(rows: readonly Rerated[], { json = false }: Options): string {
   );
   const unpriced = rows.reduce((all, row) => all + row.unpriced, 0);
   if (unpriced > 0) lines.push(`${unpriced} attempts had no price and count as 0 in the old sum.`);
+  if (keptFrom !== undefined)
+    lines.push(`Records of days before ${keptFrom} may have gone; what they cost is in neither sum.`);
   return `${lines.join('\n')}\n`;
 }

@@ -148,3 +148,17 @@ test.each([
 ])('%j is refused, with the way out', async (words, message) => {
   await expect(print(...words)).rejects.toThrow(message);
 });
+
+test('rerate says from when on the records are there that it has added up', async () => {
+  const prices = join(folder, 'prices.json');
+  await writeFile(prices, '{"small": {"inputPerMillion": "1", "outputPerMillion": "2"}}');
+  const rerate = (...more: string[]) => print('rerate', '--prices', prices, ...november, ...more);
+  const sentence = 'Records of days before 2026-11-02 may have gone; what they cost is in neither sum.\n';
+  expect(await rerate()).not.toContain('may have gone');
+  const store = await openStore();
+  await store.purge({ before: '2026-11-02', silentSinceMs: 0 });
+  await store.close();
+  expect(await rerate()).toContain(sentence);
+  expect(JSON.parse(await rerate('--json'))).toMatchObject({ keptFrom: '2026-11-02' });
+  expect(await rerate('--from', '2026-11-02')).not.toContain('may have gone');
+});
