@@ -154,6 +154,11 @@ function retryAfterHeaders(seconds: number): Readonly<Record<string, string>> {
   };
 }
 
+/** The HTTP status of an answer that tells it. */
+export function statusOf(error: unknown): number {
+  return error instanceof GatewayError ? error.status : 500;
+}
+
 /** The JSON body of an error answer. */
 export function encodeErrorBody(error: GatewayError, shape: ErrorShape, requestId: string): string {
   const object = error.toErrorObject(shape);

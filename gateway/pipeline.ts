@@ -17,7 +17,7 @@ import { estimateTokensOfLength } from './dialects/answer/estimate-tokens.ts';
 import { droppedHeader, listDropped } from './dialects/carry.ts';
 import type { AnswerHead, AnswerStream } from './dialects/dialect.ts';
 import { findDialect } from './dialects/registry.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError, statusOf } from './errors.ts';
 import { nanodollarsOf } from './limits/nanodollars.ts';
 import { passesThrough, plainEnds, streamEnds, targetOf } from './pipeline/attempt-ends.ts';
 import { costOfCaller } from './pipeline/budgets.ts';
@@ -104,7 +104,7 @@ function authenticateCounted(
  * @throws {GatewayError} where nothing has been sent to the caller yet.
  */
 export async function serve(parts: PipelineParts, exchange: Exchange): Promise<void> {
-  const run = new Run(parts, routeExchange(parts, exchange));
+  const run = new Run(parts, routeCounted(parts, exchange));
   parts.streams.add(run);
   try {
     await run.serve();
@@ -112,6 +112,15 @@ export async function serve(parts: PipelineParts, exchange: Exchange): Promise<v
     parts.streams.removeOnceTaken(run, exchange.response);
     run.settle();
     run.meter();
+  }
+}
+
+function routeCounted(parts: PipelineParts, exchange: Exchange): RoutedExchange {
+  try {
+    return routeExchange(parts, exchange);
+  } catch (error) {
+    parts.metrics.onRefused(exchange.dialect.path, statusOf(error));
+    throw error;
   }
 }
 

@@ -18,7 +18,7 @@ import { parseBody } from './endpoints/parse-body.ts';
 import { checkBodyHeaders, readBody, requestBytesMax } from './endpoints/read-body.ts';
 import { sendError } from './endpoints/send-error.ts';
 import { watchUnread } from './endpoints/unread-answers.ts';
-import { GatewayError, shorten } from './errors.ts';
+import { GatewayError, shorten, statusOf } from './errors.ts';
 import { serveTokenCount } from './pipeline/count-tokens.ts';
 import type { Exchange, PipelineParts } from './pipeline/parts.ts';
 import { admit, admitAnyone, serve } from './pipeline.ts';
@@ -102,9 +102,16 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 
   for (const name of dialectNameSchema.options) {
     const dialect = findDialect(name);
-    addPost(app, parts, door, dialect.path, (exchange) => serve(parts, { ...exchange, dialect }));
+    const countRefusal = (error: unknown): void => parts.metrics.onRefused(dialect.path, statusOf(error));
+    addPost(app, parts, door, dialect.path, {
+      countRefusal,
+      serve: (exchange) => serve(parts, { ...exchange, dialect }),
+    });
   }
-  addPost(app, parts, door, '/messages/count_tokens', (exchange) => serveTokenCount(parts, exchange));
+  addPost(app, parts, door, '/messages/count_tokens', {
+    countRefusal() {},
+    serve: (exchange) => serveTokenCount(parts, exchange),
+  });
   addUpgradeRefusal(app);
   addModels(app, parts);
   parts.crossOrigin?.addPreflight(app);
@@ -221,8 +228,12 @@ function fromFramework(error: unknown): unknown {
   });
 }
 
-/** What serves a request whose body has been read. */
-type Service = (exchange: Omit<Exchange, 'dialect'>) => Promise<void>;
+interface Service {
+  /** Of a request that does not come to be served. */
+  countRefusal(error: unknown): void;
+  /** One whose body has been read; it counts that by itself. */
+  serve(exchange: Omit<Exchange, 'dialect'>): Promise<void>;
+}
 
 /** From here on Fastify has nothing more to do: the body stays as it arrives, the answer is written by us. */
 function addPost(app: FastifyInstance, parts: ServerParts, door: Door, path: string, service: Service): void {
@@ -236,7 +247,7 @@ function addPost(app: FastifyInstance, parts: ServerParts, door: Door, path: str
         void receive(parts, door, service, admittance, request.raw, reply.raw, request.id, `/v1${path}`);
       } catch (error) {
         if (!(error instanceof GatewayError)) parts.onFailure(error, request.id);
-        answer(parts, request, reply, error);
+        service.countRefusal(answer(parts, request, reply, error));
       }
     },
     handler: () => {
@@ -265,6 +276,7 @@ async function receive(
     namespace: caller.namespace,
   });
   let isRefused = false;
+  let isServed = false;
   const room = parts.admission.openBody(caller.key.id);
   try {
     checkBodyHeaders(request, room);
@@ -285,7 +297,8 @@ async function receive(
     // It may have begun while the body came.
     if (parts.isDraining()) response.setHeader('connection', 'close').removeHeader('keep-alive');
     const { url = '', rawHeaders } = request;
-    await service({
+    isServed = true;
+    await service.serve({
       view,
       caller,
       body,
@@ -297,6 +310,7 @@ async function receive(
     });
   } catch (error) {
     if (!(error instanceof GatewayError)) parts.onFailure(error, requestId);
+    if (!isServed) service.countRefusal(error);
     tell(parts, request, response, error, requestId);
   } finally {
     // A refusal is told a little later.
@@ -351,11 +365,13 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
   });
 }
 
-function answer(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+/** @returns What is told. */
+function answer(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown): unknown {
   reply.hijack();
   const isBadKey = error instanceof GatewayError && error.code === 'invalid_api_key';
   const told = isBadKey ? (parts.failures.judge(request.ip) ?? error) : error;
   tell(parts, request.raw, reply.raw, told, request.id);
+  return told;
 }
 
 function tell(

@@ -148,6 +148,7 @@ const noPools: PipelineParts['pools'] = {
 /** Counts nothing. */
 export const noMetrics: PipelineParts['metrics'] = {
   onRequest() {},
+  onRefused() {},
   onAttempt() {},
   onAuthenticationFailure() {},
   onStaleReuse() {},

@@ -23,7 +23,7 @@ import { gatewayMetrics as table } from './metric-table.ts';
 export interface RequestFacts {
   /** The client dialect's path, e.g. `/chat/completions`. */
   readonly endpoint: string;
-  /** A configured model id, or `other`: labels never grow with what callers send. */
+  /** A configured model id. */
   readonly model: string;
   /** HTTP status told to the client; 499 where it went away first. */
   readonly status: number;
@@ -38,6 +38,9 @@ export interface MetricOptions {
   /** Tokens also in the form that the conventions had before. */
   readonly hasLegacyTokens?: boolean;
 }
+
+/** In place of a model: that of a request which was refused before it was found. Labels never grow with what callers send. */
+const unfoundModel = 'other';
 
 /** Integer picodollars are summed, dollars are told. */
 const picodollarsPerDollar = 1e12;
@@ -102,7 +105,7 @@ export class Metrics {
     const isKept: IsKept = (labelOf) => {
       const [model, provider, upstream] = [labelOf('model'), labelOf('provider'), labelOf('upstream_model')];
       return (
-        (model === undefined || models.has(model)) &&
+        (model === undefined || model === unfoundModel || models.has(model)) &&
         (provider === undefined || providers.has(provider)) &&
         (upstream === undefined || upstreams.has(`${provider} ${upstream}`))
       );
@@ -128,6 +131,11 @@ export class Metrics {
     series.durations.observe(durationMs / 1000);
     if (firstContentMs !== undefined) this.firstContents.observe(firstContentMs / 1000, endpoint, model);
     this.genAi.onRequest(facts);
+  }
+
+  /** It led to no model. How long that took says nothing about those that are served. */
+  onRefused(endpoint: string, status: number): void {
+    this.requests.add(1, endpoint, unfoundModel, String(status));
   }
 
   onAttempt(record: LedgerRecord, route: AttemptRoute): void {

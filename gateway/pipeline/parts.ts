@@ -56,6 +56,7 @@ export interface PipelineParts {
 type RequestMetrics = Pick<
   Metrics,
   | 'onRequest'
+  | 'onRefused'
   | 'onAttempt'
   | 'onAuthenticationFailure'
   | 'onStaleReuse'
