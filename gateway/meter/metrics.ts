@@ -118,6 +118,11 @@ export class Metrics {
       metric.retain(isKept);
     }
     this.genAi.retain(models, upstreams);
+    // The first of them may be the last for long, and an alert sees only what grows, not what begins.
+    for (const { entry, targets: own } of routes)
+      for (const { provider, entry: target } of own)
+        if (target.price === null && provider.entry.isPlatform)
+          this.unpriced.add(0, entry.model, provider.entry.id);
     // They hold series that may be gone.
     for (const bySeries of [this.requestsBySeries, this.attemptsBySeries, this.streamsBySeries]) {
       bySeries.clear();

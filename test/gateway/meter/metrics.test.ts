@@ -268,6 +268,20 @@ describe('the metrics of a gateway', () => {
     expect(requests.map(({ value }) => value)).toEqual([4]);
   });
 
+  test('have a series at 0 for calls without a price where there may be some: an alert sees only what grows', async () => {
+    const metrics = makeMetrics();
+    const upstream = { baseUrl: 'http://127.0.0.1:9/v1' };
+    const priced = tableOf([
+      { ...upstream, provider: 'platform/p', price: { input: 1, output: 1, source: 'target' } },
+    ]);
+    metrics.adopt(buildTableView(priced));
+    expect(await samplesOf(metrics, 'penstock_unpriced_attempts_total')).toEqual([]);
+    metrics.adopt(buildTableView(tableOf([{ ...upstream, provider: 'platform/p', price: null }])));
+    expect(await samplesOf(metrics, 'penstock_unpriced_attempts_total')).toMatchObject([
+      { labels: { model: 'm', provider: 'platform/p' }, value: 0 },
+    ]);
+  });
+
   test('count attempts and tokens, and no series for kinds that were not used', async () => {
     const metrics = makeMetrics();
     const usage = { input: 10, cachedInput: 4, cacheWrite: 3, output: 5, reasoning: 2 };
