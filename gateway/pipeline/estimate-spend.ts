@@ -16,7 +16,7 @@ export interface SpendEstimate {
   readonly output: number;
 }
 
-/** Where neither caller nor route bound an answer. Few are longer, and what they have beyond it is owed. */
+/** Where neither caller nor route nor target bound an answer. Few are longer, and what they have beyond it is owed. */
 const outputTokensDefault = 4_096;
 
 export function estimateSpend(
@@ -30,7 +30,7 @@ export function estimateSpend(
   { inputTimes = 1 }: Pick<Translation, 'inputTimes'> = {},
 ): SpendEstimate {
   const input = estimateInputOfBody(body) * inputTimes;
-  const output = (outputTokensMax ?? route.entry.maxOutputTokens ?? outputTokensDefault) * generated;
+  const output = (outputTokensMax ?? boundOf(route)) * generated;
   return {
     tokens: input + output,
     tokensMin: input + (outputTokensMax ?? 0) * generated,
@@ -38,6 +38,21 @@ export function estimateSpend(
     output,
   };
 }
+
+/** Of an answer whose caller sets none: at the target that lets it be longest. */
+function boundOf({ entry, targets }: Plan['route']): number {
+  const otherwise = entry.maxOutputTokens ?? outputTokensDefault;
+  if (targets.length === 0) return otherwise;
+  return Math.max(
+    ...targets.map(({ entry: { parameters } }) => {
+      const presets = boundNames.map((name) => Number(parameters[name] ?? 0)).filter((bound) => bound > 0);
+      return presets.length === 0 ? otherwise : Math.max(...presets);
+    }),
+  );
+}
+
+/** What a target sends of its own accord (`parameters`), as dialects call it. */
+const boundNames = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
 
 /** Below it there is no room for a picture. */
 const mediaBodyBytesMin = 16 * 1024;

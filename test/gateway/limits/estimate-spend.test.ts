@@ -39,6 +39,22 @@ test.each([
   });
 });
 
+test.each([
+  [
+    'the largest that a target gives an answer by itself',
+    [{ max_tokens: 64_000 }, { max_tokens: 9 }],
+    64_000,
+  ],
+  ['by any of its names', [{ max_completion_tokens: 5_000 }, { max_output_tokens: 6_000 }], 6_000],
+  ['and of a target that says nothing what is taken otherwise', [{ max_tokens: 9 }, {}], 4_096],
+])('where the caller sets no bound, %s', (_, parameters, output) => {
+  const targets = parameters.map((own) => ({ baseUrl: 'http://127.0.0.1:1/v1', parameters: own }));
+  const [route] = buildTableView(tableOf(targets)).routes;
+  if (!route) throw new Error('the table has no route');
+  expect(estimateSpend({ choices: 1 }, small, { route })).toMatchObject({ output, tokensMin: 100 });
+  expect(estimateSpend({ choices: 1, outputTokensMax: 50 }, small, { route })).toMatchObject({ output: 50 });
+});
+
 describe('a prompt with several answers', () => {
   const prompt = { model: 'm', prompt: 'three plain words', max_tokens: 20 };
   /** In the words of the refusal. */
