@@ -56,8 +56,8 @@ const columns: readonly (readonly [name: string, cell: (row: SumsRow, query: Foc
   ['ResourceType', () => 'ApiKey'],
   ['SkuId', ({ group }) => group.upstreamModel ?? ''],
   ['SkuPriceId', ({ group }) => `${group.provider}/${group.upstreamModel}`],
-  ['SubAccountId', ({ group }) => group.namespace ?? ''],
-  ['SubAccountName', ({ group }) => group.namespace ?? ''],
+  ['SubAccountId', subAccountOf],
+  ['SubAccountName', subAccountOf],
   ['x_Route', ({ group }) => group.route ?? ''],
   ['x_Payer', ({ group }) => group.payer ?? ''],
   ['x_Requests', ({ sums }) => String(sums.requests)],
@@ -102,6 +102,11 @@ function startOf(day: string): string {
 
 function costOf({ sums }: SumsRow): string {
   return usdOf(sums.costPicodollars);
+}
+
+/** Who sums up by sub-account charges tenants; what the platform pays is of none, which is null (FOCUS, Sub Account ID). */
+function subAccountOf({ group: { payer, namespace = '' } }: SumsRow): string {
+  return payer === 'platform' ? '' : namespace;
 }
 
 /** RFC 4180: quotes where they are needed. */

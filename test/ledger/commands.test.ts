@@ -114,6 +114,24 @@ test('export as FOCUS gives a row for each day and way of use, of which the cost
     expect(cell(rows[0], name) ?? '', name).not.toBe('');
 });
 
+test('export as FOCUS charges no namespace for attempts that the platform pays', async () => {
+  const store = await openStore();
+  const spent = { namespace: 'b', apiKey: 'b/k', startedAt: '2026-11-03T00:00:00.000Z' };
+  const failed = makeEntry({ ...spent, id: 'e.1', outcome: 'failed', payer: 'platform', costPicodollars: 7 });
+  const answered = makeEntry({ ...spent, id: 'e.2', attempt: 2, costPicodollars: 9 });
+  await store.take({ source: 'p', cursor: 'd', entries: [failed, answered], asides: [] }, 0);
+  await store.close();
+  const [head = '', ...rows] = (await print('export', '--format', 'focus', ...november, '--namespace', 'b'))
+    .trimEnd()
+    .split('\r\n');
+  const names = ['BilledCost', 'SubAccountId', 'SubAccountName', 'ResourceId', 'x_Payer'];
+  const places = names.map((name) => head.split(',').indexOf(name));
+  expect(rows.slice(1).map((row) => places.map((place) => row.split(',')[place]))).toEqual([
+    ['0.000000000007', '', '', 'b/k', 'platform'],
+    ['0.000000000009', 'b', 'b', 'b/k', 'tenant'],
+  ]);
+});
+
 test('rerate prints what the period cost, what it would have cost, and the difference', async () => {
   const prices = join(folder, 'prices.json');
   await writeFile(
