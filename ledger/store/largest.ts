@@ -2,7 +2,7 @@
 
 import { type Query, type Value, weightOf } from './queries.ts';
 import { SPENDERS } from './row.ts';
-import { isWhole } from './spans.ts';
+import { daysAround, isWhole } from './spans.ts';
 import type { LargestQuery } from './store.ts';
 
 /**
@@ -19,7 +19,8 @@ export function largestQuery({
   const { namespace, ...more } = where;
   if (by !== 'apiKey' || Object.keys(more).length > 0 || !isWhole(stretch, 'day')) return undefined;
   const { column, days, totals } = SPENDERS[by];
-  const values: Value[] = [stretch.from, stretch.to, limit];
+  const { from, to } = daysAround(stretch);
+  const values: Value[] = [from, to, limit];
   // Behind the slash comes the zero.
   const ofNamespace =
     namespace === undefined

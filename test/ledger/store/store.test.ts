@@ -202,7 +202,10 @@ describe.each(kindNames)('%s', (kind) => {
     const startedAt = ['2026-10-31', '2026-11-01', '2026-11-30', '2026-12-01'].map(
       (day) => `${day}T00:00:00Z`,
     );
-    const entries = startedAt.map((at, index) => makeEntry({ id: `a${index}.1`, startedAt: at }));
+    const keys = ['a/before', 'a/in', 'a/in', 'a/behind'];
+    const entries = startedAt.map((at, index) =>
+      makeEntry({ id: `a${index}.1`, startedAt: at, apiKey: keys[index] ?? '' }),
+    );
     await store.take(page('c.1', entries), now);
     const moments = { from: '2026-11-01T00:00:00Z', to: '2026-12-01T00:00:00Z' };
     const days = async (query: Partial<SumsQuery>) =>
@@ -213,6 +216,8 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await store.used({ ...november, ...moments, spender: 'apiKey' })).toEqual(
       await store.used({ ...november, spender: 'apiKey' }),
     );
+    const largest = { ...november, ...moments, by: 'apiKey', largestBy: 'requests', limit: 5 } as const;
+    expect(await store.largest(largest)).toEqual(['a/in']);
   });
 
   test('spend of keys is of the day, the week from Monday, the month and all time; the platform pays its own', async () => {
