@@ -89,5 +89,7 @@ function describeHealth(health: ProviderHealth | undefined): string {
         unknownModels: [...health.unknownModels].sort(),
         keys: [...health.keys],
         answeredKeys: [...health.answeredKeys].sort(),
+        // When they try again is another time every few seconds, and no news.
+        troubles: health.troubles.map(({ pods, ...trouble }) => [trouble, pods.map(({ name }) => name)]),
       });
 }

@@ -16,7 +16,7 @@ import {
   secretKeyRefSchema,
   timeSchema,
 } from './fields.ts';
-import { defaulted, listMap, listSet, refObject, stringMap } from './lists.ts';
+import { atomicList, defaulted, listMap, listSet, refObject, stringMap } from './lists.ts';
 import type { ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
 import { defineResource } from './resource.ts';
@@ -406,6 +406,30 @@ export const providerSpecSchema = withRules(
 export type ProviderSpec = z.infer<typeof providerSpecSchema>;
 export type ProviderType = ProviderSpec['type'];
 
+/** Of one Provider; of more only the first are told. */
+export const TROUBLES_MAX = 16;
+/** Named of one trouble. */
+export const TROUBLE_PODS_MAX = 10;
+
+const troubleSchema = z.object({
+  key: z.string().max(63).optional().describe('Name of the key; left out: the address, or a model there.'),
+  upstreamModel: z.string().max(256).optional().describe('The one model at the upstream that is meant.'),
+  reason: z
+    .enum(['CircuitOpen', 'RateLimited', 'Exhausted', 'Invalid'])
+    .describe('Why it is not used: its calls fail, or what the upstream says of the key.'),
+  podCount: z.int32().min(1).describe('Gateway pods that do not use it.'),
+  pods: atomicList(
+    z.object({
+      name: z.string().max(253).describe('Name of the pod.'),
+      sinceTime: timeSchema.describe('Since when this is told of the pod.'),
+      nextTryTime: timeSchema
+        .optional()
+        .describe('When the pod may try again, as it said then; later times are not told.'),
+    }),
+    TROUBLE_PODS_MAX,
+  ).describe('The first of them by name.'),
+});
+
 export const providerStatusSchema = z.object({
   ...commonStatus,
   endpoint: z.string().max(1024).optional().describe('Address in use.'),
@@ -445,6 +469,12 @@ export const providerStatusSchema = z.object({
         .describe(
           "What the operator's own check met when the condition Healthy last told of trouble; without secrets.",
         ),
+      troubles: atomicList(troubleSchema, TROUBLES_MAX)
+        .optional()
+        .describe(
+          'What some gateway pod does not use now, and which pods these are; told with the condition Healthy, and by themselves at most once a minute. Left out: no pod told of any.',
+        ),
+      troublesObservedAt: timeSchema.optional().describe('When troubles last changed.'),
     })
     .optional()
     .describe('What the gateway pods see of it.'),

@@ -4,6 +4,7 @@ import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
 import type { KeyState, ProviderVerdict } from '../compile/verdict.ts';
 import type { PodAnswers } from '../pods/pods-state.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';
+import { type PodView, type Trouble, troublesOf } from './troubles.ts';
 
 export interface ProviderHealth {
   readonly reason: 'Healthy' | 'PartiallyHealthy' | 'Unhealthy' | 'AuthenticationFailed' | 'NoTraffic';
@@ -18,6 +19,8 @@ export interface ProviderHealth {
   readonly keys: ReadonlyMap<string, KeyTrouble>;
   /** Keys with which some pod was answered lately. */
   readonly answeredKeys: ReadonlySet<string>;
+  /** What some pod does not use now. */
+  readonly troubles: readonly Trouble[];
   /** Where the reason's own sentence does not say it all. */
   readonly message?: string;
   /** What the operator's own check met last, as long as it fails; without secrets. */
@@ -34,16 +37,16 @@ export type HealthOf = (verdict: ProviderVerdict) => ProviderHealth | undefined;
 
 /** Sorts the answers of all pods by Provider, once for many questions. */
 export function indexHealth(pods: readonly GatewayPod[], answers: PodAnswers): HealthOf {
-  const heard = pods.map(({ uid }) => answers.get(uid));
-  if (heard.length === 0 || heard.includes(undefined)) return () => undefined;
-  const byProvider = new Map<string, UpstreamHealth[][]>();
+  const heard = pods.map(({ uid, name }) => ({ pod: name, answer: answers.get(uid) }));
+  if (heard.length === 0 || heard.some(({ answer }) => answer === undefined)) return () => undefined;
+  const byProvider = new Map<string, PodView[]>();
   const unknownModels = new Map<string, Set<string>>();
-  for (const answer of heard) {
+  for (const { pod, answer } of heard) {
     // What a pod said before it fell silent may be long over.
     if (answer?.response === undefined || answer.failure !== undefined) continue;
     for (const [provider, entries] of Map.groupBy(answer.response.health, (entry) => entry.provider)) {
       const views = byProvider.get(provider) ?? [];
-      views.push(entries);
+      views.push({ pod, entries });
       byProvider.set(provider, views);
     }
     for (const { provider, upstreamModel } of answer.response.misconfigured ?? []) {
@@ -57,14 +60,15 @@ export function indexHealth(pods: readonly GatewayPod[], answers: PodAnswers): H
 }
 
 /** `partly`: it answers, but not for every model. */
-type PodView = 'working' | 'partly' | 'failing' | 'refused';
+type PodWord = 'working' | 'partly' | 'failing' | 'refused';
 
-/** @param views what each pod that has something to say says. */
+/** @param podViews what each pod that has something to say says. */
 function healthOf(
   verdict: ProviderVerdict,
-  views: readonly (readonly UpstreamHealth[])[],
+  podViews: readonly PodView[],
   unknownModels: ReadonlySet<string>,
 ): ProviderHealth {
+  const views = podViews.map(({ entries }) => entries);
   const usedKeys = verdict.keys.filter(({ state }) => state === 'Active').map(({ name }) => name);
   const words = views.map((entries) => viewOf(entries, usedKeys));
   const working = words.filter((word) => word === 'working').length;
@@ -87,6 +91,7 @@ function healthOf(
     unknownModels,
     keys,
     answeredKeys,
+    troubles: troublesOf(podViews, usedKeys),
   };
 }
 
@@ -115,7 +120,7 @@ function areAllRefused(entries: readonly UpstreamHealth[], usedKeys: readonly st
   return usedKeys.length > 0 && usedKeys.every(isRefused);
 }
 
-function viewOf(entries: readonly UpstreamHealth[], usedKeys: readonly string[]): PodView {
+function viewOf(entries: readonly UpstreamHealth[], usedKeys: readonly string[]): PodWord {
   if (areAllRefused(entries, usedKeys)) return 'refused';
   const open = entries.filter(({ state }) => state === 'open');
   if (open.length === 0) return 'working';
@@ -124,7 +129,7 @@ function viewOf(entries: readonly UpstreamHealth[], usedKeys: readonly string[])
   return entries.some(({ state }) => state === 'working') ? 'partly' : 'failing';
 }
 
-function reasonOf(words: readonly PodView[], working: number): ProviderHealth['reason'] {
+function reasonOf(words: readonly PodWord[], working: number): ProviderHealth['reason'] {
   if (words.length === 0) return 'NoTraffic';
   if (working === words.length) return 'Healthy';
   if (working > 0 || words.includes('partly')) return 'PartiallyHealthy';

@@ -6,6 +6,7 @@ import { cutText } from '../cut-text.ts';
 import type { ProviderStatus } from '../resources/provider.ts';
 import type { ProviderHealth } from './health-of.ts';
 import { type ObjectStatus, timeOf } from './object-status.ts';
+import { settleTroubles } from './troubles.ts';
 
 type KeyStatus = NonNullable<ProviderStatus['keys']>[number];
 
@@ -39,23 +40,34 @@ export function settleHealth(
   const before: ProviderStatus = present ?? {};
   const upstream = settleUpstream(verdict, fresh, before, nowMs);
   const keys = settleKeys(verdict, fresh, before, nowMs);
-  const times = [upstream.againMs, keys.againMs].filter((time) => time !== undefined);
+  const { againMs, ...troubles } = settleTroubles(
+    verdict.isInTable ? fresh?.troubles : [],
+    before.health,
+    nowMs,
+    upstream.isNews || !verdict.isInTable,
+  );
+  const health = { ...upstream.health, ...troubles };
+  const times = [upstream.againMs, keys.againMs, againMs].filter((time) => time !== undefined);
   return {
     condition: upstream.condition,
-    ...(upstream.health === undefined ? {} : { health: upstream.health }),
+    ...(Object.keys(health).length === 0 ? {} : { health }),
     keys: keys.keys,
     ...(times.length === 0 ? {} : { againMs: Math.min(...times) }),
   };
 }
 
-type Upstream = Pick<SettledHealth, 'condition' | 'health' | 'againMs'>;
+type Upstream = Pick<SettledHealth, 'condition' | 'health' | 'againMs'> & {
+  /** It says another thing than before. */
+  readonly isNews: boolean;
+};
 
 function settleUpstream(
   verdict: ProviderVerdict,
   fresh: ProviderHealth | undefined,
-  { conditions, health }: ProviderStatus,
+  { conditions, health: healthBefore }: ProviderStatus,
   nowMs: number,
 ): Upstream {
+  const health = withoutTroubles(healthBefore);
   const before = conditions?.find(({ type }) => type === 'Healthy');
   const reason = verdict.isInTable ? (fresh?.reason ?? before?.reason) : 'NoTraffic';
   const known = isHealthReason(reason) ? reason : 'NoTraffic';
@@ -79,6 +91,7 @@ function settleUpstream(
     return {
       condition: condition(known, fresh?.message),
       health: { ...counts, lastTransitionTime: timeOf(nowMs), ...errorAtTurn() },
+      isNews: true,
     };
   }
 
@@ -106,8 +119,16 @@ function settleUpstream(
         ...(observed === undefined ? {} : { observedGeneration: observed }),
       },
       ...(health === undefined ? {} : { health }),
+      isNews: false,
     };
   }
+}
+
+/** They have a pace of their own. */
+function withoutTroubles(health: ProviderStatus['health']): ProviderStatus['health'] {
+  if (health === undefined) return undefined;
+  const { troubles: _, troublesObservedAt: __, ...upstream } = health;
+  return upstream;
 }
 
 function condition(reason: ProviderHealth['reason'], message = MESSAGES[reason]): Condition {

@@ -12,6 +12,7 @@ const UNKNOWN: ProviderHealth = {
   unknownModels: new Set(),
   keys: new Map(),
   answeredKeys: new Set(),
+  troubles: [],
 };
 
 /**

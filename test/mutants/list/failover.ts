@@ -444,4 +444,18 @@ export const failover: readonly Mutant[] = [
     to: '',
     tests: ['test/flow/count-tokens.test.ts'],
   },
+  {
+    name: 'which pods are in trouble is written at most once a minute',
+    file: 'operator/status/troubles.ts',
+    from: 'if (nowMs < allowedMs && !isWrittenAnyway) return',
+    to: 'if (nowMs < 0) return',
+    tests: ['test/operator/status/status-troubles.test.ts'],
+  },
+  {
+    name: 'of a trouble no more pods are named than fit',
+    file: 'operator/status/troubles.ts',
+    from: 'pods.slice(0, TROUBLE_PODS_MAX)',
+    to: 'pods',
+    tests: ['test/operator/status/status-troubles.test.ts'],
+  },
 ];

@@ -30,6 +30,10 @@ const failing: ProviderHealth = {
   unknownModels: new Set(),
   keys: new Map(),
   answeredKeys: new Set(),
+  troubles: [
+    { upstreamModel: 'm', reason: 'CircuitOpen', pods: [{ name: 'gateway-a', nextTryMs: NOW_MS }] },
+    { key: 'main', reason: 'RateLimited', pods: [{ name: 'gateway-a' }] },
+  ],
   lastError: 'GET it was answered with 500',
 };
 

@@ -159,7 +159,8 @@ describe('in the status', () => {
     expect(look(stored(working), VERDICT, { health: healthOf(working, working), nowMs: at(900) })).toEqual({
       type: 'same',
     });
-    expect(look(stored(open), VERDICT, { health: healthOf(open, open), nowMs: at(900) })).toEqual({
+    const half = stored(open, working);
+    expect(look(half, VERDICT, { health: healthOf(open, working, working), nowMs: at(900) })).toEqual({
       type: 'same',
     });
   });

@@ -13,6 +13,7 @@ const calls = (reason: ProviderHealth['reason'], more: Partial<ProviderHealth> =
   unknownModels: new Set(),
   keys: new Map(),
   answeredKeys: new Set(),
+  troubles: [],
   ...more,
 });
 const checks = (state: CheckFindings['endpoint']['state'], ...refused: string[]): CheckFindings => ({

@@ -1,0 +1,126 @@
+// Which gateway pods do not use what of an upstream now, and why; and is it worth a write? Breakers and rests come and go by the
+// second, so it is told with what else there is to say of the upstream, and by itself no sooner than a minute after that.
+
+import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
+import { type ProviderStatus, TROUBLE_PODS_MAX, TROUBLES_MAX } from '../resources/provider.ts';
+import { timeOf } from './object-status.ts';
+
+type Health = NonNullable<ProviderStatus['health']>;
+type TroubleStatus = NonNullable<Health['troubles']>[number];
+
+/** One breaker that is open, or one key that rests. */
+export interface Trouble {
+  /** Absent: of the address, or of a model there. */
+  readonly key?: string;
+  readonly upstreamModel?: string;
+  readonly reason: TroubleStatus['reason'];
+  /** All of them, by name. */
+  readonly pods: readonly TroubledPod[];
+}
+
+interface TroubledPod {
+  readonly name: string;
+  /** Unix milliseconds. */
+  readonly nextTryMs?: number;
+}
+
+/** What one pod says of the Provider. */
+export interface PodView {
+  readonly pod: string;
+  readonly entries: readonly UpstreamHealth[];
+}
+
+export type SettledTroubles = Pick<Health, 'troubles' | 'troublesObservedAt'> & {
+  /** It will say something else then. */
+  readonly againMs?: number;
+};
+
+const gapMs = 60_000;
+
+const REASONS: Readonly<Record<UpstreamHealth['state'], Trouble['reason'] | undefined>> = {
+  working: undefined,
+  open: 'CircuitOpen',
+  'rate-limited': 'RateLimited',
+  'out-of-money': 'Exhausted',
+  rejected: 'Invalid',
+};
+
+/**
+ * The address first, then models, then keys; the same in whichever order the pods are heard.
+ *
+ * @param usedKeys names of the keys that are in use: of others nobody wants to know whether they rest.
+ */
+export function troublesOf(views: readonly PodView[], usedKeys: readonly string[]): readonly Trouble[] {
+  const troubles = new Map<string, Trouble & { readonly pods: TroubledPod[] }>();
+  for (const { pod, entries } of [...views].sort((a, b) => (a.pod < b.pod ? -1 : 1))) {
+    for (const { key, upstreamModel, state, untilMs } of entries) {
+      const reason = REASONS[state];
+      if (reason === undefined || (key !== undefined && !usedKeys.includes(key))) continue;
+      const where = {
+        ...(key === undefined ? {} : { key }),
+        ...(upstreamModel === undefined ? {} : { upstreamModel }),
+      };
+      const id = idOf({ ...where, reason });
+      const trouble = troubles.get(id) ?? { ...where, reason, pods: [] };
+      trouble.pods.push({ name: pod, ...(untilMs === undefined ? {} : { nextTryMs: untilMs }) });
+      troubles.set(id, trouble);
+    }
+  }
+  return [...troubles].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, trouble]) => trouble);
+}
+
+/**
+ * Another time of the next try, or a further pod beside those that are named, is no reason to write.
+ *
+ * @param fresh undefined while not every pod was heard: then what was said before stands.
+ * @param isWrittenAnyway Other news of the same upstream goes out now.
+ */
+export function settleTroubles(
+  fresh: readonly Trouble[] | undefined,
+  before: Health | undefined,
+  nowMs: number,
+  isWrittenAnyway: boolean,
+): SettledTroubles {
+  const { troubles: told, troublesObservedAt: toldAt } = before ?? {};
+  const kept = {
+    ...(told === undefined ? {} : { troubles: told }),
+    ...(toldAt === undefined ? {} : { troublesObservedAt: toldAt }),
+  };
+  if (fresh === undefined) return kept;
+  const next = fresh.slice(0, TROUBLES_MAX).map((trouble) => statusOf(trouble, told, nowMs));
+  if (namesIn(next) === namesIn(told ?? [])) return kept;
+  const times = [toldAt, before?.lastTransitionTime].map((time) => Date.parse(time ?? '') || 0);
+  const allowedMs = Math.max(...times) + gapMs;
+  if (nowMs < allowedMs && !isWrittenAnyway) return { ...kept, againMs: allowedMs };
+  return { ...(next.length === 0 ? {} : { troubles: next }), troublesObservedAt: timeOf(nowMs) };
+}
+
+function statusOf(
+  { pods, ...trouble }: Trouble,
+  told: readonly TroubleStatus[] | undefined,
+  nowMs: number,
+): TroubleStatus {
+  const before = told?.find((one) => idOf(one) === idOf(trouble));
+  return {
+    ...trouble,
+    podCount: pods.length,
+    pods: pods.slice(0, TROUBLE_PODS_MAX).map(({ name, nextTryMs }) => ({
+      name,
+      sinceTime: before?.pods.find((pod) => pod.name === name)?.sinceTime ?? timeOf(nowMs),
+      ...(nextTryMs === undefined ? {} : { nextTryTime: timeOf(nextTryMs) }),
+    })),
+  };
+}
+
+/** In the order of the list: what is absent comes first. */
+function idOf({
+  key,
+  upstreamModel,
+  reason,
+}: Pick<TroubleStatus, 'key' | 'upstreamModel' | 'reason'>): string {
+  return JSON.stringify([key ?? '', upstreamModel ?? '', reason]);
+}
+
+function namesIn(troubles: readonly TroubleStatus[]): string {
+  return JSON.stringify(troubles.map((one) => [idOf(one), one.pods.map(({ name }) => name)]));
+}
