@@ -10,6 +10,7 @@ import type { Clock } from '../../kube/clock.ts';
 import { CallFault, OwnCalls, readBytes } from '../../kube/own-call.ts';
 import { wait } from '../../kube/wait.ts';
 import type { Condition } from '../../operator/compile/verdict.ts';
+import { providerStatusSchema, TROUBLES_MAX } from '../../operator/resources/provider.ts';
 
 /** @param keys names of those of the Provider that are in use. @param entries what is known of this Provider. */
 export function healthCondition(entries: readonly UpstreamHealth[], keys: readonly string[]): Condition {
@@ -42,6 +43,47 @@ export function healthCondition(entries: readonly UpstreamHealth[], keys: readon
     'PartiallyHealthy',
     models.length === 0 ? 'calls with some keys fail' : `calls for some models fail: ${models.join(', ')}`,
   );
+}
+
+const REASONS: Readonly<Record<UpstreamHealth['state'], string | undefined>> = {
+  working: undefined,
+  open: 'CircuitOpen',
+  'rate-limited': 'RateLimited',
+  'out-of-money': 'Exhausted',
+  rejected: 'Invalid',
+};
+
+/** What the one gateway does not use now, as `status.health.troubles` of a Provider; undefined: nothing. @param before the status so far. */
+export function troublesHere(
+  entries: readonly UpstreamHealth[],
+  keys: readonly string[],
+  before: unknown,
+  nowMs: number,
+) {
+  const told = providerStatusSchema.safeParse(before).data?.health?.troubles ?? [];
+  const troubles = entries.flatMap(({ key, upstreamModel, state, untilMs }) => {
+    const reason = REASONS[state];
+    if (reason === undefined || (key !== undefined && !keys.includes(key))) return [];
+    const same = told.find(
+      (one) => one.key === key && one.upstreamModel === upstreamModel && one.reason === reason,
+    );
+    const pod = {
+      name: 'this gateway',
+      sinceTime: same?.pods[0]?.sinceTime ?? timeOf(nowMs),
+      ...(untilMs === undefined ? {} : { nextTryTime: timeOf(untilMs) }),
+    };
+    const where = {
+      ...(key === undefined ? {} : { key }),
+      ...(upstreamModel === undefined ? {} : { upstreamModel }),
+    };
+    return [{ ...where, reason, podCount: 1, pods: [pod] }];
+  });
+  return troubles.length === 0 ? undefined : troubles.slice(0, TROUBLES_MAX);
+}
+
+/** RFC 3339 in whole seconds. */
+export function timeOf(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 export interface FollowOptions {

@@ -3,9 +3,9 @@
 import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
 import { isRecord } from '../../kube/object.ts';
 import { faultOf, readyCondition, wishOf } from '../../operator/compile/ready.ts';
-import type { Condition, Verdict } from '../../operator/compile/verdict.ts';
+import type { Condition, ProviderVerdict, Verdict } from '../../operator/compile/verdict.ts';
 import { formatRemark, type Remark } from '../manifests.ts';
-import { healthCondition } from './health.ts';
+import { healthCondition, timeOf, troublesHere } from './health.ts';
 
 export interface StatusFacts {
   readonly verdict: Verdict;
@@ -33,7 +33,7 @@ export function statusOf(facts: StatusFacts, before: unknown, nowMs: number): Re
   return {
     ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
     ...detailsOf(verdict),
-    ...(facts.health.length === 0 ? {} : { health: podsOf(facts) }),
+    ...(facts.health.length === 0 ? {} : { health: podsOf(facts, before, nowMs) }),
     conditions: conditions.map((condition) => ({
       ...condition,
       ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
@@ -43,15 +43,26 @@ export function statusOf(facts: StatusFacts, before: unknown, nowMs: number): Re
 }
 
 function healthOf({ verdict, health }: StatusFacts): readonly Condition[] {
-  if (verdict.kind !== 'Provider' || !verdict.isInTable) return [];
-  const keys = verdict.keys.filter(({ state }) => state === 'Active').map(({ name }) => name);
-  return [healthCondition(health, keys)];
+  return verdict.kind === 'Provider' && verdict.isInTable
+    ? [healthCondition(health, keysInUse(verdict))]
+    : [];
 }
 
 /** There is one. */
-function podsOf(facts: StatusFacts) {
+function podsOf(facts: StatusFacts, before: unknown, nowMs: number) {
+  const { verdict, health } = facts;
   const isHealthy = healthOf(facts).some(({ status }) => status === 'True');
-  return { healthyPods: isHealthy ? 1 : 0, totalPods: 1 };
+  const isInTable = verdict.kind === 'Provider' && verdict.isInTable;
+  const troubles = isInTable ? troublesHere(health, keysInUse(verdict), before, nowMs) : undefined;
+  return {
+    healthyPods: isHealthy ? 1 : 0,
+    totalPods: 1,
+    ...(troubles === undefined ? {} : { troubles }),
+  };
+}
+
+function keysInUse({ keys }: ProviderVerdict): readonly string[] {
+  return keys.filter(({ state }) => state === 'Active').map(({ name }) => name);
 }
 
 function programmedCondition({ verdict, isInUse, tableGeneration, problems }: StatusFacts): Condition {
@@ -104,9 +115,4 @@ function transitionTime({ type, status }: Condition, before: unknown): string | 
   const conditions = isRecord(before) && Array.isArray(before.conditions) ? before.conditions : [];
   const same = conditions.find((one: unknown) => isRecord(one) && one.type === type && one.status === status);
   return isRecord(same) && typeof same.lastTransitionTime === 'string' ? same.lastTransitionTime : undefined;
-}
-
-/** RFC 3339 in whole seconds. */
-function timeOf(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -39,7 +39,7 @@ export function Conditions({ conditions, programmed }: ConditionsProps) {
         <p class="faint small">
           Runs on {programmed.pods} gateway pods
           {programmed.tableGeneration !== undefined && (
-            <>, since table generation {programmed.tableGeneration}</>
+            <>, each of them at table generation {programmed.tableGeneration} or a later one</>
           )}
           {programmed.observedAt !== undefined && (
             <>

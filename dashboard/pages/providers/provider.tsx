@@ -13,6 +13,7 @@ import { useAsked, useObject, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import type { Provider } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
+import { Troubles } from './troubles.tsx';
 
 export function ProviderDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const shown = useObject<Provider>('providers', namespace, name);
@@ -64,13 +65,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                       ...(health?.lastError ? [['Last check', health.lastError] as const] : []),
                     ]}
                   />
-                  {health?.totalPods !== undefined && health.totalPods > 1 && (
-                    <p class="hint">
-                      Kubernetes is told how many pods, and not which. Each tells its own breakers in{' '}
-                      <code>penstock_breaker_state</code>, and the operator all of them at{' '}
-                      <code>/debug/table</code>.
-                    </p>
-                  )}
+                  <Troubles provider={provider} />
                 </section>
                 <section class="panel" aria-labelledby="keys-heading">
                   <h2 id="keys-heading">Its keys</h2>

@@ -8,11 +8,12 @@ import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { ObjectDialogs, ObjectHead, State, suspendAction } from '../parts/object-page.tsx';
 import { Table } from '../parts/table.tsx';
-import { kubePath, useObject, useRights } from '../shell/asking.tsx';
+import { kubePath, useAsked, useNow, useObject, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
-import type { ModelRoute } from '../words/kube.ts';
+import type { ModelRoute, Provider } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
+import { troubleWords } from '../words/troubles.ts';
 
 export function RouteDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const shown = useObject<ModelRoute>('modelroutes', namespace, name);
@@ -122,6 +123,10 @@ function Targets({ route }: { readonly route: ModelRoute }) {
           },
         },
         {
+          label: 'Pods',
+          cell: (target) => <TargetTroubles route={route} target={target} />,
+        },
+        {
           label: 'Provider',
           cell: ({ providerRef }) => (
             <Link
@@ -136,6 +141,41 @@ function Targets({ route }: { readonly route: ModelRoute }) {
         { label: 'Weight', isNumber: true, cell: ({ weight = 1 }) => weight },
       ]}
     />
+  );
+}
+
+interface TargetTroublesProps {
+  readonly route: ModelRoute;
+  readonly target: ModelRoute['spec']['targets'][number];
+}
+
+/** As its Provider tells them, where the person may read that. */
+function TargetTroubles({ route: { metadata }, target }: TargetTroublesProps) {
+  const { api, formats } = useShell();
+  const { name, namespace = metadata.namespace } = target.providerRef;
+  // A route is written anew when it fails at one of its targets or no more.
+  const asked = useAsked(`provider ${namespace}/${name} of ${metadata.resourceVersion}`, (signal) =>
+    api.call<Provider>(kubePath('providers', namespace, name), { signal }),
+  );
+  const nowMs = useNow();
+  if (asked.answer === undefined) return <span class="faint">–</span>;
+  const troubles = troubleWords(asked.answer, formats, nowMs, target.upstreamModel);
+  if (troubles.length === 0) return <span class="faint">no pod tells of a trouble</span>;
+  return (
+    <>
+      {troubles.flatMap(({ id, what, pods, more }) => [
+        ...pods.map(({ name: pod, sentence }) => (
+          <span key={`${id} ${pod}`} class="under">
+            {what}: {sentence}
+          </span>
+        )),
+        more > 0 && (
+          <span key={id} class="under">
+            and by {formats.number(more)} more {more === 1 ? 'pod' : 'pods'}
+          </span>
+        ),
+      ])}
+    </>
   );
 }
 

@@ -126,8 +126,21 @@ export interface Provider extends KubeObject {
       readonly totalPods?: number;
       readonly lastTransitionTime?: string;
       readonly lastError?: string;
+      readonly troubles?: readonly ProviderTrouble[];
     };
   };
+}
+
+export interface ProviderTrouble {
+  readonly key?: string;
+  readonly upstreamModel?: string;
+  readonly reason: string;
+  readonly podCount: number;
+  readonly pods: readonly {
+    readonly name: string;
+    readonly sinceTime: string;
+    readonly nextTryTime?: string;
+  }[];
 }
 
 export interface ModelRoute extends KubeObject {

@@ -42,7 +42,7 @@ export const WAYS_OUT: Readonly<Record<string, string>> = {
   BudgetExhausted:
     'Raise the limit, or wait for the next period; for the budget of a namespace ask the platform team.',
   PartiallyHealthy:
-    'Look at how many gateway pods are answered, at the keys and at the calls by model: one of them says what fails.',
+    'Look at which gateway pods do not ask it, at the keys and at the calls by model: one of them says what fails.',
   Unhealthy: 'Look at the status page of the upstream, then at DNS, network policy and proxy.',
   AuthenticationFailed: 'Replace the value in the Secret; it is used at the next call.',
   NoTraffic: 'Nothing is known yet: no call was made lately, and there is no check.',

@@ -237,7 +237,29 @@ export const providers: Shown[] = [
       keys: [
         { name: 'main', state: 'Active', fingerprint: '1f86d081884c7d65', lastTransitionTime: ago(12_000) },
       ],
-      health: { healthyPods: 2, totalPods: 3, lastTransitionTime: ago(8), lastError: '' },
+      health: {
+        healthyPods: 2,
+        totalPods: 3,
+        lastTransitionTime: ago(8),
+        lastError: '',
+        troubles: [
+          {
+            reason: 'CircuitOpen',
+            podCount: 1,
+            pods: [{ name: 'penstock-gateway-7d9f4-x2x8k', sinceTime: ago(8), nextTryTime: ago(-0.2) }],
+          },
+          {
+            key: 'main',
+            reason: 'RateLimited',
+            podCount: 12,
+            pods: ['2fj4k', '9xk2p'].map((end) => ({
+              name: `penstock-gateway-7d9f4-${end}`,
+              sinceTime: ago(2),
+            })),
+          },
+        ],
+        troublesObservedAt: ago(2),
+      },
       programmed,
       conditions: conditionsOf({
         Accepted: { reason: 'Accepted' },

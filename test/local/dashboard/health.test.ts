@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { UpstreamHealth } from '../../../gateway/contract/exchange.ts';
-import { healthCondition } from '../../../local/dashboard/health.ts';
+import { healthCondition, troublesHere } from '../../../local/dashboard/health.ts';
 import { until } from '../../support/until.ts';
 import type { LocalRig } from '../rig.ts';
 import { group, type Person, signIn, startDashboardRig } from './person.ts';
@@ -33,6 +33,41 @@ describe('an upstream is', () => {
   });
 });
 
+describe('what is not used is told', () => {
+  const entry = (state: UpstreamHealth['state'], more: Partial<UpstreamHealth> = {}): UpstreamHealth => ({
+    provider: 'default/p',
+    state,
+    ...more,
+  });
+  const nowMs = Date.parse('2026-11-23T06:00:00Z');
+  const pod = (sinceTime: string, more: object = {}) => [{ name: 'this gateway', sinceTime, ...more }];
+
+  test('with since when and until when, and nothing where all is well', () => {
+    const entries = [
+      entry('open', { upstreamModel: 'm', untilMs: nowMs + 5_000 }),
+      entry('rejected', { key: 'main' }),
+      entry('rate-limited', { key: 'gone' }),
+      entry('working'),
+    ];
+    const troubles = troublesHere(entries, ['main'], undefined, nowMs);
+    expect(troubles).toEqual([
+      {
+        upstreamModel: 'm',
+        reason: 'CircuitOpen',
+        podCount: 1,
+        pods: pod('2026-11-23T06:00:00Z', { nextTryTime: '2026-11-23T06:00:05Z' }),
+      },
+      { key: 'main', reason: 'Invalid', podCount: 1, pods: pod('2026-11-23T06:00:00Z') },
+    ]);
+    const later = [entry('rejected', { key: 'main' }), entry('open')];
+    expect(troublesHere(later, ['main'], { health: { troubles } }, nowMs + 60_000)).toEqual([
+      { key: 'main', reason: 'Invalid', podCount: 1, pods: pod('2026-11-23T06:00:00Z') },
+      { reason: 'CircuitOpen', podCount: 1, pods: pod('2026-11-23T06:01:00Z') },
+    ]);
+    expect(troublesHere([entry('working')], ['main'], undefined, nowMs)).toBeUndefined();
+  });
+});
+
 describe('over a gateway', () => {
   let rig: LocalRig;
   let person: Person;
@@ -56,7 +91,14 @@ describe('over a gateway', () => {
     for (let count = 0; count < 6; count += 1) expect((await rig.ask('penstock/failover')).status).toBe(200);
     await until(async () => (await healthyOf('down')) === 'False Unhealthy');
     await until(async () => (await healthyOf('second')) === 'True Healthy');
-    expect(await statusOf('down')).toMatchObject({ health: { healthyPods: 0, totalPods: 1 } });
+    expect(await statusOf('down')).toMatchObject({
+      health: {
+        healthyPods: 0,
+        totalPods: 1,
+        troubles: [{ reason: 'CircuitOpen', podCount: 1, pods: [{ name: 'this gateway' }] }],
+      },
+    });
+    expect(await statusOf('second')).not.toHaveProperty('health.troubles');
     // An outage of an upstream is none of the object.
     expect((await statusOf('down')).conditions.find(({ type }) => type === 'Ready')?.status).toBe('True');
   });

@@ -1,0 +1,36 @@
+// Which pods do not use it now? A list of what is in trouble, and below each the pods.
+
+import { Badge } from '../parts/basics.tsx';
+import { useNow } from '../shell/asking.tsx';
+import { useShell } from '../shell/context.tsx';
+import type { Provider } from '../words/kube.ts';
+import { troubleWords } from '../words/troubles.ts';
+
+/** Nothing where no pod told of any. */
+export function Troubles({ provider }: { readonly provider: Pick<Provider, 'status'> }) {
+  const { formats } = useShell();
+  const troubles = troubleWords(provider, formats, useNow());
+  if (troubles.length === 0) return null;
+  return (
+    <ul class="conditions">
+      {troubles.map(({ id, what, tone, pods, more }) => (
+        <li key={id}>
+          <Badge tone={tone}>{tone === 'bad' ? 'Out' : 'Rests'}</Badge>
+          <div>
+            <p class="condition-title">{what}</p>
+            {pods.map(({ name, sentence }) => (
+              <p key={name} class="condition-message">
+                {sentence}
+              </p>
+            ))}
+            {more > 0 && (
+              <p class="condition-message">
+                and by {formats.number(more)} more {more === 1 ? 'pod' : 'pods'}
+              </p>
+            )}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
