@@ -18,6 +18,8 @@ export type ErrorCode =
   | 'invalid_parameter'
   | 'invalid_body'
   | 'sign_in_failed'
+  /** The issuer has ended the session: no next token came. */
+  | 'renewal_refused'
   | 'cluster_unreachable'
   | 'ledger_unreachable'
   | 'issuer_unreachable'

@@ -4,12 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../kube/clock.ts';
 import type { Log } from '../kube/log.ts';
 import type { Cluster, Ledger } from './cluster.ts';
-import { DashboardError, notSignedIn } from './errors.ts';
+import { DashboardError, issuerAway, notSignedIn, renewalRefused } from './errors.ts';
 import { findPlace, type Place } from './guard/places.ts';
 import { isForeignPage, isOwnPage, isSameText, type Sender } from './guard/same-origin.ts';
 import { cookieName, joinPieces, piecesOf, SEALED_CHARS_MAX } from './session/cookies.ts';
 import type { EndedSessions } from './session/ended.ts';
 import type { LiveStreams } from './session/live.ts';
+import type { Renewals } from './session/renewals.ts';
 import type { Sealer } from './session/seal.ts';
 import { parseSession, type Session } from './session/session.ts';
 import type { SignInLimiter } from './session/sign-in-limiter.ts';
@@ -36,6 +37,7 @@ export interface Door {
   readonly ended: EndedSessions;
   readonly limiter: SignInLimiter;
   readonly live: LiveStreams;
+  readonly renewals: Renewals;
   readonly sessions: WeakMap<FastifyRequest, Session>;
 }
 
@@ -65,8 +67,39 @@ export async function readSession(door: Door, request: FastifyRequest): Promise<
   return session === undefined || door.ended.isOver(session) ? undefined : session;
 }
 
+/**
+ * As it was read, or with its next token where that one ends, which goes into the cookies with this answer.
+ *
+ * @throws 401 where the issuer has ended it, 503 where the issuer does not answer.
+ */
+export async function renewSession(
+  door: Door,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  session: Session,
+): Promise<Session> {
+  const renewal = await door.renewals.of(session);
+  // Somebody may have signed out meanwhile.
+  if (door.ended.isOver(session)) throw notSignedIn();
+  switch (renewal.is) {
+    case 'good':
+      if (renewal.session !== session) await setSessionCookies(door, request, reply, renewal.session);
+      return renewal.session;
+    case 'refused':
+      throw renewalRefused();
+    case 'away':
+      throw issuerAway();
+  }
+}
+
 /** Hook of everything that needs a session. */
-export async function expectSession(door: Door, request: FastifyRequest): Promise<void> {
+export async function expectSession(door: Door, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const session = await expectPresentSession(door, request);
+  door.sessions.set(request, await renewSession(door, request, reply, session));
+}
+
+/** Whether or not its token is over. */
+export async function expectPresentSession(door: Door, request: FastifyRequest): Promise<Session> {
   const session = await readSession(door, request);
   if (session === undefined) throw notSignedIn();
   if (!isReading(request) && !isSameText(headerOf(request, 'x-penstock-csrf'), session.csrf))
@@ -75,7 +108,7 @@ export async function expectSession(door: Door, request: FastifyRequest): Promis
       'csrf_missing',
       'The header x-penstock-csrf is missing or not that of this session; load the page again.',
     );
-  door.sessions.set(request, session);
+  return session;
 }
 
 /** Hook of everything below `/api`, but for those who come back from an issuer. */
@@ -107,11 +140,11 @@ export async function setSessionCookies(
   const place = placeOfRequest(door, request);
   const sealed = session === undefined ? undefined : await door.sealer.seal('session', session);
   if (sealed !== undefined && sealed.length > SEALED_CHARS_MAX) throw tokenTooLong();
-  const expires = new Date(session?.expiresAtMs ?? 0);
-  for (const [name, value] of piecesOf(cookieName('session', place), sealed, request.cookies)) {
-    const options = { path: '/', httpOnly: true, secure: place.isSecure, sameSite: 'strict' } as const;
-    if (value === undefined) reply.clearCookie(name, options);
-    else reply.setCookie(name, value, { ...options, expires });
+  const options = { path: '/', httpOnly: true, secure: place.isSecure, sameSite: 'strict' } as const;
+  for (const [name, value = ''] of piecesOf(cookieName('session', place), sealed, request.cookies)) {
+    const expires = new Date(value === '' ? 0 : (session?.expiresAtMs ?? 0));
+    // Not by setCookie, which writes them where an answer is sent: the head of a stream is written by ourselves.
+    reply.header('set-cookie', reply.server.serializeCookie(name, value, { ...options, expires }));
   }
 }
 

@@ -30,6 +30,19 @@ export const badParameter = (message: string): DashboardError =>
 export const badBody = (message: string): DashboardError => new DashboardError(400, 'invalid_body', message);
 export const notSignedIn = (): DashboardError =>
   new DashboardError(401, 'not_signed_in', 'Nobody is signed in, or the session is over; sign in again.');
+export const renewalRefused = (): DashboardError =>
+  new DashboardError(
+    401,
+    'renewal_refused',
+    'Your session has ended at the issuer, which gives no next token for it; sign in again.',
+  );
+export const issuerAway = (): DashboardError =>
+  new DashboardError(
+    503,
+    'issuer_unreachable',
+    'Your token has ended, and the issuer that gives the next one does not answer; try again.',
+    { 'retry-after': '5' },
+  );
 export const notFound = (): DashboardError =>
   new DashboardError(404, 'not_found', 'There is nothing at this address.');
 export const clusterAway = (): DashboardError =>

@@ -18,6 +18,7 @@ import { addWatchRoute } from './routes/watch.ts';
 import { openKeyLists } from './rows/key-lists.ts';
 import { openEndedSessions } from './session/ended.ts';
 import { openLiveStreams } from './session/live.ts';
+import { openRenewals } from './session/renewals.ts';
 import { openSealer } from './session/seal.ts';
 import { openSignInLimiter } from './session/sign-in-limiter.ts';
 
@@ -34,6 +35,11 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     ended: openEndedSessions(() => clock.wallMs()),
     limiter: openSignInLimiter(() => clock.now()),
     live: openLiveStreams(),
+    renewals: openRenewals({
+      oidc: parts.signIn.oidc,
+      wallMs: () => clock.wallMs(),
+      onFailed: (reason) => parts.log('warn', 'the issuer gave no next token for a session', { reason }),
+    }),
     sessions: new WeakMap(),
   };
   const app = Fastify({
@@ -76,9 +82,9 @@ async function addApi(api: FastifyInstance, door: Door): Promise<void> {
   addSessionRoutes(api, door);
   addOidcRoutes(api, door);
   const ownPages: FastifyPluginAsync = async (own) => {
-    own.addHook('onRequest', async (request) => {
+    own.addHook('onRequest', async (request, reply) => {
       expectOwnPage(door, request);
-      await expectSession(door, request);
+      await expectSession(door, request, reply);
     });
     boundQuestions(own, door);
     const keyLists = openKeyLists(door.parts);

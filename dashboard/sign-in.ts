@@ -1,6 +1,7 @@
 // What does the dashboard need to let somebody in? Answered by Kubernetes and an issuer, and by a one-time link on a laptop.
 
 import type { Person } from './cluster.ts';
+import type { Tokens } from './session/session.ts';
 
 export interface SignIn {
   readonly mode: 'kubernetes' | 'local';
@@ -23,7 +24,9 @@ export interface Oidc {
   /** Where to send the person, and what must be known when they come back. @throws {SignInFailed} */
   begin(redirectUri: string): Promise<{ readonly url: URL; readonly flow: OidcFlow }>;
   /** @param returned the whole address that they came back to. Gives the id token. @throws {SignInFailed} */
-  finish(returned: URL, flow: OidcFlow): Promise<string>;
+  finish(returned: URL, flow: OidcFlow): Promise<Tokens>;
+  /** The next id token, and what the one after it is had with. @throws {SignInFailed} */
+  renew(refreshToken: string): Promise<Tokens>;
 }
 
 export interface OidcFlow {

@@ -2,6 +2,7 @@
 // Kubernetes' to judge: we only see that it is the issuer's, for us, and for this very sign-in.
 
 import * as client from 'openid-client';
+import type { Tokens } from '../session/session.ts';
 import type { OidcSettings } from '../settings.ts';
 import { type Oidc, SignInFailed } from '../sign-in.ts';
 
@@ -54,13 +55,27 @@ export function openOidc(settings: OidcSettings, now: () => number): Oidc {
           expectedNonce: nonce,
           idTokenExpected: true,
         });
-        if (tokens.id_token === undefined) throw new SignInFailed('no id token came', false);
-        return tokens.id_token;
+        return tokensOf(tokens);
+      } catch (error) {
+        throw failed(error);
+      }
+    },
+    async renew(refreshToken) {
+      try {
+        const tokens = await client.refreshTokenGrant(await configurationOf(), refreshToken);
+        // An issuer that gives no other one takes this one again.
+        return { refreshToken, ...tokensOf(tokens) };
       } catch (error) {
         throw failed(error);
       }
     },
   };
+}
+
+/** @throws {SignInFailed} an issuer may leave the id token out of what it gives for a refresh token; without one nobody is let in. */
+function tokensOf({ id_token: token, refresh_token: refreshToken }: client.TokenEndpointResponse): Tokens {
+  if (token === undefined) throw new SignInFailed('no id token came', false);
+  return { token, ...(refreshToken === undefined ? {} : { refreshToken }) };
 }
 
 function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<client.Configuration> {
@@ -86,6 +101,22 @@ function failed(error: unknown): SignInFailed {
   const said =
     error instanceof client.ResponseBodyError || error instanceof client.AuthorizationResponseError;
   const name = error instanceof Error ? error.name : 'unknown error';
-  const isAway = !said && (error instanceof TypeError || name === 'TimeoutError' || code === 'OAUTH_TIMEOUT');
-  return new SignInFailed(said ? `the issuer said ${error.error}` : (code ?? name), isAway);
+  const isUnreached =
+    !said && (error instanceof TypeError || name === 'TimeoutError' || code === 'OAUTH_TIMEOUT');
+  return new SignInFailed(
+    said ? `the issuer said ${error.error}` : (code ?? name),
+    isUnreached || isBusy(error),
+  );
+}
+
+/** It answers, and cannot say anything about what it was asked. */
+function isBusy(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const status =
+    error instanceof client.ResponseBodyError
+      ? error.status
+      : cause instanceof Response
+        ? cause.status
+        : undefined;
+  return status !== undefined && (status >= 500 || status === 429);
 }

@@ -47,8 +47,8 @@ export function addOidcRoutes(api: FastifyInstance, door: Door): void {
       if (flow === undefined)
         throw new SignInFailed('it was not begun in this browser, or too long ago', false);
       const { to, expiresAtMs: _, ...checks } = flow;
-      const token = await oidc.finish(new URL(request.url, placeOfRequest(door, request).origin), checks);
-      await admit(door, request, reply, token);
+      const tokens = await oidc.finish(new URL(request.url, placeOfRequest(door, request).origin), checks);
+      await admit(door, request, reply, tokens);
       attempt.succeeded();
       return reply.redirect(to, 302);
     } catch (error) {

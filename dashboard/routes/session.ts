@@ -8,14 +8,21 @@ import {
   type Door,
   endSession,
   expectOwnPage,
-  expectSession,
+  expectPresentSession,
   readSession,
-  sessionOf,
+  renewSession,
   setSessionCookies,
   tokenTooLong,
 } from '../door.ts';
 import { badBody, DashboardError, errorAnswer, notSignedIn } from '../errors.ts';
-import { isTokenText, namespaceOf, newSession, type Session, TOKEN_CHARS_MAX } from '../session/session.ts';
+import {
+  isTokenText,
+  namespaceOf,
+  newSession,
+  type Session,
+  TOKEN_CHARS_MAX,
+  type Tokens,
+} from '../session/session.ts';
 
 const bodySchema = z.strictObject({
   token: z
@@ -29,14 +36,21 @@ export function addSessionRoutes(api: FastifyInstance, door: Door): void {
 
   api.get('/session', async (request, reply): Promise<SessionAnswer | SignedOutAnswer> => {
     expectOwnPage(door, request);
-    const session = await readSession(door, request);
-    // Asked each time: a page that is loaded must not show a person whose token is no good any more.
-    const person = session && (await signIn.personOf(session.token));
-    if (session !== undefined && person !== undefined) return sessionAnswer(door, session, person);
+    let refusal = notSignedIn();
+    try {
+      const read = await readSession(door, request);
+      const session = read && (await renewSession(door, request, reply, read));
+      // Asked each time: a page that is loaded must not show a person whose token is no good any more.
+      const person = session && (await signIn.personOf(session.token));
+      if (session !== undefined && person !== undefined) return sessionAnswer(door, session, person);
+    } catch (error) {
+      if (!(error instanceof DashboardError) || error.status !== 401) throw error;
+      refusal = error;
+    }
     await setSessionCookies(door, request, reply, undefined);
     reply.status(401);
     return {
-      ...errorAnswer(notSignedIn()),
+      ...errorAnswer(refusal),
       signIn: {
         mode: signIn.mode,
         tokenCommand: signIn.tokenCommand,
@@ -50,15 +64,14 @@ export function addSessionRoutes(api: FastifyInstance, door: Door): void {
     const body = bodySchema.safeParse(request.body);
     if (!body.success) throw badBody('Send {"token": "…"}.');
     const attempt = takeAttempt(door, request);
-    const { session, person } = await admit(door, request, reply, body.data.token);
+    const { session, person } = await admit(door, request, reply, { token: body.data.token });
     attempt.succeeded();
     return sessionAnswer(door, session, person);
   });
 
   api.delete('/session', async (request, reply): Promise<void> => {
     expectOwnPage(door, request);
-    await expectSession(door, request);
-    endSession(door, sessionOf(door, request));
+    endSession(door, await expectPresentSession(door, request));
     await setSessionCookies(door, request, reply, undefined);
     reply.status(204);
   });
@@ -83,12 +96,13 @@ export async function admit(
   door: Door,
   request: FastifyRequest,
   reply: FastifyReply,
-  token: string,
+  { token, refreshToken }: Tokens,
 ): Promise<{ readonly session: Session; readonly person: Person }> {
   const { signIn, clock, settings } = door.parts;
   if (token.length > TOKEN_CHARS_MAX) throw tokenTooLong();
   const admitted = isTokenText(token) ? await signIn.admit(token) : undefined;
-  const session = admitted && newSession(admitted.token, clock.wallMs(), settings.sessionMs);
+  const session =
+    admitted && newSession({ token: admitted.token, refreshToken }, clock.wallMs(), settings.sessionMs);
   if (admitted === undefined || session === undefined || door.ended.isOver(session))
     throw new DashboardError(
       401,

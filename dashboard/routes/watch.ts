@@ -11,6 +11,7 @@ import { type Door, sessionOf } from '../door.ts';
 import { badParameter, DashboardError } from '../errors.ts';
 import { GROUP_VERSION, isNamespace, KINDS } from '../guard/kube-paths.ts';
 import type { KeyLists } from '../rows/key-lists.ts';
+import { tokenEndMs } from '../session/session.ts';
 
 const querySchema = z.strictObject({
   kind: z.enum(KINDS),
@@ -48,6 +49,10 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
       );
     reply.raw.once('close', () => over.abort());
     const cancelTimer = clock.setTimer(session.expiresAtMs - clock.wallMs(), endSession);
+    // Whoever comes back then comes with the next token, if there is one for them.
+    const tokenEnd = session.refreshToken === undefined ? undefined : tokenEndMs(session.token);
+    const cancelToken =
+      tokenEnd === undefined ? () => {} : clock.setTimer(tokenEnd - clock.wallMs(), () => over.abort());
     try {
       const place = namespace === undefined ? '' : `/namespaces/${namespace}`;
       const events = door.parts
@@ -77,6 +82,7 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
       return reply.status(error.answer.status).send(error.answer.body ?? {});
     } finally {
       cancelTimer();
+      cancelToken();
       takeOff();
     }
   });
@@ -140,10 +146,11 @@ function roomIn(raw: ServerResponse, clock: Clock): Promise<void> {
   });
 }
 
-function headersOf(reply: FastifyReply): Record<string, string> {
+/** Several cookies are a header each. */
+function headersOf(reply: FastifyReply): Record<string, string | string[]> {
   return Object.fromEntries(
     Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)]],
+      value === undefined ? [] : [[name, Array.isArray(value) ? value : String(value)]],
     ),
   );
 }

@@ -1,4 +1,5 @@
-// What is a session? A person's own token and its end, in their cookie and nowhere else.
+// What is a session? A person's own token and its end, in their cookie and nowhere else; and, where an issuer gave one, what the next
+// token is had with.
 
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -7,6 +8,8 @@ const sessionSchema = z.strictObject({
   /** New at every sign-in. */
   id: z.string().min(1),
   token: z.string(),
+  /** The issuer gives the next token for it. Left out: the session ends with this one. */
+  refreshToken: z.string().min(1).optional(),
   csrf: z.string().min(1),
   issuedAtMs: z.number(),
   expiresAtMs: z.number(),
@@ -18,27 +21,66 @@ export function parseSession(value: unknown): Session | undefined {
   return sessionSchema.safeParse(value).data;
 }
 
-export function newSession(token: string, nowMs: number, lastsMs: number): Session {
+/** What somebody signs in with. */
+export interface Tokens {
+  readonly token: string;
+  /** Undefined: the issuer gave none, or there is no issuer. */
+  readonly refreshToken?: string | undefined;
+}
+
+export function newSession(tokens: Tokens, nowMs: number, lastsMs: number): Session {
+  return withTokens(
+    {
+      id: randomBytes(16).toString('base64url'),
+      csrf: randomBytes(16).toString('base64url'),
+      issuedAtMs: nowMs,
+      expiresAtMs: nowMs + lastsMs,
+    },
+    tokens,
+  );
+}
+
+/** The same session with other tokens. Where there is no next one, or cookies have no room for what asks for it, it ends with this one. */
+export function withTokens(
+  { id, csrf, issuedAtMs, expiresAtMs }: Omit<Session, 'token' | 'refreshToken'>,
+  { token, refreshToken }: Tokens,
+): Session {
   const endMs = tokenEndMs(token);
+  const isKept =
+    refreshToken !== undefined &&
+    endMs !== undefined &&
+    token.length + refreshToken.length <= TOKENS_CHARS_MAX;
   return {
-    id: randomBytes(16).toString('base64url'),
-    token,
-    csrf: randomBytes(16).toString('base64url'),
-    issuedAtMs: nowMs,
-    expiresAtMs: Math.min(nowMs + lastsMs, endMs ?? Number.POSITIVE_INFINITY),
+    ...{ id, csrf, issuedAtMs, token },
+    ...(isKept ? { refreshToken } : {}),
+    expiresAtMs: isKept ? expiresAtMs : Math.min(expiresAtMs, endMs ?? Number.POSITIVE_INFINITY),
   };
 }
 
-const claimsSchema = z.object({ exp: z.number().positive() });
+const claimsSchema = z.object({
+  exp: z.number().positive().optional().catch(undefined),
+  iss: z.string().optional().catch(undefined),
+  sub: z.string().optional().catch(undefined),
+});
 
 /** What a JWT says of its own end; undefined where it is none, or says nothing. Whether it is genuine is not asked here. */
 export function tokenEndMs(token: string): number | undefined {
+  const exp = claimsOf(token)?.exp;
+  return exp === undefined ? undefined : exp * 1000;
+}
+
+/** Whether the issuer means one and the same person by them. */
+export function isSamePerson(token: string, other: string): boolean {
+  const [one, two] = [claimsOf(token), claimsOf(other)];
+  return one?.sub !== undefined && one.sub === two?.sub && one.iss === two.iss;
+}
+
+function claimsOf(token: string): z.infer<typeof claimsSchema> | undefined {
   const parts = token.split('.');
   if (parts.length !== 3) return undefined;
   try {
     const claims: unknown = JSON.parse(Buffer.from(parts[1] ?? '', 'base64url').toString('utf8'));
-    const exp = claimsSchema.safeParse(claims).data?.exp;
-    return exp === undefined ? undefined : exp * 1000;
+    return claimsSchema.safeParse(claims).data;
   } catch {
     // Nothing of it may be in an error.
     return undefined;
@@ -52,6 +94,8 @@ export function namespaceOf(userName: string): string | null {
 
 /** An HTTP header can carry it, and cookies have room for it. */
 export const TOKEN_CHARS_MAX = 7_000;
+/** Of both together; cookies hold no more once they are sealed. */
+export const TOKENS_CHARS_MAX = 7_500;
 
 export function isTokenText(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);

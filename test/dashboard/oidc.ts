@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { openKubernetes } from '../../dashboard/kubernetes/cluster.ts';
 import { openOidc } from '../../dashboard/kubernetes/oidc.ts';
@@ -13,12 +13,16 @@ import type { ControlPlane } from '../cluster/control-plane.ts';
 import { type Issuer, openIssuer } from '../support/issuer.ts';
 import { until } from '../support/until.ts';
 import { type Browser, type House, OUTSIDE, openBrowser, openHouse } from './house.ts';
+import { makeHouseClock, renewalSuite } from './oidc-renewal.ts';
 
 export function oidcSuite(plane: () => ControlPlane): void {
   const trusted = getCACertificates('default');
   const callback = `${OUTSIDE}/api/oidc/callback`;
   let issuer: Issuer;
   let house: House;
+  /** Where refresh tokens are asked for. */
+  let renewing: House;
+  const clock = makeHouseClock();
   let attempts = 0;
   let connection: ReturnType<typeof openKubernetes>;
 
@@ -37,20 +41,30 @@ export function oidcSuite(plane: () => ControlPlane): void {
       },
     };
     await writeFile(file, stringify({ ...parse(await readFile(file, 'utf8')), jwt: [jwt] }));
-    connection = openKubernetes({ url: plane().url, caFile: plane().caFile, clock: systemClock });
-    const oidc = openOidc(
-      {
-        issuer: issuer.url,
-        clientId: issuer.client.id,
-        clientSecret: issuer.client.secret,
-        scopes: 'openid email groups',
-        name: 'Example',
-      },
-      systemClock.now,
+    await plane().mustKubectl(
+      'create rolebinding ada-looks -n team-a --clusterrole=looking --group=oidc:team-a'.split(' '),
     );
-    house = await openHouse(plane(), {
-      signIn: kubernetesSignIn(connection, oidc),
-      settings: { proxies: ['127.0.0.1'] },
+    connection = openKubernetes({ url: plane().url, caFile: plane().caFile, clock: systemClock });
+    const signInWith = (scopes: string) =>
+      kubernetesSignIn(
+        connection,
+        openOidc(
+          {
+            issuer: issuer.url,
+            clientId: issuer.client.id,
+            clientSecret: issuer.client.secret,
+            scopes,
+            name: 'Example',
+          },
+          systemClock.now,
+        ),
+      );
+    const settings = { proxies: ['127.0.0.1'] };
+    house = await openHouse(plane(), { signIn: signInWith('openid email groups'), settings });
+    renewing = await openHouse(plane(), {
+      signIn: signInWith('openid email groups offline_access'),
+      clock,
+      settings,
     });
     await until(async () => (await signIn(openBrowser(house))).to === '/keys?state=Ready' || undefined, 100);
   });
@@ -61,6 +75,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     setDefaultCACertificates(trusted);
     connection?.close();
     await house?.close();
+    await renewing?.close();
     await issuer?.close();
   });
 
@@ -147,6 +162,10 @@ export function oidcSuite(plane: () => ControlPlane): void {
     const browser = openBrowser(house);
     for (const to of ['//evil.example', 'https://evil.example', '/\\evil.example', 'x'])
       expect((await browser.ask(`/api/oidc/start?to=${encodeURIComponent(to)}`)).status, to).toBe(400);
+  });
+
+  describe('whose refresh tokens are asked for, when a token ends:', () => {
+    renewalSuite(() => ({ house: renewing, issuer, clock, signIn }));
   });
 
   test('an issuer that is away, or refuses, is told in a word, and no code or token is in the log', async () => {

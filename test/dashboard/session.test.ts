@@ -13,6 +13,7 @@ import {
   namespaceOf,
   newSession,
   TOKEN_CHARS_MAX,
+  TOKENS_CHARS_MAX,
   tokenEndMs,
 } from '../../dashboard/session/session.ts';
 import { openSignInLimiter } from '../../dashboard/session/sign-in-limiter.ts';
@@ -64,7 +65,7 @@ describe('what is sealed', () => {
   });
 
   test('stands in cookies that browsers take, and is read out of them as it was', async () => {
-    const longest = newSession('x'.repeat(TOKEN_CHARS_MAX), 0, 1);
+    const longest = newSession({ token: 'x'.repeat(TOKEN_CHARS_MAX) }, 0, 1);
     expect((await openSealer(keys).seal('session', longest)).length).toBeLessThan(SEALED_CHARS_MAX);
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: SEALED_CHARS_MAX, size: 'max' }), (sealed) => {
@@ -106,9 +107,9 @@ describe('a session', () => {
   const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
 
   test('is over with its token, or by its own time', () => {
-    expect(newSession('opaque', 1_000, 60_000).expiresAtMs).toBe(61_000);
-    expect(newSession(jwt({ exp: 30 }), 1_000, 60_000).expiresAtMs).toBe(30_000);
-    expect(newSession(jwt({ exp: 90 }), 1_000, 60_000).expiresAtMs).toBe(61_000);
+    expect(newSession({ token: 'opaque' }, 1_000, 60_000).expiresAtMs).toBe(61_000);
+    expect(newSession({ token: jwt({ exp: 30 }) }, 1_000, 60_000).expiresAtMs).toBe(30_000);
+    expect(newSession({ token: jwt({ exp: 90 }) }, 1_000, 60_000).expiresAtMs).toBe(61_000);
     fc.assert(
       fc.property(
         fc.oneof(
@@ -117,17 +118,34 @@ describe('a session', () => {
         ),
         (token) => {
           const endMs = tokenEndMs(token);
-          expect(newSession(token, 0, 5).expiresAtMs).toBeLessThanOrEqual(Math.min(5, endMs ?? 5));
+          expect(newSession({ token }, 0, 5).expiresAtMs).toBeLessThanOrEqual(Math.min(5, endMs ?? 5));
         },
       ),
     );
   });
 
+  test('goes on beyond its token where there is what the next one is had with, and cookies have room for both', async () => {
+    const token = jwt({ exp: 30 });
+    const ends = (refreshToken: string, of = token) =>
+      newSession({ token: of, refreshToken }, 1_000, 60_000).expiresAtMs;
+    expect(ends('refresh')).toBe(61_000);
+    // Of a token that does not say when it ends nobody knows when the next one is due.
+    expect(newSession({ token: 'opaque', refreshToken: 'x' }, 0, 1)).not.toHaveProperty('refreshToken');
+    const longest = 'x'.repeat(TOKENS_CHARS_MAX - token.length);
+    const session = newSession({ token, refreshToken: longest }, 1_000, 60_000);
+    expect(session).toMatchObject({ refreshToken: longest, expiresAtMs: 61_000 });
+    const sealed = await openSealer([]).seal('session', { ...session, issuedAtMs: 9e12, expiresAtMs: 9e12 });
+    expect(sealed.length).toBeLessThan(SEALED_CHARS_MAX);
+    expect(newSession({ token, refreshToken: `${longest}x` }, 1_000, 60_000)).toEqual({
+      ...{ id: expect.any(String), csrf: expect.any(String), token },
+      ...{ issuedAtMs: 1_000, expiresAtMs: 30_000 },
+    });
+  });
+
   test('has an id and a header of its own each time', () => {
-    const made = Array.from({ length: 100 }, () => newSession('x', 0, 1)).flatMap(({ id, csrf }) => [
-      id,
-      csrf,
-    ]);
+    const made = Array.from({ length: 100 }, () => newSession({ token: 'x' }, 0, 1)).flatMap(
+      ({ id, csrf }) => [id, csrf],
+    );
     expect(new Set(made).size).toBe(200);
     expect(made.every((text) => text.length === 22)).toBe(true);
   });

@@ -1,5 +1,6 @@
 // A small issuer of OpenID Connect over https: discovery, authorization code with PKCE, id tokens signed with a key that it publishes.
-// Whoever comes is let in as the person that it was told.
+// Whoever comes is let in as the person that it was told. Refresh tokens, where offline_access is asked for, are good once: one that
+// comes again ends all that came of its sign-in, as strict issuers do.
 
 import { hash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -17,8 +18,16 @@ export interface Issuer {
   person: { readonly email: string; readonly groups: readonly string[] };
   /** What the next id tokens say instead; `key`: another one signs them. */
   wrong: { readonly claims?: Readonly<Record<string, unknown>>; readonly hasOtherKey?: boolean };
+  /** How long the next id tokens are good for. */
+  lastsSeconds: number;
+  /** It answers 503 to whoever wants a token. */
+  isBusy: boolean;
   /** Token questions that were refused, with the reason. */
   readonly refused: readonly string[];
+  /** Refresh tokens that were taken. */
+  readonly renewals: number;
+  /** No refresh token that was given is good any more. */
+  endSessions(): void;
   close(): Promise<void>;
 }
 
@@ -26,6 +35,12 @@ interface Grant {
   readonly challenge: string;
   readonly redirectUri: string;
   readonly nonce: string;
+  readonly isOffline: boolean;
+}
+
+/** What came of one sign-in. */
+interface Line {
+  present: string | undefined;
 }
 
 const askedSchema = z.object({
@@ -45,6 +60,8 @@ export async function openIssuer(files: CertificateFiles, redirects: readonly st
   const jwk = { ...(await exportJWK(own.publicKey)), kid: 'one', alg: 'ES256', use: 'sig' };
   const grants = new Map<string, Grant>();
   const refused: string[] = [];
+  const lines = new Map<string, Line>();
+  let renewals = 0;
   const client = { id: 'penstock', secret: randomBytes(16).toString('hex') };
 
   const server = createServer({
@@ -87,12 +104,14 @@ export async function openIssuer(files: CertificateFiles, redirects: readonly st
     if (asked.client_id !== client.id || !redirects.includes(asked.redirect_uri))
       throw new Error('not a client or an address of one');
     const code = randomBytes(16).toString('hex');
-    const { code_challenge: challenge, redirect_uri: redirectUri, nonce, state } = asked;
-    grants.set(code, { challenge, redirectUri, nonce });
+    const { code_challenge: challenge, redirect_uri: redirectUri, nonce, state, scope } = asked;
+    grants.set(code, { challenge, redirectUri, nonce, isOffline: /\boffline_access\b/.test(scope) });
     response.writeHead(302, { location: `${redirectUri}?${new URLSearchParams({ code, state })}` }).end();
   }
 
   async function token(form: URLSearchParams, response: ServerResponse): Promise<void> {
+    if (issuer.isBusy) return send(response, 503, {});
+    if (form.get('grant_type') === 'refresh_token') return await renew(form, response);
     const code = form.get('code') ?? '';
     const grant = grants.get(code);
     // A code is good once.
@@ -109,17 +128,39 @@ export async function openIssuer(files: CertificateFiles, redirects: readonly st
       refused.push(String(flaw));
       return send(response, 400, { error: flaw });
     }
-    const { person, wrong } = issuer;
+    await give(response, { nonce: grant.nonce }, grant.isOffline ? { present: undefined } : undefined);
+  }
+
+  async function renew(form: URLSearchParams, response: ServerResponse): Promise<void> {
+    const old = form.get('refresh_token') ?? '';
+    const line = lines.get(old);
+    const isClient = form.get('client_id') === client.id && form.get('client_secret') === client.secret;
+    if (!isClient || line?.present !== old) {
+      if (line !== undefined) line.present = undefined;
+      const flaw = isClient ? 'invalid_grant' : 'invalid_client';
+      refused.push(flaw);
+      return send(response, 400, { error: flaw });
+    }
+    renewals += 1;
+    await give(response, {}, line);
+  }
+
+  async function give(response: ServerResponse, more: object, line: Line | undefined): Promise<void> {
+    const { person, wrong, lastsSeconds } = issuer;
     const nowSeconds = Math.floor(Date.now() / 1_000);
     const claims = {
       ...person,
-      ...{ iss: url, sub: person.email, aud: client.id, iat: nowSeconds, exp: nowSeconds + 600 },
-      ...{ nonce: grant.nonce, ...wrong.claims },
+      ...{ iss: url, sub: person.email, aud: client.id, iat: nowSeconds, exp: nowSeconds + lastsSeconds },
+      ...{ ...more, ...wrong.claims },
     };
     const idToken = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'ES256', kid: 'one' })
       .sign(wrong.hasOtherKey ? other.privateKey : own.privateKey);
-    send(response, 200, { access_token: 'x', token_type: 'Bearer', id_token: idToken, expires_in: 600 });
+    const tokens = { access_token: 'x', token_type: 'Bearer', id_token: idToken, expires_in: lastsSeconds };
+    if (line === undefined) return send(response, 200, tokens);
+    line.present = randomBytes(24).toString('base64url');
+    lines.set(line.present, line);
+    send(response, 200, { ...tokens, refresh_token: line.present });
   }
 
   const issuer: Issuer = {
@@ -127,7 +168,15 @@ export async function openIssuer(files: CertificateFiles, redirects: readonly st
     client,
     person: { email: 'ada@example.com', groups: ['team-a'] },
     wrong: {},
+    lastsSeconds: 600,
+    isBusy: false,
     refused,
+    get renewals() {
+      return renewals;
+    },
+    endSessions() {
+      for (const line of lines.values()) line.present = undefined;
+    },
     close,
   };
   return issuer;

@@ -27,8 +27,8 @@ export interface Api {
   call<Answer>(path: string, call?: Call): Promise<Answer>;
 }
 
-/** @param whenSignedOut is told when the session has ended. */
-export function openApi(csrf: string, whenSignedOut: () => void): Api {
+/** @param whenSignedOut is told when the session has ended, and why. */
+export function openApi(csrf: string, whenSignedOut: (why: ApiError) => void): Api {
   return {
     async call<Answer>(path: string, { method = 'GET', query, body, signal }: Call = {}): Promise<Answer> {
       const response = await fetch(`/api/${path}${searchOf(query)}`, {
@@ -48,9 +48,10 @@ export function openApi(csrf: string, whenSignedOut: () => void): Api {
       const answer: unknown =
         response.status === 204 ? undefined : await response.json().catch(() => undefined);
       if (response.ok) return answer as Answer;
+      const error = errorOf(response.status, answer);
       // Signing in again is asked for where the session is gone, not where a token was refused.
-      if (response.status === 401 && path !== 'session') whenSignedOut();
-      throw errorOf(response.status, answer);
+      if (response.status === 401 && path !== 'session') whenSignedOut(error);
+      throw error;
     },
   };
 }

@@ -24,15 +24,22 @@ export function App() {
     } catch (thrown) {
       const error = thrown as ApiError;
       const signIn = (error.body as SignedOutAnswer | undefined)?.signIn;
+      const why = error.code === 'renewal_refused' ? error.message : note;
       if (error.status === 401 && signIn !== undefined)
-        setState({ is: 'signed-out', signIn, ...(note === undefined ? {} : { note }) });
+        setState({ is: 'signed-out', signIn, ...(why === undefined ? {} : { note: why }) });
       else setState({ is: 'failed', message: error.message });
     }
   }, []);
   useEffect(() => void ask(), [ask]);
 
   const session = state.is === 'signed-in' ? state.session : undefined;
-  const whenSignedOut = useCallback(() => void ask('Your session has ended. Sign in again to go on.'), [ask]);
+  const whenSignedOut = useCallback(
+    (why?: ApiError) =>
+      void ask(
+        why?.code === 'renewal_refused' ? why.message : 'Your session has ended. Sign in again to go on.',
+      ),
+    [ask],
+  );
   const api = useMemo(() => openApi(session?.csrf ?? '', whenSignedOut), [session?.csrf, whenSignedOut]);
 
   // A session that ends by its own time says so before a click fails.
@@ -41,7 +48,7 @@ export function App() {
     const leftMs = Date.parse(session.expiresAt) - Date.now();
     // Longer than a timer can count, it is asked for at the next call.
     if (leftMs > 2 ** 31 - 1) return;
-    const timer = setTimeout(whenSignedOut, Math.max(0, leftMs) + 1_000);
+    const timer = setTimeout(() => whenSignedOut(), Math.max(0, leftMs) + 1_000);
     return () => clearTimeout(timer);
   }, [session, whenSignedOut]);
 

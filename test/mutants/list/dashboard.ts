@@ -52,6 +52,20 @@ export const dashboard: readonly Mutant[] = [
     tests: session,
   },
   {
+    name: 'a refresh token is sent once, however many pages ask',
+    file: 'dashboard/session/renewals.ts',
+    from: 'if (known !== undefined && nowMs < known.keptUntilMs) return known.answer;',
+    to: '',
+    tests: cluster,
+  },
+  {
+    name: 'the next token of a session is the same person’s',
+    file: 'dashboard/session/renewals.ts',
+    from: 'isSamePerson(session.token, tokens.token);',
+    to: 'true;',
+    tests: cluster,
+  },
+  {
     name: 'of too many that were ended none comes back',
     file: 'dashboard/session/ended.ts',
     from: 'overUntilMs = Math.max(overUntilMs, issuedAtMs);',
