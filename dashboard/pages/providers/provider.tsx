@@ -44,6 +44,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                 <h2 id="conditions-heading">How it stands</h2>
                 <Conditions conditions={standing.conditions} programmed={provider.status?.programmed} />
               </section>
+              <Troubles provider={provider} />
               <div class="columns">
                 <section class="panel" aria-labelledby="facts-heading">
                   <h2 id="facts-heading">The provider</h2>
@@ -65,7 +66,6 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                       ...(health?.lastError ? [['Last check', health.lastError] as const] : []),
                     ]}
                   />
-                  <Troubles provider={provider} />
                 </section>
                 <section class="panel" aria-labelledby="keys-heading">
                   <h2 id="keys-heading">Its keys</h2>

@@ -1,4 +1,4 @@
-// Which pods do not use it now? A list of what is in trouble, and below each the pods.
+// Which pods do not use it now? What is in trouble, and below each the pods.
 
 import { Badge } from '../parts/basics.tsx';
 import { useNow } from '../shell/asking.tsx';
@@ -12,25 +12,28 @@ export function Troubles({ provider }: { readonly provider: Pick<Provider, 'stat
   const troubles = troubleWords(provider, formats, useNow());
   if (troubles.length === 0) return null;
   return (
-    <ul class="conditions">
-      {troubles.map(({ id, what, tone, pods, more }) => (
-        <li key={id}>
-          <Badge tone={tone}>{tone === 'bad' ? 'Out' : 'Rests'}</Badge>
-          <div>
-            <p class="condition-title">{what}</p>
-            {pods.map(({ name, sentence }) => (
-              <p key={name} class="condition-message">
-                {sentence}
-              </p>
-            ))}
-            {more > 0 && (
-              <p class="condition-message">
-                and by {formats.number(more)} more {more === 1 ? 'pod' : 'pods'}
-              </p>
-            )}
-          </div>
-        </li>
-      ))}
-    </ul>
+    <section class="panel" aria-labelledby="troubles-heading">
+      <h2 id="troubles-heading">What gateway pods do not use now</h2>
+      <ul class="conditions">
+        {troubles.map(({ id, what, tone, pods, more }) => (
+          <li key={id}>
+            <Badge tone={tone}>{tone === 'bad' ? 'Out' : 'Rests'}</Badge>
+            <div>
+              <p class="condition-title">{what}</p>
+              {pods.map(({ name, sentence }) => (
+                <p key={name} class="condition-message">
+                  {sentence}
+                </p>
+              ))}
+              {more > 0 && (
+                <p class="condition-message">
+                  and by {formats.number(more)} more {more === 1 ? 'pod' : 'pods'}
+                </p>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
