@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { UpstreamHealth } from '../../../gateway/contract/exchange.ts';
 import type { KubeClient, KubeRequest } from '../../../kube/client.ts';
 import { systemClock } from '../../../kube/clock.ts';
 import { objectPath } from '../../../kube/paths.ts';
@@ -10,7 +11,9 @@ import type { Verdict } from '../../../operator/compile/verdict.ts';
 import { createKeyIssuer } from '../../../operator/keys/issue-key.ts';
 import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
 import { isWellFormedKey } from '../../../operator/resources/key-material.ts';
+import { providerStatusSchema } from '../../../operator/resources/provider.ts';
 import { createEventRecorder, type EventFact } from '../../../operator/status/events.ts';
+import { indexHealth } from '../../../operator/status/health-of.ts';
 import { refOf, resourceOf } from '../../../operator/status/object-ref.ts';
 import { createStatusPublisher } from '../../../operator/status/publish-status.ts';
 import type { RawObject, SecretRecord } from '../../../operator/watch/snapshot.ts';
@@ -19,7 +22,7 @@ import { installCrds } from '../../cluster/install.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { kstatusOf } from '../../support/kstatus.ts';
 import { apiKey, provider, route, secret, snapshot, target } from '../make.ts';
-import { fleet, look, NOW_MS, runs, written } from './status-support.ts';
+import { fleet, heard, look, NOW_MS, runs, written } from './status-support.ts';
 
 const plane = useControlPlane();
 
@@ -203,6 +206,42 @@ describe('a status', () => {
     expect(after.status).toMatchObject({ usage, observedGeneration: 2 });
     expect(conditionTypes(before)).toContain('Disabled');
     expect(conditionTypes(after)).toEqual(['Accepted', 'Issued', 'Programmed', 'Ready']);
+    await events.close();
+  });
+
+  test('with the pods that are in trouble is read back as it was written, and they go away again', async () => {
+    const namespace = await inNamespace('status-troubles');
+    const { statuses, events } = publisher();
+    const object = await create(provider({}, { namespace, name: 'lent' }));
+    const verdict = judge(object, [secret({ namespace })]);
+    if (verdict.kind !== 'Provider') throw new Error('it is a Provider');
+    const healthWith = (...entries: Omit<UpstreamHealth, 'provider'>[]) => {
+      const health = entries.map((entry) => ({ ...entry, provider: `${namespace}/lent` }));
+      return indexHealth(...heard([runs(7, { health })]))(verdict);
+    };
+    const untilMs = systemClock.wallMs() + 5_000;
+    const failing = healthWith({ state: 'open', untilMs }, { state: 'rejected', key: 'main' });
+    expect(await statuses.publish({ ...facts(object, verdict), health: failing })).toMatchObject({
+      did: 'wrote',
+    });
+    const back = await read(object);
+    const { health } = providerStatusSchema.parse(back.status);
+    expect(health?.troubles).toEqual([
+      { reason: 'CircuitOpen', podCount: 1, pods: [expect.objectContaining({ name: 'a' })] },
+      {
+        key: 'main',
+        reason: 'Invalid',
+        podCount: 1,
+        pods: [{ name: 'a', sinceTime: expect.any(String) }],
+      },
+    ]);
+    expect(await publisher().statuses.publish({ ...facts(back, verdict), health: failing })).toMatchObject({
+      did: 'nothing',
+    });
+    // An edit is another upstream: what it is now is told at once.
+    const edited = { ...verdict, generation: (verdict.generation ?? 0) + 1 };
+    await statuses.publish({ ...facts(back, edited), health: healthWith() });
+    expect((await read(object)).status).not.toHaveProperty('health.troubles');
     await events.close();
   });
 
