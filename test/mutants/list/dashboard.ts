@@ -75,8 +75,8 @@ export const dashboard: readonly Mutant[] = [
   {
     name: 'a session is over with its token',
     file: 'dashboard/session/session.ts',
-    from: 'Math.min(nowMs + lastsMs, endMs ?? Number.POSITIVE_INFINITY)',
-    to: 'nowMs + lastsMs + 0 * (endMs ?? 0)',
+    from: 'isKept ? expiresAtMs : Math.min(expiresAtMs, endMs ?? Number.POSITIVE_INFINITY)',
+    to: 'expiresAtMs',
     tests: session,
   },
   {
