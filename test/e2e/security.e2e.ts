@@ -74,8 +74,13 @@ test('the bytes of a credential go to the hosts of its Secret alone', async () =
     what: 'pairs of a table and a request: credentials that went elsewhere',
     tried: run.requests,
     failed: run.strayed.length,
-    fired: run.sent,
+    fired: run.carried,
     figures: `${run.sent} sent, ${run.proxied} through proxies, ${run.counted} to count tokens, ${run.checked} health checks, ${run.inTheClear} over plain http, ${run.own} to providers of the caller's own`,
+  });
+  card.add({
+    what: 'of what would go out: without a credential in it that could be seen',
+    tried: run.sent + run.checked,
+    failed: run.sent + run.checked - run.carried,
   });
   expectHeld();
 });

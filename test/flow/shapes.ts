@@ -190,7 +190,13 @@ export const shapes: readonly Shape[] = [
     first: () => refusal('content_policy_violation'),
     ideal: 'error',
     limitMs: 20_000,
-    required: [inTime, oneCall],
+    required: [
+      inTime,
+      oneCall,
+      check('the caller is told that very error', ({ asked }) =>
+        asked.every(({ errorCode }) => errorCode === 'content_policy_violation'),
+      ),
+    ],
     advisory: [],
   },
   {

@@ -11,4 +11,6 @@ test('whatever stands in a cluster and in a request, the bytes of a credential g
   // Many are refused for good reasons; those that go out must be many all the same, or the run proves nothing.
   expect(counts.sent).toBeGreaterThan(300);
   for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(30);
+  // What is hunted was there to be seen, in each of them.
+  expect(counts.carried).toBe(counts.sent + counts.checked);
 });

@@ -58,8 +58,10 @@ const lentLabel = 'penstock.dev/provider-credential';
 export interface BoundHostsRun {
   /** Pairs of a table and a request that were looked at. */
   readonly requests: number;
-  /** Requests that would go out with a credential; each was looked at byte by byte. */
+  /** What would go out, to upstreams and to proxies; each was looked at byte by byte. */
   readonly sent: number;
+  /** Of all, health checks and what goes to proxies included, those that showed a credential: in others nothing could be seen. */
+  readonly carried: number;
   readonly proxied: number;
   readonly counted: number;
   /** Health checks of the operator. */
@@ -81,7 +83,10 @@ interface Sending {
 
 export async function runBoundHosts(requestsMin: number, seed: number): Promise<BoundHostsRun> {
   const random = createRandom(seed);
-  const counts = { requests: 0, sent: 0, proxied: 0, counted: 0, checked: 0, inTheClear: 0, own: 0 };
+  const counts = {
+    ...{ requests: 0, sent: 0, carried: 0 },
+    ...{ proxied: 0, counted: 0, checked: 0, inTheClear: 0, own: 0 },
+  };
   const strayed = new Set<string>();
   while (counts.requests < requestsMin) {
     let world = newWorld(random);
@@ -99,9 +104,10 @@ export async function runBoundHosts(requestsMin: number, seed: number): Promise<
       const look = (sendings: readonly Sending[]): void => {
         for (const { to, bytes } of sendings) {
           if (to.startsWith('http://')) counts.inTheClear++;
-          for (const [value, name] of minted) {
-            if (bytes.includes(value) && !mayGoTo(world.secrets, value, to)) strayed.add(`${name} to ${to}`);
-          }
+          const shown = [...minted].filter(([value]) => bytes.includes(value));
+          if (shown.length > 0) counts.carried++;
+          for (const [value, name] of shown)
+            if (!mayGoTo(world.secrets, value, to)) strayed.add(`${name} to ${to}`);
         }
       };
       const checks = checksOf(parsed);

@@ -88,10 +88,10 @@ function judge(shape: Shape, run: ShapeRun): Pick<ShapeResult, 'verdict' | 'miss
   const hasFired = run.firstCalls.length > 0;
   if (!hasFired) missed.push('the first provider was asked');
   const results = new Set(run.asked.map(({ result }) => result));
+  if (results.has('unclear')) missed.push('who gets no answer is told an error');
   const isIdeal = results.size === 1 && results.has(shape.ideal === 'error' ? 'error' : 'whole');
-  const isFailed =
-    required.length > 0 || !hasFired || !run.isHealthyAfter || results.has('cut') || results.has('hang');
-  if (isFailed) return { verdict: 'fail', missed };
+  const isBad = (['unclear', 'cut', 'hang'] as const).some((result) => results.has(result));
+  if (required.length > 0 || !hasFired || !run.isHealthyAfter || isBad) return { verdict: 'fail', missed };
   if (results.has('error') && !isIdeal) return { verdict: 'safe', missed };
   return { verdict: advisory.length === 0 ? 'pass' : 'partial', missed };
 }
@@ -155,7 +155,7 @@ async function askOnce(rig: Rig, mode: ShapeMode, limitMs: number): Promise<Aske
   const times = { durationMs: endedAtMs - startedAtMs, endedAtMs };
   const nothing = { ...times, model: undefined, usage: undefined, errorCode: undefined };
   if (seen === undefined) return { ...nothing, result: 'hang' };
-  if (seen === 'broken') return { ...nothing, result: 'error' };
+  if (seen === 'broken') return { ...nothing, result: 'unclear' };
   return {
     ...times,
     result: resultOf(seen, isStream),
@@ -165,10 +165,11 @@ async function askOnce(rig: Rig, mode: ShapeMode, limitMs: number): Promise<Aske
   };
 }
 
-/** As an official client takes it: an error frame raises, and so does a body that does not end as it should. */
+/** As an official client takes it: an error frame raises, and so does a body that does not end as it should. Only the first says why. */
 function resultOf(seen: Seen, isStream: boolean): AskedOnce['result'] {
   const hasGoodEnd = seen.ending === 'last-chunk' || seen.ending === 'length-complete';
-  if (seen.status !== 200 || errorOf(seen) !== undefined || !hasGoodEnd) return 'error';
+  if (errorOf(seen) !== undefined) return 'error';
+  if (seen.status !== 200 || !hasGoodEnd) return 'unclear';
   const isEnded = !isStream || endsWell(seen);
   return isEnded && textOf(seen) === sixtyWords ? 'whole' : 'cut';
 }

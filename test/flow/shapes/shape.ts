@@ -38,8 +38,8 @@ export type Verdict = 'pass' | 'partial' | 'safe' | 'fail';
 
 /** One request, as its caller saw it. */
 export interface AskedOnce {
-  /** `cut`: taken for a good answer, and it is not whole. */
-  readonly result: 'whole' | 'error' | 'cut' | 'hang';
+  /** `error`: in the words of its dialect. `unclear`: no answer, and no word of why. `cut`: taken for a good answer, and it is not whole. */
+  readonly result: 'whole' | 'error' | 'unclear' | 'cut' | 'hang';
   readonly durationMs: number;
   readonly endedAtMs: number;
   readonly model: string | undefined;
