@@ -1,6 +1,6 @@
 // Callers of gateways, in a process of their own: so many requests a second, and so many streams open at any time, through
-// kept connections as the SDKs keep them, and without a second try. On SIGTERM nothing new begins, what runs comes to its end,
-// and the last line of the output says how it went.
+// kept connections as the SDKs keep them, and without a second try; what is no whole answer has failed. On SIGTERM nothing
+// new begins, what runs comes to its end, and the last line of the output says how it went.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -21,6 +21,9 @@ const running = new Set<Promise<void>>();
 let openStreams = 0;
 let wasFull = false;
 let turn = 0;
+
+const contentOf = /"content": ?"[^"]/;
+const reasonOf = /"finish_reason": ?"stop"/;
 
 console.log('callers are ready');
 const pacer = setInterval(sendDue, 5);
@@ -64,7 +67,7 @@ async function sendOne(): Promise<void> {
   try {
     const response = await ask(models.request, false, AbortSignal.timeout(30_000));
     const body = await response.text();
-    if (!response.ok) throw new Error(`${response.status} ${body.slice(0, 200)}`);
+    if (!response.ok || !isAnswer(body)) throw new Error(`${response.status} ${body.slice(0, 200)}`);
     tookMs.push(performance.now() - beganMs);
   } catch (error) {
     figures.failed++;
@@ -98,6 +101,7 @@ async function streamOne(): Promise<void> {
     console.log('all streams are open');
   }
   try {
+    let hasContent = false;
     let tail = '';
     let lastMs = performance.now();
     for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
@@ -105,10 +109,22 @@ async function streamOne(): Promise<void> {
       figures.worstGapMs = Math.max(figures.worstGapMs, nowMs - lastMs);
       lastMs = nowMs;
       tail = (tail + piece).slice(-2_000);
+      hasContent ||= contentOf.test(tail);
     }
-    if (!tail.includes('data: [DONE]')) throw new Error(`ended without [DONE], after ${tail.slice(-300)}`);
+    // The marker alone also stands behind half an answer, where somebody ends it as if it were whole.
+    if (!hasContent || !reasonOf.test(tail) || !tail.includes('data: [DONE]'))
+      throw new Error(`no whole stream, it ends ${tail.slice(-300)}`);
   } finally {
     openStreams--;
+  }
+}
+
+function isAnswer(body: string): boolean {
+  try {
+    const [choice] = JSON.parse(body).choices;
+    return choice.message.content !== '' && choice.finish_reason === 'stop';
+  } catch {
+    return false;
   }
 }
 
