@@ -22,7 +22,7 @@ import {
   namespaceOf,
   provider,
 } from '../cluster/manifests.ts';
-import { type Asked, askOne, type KilledGatewaySeen, userOf } from '../killed-gateway/run.ts';
+import { type Asked, ageOf, askOne, type KilledGatewaySeen, userOf } from '../killed-gateway/run.ts';
 import type { KilledLedgerSeen } from '../killed-ledger/run.ts';
 import { recordsOf, spendOf, sumsOf } from '../ledger-stage.ts';
 
@@ -210,11 +210,12 @@ export async function runAllKilled(options: AllKilled): Promise<AllKilledSeen> {
     records,
     calls: Map.groupBy(calls, userOf),
     callsMade: calls.length,
-    callAgesMs: calls
-      .map(
-        (call) => gatewayOf.get(userOf(call))?.ageOf(performance.timeOrigin + call.startedAtMs) ?? Infinity,
-      )
-      .sort((a, b) => a - b),
+    agesMs: new Map(
+      calls.map((call) => {
+        const { kills = [] } = gatewayOf.get(userOf(call)) ?? {};
+        return [call, ageOf(performance.timeOrigin + call.startedAtMs, kills)];
+      }),
+    ),
     killed: lives.reduce((sum, { kills }) => sum + kills.length, 0),
     killedOperators,
     killedLeaders,
@@ -269,11 +270,6 @@ class Lives {
   /** The kill after a Unix time; Infinity where none came. */
   killedAfter(ms: number): number {
     return this.kills.find(({ endedMs }) => endedMs >= ms)?.killedMs ?? Infinity;
-  }
-
-  /** How long before the kill of its process a call arrived. */
-  ageOf(ms: number): number {
-    return Math.max(0, this.killedAfter(ms) - ms);
   }
 }
 

@@ -23,7 +23,7 @@ test(`${kills} times killed under load: no attempt stands there twice, and only 
   expect(verdict.invented).toBe(0);
   expect(verdict.lostAgesMs.filter((ms) => ms > lossMs)).toEqual([]);
   expect(verdict.interrupted, 'what was under way has records').toBeGreaterThan(0);
-  expect(verdict.missingAgeMs).toBeLessThan(lossMs);
+  expect(verdict.missingAgesMs.filter((ms) => ms > lossMs)).toEqual([]);
   expect(seen.records.length, 'each life has left some').toBeGreaterThanOrEqual(kills);
   expect(new Set(seen.records.map(({ attempt }) => attempt))).toEqual(new Set([1, 2]));
 });

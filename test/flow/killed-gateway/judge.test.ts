@@ -3,8 +3,9 @@
 import { expect, test } from 'vitest';
 import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
 import { makeRecord } from '../../gateway/meter/make-facts.ts';
+import { noTokens } from '../../support/wall/call.ts';
 import { judgeJournal } from './judge.ts';
-import type { Asked } from './run.ts';
+import type { Asked, CallSeen } from './run.ts';
 
 const record = (request: string, attempt: number) =>
   ledgerRecordSchema.parse({ ...makeRecord(), id: `${request}.${attempt}`, request, attempt });
@@ -19,7 +20,17 @@ const asked = (requestId: string, more: Partial<Asked> = {}): Asked => ({
   ...more,
 });
 
-const seen = { calls: new Map(), callsMade: 9, callAgesMs: [0, 10, 20, 30, 40, 50, 60, 70, 80], killed: 1 };
+/** For each user the calls that were made, by how old they were at the kill. */
+function callsOf(ages: Readonly<Record<string, readonly number[]>>) {
+  const all = Object.entries(ages).flatMap(([user, each]) =>
+    each.map((ageMs) => ({ user, ageMs, call: { behaviour: undefined, tokens: noTokens } })),
+  );
+  const calls = new Map<string, CallSeen[]>();
+  for (const { user, call } of all) calls.set(user, [...(calls.get(user) ?? []), call]);
+  return { calls, callsMade: all.length, agesMs: new Map(all.map(({ call, ageMs }) => [call, ageMs])) };
+}
+
+const seen = { ...callsOf({}), killed: 1 };
 
 test('an attempt that stands there twice', () => {
   const records = [record('a', 1), record('b', 1), record('a', 1)];
@@ -38,7 +49,7 @@ test('each attempt of a whole answer that is missing, the oldest first', () => {
 test('more records than calls were made, and other tokens than the provider counted', () => {
   const verdict = judgeJournal({
     ...seen,
-    callsMade: 1,
+    ...callsOf({ 'user of a': [10] }),
     asked: [asked('a')],
     records: [record('a', 1), record('b', 1)],
   });
@@ -50,12 +61,16 @@ test('more records than calls were made, and other tokens than the provider coun
   ]);
 });
 
-test('calls without a record: how many, and how old the oldest must have been', () => {
+test('calls without a record: of each request by itself, and of those without a head the latest', () => {
   const records = [record('a', 1), { ...record('b', 1), outcome: 'interrupted' as const }];
-  const verdict = judgeJournal({ ...seen, callsMade: 5, asked: [asked('a')], records });
-  expect([verdict.missing, verdict.missingAgeMs, verdict.interrupted]).toEqual([3, 20, 1]);
-  expect(judgeJournal({ ...seen, callsMade: 2, asked: [], records })).toMatchObject({
-    missing: 0,
-    missingAgeMs: 0,
+  const headless = (user: string) => asked('', { user, requestId: undefined, isWhole: false });
+  const verdict = judgeJournal({
+    ...seen,
+    // A second call of the first request is old; many others are not.
+    ...callsOf({ 'user of a': [900, 910], 'user of c': [30], one: [20], two: [40], three: [700] }),
+    asked: [asked('a'), asked('c', { isWhole: false }), headless('one'), headless('two'), headless('three')],
+    records,
   });
+  expect([verdict.missingAgesMs, verdict.interrupted, verdict.invented]).toEqual([[900, 40, 30, 20], 1, 0]);
+  expect(judgeJournal({ ...seen, asked: [], records }).missingAgesMs).toEqual([]);
 });

@@ -1,7 +1,8 @@
 // What was recorded twice, what is missing, and how old was it? Pure.
 
+import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
 import { addSums, noSums, type TokenSums } from '../same-tokens.ts';
-import type { KilledGatewaySeen } from './run.ts';
+import type { CallSeen, KilledGatewaySeen } from './run.ts';
 
 export interface JournalVerdict {
   /** Answers that came whole to their caller; what is looked for in the journal. */
@@ -20,19 +21,14 @@ export interface JournalVerdict {
   readonly invented: number;
   /** Records of attempts that were under way at a kill, or whose own records were not written yet. */
   readonly interrupted: number;
-  /** Calls without any record. */
-  readonly missing: number;
-  /** If it is the latest calls that have none: how long before its kill the oldest of them arrived. */
-  readonly missingAgeMs: number;
+  /**
+   * Calls without a record: how long before the kill they arrived, in ms; longest first. Of calls whose answer had no head yet,
+   * nobody knows which record is whose: there, the latest are taken to be those that have none.
+   */
+  readonly missingAgesMs: readonly number[];
 }
 
-export function judgeJournal({
-  asked,
-  records,
-  calls,
-  callsMade,
-  callAgesMs,
-}: KilledGatewaySeen): JournalVerdict {
+export function judgeJournal({ asked, records, calls, agesMs }: KilledGatewaySeen): JournalVerdict {
   const byRequest = Map.groupBy(records, ({ request }) => request);
   const ids = new Set<string>();
   const doubled: string[] = [];
@@ -58,7 +54,22 @@ export function judgeJournal({
     if (JSON.stringify(recorded) !== JSON.stringify(provided))
       otherTokens.push(`${requestId}: ${JSON.stringify(recorded)}, not ${JSON.stringify(provided)}`);
   }
-  const missing = Math.max(0, callsMade - ids.size);
+  const missingAgesMs: number[] = [];
+  let invented = 0;
+  const compare = (made: readonly CallSeen[], found: readonly LedgerRecord[]): void => {
+    const ages = made.map((call) => agesMs.get(call) ?? Infinity).sort((a, b) => a - b);
+    const once = [...new Map(found.map((record) => [record.id, record])).values()];
+    missingAgesMs.push(...ages.slice(0, Math.max(0, made.length - once.length)));
+    // One that was cut off may never have come to its provider.
+    invented += Math.max(0, once.filter(({ outcome }) => outcome !== 'interrupted').length - made.length);
+  };
+  const known = new Map(asked.flatMap(({ user, requestId }) => (requestId ? [[requestId, user]] : [])));
+  for (const [requestId, user] of known) compare(calls.get(user) ?? [], byRequest.get(requestId) ?? []);
+  const knownUsers = new Set(known.values());
+  compare(
+    [...calls].flatMap(([user, made]) => (knownUsers.has(user) ? [] : made)),
+    records.filter(({ request }) => !known.has(request)),
+  );
   return {
     whole: whole.length,
     doubled,
@@ -66,9 +77,8 @@ export function judgeJournal({
     underWay: asked.filter(({ isWhole, user }) => !isWhole && calls.has(user)).length,
     otherTokens,
     tokens,
-    invented: Math.max(0, records.length - callsMade),
+    invented,
     interrupted: records.filter(({ outcome }) => outcome === 'interrupted').length,
-    missing,
-    missingAgeMs: missing === 0 ? 0 : (callAgesMs[missing - 1] ?? 0),
+    missingAgesMs: missingAgesMs.sort((a, b) => b - a),
   };
 }

@@ -10,7 +10,7 @@ import { tableOf, testKey } from '../../gateway/rig.ts';
 import type { Random } from '../../simulation/random.ts';
 import { openRaw, type RawTarget, writeRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
-import { type Call, startWall, type Wall } from '../../support/wall.ts';
+import { type Call, startWall } from '../../support/wall.ts';
 import { isBag } from '../ask.ts';
 
 export interface KilledGateway {
@@ -34,14 +34,17 @@ export interface Asked {
   readonly killedMs: number;
 }
 
+/** What of a provider's own log is held against the journal. */
+export type CallSeen = Pick<Call, 'behaviour' | 'tokens'>;
+
 export interface KilledGatewaySeen {
   readonly asked: readonly Asked[];
   readonly records: readonly LedgerRecord[];
   /** Of both providers, by the user that the request was made for. */
-  readonly calls: ReadonlyMap<string, readonly Call[]>;
+  readonly calls: ReadonlyMap<string, readonly CallSeen[]>;
   readonly callsMade: number;
-  /** For each call, how long before the end of its gateway it arrived; shortest first. */
-  readonly callAgesMs: readonly number[];
+  /** For each call, how long before the kill of its gateway it arrived; Infinity where none came. */
+  readonly agesMs: ReadonlyMap<CallSeen, number>;
   /** Of how many lives the end was the kill. */
   readonly killed: number;
 }
@@ -50,7 +53,7 @@ const callers = 12;
 /** From the first group of records that a gateway has written to its kill: each meets another moment of a group. */
 const lifeMsMax = 350;
 
-export async function runKilledGateway({ kills, random }: KilledGateway): Promise<KilledGatewaySeen> {
+export async function runKilledGateway({ kills: wanted, random }: KilledGateway): Promise<KilledGatewaySeen> {
   await using parts = new AsyncDisposableStack();
   const folder = await makeFolder();
   parts.defer(() => folder.remove());
@@ -69,10 +72,10 @@ export async function runKilledGateway({ kills, random }: KilledGateway): Promis
   );
 
   const asked: Asked[] = [];
-  const endedMs: number[] = [];
+  const kills: { readonly killedMs: number; readonly endedMs: number }[] = [];
   let killed = 0;
   let serial = 0;
-  for (let life = 0; life < kills; life++) {
+  for (let life = 0; life < wanted; life++) {
     const bytes = await bytesOf(folder);
     const { process, url } = await launchListening(folder);
     await process.line(/routing table in use/);
@@ -85,19 +88,20 @@ export async function runKilledGateway({ kills, random }: KilledGateway): Promis
     await pause(random.between(0, lifeMsMax));
     const killedMs = Date.now();
     process.signal('SIGKILL');
-    endedMs.push(killedMs);
     isOver = true;
     const { signal } = await process.exit;
+    kills.push({ killedMs, endedMs: Date.now() });
     if (signal === 'SIGKILL') killed++;
     await Promise.all(calling);
     asked.push(...seen.map((one) => ({ ...one, killedMs })));
   }
+  const made = [...first.calls, ...second.calls];
   return {
     asked,
     records: await readAfterRestart(folder),
-    calls: Map.groupBy([...first.calls, ...second.calls], userOf),
-    callsMade: callsOf(first) + callsOf(second),
-    callAgesMs: [...first.calls, ...second.calls].map((call) => ageOf(call, endedMs)).sort((a, b) => a - b),
+    calls: Map.groupBy(made, userOf),
+    callsMade: made.length,
+    agesMs: new Map(made.map((call) => [call, ageOf(performance.timeOrigin + call.startedAtMs, kills)])),
     killed,
   };
 }
@@ -157,15 +161,13 @@ export async function askOne(
   }
 }
 
-/** What arrives while the gateway ends is of no age. */
-function ageOf({ startedAtMs }: Call, endedMs: readonly number[]): number {
-  const atMs = performance.timeOrigin + startedAtMs;
-  const end = endedMs.find((ms) => ms >= atMs);
-  return end === undefined ? 0 : end - atMs;
-}
-
-function callsOf({ calls }: Wall): number {
-  return calls.length;
+/** How long before the next kill a Unix time is. What arrives while the gateway ends is of no age. */
+export function ageOf(
+  ms: number,
+  kills: readonly { readonly killedMs: number; readonly endedMs: number }[],
+): number {
+  const next = kills.find(({ endedMs }) => endedMs >= ms);
+  return next === undefined ? Infinity : Math.max(0, next.killedMs - ms);
 }
 
 /** For whom a call was made. */
