@@ -6,6 +6,8 @@ import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { type Behaviour, closedPort, startWall, type Wall } from '../support/wall.ts';
 import { ask, errorOf, lineOf } from './ask.ts';
 
+const endpoints = ['chat', 'completions', 'messages', 'responses'] as const;
+const dialects = ['openai-chat', 'openai-completions', 'anthropic-messages', 'openai-responses'] as const;
 const closers: (() => Promise<void>)[] = [];
 
 afterEach(async () => {
@@ -23,9 +25,12 @@ async function rigOf(...baseUrls: readonly string[]): Promise<Rig> {
 }
 
 async function rigWith(timeouts: Timeouts, ...baseUrls: readonly string[]): Promise<Rig> {
-  const rig = await startRig(tableOf(baseUrls.map((baseUrl) => ({ baseUrl, timeouts }))), {
-    random: () => 0,
-  });
+  const rig = await startRig(
+    tableOf(baseUrls.map((baseUrl) => ({ baseUrl, timeouts, dialects: [...dialects] }))),
+    {
+      random: () => 0,
+    },
+  );
   closers.push(() => rig.close());
   return rig;
 }
@@ -78,20 +83,26 @@ describe('a request that is stored at the provider', () => {
 });
 
 describe('any other request on a connection that dies when it is used again', () => {
-  test.each(['fin', 'reset'] as const)(
-    '(%s) is sent over a new one, and its health is not doubted',
-    async (how) => {
-      const wall = await wallThat({ type: 'stale-reuse', how });
-      const rig = await rigOf(wall.baseUrl);
-      for (let n = 0; n < 12; n++) expect((await ask(rig, { isStream: true })).status).toBe(200);
-      const stale = wall.calls.filter(({ isConnectionReused }) => isConnectionReused).length;
-      expect(stale, 'the fault has happened').toBeGreaterThan(4);
-      expect(await staleReuses(rig)).toBe(String(stale));
-      expect(rig.records.map(lineOf).filter((line) => line.includes('failed'))).toEqual(
-        Array.from({ length: stale }, () => '1 t0 failed reset platform'),
-      );
-    },
+  const ways = endpoints.flatMap((endpoint) =>
+    [true, false].map(
+      (isStream) => [`${endpoint}, ${isStream ? 'streamed' : 'plain'}`, { endpoint, isStream }] as const,
+    ),
   );
+  test.each(
+    ways.flatMap(([way, options]) =>
+      (['fin', 'reset'] as const).map((how) => [`${how}, ${way}`, how, options] as const),
+    ),
+  )('(%s) is sent over a new one, and its health is not doubted', async (_, how, options) => {
+    const wall = await wallThat({ type: 'stale-reuse', how });
+    const rig = await rigOf(wall.baseUrl);
+    for (let n = 0; n < 12; n++) expect((await ask(rig, options)).status).toBe(200);
+    const stale = wall.calls.filter(({ isConnectionReused }) => isConnectionReused).length;
+    expect(stale, 'the fault has happened').toBeGreaterThan(4);
+    expect(await staleReuses(rig)).toBe(String(stale));
+    expect(rig.records.map(lineOf).filter((line) => line.includes('failed'))).toEqual(
+      Array.from({ length: stale }, () => '1 t0 failed reset platform'),
+    );
+  });
 
   test.each<[string, Behaviour]>([
     ['headers that are too large', { type: 'huge-headers', bytes: 40_000 }],

@@ -28,16 +28,25 @@ const refusal: Behaviour = { type: 'status', status: 401 };
 const onlyKey =
   (key: string) =>
   ({ headers }: { readonly headers: Readonly<Record<string, string | undefined>> }): Behaviour =>
-    headers.authorization === `Bearer ${key}` ? { type: 'answer' } : refusal;
+    [`Bearer ${key}`, key].includes(credentialIn(headers)) ? { type: 'answer' } : refusal;
+/** As each dialect carries it. */
+const credentialIn = (headers: Readonly<Record<string, string | undefined>>): string =>
+  headers.authorization ?? headers['x-api-key'] ?? '';
 
-/** Callers that ask again and again; whatever is not the whole answer is a failure. */
+const endpoints = ['chat', 'completions', 'messages', 'responses'] as const;
+const dialects = ['openai-chat', 'openai-completions', 'anthropic-messages', 'openai-responses'] as const;
+
+/** Callers that ask again and again, in the four dialects, half of them for streams; whatever is not the whole answer is a failure. */
 function startLoad(rig: Rig, callers = 8) {
   const failures: unknown[] = [];
   let answers = 0;
   let isOver = false;
   const asking = Array.from({ length: callers }, async (_, caller) => {
     while (!isOver) {
-      const seen = await ask(rig, { isStream: caller % 2 === 0 });
+      const seen = await ask(rig, {
+        endpoint: endpoints[caller % 4] ?? 'chat',
+        isStream: caller < callers / 2,
+      });
       if (seen.status === 200 && textOf(seen) === wallText) answers += 1;
       else failures.push([seen.status, seen.json]);
     }
@@ -62,7 +71,7 @@ function startLoad(rig: Rig, callers = 8) {
 
 describe('a key', () => {
   const tableWith = (wall: Wall, key: string, route: Parameters<typeof tableOf>[1] = {}): RoutingTable =>
-    tableOf([{ baseUrl: wall.baseUrl, keys: { main: key } }], route);
+    tableOf([{ baseUrl: wall.baseUrl, keys: { main: key }, dialects: [...dialects] }], route);
   // Not even one retry is allowed, and none for a key that is refused.
   const strict = {
     failover: { ...failoverOf(), maxAttempts: 1, retryOn: [] },
@@ -82,8 +91,9 @@ describe('a key', () => {
     await load.end();
     expect(load.failures).toEqual([]);
     expect(load.answers()).toBeGreaterThan(rotations * 8);
+    expect(new Set(wall.calls.map(({ voice }) => voice))).toEqual(new Set(dialects));
     // The last ones are all served with the last key.
-    expect(wall.calls.at(-1)?.headers.authorization).toBe(`Bearer sk-${rotations}`);
+    expect(credentialIn(wall.calls.at(-1)?.headers ?? {})).toContain(`sk-${rotations}`);
   }, 60_000);
 
   test('refused after it was replaced is tried again with the new one, though the route allows one attempt', async () => {
