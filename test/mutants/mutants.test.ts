@@ -24,6 +24,18 @@ test('each has a name of its own', () => {
 });
 
 test.each([
+  'the guard',
+  'compare-and-swap',
+  'terminal marker',
+  'back-pressure',
+  'the breaker opens',
+  'the commit point',
+  'a credential goes to the hosts it is bound to',
+])('%s is among them', (safeguard) => {
+  expect(mutants.filter(({ name }) => name.startsWith(safeguard))).not.toEqual([]);
+});
+
+test.each([
   ['is not there', 'a b', 'c'],
   ['is there twice', 'a b a', 'a'],
 ])('a text that %s cannot be taken away', (_, text, from) => {
