@@ -19,6 +19,8 @@ export interface AddressRun {
   readonly forbidden: number;
   /** Of them, those that were dialled. */
   readonly dialled: readonly string[];
+  /** How many of all others were: nobody would see the ones above if dialling went another way. */
+  readonly dialledOutside: number;
   /** Connections that the servers on this machine saw. */
   readonly reached: number;
   /** Addresses that the other library calls internal, and that were let through. */
@@ -52,12 +54,16 @@ export async function runAddresses(tries: number, seed: number): Promise<Address
     readonly isLet: boolean;
   }[] = [];
   let forbidden = 0;
+  let dialledOutside = 0;
   let current = { text: '', isForbidden: false };
   const connector = makeConnector({
     allow: [{ cidr: opened, namespaces: ['team-a'] }],
     connectTimeoutMs: 1_000,
     dial: (options) => {
-      if (!current.isForbidden) return refusingSocket();
+      if (!current.isForbidden) {
+        dialledOutside++;
+        return refusingSocket();
+      }
       dialled.push(`${current.text} as ${options.host}`);
       return dialByTcp(options);
     },
@@ -76,8 +82,7 @@ export async function runAddresses(tries: number, seed: number): Promise<Address
         (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown'),
       );
       const isLet = ended !== 'egress_denied';
-      if (isLet || expected !== 'denied') outcomes.push({ text, value, isV4, isLet });
-      else outcomes.push({ text, value, isV4, isLet: false });
+      outcomes.push({ text, value, isV4, isLet });
     }
     const verdicts = await judgeElsewhere(outcomes);
     const disputed = outcomes
@@ -89,6 +94,7 @@ export async function runAddresses(tries: number, seed: number): Promise<Address
       tried: tries,
       forbidden,
       dialled,
+      dialledOutside,
       reached: servers.reduce((sum, { connections }) => sum + connections, 0),
       disputed,
       internalElsewhere: verdicts.filter((verdict) => verdict === 'inside').length,
