@@ -180,7 +180,7 @@ test('a refused provider is answered for by the next within 50 ms', async () => 
 });
 
 test.each(['before-headers', 'after-headers'] as const)(
-  'a provider that is silent %s is answered for by the next within 12.1 s',
+  'a provider that is silent %s: of a stream, the next answers within 12.1 s',
   async (when) => {
     first.script({ type: 'hang', when });
     const from = first.calls.length;
@@ -201,7 +201,13 @@ test.each(['before-headers', 'after-headers'] as const)(
     const fired = first.calls.length - from;
     const figures = `${inMs(Math.max(...took.map((ms) => ms ?? 0)))} at most`;
     judge(`a provider silent ${when}`, [
-      { what: 'answered by the next within 12.1 s', tried: silentCalls, failed: late, fired, figures },
+      {
+        what: 'streams answered by the next within 12.1 s (of a plain answer, silence is no sign)',
+        tried: silentCalls,
+        failed: late,
+        fired,
+        figures,
+      },
       {
         what: 'asked once for each request',
         tried: silentCalls,
