@@ -18,6 +18,7 @@ import {
 import { type Searched, searchedKinds } from '../flow/cluster/secrecy.ts';
 import { findLeaks, type Secrets, type Texts } from '../security/leaks.ts';
 import { startRecordingUpstream } from '../security/recording-upstream.ts';
+import { startCollector } from '../support/collector/collector.ts';
 import { startConnectProxy } from '../support/proxy.ts';
 import { startTlsFront } from '../support/tls-front.ts';
 import { openScorecard } from './scorecard.ts';
@@ -45,6 +46,7 @@ test('a secret in every field is found in its Secret alone', { timeout: 600_000 
   const untold = new Map([...values].filter(([, value]) => value !== prompt));
   const kinds: (readonly [string, Secrets, Texts])[] = [
     ...searchedKinds.map((kind) => [kind, values, textsOf(searched.texts, kind)] as const),
+    ['traces', values, { traces: searched.traces }],
     ['answers', untold, { answers: answers.join('\n') }],
   ];
   for (const [kind, wanted, texts] of kinds) {
@@ -76,7 +78,8 @@ const fields = [
 const textsOf = (texts: Texts, kind: string): Texts =>
   Object.fromEntries(Object.entries(texts).filter(([place]) => place.startsWith(kind)));
 
-async function liveAndStop(answers: string[]): Promise<Searched> {
+/** `traces`: all that has come to a collector, events and metrics too. */
+async function liveAndStop(answers: string[]): Promise<Searched & { readonly traces: string }> {
   await using parts = new AsyncDisposableStack();
   const simulator = await startSimulator();
   parts.defer(() => simulator.close());
@@ -103,10 +106,18 @@ async function liveAndStop(answers: string[]): Promise<Searched> {
   });
   parts.defer(() => echo.close());
 
+  const collector = await startCollector();
+  parts.defer(() => collector.close());
+
   let searched: Searched | undefined;
   const installation = await startInstallation({
     operators: 2,
     gateways: 2,
+    gatewayEnv: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+      OTEL_TRACES_SAMPLER: 'always_on',
+      PENSTOCK_USAGE_EVENTS: 'true',
+    },
     onSearched: (all) => {
       searched = all;
     },
@@ -199,5 +210,6 @@ async function liveAndStop(answers: string[]): Promise<Searched> {
     await installation.stop();
   }
   if (searched === undefined) throw new Error('nothing was searched');
-  return searched;
+  expect((await collector.spans()).length).toBeGreaterThan(100);
+  return { ...searched, traces: await collector.everything() };
 }
