@@ -1,7 +1,8 @@
-// What do Kubernetes and Prometheus ask a gateway? Health and metrics, on a port of their own.
+// When is a gateway sent requests? What stands on its port for Kubernetes and Prometheus.
 
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { Registry } from 'prom-client';
+import { buildProcessServer } from '../telemetry/process-server.ts';
 
 export interface InternalParts {
   readonly registry: Registry;
@@ -10,27 +11,8 @@ export interface InternalParts {
 }
 
 export function buildInternalServer({ registry, isReady }: InternalParts): Server {
-  return createServer((request, response) => {
-    const respond = (status: number, type: string, body: string): void => {
-      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' });
-      response.end(body);
-    };
-    switch (request.url?.split('?')[0]) {
-      case '/metrics':
-        registry.metrics().then(
-          (text) => respond(200, registry.contentType, text),
-          () => respond(500, 'text/plain', 'the metrics could not be read\n'),
-        );
-        return;
-      case '/healthz':
-        respond(200, 'text/plain', 'ok\n');
-        return;
-      case '/readyz':
-        if (isReady()) respond(200, 'text/plain', 'ok\n');
-        else respond(503, 'text/plain', 'no routing table yet, or not heard what was spent, or draining\n');
-        return;
-      default:
-        respond(404, 'text/plain', 'only /metrics, /healthz and /readyz are here\n');
-    }
+  return buildProcessServer({
+    registry,
+    missing: () => (isReady() ? undefined : 'no routing table yet, or not heard what was spent, or draining'),
   });
 }

@@ -2,8 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
-import { type AddressInfo, Server as NetServer } from 'node:net';
+import { Server as NetServer } from 'node:net';
 import { hostname } from 'node:os';
+import { listenAt } from '../telemetry/process-server.ts';
 import type { TelemetrySettings } from '../telemetry/settings.ts';
 import { Admission } from './admission/admission.ts';
 import { type DoorBounds, defaultBounds } from './admission/bounds.ts';
@@ -301,11 +302,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   await limiter.start();
   warmUp();
   const url = await app.listen({ host: options.host, port: options.port, backlog: listenBacklog });
-  const metricsUrl = await listen(internal, options.host, options.metricsPort);
+  const metricsUrl = await listenAt(internal, options.host, options.metricsPort);
   started.defer(() => void internal.close());
   const internalUrl =
     exchange && options.exchange
-      ? await listen(exchange.server, options.host, options.exchange.port)
+      ? await listenAt(exchange.server, options.host, options.exchange.port)
       : undefined;
   started.move();
 
@@ -382,16 +383,5 @@ function stopAccepting(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.once('close', resolve);
     NetServer.prototype.close.call(server);
-  });
-}
-
-function listen(server: Server, host: string, port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      const address: AddressInfo | string | null = server.address();
-      const bound = typeof address === 'object' && address ? address.port : port;
-      resolve(`http://${host}:${bound}`);
-    });
   });
 }

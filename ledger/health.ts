@@ -1,7 +1,8 @@
-// What do Kubernetes and Prometheus ask the ledger? Health and metrics, on a port of their own.
+// When may the ledger be asked? What stands on its port for Kubernetes and Prometheus.
 
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { Registry } from 'prom-client';
+import { buildProcessServer } from '../telemetry/process-server.ts';
 
 export interface HealthParts {
   readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
@@ -12,34 +13,15 @@ export interface HealthParts {
 }
 
 export function buildHealthServer({ registry, isSynced, askStore }: HealthParts): Server {
-  return createServer((request, response) => {
-    const respond = (status: number, type: string, body: string): void => {
-      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' });
-      response.end(body);
-    };
-    switch (request.url?.split('?')[0]) {
-      case '/metrics':
-        registry.metrics().then(
-          (text) => respond(200, registry.contentType, text),
-          () => respond(500, 'text/plain', 'the metrics could not be read\n'),
-        );
-        return;
-      case '/healthz':
-        // That there is an answer says that the event loop is alive. A database that is away is not mended by a restart.
-        respond(200, 'text/plain', 'ok\n');
-        return;
-      case '/readyz':
-        if (!isSynced()) {
-          respond(503, 'text/plain', 'the cluster has not been read yet\n');
-          return;
-        }
-        askStore().then(
-          () => respond(200, 'text/plain', 'ok\n'),
-          () => respond(503, 'text/plain', 'the store does not answer\n'),
-        );
-        return;
-      default:
-        respond(404, 'text/plain', 'only /metrics, /healthz and /readyz are here\n');
-    }
+  return buildProcessServer({
+    registry,
+    // A database that is away is not mended by a restart, so it says nothing of life.
+    async missing() {
+      if (!isSynced()) return 'the cluster has not been read yet';
+      return await askStore().then(
+        () => undefined,
+        () => 'the store does not answer',
+      );
+    },
   });
 }

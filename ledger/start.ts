@@ -1,10 +1,9 @@
 // A whole ledger out of its parts: it pulls, keeps, answers and tells others, until it is closed.
 
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Log } from '../kube/log.ts';
+import { listenAt, stopServer } from '../telemetry/process-server.ts';
 import { openGatewayAsker } from './ask-gateway.ts';
 import { openJournalClient } from './ask-journal.ts';
 import { watchBudgets } from './budgets.ts';
@@ -100,10 +99,10 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
     isSynced: () => watch?.hasSynced() ?? false,
     askStore: () => store.cursorOf(''),
   });
-  const url = await listen(readApi, settings.host, settings.port);
-  started.defer(() => stop(readApi));
-  const metricsUrl = await listen(health, settings.host, settings.metricsPort);
-  started.defer(() => stop(health));
+  const url = await listenAt(readApi, settings.host, settings.port);
+  started.defer(() => stopServer(readApi));
+  const metricsUrl = await listenAt(health, settings.host, settings.metricsPort);
+  started.defer(() => stopServer(health));
 
   const { events } = settings;
   if (events !== undefined) {
@@ -150,22 +149,4 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-function stop(server: Server): Promise<void> {
-  server.closeAllConnections();
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-  });
-}
-
-function listen(server: Server, host: string, port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      const address: AddressInfo | string | null = server.address();
-      const bound = typeof address === 'object' && address ? address.port : port;
-      resolve(`http://${host}:${bound}`);
-    });
-  });
 }

@@ -1,8 +1,9 @@
 // What do Kubernetes, Prometheus and people in trouble ask the operator? Health, metrics and what each gateway runs, on a port of
 // their own. Health depends neither on who leads nor on whether the API server answers at this moment.
 
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { Registry } from 'prom-client';
+import { buildProcessServer } from '../telemetry/process-server.ts';
 import { type DebugTable, renderDebugTable } from './debug-table.ts';
 
 export interface HealthParts {
@@ -18,45 +19,33 @@ export interface HealthParts {
 const runMsMax = 5 * 60_000;
 
 export function buildHealthServer({ registry, isSynced, longestRunMs, debugTable }: HealthParts): Server {
-  return createServer((request, response) => {
-    const respond = (status: number, type: string, body: string): void => {
-      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' });
-      response.end(body);
-    };
-    const [path, query] = (request.url ?? '').split('?');
-    switch (path) {
-      case '/metrics':
-        registry.metrics().then(
-          (text) => respond(200, registry.contentType, text),
-          () => respond(500, 'text/plain', 'the metrics could not be read\n'),
-        );
-        return;
-      case '/healthz': {
-        // That there is an answer says that the event loop is alive.
-        const runMs = longestRunMs();
-        if (runMs <= runMsMax) respond(200, 'text/plain', 'ok\n');
-        else respond(500, 'text/plain', `a worker has been stuck for ${Math.round(runMs / 1000)} s\n`);
-        return;
-      }
-      case '/readyz':
-        if (isSynced()) respond(200, 'text/plain', 'ok\n');
-        else respond(503, 'text/plain', 'the cluster has not been read yet\n');
-        return;
-      case '/debug/table':
-        switch (formatOf(query, request.headers.accept)) {
+  return buildProcessServer({
+    registry,
+    stuck() {
+      const runMs = longestRunMs();
+      return runMs <= runMsMax ? undefined : `a worker has been stuck for ${Math.round(runMs / 1000)} s`;
+    },
+    missing: () => (isSynced() ? undefined : 'the cluster has not been read yet'),
+    pages: {
+      '/debug/table': ({ url, headers }) => {
+        switch (formatOf(url?.split('?')[1], headers.accept)) {
           case 'json':
-            respond(200, 'application/json', `${JSON.stringify(debugTable(), undefined, 2)}\n`);
-            return;
+            return {
+              status: 200,
+              type: 'application/json',
+              body: `${JSON.stringify(debugTable(), undefined, 2)}\n`,
+            };
           case 'text':
-            respond(200, 'text/plain; charset=utf-8', renderDebugTable(debugTable()));
-            return;
+            return {
+              status: 200,
+              type: 'text/plain; charset=utf-8',
+              body: renderDebugTable(debugTable()),
+            };
           default:
-            respond(400, 'text/plain', 'format is json or text\n');
+            return { status: 400, type: 'text/plain', body: 'format is json or text\n' };
         }
-        return;
-      default:
-        respond(404, 'text/plain', 'only /metrics, /healthz, /readyz and /debug/table are here\n');
-    }
+      },
+    },
   });
 }
 

@@ -1,12 +1,11 @@
 // A whole operator out of its parts: it watches from the start, and leads while it holds the lease.
 
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import { type Election, startElection } from '../kube/lease.ts';
 import type { Log } from '../kube/log.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { listenAt, stopServer } from '../telemetry/process-server.ts';
 import { createCompiler } from './compile/compile.ts';
 import { warmUp } from './compile/warm-up.ts';
 import { buildDebugTable } from './debug-table.ts';
@@ -43,7 +42,7 @@ export interface OperatorParts {
 export interface OperatorSeams {
   readonly openMetrics?: typeof createMetrics;
   /** Gives the address under which it answers. */
-  readonly listen?: typeof listen;
+  readonly listen?: typeof listenAt;
   readonly askPod?: AskPod;
   readonly sendCheck?: SendCheck;
 }
@@ -130,7 +129,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
   const compile = createCompiler();
   let metricsUrl: string;
   try {
-    metricsUrl = await (seams.listen ?? listen)(health, settings.host, settings.metricsPort);
+    metricsUrl = await (seams.listen ?? listenAt)(health, settings.host, settings.metricsPort);
   } catch (error) {
     crdBundles.close();
     await cluster.close();
@@ -159,10 +158,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
       await leave(closeGraceMs);
       await election?.close();
       await cluster.close();
-      health.closeAllConnections();
-      await new Promise<void>((resolve) => {
-        health.close(() => resolve());
-      });
+      await stopServer(health);
     },
   };
 
@@ -257,15 +253,4 @@ function* statusesByKind(cluster: Cluster): Iterable<[Kind, Iterable<unknown>]> 
 function readyOf(status: unknown): ReadyStatus {
   const ready = conditionsOf(status).find(({ type }) => type === 'Ready')?.status;
   return ready === 'True' || ready === 'False' ? ready : 'Unknown';
-}
-
-function listen(server: Server, host: string, port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      const address: AddressInfo | string | null = server.address();
-      const bound = typeof address === 'object' && address ? address.port : port;
-      resolve(`http://${host}:${bound}`);
-    });
-  });
 }

@@ -1,0 +1,75 @@
+// What do Kubernetes and Prometheus ask every process? Whether it lives, whether it may be sent work, and its figures, on a port of its own.
+
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+
+export interface ProcessParts {
+  readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
+  /** What only a restart mends, in words. Left out, or undefined: that there is an answer says enough, the event loop runs. */
+  stuck?(): string | undefined;
+  /** What it cannot serve without, in words; undefined: it is ready. */
+  missing(): string | undefined | Promise<string | undefined>;
+  /** Further pages, by their paths. */
+  readonly pages?: Readonly<Record<string, (request: IncomingMessage) => ProcessPage>>;
+}
+
+export interface ProcessPage {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/**
+ * `/metrics`; `/livez`, also by its older name `/healthz`: 200 or 500; `/readyz`: 200 or 503. What is wrong stands in the body.
+ * Nothing listens until the caller says so.
+ */
+export function buildProcessServer({ registry, stuck, missing, pages = {} }: ProcessParts): Server {
+  const all: Readonly<Record<string, (request: IncomingMessage) => ProcessPage | Promise<ProcessPage>>> = {
+    '/metrics': () =>
+      registry.metrics().then(
+        (text) => ({ status: 200, type: registry.contentType, body: text }),
+        () => told(500, 'the metrics could not be read'),
+      ),
+    '/livez': () => state(500, stuck?.()),
+    '/healthz': () => state(500, stuck?.()),
+    '/readyz': async () => state(503, await missing()),
+    ...pages,
+  };
+  const paths = Object.keys(all);
+  const known = `only ${paths.slice(0, -1).join(', ')} and ${paths.at(-1)} are here`;
+  return createServer(async (request, response) => {
+    const path = request.url?.split('?')[0] ?? '';
+    const page = Object.hasOwn(all, path) ? all[path] : undefined;
+    const { status, type, body } = page === undefined ? told(404, known) : await page(request);
+    response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' });
+    response.end(body);
+  });
+}
+
+/** @returns its address. @throws where the port is taken. */
+export function listenAt(server: Server, host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      const bound = server.address() as AddressInfo;
+      resolve(`http://${host.includes(':') ? `[${host}]` : host}:${bound.port}`);
+    });
+  });
+}
+
+/** Whoever is still asking is cut off. */
+export function stopServer(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+  });
+}
+
+function state(badStatus: number, fault: string | undefined): ProcessPage {
+  return fault === undefined ? told(200, 'ok') : told(badStatus, fault);
+}
+
+function told(status: number, text: string): ProcessPage {
+  return { status, type: 'text/plain', body: `${text}\n` };
+}
