@@ -7,6 +7,7 @@ import type { Cluster, Ledger } from './cluster.ts';
 import { DashboardError, issuerAway, notSignedIn, renewalRefused } from './errors.ts';
 import { findPlace, type Place } from './guard/places.ts';
 import { isForeignPage, isOwnPage, isSameText, type Sender } from './guard/same-origin.ts';
+import type { DashboardMetrics } from './metrics.ts';
 import { cookieName, joinPieces, piecesOf, SEALED_CHARS_MAX } from './session/cookies.ts';
 import type { EndedSessions } from './session/ended.ts';
 import type { LiveStreams } from './session/live.ts';
@@ -29,6 +30,10 @@ export interface ServerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly version: string;
+  /** Left out: nobody counts. */
+  readonly metrics?: Omit<DashboardMetrics, 'registry'>;
+  /** What it cannot serve without, in words; undefined, or left out: nothing. */
+  missing?(): string | undefined;
 }
 
 export interface Door {

@@ -4,10 +4,13 @@ import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../kube/clock.ts';
 import { createLog } from '../kube/log.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { buildProcessServer, listenAt, stopServer } from '../telemetry/process-server.ts';
 import { clusterFor, openKubernetes } from './kubernetes/cluster.ts';
 import { openOidc } from './kubernetes/oidc.ts';
 import { kubernetesSignIn } from './kubernetes/sign-in.ts';
 import { openLedger } from './ledger.ts';
+import { createMetrics } from './metrics.ts';
+import { openReadiness } from './readiness.ts';
 import { readSettings } from './settings.ts';
 import { startDashboard } from './start.ts';
 
@@ -19,6 +22,8 @@ try {
   const settings = readSettings();
   const connection = openKubernetes({ ...settings.kubernetes, clock });
   const oidc = settings.oidc && openOidc(settings.oidc, clock.now);
+  const metrics = createMetrics();
+  const missing = openReadiness(oidc, log);
   const dashboard = await startDashboard({
     settings,
     signIn: kubernetesSignIn(connection, oidc),
@@ -28,16 +33,21 @@ try {
     clock,
     log,
     version: packageJson.version,
+    metrics,
+    missing,
   });
+  const inside = buildProcessServer({ registry: metrics.registry, missing });
+  const metricsUrl = await listenAt(inside, settings.host, settings.metricsPort);
   closeWithGrace({ delay: endMs }, async ({ signal, err }) => {
     if (err) log('error', 'the process failed and ends', { error: err.stack });
     else log('info', 'ending', { signal });
     await dashboard.close();
+    await stopServer(inside);
     connection.close();
   });
   if (settings.sessionKeys.length === 0)
     log('warn', 'no session keys are set: sessions end with this process, and no other replica knows them');
-  log('info', 'dashboard started', { url: dashboard.url });
+  log('info', 'dashboard started', { url: dashboard.url, metricsUrl });
 } catch (error) {
   log('error', 'the dashboard could not start', {
     reason: error instanceof Error ? error.message : String(error),

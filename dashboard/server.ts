@@ -59,10 +59,12 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   app.setNotFoundHandler(() => {
     throw notFound();
   });
+  observe(app, parts);
+  parts.metrics?.readStreams(() => door.live.count());
   await app.register(cookie);
   await app.register(helmet, headersOf(settings.gatewayUrl));
 
-  addHealth(app);
+  addHealth(app, parts);
   const api: FastifyPluginAsync = (scope) => addApi(scope, door);
   const asked: FastifyPluginAsync = async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
@@ -160,10 +162,31 @@ function headersOf(gatewayUrl: string | undefined) {
   } as const;
 }
 
-function addHealth(app: FastifyInstance): void {
-  const healthy = async () => ({ status: 'ok' });
-  app.get('/healthz', healthy);
-  app.get('/readyz', healthy);
+/** For proxies in front. What exactly is missing is said on the port for Kubernetes, and not to everybody. */
+function addHealth(app: FastifyInstance, { missing }: ServerParts): void {
+  app.get('/healthz', async () => ({ status: 'ok' }));
+  app.get('/readyz', async (_request, reply) => {
+    const isReady = missing?.() === undefined;
+    return reply.status(isReady ? 200 : 503).send({ status: isReady ? 'ok' : 'not ready' });
+  });
+}
+
+function observe(app: FastifyInstance, { metrics, clock }: ServerParts): void {
+  if (metrics === undefined) return;
+  app.addHook('onRequest', async (request, reply) => {
+    const startMs = clock.now();
+    const { raw } = reply;
+    // Streams are nothing that Fastify sees the end of.
+    raw.once('close', () =>
+      metrics.onAnswered({
+        method: request.method,
+        route: request.routeOptions.url,
+        status: raw.headersSent ? raw.statusCode : undefined,
+        location: raw.getHeader('location')?.toString(),
+        durationMs: clock.now() - startMs,
+      }),
+    );
+  });
 }
 
 function toldOf(error: unknown, { log }: ServerParts): DashboardError {

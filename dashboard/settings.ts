@@ -17,6 +17,8 @@ const mustBeOrigins =
 const settingsSchema = z.object({
   PENSTOCK_DASHBOARD_HOST: z.string().min(1).default('0.0.0.0'),
   PENSTOCK_DASHBOARD_PORT: port.default(8080),
+  /** For Kubernetes and Prometheus. */
+  PENSTOCK_DASHBOARD_METRICS_PORT: port.default(9090),
   /** As people open it, as many as there are. Besides them only the names of one's own machine, for `kubectl port-forward`. */
   PENSTOCK_DASHBOARD_URL: z
     .string()
@@ -92,6 +94,7 @@ export interface DashboardSettings {
 }
 
 export interface PodSettings extends DashboardSettings {
+  readonly metricsPort: number;
   readonly ledgerUrl: string | undefined;
   readonly kubernetes: { readonly url: string; readonly caFile: string | undefined };
   readonly oidc: OidcSettings | undefined;
@@ -110,6 +113,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): PodS
   return Object.freeze({
     host: data.PENSTOCK_DASHBOARD_HOST,
     port: data.PENSTOCK_DASHBOARD_PORT,
+    metricsPort: data.PENSTOCK_DASHBOARD_METRICS_PORT,
     places: data.PENSTOCK_DASHBOARD_URL,
     proxies: data.PENSTOCK_DASHBOARD_PROXIES,
     gatewayUrl: data.PENSTOCK_DASHBOARD_GATEWAY_URL,

@@ -1,5 +1,6 @@
 // docs/metrics.md, made from the tables of all processes.
 
+import { dashboardMetrics } from '../dashboard/metric-table.ts';
 import { gatewayMetrics } from '../gateway/meter/metric-table.ts';
 import { ledgerMetrics } from '../ledger/metric-table.ts';
 import { operatorMetrics } from '../operator/metric-table.ts';
@@ -58,6 +59,12 @@ curl --retry 10 --retry-connrefused 'localhost:9090/debug/table?format=text'
 const ledgerFoot = `Here too stand the figures of a Node.js process.
 `;
 
+const dashboardHead = `They say how many do what, and never who: no name of a person, a namespace or an object is among the labels.
+`;
+
+const dashboardFoot = `Here too stand the figures of a Node.js process. In [local mode](guides/local-mode.md) the dashboard has no such port.
+`;
+
 export function metricsPage(): string {
   const isGenAi = ({ name }: Metric) => name.startsWith('gen_ai.');
   const gateway = rowsOf(gatewayMetrics);
@@ -75,6 +82,10 @@ export function metricsPage(): string {
     '## Ledger\n',
     tableOf(rowsOf(ledgerMetrics)),
     ledgerFoot,
+    '## Dashboard\n',
+    dashboardHead,
+    tableOf(rowsOf(dashboardMetrics)),
+    dashboardFoot,
   ].join('\n');
 }
 

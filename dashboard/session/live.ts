@@ -8,6 +8,8 @@ export interface LiveStreams {
   /** The session is over. */
   end(session: Pick<Session, 'id'>): void;
   endAll(): void;
+  /** Of all sessions. */
+  count(): number;
 }
 
 const perSessionMax = 8;
@@ -33,5 +35,6 @@ export function openLiveStreams(): LiveStreams {
     },
     end: ({ id }) => endThose(streams.get(id) ?? []),
     endAll: () => endThose([...streams.values()].flatMap((own) => [...own])),
+    count: () => count,
   };
 }

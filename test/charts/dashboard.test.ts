@@ -46,6 +46,7 @@ describe('its settings', () => {
     const { root, settings } = await settingsIn(await render(target, ALONE));
     expect(settings).toMatchObject({
       port: 8080,
+      metricsPort: 9090,
       places: [],
       proxies: [],
       gatewayUrl: undefined,
@@ -144,6 +145,10 @@ describe('the network', () => {
     podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': name }) },
   });
   const http = [{ protocol: 'TCP', port: 'http' }];
+  const metrics = {
+    ports: [{ protocol: 'TCP', port: 'metrics' }],
+    from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+  };
   const dns = { ports: [expect.objectContaining({ port: 53 }), expect.objectContaining({ port: 53 })] };
   const apiServer = {
     ports: [
@@ -157,7 +162,7 @@ describe('the network', () => {
     expect(objectOf(objects, 'NetworkPolicy')?.spec).toEqual({
       podSelector: component('dashboard').podSelector,
       policyTypes: ['Ingress', 'Egress'],
-      ingress: [{ ports: http, from: [{ namespaceSelector: { matchLabels: { edge: 'yes' } } }] }],
+      ingress: [{ ports: http, from: [{ namespaceSelector: { matchLabels: { edge: 'yes' } } }] }, metrics],
       egress: [
         dns,
         apiServer,
@@ -176,7 +181,7 @@ describe('the network', () => {
     const objects = await render(target, { ...ALONE, ledger: { enabled: false } });
     expect((await settingsIn(objects)).settings.ledgerUrl).toBeUndefined();
     expect(objectOf(objects, 'NetworkPolicy')?.spec).toMatchObject({
-      ingress: [{ ports: http }],
+      ingress: [{ ports: http }, metrics],
       egress: [dns, apiServer],
     });
   });
@@ -221,6 +226,47 @@ describe('the edge', () => {
       metadata: { annotations: { 'example.com/idle': '4000' } },
       spec: { type: 'NodePort', ports: [{ name: 'http', port: 8080, targetPort: 'http' }] },
     });
+  });
+});
+
+describe('Kubernetes and Prometheus', () => {
+  test('ask it on a port of its own, which no Service for people leads to', async () => {
+    const objects = await render(target, ALONE);
+    const [container] = deploymentOf(objects, DASHBOARD).template.spec.containers;
+    const { settings } = await settingsIn(objects);
+    expect(container.ports).toEqual([
+      { name: 'http', containerPort: settings.port, protocol: 'TCP' },
+      { name: 'metrics', containerPort: settings.metricsPort, protocol: 'TCP' },
+    ]);
+    expect(container).toMatchObject({
+      startupProbe: { httpGet: { path: '/livez', port: 'metrics' } },
+      livenessProbe: { httpGet: { path: '/livez', port: 'metrics' } },
+      readinessProbe: { httpGet: { path: '/readyz', port: 'metrics' } },
+    });
+    expect(objectOf(objects, 'Service')?.spec).toMatchObject({ ports: [{ targetPort: 'http' }] });
+  });
+
+  test('find its figures by either kind of monitor', async () => {
+    const pods = await render(target, { ...ALONE, monitoring: { scrape: 'PodMonitor' } });
+    const { labels } = deploymentOf(pods, DASHBOARD).template.metadata;
+    expect(objectOf(pods, 'PodMonitor', 'penstock')?.spec).toMatchObject({
+      selector: {
+        matchExpressions: [
+          {
+            key: 'app.kubernetes.io/component',
+            values: expect.arrayContaining([labels['app.kubernetes.io/component']]),
+          },
+        ],
+      },
+      podMetricsEndpoints: [{ port: 'metrics' }],
+    });
+    const services = await render(target, { ...ALONE, monitoring: { scrape: 'ServiceMonitor' } });
+    expect(objectOf(services, 'Service', `${DASHBOARD}-metrics`)?.spec).toMatchObject({
+      selector: { 'app.kubernetes.io/component': 'dashboard' },
+      ports: [{ name: 'metrics', targetPort: 'metrics' }],
+    });
+    const without = await render(target, { monitoring: { scrape: 'ServiceMonitor' } });
+    expect(objectOf(without, 'Service', `${DASHBOARD}-metrics`)).toBeUndefined();
   });
 });
 

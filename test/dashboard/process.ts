@@ -5,9 +5,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { freePort } from '../cluster/free-port.ts';
 import { startProcess } from '../support/process.ts';
+import { until } from '../support/until.ts';
 import { openBrowser, type People } from './house.ts';
 
 const main = fileURLToPath(new URL('../../dashboard/main.ts', import.meta.url));
@@ -24,6 +26,7 @@ export function processSuite(plane: () => ControlPlane, people: () => People): v
       env: {
         PENSTOCK_DASHBOARD_HOST: '127.0.0.1',
         PENSTOCK_DASHBOARD_PORT: String(port),
+        PENSTOCK_DASHBOARD_METRICS_PORT: '0',
         PENSTOCK_DASHBOARD_PAGES: pages,
         PENSTOCK_DASHBOARD_SESSION_KEYS_FILE: keys,
         PENSTOCK_DASHBOARD_KUBERNETES_CA_FILE: plane().caFile,
@@ -32,12 +35,34 @@ export function processSuite(plane: () => ControlPlane, people: () => People): v
       },
     });
     try {
-      await running.line(/dashboard started/);
+      const started: unknown = JSON.parse(await running.line(/dashboard started/));
+      const { metricsUrl } = z.object({ metricsUrl: z.string() }).parse(started);
+      const inside = async (path: string) => {
+        const answer = await fetch(`${metricsUrl}${path}`);
+        return [answer.status, await answer.text()] as const;
+      };
+      expect(await inside('/livez')).toEqual([200, 'ok\n']);
+      expect(await inside('/readyz')).toEqual([200, 'ok\n']);
       const browser = openBrowser({ port }, `http://localhost:${port}`);
       expect((await browser.signIn(people().editor)).body.user.name).toBe(
         'system:serviceaccount:team-a:editor',
       );
       expect((await browser.ask('/api/namespaces')).body.namespaces).toEqual(['team-a']);
+      // A page that is open is a stream; what it follows is a request that has not ended.
+      const stream = await browser.stream('/api/watch?kind=apikeys&namespace=team-a');
+      const figures = async (line: string) => (await inside('/metrics'))[1].split('\n').includes(line);
+      await until(() => figures('penstock_dashboard_streams 1'));
+      stream.close();
+      await until(() => figures('penstock_dashboard_streams 0'));
+      await until(() => figures('penstock_dashboard_requests_total{route="/api/watch",status="2xx"} 1'));
+      for (const line of [
+        'penstock_dashboard_sign_ins_total{way="token",outcome="admitted"} 1',
+        'penstock_dashboard_requests_total{route="/api/session",status="2xx"} 1',
+        'penstock_dashboard_requests_total{route="/api/namespaces",status="2xx"} 1',
+      ])
+        expect(await figures(line), line).toBe(true);
+      expect((await inside('/metrics'))[1]).toContain('\nprocess_cpu_seconds_total ');
+      expect((await browser.ask('/metrics')).text).not.toContain('penstock_dashboard');
     } finally {
       expect(await running.stop()).toEqual({ code: 0, signal: null });
     }

@@ -260,7 +260,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
             421,
             'unknown_host',
           ]);
-      // Probes come by the address of a pod.
+      // Proxies in front ask by the address of a pod.
       for (const path of ['/healthz', '/readyz'])
         expect((await browser.ask(path, { headers: { host: '10.0.0.1:8080' } })).status).toBe(200);
     });

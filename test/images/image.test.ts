@@ -230,12 +230,13 @@ describe('the unpacked image', () => {
     const dashboard = await startInRoot('dashboard', {
       PENSTOCK_DASHBOARD_HOST: '127.0.0.1',
       PENSTOCK_DASHBOARD_PORT: '0',
+      PENSTOCK_DASHBOARD_METRICS_PORT: '0',
       PENSTOCK_DASHBOARD_KUBERNETES_URL: 'https://127.0.0.1:1',
     });
     try {
       const said: unknown = JSON.parse(await dashboard.line(/dashboard started/));
-      const { url } = z.object({ url: z.string() }).parse(said);
-      await dashboard.answering(`${url}/readyz`);
+      const { url, metricsUrl } = z.object({ url: z.string(), metricsUrl: z.string() }).parse(said);
+      await dashboard.answering(`${metricsUrl}/readyz`);
       const page = await fetch(url);
       expect([page.status, page.headers.get('content-type')]).toEqual([
         200,

@@ -1,6 +1,7 @@
 // Which names has a metric? What a real collector makes of them is looked at in otlp.test.ts; here, the rule by example.
 
 import { expect, test } from 'vitest';
+import { dashboardMetrics } from '../../dashboard/metric-table.ts';
 import { gatewayMetrics } from '../../gateway/meter/metric-table.ts';
 import { ledgerMetrics } from '../../ledger/metric-table.ts';
 import { operatorMetrics } from '../../operator/metric-table.ts';
@@ -10,6 +11,7 @@ const tables: Readonly<Record<string, MetricTable>> = {
   gateway: gatewayMetrics,
   operator: operatorMetrics,
   ledger: ledgerMetrics,
+  dashboard: dashboardMetrics,
 };
 
 test.each([

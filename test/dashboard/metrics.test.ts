@@ -1,0 +1,127 @@
+// What does the dashboard export of what it was asked, and does the page about it say the same?
+
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { type Answered, isStream, routeWord, signInOf, statusWord } from '../../dashboard/answered.ts';
+import { dashboardMetrics } from '../../dashboard/metric-table.ts';
+import { createMetrics } from '../../dashboard/metrics.ts';
+import { exposed } from '../../telemetry/metric.ts';
+
+const answered = (more: Partial<Answered>): Answered => ({
+  method: 'GET',
+  route: '/api/namespaces',
+  status: 200,
+  location: undefined,
+  durationMs: 40,
+  ...more,
+});
+
+async function text(): Promise<string> {
+  const metrics = createMetrics();
+  metrics.readStreams(() => 3);
+  metrics.onAnswered(answered({}));
+  metrics.onAnswered(answered({ status: 503 }));
+  metrics.onAnswered(answered({ status: undefined }));
+  metrics.onAnswered(answered({ route: '/assets/main-1a2b.js' }));
+  metrics.onAnswered(answered({ route: undefined, status: 404 }));
+  metrics.onAnswered(answered({ route: '/api/watch', durationMs: 600_000 }));
+  metrics.onAnswered(answered({ method: 'POST', route: '/api/session', status: 401 }));
+  metrics.onAnswered(answered({ method: 'DELETE', route: '/api/session', status: 204 }));
+  metrics.onAnswered(answered({ method: 'DELETE', route: '/api/session', status: 401 }));
+  return await metrics.registry.metrics();
+}
+
+test.each([
+  'penstock_dashboard_requests_total{route="/api/namespaces",status="2xx"} 1',
+  'penstock_dashboard_requests_total{route="/api/namespaces",status="5xx"} 1',
+  'penstock_dashboard_requests_total{route="/api/namespaces",status="gone"} 1',
+  'penstock_dashboard_requests_total{route="pages",status="2xx"} 1',
+  'penstock_dashboard_requests_total{route="none",status="4xx"} 1',
+  'penstock_dashboard_requests_total{route="/api/watch",status="2xx"} 1',
+  'penstock_dashboard_request_duration_seconds_sum{route="/api/namespaces"} 0.12',
+  'penstock_dashboard_sign_ins_total{way="token",outcome="refused"} 1',
+  'penstock_dashboard_sign_ins_total{way="oidc",outcome="failed"} 0',
+  'penstock_dashboard_sign_outs_total 1',
+  'penstock_dashboard_streams 3',
+])('%s', async (line) => {
+  expect((await text()).split('\n')).toContain(line);
+});
+
+test('how long a page was open is not how long an answer takes', async () => {
+  expect(await text()).not.toContain('request_duration_seconds_sum{route="/api/watch"}');
+  expect(isStream(answered({ route: '/api/watch', status: 429 }))).toBe(false);
+});
+
+test.each<[string, Partial<Answered>, ReturnType<typeof signInOf>]>([
+  ['a token that is good', { method: 'POST', status: 200 }, { way: 'token', outcome: 'admitted' }],
+  ['a token of nobody', { method: 'POST', status: 401 }, { way: 'token', outcome: 'refused' }],
+  ['a token that is too long', { method: 'POST', status: 400 }, { way: 'token', outcome: 'refused' }],
+  ['one attempt too many', { method: 'POST', status: 429 }, { way: 'token', outcome: 'limited' }],
+  ['no Kubernetes', { method: 'POST', status: 503 }, { way: 'token', outcome: 'failed' }],
+  ['a browser that has left', { method: 'POST', status: undefined }, undefined],
+  ['the question who is signed in', { method: 'GET', status: 401 }, undefined],
+])('%s is a sign-in by token as far as it goes', (_, more, expected) => {
+  expect(signInOf(answered({ route: '/api/session', ...more }))).toEqual(expected);
+});
+
+test.each<[string, string, Partial<Answered>, ReturnType<typeof signInOf>]>([
+  ['somebody who comes back', 'callback', { location: '/keys?to=1' }, { way: 'oidc', outcome: 'admitted' }],
+  [
+    'a token that Kubernetes does not take',
+    'callback',
+    { location: '/?signInError=unknown_token' },
+    { way: 'oidc', outcome: 'refused' },
+  ],
+  [
+    'one attempt too many',
+    'callback',
+    { location: '/?signInError=too_many_attempts' },
+    { way: 'oidc', outcome: 'limited' },
+  ],
+  [
+    'no Kubernetes',
+    'callback',
+    { location: '/?signInError=cluster_unreachable' },
+    { way: 'oidc', outcome: 'failed' },
+  ],
+  [
+    'no issuer at the beginning',
+    'start',
+    { location: '/?signInError=issuer_unreachable' },
+    { way: 'oidc', outcome: 'failed' },
+  ],
+  ['a beginning', 'start', { location: 'https://login.example/?signInError=unknown_token' }, undefined],
+  ['what we did wrong', 'callback', { status: 500 }, { way: 'oidc', outcome: 'failed' }],
+  ['an installation without an issuer', 'callback', { status: 404 }, undefined],
+])('%s is a sign-in by the issuer as far as it goes', (_, end, more, expected) => {
+  expect(signInOf(answered({ route: `/api/oidc/${end}`, status: 302, ...more }))).toEqual(expected);
+});
+
+test('labels are words of the code, whatever was asked', () => {
+  const words = ['/api/kube/*', '/assets/a.js', '/*', '/readyz', undefined].map((route) =>
+    routeWord({ route }),
+  );
+  expect(words).toEqual(['/api/kube/*', 'pages', 'pages', '/readyz', 'none']);
+  expect([200, 302, 421, 503, undefined].map((status) => statusWord({ status }))).toEqual([
+    '2xx',
+    '3xx',
+    '4xx',
+    '5xx',
+    'gone',
+  ]);
+});
+
+test('docs/metrics.md has a row for every metric of the dashboard, with its type and labels, and no other', async () => {
+  const page = await readFile(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
+  const section = page.split('\n## Dashboard\n')[1]?.split('\n## ')[0] ?? '';
+  const documented = [...section.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \| [A-Z][^|]{20,} \|$/gm)];
+  const exported = [...(await text()).matchAll(/^# TYPE (penstock_\w+) (\w+)$/gm)];
+  const rows = Object.values(dashboardMetrics).map((metric) => {
+    const { name, labels } = exposed(metric);
+    return [name, metric.type, labels.map((label) => `\`${label}\``).join(', ') || 'none'];
+  });
+  expect(documented.map(([, ...cells]) => cells)).toEqual(rows);
+  expect(exported.map(([, ...cells]) => cells).toSorted()).toEqual(
+    rows.map((cells) => cells.slice(0, 2)).toSorted(),
+  );
+});
