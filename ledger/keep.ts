@@ -2,7 +2,7 @@
 
 import type { Clock } from '../kube/clock.ts';
 import { wait } from '../kube/wait.ts';
-import { dayOf } from './store/queries.ts';
+import { dayOf } from './store/periods.ts';
 import type { LedgerStore } from './store/store.ts';
 
 export interface KeepOptions {

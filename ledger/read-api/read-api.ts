@@ -9,7 +9,7 @@ import { SPEND_KEYS_MAX, SPEND_PATH, type SpendReport } from '../../gateway/cont
 import type { Clock } from '../../kube/clock.ts';
 import type { GatewayAsker } from '../ask-gateway.ts';
 import type { Budgeted } from '../budgets.ts';
-import { periodsOf } from '../store/queries.ts';
+import { periodsOf } from '../store/periods.ts';
 import { daysAround } from '../store/spans.ts';
 import type { Dimension, LedgerStore, Spender, SumsQuery } from '../store/store.ts';
 import type { Access } from './access.ts';

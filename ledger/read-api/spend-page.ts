@@ -2,7 +2,7 @@
 // go on.
 
 import type { SpendReport } from '../../gateway/contract/spend.ts';
-import { periodsOf } from '../store/queries.ts';
+import { periodsOf } from '../store/periods.ts';
 import type { Changed, LedgerStore } from '../store/store.ts';
 import { spendAnswer } from './answers.ts';
 

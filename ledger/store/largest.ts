@@ -1,9 +1,10 @@
 // Which of many are the largest? Of keys, sums by day say it, which are few.
 
-import { type Query, type Value, weightOf } from './queries.ts';
+import type { Query, Value } from './query.ts';
 import { SPENDERS } from './row.ts';
 import { daysAround, isWhole } from './spans.ts';
 import type { LargestQuery } from './store.ts';
+import { weightOf } from './sums-queries.ts';
 
 /**
  * The largest first, by what they were given and pay: those days are few, while all that is known of each key of a month are half a million

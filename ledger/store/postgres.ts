@@ -3,28 +3,22 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
-import {
-  cursorQuery,
-  keepIdentity,
-  markQuery,
-  metaQuery,
-  PURGED_BEFORE,
-  purgeAsides,
-  purgeCursors,
-  purgeFirstContents,
-  purgeHours,
-  purgeRecords,
-  putCursor,
-  putMeta,
-  putSink,
-  type Query,
-  type Row,
-  sinkQuery,
-  sumUpserts,
-} from './queries.ts';
+import { markQuery, sumUpserts } from './add-queries.ts';
+import { purgeAsides, purgeCursors, purgeFirstContents, purgeHours, purgeRecords } from './purge-queries.ts';
+import type { Query, Row } from './query.ts';
 import { readingOf } from './reading.ts';
 import { type AddedRow, DAILY_KEYS, digestOf, pageRows, RECORD_COLUMNS, rollUp, SPAN_KEYS } from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
+import {
+  cursorQuery,
+  keepIdentity,
+  metaQuery,
+  PURGED_BEFORE,
+  putCursor,
+  putMeta,
+  putSink,
+  sinkQuery,
+} from './state-queries.ts';
 import { type LedgerStore, type Page, PURGED_REASON, type Taken } from './store.ts';
 
 /** Ours among the advisory locks of the database: the first eight letters of the name. */

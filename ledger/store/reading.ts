@@ -2,28 +2,20 @@
 // of one query.
 
 import { largestQuery } from './largest.ts';
+import type { Query, Row } from './query.ts';
 import {
-  asidesQuery,
-  changedQuery,
   lastFailuresQuery,
   latestQuery,
-  type Query,
-  type Row,
-  readChanged,
   readLastFailures,
   readRecords,
-  readSpend,
-  readState,
-  readSums,
   recordsQuery,
-  spendQuery,
-  stateQuery,
-  sumsQuery,
-  usedQuery,
-} from './queries.ts';
+} from './record-queries.ts';
 import { endsQuery, firstContentsQuery, readEnds, readFirstContents } from './request-queries.ts';
 import type { DatabaseKind } from './schema.ts';
+import { changedQuery, readChanged, readSpend, spendQuery } from './spend-queries.ts';
+import { asidesQuery, readState, stateQuery } from './state-queries.ts';
 import type { LedgerStore } from './store.ts';
+import { readSums, sumsQuery, usedQuery } from './sums-queries.ts';
 
 /** @param rows Asks the database. */
 export function readingOf(

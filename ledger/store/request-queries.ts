@@ -2,7 +2,7 @@
 // as such (`last-attempts.ts`).
 
 import { beforeNumber, UNANSWERED } from './last-attempts.ts';
-import { filterConditions, integer, listOf, type Query, type Row, type Value, withinMs } from './queries.ts';
+import { filterConditions, integer, listOf, type Query, type Row, type Value, withinMs } from './query.ts';
 import { TWO_DIGIT_STEPS } from './row.ts';
 import type { DatabaseKind } from './schema.ts';
 import { boundsOf, type Interval, intervalMs, isWhole, spanAt, spansIn } from './spans.ts';

@@ -2,26 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import {
-  keepIdentity,
-  markQuery,
-  metaQuery,
-  PURGED_BEFORE,
-  purgeAsides,
-  purgeCursors,
-  purgeFirstContents,
-  purgeHours,
-  purgeRecords,
-  putCursor,
-  putMeta,
-  type Query,
-  type Row,
-  sumUpserts,
-  type Value,
-  valuesOf,
-} from './queries.ts';
+import { markQuery, sumUpserts, valuesOf } from './add-queries.ts';
+import { purgeAsides, purgeCursors, purgeFirstContents, purgeHours, purgeRecords } from './purge-queries.ts';
+import type { Query, Row, Value } from './query.ts';
 import { type AddedRow, digestOf, type PageRows, RECORD_COLUMNS, rollUp } from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
+import { keepIdentity, metaQuery, PURGED_BEFORE, putCursor, putMeta } from './state-queries.ts';
 import { type Aside, PURGED_REASON, type PurgeOptions, type Taken } from './store.ts';
 
 export interface SqliteFile {

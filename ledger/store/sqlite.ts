@@ -4,11 +4,11 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { cursorQuery, putSink, sinkQuery } from './queries.ts';
 import { readingOf } from './reading.ts';
 import { pageRows } from './row.ts';
 import type { SqliteFile } from './sqlite-file.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerStart } from './sqlite-worker.ts';
+import { cursorQuery, putSink, sinkQuery } from './state-queries.ts';
 import type { LedgerStore } from './store.ts';
 
 /** Records that go in one step; some 30 ms. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../kube/clock.ts';
-import type { Query, Row } from '../../ledger/store/queries.ts';
+import type { Query, Row } from '../../ledger/store/query.ts';
 import { readingOf } from '../../ledger/store/reading.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { LedgerStore, SumsQuery } from '../../ledger/store/store.ts';

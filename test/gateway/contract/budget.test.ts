@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type BudgetPeriod, periodAt, worstOvershoot } from '../../../gateway/contract/budget.ts';
-import { periodsOf } from '../../../ledger/store/queries.ts';
+import { periodsOf } from '../../../ledger/store/periods.ts';
 
 describe('a period', () => {
   test.each<[BudgetPeriod, string, string, string | undefined]>([

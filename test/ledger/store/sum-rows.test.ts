@@ -1,7 +1,7 @@
 // Do the rows of sums have all columns that are written? Pure.
 
 import { expect, test } from 'vitest';
-import { sumUpserts, valuesOf } from '../../../ledger/store/queries.ts';
+import { sumUpserts, valuesOf } from '../../../ledger/store/add-queries.ts';
 import { rollUp, rowOf } from '../../../ledger/store/row.ts';
 import { makeEntry } from '../make-entry.ts';
 

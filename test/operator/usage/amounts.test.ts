@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { periodAt } from '../../../gateway/contract/budget.ts';
-import { periodsOf } from '../../../ledger/store/queries.ts';
+import { periodsOf } from '../../../ledger/store/periods.ts';
 import { dollarsOf, microdollarsOf } from '../../../operator/usage/dollars.ts';
 
 test.each([

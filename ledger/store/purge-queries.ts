@@ -1,0 +1,44 @@
+// How does what is too old go? In pieces.
+
+import type { Query } from './query.ts';
+import { SPAN_KEYS } from './row.ts';
+
+export const purgeCursors = (silentSinceMs: number): Query => ({
+  text: 'DELETE FROM ledger_cursors WHERE at_ms < $1',
+  values: [silentSinceMs],
+});
+
+/**
+ * A piece of what is to go: a ledger that takes records in meanwhile waits for one piece at most. The sign keeps the databases
+ * from going through all records by their sequence where none is old.
+ */
+export const purgeRecords = (before: string, upTo: number, limit: number): Query => ({
+  text: `DELETE FROM ledger_records WHERE sequence IN
+    (SELECT sequence FROM ledger_records WHERE started_ms < $1 AND +sequence <= $2 LIMIT $3)`,
+  values: [startOf(before), upTo, limit],
+});
+
+/** As of records: a piece of the sums by hour. */
+export const purgeHours = (before: string, limit: number): Query => ({
+  text: `DELETE FROM ledger_spans WHERE (${SPAN_KEYS.join(', ')}) IN
+    (SELECT ${SPAN_KEYS.join(', ')} FROM ledger_spans WHERE span < $1 AND LENGTH(span) > 10 LIMIT $2)`,
+  values: [before, limit],
+});
+
+export const purgeFirstContents = (before: string, limit: number): Query => ({
+  text: `DELETE FROM ledger_first_contents WHERE (span, ms) IN
+    (SELECT span, ms FROM ledger_first_contents WHERE span < $1 LIMIT $2)`,
+  values: [before, limit],
+});
+
+/** As of records: a piece of the lines that were put aside before the day. */
+export const purgeAsides = (before: string, limit: number): Query => ({
+  text: `DELETE FROM ledger_asides WHERE digest IN
+    (SELECT digest FROM ledger_asides WHERE at_ms < $1 LIMIT $2)`,
+  values: [startOf(before), limit],
+});
+
+/** Empty: before everything. */
+function startOf(day: string): number {
+  return day === '' ? 0 : Date.parse(day);
+}

@@ -1,0 +1,67 @@
+// What does a ledger know of itself? Which one it is, how far journals were read and sinks were told, and what was put aside.
+
+import type { Query, Row } from './query.ts';
+import type { LedgerState } from './store.ts';
+
+const IDENTITY = 'identity';
+
+/** Told from every other ledger by it, and from one that was begun anew in its place. */
+export const keepIdentity = (identity: string): Query => ({
+  text: 'INSERT INTO ledger_meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING',
+  values: [IDENTITY, identity],
+});
+
+/** Of records before this day, whether they are new cannot be told any more. */
+export const PURGED_BEFORE = 'purged-before';
+
+export const stateQuery: Query = {
+  text: `SELECT value, (SELECT MAX(sequence) FROM ledger_keys) AS sequence,
+    (SELECT value FROM ledger_meta WHERE name = $2) AS kept_from FROM ledger_meta WHERE name = $1`,
+  values: [IDENTITY, PURGED_BEFORE],
+};
+
+export function readState([row]: readonly Row[]): LedgerState {
+  return {
+    id: String(row?.value ?? ''),
+    sequence: Number(row?.sequence ?? 0),
+    keptFrom: String(row?.kept_from ?? ''),
+  };
+}
+
+export const cursorQuery = (source: string): Query => ({
+  text: 'SELECT cursor FROM ledger_cursors WHERE source = $1',
+  values: [source],
+});
+
+export const putCursor = (source: string, cursor: string, nowMs: number): Query => ({
+  text: `INSERT INTO ledger_cursors (source, cursor, at_ms) VALUES ($1, $2, $3)
+    ON CONFLICT (source) DO UPDATE SET cursor = excluded.cursor, at_ms = excluded.at_ms`,
+  values: [source, cursor, nowMs],
+});
+
+export const sinkQuery = (sink: string): Query => ({
+  text: 'SELECT sequence FROM ledger_sinks WHERE name = $1',
+  values: [sink],
+});
+
+/** Never backwards. */
+export const putSink = (sink: string, sequence: number): Query => ({
+  text: `INSERT INTO ledger_sinks (name, sequence) VALUES ($1, $2)
+    ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence WHERE excluded.sequence > ledger_sinks.sequence`,
+  values: [sink, sequence],
+});
+
+export const metaQuery = (name: string): Query => ({
+  text: 'SELECT value FROM ledger_meta WHERE name = $1',
+  values: [name],
+});
+
+export const putMeta = (name: string, value: string): Query => ({
+  text: 'INSERT INTO ledger_meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  values: [name, value],
+});
+
+export const asidesQuery = (limit: number): Query => ({
+  text: 'SELECT source, at_ms, reason, line FROM ledger_asides ORDER BY at_ms DESC, digest LIMIT $1',
+  values: [limit],
+});
