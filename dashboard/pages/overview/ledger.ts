@@ -1,7 +1,25 @@
 // What does the ledger answer the overview? No more of it than is shown.
 
-import type { RequestsAnswer } from './totals.ts';
-import type { BudgetUse } from './went-wrong.ts';
+export interface RequestsRow {
+  readonly hour?: string;
+  readonly day?: string;
+  readonly requests: number;
+  readonly outcomes: Readonly<Record<string, number>>;
+  readonly errorRate: number;
+  readonly firstContentMs?: FirstContent;
+}
+
+export interface FirstContent {
+  readonly answers: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+}
+
+export interface RequestsAnswer {
+  readonly total: RequestsRow;
+  readonly rows: readonly RequestsRow[];
+}
 
 export interface SeriesRow {
   readonly hour?: string;
@@ -40,6 +58,17 @@ export interface NamespacesAnswer {
   }[];
 }
 
+export interface BudgetUse {
+  readonly namespace: string;
+  readonly apiKey?: string;
+  readonly period: string;
+  readonly action: string;
+  readonly limitUsd: string;
+  readonly costUsd: string;
+  readonly usedShare: number;
+  readonly resetsAt?: string;
+}
+
 export interface BudgetsAnswer {
   readonly budgets: readonly BudgetUse[];
 }
@@ -47,8 +76,6 @@ export interface BudgetsAnswer {
 export interface HealthAnswer {
   readonly health: readonly HealthRow[];
 }
-
-export type { RequestsAnswer };
 
 /** Failed attempts that another one made good: what a caller did not notice. */
 export function failoversOf({ attempts, requests }: HealthRow): number {

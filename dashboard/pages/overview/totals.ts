@@ -1,25 +1,6 @@
 // How did the requests of a period end, and how long did they wait? Pure: out of what the ledger says of all of it.
 
-export interface RequestsRow {
-  readonly hour?: string;
-  readonly day?: string;
-  readonly requests: number;
-  readonly outcomes: Readonly<Record<string, number>>;
-  readonly errorRate: number;
-  readonly firstContentMs?: FirstContent;
-}
-
-export interface FirstContent {
-  readonly answers: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-}
-
-export interface RequestsAnswer {
-  readonly total: RequestsRow;
-  readonly rows: readonly RequestsRow[];
-}
+import type { FirstContent, RequestsAnswer } from './ledger.ts';
 
 export interface RequestTotals {
   readonly requests: number;

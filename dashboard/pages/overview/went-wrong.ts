@@ -3,17 +3,7 @@
 import type { Formats } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { standingOf, type Tone } from '../words/standing.ts';
-
-export interface BudgetUse {
-  readonly namespace: string;
-  readonly apiKey?: string;
-  readonly period: string;
-  readonly action: string;
-  readonly limitUsd: string;
-  readonly costUsd: string;
-  readonly usedShare: number;
-  readonly resetsAt?: string;
-}
+import type { BudgetUse } from './ledger.ts';
 
 export interface Trouble {
   readonly tone: Tone;

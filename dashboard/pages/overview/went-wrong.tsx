@@ -5,8 +5,8 @@ import { useAsked, useObjects } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
-import { failoversOf, type HealthAnswer } from './ledger.ts';
-import { type BudgetUse, troublesOf } from './went-wrong.ts';
+import { type BudgetUse, failoversOf, type HealthAnswer } from './ledger.ts';
+import { troublesOf } from './went-wrong.ts';
 
 interface WentWrongProps {
   readonly budgets: readonly BudgetUse[];
