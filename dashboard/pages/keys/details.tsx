@@ -2,12 +2,11 @@
 
 import { useState } from 'preact/hooks';
 import { Ago, Badge, Code, Empty, Facts, Meter, Notice } from '../parts/basics.tsx';
-import { useChange } from '../parts/change.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
-import { ObjectDialogs, ObjectHead } from '../parts/object-page.tsx';
-import { kubePath, useNow, useObject, useRights } from '../shell/asking.tsx';
-import { Link, useShell } from '../shell/context.tsx';
+import { Crumbs, ObjectDialogs, ObjectHead, useObjectPage } from '../parts/object-page.tsx';
+import { kubePath, useNow } from '../shell/asking.tsx';
+import { useShell } from '../shell/context.tsx';
 import type { ApiKey } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
 import { EditKeyDialog } from './edit-dialog.tsx';
@@ -18,14 +17,13 @@ import { isImported, versionsOf } from './rotate.ts';
 import { RotateDialog } from './rotate-dialog.tsx';
 import { limitWords, periodWords } from './words.ts';
 
-type Open = 'edit' | 'rotate' | 'delete' | 'yaml' | undefined;
-
 export function KeyDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { formats, announce } = useShell();
-  const shown = useObject<ApiKey>('apikeys', namespace, name);
-  const may = useRights(namespace);
-  const change = useChange(shown.again);
-  const [open, setOpen] = useState<Open>(undefined);
+  const { shown, may, change, open, setOpen } = useObjectPage<ApiKey, 'edit' | 'rotate'>(
+    'apikeys',
+    namespace,
+    name,
+  );
   const [rotated, setRotated] = useState<{ readonly minted: MintedKey; readonly before: string } | undefined>(
     undefined,
   );
@@ -33,9 +31,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
 
   return (
     <>
-      <p class="crumbs">
-        <Link to="/keys">Keys</Link> <span aria-hidden="true">/</span> {namespace}
-      </p>
+      <Crumbs list="/keys" title="Keys" namespace={namespace} />
       <Loaded shown={shown} what={`The key ${name}`} title={name}>
         {(key) => {
           const standing = standingOf(key);

@@ -1,9 +1,10 @@
 // How is a key made? Its secret part here in the browser: the server is sent its hash and hint, and the key itself is shown once.
 
 import { useRef, useState } from 'preact/hooks';
-import { Button, Notice } from '../parts/basics.tsx';
+import { Notice } from '../parts/basics.tsx';
 import { YamlDialog } from '../parts/dialog.tsx';
 import { Choice, focusFirstProblem } from '../parts/fields.tsx';
+import { FormEnd } from '../parts/form-end.tsx';
 import type { ApiError } from '../shell/api.ts';
 import { kubePath, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
@@ -124,27 +125,16 @@ export function NewKey() {
             </p>
           </Notice>
         )}
-        {refusal !== undefined && (
-          <Notice tone="bad" title="The key was not created">
-            <p>{refusal}</p>
-          </Notice>
-        )}
-        <div class="row">
-          <Button
-            type="submit"
-            look="main"
-            disabled={isSending || !right.isAllowed}
-            describedBy={right.missing === undefined ? undefined : 'new-key-missing'}
-          >
-            {isSending ? 'Creating…' : 'Create key'}
-          </Button>
-          <Button onClick={() => check() && setYaml(true)}>View as YAML</Button>
-        </div>
-        {right.missing !== undefined && (
-          <p class="missing" id="new-key-missing">
-            You may not <code>{right.missing}</code>.
-          </p>
-        )}
+        <FormEnd
+          label="Create key"
+          busyLabel="Creating…"
+          isSending={isSending}
+          isAllowed={right.isAllowed}
+          missing={right.missing === undefined ? [] : [right.missing]}
+          refusalTitle="The key was not created"
+          refusal={refusal}
+          onYaml={() => check() && setYaml(true)}
+        />
       </form>
       {isYaml && (
         <YamlDialog

@@ -1,17 +1,46 @@
 // What is the same on every page about one object? Its heading with what can be done to it, its YAML, and its end.
 
 import type { ComponentChildren } from 'preact';
-import { kubePath, type May } from '../shell/asking.tsx';
-import { useShell } from '../shell/context.tsx';
+import { useState } from 'preact/hooks';
+import { kubePath, type May, useObject, useRights } from '../shell/asking.tsx';
+import { Link, useShell } from '../shell/context.tsx';
 import { KINDS, type KubeObject, type Plural } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import type { Standing, Tone } from '../words/standing.ts';
 import { type Action, Actions, Ago, Badge, Notice } from './basics.tsx';
-import type { useChange } from './change.tsx';
+import { useChange } from './change.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { YamlDialog } from './dialog.tsx';
 
 type ObjectDialog = 'delete' | 'yaml';
+
+/** What such a page has in its hands. @template More dialogs of its own. */
+export function useObjectPage<Kind extends KubeObject, More extends string = never>(
+  plural: Plural,
+  namespace: string,
+  name: string,
+) {
+  const shown = useObject<Kind>(plural, namespace, name);
+  const may = useRights(namespace);
+  const change = useChange(shown.again);
+  const [open, setOpen] = useState<ObjectDialog | More | undefined>(undefined);
+  return { shown, may, change, open, setOpen };
+}
+
+interface CrumbsProps {
+  /** The list that it stands in, and what that is called. */
+  readonly list: string;
+  readonly title: string;
+  readonly namespace: string;
+}
+
+export function Crumbs({ list, title, namespace }: CrumbsProps) {
+  return (
+    <p class="crumbs">
+      <Link to={list}>{title}</Link> <span aria-hidden="true">/</span> {namespace}
+    </p>
+  );
+}
 
 interface ObjectHeadProps {
   readonly plural: Plural;

@@ -3,9 +3,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RightName } from '../../api-types.ts';
 import type { Problems } from '../keys/key-form.ts';
-import { Badge, Button, Notice } from '../parts/basics.tsx';
+import { Badge } from '../parts/basics.tsx';
 import { YamlDialog } from '../parts/dialog.tsx';
 import { CheckField, focusFirstProblem, SelectField, TextField } from '../parts/fields.tsx';
+import { FormEnd } from '../parts/form-end.tsx';
 import type { ApiError } from '../shell/api.ts';
 import { kubePath, useObject, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
@@ -209,27 +210,16 @@ export function NewProvider() {
             />
           </div>
         </section>
-        {refusal !== undefined && (
-          <Notice tone="bad" title="It was not added">
-            <p>{refusal}</p>
-          </Notice>
-        )}
-        <div class="row">
-          <Button
-            type="submit"
-            look="main"
-            disabled={isSending || !isAllowed}
-            describedBy={missing.length === 0 ? undefined : 'new-provider-missing'}
-          >
-            {isSending ? 'Adding…' : 'Add provider'}
-          </Button>
-          <Button onClick={() => check() && setYaml(true)}>View as YAML</Button>
-        </div>
-        {missing.length > 0 && (
-          <p class="missing" id="new-provider-missing">
-            You may not {missing.map((right, at) => [at > 0 && '; ', <code key={right}>{right}</code>])}.
-          </p>
-        )}
+        <FormEnd
+          label="Add provider"
+          busyLabel="Adding…"
+          isSending={isSending}
+          isAllowed={isAllowed}
+          missing={missing}
+          refusalTitle="It was not added"
+          refusal={refusal}
+          onYaml={() => check() && setYaml(true)}
+        />
       </form>
       {isYaml && (
         <YamlDialog

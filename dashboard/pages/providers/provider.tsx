@@ -1,30 +1,30 @@
 // What is to be known of one provider: its conditions with the way out, its health by pod and key, and how calls to it ended?
 
-import { useState } from 'preact/hooks';
 import { failoversOf, type HealthAnswer } from '../overview/ledger.ts';
 import { keyStateWords } from '../overview/went-wrong.ts';
 import { Ago, Answered, Empty, Facts } from '../parts/basics.tsx';
-import { useChange } from '../parts/change.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
-import { ObjectDialogs, ObjectHead, State, suspendAction } from '../parts/object-page.tsx';
+import {
+  Crumbs,
+  ObjectDialogs,
+  ObjectHead,
+  State,
+  suspendAction,
+  useObjectPage,
+} from '../parts/object-page.tsx';
 import { Table } from '../parts/table.tsx';
-import { useAsked, useObject, useRights } from '../shell/asking.tsx';
-import { Link, useShell } from '../shell/context.tsx';
+import { useAsked } from '../shell/asking.tsx';
+import { useShell } from '../shell/context.tsx';
 import type { Provider } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
 import { Troubles } from './troubles.tsx';
 
 export function ProviderDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
-  const shown = useObject<Provider>('providers', namespace, name);
-  const may = useRights(namespace);
-  const change = useChange(shown.again);
-  const [open, setOpen] = useState<'yaml' | 'delete' | undefined>(undefined);
+  const { shown, may, change, open, setOpen } = useObjectPage<Provider>('providers', namespace, name);
   return (
     <>
-      <p class="crumbs">
-        <Link to="/providers">Providers and routes</Link> <span aria-hidden="true">/</span> {namespace}
-      </p>
+      <Crumbs list="/providers" title="Providers and routes" namespace={namespace} />
       <Loaded shown={shown} what={`The provider ${name}`} title={name}>
         {(provider) => {
           const standing = standingOf(provider);

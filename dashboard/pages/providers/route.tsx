@@ -1,14 +1,20 @@
 // What is to be known of one route: its conditions with the way out, each target, and its last failover drill?
 
-import { useState } from 'preact/hooks';
 import { targetStateWords } from '../overview/went-wrong.ts';
 import { type Action, Ago, Badge, Empty, Facts } from '../parts/basics.tsx';
-import { useChange } from '../parts/change.tsx';
+import type { useChange } from '../parts/change.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
-import { ObjectDialogs, ObjectHead, State, suspendAction } from '../parts/object-page.tsx';
+import {
+  Crumbs,
+  ObjectDialogs,
+  ObjectHead,
+  State,
+  suspendAction,
+  useObjectPage,
+} from '../parts/object-page.tsx';
 import { Table } from '../parts/table.tsx';
-import { kubePath, useAsked, useNow, useObject, useRights } from '../shell/asking.tsx';
+import { kubePath, useAsked, useNow } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
@@ -16,15 +22,10 @@ import { standingOf } from '../words/standing.ts';
 import { troubleWords } from '../words/troubles.ts';
 
 export function RouteDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
-  const shown = useObject<ModelRoute>('modelroutes', namespace, name);
-  const may = useRights(namespace);
-  const change = useChange(shown.again);
-  const [open, setOpen] = useState<'yaml' | 'delete' | undefined>(undefined);
+  const { shown, may, change, open, setOpen } = useObjectPage<ModelRoute>('modelroutes', namespace, name);
   return (
     <>
-      <p class="crumbs">
-        <Link to="/providers">Providers and routes</Link> <span aria-hidden="true">/</span> {namespace}
-      </p>
+      <Crumbs list="/providers" title="Providers and routes" namespace={namespace} />
       <Loaded shown={shown} what={`The route ${name}`} title={name}>
         {(route) => {
           const standing = standingOf(route);
