@@ -24,6 +24,11 @@ export async function mintKey(prefix: string, randomBytes: Uint8Array): Promise<
   return { key, sha256: await sha256Of(key), hint: `${prefix}…${key.slice(-4)}` };
 }
 
+/** @throws TypeError as `mintKey`. */
+export function mintRandomKey(prefix: string): Promise<MintedKey> {
+  return mintKey(prefix, crypto.getRandomValues(new Uint8Array(32)));
+}
+
 async function sha256Of(text: string): Promise<string> {
   return hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))));
 }

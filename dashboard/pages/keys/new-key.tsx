@@ -2,7 +2,6 @@
 
 import { useRef, useState } from 'preact/hooks';
 import { Notice } from '../parts/basics.tsx';
-import { YamlDialog } from '../parts/dialog.tsx';
 import { Choice, focusFirstProblem } from '../parts/fields.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
 import type { ApiError } from '../shell/api.ts';
@@ -11,7 +10,8 @@ import { Link, useShell } from '../shell/context.tsx';
 import { KeyFields } from './key-fields.tsx';
 import { buildApiKey, checkKeyForm, emptyKeyForm, type KeyForm, type KeyProblems } from './key-form.ts';
 import { KeyMade } from './key-made.tsx';
-import { type MintedKey, mintKey } from './mint-key.ts';
+import { type KeyYaml, KeyYamlDialog } from './key-yaml.tsx';
+import { type MintedKey, mintRandomKey } from './mint-key.ts';
 import { SecretMade } from './secret-made.tsx';
 
 type Way = 'browser' | 'secret';
@@ -29,7 +29,7 @@ export function NewKey() {
   const [problems, setProblems] = useState<KeyProblems>({});
   const [refusal, setRefusal] = useState<string | undefined>(undefined);
   const [isSending, setSending] = useState(false);
-  const [isYaml, setYaml] = useState(false);
+  const [yaml, setYaml] = useState<KeyYaml | undefined>(undefined);
   const [made, setMade] = useState<{ readonly minted: MintedKey | undefined } | undefined>(undefined);
   const element = useRef<HTMLFormElement>(null);
   const may = useRights(form.namespace === '' ? undefined : form.namespace);
@@ -43,15 +43,23 @@ export function NewKey() {
     focusFirstProblem(element.current);
     return false;
   };
+  const mint = async () => (way === 'browser' ? await mintRandomKey(session.keyPrefix) : undefined);
+  const view = async () => {
+    if (!check()) return;
+    setRefusal(undefined);
+    try {
+      const minted = await mint();
+      setYaml({ minted, object: buildApiKey(form, minted) });
+    } catch (error) {
+      setRefusal((error as Error).message);
+    }
+  };
   const send = async () => {
     if (!check() || isSending) return;
     setSending(true);
     setRefusal(undefined);
     try {
-      const minted =
-        way === 'browser'
-          ? await mintKey(session.keyPrefix, crypto.getRandomValues(new Uint8Array(32)))
-          : undefined;
+      const minted = await mint();
       const body = buildApiKey(form, minted);
       const path = kubePath('apikeys', form.namespace);
       await api.call(path, { method: 'POST', query: { dryRun: 'All' }, body });
@@ -133,14 +141,14 @@ export function NewKey() {
           missing={right.missing === undefined ? [] : [right.missing]}
           refusalTitle="The key was not created"
           refusal={refusal}
-          onYaml={() => check() && setYaml(true)}
+          onYaml={() => void view()}
         />
       </form>
-      {isYaml && (
-        <YamlDialog
-          objects={[buildApiKey(form)]}
+      {yaml !== undefined && (
+        <KeyYamlDialog
+          yaml={yaml}
           note="Ready for kubectl apply -f and for Git. The operator makes the key and writes it into the Secret of this name with “-key” at its end."
-          onClose={() => setYaml(false)}
+          onClose={() => setYaml(undefined)}
         />
       )}
     </>

@@ -1,13 +1,14 @@
 // For how long do the old key and the new one work side by side? Then the new one is made: here, or by the operator where the old one was.
 
 import { useState } from 'preact/hooks';
-import { Button, Code, Notice } from '../parts/basics.tsx';
-import { Dialog, YamlDialog } from '../parts/dialog.tsx';
+import { Button, Notice } from '../parts/basics.tsx';
+import { Dialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/fields.tsx';
 import { kubePath } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import type { ApiKey } from '../words/kube.ts';
-import { type MintedKey, mintKey } from './mint-key.ts';
+import { type KeyYaml, KeyYamlDialog } from './key-yaml.tsx';
+import { type MintedKey, mintRandomKey } from './mint-key.ts';
 import { isImported, OVERLAPS, rotatedManifest, rotatedPatch } from './rotate.ts';
 
 interface RotateDialogProps {
@@ -20,22 +21,16 @@ interface RotateDialogProps {
   readonly whenAsked: () => void;
 }
 
-interface Yaml {
-  readonly object: object;
-  readonly minted: MintedKey | undefined;
-}
-
 export function RotateDialog({ apiKey, canMint, onClose, whenMinted, whenAsked }: RotateDialogProps) {
   const { api, session } = useShell();
   const [hours, setHours] = useState('24');
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [isSending, setSending] = useState(false);
-  const [yaml, setYaml] = useState<Yaml | undefined>(undefined);
+  const [yaml, setYaml] = useState<KeyYaml | undefined>(undefined);
   const { namespace, name } = apiKey.metadata;
   const imported = isImported(apiKey);
   const overlapHours = Number(hours);
-  const mint = async () =>
-    imported ? await mintKey(session.keyPrefix, crypto.getRandomValues(new Uint8Array(32))) : undefined;
+  const mint = async () => (imported ? await mintRandomKey(session.keyPrefix) : undefined);
 
   const rotate = async () => {
     if (isSending) return;
@@ -109,18 +104,7 @@ export function RotateDialog({ apiKey, canMint, onClose, whenMinted, whenAsked }
           </Button>
         </div>
       </form>
-      {yaml !== undefined && (
-        <YamlDialog
-          objects={[yaml.object]}
-          note={
-            yaml.minted &&
-            'Ready for kubectl apply -f and for Git. Its new key was made for this YAML alone, and is shown here and nowhere else:'
-          }
-          onClose={() => setYaml(undefined)}
-        >
-          {yaml.minted !== undefined && <Code text={yaml.minted.key} label="The new key" />}
-        </YamlDialog>
-      )}
+      {yaml !== undefined && <KeyYamlDialog yaml={yaml} onClose={() => setYaml(undefined)} />}
     </Dialog>
   );
 }

@@ -47,6 +47,24 @@ test('a rotation as YAML holds the hash of the key that is shown with it', async
   await until(async () => !(await page.content()).includes(key));
 });
 
+test('a new key as YAML is of the way in which it is to be made', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await page.getByLabel('Name', { exact: true }).fill('batch');
+  await page.getByRole('button', { name: 'View as YAML' }).click();
+  const key = (await dialogOf(page).getByRole('region', { name: 'The new key' }).innerText()).trim();
+  const yaml = await yamlOf(page);
+  expect(yaml).toMatch(new RegExp(`sha256: "?${hash('sha256', key, 'hex')}"?\n`));
+  expect(yaml).toContain(`…${key.slice(-4)}`);
+  expect(yaml).not.toContain(key);
+  await click(page, 'Close');
+  await until(async () => !(await page.content()).includes(key));
+
+  await page.getByLabel('In the cluster').check();
+  await page.getByRole('button', { name: 'View as YAML' }).click();
+  expect(await yamlOf(page)).not.toContain('imports');
+  expect(await dialogOf(page).innerText()).toContain('The operator makes the key');
+});
+
 test('budgets are added until each period has one, edited and taken away', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.getByRole('button', { name: 'Edit', exact: true }).click();
