@@ -1,6 +1,6 @@
 // Which fields has the form of a key, new or to be edited?
 
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button } from '../parts/basics.tsx';
 import { SelectField, TextField } from '../parts/fields.tsx';
 import { useShell } from '../shell/context.tsx';
@@ -105,6 +105,13 @@ interface BudgetsProps {
 /** At most one for each period. */
 function Budgets({ budgets, problems, onInput }: BudgetsProps) {
   const heading = useId();
+  const adding = useRef<HTMLParagraphElement>(null);
+  const isTakenAway = useRef(false);
+  // Its button had the focus and is gone with it; the one to add another is always there afterwards.
+  useEffect(() => {
+    if (isTakenAway.current) adding.current?.querySelector('button')?.focus();
+    isTakenAway.current = false;
+  }, [budgets.length]);
   return (
     <section class="fields" aria-labelledby={heading}>
       <h2 id={heading}>{budgets.length > 1 ? 'Budgets' : 'Budget'}</h2>
@@ -141,7 +148,10 @@ function Budgets({ budgets, problems, onInput }: BudgetsProps) {
               <Button
                 look="quiet"
                 label={`Remove the budget per ${periodWords(budget.period)}`}
-                onClick={() => onInput(budgets.toSpliced(at, 1))}
+                onClick={() => {
+                  isTakenAway.current = true;
+                  onInput(budgets.toSpliced(at, 1));
+                }}
               >
                 Remove
               </Button>
@@ -151,7 +161,7 @@ function Budgets({ budgets, problems, onInput }: BudgetsProps) {
       })}
       <p class="hint">Calls are refused until the next period begins, in UTC.</p>
       {budgets.length < PERIODS.length && (
-        <p>
+        <p ref={adding}>
           <Button onClick={() => onInput([...budgets, newBudget(budgets)])}>Add a budget</Button>
         </p>
       )}

@@ -49,7 +49,7 @@ test('a rotation as YAML holds the hash of the key that is shown with it', async
 
 test('a new key as YAML is of the way in which it is to be made', async () => {
   const page = await open('/keys/new?namespace=team-a');
-  await page.getByLabel('Name', { exact: true }).fill('batch');
+  await page.getByPlaceholder('ci-bot').fill('batch');
   await page.getByRole('button', { name: 'View as YAML' }).click();
   const key = (await dialogOf(page).getByRole('region', { name: 'The new key' }).innerText()).trim();
   const yaml = await yamlOf(page);
@@ -59,7 +59,7 @@ test('a new key as YAML is of the way in which it is to be made', async () => {
   await click(page, 'Close');
   await until(async () => !(await page.content()).includes(key));
 
-  await page.getByLabel('In the cluster').check();
+  await page.getByText('In the cluster', { exact: true }).click();
   await page.getByRole('button', { name: 'View as YAML' }).click();
   expect(await yamlOf(page)).not.toContain('imports');
   expect(await dialogOf(page).innerText()).toContain('The operator makes the key');
@@ -84,6 +84,18 @@ test('budgets are added until each period has one, edited and taken away', async
   expect(yaml.match(/period: /g)).toHaveLength(3);
   expect(new Set(yaml.match(/period: \w+/g)).size).toBe(3);
   expect(yaml).toContain('37.5');
+});
+
+test('whoever takes a budget away goes on where one is added', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  const add = page.getByRole('button', { name: 'Add a budget' });
+  const remove = page.getByRole('button', { name: /^Remove the budget/ });
+  for (const _ of [2, 3, 4]) await add.click();
+  for (const left of [3, 2, 0]) {
+    await remove.last().click();
+    await until(async () => (await remove.count()) === left);
+    await until(async () => add.evaluate('(button) => button === document.activeElement'));
+  }
 });
 
 test('a page that was refused its live updates asks for them again', async () => {
