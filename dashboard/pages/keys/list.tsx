@@ -46,8 +46,10 @@ export function Keys() {
     limit,
     offset,
   };
-  const asked = useAsked(`rows ${JSON.stringify(query)}`, (signal) =>
-    api.call<KeyRowsAnswer>('rows/apikeys', { query, signal }),
+  const asked = useAsked(
+    `rows ${JSON.stringify(query)}`,
+    (signal) => api.call<KeyRowsAnswer>('rows/apikeys', { query, signal }),
+    `keys of ${namespace ?? '*'}`,
   );
   // Many changes at once are one question.
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

@@ -43,9 +43,13 @@ export function Overview() {
   const nowMs = useNow(everyMinuteMs);
   const query = useMemo(() => periodQuery(period, nowMs), [period, nowMs]);
   const time = { namespace, from: query.from, to: query.to, interval: query.interval };
+  // Periods and groupings are of one view; a namespace is another.
+  const place = `overview of ${namespace ?? '*'}`;
   const ask = <Answer,>(what: string, given: Readonly<Record<string, string | undefined>>) =>
-    useAsked(session.hasLedger ? `${what} ${JSON.stringify(given)} ${nowMs}` : undefined, (signal) =>
-      api.call<Answer>(`ledger/v1/${what}`, { query: given, signal }),
+    useAsked(
+      session.hasLedger ? `${what} ${JSON.stringify(given)} ${nowMs}` : undefined,
+      (signal) => api.call<Answer>(`ledger/v1/${what}`, { query: given, signal }),
+      place,
     );
   const question = { ...time, by, top: String(SERIES_MAX - 1), topBy: measure };
   const series = useAsked(
@@ -55,16 +59,20 @@ export function Overview() {
       // What was asked before stands until the answer is there, and it was asked by something else.
       return { ...answer, by, measure, query };
     },
+    place,
   );
   const whole = ask<SeriesAnswer>('series', time);
   const requests = ask<RequestsAnswer>('requests', time);
   const spent = ask<NamespacesAnswer>('namespaces', { namespace, from: monthOf(nowMs) });
   const budgets = ask<BudgetsAnswer>('budgets', { namespace });
-  const keys = useAsked(`recent keys ${namespace ?? '*'} ${nowMs}`, (signal) =>
-    api.call<KeyRowsAnswer>('rows/apikeys', {
-      query: { namespace, sort: 'lastUsed', order: 'desc', limit: 5 },
-      signal,
-    }),
+  const keys = useAsked(
+    `recent keys ${namespace ?? '*'} ${nowMs}`,
+    (signal) =>
+      api.call<KeyRowsAnswer>('rows/apikeys', {
+        query: { namespace, sort: 'lastUsed', order: 'desc', limit: 5 },
+        signal,
+      }),
+    place,
   );
 
   return (

@@ -23,6 +23,7 @@ export function WentWrong({ budgets, nowMs, time: { interval: _, ...time } }: We
   const health = useAsked(
     session.hasLedger ? `health ${JSON.stringify(time)} ${nowMs}` : undefined,
     (signal) => api.call<HealthAnswer>('ledger/v1/health', { query: time, signal }),
+    `calls of ${namespace ?? '*'}`,
   );
   const troubles = troublesOf(providers.objects ?? [], routes.objects ?? [], budgets, formats.money);
   const failed = (health.answer?.health ?? [])

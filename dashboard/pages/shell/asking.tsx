@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { RightName, RightsAnswer, WatchChange } from '../../api-types.ts';
 import type { KubeObject, Plural } from '../words/kube.ts';
 import { ApiError, searchOf } from './api.ts';
+import { type AskedState, shownOf } from './asked-state.ts';
 import { useShell } from './context.tsx';
 import { type Heard, heardSince, keyOf, mergeHeard, newer } from './live-list.ts';
 
@@ -14,19 +15,17 @@ export interface Asked<Answer> {
   readonly again: () => void;
 }
 
-/** @param question what is asked, as text: another text is another question, and undefined none. */
+/**
+ * @param question what is asked, as text: another text is another question, and undefined none.
+ * @param view what the answer is shown as: while another question of the same view is asked, the answer to the one before stands. Left out:
+ * each question is a view of its own.
+ */
 export function useAsked<Answer>(
   question: string | undefined,
   ask: (signal: AbortSignal) => Promise<Answer>,
+  view = question,
 ): Asked<Answer> {
-  const [state, setState] = useState<{
-    question?: string | undefined;
-    answer?: Answer;
-    error?: ApiError;
-    isAsking: boolean;
-  }>({
-    isAsking: question !== undefined,
-  });
+  const [state, setState] = useState<AskedState<Answer, ApiError>>({ isAsking: question !== undefined });
   const [round, setRound] = useState(0);
   const asking = useRef(ask);
   asking.current = ask;
@@ -39,7 +38,7 @@ export function useAsked<Answer>(
     setState((before) => ({ ...before, isAsking: true }));
     asking.current(controller.signal).then(
       (answer) => {
-        if (!controller.signal.aborted) setState({ question, answer, isAsking: false });
+        if (!controller.signal.aborted) setState({ question, view, answer, isAsking: false });
       },
       (thrown: unknown) => {
         if (controller.signal.aborted) return;
@@ -47,6 +46,7 @@ export function useAsked<Answer>(
         // What was known of this very question stays, marked as old; of another one it would be wrong.
         setState((before) => ({
           question,
+          view,
           ...(before.question === question && before.answer !== undefined ? { answer: before.answer } : {}),
           error,
           isAsking: false,
@@ -60,7 +60,7 @@ export function useAsked<Answer>(
     addEventListener('online', again);
     return () => removeEventListener('online', again);
   }, [again]);
-  return { answer: state.answer, error: state.error, isAsking: state.isAsking, again };
+  return { ...shownOf(state, question, view), again };
 }
 
 const reopenMs = 10_000;

@@ -98,6 +98,27 @@ test('whoever takes a budget away goes on where one is added', async () => {
   }
 });
 
+test('rows of one namespace never stand below the name of another', async () => {
+  const page = await open('/keys?namespace=team-a');
+  const table = page.getByRole('table', { name: 'API keys' });
+  await table.waitFor();
+  const held = Promise.withResolvers<void>();
+  await page.route('**/api/rows/apikeys?*', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  const go = (path: string) =>
+    page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`);
+  // The same view in another order: what is there stays, and is said to be busy.
+  await go('/keys?namespace=team-a&sort=spend');
+  await page.locator('[aria-busy=true]').filter({ has: table }).waitFor();
+  await go('/keys?namespace=research');
+  await page.getByText('Keys: loading…').waitFor();
+  expect(await table.count()).toBe(0);
+  held.resolve();
+  await table.waitFor();
+});
+
 test('a page that was refused its live updates asks for them again', async () => {
   const page = await open('/nothing');
   let refusals = 0;
