@@ -3,9 +3,16 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { type Answered, isStream, routeWord, signInOf, statusWord } from '../../dashboard/answered.ts';
+import { openKubernetes } from '../../dashboard/kubernetes/cluster.ts';
+import { openOidc } from '../../dashboard/kubernetes/oidc.ts';
+import { kubernetesSignIn } from '../../dashboard/kubernetes/sign-in.ts';
 import { dashboardMetrics } from '../../dashboard/metric-table.ts';
 import { createMetrics } from '../../dashboard/metrics.ts';
+import { systemClock } from '../../kube/clock.ts';
 import { exposed } from '../../telemetry/metric.ts';
+import { freePort } from '../cluster/free-port.ts';
+import { until } from '../support/until.ts';
+import { openBrowser, openHouse } from './house.ts';
 
 const answered = (more: Partial<Answered>): Answered => ({
   method: 'GET',
@@ -109,6 +116,40 @@ test('labels are words of the code, whatever was asked', () => {
     '5xx',
     'gone',
   ]);
+});
+
+test('whoever nobody can let in is counted, with the page that they were on', async () => {
+  const nobody = `http://127.0.0.1:${await freePort()}`;
+  const settings = {
+    issuer: nobody,
+    clientId: 'penstock',
+    clientSecret: undefined,
+    scopes: 'openid',
+    name: 'One',
+  };
+  const connection = openKubernetes({ url: nobody, caFile: undefined, clock: systemClock });
+  const metrics = createMetrics();
+  const house = await openHouse(
+    { url: nobody, caFile: '' },
+    { signIn: kubernetesSignIn(connection, openOidc(settings, systemClock.now)), metrics },
+  );
+  try {
+    const browser = openBrowser(house);
+    expect((await browser.ask('/api/oidc/start')).headers.location).toBe('/?signInError=issuer_unreachable');
+    expect((await browser.signIn('a-token')).status).toBe(503);
+    expect((await browser.ask('/keys')).status).toBe(200);
+    const counted = async (line: string) => (await metrics.registry.metrics()).split('\n').includes(line);
+    for (const line of [
+      'penstock_dashboard_sign_ins_total{way="oidc",outcome="failed"} 1',
+      'penstock_dashboard_sign_ins_total{way="token",outcome="failed"} 1',
+      'penstock_dashboard_requests_total{route="/api/oidc/start",status="3xx"} 1',
+      'penstock_dashboard_requests_total{route="pages",status="2xx"} 1',
+    ])
+      await until(() => counted(line));
+  } finally {
+    await house.close();
+    connection.close();
+  }
 });
 
 test('docs/metrics.md has a row for every metric of the dashboard, with its type and labels, and no other', async () => {
