@@ -341,6 +341,18 @@ describe('every rule can fail', () => {
       innocent: { 'dashboard/a.ts': "import packageJson from '../package.json' with { type: 'json' };" },
     },
     {
+      rule: 'dashboardAlone',
+      offender: { 'dashboard/a.ts': "import { x } from '../telemetry/settings.ts';" },
+      complaint: 'dashboard/a.ts:1',
+      innocent: { 'dashboard/a.ts': "import { x } from '../telemetry/process-server.ts';" },
+    },
+    {
+      rule: 'dashboardInLocal',
+      offender: { 'monitoring/metrics-page.ts': "import { x } from '../dashboard/metrics.ts';" },
+      complaint: 'monitoring/metrics-page.ts:1',
+      innocent: { 'monitoring/metrics-page.ts': "import { x } from '../dashboard/metric-table.ts';" },
+    },
+    {
       rule: 'dashboardWithoutAccount',
       offender: {
         'dashboard/a.ts': "import { x } from '../kube/b.ts';",

@@ -39,6 +39,8 @@ const onDemand = [
 const pagesBuild = 'dashboard/build-pages.ts';
 const pagesConfig = 'dashboard/pages/vite.config.ts';
 const leaves = ['kube', 'egress', 'telemetry'];
+/** Metrics that lie there until somebody asks. */
+const pulled = ['telemetry/metric.ts', 'telemetry/prometheus.ts', 'telemetry/process-server.ts'];
 /** All reads of one run in one plain value: made by the watch, taken by compile, and so as pure as compile. */
 const snapshotFile = 'operator/watch/snapshot.ts';
 const stages = ['auth', 'limits', 'route', 'attempt', 'upstream', 'meter'];
@@ -294,11 +296,11 @@ export const rules = {
     ),
   },
   dashboardAlone: {
-    sentence: 'dashboard imports of ours only kube, egress and telemetry',
-    why: 'It talks HTTP only, with the rights of its user.',
+    sentence: 'dashboard imports of ours only kube and egress, and of telemetry what is pulled',
+    why: 'It talks HTTP only, with the rights of its user, and sends nothing to anybody by itself.',
     check: forbidTargets(
       (path) => isIn(path, 'dashboard'),
-      (target) => !isInAny(target, ['dashboard', 'kube', 'egress', 'telemetry', 'package.json']),
+      (target) => !isInAny(target, ['dashboard', 'kube', 'egress', 'package.json', ...pulled]),
     ),
   },
   dashboardWithoutAccount: {

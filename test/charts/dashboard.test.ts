@@ -235,8 +235,8 @@ describe('Kubernetes and Prometheus', () => {
     const [container] = deploymentOf(objects, DASHBOARD).template.spec.containers;
     const { settings } = await settingsIn(objects);
     expect(container.ports).toEqual([
-      { name: 'http', containerPort: settings.port, protocol: 'TCP' },
-      { name: 'metrics', containerPort: settings.metricsPort, protocol: 'TCP' },
+      { name: 'http', containerPort: settings.port },
+      { name: 'metrics', containerPort: settings.metricsPort },
     ]);
     expect(container).toMatchObject({
       startupProbe: { httpGet: { path: '/livez', port: 'metrics' } },
