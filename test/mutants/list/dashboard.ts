@@ -129,6 +129,27 @@ export const dashboard: readonly Mutant[] = [
     tests: cluster,
   },
   {
+    name: 'nobody is sent to a pod whose issuer was never found',
+    file: 'dashboard/readiness.ts',
+    from: 'let isFound = oidc === undefined;',
+    to: 'let isFound = true;',
+    tests: ['test/dashboard/readiness.test.ts'],
+  },
+  {
+    name: 'no file and no address of a browser becomes a label',
+    file: 'dashboard/answered.ts',
+    from: ": 'pages';",
+    to: ': route;',
+    tests: ['test/dashboard/metrics.test.ts'],
+  },
+  {
+    name: 'nothing of one namespace is shown below the name of another',
+    file: 'dashboard/pages/shell/asked-state.ts',
+    from: 'state.view === view',
+    to: 'true',
+    tests: ['test/dashboard/pages/asked-state.test.ts'],
+  },
+  {
     name: 'a stream ends with the time of its session',
     file: 'dashboard/routes/watch.ts',
     from: 'session.expiresAtMs - clock.wallMs(), endSession',
