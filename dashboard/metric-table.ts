@@ -10,7 +10,7 @@ export const dashboardMetrics = {
     labels: ['route', 'status'],
     help: 'Requests of browsers that have ended, by route and class of their status.',
     meaning:
-      'Requests of browsers, counted when they end. `route` is the address as the code has it, such as `/api/kube/*`, or `pages` for the page and its files; `status` is `2xx` to `5xx`, or `gone` where the browser left before there was an answer. `5xx` below `/api/kube` and `/api/ledger`: Kubernetes or the ledger does not answer.',
+      'Requests of browsers, counted when they end. `route` is the address as the code has it, such as `/api/kube/*`, or `pages` for the page and its files; `status` is `2xx` to `5xx`, or `gone` where the browser left before there was an answer. `5xx` below `/api`: Kubernetes or the ledger does not answer. Alert where that is half of them.',
   },
   requestDuration: {
     name: 'penstock.dashboard.request_duration',
@@ -47,6 +47,6 @@ export const dashboardMetrics = {
     labels: [],
     help: 'Streams of updates that are open; each is a watch at the API server.',
     meaning:
-      'Streams of updates that are open, some for each page; each is a watch at the API server. 2,000 at most: alert near that.',
+      'Streams of updates that are open, some for each page; each is a watch at the API server. A pod takes 2,000. Alert near that.',
   },
 } as const satisfies MetricTable;

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { isMap, isScalar, parseDocument, parse as parseYaml, type YAMLMap } from 'yaml';
 import { z } from 'zod';
 import { podFlags, podMemoryMib } from '../../bench/targets/pod-flags.ts';
+import { dashboardMetrics } from '../../dashboard/metric-table.ts';
 import { metadataAddresses, unopenableRanges } from '../../egress/address-ranges.ts';
 import { INSTANCE_LABEL } from '../../gateway/contract/manifest.ts';
 import { gatewayMetrics } from '../../gateway/meter/metric-table.ts';
@@ -825,6 +826,7 @@ describe('what is rendered', () => {
     const objects = await render(plane(), {
       monitoring,
       limits: { store: { url: 'redis://valkey:6379' } },
+      dashboard: { enabled: true },
     });
     const rules = JSON.stringify(objects.find(({ kind }) => kind === 'PrometheusRule'));
     const dashboard = JSON.stringify(
@@ -841,7 +843,7 @@ describe('what is rendered', () => {
     expect(expressions.length).toBeGreaterThan(20);
     expect(expressions.flatMap(faultsOf)).toEqual([]);
     // What the page says one should be told of, one is told of.
-    const silent = [gatewayMetrics, operatorMetrics, ledgerMetrics]
+    const silent = [gatewayMetrics, operatorMetrics, ledgerMetrics, dashboardMetrics]
       .flatMap((table: MetricTable) => Object.values(table))
       .filter(({ meaning }) => /\balert\b/i.test(meaning))
       .map(prometheusName)
