@@ -1,18 +1,21 @@
 // Which records are old enough to go? Once an hour those of days before the kept ones, with the lines that were put aside then; daily sums stay.
+// A clock that is ahead takes nothing: days are counted back from the youngest record where that is older than the clock says now is.
 
 import type { Clock } from '../kube/clock.ts';
 import { wait } from '../kube/wait.ts';
 import { dayOf } from './store/periods.ts';
-import type { LedgerStore } from './store/store.ts';
+import type { LedgerState, LedgerStore } from './store/store.ts';
 
 export interface KeepOptions {
-  readonly store: Pick<LedgerStore, 'purge' | 'sinkCursor'>;
+  readonly store: Pick<LedgerStore, 'purge' | 'sinkCursor' | 'state'>;
   readonly clock: Clock;
   /** Today not counted; 0: for ever. */
   readonly retentionDays: number;
   /** Who must have been told of a record before it goes. */
   readonly sink: string | undefined;
   onPurged(records: number): void;
+  /** The clock is not what it was, or no record came for as long as they are kept. Told once, until it is over. */
+  onOddClock(reason: string): void;
   onFailed(reason: string): void;
 }
 
@@ -24,14 +27,22 @@ const silentMs = 30 * dayMs;
 export function keepYoung(options: KeepOptions): { close(): Promise<void> } {
   const { store, clock, retentionDays, sink } = options;
   const end = new AbortController();
+  let told: string | undefined;
+  const tell = (reason: string | undefined): void => {
+    if (reason !== undefined && reason !== told) options.onOddClock(reason);
+    told = reason;
+  };
   const running = (async () => {
     while (!end.signal.aborted) {
       try {
         const nowMs = clock.wallMs();
+        const state = await store.state();
+        tell(oddOf(state, nowMs, retentionDays));
+        const untilMs = Math.min(nowMs, state.youngestMs ?? nowMs);
         // With 0 no day is before it; only cursors go.
-        const before = retentionDays === 0 ? '' : dayOf(nowMs - retentionDays * dayMs);
+        const before = retentionDays === 0 ? '' : dayOf(untilMs - retentionDays * dayMs);
         const upTo = sink === undefined ? undefined : await store.sinkCursor(sink);
-        const gone = await store.purge({ before, upTo, silentSinceMs: nowMs - silentMs });
+        const gone = await store.purge({ before, upTo, silentSinceMs: untilMs - silentMs, nowMs });
         if (gone > 0) options.onPurged(gone);
       } catch (error) {
         options.onFailed(error instanceof Error ? error.message : 'it failed');
@@ -45,4 +56,17 @@ export function keepYoung(options: KeepOptions): { close(): Promise<void> } {
       await running;
     },
   };
+}
+
+function oddOf(
+  { keptFrom, youngestMs = Number.POSITIVE_INFINITY }: LedgerState,
+  nowMs: number,
+  retentionDays: number,
+): string | undefined {
+  const today = dayOf(nowMs);
+  if (keptFrom > today)
+    return `records of days before ${keptFrom} are marked as gone, and it is ${today}: the clock was ahead, and the mark is not believed`;
+  if (retentionDays > 0 && nowMs - youngestMs > (retentionDays + 1) * dayMs)
+    return `the youngest record is of ${dayOf(youngestMs)}, and by the clock it is ${today}: records are kept ${retentionDays} days back from that one; see whether the clock of the node is right`;
+  return undefined;
 }

@@ -129,6 +129,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
       metrics.onPurged(records);
       log('info', 'records have gone because of their age; their daily sums stay', { records });
     },
+    onOddClock: (reason) => log('warn', 'the clock does not fit the records', { reason }),
     onFailed: (reason) => log('warn', 'old records could not be removed', { reason }),
   });
   started.defer(() => keeper.close());

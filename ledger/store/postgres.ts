@@ -17,6 +17,8 @@ import {
   putCursor,
   putMeta,
   putSink,
+  raisePurgedBefore,
+  readPurgedBefore,
   sinkQuery,
 } from './state-queries.ts';
 import { type LedgerStore, type Page, PURGED_REASON, type Taken } from './store.ts';
@@ -96,12 +98,13 @@ export async function openPostgresStore(
     async setSinkCursor(sink, sequence) {
       await inTransaction(writers, (run) => run(putSink(sink, sequence)));
     },
-    async purge({ before, upTo = Number.MAX_SAFE_INTEGER, silentSinceMs }) {
+    async purge({ before, upTo = Number.MAX_SAFE_INTEGER, silentSinceMs, nowMs }) {
       let gone = 0;
       for (;;) {
         const piece = await inTransaction(writers, async (run) => {
           // In the same step: what goes now is never taken for new when it comes again.
-          if (before > (await readPurgedBefore(run))) await run(putMeta(PURGED_BEFORE, before));
+          const raise = raisePurgedBefore(await run(metaQuery(PURGED_BEFORE)), before, nowMs);
+          if (raise !== undefined) await run(raise);
           await run(purgeCursors(silentSinceMs));
           const purge = async ({ text, values }: Query, key: string) =>
             (await run({ text: `${text} RETURNING ${key}`, values })).length;
@@ -124,7 +127,7 @@ type Run = (query: Query) => Promise<Row[]>;
 
 async function takePage(run: Run, page: Page, nowMs: number): Promise<Taken> {
   const { source, cursor, rows, asides } = pageRows(page);
-  const purgedBefore = await readPurgedBefore(run);
+  const purgedBefore = readPurgedBefore(await run(metaQuery(PURGED_BEFORE)), nowMs);
   const late = rows.filter(({ day }) => day < purgedBefore);
   const inTime = rows.filter(({ day }) => day >= purgedBefore);
   const inserted =
@@ -147,11 +150,6 @@ async function takePage(run: Run, page: Page, nowMs: number): Promise<Taken> {
     asideRows.length === 0 ? [] : await run({ text: insertAsides, values: [JSON.stringify(asideRows)] });
   await run(putCursor(source, cursor, nowMs));
   return { added: added.length, duplicates: inTime.length - added.length, asides: putAside.length };
-}
-
-async function readPurgedBefore(run: Run): Promise<string> {
-  const [row] = await run(metaQuery(PURGED_BEFORE));
-  return row === undefined ? '' : String(row.value);
 }
 
 const texts = new Set<string>([

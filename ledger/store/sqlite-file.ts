@@ -7,7 +7,14 @@ import { purgeAsides, purgeCursors, purgeFirstContents, purgeHours, purgeRecords
 import type { Query, Row, Value } from './query.ts';
 import { type AddedRow, digestOf, type PageRows, RECORD_COLUMNS, rollUp } from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
-import { keepIdentity, metaQuery, PURGED_BEFORE, putCursor, putMeta } from './state-queries.ts';
+import {
+  keepIdentity,
+  metaQuery,
+  PURGED_BEFORE,
+  putCursor,
+  raisePurgedBefore,
+  readPurgedBefore,
+} from './state-queries.ts';
 import { type Aside, PURGED_REASON, type PurgeOptions, type Taken } from './store.ts';
 
 export interface SqliteFile {
@@ -46,17 +53,19 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
     statements.set(text, statement);
     return statement;
   };
+  const query = ({ text, values }: Query): Row[] => prepare(text).all(...values.map(bound));
   const run = ({ text, values }: Query) => prepare(text).run(...values.map(bound));
 
   return {
-    query: ({ text, values }) => prepare(text).all(...values.map(bound)),
+    query,
     run: (query) => void run(query),
     take: (page, nowMs) => inTransaction(database, () => takePage(prepare, run, page, nowMs)),
     purgePiece(options, limit) {
-      const { before, upTo = Number.MAX_SAFE_INTEGER, silentSinceMs } = options;
+      const { before, upTo = Number.MAX_SAFE_INTEGER, silentSinceMs, nowMs } = options;
       const gone = inTransaction(database, () => {
         // In the same step: what goes now is never taken for new when it comes again.
-        raisePurgedBefore(prepare, run, before);
+        const raise = raisePurgedBefore(query(metaQuery(PURGED_BEFORE)), before, nowMs);
+        if (raise !== undefined) run(raise);
         run(purgeCursors(silentSinceMs));
         return {
           records: Number(run(purgeRecords(before, upTo, limit)).changes),
@@ -101,7 +110,8 @@ function takePage(
   { source, cursor, rows, asides }: PageRows,
   nowMs: number,
 ): Taken {
-  const purgedBefore = readPurgedBefore(prepare);
+  const { text: metaText, values: metaValues } = metaQuery(PURGED_BEFORE);
+  const purgedBefore = readPurgedBefore(prepare(metaText).all(...metaValues.map(bound)), nowMs);
   const insert = prepare(insertRecord);
   const late: Aside[] = [];
   const added: AddedRow[] = [];
@@ -139,20 +149,6 @@ function putAll(
   columns: readonly string[],
 ): void {
   for (const row of rows) statement.run(...valuesOf(row, columns).map(bound));
-}
-
-function readPurgedBefore(prepare: (text: string) => StatementSync): string {
-  const { text, values } = metaQuery(PURGED_BEFORE);
-  const row = prepare(text).get(...values.map(bound));
-  return row === undefined ? '' : String(row.value);
-}
-
-function raisePurgedBefore(
-  prepare: (text: string) => StatementSync,
-  run: (query: Query) => unknown,
-  before: string,
-): void {
-  if (before > readPurgedBefore(prepare)) run(putMeta(PURGED_BEFORE, before));
 }
 
 /** As a number it would be bound as a float. */

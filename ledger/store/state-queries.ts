@@ -1,5 +1,6 @@
 // What does a ledger know of itself? Which one it is, how far journals were read and sinks were told, and what was put aside.
 
+import { dayOf } from './periods.ts';
 import type { Query, Row } from './query.ts';
 import type { LedgerState } from './store.ts';
 
@@ -14,9 +15,26 @@ export const keepIdentity = (identity: string): Query => ({
 /** Of records before this day, whether they are new cannot be told any more. */
 export const PURGED_BEFORE = 'purged-before';
 
+/**
+ * The day that a record has to be of to be taken; empty: any. A day that is yet to come was written by a clock that was wrong: believed, it
+ * would turn away every record until then.
+ */
+export function readPurgedBefore([row]: readonly Row[], nowMs: number): string {
+  const before = String(row?.value ?? '');
+  return before > dayOf(nowMs) ? '' : before;
+}
+
+/** What is to be written when records of days before one go; undefined: it stands there. */
+export function raisePurgedBefore(found: readonly Row[], before: string, nowMs: number): Query | undefined {
+  const isBelieved = String(found[0]?.value ?? '') <= dayOf(nowMs);
+  const isSaid = isBelieved && before <= readPurgedBefore(found, nowMs);
+  return isSaid ? undefined : putMeta(PURGED_BEFORE, before);
+}
+
 export const stateQuery: Query = {
   text: `SELECT value, (SELECT MAX(sequence) FROM ledger_keys) AS sequence,
-    (SELECT value FROM ledger_meta WHERE name = $2) AS kept_from FROM ledger_meta WHERE name = $1`,
+    (SELECT value FROM ledger_meta WHERE name = $2) AS kept_from,
+    (SELECT MAX(started_ms) FROM ledger_records) AS youngest_ms FROM ledger_meta WHERE name = $1`,
   values: [IDENTITY, PURGED_BEFORE],
 };
 
@@ -25,6 +43,7 @@ export function readState([row]: readonly Row[]): LedgerState {
     id: String(row?.value ?? ''),
     sequence: Number(row?.sequence ?? 0),
     keptFrom: String(row?.kept_from ?? ''),
+    youngestMs: row?.youngest_ms == null ? undefined : Number(row.youngest_ms),
   };
 }
 

@@ -169,6 +169,8 @@ export interface LedgerState {
   readonly sequence: number;
   /** `YYYY-MM-DD`: records of days before it may have gone. Empty: none have. */
   readonly keptFrom: string;
+  /** Unix milliseconds of the start of the youngest record that is kept; undefined: there is none. */
+  readonly youngestMs: number | undefined;
 }
 
 /** Which records; only as far back as they are kept. */
@@ -222,6 +224,8 @@ export interface PurgeOptions {
   readonly upTo?: number | undefined;
   /** Unix milliseconds: cursors of journals that were not heard of since go. */
   readonly silentSinceMs: number;
+  /** Unix milliseconds. What was to go before a day that is yet to come was told by a clock that was wrong: it is said anew. */
+  readonly nowMs: number;
 }
 
 export interface LedgerStore {

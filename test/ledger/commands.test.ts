@@ -174,7 +174,7 @@ test('rerate says from when on the records are there that it has added up', asyn
   const sentence = 'Records of days before 2026-11-02 may have gone; what they cost is in neither sum.\n';
   expect(await rerate()).not.toContain('may have gone');
   const store = await openStore();
-  await store.purge({ before: '2026-11-02', silentSinceMs: 0 });
+  await store.purge({ before: '2026-11-02', silentSinceMs: 0, nowMs: Date.parse('2026-11-02') });
   await store.close();
   expect(await rerate()).toContain(sentence);
   expect(JSON.parse(await rerate('--json'))).toMatchObject({ keptFrom: '2026-11-02' });

@@ -27,8 +27,10 @@ function keep(more: Partial<KeepOptions> = {}) {
         return purges.length;
       },
       sinkCursor: async () => 7,
+      state: async () => ({ id: 'i', sequence: 7, keptFrom: '', youngestMs: undefined }),
     },
     onPurged: (records) => purged.push(records),
+    onOddClock: () => {},
     onFailed: (reason) => failed.push(reason),
     ...more,
   });
@@ -41,12 +43,17 @@ test('days before the kept ones go, at the start and every hour, also after an h
     await until(async () => purges.length === hour && fake.pending().length === 1);
     fake.advance(3_600_000);
   }
-  expect(purges[0]).toEqual({ before: '2026-08-24', upTo: undefined, silentSinceMs: nowMs - 30 * dayMs });
+  expect(purges[0]).toEqual({
+    before: '2026-08-24',
+    upTo: undefined,
+    silentSinceMs: nowMs - 30 * dayMs,
+    nowMs,
+  });
   expect([failed, purged.slice(0, 2)]).toEqual([['the disk is full'], [1, 3]]);
 });
 
 test('with nothing to go, cursors of journals that have gone are still forgotten', async () => {
   const { purges } = keep({ retentionDays: 0, sink: 'events' });
   await until(async () => purges.length === 1);
-  expect(purges[0]).toEqual({ before: '', upTo: 7, silentSinceMs: nowMs - 30 * dayMs });
+  expect(purges[0]).toEqual({ before: '', upTo: 7, silentSinceMs: nowMs - 30 * dayMs, nowMs });
 });

@@ -177,7 +177,7 @@ test('requests are told from the first day on whose records are kept, and the an
     makeEntry({ id: `${day}.1`, startedAt: `${day}T10:00:00.000Z` }),
   );
   await other.take({ source: 'p', cursor: 'c', entries, asides: [] }, nowMs);
-  await other.purge({ before: '2026-11-11', silentSinceMs: 0 });
+  await other.purge({ before: '2026-11-11', silentSinceMs: 0, nowMs: Date.parse('2026-11-11') });
   const otherReader = await serveReadApi({ ...parts, store: other });
   expect((await otherReader.ask('/v1/requests', tokens.all)).body).toMatchObject({
     from: '2026-11-11',

@@ -135,7 +135,7 @@ test('first words and ends of hours are those of their minutes', async () => {
 test('what is older than is kept goes from the sums of hours, and stays in those of days', async () => {
   const hours = { from: '2026-10-24', to: '2026-11-23', by: ['hour', 'model'], limit: 10_000 } as const;
   const before = await store.sums({ ...hours, by: ['model'] });
-  await store.purge({ before: '2026-11-10', silentSinceMs: 0 });
+  await store.purge({ before: '2026-11-10', silentSinceMs: 0, nowMs: Date.parse('2026-11-10') });
   expect((await store.sums(hours)).map(({ group }) => group.hour ?? '').sort()[0]).toMatch(/^2026-11-10T/);
   expect(await store.sums({ ...hours, by: ['model'] })).toEqual(before);
   const [first] = await store.firstContents({ ...hours, interval: 'day', where: {} });

@@ -417,8 +417,8 @@ describe.each(kindNames)('%s', (kind) => {
     await store.take(page('c.1', [old, fresh]), now);
     await store.take(page('d.1', [], { source: 'gone' }), now - 1_000);
     const before = '2026-11-01';
-    expect(await store.purge({ before, upTo: 0, silentSinceMs: 0 })).toBe(0);
-    expect(await store.purge({ before, silentSinceMs: now })).toBe(1);
+    expect(await store.purge({ before, upTo: 0, silentSinceMs: 0, nowMs: now })).toBe(0);
+    expect(await store.purge({ before, silentSinceMs: now, nowMs: now })).toBe(1);
     expect((await store.state()).keptFrom).toBe(before);
     expect((await store.records({ after: 0, limit: 10 })).map(({ line }) => line)).toEqual([fresh.line]);
     expect([await store.cursorOf('gone'), await store.cursorOf('pod-1')]).toEqual([undefined, 'c.1']);

@@ -58,6 +58,20 @@ export const ledger: readonly Mutant[] = [
     tests: store,
   },
   {
+    name: 'a clock that is ahead takes no records',
+    file: 'ledger/keep.ts',
+    from: 'Math.min(nowMs, state.youngestMs ?? nowMs)',
+    to: 'nowMs',
+    tests: ['test/ledger/clock-jump.test.ts'],
+  },
+  {
+    name: 'a day that is yet to come turns no record away',
+    file: 'ledger/store/state-queries.ts',
+    from: "return before > dayOf(nowMs) ? '' : before;",
+    to: 'return before;',
+    tests: ['test/ledger/clock-jump.test.ts'],
+  },
+  {
     name: 'a request whose next attempt answered has not failed',
     file: 'ledger/store/last-attempts.ts',
     from: "[...(outcome === 'answered' ? [] : [id]), ...previousId(id)]",
