@@ -85,4 +85,13 @@ export const ledgerMetrics = {
     help: 'Batches of events that were not taken.',
     meaning: 'Batches of events that were not taken, and are sent again.',
   },
+  eventsLeftOut: {
+    name: 'penstock.ledger.events_left_out',
+    type: 'counter',
+    unit: '',
+    labels: [],
+    help: 'Records that were too large for the receiver of events even alone.',
+    meaning:
+      'Records that were too large for the receiver of events even alone, and were left out; they are in the ledger for as long as others, and the log has their ids. Alert on any increase: it does not know of them.',
+  },
 } satisfies MetricTable;

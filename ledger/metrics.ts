@@ -22,6 +22,7 @@ export interface LedgerMetrics {
   onPurged(records: number): void;
   onEventsSent(records: number): void;
   onEventsFailed(): void;
+  onEventLeftOut(): void;
 }
 
 export function createMetrics({ lags }: LedgerReadings): LedgerMetrics {
@@ -35,6 +36,7 @@ export function createMetrics({ lags }: LedgerReadings): LedgerMetrics {
   const purged = addCounter(registry, table.purgedRecords);
   const eventsSent = addCounter(registry, table.eventsSent);
   const eventsFailed = addCounter(registry, table.eventsFailures);
+  const eventsLeftOut = addCounter(registry, table.eventsLeftOut);
   addGauge(registry, table.journals, (tell) => {
     const counts = { read: 0, behind: 0, failing: 0 };
     for (const { lagMs, failure } of lags())
@@ -59,5 +61,6 @@ export function createMetrics({ lags }: LedgerReadings): LedgerMetrics {
     onPurged: (count) => purged.inc(count),
     onEventsSent: (count) => eventsSent.inc(count),
     onEventsFailed: () => eventsFailed.inc(),
+    onEventLeftOut: () => eventsLeftOut.inc(),
   };
 }

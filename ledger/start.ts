@@ -117,6 +117,16 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
         metrics.onEventsFailed();
         log('warn', 'events were not taken; they are sent again', { reason });
       },
+      onLeftOut(record) {
+        metrics.onEventLeftOut();
+        log(
+          'error',
+          'an event is too large for its receiver even alone; it is left out, and stays in the ledger',
+          {
+            ...record,
+          },
+        );
+      },
     });
     started.defer(() => sender.close());
   }

@@ -18,6 +18,11 @@ export function sourceOf({
   return `urn:penstock:${namespace}:${instance}`;
 }
 
+/** The `id` of the event of a record. @param line As gateways wrote it. */
+export function idOf(line: string): string {
+  return factsSchema.parse(JSON.parse(line)).id;
+}
+
 /**
  * @param lines Records as gateways wrote them; they are the events' data, whole.
  * @param source Names the installation.

@@ -7,7 +7,7 @@ import { type Backoff, backoffMs } from '../../kube/backoff.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { wait } from '../../kube/wait.ts';
 import type { LedgerStore } from '../store/store.ts';
-import { BATCH_TYPE, buildBatch } from './cloud-events.ts';
+import { BATCH_TYPE, buildBatch, idOf } from './cloud-events.ts';
 
 export interface SendOptions {
   readonly store: Pick<LedgerStore, 'records' | 'sinkCursor' | 'setSinkCursor'>;
@@ -22,6 +22,14 @@ export interface SendOptions {
   onSent(records: number): void;
   /** Told for each batch; nothing of it is lost. */
   onFailed(reason: string): void;
+  /** It is too large for the receiver even alone: the others go on without it. It stays in the ledger for its age. */
+  onLeftOut(record: LeftOut): void;
+}
+
+export interface LeftOut {
+  readonly id: string;
+  /** Of the batch that has nothing but it. */
+  readonly bodyBytes: number;
 }
 
 /** Under which name the cursor is kept. */
@@ -60,9 +68,16 @@ export function sendEvents(options: SendOptions): { close(): Promise<void> } {
       return 0;
     }
     // One that takes less at once is told less at once.
-    if (answer.status === 413) {
+    if (answer.status === 413 && records.length > 1) {
       batch = Math.ceil(records.length / 2);
       smallerUntil = clock.now() + smallerForMs;
+    } else if (answer.status === 413) {
+      await store.setSinkCursor(EVENTS_SINK, last.sequence);
+      options.onLeftOut({ id: idOf(last.line), bodyBytes: Buffer.byteLength(body) });
+      // The next ones are large again, since it was the cause. A receiver that finds everything too large gets all halvings with their pauses for each.
+      batch = batchMax;
+      smallerUntil = 0;
+      return backoffMs(backoff, failures, options.random());
     }
     throw new Refused(`it answers with status ${answer.status}`, answer.retryAfterMs);
   };

@@ -19,6 +19,7 @@ async function text(): Promise<string> {
   metrics.onPurged(6);
   metrics.onEventsSent(7);
   metrics.onEventsFailed();
+  metrics.onEventLeftOut();
   return await metrics.registry.metrics();
 }
 
@@ -31,6 +32,7 @@ test.each([
   'penstock_ledger_purged_records_total 6',
   'penstock_ledger_events_sent_total 7',
   'penstock_ledger_events_failures_total 1',
+  'penstock_ledger_events_left_out_total 1',
   'penstock_ledger_journals{state="read"} 1',
   'penstock_ledger_journals{state="behind"} 1',
   'penstock_ledger_journals{state="failing"} 1',

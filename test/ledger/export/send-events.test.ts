@@ -24,14 +24,14 @@ let url: string;
 /** Ids of each batch that came. */
 let batches: string[][];
 let respond: Respond;
-let told: { sent: number; readonly failed: string[] };
+let told: { sent: number; readonly failed: string[]; readonly leftOut: string[] };
 const senders: { close(): Promise<void> }[] = [];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
   store = await openSqliteStore(join(folder, 'ledger.sqlite'));
   batches = [];
-  told = { sent: 0, failed: [] };
+  told = { sent: 0, failed: [], leftOut: [] };
   respond = (_, response) => response.writeHead(204).end();
   receiver = createServer((request, response) => {
     let body = '';
@@ -69,6 +69,7 @@ function send(more: Partial<SendOptions> = {}): { close(): Promise<void> } {
       told.sent += records;
     },
     onFailed: (reason) => told.failed.push(reason),
+    onLeftOut: ({ id }) => told.leftOut.push(id),
     ...more,
   });
   senders.push(sender);
@@ -139,6 +140,24 @@ test('a receiver that takes less at once is not asked to take more with every ba
   await add(...numbered(200, 400));
   await until(async () => told.sent === 400);
   expect(batches.map(({ length }) => length)).toEqual([25, 100, 75]);
+});
+
+test('a record that is too large even alone is left out and told, stays in the ledger for its age, and all others come', async () => {
+  await add(...numbered(0, 9));
+  respond = (ids, response) => response.writeHead(ids.includes('r.4') ? 413 : 204).end();
+  send();
+  await until(async () => told.sent === 8);
+  expect(told.leftOut).toEqual(['r.4']);
+  const taken = batches.filter((ids) => !ids.includes('r.4')).flat();
+  expect(taken).toEqual(numbered(0, 9).filter((id) => id !== 'r.4'));
+  // What was too large for one is nothing to be small for with the others.
+  expect(batches.at(-1)).toEqual(['r.5', 'r.6', 'r.7', 'r.8']);
+  // All that held it were sent again but the last.
+  expect(told.failed.length).toBe(batches.filter((ids) => ids.includes('r.4')).length - 1);
+  const upTo = await store.sinkCursor(EVENTS_SINK);
+  expect((await store.records({ after: 0, limit: 100 })).map(({ sequence }) => sequence).at(-1)).toBe(upTo);
+  const nowMs = Date.parse('2100-01-01');
+  expect(await store.purge({ before: '2100-01-01', upTo, silentSinceMs: 0, nowMs })).toBe(9);
 });
 
 test('a ledger that ends before it has heard that a batch was taken sends it again', async () => {

@@ -58,6 +58,13 @@ export const ledger: readonly Mutant[] = [
     tests: store,
   },
   {
+    name: 'an event that is too large alone does not stop the others',
+    file: 'ledger/export/send-events.ts',
+    from: 'await store.setSinkCursor(EVENTS_SINK, last.sequence);\n      options.onLeftOut(',
+    to: 'options.onLeftOut(',
+    tests: ['test/ledger/export/send-events.test.ts'],
+  },
+  {
     name: 'a clock that is ahead takes no records',
     file: 'ledger/keep.ts',
     from: 'Math.min(nowMs, state.youngestMs ?? nowMs)',
