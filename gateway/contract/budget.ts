@@ -51,14 +51,17 @@ export interface OvershootFacts {
 }
 
 export interface Overshoot {
-  /** So many requests may end beyond the budget, each with what it costs beyond what was left when it was let in. */
+  /**
+   * So many requests may end beyond the budget, each with what it costs beyond what was left when it was let in. Of those that nothing
+   * bounds, any that is under way may.
+   */
   readonly requests: number;
   /** And so much besides, where some gateways have not heard for long what the others spent. 0 while all of them reach the ledger. */
   readonly unheardMicrodollarsMax: number;
 }
 
 /**
- * What can be spent beyond a budget at worst.
+ * What can be spent beyond a budget at worst, by answers that have a bound.
  *
  * A request is let in where what is reserved for it fits into what is left, or where nothing else is under way and anything is left: else
  * the last cents of a budget could never be spent. So whoever decides alone lets at most one request end beyond it. With a store all
@@ -68,6 +71,10 @@ export interface Overshoot {
  * Sᵢ is the ledger's sum as it last heard it. With L, the sum of the ledger now, all have spent at most
  *
  *     L + Σ ((limit - Sᵢ) ÷ n + r) = limit + Σ (L - Sᵢ) ÷ n + n·r
+ *
+ * That holds where the most that may be answered is known. An answer that neither caller, nor target, nor route bounds is reserved with 4,096
+ * tokens of output (`estimateSpend`): what it has beyond them is spent besides, by each that is under way, and nothing here knows how many
+ * are or how long they get. The longest answers that models can give are not reserved, since they would hold back most of what fits in.
  *
  * Who has heard of everything has L - Sᵢ = 0. At worst one gateway alone spends all of the budget through the ledger, while the n - 1
  * others heard nothing of it and each spend the n-th part that they were left with: limit × (n - 1) ÷ n.

@@ -231,7 +231,9 @@ const usageSchema = z.object({
             .describe('Dollars besides, where some gateways do not hear of the ledger what others spent.'),
         })
         .optional()
-        .describe('What can be spent beyond the limit at worst, with the gateways that were ready then.'),
+        .describe(
+          'What can be spent beyond the limit at worst, with the gateways that were ready then, where answers are bounded by the caller, by parameters of the target or by maxOutputTokens. An answer without a bound counts with 4,096 output tokens while it is under way, and each of these may spend besides what it has beyond them.',
+        ),
       requests: count().describe('Requests in it.'),
       inputTokens: count().describe('Input tokens in it, cached ones included.'),
       cachedInputTokens: count().describe('Input tokens in it that came from a cache.'),
