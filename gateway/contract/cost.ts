@@ -11,11 +11,13 @@ function costOfTokens(usage: Usage, price: Price): bigint {
   const rates = ratesFor(usage, price);
   const cached = Math.min(usage.cachedInput, usage.input);
   const written = Math.min(usage.cacheWrite, usage.input - cached);
+  const hour = Math.min(usage.cacheWriteHour ?? 0, written);
   const reasoning = Math.min(usage.reasoning, usage.output);
   return (
     BigInt(usage.input - cached - written) * BigInt(rates.input) +
     BigInt(cached) * BigInt(rates.cachedInput) +
-    BigInt(written) * BigInt(rates.cacheWrite) +
+    BigInt(written - hour) * BigInt(rates.cacheWrite) +
+    BigInt(hour) * BigInt(rates.cacheWriteHour) +
     BigInt(usage.output - reasoning) * BigInt(rates.output) +
     BigInt(reasoning) * BigInt(rates.reasoning)
   );
@@ -54,6 +56,7 @@ interface Rates {
   readonly input: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
+  readonly cacheWriteHour: number;
   readonly output: number;
   readonly reasoning: number;
 }
@@ -65,11 +68,14 @@ function ratesFor(usage: Usage, price: Price): Rates {
     .toSorted((a, b) => b.aboveInputTokens - a.aboveInputTokens)[0];
   const input = tier?.input ?? price.input;
   const output = tier?.output ?? price.output;
+  const cacheWrite = tier?.cacheWrite ?? (tier?.input === undefined ? (price.cacheWrite ?? input) : input);
+  const hasOwnWrite = tier?.cacheWrite !== undefined || tier?.input !== undefined;
   return {
     input,
     output,
     cachedInput: tier?.cachedInput ?? (tier?.input === undefined ? (price.cachedInput ?? input) : input),
-    cacheWrite: tier?.cacheWrite ?? (tier?.input === undefined ? (price.cacheWrite ?? input) : input),
+    cacheWrite,
+    cacheWriteHour: tier?.cacheWriteHour ?? (hasOwnWrite ? cacheWrite : (price.cacheWriteHour ?? cacheWrite)),
     reasoning: tier?.reasoning ?? (tier?.output === undefined ? (price.reasoning ?? output) : output),
   };
 }

@@ -14,6 +14,8 @@ export const usageSchema = z.object({
   input: tokens,
   cachedInput: tokens,
   cacheWrite: tokens,
+  /** Of them, those that are kept for an hour, where the upstream tells it and there are any. */
+  cacheWriteHour: tokens.optional(),
   output: tokens,
   reasoning: tokens,
   /** Tokens of sound among `input` and among `output`, where the upstream tells them; they cost what those cost. */

@@ -58,13 +58,15 @@ const ratesSchema = z.object({
   input: picodollars,
   cachedInput: picodollars.optional(),
   cacheWrite: picodollars.optional(),
+  /** An older gateway charges them as the others. */
+  cacheWriteHour: picodollars.optional(),
   output: picodollars,
   reasoning: picodollars.optional(),
 });
 
 /**
  * What tokens cost, in integer picodollars (1 USD = 10^12) per token. An absent kind costs what its
- * parent kind costs: cached and cache-write tokens as input, reasoning tokens as output.
+ * parent kind costs: cached and cache-write tokens as input, those written for an hour as those written, reasoning tokens as output.
  * `tiers` replace the rates for a whole call whose input is longer than `aboveInputTokens`.
  */
 export const priceSchema = ratesSchema.extend({

@@ -46,12 +46,17 @@ function costOfCandidate(
   return price === null || isOwnProvider(exchange, candidate) ? 0 : dearest(estimate, price);
 }
 
-/** Nobody knows yet whether the input is read from a cache or written to it, and what of the output is reasoning. */
+/** Nobody knows yet whether the input is read from a cache or written to it, for how long, and what of the output is reasoning. */
 function dearest({ input, output }: Pick<SpendEstimate, 'input' | 'output'>, price: Price): number {
-  const costs = [0, input].flatMap((cacheWrite) =>
+  const writes = [
+    { cacheWrite: 0 },
+    { cacheWrite: input },
+    { cacheWrite: input, cacheWriteHour: input },
+  ] as const;
+  const costs = writes.flatMap((written) =>
     [0, output].map((reasoning) => {
       try {
-        return costPicodollars({ input, cachedInput: 0, cacheWrite, output, reasoning }, price);
+        return costPicodollars({ input, cachedInput: 0, ...written, output, reasoning }, price);
       } catch {
         // Beyond all that is counted; no budget has room for it.
         return Number.MAX_SAFE_INTEGER;

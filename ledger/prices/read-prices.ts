@@ -19,6 +19,7 @@ const rates = {
   inputPerMillion: perMillion,
   cachedInputPerMillion: perMillion.optional(),
   cacheWritePerMillion: perMillion.optional(),
+  cacheWriteHourPerMillion: perMillion.optional(),
   outputPerMillion: perMillion,
   reasoningPerMillion: perMillion.optional(),
 };
@@ -76,6 +77,8 @@ function ratesOf(written: Written) {
     input: written.inputPerMillion,
     cachedInput: written.cachedInputPerMillion ?? written.inputPerMillion,
     cacheWrite: written.cacheWritePerMillion ?? written.inputPerMillion,
+    cacheWriteHour:
+      written.cacheWriteHourPerMillion ?? written.cacheWritePerMillion ?? written.inputPerMillion,
     output: written.outputPerMillion,
     reasoning: written.reasoningPerMillion ?? written.outputPerMillion,
   };

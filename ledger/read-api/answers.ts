@@ -99,13 +99,25 @@ function pricingAnswer(line: string | undefined) {
   const price = line === undefined ? undefined : priceOfSchema.safeParse(JSON.parse(line)).data?.price;
   if (price === undefined || price === null) return {};
   const perMillion = (picodollars: number) => usdOf(BigInt(picodollars) * 1_000_000n);
-  const { input, output, cachedInput, cacheWrite, reasoning, perRequest, tiers, source, catalog } = price;
+  const {
+    input,
+    output,
+    cachedInput,
+    cacheWrite,
+    cacheWriteHour,
+    reasoning,
+    perRequest,
+    tiers,
+    source,
+    catalog,
+  } = price;
   return {
     lastPricing: {
       inputPerMillion: perMillion(input),
       outputPerMillion: perMillion(output),
       ...(cachedInput === undefined ? {} : { cachedInputPerMillion: perMillion(cachedInput) }),
       ...(cacheWrite === undefined ? {} : { cacheWritePerMillion: perMillion(cacheWrite) }),
+      ...(cacheWriteHour === undefined ? {} : { cacheWriteHourPerMillion: perMillion(cacheWriteHour) }),
       ...(reasoning === undefined ? {} : { reasoningPerMillion: perMillion(reasoning) }),
       ...(perRequest === undefined ? {} : { perRequest: usdOf(BigInt(perRequest)) }),
       hasTiers: tiers !== undefined,

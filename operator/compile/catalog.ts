@@ -33,7 +33,7 @@ export interface CatalogPeriod {
 }
 
 export type Rates = Omit<Price, 'perRequest' | 'source' | 'catalog'>;
-type RateName = 'input' | 'cachedInput' | 'cacheWrite' | 'output' | 'reasoning';
+type RateName = 'input' | 'cachedInput' | 'cacheWrite' | 'cacheWriteHour' | 'output' | 'reasoning';
 
 const VERSION = '0.1.8';
 
@@ -41,13 +41,14 @@ const VERSION = '0.1.8';
 const RATES: Readonly<Record<string, RateName>> = {
   input_mtok: 'input',
   cache_read_mtok: 'cachedInput',
-  // Of the class that is kept for 5 minutes; no usage tells how many tokens were of the one for an hour.
+  // Of the class that is kept for 5 minutes.
   cache_write_mtok: 'cacheWrite',
+  cache_write_1h_mtok: 'cacheWriteHour',
   output_mtok: 'output',
   output_reasoning_mtok: 'reasoning',
 };
 /** What vendors charge beside tokens; the ledger counts tokens. */
-const BESIDE_TOKENS = new Set(['cache_write_1h_mtok', 'web_searches_kcount', 'storage_searches_kcount']);
+const BESIDE_TOKENS = new Set(['web_searches_kcount', 'storage_searches_kcount']);
 
 export const PRICE_CATALOG: Catalog = {
   name: '@pydantic/genai-prices',

@@ -36,6 +36,8 @@ function ratesOf(
   if (pricing.cachedInputPerMillion !== undefined)
     rates.cachedInput = perToken(pricing.cachedInputPerMillion);
   if (pricing.cacheWritePerMillion !== undefined) rates.cacheWrite = perToken(pricing.cacheWritePerMillion);
+  if (pricing.cacheWriteHourPerMillion !== undefined)
+    rates.cacheWriteHour = perToken(pricing.cacheWriteHourPerMillion);
   if (pricing.outputPerMillion !== undefined) rates.output = perToken(pricing.outputPerMillion);
   if (pricing.reasoningPerMillion !== undefined) rates.reasoning = perToken(pricing.reasoningPerMillion);
   return rates;

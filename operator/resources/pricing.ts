@@ -32,6 +32,11 @@ const rates = {
   cacheWritePerMillion: perMillion()
     .optional()
     .describe("Dollars per million input tokens written to the provider's cache; default: as input."),
+  cacheWriteHourPerMillion: perMillion()
+    .optional()
+    .describe(
+      "Dollars per million input tokens written to the provider's cache for an hour, where it tells them apart; default: as cacheWritePerMillion.",
+    ),
   outputPerMillion: perMillion().optional().describe('Dollars per million output tokens.'),
   reasoningPerMillion: perMillion()
     .optional()

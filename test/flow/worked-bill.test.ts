@@ -19,6 +19,7 @@ const fullPrice = {
   ...plainPrice,
   cachedInputPerMillion: '0.25',
   cacheWritePerMillion: '3.125',
+  cacheWriteHourPerMillion: '5',
   reasoningPerMillion: '12',
   tiers: [
     {
@@ -102,8 +103,8 @@ const items: readonly Item[] = [
       },
     ],
     options: { endpoint: 'messages' },
-    // 100 × 2,500,000 + 800 × 250,000 + 300 × 3,125,000 + 50 × 10,000,000
-    cost: 1_887_500_000,
+    // 100 × 2,500,000 + 800 × 250,000 + 200 × 3,125,000 + 100 × 5,000,000 + 50 × 10,000,000
+    cost: 2_075_000_000,
   },
   {
     what: 'reasoning',

@@ -38,6 +38,7 @@ describe('other prices', () => {
       input: count,
       cachedInput: count,
       cacheWrite: count,
+      cacheWriteHour: count,
       output: count,
       reasoning: count,
     });
@@ -48,6 +49,7 @@ describe('other prices', () => {
     const rates = {
       cachedInputPerMillion: amount,
       cacheWritePerMillion: amount,
+      cacheWriteHourPerMillion: amount,
       reasoningPerMillion: amount,
     };
     const both = { inputPerMillion: amount, outputPerMillion: amount };

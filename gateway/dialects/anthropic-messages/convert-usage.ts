@@ -10,6 +10,8 @@ export interface MessagesCounters {
   readonly input?: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
+  /** Of the writes, those for an hour. */
+  readonly cacheWriteHour?: number;
   readonly output?: number;
   readonly thinking?: number;
   /** What was used beside them, to make the conversation shorter. */
@@ -24,13 +26,14 @@ interface Compaction {
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
+  readonly cacheWriteHour: number;
   readonly output: number;
 }
 
 /**
  * The latest counters that are known: an event repeats them, or leaves them out. They are never
  * added up. What has been put out does not become less; of the input, some tell later what came from a cache. Cache
- * writes for five minutes and for an hour are one count: prices know no other.
+ * writes for five minutes and for an hour are one count, of which those for an hour are told apart: they cost more.
  */
 export function mergeCounters(known: MessagesCounters, value: unknown): MessagesCounters {
   const usage = asRecord(value);
@@ -41,6 +44,7 @@ export function mergeCounters(known: MessagesCounters, value: unknown): Messages
     cacheWrite:
       count(usage?.cache_creation_input_tokens) ??
       sum(count(writes?.ephemeral_5m_input_tokens), count(writes?.ephemeral_1h_input_tokens)),
+    cacheWriteHour: count(writes?.ephemeral_1h_input_tokens),
     compaction: compactionIn(usage?.iterations),
     output: notLess(known.output, count(usage?.output_tokens)),
     isAbsurd: [usage?.input_tokens, usage?.output_tokens].some(isAbsurd) || undefined,
@@ -61,6 +65,7 @@ export function usageOf({
   input,
   cacheRead,
   cacheWrite,
+  cacheWriteHour,
   output,
   thinking,
   compaction = noCompaction,
@@ -69,29 +74,36 @@ export function usageOf({
   if (isAbsurd || (input === undefined && output === undefined)) return undefined;
   const cachedInput = (cacheRead ?? 0) + compaction.cacheRead;
   const written = (cacheWrite ?? 0) + compaction.cacheWrite;
+  const hour = Math.min(cacheWriteHour ?? 0, cacheWrite ?? 0) + compaction.cacheWriteHour;
   return {
     input: (input ?? 0) + compaction.input + cachedInput + written,
     cachedInput,
     cacheWrite: written,
+    ...(hour > 0 ? { cacheWriteHour: hour } : {}),
     output: (output ?? 0) + compaction.output,
     reasoning: Math.min(thinking ?? 0, output ?? 0),
   };
 }
 
-const noCompaction: Compaction = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
+const noCompaction: Compaction = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0, output: 0 };
 
 /** Of all samplings of a message, the counters leave out those that summed up what was before it, and only those; all are billed. */
 function compactionIn(iterations: unknown): Compaction | undefined {
   if (!Array.isArray(iterations)) return undefined;
-  const of = (name: string): number =>
-    iterations
-      .map(asRecord)
-      .filter((one) => one?.type === 'compaction')
-      .reduce((all, one) => all + (count(one?.[name]) ?? 0), 0);
+  const compactions = iterations.map(asRecord).filter((one) => one?.type === 'compaction');
+  const sumOf = (told: (one: (typeof compactions)[number]) => number): number =>
+    compactions.reduce((all, one) => all + told(one), 0);
+  const of = (name: string): number => sumOf((one) => count(one?.[name]) ?? 0);
   return {
     input: of('input_tokens'),
     cacheRead: of('cache_read_input_tokens'),
     cacheWrite: of('cache_creation_input_tokens'),
+    cacheWriteHour: sumOf((one) =>
+      Math.min(
+        count(asRecord(one?.cache_creation)?.ephemeral_1h_input_tokens) ?? 0,
+        count(one?.cache_creation_input_tokens) ?? 0,
+      ),
+    ),
     output: of('output_tokens'),
   };
 }

@@ -87,10 +87,12 @@ export function laterUsage(known: Usage | undefined, later: Usage): Usage {
 
 /** The sum over several upstream calls of one request. */
 export function addUsage(a: Usage, b: Usage): Usage {
+  const hour = (a.cacheWriteHour ?? 0) + (b.cacheWriteHour ?? 0);
   return {
     input: a.input + b.input,
     cachedInput: a.cachedInput + b.cachedInput,
     cacheWrite: a.cacheWrite + b.cacheWrite,
+    ...(hour > 0 ? { cacheWriteHour: hour } : {}),
     output: a.output + b.output,
     reasoning: a.reasoning + b.reasoning,
     ...audioOf({

@@ -28,6 +28,36 @@ describe('a cost', () => {
     ['written tokens at their price', { input: 10, cacheWrite: 4 }, { cacheWrite: 12 }, 108],
     ['written tokens without a price: as input', { input: 10, cacheWrite: 4 }, {}, 100],
     [
+      'those written for an hour at their price',
+      { input: 10, cacheWrite: 4, cacheWriteHour: 3 },
+      { cacheWrite: 12, cacheWriteHour: 20 },
+      132,
+    ],
+    [
+      'those written for an hour without a price: as those written',
+      { input: 10, cacheWrite: 4, cacheWriteHour: 3 },
+      { cacheWrite: 12 },
+      108,
+    ],
+    [
+      'more written for an hour than was written',
+      { input: 10, cacheWrite: 4, cacheWriteHour: 9 },
+      { cacheWriteHour: 20 },
+      140,
+    ],
+    [
+      'those written for an hour in a tier that has a price of writes: as those',
+      { input: 10, cacheWrite: 4, cacheWriteHour: 4 },
+      { cacheWriteHour: 20, tiers: [{ aboveInputTokens: 1, cacheWrite: 12 }] },
+      108,
+    ],
+    [
+      'those written for an hour in a tier that says nothing of input',
+      { input: 10, cacheWrite: 4, cacheWriteHour: 4 },
+      { cacheWriteHour: 20, tiers: [{ aboveInputTokens: 1, output: 1 }] },
+      140,
+    ],
+    [
       'cached, written and plain input',
       { input: 10, cachedInput: 4, cacheWrite: 3 },
       { cachedInput: 1, cacheWrite: 12 },

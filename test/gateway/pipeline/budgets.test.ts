@@ -36,6 +36,7 @@ function mostOf(...targets: readonly { readonly price: Price | null; readonly pr
 test('at most it costs what the dearest of its targets takes, with its input written to a cache and all output reasoning', () => {
   expect(mostOf({ price: price(1_000, 2_000) }, { price: price(3_000, 1_000) })).toBe(310);
   expect(mostOf({ price: price(1_000, 2_000, { cacheWrite: 5_000 }) })).toBe(520);
+  expect(mostOf({ price: price(1_000, 2_000, { cacheWrite: 5_000, cacheWriteHour: 8_000 }) })).toBe(820);
   expect(mostOf({ price: price(1_000, 2_000, { reasoning: 9_000 }) })).toBe(190);
   expect(mostOf({ price: price(0, 0, { perRequest: 1 }) })).toBe(1);
 });

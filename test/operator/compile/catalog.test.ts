@@ -102,6 +102,14 @@ describe('against the calculation of the list itself', () => {
   });
 });
 
+test('what Anthropic takes for an hour in its cache is twice its input, as it documents', () => {
+  const quotes = priced.filter(
+    ({ vendor, quote }) => vendor === 'anthropic' && quote.cacheWrite !== undefined,
+  );
+  expect(quotes.length).toBeGreaterThan(15);
+  for (const { name, quote } of quotes) expect(quote.cacheWriteHour, name).toBe(2 * quote.input);
+});
+
 describe('which entry counts', () => {
   test.each([
     ['anthropic', 'claude-opus-4-5', 'claude-opus-4-5'],

@@ -77,6 +77,7 @@ export const COMPLETE: readonly Accepted[] = [
           inputPerMillion: "2.50"
           cachedInputPerMillion: "1.25"
           cacheWritePerMillion: "3.125"
+          cacheWriteHourPerMillion: "5"
           outputPerMillion: "10"
           reasoningPerMillion: "10"
           perRequest: "0"

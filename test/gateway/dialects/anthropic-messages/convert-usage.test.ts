@@ -16,6 +16,26 @@ describe('input', () => {
     expect(read(told)).toEqual({ input: 18, cachedInput: 5, cacheWrite: 3, output: 2, reasoning: 0 });
   });
 
+  test('tells apart what is written for an hour, by the latest value, and never more than is written', () => {
+    const lifetimes = { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 };
+    const begun = {
+      input_tokens: 1,
+      cache_creation_input_tokens: 7,
+      cache_creation: lifetimes,
+      output_tokens: 1,
+    };
+    expect(read(begun)).toMatchObject({ cacheWrite: 7, cacheWriteHour: 4 });
+    expect(read(begun, { output_tokens: 9 })).toMatchObject({ cacheWrite: 7, cacheWriteHour: 4, output: 9 });
+    const later = { cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 2 } };
+    expect(read(begun, later)).toMatchObject({ cacheWrite: 7, cacheWriteHour: 2 });
+    expect(read(begun, { cache_creation_input_tokens: 1 })).toMatchObject({
+      cacheWrite: 1,
+      cacheWriteHour: 1,
+    });
+    const none = { cache_creation: { ephemeral_5m_input_tokens: 7, ephemeral_1h_input_tokens: 0 } };
+    expect(read(begun, none)).not.toHaveProperty('cacheWriteHour');
+  });
+
   test('has cache writes for five minutes and for an hour in one count', () => {
     const lifetimes = { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 };
     expect(read({ input_tokens: 10, cache_creation: lifetimes, output_tokens: 2 })).toMatchObject({
@@ -48,12 +68,20 @@ describe('what the upstream used to compact the conversation', () => {
         input_tokens: 100,
         cache_read_input_tokens: 180_000,
         cache_creation_input_tokens: 20,
+        cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 15 },
         output_tokens: 3_500,
       },
       { type: 'message', input_tokens: 23_000, output_tokens: 1_000 },
     ],
   };
-  const whole = { input: 203_120, cachedInput: 180_000, cacheWrite: 20, output: 4_500, reasoning: 0 };
+  const whole = {
+    input: 203_120,
+    cachedInput: 180_000,
+    cacheWrite: 20,
+    cacheWriteHour: 15,
+    output: 4_500,
+    reasoning: 0,
+  };
 
   test('is used too; what the message itself used is in there once', () => {
     expect(read(compacted)).toEqual(whole);
