@@ -2,6 +2,7 @@
 // have written: a Secret, a Provider, and one ModelRoute per model of its listing.
 
 import { createHash } from 'node:crypto';
+import { timeOf } from '../kube/time.ts';
 import { parseModelRoute } from '../operator/resources/model-route.ts';
 import { parseProvider } from '../operator/resources/provider.ts';
 import type { RawObject, SecretRecord } from '../operator/watch/snapshot.ts';
@@ -48,7 +49,7 @@ export async function readEnvironmentProviders(
   nowMs: number,
 ): Promise<EnvironmentProviders> {
   const results = await Promise.all(vendorsOf(settings).map((vendor) => readVendor(vendor, ownPort)));
-  const creationTimestamp = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  const creationTimestamp = timeOf(nowMs);
   const stamp = (object: RawObject): RawObject => ({
     ...object,
     metadata: { ...object.metadata, creationTimestamp },

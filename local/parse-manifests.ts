@@ -2,6 +2,7 @@
 // objects that the compile works on.
 
 import { type Document, isNode, LineCounter, type Node, parseAllDocuments } from 'yaml';
+import { timeOf } from '../kube/time.ts';
 import { API_GROUP, API_VERSION } from '../operator/resources/metadata.ts';
 import { unknownField } from '../operator/resources/problems.ts';
 import type {
@@ -192,7 +193,7 @@ class Gatherer {
     }
     // These are an API server's to write: what a manifest says about them does not count, there and here.
     const { creationTimestamp: _, deletionTimestamp: __, ...rest } = metadata;
-    const creationTimestamp = new Date(this.firstSeen(id, modifiedMs)).toISOString().replace(/\.\d+Z$/, 'Z');
+    const creationTimestamp = timeOf(this.firstSeen(id, modifiedMs));
     const object: RawObject = { ...fields, metadata: { ...rest, namespace, name, creationTimestamp } };
     switch (kind) {
       case 'Provider':

@@ -6,11 +6,14 @@ import {
   exchangeResponseSchema,
   type UpstreamHealth,
 } from '../../gateway/contract/exchange.ts';
+import { podWordOf } from '../../gateway/contract/pod-word.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { CallFault, OwnCalls, readBytes } from '../../kube/own-call.ts';
+import { timeOf } from '../../kube/time.ts';
 import { wait } from '../../kube/wait.ts';
 import type { Condition } from '../../operator/compile/verdict.ts';
 import { providerStatusSchema, TROUBLES_MAX } from '../../operator/resources/provider.ts';
+import { TROUBLE_REASONS } from '../../operator/resources/trouble-reason.ts';
 
 /** @param keys names of those of the Provider that are in use. @param entries what is known of this Provider. */
 export function healthCondition(entries: readonly UpstreamHealth[], keys: readonly string[]): Condition {
@@ -21,37 +24,34 @@ export function healthCondition(entries: readonly UpstreamHealth[], keys: readon
     message,
   });
   if (entries.length === 0) return say('Unknown', 'NoTraffic', 'no call was made lately');
-  const isRefused = (name: string) => entries.some(({ key, state }) => key === name && state === 'rejected');
-  if (keys.length > 0 && keys.every(isRefused))
-    return say(
-      'False',
-      'AuthenticationFailed',
-      'the upstream refuses every key; put valid ones into the Secrets',
-    );
-  const open = entries.filter(({ state }) => state === 'open');
-  if (open.length === 0) return say('True', 'Healthy', '');
-  const isOfAddress = open.some(({ key, upstreamModel }) => key === undefined && upstreamModel === undefined);
-  if (isOfAddress || entries.every(({ state }) => state !== 'working'))
-    return say(
-      'False',
-      'Unhealthy',
-      'calls to the upstream fail; see whether its address is right and its service is up',
-    );
-  const models = open.flatMap(({ upstreamModel }) => upstreamModel ?? []);
-  return say(
-    'False',
-    'PartiallyHealthy',
-    models.length === 0 ? 'calls with some keys fail' : `calls for some models fail: ${models.join(', ')}`,
-  );
+  switch (podWordOf(entries, keys)) {
+    case 'working':
+      return say('True', 'Healthy', '');
+    case 'refused':
+      return say(
+        'False',
+        'AuthenticationFailed',
+        'the upstream refuses every key; put valid ones into the Secrets',
+      );
+    case 'failing':
+      return say(
+        'False',
+        'Unhealthy',
+        'calls to the upstream fail; see whether its address is right and its service is up',
+      );
+    case 'partly':
+      return say('False', 'PartiallyHealthy', failingIn(entries));
+  }
 }
 
-const REASONS: Readonly<Record<UpstreamHealth['state'], string | undefined>> = {
-  working: undefined,
-  open: 'CircuitOpen',
-  'rate-limited': 'RateLimited',
-  'out-of-money': 'Exhausted',
-  rejected: 'Invalid',
-};
+function failingIn(entries: readonly UpstreamHealth[]): string {
+  const models = entries.flatMap(({ state, upstreamModel }) =>
+    state === 'open' ? (upstreamModel ?? []) : [],
+  );
+  return models.length === 0
+    ? 'calls with some keys fail'
+    : `calls for some models fail: ${models.join(', ')}`;
+}
 
 /** What the one gateway does not use now, as `status.health.troubles` of a Provider; undefined: nothing. @param before the status so far. */
 export function troublesHere(
@@ -62,7 +62,7 @@ export function troublesHere(
 ) {
   const told = providerStatusSchema.safeParse(before).data?.health?.troubles ?? [];
   const troubles = entries.flatMap(({ key, upstreamModel, state, untilMs }) => {
-    const reason = REASONS[state];
+    const reason = TROUBLE_REASONS[state];
     if (reason === undefined || (key !== undefined && !keys.includes(key))) return [];
     const same = told.find(
       (one) => one.key === key && one.upstreamModel === upstreamModel && one.reason === reason,
@@ -79,11 +79,6 @@ export function troublesHere(
     return [{ ...where, reason, podCount: 1, pods: [pod] }];
   });
   return troubles.length === 0 ? undefined : troubles.slice(0, TROUBLES_MAX);
-}
-
-/** RFC 3339 in whole seconds. */
-export function timeOf(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 export interface FollowOptions {

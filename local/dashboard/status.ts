@@ -2,10 +2,11 @@
 
 import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
 import { isRecord } from '../../kube/object.ts';
+import { timeOf } from '../../kube/time.ts';
 import { faultOf, readyCondition, wishOf } from '../../operator/compile/ready.ts';
 import type { Condition, ProviderVerdict, Verdict } from '../../operator/compile/verdict.ts';
 import { formatRemark, type Remark } from '../manifests.ts';
-import { healthCondition, timeOf, troublesHere } from './health.ts';
+import { healthCondition, troublesHere } from './health.ts';
 
 export interface StatusFacts {
   readonly verdict: Verdict;

@@ -5,6 +5,7 @@
 // or tells the time is no reason to write.
 
 import { isDeepStrictEqual } from 'node:util';
+import { timeOf } from '../../kube/time.ts';
 import { readyCondition } from '../compile/ready.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import { cutText } from '../cut-text.ts';
@@ -15,7 +16,7 @@ import { type ConditionType, REASONS, type Reason } from '../resources/condition
 import type { Exhausted } from '../usage/exhausted.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 import type { ProviderHealth } from './health-of.ts';
-import { type ObjectStatus, presentStatus, type StoredCondition, timeOf } from './object-status.ts';
+import { type ObjectStatus, presentStatus, type StoredCondition } from './object-status.ts';
 import { settleBudget } from './settle-budget.ts';
 import { settleDrill } from './settle-drill.ts';
 import { type SettledHealth, settleHealth } from './settle-health.ts';

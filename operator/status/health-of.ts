@@ -1,6 +1,7 @@
 // Does an upstream answer? What the gateway pods learnt from their calls, as one word per Provider and per key.
 
 import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
+import { areAllRefused, type PodWord, podWordOf } from '../../gateway/contract/pod-word.ts';
 import type { KeyState, ProviderVerdict } from '../compile/verdict.ts';
 import type { PodAnswers } from '../pods/pods-state.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';
@@ -59,9 +60,6 @@ export function indexHealth(pods: readonly GatewayPod[], answers: PodAnswers): H
   };
 }
 
-/** `partly`: it answers, but not for every model. */
-type PodWord = 'working' | 'partly' | 'failing' | 'refused';
-
 /** @param podViews what each pod that has something to say says. */
 function healthOf(
   verdict: ProviderVerdict,
@@ -70,7 +68,7 @@ function healthOf(
 ): ProviderHealth {
   const views = podViews.map(({ entries }) => entries);
   const usedKeys = verdict.keys.filter(({ state }) => state === 'Active').map(({ name }) => name);
-  const words = views.map((entries) => viewOf(entries, usedKeys));
+  const words = views.map((entries) => podWordOf(entries, usedKeys));
   const working = words.filter((word) => word === 'working').length;
   const keys = new Map<string, KeyTrouble>();
   for (const name of usedKeys) {
@@ -113,20 +111,6 @@ function failingFor(
   const open = entries.filter(({ state, key }) => state === 'open' && key === undefined);
   if (open.some(({ upstreamModel }) => upstreamModel === undefined)) return '*';
   return new Set(open.flatMap(({ upstreamModel }) => upstreamModel ?? []));
-}
-
-function areAllRefused(entries: readonly UpstreamHealth[], usedKeys: readonly string[]): boolean {
-  const isRefused = (name: string) => entries.some(({ key, state }) => key === name && state === 'rejected');
-  return usedKeys.length > 0 && usedKeys.every(isRefused);
-}
-
-function viewOf(entries: readonly UpstreamHealth[], usedKeys: readonly string[]): PodWord {
-  if (areAllRefused(entries, usedKeys)) return 'refused';
-  const open = entries.filter(({ state }) => state === 'open');
-  if (open.length === 0) return 'working';
-  if (open.some(({ key, upstreamModel }) => key === undefined && upstreamModel === undefined))
-    return 'failing';
-  return entries.some(({ state }) => state === 'working') ? 'partly' : 'failing';
 }
 
 function reasonOf(words: readonly PodWord[], working: number): ProviderHealth['reason'] {

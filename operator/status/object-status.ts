@@ -43,8 +43,3 @@ function isCondition(value: unknown): value is { readonly type: string; readonly
 function isStatus(value: unknown): boolean {
   return value === 'True' || value === 'False' || value === 'Unknown';
 }
-
-/** RFC 3339 in whole seconds, as the API server writes its own times. */
-export function timeOf(wallMs: number): string {
-  return `${new Date(wallMs).toISOString().slice(0, -'.000Z'.length)}Z`;
-}

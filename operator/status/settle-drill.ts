@@ -1,11 +1,12 @@
 // What does a status say of the drill of a route? The last run, by what this operator saw of it or else by what was said before.
 
+import { timeOf } from '../../kube/time.ts';
 import type { Drill } from '../compile/drill.ts';
 import { cutText } from '../cut-text.ts';
 import type { DrillReport, DrillRun } from '../drills/drills.ts';
 import { nextCronMs } from '../resources/cron.ts';
 import type { ModelRouteStatus } from '../resources/model-route.ts';
-import { type ObjectStatus, timeOf } from './object-status.ts';
+import type { ObjectStatus } from './object-status.ts';
 
 type DrillStatus = NonNullable<ModelRouteStatus['drill']>;
 

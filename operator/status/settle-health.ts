@@ -1,11 +1,12 @@
 // Is what the pods say about an upstream worth a write? The first word is; after that, no more often than it helps a
 // reader, because breakers and rate limits come and go by the second.
 
+import { timeOf } from '../../kube/time.ts';
 import type { Condition, ProviderVerdict } from '../compile/verdict.ts';
 import { cutText } from '../cut-text.ts';
 import type { ProviderStatus } from '../resources/provider.ts';
 import type { ProviderHealth } from './health-of.ts';
-import { type ObjectStatus, timeOf } from './object-status.ts';
+import type { ObjectStatus } from './object-status.ts';
 import { settleTroubles } from './troubles.ts';
 
 type KeyStatus = NonNullable<ProviderStatus['keys']>[number];

@@ -6,11 +6,12 @@
 //                                          │                 │               │
 //                                          └───── every pod runs it ─────────┴──► Programmed, for good
 
+import { timeOf } from '../../kube/time.ts';
 import { faultOf, wishOf } from '../compile/ready.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import type { Wait } from '../hold/waits.ts';
 import { allRun, type PodsState, progressOf } from '../pods/pods-state.ts';
-import { type ObjectStatus, timeOf } from './object-status.ts';
+import type { ObjectStatus } from './object-status.ts';
 
 export interface ProgrammedFacts {
   readonly verdict: Verdict;

@@ -2,8 +2,9 @@
 // second, so it is told with what else there is to say of the upstream, and by itself no sooner than a minute after that.
 
 import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
+import { timeOf } from '../../kube/time.ts';
 import { type ProviderStatus, TROUBLE_PODS_MAX, TROUBLES_MAX } from '../resources/provider.ts';
-import { timeOf } from './object-status.ts';
+import { TROUBLE_REASONS } from '../resources/trouble-reason.ts';
 
 type Health = NonNullable<ProviderStatus['health']>;
 type TroubleStatus = NonNullable<Health['troubles']>[number];
@@ -37,14 +38,6 @@ export type SettledTroubles = Pick<Health, 'troubles' | 'troublesObservedAt'> & 
 
 const gapMs = 60_000;
 
-const REASONS: Readonly<Record<UpstreamHealth['state'], Trouble['reason'] | undefined>> = {
-  working: undefined,
-  open: 'CircuitOpen',
-  'rate-limited': 'RateLimited',
-  'out-of-money': 'Exhausted',
-  rejected: 'Invalid',
-};
-
 /**
  * The address first, then models, then keys; the same in whichever order the pods are heard.
  *
@@ -54,7 +47,7 @@ export function troublesOf(views: readonly PodView[], usedKeys: readonly string[
   const troubles = new Map<string, Trouble & { readonly pods: TroubledPod[] }>();
   for (const { pod, entries } of [...views].sort((a, b) => (a.pod < b.pod ? -1 : 1))) {
     for (const { key, upstreamModel, state, untilMs } of entries) {
-      const reason = REASONS[state];
+      const reason = TROUBLE_REASONS[state];
       if (reason === undefined || (key !== undefined && !usedKeys.includes(key))) continue;
       const where = {
         ...(key === undefined ? {} : { key }),

@@ -6,8 +6,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type BudgetPeriod, periodAt, worstOvershoot } from '../../gateway/contract/budget.ts';
 import type { SpendUse, Spent } from '../../gateway/contract/spend.ts';
+import { timeOf } from '../../kube/time.ts';
 import type { ApiKeyUsage, Budget } from '../resources/api-key.ts';
-import { timeOf } from '../status/object-status.ts';
 import { dollarsOf, microdollarsOf } from './dollars.ts';
 import { useIn } from './spend-book.ts';
 
