@@ -68,14 +68,15 @@ function ratesFor(usage: Usage, price: Price): Rates {
     .toSorted((a, b) => b.aboveInputTokens - a.aboveInputTokens)[0];
   const input = tier?.input ?? price.input;
   const output = tier?.output ?? price.output;
-  const cacheWrite = tier?.cacheWrite ?? (tier?.input === undefined ? (price.cacheWrite ?? input) : input);
-  const hasOwnWrite = tier?.cacheWrite !== undefined || tier?.input !== undefined;
+  // What a tier does not say of a kind it says by the parent kind, before the price below it is looked at.
+  const writeOfTier = tier?.cacheWrite ?? tier?.input;
+  const cacheWrite = writeOfTier ?? price.cacheWrite ?? input;
   return {
     input,
     output,
-    cachedInput: tier?.cachedInput ?? (tier?.input === undefined ? (price.cachedInput ?? input) : input),
+    cachedInput: tier?.cachedInput ?? tier?.input ?? price.cachedInput ?? input,
     cacheWrite,
-    cacheWriteHour: tier?.cacheWriteHour ?? (hasOwnWrite ? cacheWrite : (price.cacheWriteHour ?? cacheWrite)),
-    reasoning: tier?.reasoning ?? (tier?.output === undefined ? (price.reasoning ?? output) : output),
+    cacheWriteHour: tier?.cacheWriteHour ?? writeOfTier ?? price.cacheWriteHour ?? cacheWrite,
+    reasoning: tier?.reasoning ?? tier?.output ?? price.reasoning ?? output,
   };
 }
