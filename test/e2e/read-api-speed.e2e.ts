@@ -7,12 +7,11 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../kube/clock.ts';
 import type { Budgeted } from '../../ledger/budgets.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import { type Extent, fillLedger, makeRecords } from '../ledger/many-records.ts';
-import { noGateways, type ReadApi, serveReadApi } from '../ledger/read-house.ts';
+import { type ReadApi, serveToAnybody } from '../ledger/read-house.ts';
 import { viewQuestions } from '../ledger/view-questions.ts';
 import { load } from './scale/readings.ts';
 import { openScorecard } from './scorecard.ts';
@@ -50,15 +49,7 @@ beforeAll(async () => {
   path = join(folder, 'ledger.sqlite');
   store = started.adopt(await openSqliteStore(path), (one) => one.close());
   await fillLedger(store, extent);
-  reader = await serveReadApi({
-    store,
-    access: { judge: async () => 'allowed' },
-    clock: { ...systemClock, wallMs: () => nowMs },
-    budgets: () => budgets,
-    gateways: noGateways,
-    token: () => undefined,
-    onFailure: (error) => expect.unreachable(String(error)),
-  });
+  reader = await serveToAnybody(store, nowMs, () => budgets);
   started.adopt(reader, (one) => one.close());
 });
 afterAll(() => started.disposeAsync());

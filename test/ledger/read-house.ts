@@ -1,7 +1,10 @@
 // A read API of the ledger that listens, and accounts of a cluster that may see more or less of it.
 
 import { once } from 'node:events';
+import { expect } from 'vitest';
+import { systemClock } from '../../kube/clock.ts';
 import { buildReadApi, type ReadApiParts } from '../../ledger/read-api/read-api.ts';
+import type { LedgerStore } from '../../ledger/store/store.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { serviceAccountToken } from '../cluster/identities.ts';
 import { rawCall } from '../support/raw-client.ts';
@@ -43,6 +46,23 @@ export async function serveReadApi(parts: ReadApiParts): Promise<ReadApi> {
       await once(server, 'close');
     },
   };
+}
+
+/** A read API that anybody may ask about everything, at a time of one's own; a failure of it fails the test. */
+export function serveToAnybody(
+  store: LedgerStore,
+  nowMs: number,
+  budgets: ReadApiParts['budgets'] = () => [],
+): Promise<ReadApi> {
+  return serveReadApi({
+    store,
+    access: { judge: async () => 'allowed' },
+    clock: { ...systemClock, wallMs: () => nowMs },
+    budgets,
+    gateways: noGateways,
+    token: () => undefined,
+    onFailure: (error) => expect.unreachable(String(error)),
+  });
 }
 
 /** Of accounts, by what they may: get the ApiKeys of team-a, of all namespaces, of none. Makes the namespaces team-a and team-b too. */

@@ -4,11 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../kube/clock.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import { fillLedger } from './many-records.ts';
-import { noGateways, type ReadApi, serveReadApi } from './read-house.ts';
+import { type ReadApi, serveToAnybody } from './read-house.ts';
 
 const nowMs = Date.parse('2026-11-22T12:30:00Z');
 const started = new AsyncDisposableStack();
@@ -20,15 +19,7 @@ beforeAll(async () => {
   started.defer(() => rm(folder, { recursive: true, force: true }));
   store = started.adopt(await openSqliteStore(join(folder, 'ledger.sqlite')), (one) => one.close());
   await fillLedger(store, { records: 3_000, keys: 200, namespaces: 4, days: 5, endMs: nowMs });
-  reader = await serveReadApi({
-    store,
-    access: { judge: async () => 'allowed' },
-    clock: { ...systemClock, wallMs: () => nowMs },
-    budgets: () => [],
-    gateways: noGateways,
-    token: () => undefined,
-    onFailure: (error) => expect.unreachable(String(error)),
-  });
+  reader = await serveToAnybody(store, nowMs);
   started.adopt(reader, (one) => one.close());
 });
 afterAll(() => started.disposeAsync());

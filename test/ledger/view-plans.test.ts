@@ -6,13 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../kube/clock.ts';
 import type { Query, Row } from '../../ledger/store/query.ts';
 import { readingOf } from '../../ledger/store/reading.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { LedgerStore, SumsQuery } from '../../ledger/store/store.ts';
 import { fillLedger } from './many-records.ts';
-import { noGateways, type ReadApi, serveReadApi } from './read-house.ts';
+import { type ReadApi, serveToAnybody } from './read-house.ts';
 import { viewQuestions } from './view-questions.ts';
 
 const nowMs = Date.parse('2026-11-22T12:30:00Z');
@@ -38,15 +37,7 @@ beforeAll(async () => {
     );
     return prepare(text).all(...values);
   };
-  reader = await serveReadApi({
-    store: { ...store, ...readingOf('sqlite', rows) },
-    access: { judge: async () => 'allowed' },
-    clock: { ...systemClock, wallMs: () => nowMs },
-    budgets: () => [],
-    gateways: noGateways,
-    token: () => undefined,
-    onFailure: (error) => expect.unreachable(String(error)),
-  });
+  reader = await serveToAnybody({ ...store, ...readingOf('sqlite', rows) }, nowMs);
   started.adopt(reader, (one) => one.close());
 });
 afterAll(() => started.disposeAsync());
