@@ -39,6 +39,7 @@ import {
 } from '../flow/cluster/grants.ts';
 import { type Installation, startInstallation } from '../flow/cluster/installation.ts';
 import type { RunningProcess } from '../support/process.ts';
+import { until as untilFound } from '../support/until.ts';
 import { live, settle, tidy, until, withoutLease } from './rights/life.ts';
 import { type AuditTail, followAudit } from './rights/refusals.ts';
 
@@ -261,17 +262,16 @@ async function isMissed(party: Party, taken: Grants, round: number, tail: AuditT
       isOver = true;
     });
   const user = userOf(party.account);
-  let isRefused = false;
   let overMs: number | undefined;
-  do {
+  const end = await untilFound(async () => {
     if (isOver || signal.aborted) overMs ??= performance.now();
     const refused = (await tail.read()).filter((event) => event.user === user && event.status === 403);
-    isRefused = refused.some((event) => taken.some((grant) => wasFor(grant, event)));
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  } while (!isRefused && (overMs === undefined || performance.now() < overMs + writtenMs));
+    if (refused.some((event) => taken.some((grant) => wasFor(grant, event)))) return 'refused';
+    return overMs !== undefined && performance.now() >= overMs + writtenMs && 'never refused';
+  }, 50);
   stop.abort();
   await playing;
-  return isRefused;
+  return end === 'refused';
 }
 
 /** A server-side apply of what is not there is refused as a patch, though it is the right to create that lacks. */

@@ -9,6 +9,7 @@ import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { createLookupLanes, doubtedMaxOf } from '../../../egress/lookup-lanes.ts';
 import { resolveBySystem } from '../../../egress/resolve.ts';
+import { until } from '../../support/until.ts';
 
 export interface DeadNamesInput {
   readonly names: number;
@@ -54,12 +55,12 @@ async function measure({ names, rounds, threads }: DeadNamesInput, folder: strin
     const over = Promise.all(dead).then(() => {
       isOver = true;
     });
-    while (!isOver) {
+    await until(async () => {
       // Another name each time: nothing is known of it.
       await timed(healthyMs, () => lanes(`healthy-${healthyMs.length}.example`));
       await timed(writesMs, () => appendFile(`${folder}.journal`, 'a record\n'));
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+      return isOver;
+    });
     await over;
   }
   server.close();
