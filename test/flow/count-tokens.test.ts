@@ -42,7 +42,9 @@ test(
       let bytes = 0;
       const writeOn = (): void => {
         bytes += 1024;
-        response.write(' '.repeat(1024), () => setImmediate(writeOn));
+        response.write(' '.repeat(1024), (error) => {
+          if (!error) setImmediate(writeOn);
+        });
       };
       response.once('close', () => letGo.resolve(bytes));
       writeOn();
