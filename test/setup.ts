@@ -3,6 +3,7 @@
 
 import fc from 'fast-check';
 import { afterAll, expect } from 'vitest';
+import { listRunning } from './support/running.ts';
 import { takeTold } from './support/told-secrets.ts';
 
 const wish = process.env.PENSTOCK_PROPERTY_SEED;
@@ -21,6 +22,12 @@ afterAll(() => {
 
 afterAll(() => {
   expect(takeTold(), 'a process that was started wrote a secret (T11)').toEqual([]);
+});
+
+// The next file is taken by the same process: what this one leaves running takes its time, or answers it.
+const runningBefore = await listRunning();
+afterAll(async () => {
+  expect(await listRunning(), 'something that was started has not been stopped').toEqual(runningBefore);
 });
 
 function withoutConfigurable(descriptors: PropertyDescriptorMap): PropertyDescriptorMap {

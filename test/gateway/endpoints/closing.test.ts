@@ -36,6 +36,7 @@ async function openWhileGoing() {
       second.release();
       second.connection.close();
       await drained;
+      await rig.close();
       await wall.close();
     },
   };
@@ -71,6 +72,7 @@ test('before, each answer tells callers to let go of idle connections, sooner th
     expect(headers).toMatchObject({ connection: 'keep-alive', 'keep-alive': 'timeout=5' });
   }
   connection.close();
+  await rig.close();
 });
 
 test('it gets 503 when the grace is over', async () => {
