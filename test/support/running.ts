@@ -7,10 +7,12 @@ const kinds = ['TCPServerWrap', 'PipeServerWrap', 'ProcessWrap', 'Immediate'];
 
 /** One name for each, sorted; once what was about to end has ended. */
 export async function listRunning(): Promise<string[]> {
-  // Handles close in the turn of the event loop behind the one in which they are told to.
-  for (let turn = 0; turn < 4; turn++) await setImmediate();
-  return process
-    .getActiveResourcesInfo()
-    .filter((kind) => kinds.includes(kind))
-    .toSorted();
+  let running: string[] = [];
+  // Handles close, and others' work is done, in some turn of the event loop behind the one in which they were told to.
+  for (let turn = 0; turn < 100; turn++) {
+    await setImmediate();
+    running = process.getActiveResourcesInfo().filter((kind) => kinds.includes(kind));
+    if (running.length === 0) break;
+  }
+  return running.toSorted();
 }
