@@ -3,6 +3,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
+import { builtCheckout } from '../cluster/checkout.ts';
 import type { Course, Facts, Hole } from './black-hole/inside.ts';
 import { runSandboxed } from './clients/sandbox.ts';
 import { load } from './scale/readings.ts';
@@ -12,7 +13,7 @@ const script = fileURLToPath(new URL('black-hole/inside.ts', import.meta.url));
 
 let facts: Facts;
 beforeAll(async () => {
-  facts = (await runSandboxed(script, {})) as Facts;
+  facts = (await runSandboxed(script, { dist: await builtCheckout() })) as Facts;
 });
 
 function judge(title: string, claims: readonly Claim[]): void {

@@ -2,9 +2,10 @@
 // network of its own, where that harms nobody: walls, gateways as processes, iptables, and then the facts.
 
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { z } from 'zod';
 import type { RouteEntry } from '../../../gateway/contract/routing-table.ts';
 import { type Endpoint, endsWell, errorOf, requestOf, textOf, wallText } from '../../flow/ask.ts';
 import { type ListeningProcess, launchListening, makeFolder } from '../../gateway/process/gateway-process.ts';
@@ -62,6 +63,9 @@ const breaker = {
   rateLimitCooldownMs: 20_000,
 };
 
+const { dist } = z
+  .object({ dist: z.string() })
+  .parse(JSON.parse(await readFile(String(process.argv[2]), 'utf8')));
 const run = promisify(execFile);
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
 
@@ -123,7 +127,7 @@ async function launchFor(
   const common = { dialects: [...dialects], providerEntry: { dialects: [...dialects], breaker } };
   const targets = walls.map(({ baseUrl }) => ({ ...common, baseUrl }));
   await folder.putTable(tableOf(targets, route));
-  const gateway = await launchListening(folder, { PENSTOCK_DRAIN_GRACE_MS: '1000' });
+  const gateway = await launchListening(folder, { PENSTOCK_DRAIN_GRACE_MS: '1000' }, [], dist);
   parts.defer(async () => void (await gateway.process.stop()));
   await gateway.process.line(/routing table in use/);
   return gateway;

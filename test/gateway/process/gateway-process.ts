@@ -3,13 +3,11 @@
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
 import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
 import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { builtCheckout } from '../../cluster/checkout.ts';
 import { type RunningProcess, startProcess } from '../../support/process.ts';
-
-const script = fileURLToPath(new URL('../../../gateway/main.ts', import.meta.url));
 
 export interface Folder {
   readonly path: string;
@@ -56,14 +54,20 @@ export function environmentOf(folder: Folder): Record<string, string> {
   };
 }
 
-/** Starts the process and waits for nothing. A variable that is undefined is not set. */
-export function launch(
+/**
+ * Starts the process and waits for nothing. A variable that is undefined is not set.
+ *
+ * @param dist What a build left. Default: that of this checkout, which only a test can ask for.
+ */
+export async function launch(
   folder: Folder,
   env: Readonly<Record<string, string | undefined>> = {},
   nodeArgs: readonly string[] = [],
+  dist?: string,
 ): Promise<RunningProcess> {
   const wanted = Object.entries({ ...environmentOf(folder), ...env });
   const set = wanted.filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const script = join(dist ?? (await builtCheckout()), 'gateway.js');
   return startProcess(script, { cwd: folder.path, env: Object.fromEntries(set), nodeArgs });
 }
 
@@ -79,8 +83,9 @@ export async function launchListening(
   folder: Folder,
   env: Readonly<Record<string, string | undefined>> = {},
   nodeArgs: readonly string[] = [],
+  dist?: string,
 ): Promise<ListeningProcess> {
-  const process = await launch(folder, env, nodeArgs);
+  const process = await launch(folder, env, nodeArgs, dist);
   const said: unknown = JSON.parse(await process.line(/gateway listening/));
   if (typeof said !== 'object' || said === null || !('url' in said) || !('metricsUrl' in said)) {
     throw new Error(`the gateway does not say where it listens: ${JSON.stringify(said)}`);
