@@ -76,8 +76,16 @@ export function orderByHash<T>(items: readonly Weighed<T>[], text: string): read
     : ordered;
 }
 
+/**
+ * From 0 (inclusive) to 1 (exclusive), the same for the same text in every pod; it says nothing of where `orderByHash` puts
+ * the name.
+ */
+export function drawByHash(text: string, name: string): number {
+  return unitHash(text, name, 'comes back');
+}
+
 /** Above 0, below 1. */
-function unitHash(text: string, name: string): number {
-  const bits = Number.parseInt(hash('sha256', JSON.stringify([text, name]), 'hex').slice(0, 12), 16);
+function unitHash(...parts: readonly string[]): number {
+  const bits = Number.parseInt(hash('sha256', JSON.stringify(parts), 'hex').slice(0, 12), 16);
   return (bits + 0.5) / 2 ** 48;
 }

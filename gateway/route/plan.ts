@@ -2,7 +2,7 @@
 
 import type { DialectName } from '../contract/routing-table.ts';
 import type { KeyedEndpoint, RouteView, TargetView } from '../table/view.ts';
-import { orderByDraw, orderByHash, type Weighed } from './order-tier.ts';
+import { drawByHash, orderByDraw, orderByHash, type Weighed } from './order-tier.ts';
 
 /** One thing an attempt can be made at: a target with one of its provider's keys. */
 export interface Candidate {
@@ -73,7 +73,9 @@ export function selectTargets(
     ),
     ({ target }) => {
       const share = load.shareOf(target);
-      return share < 1 && random() >= share;
+      if (share >= 1) return false;
+      // Shares grow: calls that belong together come back once, and then stay.
+      return (affinity === undefined ? random() : drawByHash(affinity, target.entry.name)) >= share;
     },
   );
   const candidates = targets.flatMap(({ target, dialect }) =>

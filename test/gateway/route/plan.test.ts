@@ -116,6 +116,7 @@ describe('what this pod knows of its upstreams', () => {
     targets: Parameters<typeof routeOf>[0],
     load: { readonly shares?: Record<string, number>; readonly inFlight?: Record<string, number> },
     random: () => number = () => 0.5,
+    affinity?: string,
   ): string[] => {
     const route = routeOf(targets);
     const ids = new Map(
@@ -126,6 +127,7 @@ describe('what this pod knows of its upstreams', () => {
     );
     return selectTargets(route, first, {
       random,
+      affinity,
       load: {
         inFlight: (healthId) => load.inFlight?.[ids.get(healthId) ?? ''] ?? 0,
         shareOf: ({ entry }) => load.shares?.[entry.name] ?? 1,
@@ -164,6 +166,33 @@ describe('what this pod knows of its upstreams', () => {
         firsts++;
     }
     expect(Math.abs(firsts / runs - 0.1)).toBeLessThan(0.015);
+  });
+
+  test('calls that belong together come back to it once, and then stay', () => {
+    const random = makeRandom(13);
+    const texts = Array.from({ length: 1_000 }, (_, n) => `conversation ${n}`);
+    const shares = [0.1, 0.3, 0.5, 0.7, 0.9, 1];
+    const isThere = (text: string, share: number): boolean =>
+      orderUnder([{ priority: 0 }, { priority: 1 }], { shares: { t0: share } }, random, text)[0] === 't0';
+    for (const text of texts) {
+      const course = shares.map((share) => isThere(text, share));
+      expect(course.indexOf(true)).toBe(course.lastIndexOf(false) + 1);
+    }
+    for (const share of shares) {
+      const came = texts.filter((text) => isThere(text, share)).length / texts.length;
+      expect(Math.abs(came - share)).toBeLessThan(0.04);
+    }
+  });
+
+  test('of those that are its own among peers, as many come back as its share', () => {
+    const peers = [{ priority: 0 }, { priority: 0 }];
+    const own = Array.from({ length: 2_000 }, (_, n) => `conversation ${n}`).filter(
+      (text) => orderUnder(peers, {}, () => 0.5, text)[0] === 't0',
+    );
+    const came = own.filter(
+      (text) => orderUnder(peers, { shares: { t0: 0.5 } }, () => 0.5, text)[0] === 't0',
+    );
+    expect(Math.abs(came.length / own.length - 0.5)).toBeLessThan(0.05);
   });
 
   test('of two targets or keys the one with less under way is first, in its tier only', () => {

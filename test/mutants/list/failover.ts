@@ -25,6 +25,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/route/circuit.test.ts'],
   },
   {
+    name: 'calls that belong together come back to an upstream once',
+    file: 'gateway/route/plan.ts',
+    from: 'affinity === undefined ? random() : drawByHash(affinity, target.entry.name)',
+    to: 'random()',
+    tests: ['test/gateway/route/plan.test.ts'],
+  },
+  {
     name: 'half-open: one at a time',
     file: 'gateway/route/circuit.ts',
     from: "return phaseOf(circuit, nowMs) === 'half-open' ? { ...circuit, trialSinceMs: nowMs } : circuit;",
