@@ -21,7 +21,20 @@ const long = [
   'flow/cluster/clock',
   'flow/cluster/last-known-good',
 ];
-const calculating = /\/test\/simulation\/every-promise-\d+\.test\.ts$/;
+/** What waits for nobody, and takes longer than ten seconds. */
+const calculating = [
+  'simulation/every-promise-1',
+  'simulation/every-promise-2',
+  'simulation/every-promise-3',
+  'simulation/every-promise-4',
+  'gateway/dialects/goldens',
+  'gateway/dialects/pass-through/marked-state',
+  'gateway/dialects/openai/odd-answers',
+  'gateway/dialects/properties/streams',
+  'gateway/dialects/anthropic-messages/any-input',
+  'gateway/json/scan-members',
+  'operator/compile/properties',
+];
 
 export class ClusterLastSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -29,28 +42,19 @@ export class ClusterLastSequencer extends BaseSequencer {
     const sorted = await super.sort(files);
     const withCluster = sorted.filter(({ moduleId }) => needsCluster(moduleId));
     const rest = sorted.filter((file) => !withCluster.includes(file));
-    const isLong = ({ moduleId }: TestSpecification) => rankOf(moduleId) < long.length;
+    const named = (files: readonly TestSpecification[], names: readonly string[]) =>
+      names.flatMap((name) => files.filter(({ moduleId }) => moduleId.endsWith(`/test/${name}.test.ts`)));
+    const [waiting, busy] = [named(withCluster, long), named(rest, calculating)];
     return [
-      ...rest.filter(({ moduleId }) => !calculating.test(moduleId)),
-      ...inTurn(
-        withCluster.filter(isLong).sort((a, b) => rankOf(a.moduleId) - rankOf(b.moduleId)),
-        rest.filter(({ moduleId }) => calculating.test(moduleId)),
-      ),
-      ...withCluster.filter((file) => !isLong(file)),
+      ...rest.filter((file) => !busy.includes(file)),
+      ...inTurn(waiting, busy),
+      ...withCluster.filter((file) => !waiting.includes(file)),
     ];
   }
 }
 
-function rankOf(moduleId: string): number {
-  const rank = long.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
-  return rank === -1 ? long.length : rank;
-}
-
-/** Two of the one, one of the other, until there are no more. */
+/** One of the one, one of the other, until there are no more. */
 function inTurn<T>(ones: readonly T[], others: readonly T[]): T[] {
-  const mixed = ones.flatMap((one, index) => [
-    one,
-    ...(index % 2 === 1 ? others.slice((index - 1) / 2, (index + 1) / 2) : []),
-  ]);
-  return [...mixed, ...others.slice(Math.floor(ones.length / 2))];
+  const mixed = ones.flatMap((one, index) => [one, ...others.slice(index, index + 1)]);
+  return [...mixed, ...others.slice(ones.length)];
 }
