@@ -6,6 +6,7 @@ import { useChange } from '../parts/change.tsx';
 import { Dialog, YamlDialog } from '../parts/dialog.tsx';
 import { focusFirstProblem } from '../parts/fields.tsx';
 import { kubePath } from '../shell/asking.tsx';
+import { patchSeen } from '../shell/patch-seen.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import { mergePatch } from '../words/merge-patch.ts';
@@ -41,7 +42,10 @@ export function EditKeyDialog({
   };
   const send = () => {
     if (check())
-      void change.run(kubePath('apikeys', namespace, name), 'PATCH', editPatch(before, form), 'Saved.');
+      void change.runOf(
+        (api) => patchSeen(api, kubePath('apikeys', namespace, name), before, editPatch(before, form)),
+        'Saved.',
+      );
   };
   return (
     <Dialog title={`Edit ${name}`} onClose={onClose} isWide>

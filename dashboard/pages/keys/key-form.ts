@@ -160,7 +160,6 @@ export function editPatch(before: ApiKey, form: KeyForm) {
   const { budgets, limits } = bounds(form);
   const owner = spec.owner ?? {};
   return {
-    metadata: { resourceVersion: before.metadata.resourceVersion },
     spec: {
       displayName: spec.displayName ?? null,
       owner:

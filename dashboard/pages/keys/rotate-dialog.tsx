@@ -6,6 +6,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/fields.tsx';
 import { kubePath } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
+import { patchSeen } from '../shell/patch-seen.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { type KeyYaml, KeyYamlDialog } from './key-yaml.tsx';
 import { type MintedKey, mintRandomKey } from './mint-key.ts';
@@ -40,7 +41,7 @@ export function RotateDialog({ apiKey, canMint, onClose, whenMinted, whenAsked }
     try {
       const minted = await mint();
       const body = rotatedPatch(apiKey, { overlapHours, nowMs, minted });
-      await api.call(kubePath('apikeys', namespace, name), { method: 'PATCH', body });
+      await patchSeen(api, kubePath('apikeys', namespace, name), apiKey, body);
       if (minted === undefined) whenAsked();
       else whenMinted(minted, new Date(nowMs + overlapHours * 3_600_000).toISOString());
     } catch (error) {

@@ -53,9 +53,9 @@ export interface Rotation {
 
 /** A merge patch. @throws Error where an ApiKey has no room for one key more. */
 export function rotatedPatch(key: ApiKey, { overlapHours, nowMs, minted }: Rotation) {
-  if (minted === undefined) return rotationPatch(key, overlapHours, nowMs);
+  if (minted === undefined) return rotationPatch(overlapHours, nowMs);
   const imports = importsWith(key.spec.imports ?? [], minted, overlapHours * 3_600_000, nowMs);
-  return { metadata: { resourceVersion: key.metadata.resourceVersion }, spec: { imports } };
+  return { spec: { imports } };
 }
 
 /** The same, to be applied by somebody else. @throws as `rotatedPatch`. */
@@ -90,9 +90,8 @@ export function versionsOf({ spec, status }: ApiKey, nowMs: number): readonly Ke
 }
 
 /** For a key that lies in a Secret: another text than before makes a new one. */
-export function rotationPatch(key: ApiKey, overlapHours: number, nowMs: number) {
+export function rotationPatch(overlapHours: number, nowMs: number) {
   return {
-    metadata: { resourceVersion: key.metadata.resourceVersion },
     spec: {
       rotation: {
         trigger: `dashboard-${rfc3339(nowMs)}`,

@@ -113,10 +113,6 @@ describe('an edit', () => {
     expect(patched({})).toEqual(before);
   });
 
-  test('carries the version that was seen, so that nobody else is written over', () => {
-    expect(editPatch(before, keyFormOf(before)).metadata).toEqual({ resourceVersion: '7' });
-  });
-
   const [ofTheMonth, ofTheDay] = keyFormOf(before).budgets;
   const month = { period: 'Month', limit: '100', action: 'Block', warnPercent: 90 };
   const day = { period: 'Day', limit: '10', action: 'Warn' };

@@ -67,11 +67,15 @@ test('the keys of a Secret are those that the operator tells', () => {
 });
 
 test.each([0, 24])('the operator is asked for a new key with %d hours of overlap', (hours) => {
-  const key = { metadata: { name: 'bot', namespace: 'team-a', resourceVersion: '3' }, spec: {} };
-  const { spec } = rotationPatch(key, hours, nowMs);
+  const { spec } = rotationPatch(hours, nowMs);
   expect(spec.rotation.overlap).toBe(`${hours}${hours === 0 ? 's' : 'h'}`);
   expect(
-    parseApiKey({ apiVersion: 'penstock.dev/v1alpha1', kind: 'ApiKey', metadata: key.metadata, spec }),
+    parseApiKey({
+      apiVersion: 'penstock.dev/v1alpha1',
+      kind: 'ApiKey',
+      metadata: { name: 'bot', namespace: 'team-a' },
+      spec,
+    }),
   ).toMatchObject({ ok: true });
 });
 

@@ -193,10 +193,10 @@ export const dashboard: readonly Mutant[] = [
   },
   {
     name: 'an edit does not undo what somebody else changed meanwhile',
-    file: 'dashboard/pages/keys/key-form.ts',
-    from: 'metadata: { resourceVersion: before.metadata.resourceVersion },',
-    to: 'metadata: {},',
-    tests: ['test/dashboard/pages/key-form.test.ts'],
+    file: 'dashboard/pages/shell/patch-seen.ts',
+    from: 'metadata.uid !== uid || metadata.generation !== generation',
+    to: "metadata.uid === ''",
+    tests: ['test/dashboard/pages/patch-seen.test.ts'],
   },
   {
     name: 'calls are made with the person’s own token alone',

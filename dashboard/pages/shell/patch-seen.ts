@@ -1,0 +1,35 @@
+// Is what somebody saw still what is there? What they change was decided by it. A spec that was changed meanwhile is refused, and never
+// written over; a status is written all the time, of a key in use with each bill, and is no reason to refuse anything.
+
+import type { KubeObject } from '../words/kube.ts';
+import { type Api, ApiError } from './api.ts';
+
+/** Statuses that may be written between two tries in a row. */
+const triesMax = 5;
+
+/**
+ * @param seen as it was when the change was decided.
+ * @param patch a merge patch of the spec.
+ * @throws ApiError where the spec is another one by now, as where anything else is wrong.
+ */
+export async function patchSeen(
+  api: Api,
+  path: string,
+  seen: KubeObject,
+  patch: { readonly spec: object },
+): Promise<void> {
+  let { metadata } = seen;
+  for (let tries = 1; ; tries++) {
+    const { resourceVersion } = metadata;
+    try {
+      await api.call(path, { method: 'PATCH', body: { metadata: { resourceVersion }, ...patch } });
+      return;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 409 || tries === triesMax) throw error;
+      ({ metadata } = await api.call<KubeObject>(path));
+      // Only a change of the spec makes a generation.
+      const { uid, generation } = seen.metadata;
+      if (generation === undefined || metadata.uid !== uid || metadata.generation !== generation) throw error;
+    }
+  }
+}

@@ -1,0 +1,65 @@
+// A change that somebody decided by what they saw: refused where the spec is another one by now, and not where only a status is.
+
+import { expect, test } from 'vitest';
+import { type Api, ApiError } from '../../../dashboard/pages/shell/api.ts';
+import { patchSeen } from '../../../dashboard/pages/shell/patch-seen.ts';
+
+const path = 'kube/apikeys/team-a/bot';
+const meta = (version: number, generation: number, uid = 'u') => ({
+  metadata: { name: 'bot', namespace: 'team-a', uid, resourceVersion: String(version), generation },
+  spec: {},
+});
+
+/** Holds one object, which `meanwhile` changes behind each look at it. */
+function serverOf(first: ReturnType<typeof meta>, meanwhile: (now: ReturnType<typeof meta>) => typeof now) {
+  let now = first;
+  const patches: unknown[] = [];
+  const api: Api = {
+    async call<Answer>(asked: string, { method = 'GET', body }: { method?: string; body?: unknown } = {}) {
+      expect(asked).toBe(path);
+      if (method === 'GET') {
+        const answer = now;
+        now = meanwhile(now);
+        return answer as Answer;
+      }
+      patches.push(body);
+      const { metadata } = body as { readonly metadata: { readonly resourceVersion: string } };
+      if (metadata.resourceVersion !== now.metadata.resourceVersion)
+        throw new ApiError(409, 'Conflict', 'the object has been modified');
+      return now as Answer;
+    },
+  };
+  return { api, patches };
+}
+
+const patch = { spec: { displayName: 'Bot' } };
+const same = (now: ReturnType<typeof meta>) => now;
+
+test('it is sent with the version that was seen', async () => {
+  const { api, patches } = serverOf(meta(7, 2), same);
+  await patchSeen(api, path, meta(7, 2), patch);
+  expect(patches).toEqual([{ metadata: { resourceVersion: '7' }, ...patch }]);
+});
+
+test('a status that was written meanwhile is no reason to refuse it', async () => {
+  const { api, patches } = serverOf(meta(9, 2), same);
+  await patchSeen(api, path, meta(7, 2), patch);
+  expect(patches.at(-1)).toEqual({ metadata: { resourceVersion: '9' }, ...patch });
+});
+
+test.each([
+  ['a spec that was changed', meta(9, 3)],
+  ['another object of that name', meta(9, 2, 'other')],
+])('%s is not written over', async (_, now) => {
+  const { api, patches } = serverOf(now, same);
+  await expect(patchSeen(api, path, meta(7, 2), patch)).rejects.toThrow('the object has been modified');
+  expect(patches).toHaveLength(1);
+});
+
+test('where a status is written before each try, it is given up', async () => {
+  const { api, patches } = serverOf(meta(9, 2), ({ metadata }) =>
+    meta(Number(metadata.resourceVersion) + 1, 2),
+  );
+  await expect(patchSeen(api, path, meta(7, 2), patch)).rejects.toThrow('the object has been modified');
+  expect(patches).toHaveLength(5);
+});
