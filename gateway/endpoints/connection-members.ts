@@ -22,8 +22,16 @@ const connectionNames: ReadonlySet<string> = new Set([
   'user_config',
 ]);
 
-/** Members whose own members proxies take for members of the body. */
-const wrappers: ReadonlySet<string> = new Set(['extra_body', 'litellm_params', 'litellm_embedding_config']);
+/** Members whose own members, or those of their entries, proxies take for members of the body (LiteLLM's but for the first). */
+const wrappers: ReadonlySet<string> = new Set([
+  'extra_body',
+  'litellm_params',
+  'litellm_embedding_config',
+  'fallbacks',
+  'context_window_fallbacks',
+  'content_policy_fallbacks',
+  'model_list',
+]);
 
 /**
  * Looks at names only, but for the few bodies with a member that stands for others.
@@ -40,6 +48,10 @@ export function refuseConnectionMembers(body: RequestBody): void {
 }
 
 function refuseInside(value: unknown, path: string): void {
+  if (Array.isArray(value)) {
+    for (const [index, entry] of value.entries()) refuseInside(entry, `${path}[${index}]`);
+    return;
+  }
   for (const [written, inner] of Object.entries(asRecord(value) ?? {})) {
     const name = foldName(written);
     if (connectionNames.has(name)) throw refusal(`${path}.${written}`);

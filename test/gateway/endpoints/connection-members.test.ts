@@ -50,6 +50,18 @@ describe('refused, and no upstream is asked', () => {
       chat,
       { extra_body: { litellm_params: { base_url: address } } },
     ],
+    [
+      'fallbacks[1].api_base',
+      '/v1/chat/completions',
+      chat,
+      { fallbacks: ['other', { model: 'x', api_base: address }] },
+    ],
+    [
+      'extra_body.model_list[0].litellm_params.api_base',
+      '/v1/chat/completions',
+      long,
+      { extra_body: { model_list: [{ model_name: 'x', litellm_params: { api_base: address } }] } },
+    ],
   ])('%s on %s', async (param, path, body, more) => {
     const answer = await post(rig, path, { ...body, ...more });
     expect(answer.status).toBe(400);
