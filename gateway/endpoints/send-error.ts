@@ -6,7 +6,17 @@ import { type ErrorShape, encodeErrorBody, GatewayError } from '../errors.ts';
 
 /** Anthropic clients are known by their path, or by a header only they send. */
 export function errorShapeOf({ url = '', headers }: IncomingMessage): ErrorShape {
-  return url.startsWith('/v1/messages') || 'anthropic-version' in headers ? 'messages' : 'openai';
+  return pathOf(url).startsWith('/v1/messages') || 'anthropic-version' in headers ? 'messages' : 'openai';
+}
+
+/** As a route is found by it: without the origin of an absolute form, and decoded. */
+function pathOf(url: string): string {
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '');
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** How long what is left of a request is read and dropped, before its connection is closed. */

@@ -134,6 +134,7 @@ describe('the shape of the messages routes, a superset for Anthropic clients', (
   test.each<readonly [string, string, Record<string, string>]>([
     ['a path below /v1/messages', '/v1/messages/none', {}],
     ['that path, with a query', '/v1/messages/none?beta=true', {}],
+    ['that path, partly encoded', '/v1/%6dessages/none', {}],
     ['the header of Anthropic clients', '/nothing', version],
     ['that header, without /v1', '/messages', version],
   ])('%s', async (_name, path, headers) => {
