@@ -160,7 +160,10 @@ function watchPointer(
 function drainOnSignal(starting: Promise<RunningProcess>): void {
   let isDraining = false;
   // It ends the process at a second signal, whatever is under way; so the signals are counted here.
-  const closer = closeWithGrace({ delay: false, skip: [...signals] }, async ({ err }) => {
+  const onSecondError = (error: unknown): void =>
+    log('error', 'the process failed while it drained, and ends', { error: errorInLog(error) });
+  const options = { delay: false as const, skip: [...signals], logger: false as const, onSecondError };
+  const closer = closeWithGrace(options, async ({ err }) => {
     isDraining = true;
     if (err) log('error', 'the process failed and drains', { error: errorInLog(err) });
     await (await starting).drain();
