@@ -5,12 +5,24 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A port nobody listens on. Below what systems give to outgoing connections (from 32768 on Linux, 49152 elsewhere): one of
- * those could take the port while its server is down.
+ * Below what systems give to outgoing connections (from 32768 on Linux, 49152 elsewhere): one of those could take the port while
+ * its server is down.
+ */
+const firstPort = 20_000;
+const portCount = 12_000;
+/** Ports of one worker. More workers than have a range of their own share them, from the first on. */
+const rangeWidth = 200;
+
+const rangeStart = firstPort + ((Number(process.env.VITEST_POOL_ID ?? 0) * rangeWidth) % portCount);
+let handedOut = randomInt(rangeWidth);
+
+/**
+ * A port nobody listens on, and that nobody else is told until its server had time to take it: each worker of the test runner has
+ * ports of its own, and gives each of them in its turn.
  */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   for (;;) {
-    const port = randomInt(20_000, 32_000);
+    const port = rangeStart + (handedOut++ % rangeWidth);
     const server = createServer();
     const isFree = once(server, 'listening').then(
       () => true,
