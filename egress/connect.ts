@@ -56,7 +56,7 @@ export interface GuardedConnectorOptions {
   readonly nowMs?: () => number;
 }
 
-/** What undici hands to a connector. */
+/** What undici hands to a connector, and beside it a wish of whoever made the client. */
 export interface ConnectTarget {
   readonly hostname: string;
   readonly host?: string | undefined;
@@ -67,6 +67,8 @@ export interface ConnectTarget {
   readonly servername?: string | null | undefined;
   readonly localAddress?: string | null | undefined;
   readonly httpSocket?: Socket | undefined;
+  /** Aborts when nobody waits for the connection any more: it is given up as if its time were over. */
+  readonly unwanted?: AbortSignal | undefined;
 }
 
 export type ConnectCallback = (...args: [null, Socket | TLSSocket] | [Error, null]) => void;
@@ -87,8 +89,8 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
   const resolve = createResolver({
     resolve: options.resolve ?? resolveBySystem,
     nowMs,
-    // A third for an old answer's sake leaves two thirds for TCP and TLS.
-    patienceMs: connectTimeoutMs / 3,
+    // A quarter for an old answer's sake leaves the rest for TCP and TLS, and is over before the third that a name gets behind a proxy.
+    patienceMs: connectTimeoutMs / 4,
     ...(options.lastAnswers && { lastAnswers: options.lastAnswers }),
   });
 
@@ -96,7 +98,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
     const { endpoint, port, isTls } = readEndpoint(target);
     const host = judgeHost(rules, namespace, target.hostname);
     if (host.kind === 'denied') throw refuse(endpoint, host);
-    const deadline = startDeadline(connectTimeoutMs, nowMs);
+    const deadline = startDeadline(connectTimeoutMs, nowMs, target.unwanted);
     try {
       const localAddress = target.localAddress ?? undefined;
       const socket =
@@ -179,7 +181,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
     deadline: Deadline,
   ): Promise<EgressError | undefined> {
     if (host.kind !== 'name') return undefined;
-    const patience = startDeadline(deadline.remainingMs() / 3, nowMs);
+    const patience = startDeadline(deadline.remainingMs() / 3, nowMs, deadline.signal);
     try {
       await findAddresses(endpoint, host, patience);
       return undefined;

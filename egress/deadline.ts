@@ -1,5 +1,5 @@
 // How long may the whole of connecting take? One timer over DNS, TCP and TLS; every phase waits under it and is told when
-// it has run out.
+// it has run out, or when nobody waits any more.
 
 export interface Deadline {
   /** Aborts when the time is over. */
@@ -9,14 +9,21 @@ export interface Deadline {
   clear(): void;
 }
 
-export function startDeadline(timeoutMs: number, nowMs: () => number): Deadline {
+/** @param unwanted Ends the time early. */
+export function startDeadline(timeoutMs: number, nowMs: () => number, unwanted?: AbortSignal): Deadline {
   const controller = new AbortController();
   const endsAtMs = nowMs() + timeoutMs;
-  const timer = setTimeout(() => controller.abort(), timeoutMs);
+  const end = () => controller.abort();
+  const timer = setTimeout(end, timeoutMs);
+  if (unwanted?.aborted) end();
+  unwanted?.addEventListener('abort', end, { once: true });
   return {
     signal: controller.signal,
     remainingMs: () => Math.max(0, endsAtMs - nowMs()),
-    clear: () => clearTimeout(timer),
+    clear: () => {
+      clearTimeout(timer);
+      unwanted?.removeEventListener('abort', end);
+    },
   };
 }
 

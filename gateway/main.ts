@@ -1,9 +1,8 @@
 // The gateway process: settings, table, server, and a drain on SIGTERM. Wiring only.
 
-import closeWithGrace from 'close-with-grace';
+import { errorInLog } from '../kube/error-in-log.ts';
 import { openServiceAccountClient } from '../kube/service-account.ts';
 import { systemClock } from './clock.ts';
-import { errorInLog } from './error-in-log.ts';
 import { openSpendClient, type SpendClient } from './exchange/ask-spend.ts';
 import { leaveNoDump } from './leave-no-dump.ts';
 import { openFileJournal } from './meter/journal.ts';
@@ -23,7 +22,9 @@ interface RunningProcess {
   drain(): Promise<void>;
 }
 
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
+/** While it drains: a process that fails again and again, as with a log that nobody takes, does not come to an end of its own. */
+const errorsMax = 10;
 
 const log = (level: 'info' | 'error', message: string, more: Record<string, unknown> = {}): void => {
   process.stdout.write(`${JSON.stringify({ level, time: new Date().toISOString(), message, ...more })}\n`);
@@ -156,19 +157,24 @@ function watchPointer(
   };
 }
 
-/** The first signal begins the drain, the second one breaks running streams off; no signal loses a record. */
+/**
+ * The first signal or error begins the drain, a second signal breaks running streams off; neither loses a record. What fails while it
+ * drains cuts nobody else's answer.
+ */
 function drainOnSignal(starting: Promise<RunningProcess>): void {
-  let isDraining = false;
-  // It ends the process at a second signal, whatever is under way; so the signals are counted here.
-  const onSecondError = (error: unknown): void =>
-    log('error', 'the process failed while it drained, and ends', { error: errorInLog(error) });
-  const options = { delay: false as const, skip: [...signals], logger: false as const, onSecondError };
-  const closer = closeWithGrace(options, async ({ err }) => {
-    isDraining = true;
-    if (err) log('error', 'the process failed and drains', { error: errorInLog(err) });
-    await (await starting).drain();
-  });
   let signalCount = 0;
+  let errorCount = 0;
+  let isDraining = false;
+  const drain = async (): Promise<void> => {
+    isDraining = true;
+    try {
+      await (await starting).drain();
+      process.exit(errorCount === 0 ? 0 : 1);
+    } catch (error) {
+      log('error', 'the drain failed', { error: errorInLog(error) });
+      process.exit(1);
+    }
+  };
   const onSignal = (signal: NodeJS.Signals): void => {
     signalCount++;
     if (signalCount > 1) {
@@ -176,8 +182,17 @@ function drainOnSignal(starting: Promise<RunningProcess>): void {
       void starting.then(({ gateway }) => gateway.hurry());
     } else if (!isDraining) {
       log('info', 'draining', { signal });
-      closer.close();
+      void drain();
     }
   };
+  const onError = (error: unknown): void => {
+    errorCount++;
+    const message = isDraining ? 'the process failed while it drained' : 'the process failed and drains';
+    log('error', message, { error: errorInLog(error) });
+    if (errorCount === errorsMax) process.exit(1);
+    if (!isDraining) void drain();
+  };
   for (const signal of signals) process.on(signal, onSignal);
+  process.on('uncaughtException', onError);
+  process.on('unhandledRejection', onError);
 }

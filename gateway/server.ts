@@ -13,7 +13,7 @@ import type { CrossOrigin } from './endpoints/cross-origin.ts';
 import type { IdleConnections } from './endpoints/idle-connections.ts';
 import { describeOneModel, openModelList } from './endpoints/models.ts';
 import { explainNotFound } from './endpoints/not-found.ts';
-import { oneByOne } from './endpoints/one-by-one.ts';
+import { type Begin, Lines } from './endpoints/one-by-one.ts';
 import { parseBody } from './endpoints/parse-body.ts';
 import { checkBodyHeaders, readBody, requestBytesMax } from './endpoints/read-body.ts';
 import { sendError } from './endpoints/send-error.ts';
@@ -40,7 +40,7 @@ export interface ServerParts extends PipelineParts {
   /** While true, nothing new is served any more, not even on a connection that is still open. */
   isOver(): boolean;
   /** For tests; the gateway's own where left out. */
-  readonly patience?: SenderPatience;
+  readonly patience?: SenderPatience | undefined;
 }
 
 /** How long a client may take to send a request. */
@@ -69,7 +69,7 @@ const keepAliveHint = 'timeout=5';
 export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
   const door = openDoor(parts);
-  const clientErrors = watchClientErrors(parts.clock, door.newRequestId, new Refusals(parts.clock, slowPace));
+  const lines = new Lines();
   const app = Fastify({
     logger: false,
     bodyLimit: requestBytesMax,
@@ -84,16 +84,21 @@ export function buildServer(parts: ServerParts): FastifyInstance {
           // Node refuses such requests without a word; `checkRequest` says what is wrong.
           requireHostHeader: false,
         },
-        oneByOne(admitted(parts, door, handle)),
+        lines.oneByOne(admitted(parts, door, handle)),
       ),
-    clientErrorHandler: clientErrors.onClientError,
+    clientErrorHandler: watchClientErrors(
+      parts.clock,
+      door.newRequestId,
+      new Refusals(parts.clock, slowPace),
+      lines,
+      patience.requestMs,
+    ),
     frameworkErrors: (error, request, reply) => answer(parts, request, reply, fromFramework(error)),
     routerOptions: { maxParamLength: 600 },
     genReqId: door.newRequestId,
     // A connection that an old stream kept open may bring a request behind it, and its caller heard of nothing: it is served.
     return503OnClosing: false,
   });
-  app.server.on('request', clientErrors.onRequest);
   app.server.on('connection', (socket) => parts.idle.onConnection(socket));
   // `generate` asks for the body, once the headers have passed.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
@@ -131,13 +136,14 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 }
 
 /** In front of everything else: a request that is one too many must cost next to nothing. */
-function admitted(parts: ServerParts, door: Door, handle: RequestListener): RequestListener {
+function admitted(parts: ServerParts, door: Door, handle: RequestListener): Begin {
   const watch = watchUnread(parts.clock, parts.defaults.timeouts.clientWriteMs);
-  return (request, response) => {
+  return (request, response, isDropped) => {
     watch(response);
     parts.crossOrigin?.onAnswer(request, response);
     parts.idle.onRequest(request.socket, response);
-    if (parts.admission.mayEnter()) handle(request, response);
+    if (isDropped) tell(parts, request, response, sentTooEarly(), door.newRequestId());
+    else if (parts.admission.mayEnter()) handle(request, response);
     else door.refuse(request, response, door.newRequestId());
   };
 }
@@ -171,6 +177,14 @@ function tooBusy(): GatewayError {
     {
       retryAfterSeconds: 1,
     },
+  );
+}
+
+function sentTooEarly(): GatewayError {
+  return new GatewayError(
+    'overloaded',
+    'This request came before the answer to the one before it on its connection, and is too large to wait for that; send it again.',
+    { retryAfterSeconds: 1, headers: { connection: 'close' } },
   );
 }
 

@@ -29,7 +29,7 @@ import { Metrics } from './meter/metrics.ts';
 import { TokenCounter } from './meter/token-counter.ts';
 import type { PipelineDefaults, PipelineParts } from './pipeline/parts.ts';
 import { Health } from './route/health.ts';
-import { buildServer } from './server.ts';
+import { buildServer, type SenderPatience } from './server.ts';
 import type { LimitSettings } from './settings.ts';
 import { AnswerRoom } from './stream/answer-room.ts';
 import { OpenStreams } from './stream/open-streams.ts';
@@ -85,6 +85,9 @@ export interface GatewayOptions {
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly timeouts?: Partial<PipelineDefaults['timeouts']>;
+  readonly patience?: SenderPatience;
+  /** How long the tokens of an attempt are counted where nobody else has. */
+  readonly countPatienceMs?: number;
   readonly keepAliveMs?: number;
   readonly openAfterMs?: number;
 }
@@ -113,7 +116,8 @@ export interface RunningGateway {
   hurry(): void;
 }
 
-const defaultTimeouts: PipelineDefaults['timeouts'] = {
+/** Where neither a route nor a Provider says otherwise. */
+export const defaultTimeouts: PipelineDefaults['timeouts'] = {
   connectMs: 3_000,
   firstEventMs: 12_000,
   lastFirstEventMs: 60_000,
@@ -149,7 +153,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const tableStatus = options.tableStatus ?? new TableStatus(clock.wallMs);
   const random = options.random ?? Math.random;
   const health = new Health(random);
-  const tokens = new TokenCounter(clock);
+  const tokens = new TokenCounter(clock, options.countPatienceMs);
   const metrics = new Metrics(
     {
       tableGeneration: () => holder.current()?.generation ?? 0,
@@ -251,6 +255,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     limits: limiter,
     holder,
     defaults,
+    patience: options.patience,
     admission,
     tracer: telemetry?.tracer,
     onUsage: telemetry?.onUsage,

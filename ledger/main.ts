@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../kube/clock.ts';
 import { openConfiguredClient } from '../kube/config.ts';
-import { createLog } from '../kube/log.ts';
+import { createLog, endingLogger, logEnding } from '../kube/log.ts';
 import { runCommand } from './commands.ts';
 import { sourceOf } from './export/cloud-events.ts';
 import { readInstallation, readSettings, readStorePlace } from './settings.ts';
@@ -39,9 +39,8 @@ async function command(): Promise<void> {
 async function serve(): Promise<void> {
   try {
     const ledger = await start();
-    closeWithGrace({ delay: endMs }, async ({ signal, err }) => {
-      if (err) log('error', 'the process failed and ends', { error: err.stack });
-      else log('info', 'ending', { signal });
+    closeWithGrace({ delay: endMs, logger: endingLogger(log) }, async (cause) => {
+      logEnding(log, cause);
       await ledger.close();
     });
     log('info', 'ledger started', { url: ledger.url, metricsUrl: ledger.metricsUrl });

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../kube/clock.ts';
 import { openConfiguredClient } from '../kube/config.ts';
-import { createLog } from '../kube/log.ts';
+import { createLog, endingLogger, logEnding } from '../kube/log.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Telemetry } from '../telemetry/open.ts';
 import { operatorMetrics } from './metric-table.ts';
@@ -22,9 +22,8 @@ try {
   const settings = readSettings();
   const operator = await start(settings);
   const telemetry = await sendMetrics(settings, operator);
-  closeWithGrace({ delay: endMs }, async ({ signal, err }) => {
-    if (err) log('error', 'the process failed and ends', { error: err.stack });
-    else log('info', 'ending', { signal });
+  closeWithGrace({ delay: endMs, logger: endingLogger(log) }, async (cause) => {
+    logEnding(log, cause);
     await operator.close();
     await telemetry?.close(telemetryFlushMs);
   });

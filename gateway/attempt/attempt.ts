@@ -16,7 +16,7 @@ import {
   type Receiver,
   type Transmission,
 } from './ends.ts';
-import type { AttemptFailure, TransportCode } from './failure.ts';
+import type { AttemptFailure, BreakCode } from './failure.ts';
 import { plainBody } from './plain-body.ts';
 import { StreamSample } from './stream-sample.ts';
 import { toldOf } from './told-words.ts';
@@ -67,7 +67,7 @@ class Attempt<Answer> implements Receiver {
   private heldBytes = 0;
   private lastByteAt: number;
   private lastContentAt: number;
-  private outputSeen = 0;
+  private progressSeen = 0;
   private readonly sample = new StreamSample();
   /** As the upstream told it last, and the content events until then. */
   private told: { readonly usage: Usage | undefined; readonly events: number } = {
@@ -126,7 +126,7 @@ class Attempt<Answer> implements Receiver {
     this.guarded(() => this.takeEnd());
   }
 
-  onBreak(code: TransportCode, detail: string, isStale = false): void {
+  onBreak(code: BreakCode, detail: string, isStale = false): void {
     this.guarded(() => this.takeBreak(code, detail, isStale));
   }
 
@@ -206,13 +206,14 @@ class Attempt<Answer> implements Receiver {
     else this.fail({ kind: 'answer', fault: reading.fault });
   }
 
-  private takeBreak(code: TransportCode, detail: string, isStale: boolean): void {
+  private takeBreak(code: BreakCode, detail: string, isStale: boolean): void {
     this.hasEnded = true;
     this.cancelLetGo?.();
     if (this.isOver) return;
     const { reader } = this.ends;
     if (this.status === undefined) {
-      this.fail({ kind: 'transport', code, detail, ...(isStale ? { isStale: true } : {}) });
+      if (code === 'bad_head') this.fail({ kind: 'head', detail });
+      else this.fail({ kind: 'transport', code, detail, ...(isStale ? { isStale: true } : {}) });
       return;
     }
     if (this.isError) {
@@ -288,7 +289,7 @@ class Attempt<Answer> implements Receiver {
     this.fail({ kind: 'gateway', code: 'no_room' });
   }
 
-  private noteContent({ hasContent, outputEstimate }: AnswerFacts): void {
+  private noteContent({ hasContent, outputEstimate, steps }: AnswerFacts): void {
     if (!hasContent) return;
     if (this.firstContentAt === undefined) {
       this.firstContentAt = this.options.clock.now();
@@ -296,9 +297,10 @@ class Attempt<Answer> implements Receiver {
       this.armRelease();
       this.options.onContent();
     }
-    // The estimate grows with content only: pings and comments are no progress.
-    if (outputEstimate > this.outputSeen) this.lastContentAt = this.lastByteAt;
-    this.outputSeen = outputEstimate;
+    // Both grow with the answer only: pings and comments are no progress.
+    const progress = outputEstimate + steps;
+    if (progress > this.progressSeen) this.lastContentAt = this.lastByteAt;
+    this.progressSeen = progress;
   }
 
   private complete(stream: AnswerStream): void {
@@ -437,6 +439,7 @@ class Attempt<Answer> implements Receiver {
     this.cancelRelease?.();
     this.cancelHoldBack?.();
     this.stopListening?.();
+    const isSent = this.transmission?.isSent === true;
     // A plain answer stays until its client has it.
     if (end.outcome !== 'answered' || this.ends.reader.type !== 'plain') this.hold(0);
     if (end.outcome === 'answered') this.letGo();
@@ -449,6 +452,7 @@ class Attempt<Answer> implements Receiver {
       durationMs: this.options.clock.now() - this.startedAt,
       firstContentMs: this.firstContentAt === undefined ? undefined : this.firstContentAt - this.startedAt,
       status: this.status,
+      isSent,
       usage: facts.usage,
       lacksOutput: facts.lacksOutput,
       outputEstimate: facts.outputEstimate,

@@ -5,7 +5,7 @@ export interface Limits {
   readonly firstEventMs: number | null;
   /** Without any byte, after the first content. */
   readonly livenessMs: number;
-  /** With bytes but without content, after the first content. */
+  /** With bytes but without content or a step towards it, after the first content. */
   readonly progressMs: number;
   /** All of one attempt; another one may have more of the time that the request has. */
   readonly totalMs: number;
@@ -15,7 +15,7 @@ export interface Limits {
 export interface Marks {
   readonly startedAt: number;
   readonly lastByteAt: number;
-  /** Or the last finish reason. */
+  /** Or the last step towards some, or the last finish reason. */
   readonly lastContentAt: number;
   readonly hasContent: boolean;
   /** Everything has come but the counts and the end mark. */

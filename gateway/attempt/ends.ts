@@ -6,7 +6,7 @@ import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/diale
 import type { LeaveSignal } from '../stream/leaving.ts';
 import type { ClientSink, CommitRule } from './commit-point.ts';
 import type { Limits } from './deadlines.ts';
-import type { AttemptFailure, TransportCode } from './failure.ts';
+import type { AttemptFailure, BreakCode } from './failure.ts';
 
 /** What the transport tells; `gateway/upstream` speaks it, without this stage knowing. */
 export interface Receiver {
@@ -14,10 +14,12 @@ export interface Receiver {
   onBody(chunk: Buffer): void;
   onEnd(): void;
   /** `isStale`: the connection had carried other requests before, and nothing has come back for this one. */
-  onBreak(code: TransportCode, detail: string, isStale?: boolean): void;
+  onBreak(code: BreakCode, detail: string, isStale?: boolean): void;
 }
 
 export interface Transmission {
+  /** There was a connection for it, and bytes of the request have gone out on it. */
+  readonly isSent: boolean;
   abort(): void;
   pause(): void;
   resume(): void;
@@ -74,6 +76,8 @@ export type AttemptResult<Answer> = {
   readonly durationMs: number;
   readonly firstContentMs: number | undefined;
   readonly status: number | undefined;
+  /** The upstream has been given the request, or a part of it. */
+  readonly isSent: boolean;
   readonly usage: Usage | undefined;
   /** `usage` is of the beginning of a whole answer alone. */
   readonly lacksOutput?: boolean | undefined;

@@ -11,6 +11,9 @@ import type { ErrorCode } from '../errors.ts';
 /** Why a connection gave no answer; `reset`: it was there and broke. */
 export type TransportCode = EgressErrorCode | 'reset';
 
+/** Why one gave no whole answer; `bad_head`: the answer has begun, and ended before its head was read. */
+export type BreakCode = TransportCode | 'bad_head';
+
 /** The facts of a failed attempt. */
 export type AttemptFailure =
   /** No connection came about, or it broke before any byte of an answer. */
@@ -21,6 +24,8 @@ export type AttemptFailure =
       /** It broke on a connection that had been used before, and may have been closed as the request set out. */
       readonly isStale?: boolean;
     }
+  /** The head of an answer that is no HTTP, too long or cut: whoever is there has been asked. */
+  | { readonly kind: 'head'; readonly detail: string }
   /** An answer with an error status, or a redirect. */
   | {
       readonly kind: 'status';
@@ -91,6 +96,8 @@ export function judgeFailure(failure: AttemptFailure): Judgement {
         mayRetrySame: true,
         mayHaveActed: failure.code === 'reset',
       });
+    case 'head':
+      return judgement('ServerError', 'target', 'upstream_invalid_response');
     case 'timeout':
       // Never again on the same target: it multiplies the wait. Of `total` another one may have more, else no time is left.
       return judgement('Timeout', 'target', 'upstream_timeout');
@@ -310,6 +317,8 @@ export function failureCode(failure: AttemptFailure): string {
   switch (failure.kind) {
     case 'transport':
       return failure.code;
+    case 'head':
+      return 'bad_head';
     case 'status':
       return `status_${statusWord(failure.status)}`;
     case 'timeout':

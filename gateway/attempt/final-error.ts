@@ -234,6 +234,8 @@ function inWords(failure: AttemptFailure): string {
       return failure.code === 'egress_denied'
         ? 'the address of the upstream is not allowed'
         : `the connection failed: ${failure.code}`;
+    case 'head':
+      return 'the upstream sent a head that is no HTTP, too long or cut';
     case 'status':
       return `the upstream answered ${failure.status}`;
     case 'timeout':

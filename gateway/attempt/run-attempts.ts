@@ -130,6 +130,7 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
     const isFresh = excuse?.isFresh ?? isRefused;
     const entering = job.enter(candidate);
     if (entering !== true && !(entering && (await isLetIn(job, candidate, isRepetition, entering)))) {
+      if (job.caller.hasLeft) return { type: 'cancelled' };
       excuse = undefined;
       continue;
     }
@@ -173,7 +174,7 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
 
 /**
  * Time goes on while quotas are asked elsewhere: others may have found the candidate dead meanwhile, be on its one trial, or have used
- * up what may be repeated.
+ * up what may be repeated, or the caller has left.
  */
 async function isLetIn<Answer>(
   job: CallJob<Answer>,
@@ -184,7 +185,7 @@ async function isLetIn<Answer>(
   const wasUsable = job.isUsable(candidate);
   if (!(await entering)) return false;
   const isSpent = isRepetition && !job.hasRetryBudget(candidate);
-  if (!isSpent && (!wasUsable || job.isUsable(candidate))) return true;
+  if (!job.caller.hasLeft && !isSpent && (!wasUsable || job.isUsable(candidate))) return true;
   job.leave(candidate);
   return false;
 }

@@ -71,6 +71,11 @@ export interface AnswerFacts {
   lacksOutput?: boolean;
   /** Output tokens by our own count, used where the upstream reports no usage: of a stream, its content events. */
   outputEstimate: number;
+  /**
+   * Events that show an upstream at its answer without being output that we count: items as a whole, steps of the upstream's own
+   * tools. For the clock alone; nobody is billed for them.
+   */
+  steps: number;
   servedModel: string | undefined;
   /** Kept of an event that has not ended. */
   pendingBytes: number;

@@ -82,12 +82,12 @@ function whyNobody(facts: DrillFacts): string {
     return `failover.retryOn does not hold ${reason}, so a call that fails with ${fault} stays at target ${faulty}; add it`;
   }
   if (maxAttempts === 1)
-    return 'failover.maxAttempts is 1, so nothing is tried after the first; make it 2 or more';
+    return `failover.maxAttempts is 1, so nothing is tried after target ${faulty}; make it 2 or more`;
   const atFaulty = attempts.filter(({ target }) => target === faulty).length;
   if (atFaulty >= maxAttempts) {
     return `all ${maxAttempts} attempts of failover.maxAttempts were made at target ${faulty}: failover.attemptsPerTarget is ${attemptsPerTarget}; raise maxAttempts above that`;
   }
-  return `no other target answered after ${attempts.length} attempts: ${refusal ?? 'no reason is known'}`;
+  return `no other target answered after target ${faulty} failed, in ${attempts.length} attempts: ${refusal ?? 'no reason is known'}`;
 }
 
 function failed(message: string, told: Pick<Verdict, 'servedBy' | 'takeoverMs'> = {}): Verdict {

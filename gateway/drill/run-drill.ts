@@ -1,5 +1,6 @@
 // Does the next target take over? One request of our own through the whole pipeline, exactly as a caller's would go, but for
-// what is at its ends: the upstreams are simulated, nobody reads the answer, and no record, metric or breaker hears of it.
+// what is at its ends: the upstreams are simulated, nobody reads the answer, and no record, metric or breaker hears of it. It goes
+// the way that the route says, whatever is known of its upstreams at the moment.
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -22,6 +23,7 @@ import { Health } from '../route/health.ts';
 import { AnswerRoom } from '../stream/answer-room.ts';
 import { OpenStreams } from '../stream/open-streams.ts';
 import type { RouteView, TableView } from '../table/view.ts';
+import { asWritten } from './as-written.ts';
 import { type DrillFacts, judgeDrill } from './judge-drill.ts';
 import { simulateUpstreams } from './simulated-upstream.ts';
 import { syntheticRequest } from './synthetic-request.ts';
@@ -51,7 +53,7 @@ export async function runDrill(parts: DrillParts, order: DrillOrder): Promise<Dr
     return { id, isPassed: false, message: 'the gateway pod that was to run it does not have the model' };
   }
   try {
-    return { id, ...judgeDrill(await playDrill(parts, view, route, fault, order)) };
+    return { id, ...judgeDrill(await playDrill(parts, asWritten(view, route), route, fault, order)) };
   } catch (error) {
     const why = error instanceof GatewayError ? error.message : 'the gateway failed while it ran';
     return { id, isPassed: false, message: `the drill came to no end: ${why}`.slice(0, 1_000) };

@@ -37,6 +37,7 @@ export function simulateUpstreams(fault: DrillFault, clock: Pick<Clock, 'now'>):
       };
       queueMicrotask(() => tell(0));
       return {
+        isSent: true,
         abort() {
           isAborted = true;
         },

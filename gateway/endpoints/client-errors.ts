@@ -1,10 +1,11 @@
 // What is told to a client whose bytes never became a request, or whose request never became whole?
 
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Refusals } from '../admission/refusals.ts';
 import type { Clock } from '../clock.ts';
 import { encodeErrorBody, GatewayError } from '../errors.ts';
+import type { Lines } from './one-by-one.ts';
 import { errorShapeOf, lingerMs } from './send-error.ts';
 
 const slow = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -17,28 +18,39 @@ const headersTooLarge = new GatewayError(
 const tooSlow = new GatewayError('request_timeout', 'The request did not arrive in time; send it faster.');
 const noRequest = new GatewayError('invalid_parameter', 'This is not a valid HTTP/1.1 request.');
 
-export interface ClientErrors {
-  /** To be called for each request, so that no answer under way is ever mixed with an error. */
-  onRequest(request: IncomingMessage, response: ServerResponse): void;
-  onClientError(error: Error & { readonly code?: string }, socket: Socket): void;
-}
-
-/** @param refusals When those are told that took too long: whoever sends slowly on many connections began with all of them at once. */
+/**
+ * What listens to `clientError`. An error is told in its turn: behind the answers to what came whole before it (RFC 9112, section 9.3.2).
+ *
+ * @param requestMs How long a request may take, from when its sender may send it.
+ * @param refusals When those are told that took too long: whoever sends slowly on many connections began with all of them at once.
+ */
 export function watchClientErrors(
   clock: Clock,
   newRequestId: () => string,
   refusals: Refusals,
-): ClientErrors {
-  const latest = new WeakMap<Socket, ServerResponse>();
-  const told = new WeakSet<Socket>();
+  lines: Lines,
+  requestMs: number,
+): (error: Error & { readonly code?: string }, socket: Socket) => void {
+  /** What they send is not listened to any more. */
+  const refused = new WeakSet<Socket>();
+  const inTurn = (socket: Socket, act: () => void): void => {
+    const { ahead } = lines.arriving(socket);
+    if (!ahead) {
+      act();
+      return;
+    }
+    // Those that every answer has are nearly as many as Node takes for a leak.
+    ahead.setMaxListeners(ahead.getMaxListeners() + 1);
+    ahead.once('close', () => inTurn(socket, act));
+  };
   const tell = (socket: Socket, code: string | undefined): void => {
-    const response = latest.get(socket);
-    const isSlow = code === slow;
-    if (!socket.writable || isAnswering(response)) {
+    const { response } = lines.arriving(socket);
+    // An answer that has begun before its request came whole is never mixed with an error.
+    if (!socket.writable || response?.headersSent) {
       socket.destroy();
       return;
     }
-    const shape = response && !response.req.complete ? errorShapeOf(response.req) : 'openai';
+    const shape = response ? errorShapeOf(response.req) : 'openai';
     const requestId = newRequestId();
     const refusal = clientError(code);
     const body = encodeErrorBody(refusal, shape, requestId);
@@ -47,48 +59,44 @@ export function watchClientErrors(
         `content-length: ${Buffer.byteLength(body)}\r\ncache-control: no-store\r\n` +
         `x-request-id: ${requestId}\r\nrequest-id: ${requestId}\r\nconnection: close\r\n\r\n${body}`,
       // What a slow sender might still send must not be taken for a whole request after all.
-      isSlow ? () => void socket.destroy() : undefined,
+      code === slow ? () => void socket.destroy() : undefined,
     );
     socket.once(
       'close',
       clock.setTimer(lingerMs, () => socket.destroy()),
     );
   };
-  return {
-    onRequest: (request, response) => void latest.set(request.socket, response),
-    onClientError({ code }, socket) {
-      // The rest of a refused request is read and dropped: a reset could overtake the answer.
-      if (told.has(socket)) return;
-      if (code === 'ECONNRESET') {
-        socket.destroy();
-        return;
-      }
-      told.add(socket);
-      if (code !== slow) {
-        tell(socket, code);
-        return;
-      }
-      const begun = latest.get(socket);
-      const isBody = begun?.req.complete === false;
+  const tellTooSlow = (socket: Socket): void => {
+    const { number, response, ahead } = lines.arriving(socket);
+    const refuse = (): void =>
       refusals.add(() => {
-        const current = latest.get(socket);
-        const cameWhole = current?.req.complete === true && (current !== begun || isBody);
         // What came whole while its sender waited to be told is served, and the next one has all its time.
-        if (cameWhole) told.delete(socket);
-        else tell(socket, code);
+        const cameWhole = lines.arriving(socket).number !== number;
+        if (cameWhole || refused.has(socket)) return;
+        refused.add(socket);
+        tell(socket, slow);
       });
-    },
+    // Whoever waits for leave to send has it in its turn, and its time from there.
+    const awaitsLeave = ahead !== undefined && response?.req.headers.expect !== undefined;
+    const refuseLater = (): void => void socket.once('close', clock.setTimer(requestMs, refuse));
+    inTurn(socket, awaitsLeave ? refuseLater : refuse);
   };
-}
-
-/** An error may be written between two requests, and in answer to a request that is not whole. */
-function isAnswering(response: ServerResponse | undefined): boolean {
-  if (!response) return false;
-  const isAnswered = response.writableFinished;
-  const { complete } = response.req;
-  const isBetweenRequests = complete && isAnswered;
-  const isBrokenRequest = !complete && !response.headersSent;
-  return !isBetweenRequests && !isBrokenRequest;
+  return ({ code }, socket) => {
+    // Whoever ends its side in the middle of a request does not wait for the answers in front of it either.
+    const hasLeft = code === 'ECONNRESET' || (socket.readableEnded && lines.arriving(socket).ahead);
+    if (hasLeft) {
+      socket.destroy();
+      return;
+    }
+    // The rest of a refused request is read and dropped: a reset could overtake the answer.
+    if (refused.has(socket)) return;
+    if (code === slow) {
+      tellTooSlow(socket);
+      return;
+    }
+    refused.add(socket);
+    inTurn(socket, () => tell(socket, code));
+  };
 }
 
 function clientError(code: string | undefined): GatewayError {

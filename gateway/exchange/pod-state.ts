@@ -25,10 +25,13 @@ export interface PodStateParts {
 /** Upstreams come and go many times a second; an operator wants to know it once. */
 const healthEveryMs = 1_000;
 
+/** A machine whose clock was wrong is set right behind the start of its first pods. */
+const offMaxMs = 1_000;
+
 export class PodState {
   private readonly parts: PodStateParts;
-  /** What turns the clock's time into Unix milliseconds; taken once, so that a time said twice is the same. */
-  private readonly unixOffsetMs: number;
+  /** What turns the clock's time into Unix milliseconds; kept while it is nearly right, so that a time said twice is the same. */
+  private unixOffsetMs: number;
   private health: readonly UpstreamHealth[] = [];
   private misconfigured: ExchangeResponse['misconfigured'];
   private healthRevision = -1;
@@ -44,7 +47,7 @@ export class PodState {
 
   constructor(parts: PodStateParts) {
     this.parts = parts;
-    this.unixOffsetMs = parts.clock.wallMs() - parts.clock.now();
+    this.unixOffsetMs = unixOffset(parts.clock);
   }
 
   read(): ExchangeResponse {
@@ -108,8 +111,14 @@ export class PodState {
     const revision = this.parts.health.revision(nowMs);
     if (revision === this.healthRevision) return;
     this.healthRevision = revision;
+    const offsetMs = unixOffset(this.parts.clock);
+    if (Math.abs(offsetMs - this.unixOffsetMs) > offMaxMs) this.unixOffsetMs = offsetMs;
     this.health = this.parts.health.report(nowMs, this.unixOffsetMs);
     const misconfigured = this.parts.health.misconfiguredTargets();
     this.misconfigured = misconfigured.length === 0 ? undefined : [...misconfigured];
   }
+}
+
+function unixOffset(clock: Clock): number {
+  return clock.wallMs() - clock.now();
 }

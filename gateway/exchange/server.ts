@@ -4,6 +4,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { serverPatience } from '../../kube/server-patience.ts';
 import type { Clock } from '../clock.ts';
 import {
   EXCHANGE_PATH,
@@ -58,9 +59,10 @@ class CallError extends Error {
   }
 }
 
-export function buildExchangeServer(parts: ExchangeParts): ExchangeServer {
+/** @param patienceMs In which a request is to have come, its body too. */
+export function buildExchangeServer(parts: ExchangeParts, patienceMs = 10_000): ExchangeServer {
   const draining = new AbortController();
-  const server = createServer((request, response) => {
+  const server = createServer(serverPatience(patienceMs), (request, response) => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const givenUp = AbortSignal.any([gone.signal, draining.signal]);
@@ -73,8 +75,6 @@ export function buildExchangeServer(parts: ExchangeParts): ExchangeServer {
       answerJson(response, status, { error: message });
     });
   });
-  server.requestTimeout = 10_000;
-  server.keepAliveTimeout = 75_000;
   return { server, drain: () => draining.abort() };
 }
 

@@ -30,6 +30,8 @@ export interface AttemptFacts {
   readonly outcome: LedgerRecord['outcome'];
   readonly status: number | undefined;
   readonly failure: string | undefined;
+  /** The upstream has been given the request, or a part of it. */
+  readonly isSent?: boolean | undefined;
   /** The upstream's own counts; undefined where it gave none. */
   readonly usage: Usage | undefined;
   /** What they say of the output is of its beginning alone. */
@@ -38,8 +40,8 @@ export interface AttemptFacts {
   readonly outputEstimate: number;
   /** Another call of the same request failed before anything of this one was delivered. */
   readonly isWasted?: boolean | undefined;
-  /** Bytes of the request sent, for an estimate of the input. */
-  readonly requestBytes: number;
+  /** Tokens of the request sent, by its size; asked only where nobody has counted them. */
+  readonly estimateInput: () => number;
   /** Counted by us, where the upstream gave no counts; see `token-counter.ts`. */
   readonly counted?: Counted | undefined;
 }
@@ -126,17 +128,23 @@ function countUsage(facts: AttemptFacts): { readonly usage: Usage; readonly isEs
 }
 
 /**
- * Where the upstream gave no counts: what was seen of the answer, and about four bytes of request a
- * token. Nothing for an attempt that failed without a sign of work; one that was cut off by our own end may have
- * been at work.
+ * Where the upstream gave no counts: what was seen of the answer, and the size of the request. Nothing for an attempt that failed
+ * without a sign of work; one that was cut off by our own end, or by a caller who left, may have been at work: to close the connection
+ * does not take back what the upstream has read.
  */
-function estimateUsage({ outcome, outputEstimate, requestBytes, counted }: AttemptFacts): Usage {
-  const hasWorked = outcome === 'answered' || outcome === 'interrupted' || outputEstimate > 0;
+function estimateUsage(facts: AttemptFacts): Usage {
+  const { outputEstimate, estimateInput, counted } = facts;
   return {
-    input: hasWorked ? (counted?.input ?? Math.ceil(requestBytes / 4)) : 0,
+    input: mayHaveWorked(facts) ? (counted?.input ?? estimateInput()) : 0,
     cachedInput: 0,
     cacheWrite: 0,
     output: counted?.output ?? outputEstimate,
     reasoning: 0,
   };
+}
+
+function mayHaveWorked({ outcome, outputEstimate, isSent, status = 200 }: AttemptFacts): boolean {
+  if (outcome === 'answered' || outcome === 'interrupted' || outputEstimate > 0) return true;
+  // One that has refused it has not.
+  return outcome === 'cancelled' && isSent === true && status === 200;
 }

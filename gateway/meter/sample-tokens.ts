@@ -1,36 +1,60 @@
 // How many tokens are in a request that nobody has counted? The strings of its JSON are counted, from its beginning, and what lies
 // behind is taken to be like it. Pure; how a text is counted comes in.
 
+import { mediaTexts } from '../json/media-texts.ts';
+
 /** Bytes of a request, and characters of an answer, that are counted; more of it would only make the number finer. */
 export const sampleMax = 128 * 1024;
 
 /** About what a picture costs, whose bytes say nothing about it. */
-const blobTokens = 1_000;
-
-/** Shorter ones may be words. */
-const blobLengthMin = 256;
+const mediaTokens = 1_000;
 
 type CountText = (text: string) => number;
 
-/**
- * Names of members are counted too: they come to about what a provider adds for each turn.
- *
- * @param sample The beginning of a JSON text, perhaps all of it.
- * @param bytes Of the whole text.
- */
-export function countRequest(sample: string, bytes: number, countText: CountText): number {
-  let tokens = 0;
-  let blobs = 0;
-  let endsInBlob = false;
-  for (const written of stringsOf(sample)) {
-    const text = unescaped(written);
-    const isBlob = looksLikeBlob(text);
-    endsInBlob = isBlob && sample.endsWith(written);
-    if (isBlob) blobs++;
-    else tokens += countText(text);
+/** A request without its pictures, sounds and files. */
+export interface RequestSample {
+  /** The beginning of its JSON, perhaps all of it. */
+  readonly text: Uint8Array;
+  /** All that is text, in bytes. */
+  readonly textBytes: number;
+  /** How many were left out. */
+  readonly media: number;
+}
+
+export function sampleRequest(chunks: readonly Buffer[], bytes: number): RequestSample {
+  const media = [...mediaTexts(chunks)];
+  const textBytes = media.reduce((left, { from, to }) => left - (to - from), bytes);
+  const text = new Uint8Array(Math.min(sampleMax, textBytes));
+  let filled = 0;
+  let offset = 0;
+  let next = 0;
+  for (const chunk of chunks) {
+    const end = offset + chunk.length;
+    for (let at = offset; at < end && filled < text.length; ) {
+      const { from, to } = media[next] ?? { from: end, to: end };
+      if (at < from) {
+        const stop = Math.min(end, from, at + text.length - filled);
+        text.set(chunk.subarray(at - offset, stop - offset), filled);
+        filled += stop - at;
+        at = stop;
+      } else {
+        at = Math.min(end, to);
+        if (at === to) next++;
+      }
+    }
+    if (filled === text.length) break;
+    offset = end;
   }
-  const share = endsInBlob ? 1 : bytes / Math.max(1, Buffer.byteLength(sample));
-  return Math.ceil(tokens * Math.max(1, share)) + blobs * blobTokens;
+  return { text, textBytes, media: media.length };
+}
+
+/** Names of members are counted too: they come to about what a provider adds for each turn. */
+export function countRequest({ text, textBytes, media }: RequestSample, countText: CountText): number {
+  const json = Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString('utf8');
+  let tokens = 0;
+  for (const written of stringsOf(json)) tokens += countText(unescaped(written));
+  const share = textBytes / Math.max(1, text.length);
+  return Math.ceil(tokens * share) + media * mediaTokens;
 }
 
 /** @param length Characters of the whole answer. */
@@ -53,11 +77,6 @@ function isEscaped(json: string, at: number): boolean {
   let slashes = 0;
   while (json[at - 1 - slashes] === '\\') slashes++;
   return slashes % 2 === 1;
-}
-
-/** The bytes of a picture, a sound or a file, written as letters. */
-function looksLikeBlob(text: string): boolean {
-  return text.length >= blobLengthMin && /^(?:data:[^,]{1,200},)?[A-Za-z0-9+/=_-]+$/.test(text);
 }
 
 function unescaped(text: string): string {

@@ -3,7 +3,7 @@
 
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../clock.ts';
-import { sampleMax } from './sample-tokens.ts';
+import { sampleMax, sampleRequest } from './sample-tokens.ts';
 import type { CountAnswer, CountOrder } from './token-thread.ts';
 
 /** An attempt without counts. */
@@ -29,7 +29,7 @@ export function isCountable(upstreamModel: string): boolean {
 }
 
 /** Starting the thread takes a part of it. A text that takes longer is not worth it. */
-const patienceMs = 2_000;
+const patienceUsualMs = 2_000;
 /** Further ones are estimated without it. */
 const waitingMax = 64;
 /** The thread is kept for so long after it was last asked. */
@@ -37,14 +37,16 @@ const idleMs = 300_000;
 
 export class TokenCounter {
   private readonly clock: Clock;
+  private readonly patienceMs: number;
   private worker: Worker | undefined;
   private cancelIdle: (() => void) | undefined;
   private readonly waiting = new Map<number, (counted: Counted | undefined) => void>();
   private readonly open = new Set<Promise<unknown>>();
   private serial = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, patienceMs = patienceUsualMs) {
     this.clock = clock;
+    this.patienceMs = patienceMs;
   }
 
   /** Undefined where it cannot be counted in time. Never rejects. */
@@ -52,7 +54,7 @@ export class TokenCounter {
     if (this.waiting.size >= waitingMax) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<Counted | undefined>();
     const id = this.serial++;
-    const cancel = this.clock.setTimer(patienceMs, () => this.end());
+    const cancel = this.clock.setTimer(this.patienceMs, () => this.end());
     this.waiting.set(id, (counted) => {
       this.waiting.delete(id);
       cancel();
@@ -105,18 +107,9 @@ function orderOf(
   id: number,
   { request, requestBytes, answer, answerLength = answer?.length ?? 0 }: Uncounted,
 ): CountOrder {
-  const sample = new Uint8Array(Math.min(sampleMax, requestBytes));
-  let at = 0;
-  for (const chunk of request) {
-    if (at >= sample.length) break;
-    const piece = chunk.subarray(0, sample.length - at);
-    sample.set(piece, at);
-    at += piece.length;
-  }
   return {
     id,
-    request: sample,
-    requestBytes,
+    request: sampleRequest(request, requestBytes),
     answer: answer?.slice(0, sampleMax),
     answerLength,
   };

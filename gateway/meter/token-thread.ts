@@ -3,13 +3,11 @@
 
 import { parentPort } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { countAnswer, countRequest } from './sample-tokens.ts';
+import { countAnswer, countRequest, type RequestSample } from './sample-tokens.ts';
 
 export interface CountOrder {
   readonly id: number;
-  /** The beginning of the request's JSON. */
-  readonly request: Uint8Array;
-  readonly requestBytes: number;
+  readonly request: RequestSample;
   /** The beginning of the answer's text, where there is a text. */
   readonly answer: string | undefined;
   readonly answerLength: number;
@@ -34,11 +32,10 @@ function countText(text: string): number {
   return tokens;
 }
 
-parentPort?.on('message', ({ id, request, requestBytes, answer, answerLength }: CountOrder) => {
-  const sample = Buffer.from(request.buffer, request.byteOffset, request.byteLength).toString('utf8');
+parentPort?.on('message', ({ id, request, answer, answerLength }: CountOrder) => {
   const counted: CountAnswer = {
     id,
-    input: countRequest(sample, requestBytes, countText),
+    input: countRequest(request, countText),
     output: answer === undefined ? undefined : countAnswer(answer, answerLength, countText),
   };
   parentPort?.postMessage(counted);

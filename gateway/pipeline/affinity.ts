@@ -6,10 +6,14 @@ import type { Exchange } from './parts.ts';
 /** How much of each member of the prompt is looked at: enough to tell conversations apart, and cheap. */
 const headBytes = 1_024;
 
+/** What does not count may stand in front of what does: four marks and a line about the client. */
+const spareBytes = 512;
+
 /**
  * By key: its id. By the beginning of the prompt: the first 1,024 bytes of each member that begins it (`system` and
- * `messages`, `instructions` and `input`, `prompt`) as they were sent, up to the first turn of the model, so that all
- * turns of a conversation give the same text. Requests that begin alike go to the same target.
+ * `messages`, `instructions` and `input`, `prompt`) as they were sent, up to the first turn of the model and without what
+ * changes from call to call, so that all turns of a conversation give the same text. Requests that begin alike go to the
+ * same target.
  */
 export function affinityText(
   affinity: RouteEntry['failover']['affinity'],
@@ -24,30 +28,60 @@ export function affinityText(
       return dialect.promptMembers
         .map((name) => {
           const member = body.member(name);
-          return member === undefined ? '' : beginningOf(body.text(member, headBytes));
+          return member === undefined ? '' : beginningOf(lasting(body.text(member, headBytes + spareBytes)));
         })
         .join('\n');
   }
 }
 
+/** Clients move their marks for the prompt cache on with every turn. Quotes inside of texts are escaped: none is taken for a mark. */
+const cacheMark =
+  /,\s*"cache_control"\s*:\s*(?:\{[^{}]*\}|null)|"cache_control"\s*:\s*(?:\{[^{}]*\}|null)\s*,?\s*/g;
+
+/** What could carry no mark as the text alone; its end may be cut. Without the mark it is that text again. */
+const loneText =
+  /"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*("(?:[^"\\]|\\.?)*(?:"|$))\s*(?:\}\s*\]|\}?\s*$|,[^}\]]*$)/gs;
+
+/** Claude Code's first line about itself, which is another one in every call; alone in its block, or in front of more. */
+const attribution = /^(\[\s*\{[^{}]*?"text"\s*:\s*)?"x-anthropic-billing-header:(?:[^"\\]|\\(?!n).)*(?:\\n)?/;
+
+/** The beginning of what stays as it is from one call to the next. */
+function lasting(text: string): string {
+  const unmarked = text.replace(cacheMark, '').replace(loneText, '"content":$1');
+  return unmarked.replace(attribution, '$1"').slice(0, headBytes);
+}
+
 /** What a model wrote, in the four dialects. Quotes inside of texts are escaped, so that nobody can write it into one. */
 const byModel = /"role"\s*:\s*"assistant"|"type"\s*:\s*"(?:reasoning|compaction|mcp_[a-z_]+|[a-z_]+_call)"/;
+
+const byCaller = /"role"\s*:\s*"(?:user|system|developer)"/;
 
 /** What comes behind the last turn of the caller changes with every turn, be it only a bracket. */
 function beginningOf(head: string): string {
   const answerAt = byModel.exec(head)?.index;
-  const turns = answerAt === undefined ? head : head.slice(0, itemAround(head, answerAt));
+  const turns = head.slice(
+    0,
+    answerAt === undefined ? knownEnd(head) : lastItem(head.slice(0, answerAt)).begin,
+  );
   return turns.replace(/[\s,\]]+$/, '');
 }
 
-/** Where the item of a list begins that holds this place, however deep. */
-function itemAround(list: string, place: number): number {
+/** Of a turn that is cut before it says whose it is, nothing counts: it may be the model's. */
+function knownEnd(head: string): number {
+  const { begin, isOpen } = lastItem(head);
+  const isUnknown = isOpen && !byCaller.test(head.slice(begin));
+  // Texts of a system have no roles, and the first turn is the caller's.
+  return isUnknown && head.slice(0, begin).includes('"role"') ? begin : head.length;
+}
+
+/** Where the last item begins of a list that may be cut anywhere, however deep, and whether its end is missing. */
+function lastItem(list: string): { readonly begin: number; readonly isOpen: boolean } {
   let begin = 0;
   let depth = 0;
-  for (const { 0: found, index } of list.slice(0, place).matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+  for (const { 0: found, index } of list.matchAll(/"(?:[^"\\]|\\.?)*(?:"|$)|[[\]{}]/gs)) {
     if (found === '{' && depth === 1) begin = index;
     if (found === '{' || found === '[') depth++;
     else if (found === '}' || found === ']') depth--;
   }
-  return begin;
+  return { begin, isOpen: depth > 1 };
 }

@@ -15,6 +15,7 @@ import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import type { AttemptTrace } from '../trace/request-trace.ts';
+import { estimateInputOfBody } from './estimate-spend.ts';
 import { healthSignal, type SignalFacts } from './health-signal.ts';
 import { type Entrance, enterAttempt, type Granted } from './limits.ts';
 import {
@@ -76,6 +77,9 @@ export function buildCallJob(
     return candidate;
   };
   const request = requestOf(exchange, call);
+  let inputTokens: number | undefined;
+  // Once for all that is written of its attempts, of which each is told again every few seconds.
+  const estimateInput = (): number => (inputTokens ??= estimateInputOfBody(request));
   let number = 0;
   let reader: AnswerReader<Answer> | undefined;
   let firstContentAt: number | undefined;
@@ -174,7 +178,8 @@ export function buildCallJob(
       number = onStart(at(position));
       watched = health.onStart(at(position), isRepetition, clock.now());
       firstContentAt = undefined;
-      const begun = { candidate: at(position), call, number, request, reader, startedAt: clock.now() };
+      const startedAt = clock.now();
+      const begun = { candidate: at(position), call, number, request, estimateInput, reader, startedAt };
       const startedAtMs = clock.wallMs();
       parts.journal.begin(recordId(exchange.requestId, number), () =>
         recordOf(exchange, begun.candidate, begun, {
@@ -211,7 +216,7 @@ export function buildCallJob(
         parts,
         exchange,
         at(position),
-        { call, number, request },
+        { call, number, request, estimateInput },
         result,
         attemptTrace?.span,
         options,
@@ -289,7 +294,7 @@ function meterAttempt(
 }
 
 /** Of an attempt in its request. */
-interface Place extends Pick<AttemptFacts, 'call' | 'number'> {
+interface Place extends Pick<AttemptFacts, 'call' | 'number' | 'estimateInput'> {
   /** What this call asks, as far as it matters for counting. */
   readonly request: Pick<RequestBody, 'chunks' | 'bytes'>;
 }
@@ -307,12 +312,14 @@ type Course = Pick<
   AttemptFacts,
   'startedAtMs' | 'durationMs' | 'firstContentMs' | 'outcome' | 'status' | 'usage' | 'outputEstimate'
 > &
-  Pick<AttemptFacts, 'counted' | 'lacksOutput' | 'isWasted'> & { readonly failure?: string | undefined };
+  Pick<AttemptFacts, 'isSent' | 'counted' | 'lacksOutput' | 'isWasted'> & {
+    readonly failure?: string | undefined;
+  };
 
 function recordOf(
   { requestId, view, caller, plan, facts, dialect }: RoutedExchange,
   candidate: Candidate,
-  { call, number, request }: Place,
+  { call, number, estimateInput }: Place,
   course: Course,
 ): LedgerRecord {
   return buildLedgerRecord({
@@ -330,7 +337,7 @@ function recordOf(
     clientDialect: dialect.name,
     upstreamDialect: candidate.dialect,
     isStream: facts.isStream,
-    requestBytes: request.bytes,
+    estimateInput,
   });
 }
 

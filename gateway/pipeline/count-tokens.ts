@@ -36,8 +36,10 @@ export async function serveTokenCount(
   const facts = dialect.readRequest(exchange.body, 'count');
   const plan = planFor(parts, { ...exchange, dialect }, facts);
   const routed = { ...exchange, dialect, facts, plan, delivery: ordinaryDelivery, translation: undefined };
+  const caller = new Leaving();
+  exchange.response.once('close', () => caller.leave());
   await enterRequest(parts, routed, () => ({ takesPlace: false }), 0);
-  const { counted, attempts } = await askUpstreams(parts, routed);
+  const { counted, attempts } = await askUpstreams(parts, routed, caller);
   const inputTokens = counted ?? estimateInput(decode(routed));
   const body = JSON.stringify({ input_tokens: inputTokens });
   exchange.response.writeHead(200, {
@@ -67,10 +69,12 @@ interface Asked {
 }
 
 /** The first of the upstreams that can count and is surely in service; one try each, and three in all. */
-async function askUpstreams(parts: PipelineParts, exchange: RoutedExchange): Promise<Asked> {
+async function askUpstreams(
+  parts: PipelineParts,
+  exchange: RoutedExchange,
+  caller: LeaveSignal,
+): Promise<Asked> {
   const { health, clock } = parts;
-  const caller = new Leaving();
-  exchange.response.once('close', () => caller.leave());
   let attempts = 0;
   for (const candidate of exchange.plan.candidates) {
     if (caller.hasLeft || attempts === attemptsMax) break;

@@ -2,6 +2,7 @@
 
 import { estimateTokensOfLength } from '../dialects/answer/estimate-tokens.ts';
 import type { RequestFacts, Translation } from '../dialects/dialect.ts';
+import { mediaTexts } from '../json/media-texts.ts';
 import type { RequestBody } from '../json/request-body.ts';
 import type { Plan } from '../route/plan.ts';
 
@@ -56,9 +57,6 @@ const boundNames = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] 
 
 /** Below it there is no room for a picture. */
 const mediaBodyBytesMin = 16 * 1024;
-/** Encoded media is a text without an end; no word is as long. */
-const mediaTextBytesMin = 4 * 1024;
-const mediaHeadBytes = 256;
 /** The most that a provider counts for one picture. */
 const mediaTokensMax = 5_000;
 
@@ -67,36 +65,9 @@ export function estimateInputOfBody({ bytes, chunks }: Pick<RequestBody, 'bytes'
   if (bytes < mediaBodyBytesMin) return estimateTokensOfLength(bytes);
   let textBytes = bytes;
   let mediaTokens = 0;
-  for (const textLength of mediaLengths(chunks)) {
-    textBytes -= textLength;
-    mediaTokens += Math.min(mediaTokensMax, estimateTokensOfLength(textLength));
+  for (const { from, to } of mediaTexts(chunks)) {
+    textBytes -= to - from;
+    mediaTokens += Math.min(mediaTokensMax, estimateTokensOfLength(to - from));
   }
   return estimateTokensOfLength(textBytes) + mediaTokens;
-}
-
-const quote = 0x22;
-const space = 0x20;
-const backslash = 0x5c;
-
-/** Of texts between two quotes that are long and hold neither a blank nor an escape at their beginning. A text may go on over chunks. */
-function* mediaLengths(chunks: readonly Buffer[]): Generator<number> {
-  let length = 0;
-  let isPlain = true;
-  for (const chunk of chunks) {
-    let at = 0;
-    while (at < chunk.length) {
-      const end = chunk.indexOf(quote, at);
-      const piece = chunk.subarray(at, end === -1 ? chunk.length : end);
-      if (length < mediaHeadBytes) {
-        const head = piece.subarray(0, mediaHeadBytes - length);
-        isPlain &&= !head.includes(space) && !head.includes(backslash);
-      }
-      length += piece.length;
-      if (end === -1) break;
-      if (isPlain && length >= mediaTextBytesMin) yield length;
-      length = 0;
-      isPlain = true;
-      at = end + 1;
-    }
-  }
 }

@@ -1,18 +1,22 @@
-// Has this connection carried a request before? An upstream may close an idle one just as the next request sets out.
+// Has this connection carried a request before, and is it still wanted? An upstream may close an idle one just as the next request
+// sets out, and a caller may leave while the first one is on its way.
 
-import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 
 /** Of the one connection that a client of a pool has at a time. */
 export interface ConnectionUse {
   requests: number;
-  /** What has come over it so far, in all; of TLS, what was sealed in it. */
-  bytesRead: number;
+  /**
+   * Nobody waits for the request that was last given to it. If the connection is being made for that, it is given up, and
+   * undici lets go of the request: by itself it keeps one, with its body, for as long as the attempt to connect takes.
+   */
+  giveUp(): void;
 }
 
 /** A handler that wants to know what its request is sent over. */
 export interface ConnectionAware {
-  takeConnection(use: ConnectionUse): void;
+  /** @returns False: it is no longer wanted, and takes none. */
+  takeConnection(use: ConnectionUse): boolean;
 }
 
 /** For `factory` of a pool. */
@@ -30,33 +34,46 @@ class CountingClient extends Client {
       throw new Error('connections of a provider are made by its own connector');
     super(origin, {
       ...options,
-      connect: (target, callback) =>
-        connect(target, (...made) => {
+      connect: (target, callback) => {
+        const wanted = { ...target, unwanted: use.unwanted };
+        connect(wanted, (...made) => {
           const [, socket] = made;
-          if (socket) use.begin(socket);
+          if (socket) use.begin();
           callback(...made);
-        }),
+        });
+      },
     });
     this.use = use;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    if (isAware(handler)) handler.takeConnection(this.use);
+    if (isAware(handler)) {
+      // One that had to wait for a free connection leaves it to the next.
+      if (!handler.takeConnection(this.use)) return true;
+      this.use.renew();
+    }
     return super.dispatch(options, handler);
   }
 }
 
 class CountedUse implements ConnectionUse {
   requests = 0;
-  private socket: Socket | undefined;
+  private wish = new AbortController();
 
-  get bytesRead(): number {
-    return this.socket?.bytesRead ?? 0;
+  get unwanted(): AbortSignal {
+    return this.wish.signal;
   }
 
-  begin(socket: Socket): void {
-    this.socket = socket;
+  begin(): void {
     this.requests = 0;
+  }
+
+  giveUp(): void {
+    this.wish.abort();
+  }
+
+  renew(): void {
+    if (this.unwanted.aborted) this.wish = new AbortController();
   }
 }
 

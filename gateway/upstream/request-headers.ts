@@ -13,19 +13,19 @@ export function buildRequestHeaders(
   const known = cached.get(endpoint);
   if (known) return known;
   const { auth } = provider.entry;
-  const headers = [
-    'content-type',
-    'application/json',
-    'accept',
-    isStream ? 'text/event-stream' : 'application/json',
+  // One of each name: what the Provider sets takes the place of ours, and its key that of both.
+  const byName = new Map([
+    ['content-type', 'application/json'],
+    ['accept', isStream ? 'text/event-stream' : 'application/json'],
     // Answers are read as they come; a compressed stream would be held back by its compressor.
-    'accept-encoding',
-    'identity',
-    'user-agent',
-    'penstock',
-    ...provider.headers.flatMap(({ name, value }) => [name.toLowerCase(), value.reveal()]),
-    ...(auth && endpoint.key ? [auth.header.toLowerCase(), auth.prefix + endpoint.key.secret.reveal()] : []),
-  ];
+    ['accept-encoding', 'identity'],
+    ['user-agent', 'penstock'],
+    ...provider.headers.map(({ name, value }): [string, string] => [name.toLowerCase(), value.reveal()]),
+  ]);
+  if (auth && endpoint.key) {
+    byName.set(auth.header.toLowerCase(), auth.prefix + endpoint.key.secret.reveal());
+  }
+  const headers = [...byName].flat();
   cached.set(endpoint, headers);
   return headers;
 }

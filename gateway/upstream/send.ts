@@ -15,8 +15,11 @@ export interface UpstreamRequest {
   readonly isFresh?: boolean;
 }
 
-/** `reset`: the connection was there and broke. */
-export type TransportCode = EgressErrorCode | 'reset';
+/**
+ * `reset`: the connection was there and broke, before any byte of an answer where no head was told. `bad_head`: an answer has begun, and its
+ * head cannot be read, is longer than it may be, or is cut.
+ */
+export type BreakCode = EgressErrorCode | 'reset' | 'bad_head';
 
 /** What the sender is told; each call ends with exactly one of `onEnd` and `onBreak`, unless it was aborted. */
 export interface UpstreamReceiver {
@@ -24,30 +27,30 @@ export interface UpstreamReceiver {
   onBody(chunk: Buffer): void;
   onEnd(): void;
   /** `isStale`: the connection had carried other requests before, and nothing has come back for this one. */
-  onBreak(code: TransportCode, detail: string, isStale: boolean): void;
+  onBreak(code: BreakCode, detail: string, isStale: boolean): void;
 }
 
 export interface UpstreamCall {
-  /** Nothing is told after this. */
+  /** There was a connection for it, and bytes of the request have gone out on it. */
+  readonly isSent: boolean;
+  /** Nothing is told after this, and no byte of the request is kept, also where it still waits for a connection. */
   abort(): void;
   pause(): void;
   resume(): void;
 }
 
 export function send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
-  const call = new Call(receiver);
   const { body } = request;
   const bytes = body.reduce((sum, part) => sum + part.length, 0);
-  request.pool.dispatch(
-    {
-      method: 'POST',
-      path: request.path,
-      headers: [...request.headers, 'content-length', String(bytes)],
-      body: joined(body, bytes),
-      reset: request.isFresh === true,
-    },
-    call,
-  );
+  const options: Dispatcher.DispatchOptions = {
+    method: 'POST',
+    path: request.path,
+    headers: [...request.headers, 'content-length', String(bytes)],
+    body: joined(body, bytes),
+    reset: request.isFresh === true,
+  };
+  const call = new Call(receiver, options);
+  request.pool.dispatch(options, call);
   return call;
 }
 
@@ -68,20 +71,37 @@ const informationalMax = 100;
 
 class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler {
   private receiver: UpstreamReceiver | undefined;
+  /** Until there is a connection for it: what the pool keeps in its queue. */
+  private queued: Dispatcher.DispatchOptions | undefined;
   private controller: Dispatcher.DispatchController | undefined;
   private connection: ConnectionUse | undefined;
   private isReused = false;
-  private bytesBefore = 0;
+  private hasBegun = false;
+  private hasHead = false;
   private informational = 0;
 
-  constructor(receiver: UpstreamReceiver) {
+  constructor(receiver: UpstreamReceiver, queued: Dispatcher.DispatchOptions) {
     this.receiver = receiver;
+    this.queued = queued;
+  }
+
+  get isSent(): boolean {
+    return this.controller !== undefined;
   }
 
   abort(): void {
     if (!this.receiver) return;
     this.receiver = undefined;
-    this.controller?.abort(new Error('no longer wanted'));
+    if (this.controller) this.controller.abort(new Error('no longer wanted'));
+    else if (this.connection) this.connection.giveUp();
+    else this.emptyQueued();
+  }
+
+  /** The pool has no way to take one out of its queue, so what stays there until its turn is a shell. */
+  private emptyQueued(): void {
+    if (!this.queued) return;
+    this.queued.headers = [];
+    this.queued.body = null;
   }
 
   pause(): void {
@@ -92,17 +112,21 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
     this.controller?.resume();
   }
 
-  takeConnection(use: ConnectionUse): void {
+  takeConnection(use: ConnectionUse): boolean {
+    this.queued = undefined;
     this.connection = use;
+    return this.receiver !== undefined;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    if (this.connection) {
-      this.isReused = this.connection.requests++ > 0;
-      this.bytesBefore = this.connection.bytesRead;
-    }
+    if (this.connection) this.isReused = this.connection.requests++ > 0;
     if (!this.receiver) controller.abort(new Error('no longer wanted'));
+  }
+
+  /** Its first byte, of an informational one too; what TLS sends of its own is none. */
+  onResponseStarted(): void {
+    this.hasBegun = true;
   }
 
   onResponseStart(
@@ -116,6 +140,7 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
       }
       return;
     }
+    this.hasHead = true;
     this.receiver?.onHead(status, (name) => {
       const value = headers[name];
       return Array.isArray(value) ? value[0] : value;
@@ -138,12 +163,9 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
     if (!receiver) return;
     const egress = findEgressError(error);
     if (egress) receiver.onBreak(egress.code, egress.message, false);
-    else receiver.onBreak('reset', error.message, this.isReused && !this.hasHeard());
-  }
-
-  /** The request has arrived, so that the connection was not closed as it set out. */
-  private hasHeard(): boolean {
-    return this.connection !== undefined && this.connection.bytesRead > this.bytesBefore;
+    else if (this.hasBegun && !this.hasHead) receiver.onBreak('bad_head', error.message, false);
+    // Where an answer has begun the request had arrived: the connection was not closed as it set out.
+    else receiver.onBreak('reset', error.message, this.isReused && !this.hasBegun);
   }
 }
 

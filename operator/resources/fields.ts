@@ -100,7 +100,12 @@ const TIMERS = {
   ],
   lastFirstEvent: ['50ms', '1h', '60s', 'The same, when no other candidate is left.'],
   liveness: ['50ms', '1h', '30s', 'Longest time without a single byte from the upstream.'],
-  progress: ['50ms', '1h', '120s', 'Longest time with bytes, but without an event that carries content.'],
+  progress: [
+    '50ms',
+    '1h',
+    '120s',
+    'Longest time with bytes, but without an event that carries content or shows the upstream at work on it.',
+  ],
   total: [
     '100ms',
     '24h',

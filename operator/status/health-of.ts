@@ -138,6 +138,8 @@ const CAUSES: Readonly<Record<string, string>> = {
   proxy_failed: 'the proxy opens no tunnel; see spec.proxy',
   egress_denied:
     'its address is one that gateways may not connect to; ask the platform to open it in egress.allow',
+  bad_head:
+    'what it answers with is no HTTP, or its headers are longer than 16 KiB; see what serves the address in spec.baseURL',
   reset: 'it breaks connections off; see whether its service is up',
   timeout_first_event: 'it begins no answer in time; see spec.timeouts, and whether its service is up',
   truncated: 'its streams break off',

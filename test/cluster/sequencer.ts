@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { makeNeedsCluster } from './needs-cluster.ts';
 
 /** What takes longer than half a minute, the longest first. A checkout in which nothing has run yet knows of no durations. */
-const long = [
+export const long = [
   'flow/cluster/outages',
   'flow/cluster/apply-to-answer',
   'flow/cluster/scale',
@@ -22,7 +22,7 @@ const long = [
   'flow/cluster/last-known-good',
 ];
 /** What waits for nobody, and takes longer than ten seconds. */
-const calculating = [
+export const calculating = [
   'simulation/every-promise-1',
   'simulation/every-promise-2',
   'simulation/every-promise-3',

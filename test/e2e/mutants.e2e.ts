@@ -43,6 +43,8 @@ test.each(chosen)('$name', async (mutant) => {
     if (verdict !== 'red') unnoticed++;
     said.push(`${verdict} after ${Math.round(tookMs / 1_000)} s: ${told}`);
   }
+  // At once: they are hundreds, and what is broken off in the middle would have told nothing.
+  process.stdout.write(`${unnoticed === 0 ? 'noticed' : 'UNNOTICED'}  ${mutant.name}\n`);
   card.add({
     what: mutant.name,
     tried: mutant.tests.length,

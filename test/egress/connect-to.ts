@@ -21,10 +21,14 @@ export function makeConnector(
 }
 
 /** `https://api.example:8443` -> the socket, or the connector's own error as rejection. */
-export function connectTo(connector: GuardedConnector, origin: string): Promise<Socket | TLSSocket> {
+export function connectTo(
+  connector: GuardedConnector,
+  origin: string,
+  unwanted?: AbortSignal,
+): Promise<Socket | TLSSocket> {
   const [, protocol = '', hostname = '', port = ''] = /^(\w+:)\/\/(.*?)(?::(\d+))?$/.exec(origin) ?? [];
   return new Promise((resolve, reject) => {
-    connector({ hostname, protocol, port }, (error, socket) => {
+    connector({ hostname, protocol, port, unwanted }, (error, socket) => {
       if (socket === null) reject(error);
       else resolve(socket);
     });

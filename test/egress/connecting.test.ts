@@ -1,6 +1,6 @@
 // Everything between "allowed" and "connected": DNS, several addresses, one timer.
 
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { createServer, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { dialByTcp } from '../../egress/dial.ts';
@@ -144,6 +144,78 @@ describe('failures carry a code and name the host', () => {
   test('a name that cannot exist, asked of the system resolver: dns_failed', async () => {
     const error = await failureOf(connectTo(makeConnector(), 'http://no-such-host.invalid'));
     expect(error.code).toBe('dns_failed');
+  });
+});
+
+describe('a connection that nobody waits for any more', () => {
+  const connectTimeoutMs = 3_600_000;
+
+  test('is given up while its name is being resolved', async () => {
+    const asked = Promise.withResolvers<void>();
+    const resolve = () => {
+      asked.resolve();
+      return new Promise<never>(() => {});
+    };
+    const unwanted = new AbortController();
+    const failure = failureOf(
+      connectTo(makeConnector({ connectTimeoutMs, resolve }), 'http://api.example', unwanted.signal),
+    );
+    await asked.promise;
+    unwanted.abort();
+    expect((await failure).code).toBe('connect_timeout');
+  });
+
+  test('is given up while an address is dialled, and no further one is', async () => {
+    const dialled = Promise.withResolvers<void>();
+    const sockets: Socket[] = [];
+    const connector = makeConnector({
+      connectTimeoutMs,
+      resolve: async () => ['93.184.216.34', '93.184.216.35'],
+      dial: () => {
+        const socket = new Socket();
+        sockets.push(socket);
+        dialled.resolve();
+        return socket;
+      },
+    });
+    const unwanted = new AbortController();
+    const failure = failureOf(connectTo(connector, 'http://api.example', unwanted.signal));
+    await dialled.promise;
+    unwanted.abort();
+    expect((await failure).code).toBe('connect_timeout');
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true]);
+  });
+
+  test('is given up while TLS says nothing', async () => {
+    const unwanted = new AbortController();
+    const silent = await listenTcp('127.0.0.1', () => unwanted.abort());
+    const connector = makeConnector({ allow: loopbackOpen, connectTimeoutMs });
+    const failure = failureOf(connectTo(connector, `https://127.0.0.1:${silent.port}`, unwanted.signal));
+    expect((await failure).code).toBe('connect_timeout');
+    await silent.close();
+  });
+
+  test('is given up while a proxy is dialled, however long its upstream takes to be found', async () => {
+    const unwanted = new AbortController();
+    const connector = makeConnector({
+      connectTimeoutMs,
+      proxy: { protocol: 'http', hostname: '93.184.216.34', port: 3128 },
+      resolve: () => new Promise(() => {}),
+      dial: () => {
+        queueMicrotask(() => unwanted.abort());
+        return new Socket();
+      },
+    });
+    const failure = failureOf(connectTo(connector, 'http://api.example', unwanted.signal));
+    expect((await failure).code).toBe('connect_timeout');
+  });
+
+  test('has no listener left at the signal once it is there', async () => {
+    const { signal } = new AbortController();
+    const connector = makeConnector({ allow: loopbackOpen });
+    const socket = await connectTo(connector, `http://127.0.0.1:${server.port}`, signal);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    socket.destroy();
   });
 });
 

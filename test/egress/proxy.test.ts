@@ -5,6 +5,7 @@ import { TLSSocket } from 'node:tls';
 import { Agent, request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { GuardedConnectorOptions, ProxyRoute } from '../../egress/connect.ts';
+import { dialByTcp } from '../../egress/dial.ts';
 import { type ProxyOptions, startConnectProxy, startSocksProxy, type TestProxy } from '../support/proxy.ts';
 import { makeCertificate } from './certificates.ts';
 import { connectTo, failureOf, makeConnector } from './connect-to.ts';
@@ -208,6 +209,32 @@ test('a name that nobody here can resolve does not go through a public proxy', a
   const error = await failureOf(connectTo(connector, 'https://unknown.example'));
   expect([error.code, error.message]).toEqual(['dns_failed', expect.stringContaining('unknown.example:443')]);
   expect(dialled.map(({ destroyed, bytesWritten }) => [destroyed, bytesWritten])).toEqual([[true, 0]]);
+});
+
+test('a name that was resolved here before goes through a public proxy also when the resolver has fallen silent', async () => {
+  const server = await serveTls();
+  const real = await opened(startConnectProxy({ route: () => server.port }));
+  const proxyAddress = '93.184.216.35';
+  let isSilent = false;
+  const connector = makeProxied(
+    { protocol: 'http', hostname: proxyAddress, port: 3128 },
+    {
+      allow: [],
+      connectTimeoutMs: 1_200,
+      resolve: () => (isSilent ? new Promise(() => {}) : Promise.resolve([publicAddress])),
+      dial: (options) =>
+        Object.defineProperty(
+          dialByTcp({ ...options, host: '127.0.0.1', port: real.port }),
+          'remoteAddress',
+          { value: proxyAddress },
+        ),
+    },
+  );
+  for (const answers of [true, false]) {
+    isSilent = !answers;
+    (await connectTo(connector, 'https://api.example')).destroy();
+  }
+  expect(real.asked).toEqual(['api.example:443', 'api.example:443']);
 });
 
 describe('a proxy that misbehaves', () => {

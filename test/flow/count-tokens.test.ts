@@ -2,9 +2,10 @@
 
 import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
-import { type RigTarget, testKey } from '../gateway/rig.ts';
+import { type RigTarget, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { listenKept } from '../support/listen-kept.ts';
 import { openRaw, rawCall, writeRequest } from '../support/raw-client.ts';
+import { startRedis } from '../support/redis-server.ts';
 import type { Behaviour, Wall } from '../support/wall.ts';
 import { ask, portOf } from './ask.ts';
 import { inHouse } from './house.ts';
@@ -79,6 +80,39 @@ test(
       (await rawCall({ port: portOf(rig) }, { ...asked, body: { ...question, model: 'none' } })).status,
     ).toBe(404);
     expect(next.calls).toHaveLength(0);
+  }),
+);
+
+test(
+  'nobody is asked for a caller who left while the store of limits was thinking',
+  inHouse(async (house) => {
+    const redis = await startRedis();
+    house.onClose(() => redis.close());
+    const wall = await house.wallThat({ type: 'answer' });
+    const table = tableOf([fromWall(wall)]);
+    const keys = table.keys.map((key) => ({ ...key, limits: { requestsPerMinute: 100 } }));
+    const store = { url: redis.url, prefix: 'test', password: undefined };
+    const limits = { store, callBudgetMs: 60_000, onStoreError: 'Deny', gateways: 1 } as const;
+    const rig = await startRig({ ...table, keys }, { limits });
+    house.onClose(() => rig.close());
+    const bytesInHand = async (): Promise<number> => {
+      const text = await rig.gateway.metrics.registry.metrics();
+      return Number(/^penstock_request_body_bytes (\d+)$/m.exec(text)?.[1]);
+    };
+    await expect.poll(async () => (await rawCall({ port: portOf(rig) }, asked)).status).toBe(200);
+    const before = wall.calls.length;
+    redis.pause();
+    const connection = await openRaw({ port: portOf(rig) });
+    await connection.send(writeRequest(asked));
+    await expect.poll(bytesInHand).toBeGreaterThan(0);
+    connection.abort();
+    // One more way through the gateway: by then it has seen the other one's end.
+    const unknown = { ...asked, body: { ...question, model: 'none' } };
+    expect((await rawCall({ port: portOf(rig) }, unknown)).status).toBe(404);
+    redis.resume();
+    // Answered behind the one before it.
+    expect((await rawCall({ port: portOf(rig) }, asked)).status).toBe(200);
+    expect(wall.calls).toHaveLength(before + 1);
   }),
 );
 

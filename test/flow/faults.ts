@@ -302,16 +302,16 @@ const connections: readonly Row[] = [
   {
     name: 'something that is not HTTP',
     fault: { type: 'raw', bytes: 'SSH-2.0-OpenSSH_9.9\r\n', followedBy: 'fin' },
-    failure: 'reset',
+    failure: 'bad_head',
     effect: 'moves-on',
-    alone: { ...upstreamError, calls: 2 },
+    alone: invalidAnswer,
   },
   {
     name: 'headers above 16 KiB',
     fault: { type: 'huge-headers', bytes: 64 * 1024 },
-    failure: 'reset',
+    failure: 'bad_head',
     effect: 'moves-on',
-    alone: { ...upstreamError, calls: 2 },
+    alone: invalidAnswer,
   },
 ];
 

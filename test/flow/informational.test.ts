@@ -10,17 +10,13 @@ test.each([102, 103])('a single %i, then the answer', async (status) => {
   expect(await linesAfter([status])).toEqual(['1 t0 answered tenant']);
 });
 
-test.each([100, 101])('a %i, which nobody has asked for, is a broken connection', async (status) => {
-  expect(await linesAfter([status])).toEqual([
-    '1 t0 failed reset platform',
-    '2 t0 failed reset platform',
-    '3 t1 answered tenant',
-  ]);
+test.each([100, 101])('a %i, which nobody has asked for, is no answer', async (status) => {
+  expect(await linesAfter([status])).toEqual(['1 t0 failed bad_head platform', '2 t1 answered tenant']);
 });
 
 test.each([
   { count: 100, lines: ['1 t0 answered tenant'] },
-  { count: 101, lines: ['1 t0 failed reset platform', '2 t0 failed reset platform', '3 t1 answered tenant'] },
+  { count: 101, lines: ['1 t0 failed bad_head platform', '2 t1 answered tenant'] },
 ])('$count of them, then the answer', async ({ count, lines }) => {
   expect(await linesAfter(Array.from({ length: count }, (_, n) => 102 + (n % 2)))).toEqual(lines);
 });

@@ -115,8 +115,7 @@ describe('any other request on a connection that dies when it is used again', ()
     expect((await ask(rig)).status).toBe(200);
     wall.script(fault);
     expect((await ask(rig)).status).toBe(502);
-    // And the second try that a reset is given where nobody else is left.
-    expect(wall.calls.map(({ isConnectionReused }) => isConnectionReused)).toEqual([false, true, false]);
+    expect(wall.calls.map(({ isConnectionReused }) => isConnectionReused)).toEqual([false, true]);
     expect(await staleReuses(rig)).toBe('none');
   });
 

@@ -1,8 +1,11 @@
 // What if the client reads slowly, not at all, or goes away; and what does it see while it waits?
 
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { GatewayOptions } from '../../gateway/start.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
+import { listenKept } from '../support/listen-kept.ts';
 import type { RawAnswer } from '../support/raw-client.ts';
 import { type Behaviour, type Script, startWall, type Wall } from '../support/wall.ts';
 import { askOpen, dataOf, errorOf, lineOf, textOf, wallText } from './ask.ts';
@@ -93,7 +96,32 @@ describe('a client that goes away', () => {
       connection.abort();
       await call.clientClosed;
       expect(rig.records.map(lineOf)).toEqual(['1 t0 cancelled tenant']);
+      expect(rig.records[0]?.usage.input).toBeGreaterThan(0);
       expect(wall.calls, 'nobody else is asked for one who has left').toHaveLength(1);
+    },
+  );
+
+  test.each([true, false])(
+    'while its upstream takes long to connect (stream: %s): the connection is given up, and nobody is blamed',
+    async (isStream) => {
+      const silent = createServer();
+      const { port, close } = await listenKept(silent);
+      closers.push(close);
+      // Longer than the test: the connection does not end for want of time.
+      const targets = [{ baseUrl: `https://127.0.0.1:${port}/v1`, timeouts: { connectMs: 600_000 } }];
+      const rig = await rigOf(targets);
+      const arrived = once(silent, 'connection');
+      const { connection, answer } = await askOpen(rig, { isStream });
+      answer.catch(() => {});
+      const [socket]: Socket[] = await arrived;
+      if (!socket) throw new Error('nobody has come');
+      socket.resume();
+      connection.abort();
+      await once(socket, 'close');
+      await vi.waitFor(async () => expect(await inFlight(rig)).toBe(0));
+      expect(rig.records.map(lineOf)).toEqual(['1 t0 cancelled tenant']);
+      expect(rig.records[0]?.usage.input).toBe(0);
+      expect(rig.failures).toEqual([]);
     },
   );
 

@@ -156,6 +156,51 @@ test.each(['messages', 'chat'] as const)(
     })(),
 );
 
+describe('a picture of two megabytes', () => {
+  const url = `data:image/png;base64,${'iVBORw0KGgo'.repeat(200_000)}`;
+  const content = [
+    { type: 'text', text: 'the water runs down to the turbine '.repeat(100) },
+    { type: 'image_url', image_url: { url } },
+  ];
+  const more = { messages: [{ role: 'user', content }] };
+  /** The text, and what a picture may cost. */
+  const expectFew = (input = 0): void => {
+    expect(input).toBeGreaterThan(600 + 900);
+    expect(input).toBeLessThan(1_100 + 5_100);
+  };
+
+  test.each([
+    ['gpt-4o', 'tokenizer'],
+    ['llama-3', 'characters'],
+  ])(
+    'is no million of tokens where %s has not counted it',
+    inHouse(async (house, upstreamModel: string, estimatedBy: string) => {
+      const wall = await house.wallThat({ type: 'answer', usageChunk: 'never', ...noCounts });
+      const rig = await house.rigOf([{ baseUrl: wall.baseUrl, upstreamModel }]);
+      expect((await ask(rig, { more })).status).toBe(200);
+      const [record] = await until(async () => rig.records.length === 1 && rig.records, 2);
+      expect(record).toMatchObject({ isEstimated: true, estimatedBy, outcome: 'answered' });
+      expectFew(record?.usage.input);
+    }),
+  );
+
+  test.each(['broken off', 'given up by its client'])(
+    'nor where its answer was %s',
+    inHouse(async (house, end: string) => {
+      const fault = end === 'broken off' ? 'cut' : 'stall';
+      const wall = await house.wallThat({ type: fault, after: { contentEvents: 3 } });
+      const rig = await house.rigOf([{ baseUrl: wall.baseUrl, upstreamModel: 'llama-3' }]);
+      const { connection, answer } = await askOpen(rig, { isStream: true, more });
+      await (await answer).nextEvent();
+      if (fault === 'stall') connection.close();
+      const [record] = await until(async () => rig.records.length === 1 && rig.records, 2);
+      connection.close();
+      expect(record).toMatchObject({ isEstimated: true, payer: 'tenant' });
+      expectFew(record?.usage.input);
+    }),
+  );
+});
+
 describe('a request that takes several calls', () => {
   const several = async (house: House, model: string, prompts: readonly string[], n: number) => {
     const wall = await house.wallThat({ type: 'answer', usageChunk: 'never', ...noCounts });

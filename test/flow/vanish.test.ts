@@ -6,7 +6,7 @@ import { inHouse } from './house.ts';
 import { vanish } from './vanish.ts';
 
 test(
-  'of 50 callers who leave, each is noticed by the upstream, and none is charged for more than was generated',
+  'of 50 callers who leave, each is noticed by the upstream, and none is charged for more than was sent and generated',
   inHouse(async (house) => {
     const { noticeMs, records, generated } = await vanish(house, 50);
     expect(noticeMs).toHaveLength(50);
@@ -17,5 +17,10 @@ test(
     );
     for (const [counted = 0, real = 0] of streamed) expect([counted, real]).toEqual([real, real]);
     expect(streamed.filter(([counted]) => counted === 3)).toHaveLength(10);
+    // The upstream has read it, at whatever point they left.
+    const inputs = records.map(
+      ({ usage, isEstimated }) => isEstimated && usage.input > 0 && usage.input < 40,
+    );
+    expect(new Set(inputs)).toEqual(new Set([true]));
   }),
 );

@@ -140,6 +140,8 @@ export async function startRig(
     drainAcceptMs: 0,
     drainGraceMs: 0,
     onFailure: (error) => failures.push(error),
+    // Each gateway of a test begins with loading the vocabulary, beside many others.
+    countPatienceMs: 60_000,
     ...options,
     bounds: { ...unhurried, ...options.bounds },
   });

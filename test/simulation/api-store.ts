@@ -2,6 +2,7 @@
 // for watches that can be compacted away: the promises of the real one that an operator may build on, and no more.
 
 import { isRecord, type KubeObject } from '../../kube/object.ts';
+import { timeOf } from '../../kube/time.ts';
 
 /** An object as it stands; never changed, only replaced. */
 export interface Stored {
@@ -173,7 +174,7 @@ export function makeApiStore(wallMs: () => number): ApiStore {
         metadata: {
           ...metadata,
           uid: `uid-${uids}`,
-          creationTimestamp: new Date(wallMs()).toISOString().replace(/\.\d+Z$/, 'Z'),
+          creationTimestamp: timeOf(wallMs()),
           ...(target.resource.includes('penstock.dev') ? { generation: 1 } : {}),
         },
       };

@@ -10,6 +10,7 @@ export function freshFacts(): AnswerFacts {
     fault: undefined,
     usage: undefined,
     outputEstimate: 0,
+    steps: 0,
     pendingBytes: 0,
     keptBytes: 0,
     malformedFrames: 0,

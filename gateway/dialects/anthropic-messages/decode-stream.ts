@@ -101,6 +101,8 @@ class MessagesStreamDecoder implements StreamDecoder {
         this.start(asRecord(event.message) ?? {});
         return;
       case 'content_block_start':
+        // Tools of the upstream and what they give have no place in the client's dialect, and are the answer's progress.
+        this.facts.steps++;
         this.blocks.start(indexOf(event), asRecord(event.content_block) ?? {});
         return;
       case 'content_block_delta':

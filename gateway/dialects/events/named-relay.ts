@@ -23,10 +23,10 @@ export interface NamedEvents {
    */
   readonly family: RegExp;
   /**
-   * `delta`: one piece of the output, only looked at. `read`: parsed and given to `read`. `pass`: goes
-   * on unread, like every name of the family that nobody knows.
+   * `delta`: one piece of the output, only looked at. `read`: parsed and given to `read`. `step`: goes on unread, and shows the
+   * upstream at its answer. `pass`: goes on unread, like every name of the family that nobody knows.
    */
-  kindOf(name: string): 'delta' | 'read' | 'pass';
+  kindOf(name: string): 'delta' | 'read' | 'step' | 'pass';
   /** Whether events of this name are pieces of the output, of which a stream can do without one. */
   isPiece(name: string): boolean;
   /**
@@ -159,6 +159,7 @@ class NamedJudge implements EventJudge {
     const kind = this.events.kindOf(name);
     if (kind !== 'read' && looksLikeObject(data)) {
       if (kind === 'delta') this.facts.outputEstimate++;
+      else if (kind === 'step') this.facts.steps++;
       return true;
     }
     const value = kind === 'read' ? asRecord(parseLatin1(data)) : undefined;

@@ -16,6 +16,7 @@ import { EventReader } from '../events/event-reader.ts';
 import { doneMark } from '../events/event-text.ts';
 import { responseEventBytesMax, type SseEvent } from '../events/sse-events.ts';
 import type { StreamPart } from '../stream-part.ts';
+import { isStep } from './answer-steps.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
 import { type AnswerContext, headOf } from './decode-answer.ts';
 import { readFailure, readResponseError, readResponsesErrorEvent } from './error-body.ts';
@@ -90,6 +91,8 @@ class ResponsesStreamDecoder implements StreamDecoder {
       default:
         if (!type.startsWith('response.')) return;
         this.start(response);
+        // What the client's dialect has no words for is the answer's progress too.
+        if (isStep(type)) this.facts.steps++;
         this.items.read(type, event);
     }
   }

@@ -11,6 +11,7 @@ import { responseEventBytesMax } from '../events/sse-events.ts';
 import { targetEdits } from '../request/target-edits.ts';
 import { findForeignState } from '../state/foreign-state.ts';
 import { markAnswer } from '../state/mark-state.ts';
+import { isStep } from './answer-steps.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
 import { neither } from './decode-answer.ts';
 import { encodeFailure, readResponseError, readResponsesErrorEvent, unnamedFailure } from './error-body.ts';
@@ -86,9 +87,10 @@ class ResponsesEvents implements NamedEvents {
       case 'response.failed':
         return 'read';
       case 'response.output_item.done':
-        return this.facts.hasContent ? 'pass' : 'read';
+      case 'response.image_generation_call.partial_image':
+        return this.facts.hasContent ? 'step' : 'read';
       default:
-        if (!name.endsWith('.delta')) return 'pass';
+        if (!name.endsWith('.delta')) return isStep(name) ? 'step' : 'pass';
         return this.facts.hasContent ? 'delta' : 'read';
     }
   }

@@ -110,7 +110,7 @@ test('a drill proves the failover of a model at once, by hand, and when it fails
   const failed = await drilled('two');
   expect(failed).toMatchObject({
     result: 'Failed',
-    message: 'failover.maxAttempts is 1, so nothing is tried after the first; make it 2 or more',
+    message: 'failover.maxAttempts is 1, so nothing is tried after target main; make it 2 or more',
   });
   const told = await eventsOf(plane, object, 'DrillFailed');
   expect(told.filter(({ reason }) => reason.startsWith('Drill'))).toMatchObject([

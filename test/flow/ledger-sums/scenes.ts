@@ -91,7 +91,7 @@ function answerScenes(variant: Variant, mode: Mode): readonly Scene[] {
       ['counted', 'nothing', 'counted'],
       { requests: 2 },
     ),
-    scene('a caller that leaves before the answer', { type: 'hang', when: 'before-headers' }, 'nothing', {
+    scene('a caller that leaves before the answer', { type: 'hang', when: 'before-headers' }, 'estimated', {
       leavesAfter: 0,
     }),
     ...(isStream

@@ -35,6 +35,7 @@ function startAttempt(
       send: (given) => {
         receiver = given;
         return {
+          isSent: true,
           abort: () => log.push('abort'),
           pause: () => log.push('pause'),
           resume: () => log.push('resume'),
@@ -499,6 +500,7 @@ test('a caller who leaves ends it in the same tick, at any time', async () => {
   before.caller.leave();
   expect(before.log).toEqual(['abort']);
   expect(endOf(await before.result)).toBe('cancelled');
+  expect(await before.result).toMatchObject({ isSent: true });
 
   const within = startAttempt('stream');
   within.head(200, sse);

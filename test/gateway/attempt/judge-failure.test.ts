@@ -321,6 +321,7 @@ test.each([
 );
 
 test('an answer that is none: never the same target again', () => {
+  expect(verdictOf({ kind: 'head', detail: '' })).toEqual(nonsense);
   expect(verdictOf({ kind: 'answer', fault: { kind: 'truncated' } })).toEqual(nonsense);
   expect(verdictOf({ kind: 'answer', fault: { kind: 'malformed', detail: 'HTML' } })).toEqual(nonsense);
 });
@@ -335,6 +336,7 @@ const actedOn: readonly (readonly [name: string, failure: AttemptFailure, mayHav
     (code) => [code, { kind: 'transport', code, detail: '' }, false] as const,
   ),
   ['reset', { kind: 'transport', code: 'reset', detail: '' }, true],
+  ['a head that cannot be read', { kind: 'head', detail: '' }, true],
   ['silence', { kind: 'timeout', timer: 'first-event' }, true],
   ['429 inside a 200', errorEvent({ status: 429 }), true],
   ['a cut answer', { kind: 'answer', fault: { kind: 'truncated' } }, true],

@@ -74,7 +74,7 @@ test('a rest that ends while it is asked about has ended: the same candidate is 
       const isLimited = attempts++ === 0;
       receiver.onHead(isLimited ? 429 : 200, (name) => (name === 'retry-after-ms' ? '20' : undefined));
       receiver.onEnd();
-      return { abort() {}, pause() {}, resume() {} };
+      return { isSent: true, abort() {}, pause() {}, resume() {} };
     },
     readError: () => ({ message: '', type: null, code: null, param: null, status: null }),
     reader: {
@@ -122,6 +122,36 @@ test('a candidate that was found dead while its quotas were asked elsewhere is l
   expect([outcome, log]).toEqual([{ type: 'failed', failures: [], targetsAsked: 0 }, ['leave']]);
 });
 
+test.each([
+  ['let in', true, ['leave']],
+  ['refused', false, []],
+])(
+  'nothing is begun for a caller who left while quotas were asked elsewhere: %s',
+  async (_, isLetIn, done) => {
+    const { job, log } = jobOf(() => {
+      throw new Error('it was opened');
+    });
+    const caller = new Leaving();
+    let isOut = false;
+    const outcome = await runAttempts({
+      ...job,
+      caller,
+      isUsable: () => !isOut,
+      enter: () =>
+        Promise.resolve().then(() => {
+          caller.leave();
+          isOut = !isLetIn;
+          return isLetIn;
+        }),
+      leave: () => {
+        isOut = true;
+        log.push('leave');
+      },
+    });
+    expect([outcome, log]).toEqual([{ type: 'cancelled' }, done]);
+  },
+);
+
 describe('an attempt has the time of the last', () => {
   const of = (endpointId: string, targetId: string, contextLength?: number) => ({
     keyId: endpointId,
@@ -166,7 +196,7 @@ describe('an attempt has the time of the last', () => {
         else if (first.kind === 'status') receiver.onHead(first.status, () => undefined);
         else receiver.onBreak(first.code, '');
         if (candidate > 0 || first.kind === 'status') receiver.onEnd();
-        return { abort() {}, pause() {}, resume() {} };
+        return { isSent: true, abort() {}, pause() {}, resume() {} };
       },
       readError: () => ({
         message: '',

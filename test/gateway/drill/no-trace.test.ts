@@ -1,16 +1,18 @@
-// What is left of a drill? Nothing but its outcome: it asks no upstream, opens no breaker, and is in no record or metric.
+// What is left of a drill? Nothing but its outcome: it asks no upstream, opens no breaker, and is in no record or metric. Nor is
+// anything of what the gateway has learnt about its upstreams in the drill.
 
 import { expect, test } from 'vitest';
 import {
   type DrillOrder,
   EXCHANGE_PATH,
+  type ExchangeResponse,
   exchangeResponseSchema,
 } from '../../../gateway/contract/exchange.ts';
 import type { ReadableJournal } from '../../../gateway/meter/journal.ts';
 import { rawCall } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { closedPort } from '../../support/wall/closed-port.ts';
-import { startRig, tableOf } from '../rig.ts';
+import { startRig, tableOf, testKey } from '../rig.ts';
 
 const token = 't'.repeat(43);
 const noJournal: ReadableJournal = {
@@ -21,6 +23,14 @@ const noJournal: ReadableJournal = {
   read: async () => undefined,
   onWritten: () => () => {},
 };
+
+/** One turn of the exchange, which gives what the gateway has to say by now. */
+async function tell(port: number, drills: readonly DrillOrder[]): Promise<ExchangeResponse> {
+  const body = { waitMs: 0, readyPods: 0, drills };
+  const headers = { authorization: `Bearer ${token}` };
+  const { json } = await rawCall({ port }, { path: EXCHANGE_PATH, method: 'POST', headers, body });
+  return exchangeResponseSchema.parse(json);
+}
 
 test('drills that fail a target ten times leave a gateway as it was, whose upstreams are not even there', async () => {
   await using parts = new AsyncDisposableStack();
@@ -54,14 +64,8 @@ test('drills that fail a target ten times leave a gateway as it was, whose upstr
       takeoverWithinMs: 60_000,
     }),
   );
-  const told = async () => {
-    const body = { waitMs: 0, readyPods: 0, drills };
-    const headers = { authorization: `Bearer ${token}` };
-    const { json } = await rawCall({ port }, { path: EXCHANGE_PATH, method: 'POST', headers, body });
-    return exchangeResponseSchema.parse(json);
-  };
   const { drills: outcomes, health } = await until(async () => {
-    const one = await told();
+    const one = await tell(port, drills);
     return one.drills?.length === drills.length && one;
   });
   expect(outcomes?.map(({ isPassed, servedBy }) => [isPassed, servedBy])).toEqual(
@@ -71,4 +75,45 @@ test('drills that fail a target ten times leave a gateway as it was, whose upstr
   expect(rig.records).toEqual([]);
   expect(before.length).toBeGreaterThan(3);
   expect(await counted()).toEqual(before);
+});
+
+test('a first target that is out of service, and known to be silent, is the first one of a drill all the same', async () => {
+  await using parts = new AsyncDisposableStack();
+  const closed = parts.adopt(await closedPort(), (one) => one.close());
+  const baseUrl = `http://127.0.0.1:${closed.port}/v1`;
+  const breaker = {
+    consecutiveFailures: 1,
+    openForMs: 600_000,
+    maxOpenMs: 600_000,
+    rateLimitCooldownMs: 1_000,
+  };
+  const targets = ['main', 'spare'].map((name) => ({ baseUrl, name, providerEntry: { breaker } }));
+  const table = tableOf(targets);
+  const onlyOnce = table.routes.map((one) => ({ ...one, failover: { ...one.failover, maxAttempts: 1 } }));
+  const rig = await startRig(
+    { ...table, routes: onlyOnce },
+    { exchange: { port: 0, journal: noJournal, token: () => token } },
+  );
+  parts.defer(() => rig.close());
+  const port = Number(new URL(rig.gateway.internalUrl ?? '').port);
+  await rawCall(
+    { port: Number(new URL(rig.url).port) },
+    {
+      path: '/v1/chat/completions',
+      method: 'POST',
+      headers: { authorization: `Bearer ${testKey}` },
+      body: { model: 'm', messages: [{ role: 'user', content: 'Are you there?' }] },
+    },
+  );
+  rig.offer({ ...table, hints: [{ provider: 'platform/p0' }] });
+  const open = { provider: 'platform/p0', state: 'open' };
+  expect((await tell(port, [])).health).toMatchObject([open]);
+  const order = { id: 'run', route: 'team/m', fault: 'ServerError', takeoverWithinMs: 60_000 };
+  const { drills, health } = await until(async () => {
+    const one = await tell(port, [order]);
+    return one.drills?.length === 1 && one;
+  });
+  expect(drills).toMatchObject([{ isPassed: true, servedBy: 'spare' }]);
+  expect(drills?.[0]?.message).toContain('after target main failed');
+  expect(health).toMatchObject([open]);
 });

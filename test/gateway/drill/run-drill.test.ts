@@ -2,86 +2,10 @@
 // through; the clock is the test's.
 
 import { describe, expect, test } from 'vitest';
-import {
-  type DrillOutcome,
-  drillFaultSchema,
-  drillOutcomeSchema,
-} from '../../../gateway/contract/exchange.ts';
-import {
-  type DialectName,
-  dialectNameSchema,
-  type RouteEntry,
-  type RoutingTable,
-} from '../../../gateway/contract/routing-table.ts';
-import { runDrill } from '../../../gateway/drill/run-drill.ts';
-import type { PipelineDefaults } from '../../../gateway/pipeline/parts.ts';
-import { buildTableView } from '../../../gateway/table/view.ts';
-import { makeFakeClock } from '../../support/fake-clock.ts';
-import { type RigTarget, tableOf } from '../rig.ts';
-
-const defaults: PipelineDefaults = {
-  timeouts: {
-    connectMs: 3_000,
-    firstEventMs: 12_000,
-    lastFirstEventMs: 60_000,
-    livenessMs: 30_000,
-    progressMs: 120_000,
-    totalMs: 600_000,
-    clientWriteMs: 60_000,
-  },
-  openAfterMs: 25_000,
-  keepAliveMs: 15_000,
-  callsAtOnce: 8,
-  showProvider: true,
-};
-
-const main = { baseUrl: 'http://127.0.0.1:1/v1', name: 'main' };
-const spare = { baseUrl: 'http://127.0.0.1:2/v1', name: 'spare' };
-const keys = { a: 'secret-a', b: 'secret-b', c: 'secret-c' };
-
-interface Drill {
-  readonly fault?: string;
-  readonly targets?: readonly RigTarget[];
-  readonly route?: Partial<RouteEntry>;
-  readonly failover?: Partial<RouteEntry['failover']>;
-  readonly takeoverWithinMs?: number;
-  readonly id?: string;
-}
-
-function tableFor({ targets = [main, spare], route = {}, failover = {} }: Drill): RoutingTable {
-  const table = tableOf(targets, route);
-  return {
-    ...table,
-    routes: table.routes.map((entry) => ({ ...entry, failover: { ...entry.failover, ...failover } })),
-  };
-}
-
-/** Settled when the drill is over; whatever it waits for comes at once. */
-async function drill(asked: Drill): Promise<DrillOutcome> {
-  const view = buildTableView(tableFor(asked));
-  const fake = makeFakeClock(50_000);
-  const clock = { ...fake, wallMs: () => 1_800_000_000_000 + fake.now() };
-  let outcome: DrillOutcome | undefined;
-  void runDrill(
-    { clock, random: () => 0, defaults, onFailure() {}, view: () => view },
-    {
-      id: 'one',
-      route: asked.id ?? 'team/m',
-      fault: asked.fault ?? 'ServerError',
-      takeoverWithinMs: asked.takeoverWithinMs ?? 2_000,
-    },
-  ).then((told) => {
-    outcome = told;
-  });
-  for (let turn = 0; outcome === undefined; turn++) {
-    if (turn > 10_000) throw new Error('the drill comes to no end');
-    await new Promise((resolve) => setImmediate(resolve));
-    const [next] = fake.pending();
-    if (outcome === undefined && next !== undefined) fake.advance(next - fake.now());
-  }
-  expect(fake.pending(), 'timers that nobody waits for').toEqual([]);
-  return drillOutcomeSchema.parse(outcome);
-}
+import { drillFaultSchema } from '../../../gateway/contract/exchange.ts';
+import { type DialectName, dialectNameSchema } from '../../../gateway/contract/routing-table.ts';
+import type { RigTarget } from '../rig.ts';
+import { type Drill, drill, keys, main, spare } from './play-drill.ts';
 
 const native = (dialect: DialectName): Partial<RigTarget> => ({
   dialects: [dialect],
@@ -147,7 +71,22 @@ describe('what fails says what to change', () => {
       'target main is the only one that is in use: target spare has no weight',
     ],
     ['a fault of a later version', { fault: 'PlugPulled' }, 'knows no fault PlugPulled'],
-    ['one attempt', { failover: { maxAttempts: 1 } }, 'failover.maxAttempts is 1'],
+    [
+      'one attempt',
+      { failover: { maxAttempts: 1 } },
+      'failover.maxAttempts is 1, so nothing is tried after target main',
+    ],
+    [
+      'the other is at the same provider, which cannot be reached',
+      {
+        fault: 'Reset',
+        targets: [
+          { ...main, provider: 'platform/p' },
+          { ...spare, baseUrl: main.baseUrl, provider: 'platform/p' },
+        ],
+      },
+      'no other target answered after target main failed, in 2 attempts: ',
+    ],
     [
       'a rate limit that is no reason to move on',
       { fault: 'RateLimited', failover: { retryOn: ['ServerError'] } },

@@ -5,70 +5,89 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { Refusals } from '../../../gateway/admission/refusals.ts';
+import { type RefusalPace, Refusals } from '../../../gateway/admission/refusals.ts';
 import { watchClientErrors } from '../../../gateway/endpoints/client-errors.ts';
+import { Lines } from '../../../gateway/endpoints/one-by-one.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { until } from '../../support/until.ts';
 
-test('so many are told in one moment, the others in the next', async () => {
+/** A server that answers what came whole, and finds senders slow soon. */
+async function startServer(pace: RefusalPace, patienceMs: number) {
   const clock = { ...makeFakeClock(), wallMs: () => 0 };
-  const errors = watchClientErrors(
-    clock,
-    () => 'req_1',
-    new Refusals(clock, { momentMs: 10, perMoment: 20 }),
+  const lines = new Lines();
+  const onClientError = watchClientErrors(clock, () => 'req_1', new Refusals(clock, pace), lines, patienceMs);
+  let begun = 0;
+  const server = createServer(
+    { headersTimeout: patienceMs, requestTimeout: patienceMs, connectionsCheckingInterval: 10 },
+    lines.oneByOne((request, response) => {
+      begun++;
+      request.resume().once('end', () => response.end('served'));
+    }),
   );
-  const server = createServer({ headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 10 });
-  const tooSlow = new Set<Socket>();
+  /** In the order in which they were found so, as often as they were. */
+  const tooSlow: Socket[] = [];
   server.on('clientError', (error, socket: Socket) => {
-    tooSlow.add(socket);
-    errors.onClientError(error, socket);
+    tooSlow.push(socket);
+    onClientError(error, socket);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
+  return { clock, tooSlow, begun: () => begun, open: () => connect(port, '127.0.0.1'), server };
+}
+
+test('so many are told in one moment, the others in the next', async () => {
+  const { clock, tooSlow, open, server } = await startServer({ momentMs: 10, perMoment: 20 }, 50);
   const answers = Array.from({ length: 50 }, () => {
-    const sender = connect(port, '127.0.0.1');
+    const sender = open();
     sender.write('POST / HTTP/1.1\r\n');
     return text(sender);
   });
-  await until(async () => tooSlow.size === 50);
-  expect([...tooSlow].filter(({ writableEnded }) => writableEnded)).toHaveLength(20);
+  await until(async () => tooSlow.length === 50);
+  expect(tooSlow.filter(({ writableEnded }) => writableEnded)).toHaveLength(20);
   clock.advance(20);
   for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 408 /);
   server.close();
 });
 
-test('what comes whole while its sender waits to be told is served, and the next request is watched anew', async () => {
-  const clock = { ...makeFakeClock(), wallMs: () => 0 };
-  const errors = watchClientErrors(clock, () => 'req_1', new Refusals(clock, { momentMs: 10, perMoment: 1 }));
-  const timeouts = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 10 };
-  const server = createServer(timeouts, (_, response) => response.end('served'));
-  server.on('request', errors.onRequest);
-  let tooSlow = 0;
-  server.on('clientError', (error, socket: Socket) => {
-    tooSlow++;
-    errors.onClientError(error, socket);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const first = connect(port, '127.0.0.1');
+/** One that is told, and has the place of the moment; and one that waits to be told. */
+async function startWithOneWaiting() {
+  const started = await startServer({ momentMs: 10, perMoment: 1 }, 100);
+  const { open, tooSlow } = started;
+  const first = open();
   first.write('GET / HTTP/1.1\r\n');
   expect(await text(first)).toMatch(/^HTTP\/1\.1 408 /);
-  const second = connect(port, '127.0.0.1');
+  const second = open();
   let heard = '';
   second.on('data', (bytes) => {
     heard += bytes;
   });
   second.write('GET / HTTP/1.1\r\n');
-  await until(async () => tooSlow === 2);
+  await until(async () => tooSlow.length === 2);
+  return { ...started, second, statuses: () => heard.match(/HTTP\/1\.1 \d+/g) ?? [] };
+}
+
+test('what comes whole while its sender waits to be told is served, and the next request is watched anew', async () => {
+  const { clock, tooSlow, second, statuses, server } = await startWithOneWaiting();
   second.write('host: a\r\n\r\n');
-  await until(async () => heard.endsWith('served'));
+  await until(async () => statuses().length === 1);
   clock.advance(10);
   second.write('GET / HTTP/1.1\r\n');
-  await until(async () => tooSlow === 3);
+  await until(async () => tooSlow.length === 3);
   clock.advance(10);
   await once(second, 'end');
-  expect(heard.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 408']);
+  expect(statuses()).toEqual(['HTTP/1.1 200', 'HTTP/1.1 408']);
+  server.close();
+});
+
+test('nor is one told whose next request has begun to come behind it', async () => {
+  const { clock, begun, second, statuses, server } = await startWithOneWaiting();
+  second.write('host: a\r\n\r\nPOST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n1');
+  await until(async () => begun() === 2);
+  clock.advance(10);
+  second.write('2');
+  await until(async () => statuses().length === 2);
+  expect(statuses()).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200']);
+  second.destroy();
   server.close();
 });

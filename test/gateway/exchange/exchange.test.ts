@@ -18,7 +18,7 @@ import type { JournalPage, ReadableJournal } from '../../../gateway/meter/journa
 import { Health, type HealthSignal } from '../../../gateway/route/health.ts';
 import { TableStatus } from '../../../gateway/table/status.ts';
 import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
-import { type RawRequest, rawCall } from '../../support/raw-client.ts';
+import { openRaw, type RawRequest, rawCall } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { candidatesOf } from '../route/candidates.ts';
 import { noPlan } from './no-plan.ts';
@@ -39,6 +39,7 @@ interface Rig {
   /** Ids of the drills that were begun. */
   readonly begun: string[];
   token: string | undefined;
+  readonly timeOfDay: { setMs: number };
   written(): void;
   endDrill(id: string): void;
 }
@@ -52,9 +53,10 @@ afterEach(() => {
   }
 });
 
-async function startRig(): Promise<Rig> {
+async function startRig(patienceMs?: number): Promise<Rig> {
   const fake = makeFakeClock(10_000);
-  const clock = { ...fake, wallMs: () => 1_800_000_000_000 + fake.now() };
+  const timeOfDay = { setMs: 0 };
+  const clock = { ...fake, wallMs: () => 1_800_000_000_000 + timeOfDay.setMs + fake.now() };
   const status = new TableStatus(clock.wallMs);
   const health = new Health(() => 0);
   const readyPods: number[] = [];
@@ -83,14 +85,17 @@ async function startRig(): Promise<Rig> {
       endings.set(id, () => resolve({ id, isPassed: true, message: 'played' }));
     });
   });
-  const exchange = buildExchangeServer({
-    clock,
-    state: new PodState({ clock, table: status, health, drills }),
-    journal,
-    token: () => rig.token,
-    plan: noPlan,
-    onReadyPods: (count) => readyPods.push(count),
-  });
+  const exchange = buildExchangeServer(
+    {
+      clock,
+      state: new PodState({ clock, table: status, health, drills }),
+      journal,
+      token: () => rig.token,
+      plan: noPlan,
+      onReadyPods: (count) => readyPods.push(count),
+    },
+    patienceMs,
+  );
   exchange.server.listen(0, '127.0.0.1');
   await once(exchange.server, 'listening');
   const address = exchange.server.address();
@@ -107,6 +112,7 @@ async function startRig(): Promise<Rig> {
     begun,
     endDrill: (id) => endings.get(id)?.(),
     token,
+    timeOfDay,
     written: () => {
       for (const listener of listeners) listener();
     },
@@ -323,6 +329,29 @@ describe('health', () => {
   });
 });
 
+test('times are told by the time of day as it is set now; a small step of it makes no new times', async () => {
+  const rig = await startRig();
+  const restFor = (forMs: number): void =>
+    rig.health.onEnd(
+      rig.health.onStart(candidate, false, rig.clock.now()),
+      { type: 'key-rest', forMs, reason: 'rate-limit' },
+      rig.clock.now(),
+    );
+  const until = async (): Promise<number | undefined> => {
+    rig.clock.advance(1_000);
+    return (await poll(rig)).health[0]?.untilMs;
+  };
+  restFor(20_000);
+  const dueMs = 1_800_000_000_000 + rig.clock.now() + 20_000;
+  expect(await until()).toBe(dueMs);
+  rig.timeOfDay.setMs = 800;
+  restFor(19_000);
+  expect(await until()).toBe(dueMs);
+  rig.timeOfDay.setMs = -3_600_000;
+  restFor(18_000);
+  expect(await until()).toBe(dueMs - 3_600_000);
+});
+
 describe('without the token', () => {
   const paths = [
     ['POST', EXCHANGE_PATH],
@@ -459,3 +488,14 @@ test('a pod that is drained answers whoever waits, and lets nobody wait any more
   expect(journal.status).toBe(200);
   expect(rig.clock.pending()).toEqual([]);
 });
+
+test.each(['', 'content-length: 100\r\n\r\nx'])(
+  'a request that does not go on behind its first lines and %j is waited for no longer',
+  async (begun) => {
+    const rig = await startRig(100);
+    const { send, answer, closed } = await openRaw({ port: rig.port });
+    await send(`POST ${EXCHANGE_PATH} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${token}\r\n${begun}`);
+    expect((await answer()).status).toBe(408);
+    expect(await closed).toBe('fin');
+  },
+);

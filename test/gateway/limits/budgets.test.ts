@@ -136,6 +136,24 @@ test('what requests under way may need is set aside: the next one is told to com
   await until(async () => (await ask()).status === 200);
 });
 
+test('a long prompt in Chinese is set aside by its length, so that many at a time spend no more than the budget', async () => {
+  // A microdollar a byte: 66,000 of them are 6.6 cents.
+  const price: Price = { input: 4_000_000, output: 0, source: 'target' };
+  const prompt = '水流过闸门，带动涡轮。'.repeat(2_000);
+  rig = await startAtNoon(tableWith([month(0.12)], { price }));
+  wall.script({ type: 'hang', when: 'before-headers' });
+  const body = { ...dialects['/v1/chat/completions'], messages: [{ role: 'user', content: prompt }] };
+  const held = await openRaw({ port: Number(new URL(rig.url).port) });
+  const headers = { authorization: `Bearer ${testKey}` };
+  await held.send(writeRequest({ path: '/v1/chat/completions', headers, body }));
+  await wall.nextCall();
+  wall.script({ type: 'answer' });
+  expect((await ask('/v1/chat/completions', body)).status).toBe(429);
+  // A short one has room beside it.
+  expect((await ask()).status).toBe(200);
+  held.abort();
+});
+
 test('a request that could cost more than is left is served where nothing else is under way', async () => {
   rig = await startAtNoon(tableWith([month(0.5)]));
   wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 10 } });

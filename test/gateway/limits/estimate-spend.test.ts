@@ -90,7 +90,9 @@ test('text is about four bytes a token, however long it is', () => {
 test('pictures count as pictures, in any cut of the body', () => {
   const picture = `data:image/png;base64,${'A'.repeat(400_000)}`;
   const body = Buffer.from(
-    JSON.stringify({ messages: [{ content: [textOf(20_000), picture, picture, textOf(20_000)] }] }),
+    JSON.stringify({
+      messages: [{ content: [textOf(20_000), { url: picture }, { url: picture }, textOf(20_000)] }],
+    }),
   );
   const whole = estimateInputOfBody({ bytes: body.length, chunks: [body] });
   expect(whole).toBeGreaterThan(20_000);
@@ -101,4 +103,18 @@ test('pictures count as pictures, in any cut of the body', () => {
     );
     expect(estimateInputOfBody({ bytes: body.length, chunks })).toBe(whole);
   }
+});
+
+test.each([
+  ['Chinese', '水流过闸门，带动涡轮。'],
+  ['letters without a blank', 'A'],
+])('%s is text, without a blank too', (_, words) => {
+  const body = Buffer.from(JSON.stringify({ messages: [{ role: 'user', content: words.repeat(50_000) }] }));
+  expect(estimateInputOfBody({ bytes: body.length, chunks: [body] })).toBe(Math.ceil(body.length / 4));
+});
+
+test('a picture written with escaped slashes is a picture', () => {
+  const picture = `data:image\\/png;base64,${'iVBORw0K\\/Ggo'.repeat(40_000)}`;
+  const body = Buffer.from(`{"messages":[{"content":[{"image_url":{"url":"${picture}"}}]}]}`);
+  expect(estimateInputOfBody({ bytes: body.length, chunks: [body] })).toBeLessThan(5_100);
 });

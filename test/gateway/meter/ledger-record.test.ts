@@ -42,6 +42,7 @@ test('everything that a bill or a question may need is in it', () => {
 
 const perRequest = { input: 10, output: 100, perRequest: 7, source: 'target' };
 const noUsage = { usage: undefined } as const;
+const nothingCame = { status: undefined, firstContentMs: undefined, ...noUsage, outputEstimate: 0 } as const;
 
 describe('who pays what', () => {
   test.each<[string, Differing, object]>([
@@ -79,9 +80,29 @@ describe('who pays what', () => {
       { payer: 'platform', costPicodollars: 0, isEstimated: true },
     ],
     [
-      'cancelled before anything came: nothing',
-      { outcome: 'cancelled', status: undefined, firstContentMs: undefined, ...noUsage, outputEstimate: 0 },
+      'cancelled before it was sent: nothing',
+      { outcome: 'cancelled', ...nothingCame, isSent: false },
       { payer: 'tenant', costPicodollars: 0, isEstimated: true },
+    ],
+    [
+      'cancelled before anything came: the tenant, the request, which has been read',
+      { outcome: 'cancelled', ...nothingCame, isSent: true },
+      { payer: 'tenant', costPicodollars: 101 * 10, isEstimated: true, usage: { input: 101, output: 0 } },
+    ],
+    [
+      'cancelled in the middle of a plain answer: the same',
+      { outcome: 'cancelled', ...nothingCame, isSent: true, status: 200 },
+      { payer: 'tenant', costPicodollars: 101 * 10, isEstimated: true },
+    ],
+    [
+      'cancelled in the middle of a refusal: nothing',
+      { outcome: 'cancelled', ...nothingCame, isSent: true, status: 529 },
+      { payer: 'tenant', costPicodollars: 0, isEstimated: true },
+    ],
+    [
+      'failed before anything came: nothing, whatever it had read',
+      { outcome: 'failed', failure: 'reset', ...nothingCame, isSent: true },
+      { payer: 'platform', costPicodollars: 0, isEstimated: true },
     ],
     [
       'cancelled in the middle: what was seen, estimated',

@@ -47,7 +47,7 @@ export function makeFacts({ key, provider, entry, ...more }: Differing = {}): At
     failure: undefined,
     usage: { input: 100, cachedInput: 0, cacheWrite: 0, output: 50, reasoning: 0 },
     outputEstimate: 48,
-    requestBytes: 401,
+    estimateInput: () => 101,
     ...more,
   };
 }

@@ -477,7 +477,7 @@ describe('the metrics of a gateway', () => {
           requestId: word,
           model: word,
           key: { id: `team/${word}`, metadata: { word }, owner: { name: word } },
-          requestBytes: word.length,
+          estimateInput: () => word.length,
         }),
         route,
       );

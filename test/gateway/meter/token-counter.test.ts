@@ -2,42 +2,66 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../gateway/clock.ts';
-import { countAnswer, countRequest, sampleMax } from '../../../gateway/meter/sample-tokens.ts';
+import { countAnswer, countRequest, sampleMax, sampleRequest } from '../../../gateway/meter/sample-tokens.ts';
 import { isCountable, TokenCounter } from '../../../gateway/meter/token-counter.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 
 const words = (text: string): number => text.split(/\s+/).filter(Boolean).length;
 
 describe('a request', () => {
+  const count = (text: string, countText = words, chunkBytes = 10_000) => {
+    const body = Buffer.from(text);
+    const chunks = Array.from({ length: Math.ceil(body.length / chunkBytes) }, (_, at) =>
+      body.subarray(at * chunkBytes, (at + 1) * chunkBytes),
+    );
+    return countRequest(sampleRequest(chunks, body.length), countText);
+  };
+  const url = `data:image/png;base64,${'iVBORw0KGgo'.repeat(1_000)}`;
+
   test('is the strings of its JSON, names of members too', () => {
     const text = JSON.stringify({ messages: [{ role: 'user', content: 'three "plain" words' }], n: 1 });
-    expect(countRequest(text, text.length, words)).toBe(4 + 3 + 1);
+    expect(count(text)).toBe(4 + 3 + 1);
   });
 
   test('is read as it was meant, however it was escaped', () => {
     const seen: string[] = [];
-    countRequest('{"a":"\\u00fcber\\nall"}', 22, (text) => seen.push(text));
+    count('{"a":"\\u00fcber\\nall"}', (text) => seen.push(text));
     expect(seen).toEqual(['a', 'über\nall']);
   });
 
   test('has a picture of any size for what a picture costs', () => {
-    const url = `data:image/png;base64,${'iVBORw0KGgo'.repeat(1_000)}`;
     const text = JSON.stringify({ content: [{ text: 'what is it' }, { url }] });
-    expect(countRequest(text, text.length, words)).toBe(1_000 + 1 + 1 + 3 + 1);
+    for (const chunkBytes of [7, 4_096, 65_536])
+      expect(count(text, words, chunkBytes)).toBe(1_000 + 1 + 1 + 3 + 1);
   });
 
   test('is taken to go on as it begins', () => {
-    const text = JSON.stringify({ a: 'word '.repeat(100) });
-    expect(countRequest(text.slice(0, 100), 1_000, words)).toBeCloseTo(200, -1);
+    const text = JSON.stringify({ a: 'word '.repeat(sampleMax) });
+    const tokens = count(text);
+    expect(tokens).toBeGreaterThan(sampleMax * 0.99);
+    expect(tokens).toBeLessThan(sampleMax * 1.01);
   });
 
-  test('that goes on with the bytes of a picture has no more words in them', () => {
-    const beginning = `{"text":"what is it","url":"data:image/png;base64,${'A'.repeat(500)}`;
-    expect(countRequest(beginning, 10_000_000, words)).toBe(1_000 + 5);
+  test.each([
+    ['begins with', (picture: string, text: string) => [{ url: picture }, { text }]],
+    ['ends with', (picture: string, text: string) => [{ text }, { url: picture }]],
+    ['is full of', (picture: string, text: string) => [{ url: picture }, { text }, { url: picture }]],
+  ])('that %s megabytes of a picture has no more words for them', (_, contentOf) => {
+    const text = 'word '.repeat(2 * sampleMax);
+    const content = contentOf(`data:image/png;base64,${'A'.repeat(2_000_000)}`, text);
+    const tokens = count(JSON.stringify({ content }), words, 65_536);
+    expect(tokens).toBeGreaterThan(2 * sampleMax * 0.99);
+    expect(tokens).toBeLessThan(2 * sampleMax * 1.01 + 2_000);
+  });
+
+  test('has long words without a blank for words', () => {
+    expect(count(JSON.stringify({ content: '水'.repeat(9_000) }), (text) => text.length)).toBe(7 + 9_000);
+    expect(count(JSON.stringify({ content: 'A'.repeat(9_000) }), (text) => text.length)).toBe(7 + 9_000);
   });
 
   test.each(['', '{', '{"', '{"a":"b\\', '"'.repeat(99)])('cut as %j is no trouble', (text) => {
-    expect(countRequest(text, 1_000_000, words)).toBeGreaterThanOrEqual(0);
+    const sample = { text: Buffer.from(text), textBytes: 1_000_000, media: 0 };
+    expect(countRequest(sample, words)).toBeGreaterThanOrEqual(0);
   });
 });
 

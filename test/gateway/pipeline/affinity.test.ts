@@ -1,5 +1,7 @@
 // Which calls belong together, by affinity?
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { DialectName } from '../../../gateway/contract/routing-table.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
@@ -69,6 +71,105 @@ describe('PromptPrefix: every turn of a conversation', () => {
       textOf({ instructions: 'be brief', input }, { dialect: 'openai-responses' });
     expect(of([...beginning, ...more])).toBe(of(beginning));
     expect(of([...beginning, ...more])).toContain('in {this}');
+  });
+
+  test.each(['role', 'content'])('whatever its length, where %s stands first', (first) => {
+    const turn = (role: string, content: string) =>
+      first === 'role' ? { role, content } : { content, role };
+    for (let length = 0; length < 1_190; length++) {
+      const beginning = [turn('user', 'x'.repeat(length))];
+      const texts = [
+        [turn('assistant', 'hello'), turn('user', 'and now?')],
+        [turn('assistant', `${'[y] {'.repeat(300)}`), turn('user', 'and?')],
+      ].map((more) => textOf({ messages: [...beginning, ...more] }));
+      expect(new Set([textOf({ messages: beginning }), ...texts]).size, `${length}`).toBe(1);
+    }
+  });
+
+  const rules = (cch: string, more: object = {}) => [
+    {
+      type: 'text',
+      text: `x-anthropic-billing-header: cc_version=2.1; cc_entrypoint=cli; cch=${cch};`,
+      ...more,
+    },
+    { type: 'text', text: 'You are an agent. '.repeat(80), cache_control: { type: 'ephemeral' } },
+  ];
+
+  test.each<[string, unknown, unknown]>([
+    ['in a block of its own', rules('0'), rules('a7f31')],
+    [
+      'in a block that says more',
+      rules('0', { cache_control: null }),
+      rules('a7f31', { cache_control: { type: 'ephemeral', ttl: '1h' } }),
+    ],
+    [
+      'at the start of the only block',
+      [{ type: 'text', text: 'x-anthropic-billing-header: cch=0;\nbe brief' }],
+      [{ type: 'text', text: 'x-anthropic-billing-header: cch=a7f31;\nbe brief' }],
+    ],
+    [
+      'at the start of a text',
+      'x-anthropic-billing-header: cch=0;\nbe brief',
+      'x-anthropic-billing-header: cch=a7f31;\nbe brief',
+    ],
+  ])('what a client says of itself, %s, does not count', (_name, one, other) => {
+    const of = (system: unknown) =>
+      textOf({ system, messages: [user('hi')] }, { dialect: 'anthropic-messages' });
+    expect(of(one)).toBe(of(other));
+    expect(of(one)).toMatch(/be brief|You are an agent/);
+    expect(of('be brief')).not.toBe(of('be long'));
+  });
+
+  test('a mark for the prompt cache that moves on does not count, wherever it stands', () => {
+    const mark = { cache_control: { type: 'ephemeral', ttl: '1h' } };
+    const block = (text: string) => ({ type: 'text', text });
+    const of = (...content: readonly object[]) =>
+      textOf({ messages: [{ role: 'user', content }] }, { dialect: 'anthropic-messages' });
+    for (const text of ['say "cache_control": {}', 'x'.repeat(985), 'x'.repeat(2_000), 'ß'.repeat(600)]) {
+      const [plain, other] = [of(block(text), block('and')), of(block('b'), block('and'))];
+      expect(of({ ...block(text), ...mark }, block('and'))).toBe(plain);
+      expect(of({ ...mark, ...block(text) }, block('and'))).toBe(plain);
+      expect(of({ ...block(text), cache_control: null }, { ...block('and'), ...mark })).toBe(plain);
+      expect(other).not.toBe(plain);
+    }
+    expect(of(block('say "cache_control": {}'))).not.toBe(of(block('say ')));
+  });
+
+  test('a text that was a list only to carry a mark gives the same text, whatever its length', () => {
+    const of = (content: unknown, ...more: readonly object[]) =>
+      textOf({ messages: [{ role: 'user', content }, ...more] }, { dialect: 'anthropic-messages' });
+    for (let length = 0; length < 1_700; length++) {
+      const text = 'x'.repeat(length);
+      const marked = [{ type: 'text', text, cache_control: { type: 'ephemeral' } }];
+      expect(of(marked), `${length}`).toBe(of(text, assistant('hello'), user('and now?')));
+    }
+    expect(
+      of([
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'b' },
+      ]),
+    ).not.toBe(of('a'));
+  });
+
+  test('the turns that Claude Code sends', () => {
+    const of = (turn: string) => {
+      const path = join(import.meta.dirname, '../../fixtures/clients/claude-code', `${turn}.json`);
+      return textOf(JSON.parse(readFileSync(path, 'utf8')).body, { dialect: 'anthropic-messages' });
+    };
+    expect(of('tool-result')).toBe(of('first-turn'));
+  });
+
+  test('what is whole counts, also where it does not say whose it is', () => {
+    const of = (...input: readonly object[]) => textOf({ input }, { dialect: 'openai-responses' });
+    const begun = of(user('hi'), answered);
+    expect(begun).toContain('rain');
+    expect(of(user('hi'), answered, assistant('rain'))).toBe(begun);
+  });
+
+  test('of a caller who begins with two turns the cut one counts', () => {
+    const rules = { role: 'system', content: 'r'.repeat(900) };
+    const of = (words: string) => textOf({ messages: [rules, user(words.padEnd(2_000, '.'))] });
+    expect(of('a')).not.toBe(of('b'));
   });
 
   test('another beginning gives another text', () => {

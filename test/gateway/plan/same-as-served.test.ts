@@ -257,7 +257,7 @@ async function sendRequest(
       receiver.onBody(Buffer.from('{"error":{"message":"no"}}'));
       receiver.onEnd();
     });
-    return { abort() {}, pause() {}, resume() {} };
+    return { isSent: true, abort() {}, pause() {}, resume() {} };
   };
   const serving = serve(
     { ...parts, play },

@@ -26,8 +26,8 @@ afterEach(async () => {
   await folder.remove();
 });
 
-async function launched(env: Record<string, string> = {}): Promise<void> {
-  gateway = await launchListening(folder, env);
+async function launched(env: Record<string, string> = {}, nodeArgs: readonly string[] = []): Promise<void> {
+  gateway = await launchListening(folder, env, nodeArgs);
   await gateway.process.line(/routing table in use/);
 }
 
@@ -66,11 +66,14 @@ async function refusing(): Promise<void> {
   }
 }
 
-test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('nothing under way: %s ends it with 0', async (name) => {
-  await launched();
-  gateway.process.signal(name);
-  expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
-});
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const)(
+  'nothing under way: %s ends it with 0',
+  async (name) => {
+    await launched();
+    gateway.process.signal(name);
+    expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
+  },
+);
 
 test('a running stream ends by itself, and every answer stands in the journal', async () => {
   await launched({ PENSTOCK_DRAIN_ACCEPT_MS: '400' });
@@ -113,6 +116,60 @@ test('a second SIGTERM breaks running streams off with a word, at once, and stil
   expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
   expect((await folder.records()).map(({ outcome }) => outcome)).toEqual(['cancelled', 'cancelled']);
   expect(gateway.process.stderr()).toBe('');
+});
+
+test('any two signals are counted together: the second one loses no record', async () => {
+  await launched({ PENSTOCK_DRAIN_ACCEPT_MS: '60000' });
+  const { answer, close } = await openStream();
+  gateway.process.signal('SIGUSR2');
+  await gateway.process.line(/"draining"/);
+  gateway.process.signal('SIGQUIT');
+  expect((await answer.finished).text).toMatch(/"code":"server_shutting_down"/);
+  close();
+  expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
+  expect((await folder.records()).map(({ outcome }) => outcome)).toEqual(['cancelled']);
+});
+
+/** Throws what nobody catches whenever this signal comes, which means nothing else. */
+const failing = [
+  '--import',
+  `data:text/javascript,process.on('SIGWINCH', () => { throw new TypeError('a quoted ' + 'value'); })`,
+];
+
+async function fail(times: number): Promise<void> {
+  for (let done = 0; done < times; done++) {
+    const told = gateway.process.nextLine(/the process failed/);
+    gateway.process.signal('SIGWINCH');
+    await told;
+  }
+}
+
+test('what fails while it drains is told without its words, and cuts nobody: streams end, every record is kept, and it ends with 1', async () => {
+  await launched({}, failing);
+  const { answer, close } = await openStream();
+  await fail(3);
+  mayGoOn.resolve();
+  const { text, ending } = await answer.finished;
+  close();
+  expect([text.trimEnd().endsWith('data: [DONE]'), ending]).toEqual([true, 'last-chunk']);
+  expect(await gateway.process.exit).toEqual({ code: 1, signal: null });
+  expect((await folder.records()).map(({ outcome }) => outcome)).toEqual(['answered']);
+  const failures = gateway.process.stdout().match(/the process failed.*?TypeError/g);
+  expect(failures).toEqual([
+    'the process failed and drains","error":"TypeError',
+    ...Array(2).fill('the process failed while it drained","error":"TypeError'),
+  ]);
+  expect(gateway.process.stdout()).not.toContain('a quoted value');
+  expect(gateway.process.stderr()).toBe('');
+});
+
+test('a process that fails again and again does not wait for its streams', async () => {
+  await launched({}, failing);
+  const { close } = await openStream();
+  await fail(9);
+  gateway.process.signal('SIGWINCH');
+  expect(await gateway.process.exit).toEqual({ code: 1, signal: null });
+  close();
 });
 
 test('what still runs when the grace is over is broken off with a word', async () => {

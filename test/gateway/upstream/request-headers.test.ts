@@ -1,9 +1,13 @@
-// Which of an upstream's words may not go on? What it was signed in with, however it repeats it.
+// What does an upstream get in its headers, and which of its words may not go on? Each header once; and what it was signed in with,
+// however it repeats it.
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { ProviderEntry } from '../../../gateway/contract/routing-table.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { redactCredentials } from '../../../gateway/upstream/request-headers.ts';
-import { tableOf } from '../rig.ts';
+import { ask } from '../../flow/ask.ts';
+import { startWall } from '../../support/wall.ts';
+import { type RigTarget, startRig, tableOf } from '../rig.ts';
 
 const table = tableOf([
   {
@@ -63,4 +67,47 @@ test.each([
   ['nothing', '', ''],
 ])('%s', (_, said, told) => {
   expect(redact(said)).toBe(told);
+});
+
+describe('of a header that both the Provider and we would set, one goes out', () => {
+  const cases: [what: string, entry: Partial<ProviderEntry>, name: string, value: string][] = [
+    ['ours', {}, 'user-agent', 'penstock'],
+    ["the Provider's", { headers: [{ name: 'User-Agent', value: 'ours/1.0' }] }, 'user-agent', 'ours/1.0'],
+    [
+      'the key',
+      { auth: { header: 'X-Api-Key', prefix: '' }, headers: [{ name: 'x-api-key', value: 'none' }] },
+      'x-api-key',
+      'sk-upstream',
+    ],
+    [
+      'the key, where it is in one of ours',
+      { auth: { header: 'Accept', prefix: '' } },
+      'accept',
+      'sk-upstream',
+    ],
+    [
+      "the Provider's, where the dialect has one",
+      { headers: [{ name: 'Anthropic-Version', value: '2026-01-01' }] },
+      'anthropic-version',
+      '2026-01-01',
+    ],
+  ];
+  test.each(cases)('%s', async (_what, providerEntry, name, value) => {
+    await using parts = new AsyncDisposableStack();
+    const wall = parts.adopt(await startWall(), (one) => one.close());
+    const target: RigTarget = {
+      baseUrl: wall.baseUrl,
+      dialects: ['anthropic-messages'],
+      keys: { main: 'sk-upstream' },
+      providerEntry,
+    };
+    const rig = parts.adopt(await startRig(tableOf([target])), (one) => one.close());
+    expect((await ask(rig, { endpoint: 'messages' })).status).toBe(200);
+    const { rawHeaders = [] } = wall.calls[0] ?? {};
+    const names = rawHeaders.map(([each]) => each.toLowerCase());
+    expect(names).toEqual([...new Set(names)]);
+    expect(rawHeaders.filter(([each]) => each.toLowerCase() === name).map(([, each]) => each)).toEqual([
+      value,
+    ]);
+  });
 });

@@ -250,10 +250,10 @@ export const answers: readonly Mutant[] = [
   },
   {
     name: 'the log does not quote the values that an error is about',
-    file: 'gateway/error-in-log.ts',
+    file: 'kube/error-in-log.ts',
     from: 'const isOurs = error.constructor === Error && code === undefined;',
     to: 'const isOurs = true;',
-    tests: ['test/gateway/error-in-log.test.ts'],
+    tests: ['test/kube/error-in-log.test.ts'],
   },
   {
     name: 'an answer that is encoded unasked is none',

@@ -197,6 +197,13 @@ export const credentials: readonly Mutant[] = [
     tests: ['test/security/prototype.test.ts'],
   },
   {
+    name: 'a header that the Provider sets goes out once, and not beside ours',
+    file: 'gateway/upstream/request-headers.ts',
+    from: '[...byName].flat();',
+    to: "['user-agent', 'penstock', ...[...byName].flat()];",
+    tests: ['test/gateway/upstream/request-headers.test.ts'],
+  },
+  {
     name: 'an upstream that repeats its key cut in half is not quoted',
     file: 'gateway/upstream/request-headers.ts',
     from: 'withoutCutEnd(rest.replaceAll(value, redactedMark), value)',

@@ -11,6 +11,20 @@ export const drills: readonly Mutant[] = [
     tests: ['test/gateway/drill/run-drill.test.ts'],
   },
   {
+    name: 'a drill doubts no target, whatever the checks have found',
+    file: 'gateway/drill/as-written.ts',
+    from: 'isDoubted: false',
+    to: 'isDoubted: endpoint.isDoubted',
+    tests: ['test/gateway/drill/as-written.test.ts', 'test/gateway/drill/no-trace.test.ts'],
+  },
+  {
+    name: 'each of the targets of one priority has its turn in drills, whatever keeps calls together',
+    file: 'gateway/drill/as-written.ts',
+    from: 'entry: { ...route.entry, failover },',
+    to: 'entry: route.entry,',
+    tests: ['test/gateway/drill/as-written.test.ts'],
+  },
+  {
     name: 'a drill fails where somebody takes over too late',
     file: 'gateway/drill/judge-drill.ts',
     from: 'if (takeoverMs > takeoverWithinMs) {',

@@ -167,8 +167,8 @@ export const journal: readonly Mutant[] = [
   {
     name: 'a text that takes too long to count keeps no record waiting',
     file: 'gateway/meter/token-counter.ts',
-    from: 'this.clock.setTimer(patienceMs, () => this.end())',
-    to: 'this.clock.setTimer(patienceMs, () => {})',
+    from: 'this.clock.setTimer(this.patienceMs, () => this.end())',
+    to: 'this.clock.setTimer(this.patienceMs, () => {})',
     tests: ['test/gateway/meter/token-counter.test.ts'],
   },
   {

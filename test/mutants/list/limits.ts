@@ -10,6 +10,7 @@ const BUDGETS = 'test/gateway/limits/budgets.test.ts';
 const SHARES = 'test/gateway/limits/budget-shares.test.ts';
 const IN_STORE = 'test/gateway/limits/budgets-in-store.test.ts';
 const ESTIMATE = 'test/gateway/limits/estimate-spend.test.ts';
+const MEDIA = 'test/gateway/json/media-texts.test.ts';
 const DOWN = 'test/gateway/limits/store-down.test.ts';
 
 export const limits: readonly Mutant[] = [
@@ -138,6 +139,27 @@ export const limits: readonly Mutant[] = [
     from: 'estimateSpend(facts, body, plan, translation)',
     to: 'estimateSpend(facts, body, plan)',
     tests: [ESTIMATE],
+  },
+  {
+    name: 'a text in another script is none of the pictures',
+    file: 'gateway/json/media-texts.ts',
+    from: 'if (!looksLikeBase64(textOf(read({ from, to: from + headBytes })))) return false;',
+    to: '',
+    tests: [MEDIA],
+  },
+  {
+    name: 'nor is one that begins with letters',
+    file: 'gateway/json/media-texts.ts',
+    from: 'isAscii(piece) && !piece.includes(blank)',
+    to: 'piece.length > 0',
+    tests: [MEDIA],
+  },
+  {
+    name: 'nor is one of a conversation, whatever it looks like',
+    file: 'gateway/json/media-texts.ts',
+    from: 'if (!mediaMember.test(before)) return false;',
+    to: '',
+    tests: [MEDIA, ESTIMATE],
   },
   {
     name: 'answers that are made and not given are set aside too',

@@ -141,6 +141,7 @@ describe('in the status', () => {
       'tls_failed',
       'calls to the upstream fail: TLSFailed, no TLS connection comes about; see its certificate',
     ],
+    ['bad_head', 'calls to the upstream fail: what it answers with is no HTTP, or its headers are longer'],
     ['status_503', 'calls to the upstream fail: it answers 503;'],
     [
       'status_404',

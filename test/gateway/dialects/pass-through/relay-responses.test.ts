@@ -82,6 +82,10 @@ describe('first content', () => {
     ['response.reasoning_summary_text.delta', { delta: 'a' }, true],
     ['response.output_item.done', { item: { type: 'function_call', name: 'f' } }, true],
     ['response.output_text.done', { text: '' }, false],
+    ['response.output_item.added', { item: { type: 'web_search_call', status: 'in_progress' } }, false],
+    ['response.web_search_call.searching', {}, false],
+    ['response.image_generation_call.generating', {}, false],
+    ['response.image_generation_call.partial_image', { partial_image_b64: 'aGk=' }, true],
   ])('%s', (type, members, isContent) => {
     expect(relay(named(type, members)).facts.hasContent).toBe(isContent);
   });

@@ -1,7 +1,7 @@
 // What is told of errors that nobody expected, and what is not.
 
 import { expect, test } from 'vitest';
-import { errorInLog } from '../../gateway/error-in-log.ts';
+import { errorInLog } from '../../kube/error-in-log.ts';
 
 const secret = 'sk-canary-0123456789';
 
