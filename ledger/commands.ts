@@ -3,12 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { ledgerRecordSchema } from '../gateway/contract/ledger-record.ts';
 import { allRecords } from './all-records.ts';
 import { buildBatch } from './export/cloud-events.ts';
 import { focusCsv } from './export/focus.ts';
 import { usdOf } from './money.ts';
 import { readPrices } from './prices/read-prices.ts';
-import { type Rerated, rerate } from './prices/rerate.ts';
+import { type Payer, type Rerated, rerate } from './prices/rerate.ts';
 import type { Filter, LedgerStore } from './store/store.ts';
 
 export interface CommandParts {
@@ -22,12 +23,14 @@ export interface CommandParts {
 export const USAGE = `usage: node dist/ledger.js                 pulls, keeps and answers, as the environment says
        node dist/ledger.js export --format jsonl|focus|cloudevents --from 2026-11-01 --to 2026-12-01
        node dist/ledger.js rerate --prices prices.json --from 2026-11-01 --to 2026-12-01 [--json]
---to is the first day that is left out; both are UTC. --namespace, --apiKey, --route, --provider, --model narrow it down.
+--to is the first day that is left out; both are UTC. --namespace, --apiKey, --route, --provider, --model narrow it down,
+and --payer tenant|platform|own-key, of which rerate takes tenant where none is given.
 `;
 
 /** What is wrong with the words of a command; its message is for whoever typed them. */
 export class UsageError extends Error {}
 
+const PAYERS = ledgerRecordSchema.shape.payer.options;
 const day = z.iso.date('must be a day such as 2026-11-01');
 const optionsSchema = z
   .strictObject({
@@ -42,6 +45,7 @@ const optionsSchema = z
     route: z.string().optional(),
     provider: z.string().optional(),
     model: z.string().optional(),
+    payer: z.enum(PAYERS, 'must be tenant, platform or own-key').optional(),
   })
   .refine(({ from, to }) => from < to, { path: ['to'], message: 'must be after from' });
 type Options = z.infer<typeof optionsSchema>;
@@ -65,7 +69,8 @@ export async function runCommand(words: readonly string[], parts: CommandParts):
     if (prices === undefined) await writeExport(store, options, parts);
     else {
       const { keptFrom } = await store.state();
-      const rows = await rerate(store, periodOf(options), prices);
+      // Of all payers: what is not in the sums is told of.
+      const rows = await rerate(store, periodOf({ ...options, payer: undefined }), prices);
       await parts.write(describe(rows, options, keptFrom > options.from ? keptFrom : undefined));
     }
   } finally {
@@ -88,6 +93,7 @@ function readOptions(words: readonly string[]): Options {
       'route',
       'provider',
       'model',
+      'payer',
     ];
     const options = {
       ...Object.fromEntries(names.map((name) => [name, text])),
@@ -105,7 +111,7 @@ function readOptions(words: readonly string[]): Options {
 }
 
 function periodOf({ from, to, ...options }: Options): { from: string; to: string; where: Filter } {
-  const names = ['namespace', 'apiKey', 'route', 'provider', 'model'] as const;
+  const names = ['namespace', 'apiKey', 'route', 'provider', 'model', 'payer'] as const;
   const where = Object.fromEntries(
     names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
   );
@@ -141,9 +147,29 @@ async function writeExport(store: LedgerStore, options: Options, parts: CommandP
   if (batch.length > 0) await write(`${buildBatch(batch, source)}\n`);
 }
 
+const paidWords: Readonly<Record<Payer, string>> = {
+  tenant: 'that tenants pay are in neither sum',
+  platform:
+    'that failed before anything was delivered are in neither sum: the platform pays them, not the tenant',
+  'own-key': 'at providers that tenants have themselves are in neither sum',
+};
+
+function attemptsOf(rows: readonly Rerated[]): number {
+  return rows.reduce((sum, { attempts }) => sum + attempts, 0);
+}
+
 /** @param keptFrom The day from which on there are records, where some of the period may have gone. */
-function describe(rows: readonly Rerated[], { json = false }: Options, keptFrom: string | undefined): string {
-  const sum = (of: (row: Rerated) => bigint): bigint => rows.reduce((all, row) => all + of(row), 0n);
+function describe(
+  all: readonly Rerated[],
+  { json = false, payer = 'tenant' }: Options,
+  keptFrom: string | undefined,
+): string {
+  const rows = all.filter((row) => row.payer === payer);
+  const left = PAYERS.filter((other) => other !== payer).flatMap((other) => {
+    const attempts = attemptsOf(all.filter((row) => row.payer === other));
+    return attempts === 0 ? [] : [{ payer: other, attempts }];
+  });
+  const sum = (of: (row: Rerated) => bigint): bigint => rows.reduce((whole, row) => whole + of(row), 0n);
   const total = {
     old: sum(({ oldPicodollars }) => oldPicodollars),
     new: sum(({ newPicodollars }) => newPicodollars),
@@ -158,7 +184,7 @@ function describe(rows: readonly Rerated[], { json = false }: Options, keptFrom:
       ...row,
       ...money(oldPicodollars, newPicodollars),
     }));
-    return `${JSON.stringify({ models, total: money(total.old, total.new), keptFrom }, undefined, 2)}\n`;
+    return `${JSON.stringify({ payer, models, total: money(total.old, total.new), left, keptFrom }, undefined, 2)}\n`;
   }
   const table = [
     ['MODEL', 'ATTEMPTS', 'OLD USD', 'NEW USD', 'DIFFERENCE'],
@@ -172,11 +198,7 @@ function describe(rows: readonly Rerated[], { json = false }: Options, keptFrom:
         differenceUsd,
       ];
     }),
-    [
-      'TOTAL',
-      String(rows.reduce((all, { attempts }) => all + attempts, 0)),
-      ...Object.values(money(total.old, total.new)),
-    ],
+    ['TOTAL', String(attemptsOf(rows)), ...Object.values(money(total.old, total.new))],
   ];
   const widths = (table[0] ?? []).map((_, at) => Math.max(...table.map((row) => row[at]?.length ?? 0)));
   const lines = table.map((row) =>
@@ -184,8 +206,10 @@ function describe(rows: readonly Rerated[], { json = false }: Options, keptFrom:
       .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
       .join('  '),
   );
-  const unpriced = rows.reduce((all, row) => all + row.unpriced, 0);
+  const unpriced = rows.reduce((whole, row) => whole + row.unpriced, 0);
   if (unpriced > 0) lines.push(`${unpriced} attempts had no price and count as 0 in the old sum.`);
+  for (const { payer: other, attempts } of left)
+    lines.push(`${attempts} attempts ${paidWords[other]}; --payer ${other} prints theirs.`);
   if (keptFrom !== undefined)
     lines.push(`Records of days before ${keptFrom} may have gone; what they cost is in neither sum.`);
   return `${lines.join('\n')}\n`;

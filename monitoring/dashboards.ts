@@ -280,7 +280,7 @@ export const dashboards: readonly Dashboard[] = [
         queries: [by(['provider'], `${rate(gateway.cost, 'payer="platform"')} * 3600`)],
       },
       {
-        title: 'Dollars for a million tokens',
+        title: 'Dollars for a million tokens, calls over own keys at zero',
         unit: 'currencyUSD',
         queries: [
           shareOf(['model'], `${rate(gateway.cost)} * 1e6`, rate(gateway.tokens, 'kind=~"input|output"')),

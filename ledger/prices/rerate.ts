@@ -1,13 +1,17 @@
 // What would a period have cost at other prices? Read from its records; nothing is changed.
 
 import { exactCost, paysForRequest, type Rated } from '../../gateway/contract/cost.ts';
+import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
 import type { Price } from '../../gateway/contract/routing-table.ts';
 import { allRecords } from '../all-records.ts';
 import type { Filter, LedgerStore } from '../store/store.ts';
 
+export type Payer = LedgerRecord['payer'];
+
 export interface Rerated {
   /** As callers write it. */
   readonly model: string;
+  readonly payer: Payer;
   readonly attempts: number;
   /** Attempts that had no price; what they cost now is in `newPicodollars`. */
   readonly unpriced: number;
@@ -24,20 +28,22 @@ export interface RerateQuery {
   readonly where?: Filter;
 }
 
-/** One row for each model, in the order of their names. */
+/** One row for each model and who pays it, in the order of their names. What different people pay is nobody's one sum. */
 export async function rerate(
   store: Pick<LedgerStore, 'records'>,
   query: RerateQuery,
   prices: ReadonlyMap<string, Price>,
 ): Promise<Rerated[]> {
-  const byModel = new Map<string, Rerated>();
+  const sums = new Map<string, Rerated>();
   for await (const { record } of allRecords(store, query)) {
-    const { model, costPicodollars } = record;
+    const { model, payer, costPicodollars } = record;
     const other = prices.get(model);
     const old = BigInt(costPicodollars ?? 0);
-    const sum = byModel.get(model);
-    byModel.set(model, {
+    const place = JSON.stringify([model, payer]);
+    const sum = sums.get(place);
+    sums.set(place, {
       model,
+      payer,
       attempts: (sum?.attempts ?? 0) + 1,
       unpriced: (sum?.unpriced ?? 0) + (costPicodollars === null ? 1 : 0),
       isRepriced: other !== undefined,
@@ -45,7 +51,7 @@ export async function rerate(
       newPicodollars: (sum?.newPicodollars ?? 0n) + (other === undefined ? old : costAt(other, record)),
     });
   }
-  return [...byModel.values()].sort((a, b) => (a.model < b.model ? -1 : 1));
+  return [...sums.values()].sort((a, b) => (a.model < b.model ? -1 : 1));
 }
 
 /** By the rules of the gateway that rated it first. */

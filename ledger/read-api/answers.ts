@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { priceSchema } from '../../gateway/contract/routing-table.ts';
 import { usdOf } from '../money.ts';
-import type { LastFailure, LatestRecord, Spend, Sums, SumsRow, Use } from '../store/store.ts';
+import type { LastFailure, LatestRecord, OutcomesRow, Spend, Sums, SumsRow, Use } from '../store/store.ts';
 import type { Asked } from './parameters.ts';
 
 const priceOfSchema = z.object({ price: priceSchema.nullable() });
@@ -67,30 +67,17 @@ export function spendAnswer(
   };
 }
 
-const noOutcomes = { answered: 0, failed: 0, 'broken-off': 0, cancelled: 0, interrupted: 0 };
-
 /** Sums of a model, how its attempts ended, and what its newest delivered record was billed by. */
-export function modelsAnswer(
-  rows: readonly SumsRow[],
-  outcomes: readonly SumsRow[],
-  latest: readonly LatestRecord[],
-  page: Page,
-) {
-  const { rows: models, ...more } = rowsAnswer(rows, page);
-  const health = new Map(
-    healthAnswer(outcomes, ['model'], []).map((one) => [String(one.model), one.outcomes]),
-  );
+export function modelsAnswer(rows: readonly OutcomesRow[], latest: readonly LatestRecord[], page: Page) {
   const lines = new Map(latest.map(({ model, line }) => [model, line]));
   return {
-    rows: models.map((row) => {
-      const { model = '' } = row;
-      return {
-        ...row,
-        outcomes: health.get(model) ?? noOutcomes,
-        ...pricingAnswer(lines.get(model)),
-      };
-    }),
-    ...more,
+    rows: rows.slice(0, page.limit).map(({ group, sums, outcomes }) => ({
+      ...group,
+      ...sumsAnswer(sums),
+      outcomes,
+      ...pricingAnswer(lines.get(group.model ?? '')),
+    })),
+    ...moreAnswer(rows.length, page),
   };
 }
 
@@ -129,31 +116,24 @@ function pricingAnswer(line: string | undefined) {
 
 /** Of attempts at one thing: how many came to a good end, and when one last did not. */
 export function healthAnswer(
-  rows: readonly SumsRow[],
-  by: readonly ('provider' | 'upstreamModel' | 'route' | 'model')[],
+  rows: readonly OutcomesRow[],
+  by: readonly ('provider' | 'upstreamModel' | 'route')[],
   failures: readonly LastFailure[],
+  page: Page,
 ) {
   const keyOf = (group: SumsRow['group']) => JSON.stringify(by.map((dimension) => group[dimension]));
   const failedAt = new Map(failures.map(({ group, atMs }) => [keyOf(group), atMs]));
-  const found = new Map<
-    string,
-    Record<string, unknown> & { requests: number; attempts: number; outcomes: Record<string, number> }
-  >();
-  for (const { group, sums } of rows) {
-    const key = keyOf(group);
-    const lastFailedMs = failedAt.get(key);
-    const health = found.get(key) ?? {
-      ...Object.fromEntries(by.map((dimension) => [dimension, group[dimension]])),
-      requests: 0,
-      attempts: 0,
-      outcomes: { ...noOutcomes },
-      ...(lastFailedMs === undefined ? {} : { lastFailedAt: new Date(lastFailedMs).toISOString() }),
-    };
-    health.requests += sums.requests;
-    health.attempts += sums.attempts;
-    const outcome = group.outcome ?? '';
-    health.outcomes[outcome] = (health.outcomes[outcome] ?? 0) + sums.attempts;
-    found.set(key, health);
-  }
-  return [...found.values()];
+  return {
+    health: rows.slice(0, page.limit).map(({ group, sums: { requests, attempts }, outcomes }) => {
+      const lastFailedMs = failedAt.get(keyOf(group));
+      return {
+        ...group,
+        requests,
+        attempts,
+        outcomes,
+        ...(lastFailedMs === undefined ? {} : { lastFailedAt: new Date(lastFailedMs).toISOString() }),
+      };
+    }),
+    ...moreAnswer(rows.length, page),
+  };
 }

@@ -7,11 +7,12 @@ import { z } from 'zod';
 import { PLAN_BODY_BYTES_MAX } from '../../gateway/contract/plan.ts';
 import { SPEND_KEYS_MAX, SPEND_PATH, type SpendReport } from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
+import { serverPatience } from '../../kube/server-patience.ts';
 import type { GatewayAsker } from '../ask-gateway.ts';
 import type { Budgeted } from '../budgets.ts';
 import { periodsOf } from '../store/periods.ts';
 import { daysAround } from '../store/spans.ts';
-import type { Dimension, LedgerStore, Spender, SumsQuery } from '../store/store.ts';
+import type { LedgerStore, Spender } from '../store/store.ts';
 import type { Access } from './access.ts';
 import { healthAnswer, modelsAnswer, moreAnswer, pageOf, rowsAnswer, spendAnswer } from './answers.ts';
 import { budgetAnswer, budgetRows } from './budgets.ts';
@@ -86,12 +87,11 @@ const answers: Readonly<Record<string, Answer>> = {
     return { from, to, interval, total, rows: page, ...more };
   },
   async '/v1/models'({ store }, asked) {
-    const [rows, outcomes, latest] = await Promise.all([
-      store.sums(sumsQueryOf(asked, ['model'])),
-      store.sums(allOf(asked, ['model', 'outcome'])),
+    const [rows, latest] = await Promise.all([
+      store.outcomes(sumsQueryOf(asked, ['model'])),
       store.latest(asked),
     ]);
-    return { ...periodOf(asked), ...modelsAnswer(rows, outcomes, latest, asked) };
+    return { ...periodOf(asked), ...modelsAnswer(rows, latest, asked) };
   },
   async '/v1/keys'(parts, asked) {
     const { spends, ...more } = await spendersIn(parts, asked, 'apiKey');
@@ -123,11 +123,10 @@ const answers: Readonly<Record<string, Answer>> = {
     const by =
       asked.where.namespace === undefined ? (['provider', 'upstreamModel'] as const) : (['route'] as const);
     const [rows, failures] = await Promise.all([
-      store.sums(allOf(asked, [...by, 'outcome'])),
+      store.outcomes(sumsQueryOf(asked, by)),
       store.lastFailures(by, asked),
     ]);
-    const { page, ...more } = pageOf(healthAnswer(rows, by, failures), asked);
-    return { ...periodOf(asked), health: page, ...more };
+    return { ...periodOf(asked), ...healthAnswer(rows, by, failures, asked) };
   },
 };
 
@@ -148,44 +147,47 @@ async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender:
   };
 }
 
-/** What is shown whole, or beside rows of a page. */
-function allOf(asked: Asked, by: readonly Dimension[]): SumsQuery {
-  return sumsQueryOf({ ...asked, limit: ROWS_MAX, offset: 0 }, by);
-}
-
 const periodOf = ({ from, to }: Asked) => ({ from, to });
 
-export function buildReadApi(parts: ReadApiParts): Server {
-  let questions = 0;
-  const server = createServer((request, response) => {
-    const isPersons = request.url?.split('?')[0] !== SPEND_PATH;
-    if (isPersons && questions >= questionsMax) {
-      answerError(response, tooBusy('the ledger is answering other questions; ask again'));
-      return;
-    }
-    if (isPersons) questions += 1;
-    handle(parts, request)
-      .then(
-        (body) => answerJson(response, 200, body),
-        (error: unknown) => {
-          if (error instanceof ApiError) {
-            answerError(response, error);
-            return;
-          }
-          parts.onFailure(error);
-          answerError(response, away('the ledger cannot answer at this moment; ask again'));
-        },
-      )
-      .finally(() => {
-        if (isPersons) questions -= 1;
-      });
+/** @param patienceMs In which a request is to have come, its body too. */
+export function buildReadApi(parts: ReadApiParts, patienceMs = 10_000): Server {
+  const places = openPlaces();
+  return createServer(serverPatience(patienceMs), (request, response) => {
+    handle(parts, places, request).then(
+      (body) => answerJson(response, 200, body),
+      (error: unknown) => {
+        if (error instanceof ApiError) {
+          answerError(response, error);
+          return;
+        }
+        parts.onFailure(error);
+        answerError(response, away('the ledger cannot answer at this moment; ask again'));
+      },
+    );
   });
-  server.requestTimeout = 10_000;
-  server.keepAliveTimeout = 75_000;
-  return server;
 }
 
-async function handle(parts: ReadApiParts, request: IncomingMessage): Promise<unknown> {
+interface Places {
+  /** @throws {ApiError} where all are taken. */
+  hold<T>(work: () => Promise<T>): Promise<T>;
+}
+
+function openPlaces(): Places {
+  let held = 0;
+  return {
+    async hold(work) {
+      if (held >= questionsMax) throw tooBusy('the ledger is answering other questions; ask again');
+      held += 1;
+      try {
+        return await work();
+      } finally {
+        held -= 1;
+      }
+    },
+  };
+}
+
+async function handle(parts: ReadApiParts, places: Places, request: IncomingMessage): Promise<unknown> {
   const url = URL.parse(request.url ?? '/', 'http://ledger');
   const { pathname = '', searchParams = new URLSearchParams() } = url ?? {};
   if (pathname === SPEND_PATH) {
@@ -196,7 +198,7 @@ async function handle(parts: ReadApiParts, request: IncomingMessage): Promise<un
   const answer = Object.hasOwn(answers, pathname) ? answers[pathname] : undefined;
   if (isRelayed(pathname)) {
     expectMethod(request, 'POST');
-    return await relay(parts, pathname, request);
+    return await relay(parts, places, pathname, request);
   }
   if (answer === undefined)
     throw notFound(`only ${[...Object.keys(answers), ...RELAYED_PATHS].join(', ')} are here`);
@@ -206,8 +208,10 @@ async function handle(parts: ReadApiParts, request: IncomingMessage): Promise<un
   const without = [...(withoutParameters[pathname] ?? []), ...(pathname === '/v1/series' ? [] : ofSeries)];
   const unknown = without.find((name) => searchParams.has(name));
   if (unknown !== undefined) throw badParameter(`${unknown}: is no parameter of ${pathname}`);
-  await expectAccess(parts, token, asked);
-  return await answer(parts, asked);
+  return await places.hold(async () => {
+    await expectAccess(parts, token, asked);
+    return await answer(parts, asked);
+  });
 }
 
 function expectMethod({ method }: IncomingMessage, allowed: 'GET' | 'POST'): void {
@@ -222,30 +226,39 @@ function personsToken(request: IncomingMessage): string {
   );
 }
 
+/** Nobody's body is waited for, and none has a place while it comes: one that never does would keep it from others. */
 async function relay(
   parts: ReadApiParts,
+  places: Places,
   pathname: Parameters<typeof readQuestion>[0],
   request: IncomingMessage,
 ): Promise<unknown> {
   const token = personsToken(request);
+  const seesProviders = await places.hold(() => hasAccessTo(parts, token, undefined));
   const question = readQuestion(pathname, await readBody(request));
-  await expectAccessTo(parts, token, question.asked.namespace);
-  const seesProviders = (await parts.access?.judge(token, undefined)) === 'allowed';
-  return await relayQuestion(parts.gateways, question, seesProviders);
+  return await places.hold(async () => {
+    await expectAccessTo(parts, token, question.asked.namespace);
+    return await relayQuestion(parts.gateways, question, seesProviders);
+  });
 }
 
-/** @throws {ApiError} where it is too large. */
+/** @throws {ApiError} where it is too large, or does not come. */
 async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    bytes += chunk.length;
-    if (bytes > PLAN_BODY_BYTES_MAX)
-      throw tooLarge(
-        `body: is larger than ${PLAN_BODY_BYTES_MAX} bytes; a shorter one of its kind says the same`,
-      );
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      bytes += chunk.length;
+      if (bytes > PLAN_BODY_BYTES_MAX)
+        throw tooLarge(
+          `body: is larger than ${PLAN_BODY_BYTES_MAX} bytes; a shorter one of its kind says the same`,
+        );
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    // Whoever asked has gone or was too slow: nothing of ours has failed.
+    throw error instanceof ApiError ? error : badParameter('body: broke off before its end');
   }
   return Buffer.concat(chunks).toString('utf8');
 }
@@ -263,22 +276,28 @@ async function expectAccess(parts: ReadApiParts, token: string, { where, by }: A
 
 /** @param namespace Undefined: all of them. */
 async function expectAccessTo(
-  { access }: ReadApiParts,
+  parts: ReadApiParts,
   token: string,
   namespace: string | undefined,
 ): Promise<void> {
+  if (await hasAccessTo(parts, token, namespace)) return;
+  throw notAllowed(
+    namespace === undefined
+      ? 'the whole ledger is for who may get apikeys.penstock.dev in all namespaces; name one with ?namespace=…'
+      : `you may not get apikeys.penstock.dev in the namespace ${namespace}`,
+  );
+}
+
+/** @throws {ApiError} where the token is nobody's. */
+async function hasAccessTo(
+  { access }: ReadApiParts,
+  token: string,
+  namespace: string | undefined,
+): Promise<boolean> {
   if (access === undefined) throw notAllowed('this ledger answers nobody but the operator');
-  switch (await access.judge(token, namespace)) {
-    case 'unknown':
-      throw noToken('Kubernetes does not know the token, or it has expired');
-    case 'refused':
-      throw notAllowed(
-        namespace === undefined
-          ? 'the whole ledger is for who may get apikeys.penstock.dev in all namespaces; name one with ?namespace=…'
-          : `you may not get apikeys.penstock.dev in the namespace ${namespace}`,
-      );
-    case 'allowed':
-  }
+  const verdict = await access.judge(token, namespace);
+  if (verdict === 'unknown') throw noToken('Kubernetes does not know the token, or it has expired');
+  return verdict === 'allowed';
 }
 
 function bearerOf({ headers }: IncomingMessage): string {
@@ -313,7 +332,7 @@ function answerError(response: ServerResponse, { status, message, type, code, al
   if (status === 401) response.setHeader('www-authenticate', 'Bearer');
   if (status === 405) response.setHeader('allow', allow);
   // What is left of a body that is refused is not read.
-  if (status === 413) response.setHeader('connection', 'close');
+  if (!response.req.complete) response.setHeader('connection', 'close');
   if (status === 503) response.setHeader('retry-after', '1');
   answerJson(response, status, { error: { message, type, code } });
 }

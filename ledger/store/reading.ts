@@ -15,7 +15,7 @@ import type { DatabaseKind } from './schema.ts';
 import { changedQuery, readChanged, readSpend, spendQuery } from './spend-queries.ts';
 import { asidesQuery, readState, stateQuery } from './state-queries.ts';
 import type { LedgerStore } from './store.ts';
-import { readSums, sumsQuery, usedQuery } from './sums-queries.ts';
+import { outcomesQuery, readOutcomes, readSums, sumsQuery, usedQuery } from './sums-queries.ts';
 
 /** @param rows Asks the database. */
 export function readingOf(
@@ -24,6 +24,7 @@ export function readingOf(
 ): Pick<
   LedgerStore,
   | 'sums'
+  | 'outcomes'
   | 'spendOf'
   | 'changed'
   | 'state'
@@ -39,6 +40,9 @@ export function readingOf(
   const sums: LedgerStore['sums'] = async (query) => readSums(await rows(sumsQuery(kind, query)), query.by);
   return {
     sums,
+    async outcomes(query) {
+      return readOutcomes(await rows(outcomesQuery(kind, query)), query.by);
+    },
     async used(query) {
       const { spender, ...asked } = query;
       const names = usedQuery(query);

@@ -59,7 +59,7 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
   return {
     query,
     run: (query) => void run(query),
-    take: (page, nowMs) => inTransaction(database, () => takePage(prepare, run, page, nowMs)),
+    take: (page, nowMs) => inTransaction(database, () => takePage(prepare, query, run, page, nowMs)),
     purgePiece(options, limit) {
       const { before, upTo = Number.MAX_SAFE_INTEGER, silentSinceMs, nowMs } = options;
       const gone = inTransaction(database, () => {
@@ -106,12 +106,12 @@ function prepareFile(database: DatabaseSync): void {
 
 function takePage(
   prepare: (text: string) => StatementSync,
+  query: (query: Query) => Row[],
   run: (query: Query) => ReturnType<StatementSync['run']>,
   { source, cursor, rows, asides }: PageRows,
   nowMs: number,
 ): Taken {
-  const { text: metaText, values: metaValues } = metaQuery(PURGED_BEFORE);
-  const purgedBefore = readPurgedBefore(prepare(metaText).all(...metaValues.map(bound)), nowMs);
+  const purgedBefore = readPurgedBefore(query(metaQuery(PURGED_BEFORE)), nowMs);
   const insert = prepare(insertRecord);
   const late: Aside[] = [];
   const added: AddedRow[] = [];

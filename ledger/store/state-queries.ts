@@ -26,9 +26,9 @@ export function readPurgedBefore([row]: readonly Row[], nowMs: number): string {
 
 /** What is to be written when records of days before one go; undefined: it stands there. */
 export function raisePurgedBefore(found: readonly Row[], before: string, nowMs: number): Query | undefined {
-  const isBelieved = String(found[0]?.value ?? '') <= dayOf(nowMs);
-  const isSaid = isBelieved && before <= readPurgedBefore(found, nowMs);
-  return isSaid ? undefined : putMeta(PURGED_BEFORE, before);
+  const believed = readPurgedBefore(found, nowMs);
+  const isBelieved = believed === String(found[0]?.value ?? '');
+  return isBelieved && before <= believed ? undefined : putMeta(PURGED_BEFORE, before);
 }
 
 export const stateQuery: Query = {

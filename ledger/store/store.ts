@@ -112,6 +112,13 @@ export interface SumsRow {
   readonly sums: Sums;
 }
 
+export type Outcome = LedgerRecord['outcome'];
+
+/** Sums, and how many of their attempts ended in which way. */
+export interface OutcomesRow extends SumsRow {
+  readonly outcomes: Readonly<Record<Outcome, number>>;
+}
+
 /** Who spends: an ApiKey, or all of a namespace together. */
 export type Spender = 'apiKey' | 'namespace';
 
@@ -234,6 +241,8 @@ export interface LedgerStore {
   /** All of it or nothing: records, sums and cursor together. A page that was taken before changes nothing. */
   take(page: Page, nowMs: number): Promise<Taken>;
   sums(query: SumsQuery): Promise<SumsRow[]>;
+  /** A row for each group as of `sums`, however many ways its attempts ended in. */
+  outcomes(query: SumsQuery): Promise<OutcomesRow[]>;
   /** Those without a record are left out. */
   spendOf(spender: Spender, names: readonly string[], nowMs: number): Promise<Spend[]>;
   /** Those with a last record behind the sequence, and up to another, in that order. */

@@ -1,5 +1,6 @@
 // What do sums come to, by whatever they are asked for? From the smallest table that knows it.
 
+import { ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
 import {
   COLUMNS,
   filterConditions,
@@ -15,7 +16,18 @@ import {
 import { ALL, joinCost, LOW_PER_HIGH, MEASURES, type Measure, SPENDERS, type SpendMeasure } from './row.ts';
 import type { DatabaseKind } from './schema.ts';
 import { daysAround, type Interval, intervalMs, isWhole, type Stretch, spansIn } from './spans.ts';
-import type { Among, Dimension, FilterName, Sums, SumsQuery, SumsRow, UsedQuery, Weight } from './store.ts';
+import type {
+  Among,
+  Dimension,
+  FilterName,
+  Outcome,
+  OutcomesRow,
+  Sums,
+  SumsQuery,
+  SumsRow,
+  UsedQuery,
+  Weight,
+} from './store.ts';
 
 /** Where a question is answered from. */
 interface Source {
@@ -77,7 +89,23 @@ function neededFor(stretch: Stretch, by: readonly Dimension[]): Interval {
 
 const recordTimes = { day: 'day', hour: 'hour', minute: `started_ms - started_ms % ${intervalMs.minute}` };
 
-export function sumsQuery(kind: DatabaseKind, query: SumsQuery): Query {
+const outcomes = ledgerRecordSchema.shape.outcome.options;
+
+const endedAs = (outcome: Outcome): string => `ended_${outcome.replace('-', '_')}`;
+
+/** Ways to end are columns, not rows: a page of groups is one of rows, and none of its ends is cut off. */
+export function outcomesQuery(kind: DatabaseKind, query: SumsQuery): Query {
+  return sumsQuery(
+    kind,
+    query,
+    outcomes.map(
+      (outcome) => `SUM(CASE WHEN outcome = '${outcome}' THEN attempts ELSE 0 END) AS ${endedAs(outcome)}`,
+    ),
+  );
+}
+
+/** @param more Columns beside the sums. */
+export function sumsQuery(kind: DatabaseKind, query: SumsQuery, more: readonly string[] = []): Query {
   const { by, where = {}, among, largestBy, limit, offset = 0 } = query;
   const values: Value[] = [];
   const { table, conditions, times } = sourceOf(kind, query, query, values);
@@ -97,7 +125,7 @@ export function sumsQuery(kind: DatabaseKind, query: SumsQuery): Query {
   const all = [...conditions, ...filterConditions(where, values), ...amongConditions(kind, among, values)];
   const page = `LIMIT $${values.push(limit)} OFFSET $${values.push(offset)}`;
   return {
-    text: `SELECT ${[...named, ...sums].join(', ')} FROM ${table} WHERE ${all.join(' AND ')}${group} ${page}`,
+    text: `SELECT ${[...named, ...sums, ...more].join(', ')} FROM ${table} WHERE ${all.join(' AND ')}${group} ${page}`,
     values,
   };
 }
@@ -129,14 +157,31 @@ function amongConditions(kind: DatabaseKind, among: Among | undefined, values: V
   ];
 }
 
-/** Of a sum over nothing there is no row. */
 export function readSums(rows: readonly Row[], by: readonly Dimension[]): SumsRow[] {
-  return rows
-    .filter((row) => integer(row.sum_attempts) > 0n)
-    .map((row) => ({
-      group: groupOf(row, by),
-      sums: sumsOf((name) => integer(row[`sum_${name}`])),
-    }));
+  return rows.filter(isOfSome).map((row) => readSum(row, by));
+}
+
+export function readOutcomes(rows: readonly Row[], by: readonly Dimension[]): OutcomesRow[] {
+  const count = (row: Row, outcome: Outcome): number => Number(integer(row[endedAs(outcome)]));
+  return rows.filter(isOfSome).map((row) => ({
+    ...readSum(row, by),
+    outcomes: {
+      answered: count(row, 'answered'),
+      failed: count(row, 'failed'),
+      'broken-off': count(row, 'broken-off'),
+      cancelled: count(row, 'cancelled'),
+      interrupted: count(row, 'interrupted'),
+    },
+  }));
+}
+
+/** Of a sum over nothing there is no row. */
+function isOfSome(row: Row): boolean {
+  return integer(row.sum_attempts) > 0n;
+}
+
+function readSum(row: Row, by: readonly Dimension[]): SumsRow {
+  return { group: groupOf(row, by), sums: sumsOf((name) => integer(row[`sum_${name}`])) };
 }
 
 /**

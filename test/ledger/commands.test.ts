@@ -154,6 +154,40 @@ test('rerate prints what the period cost, what it would have cost, and the diffe
   expect((await print('export', '--format', 'jsonl', ...november)).trimEnd().split('\n')).toHaveLength(3);
 });
 
+test('rerate adds up what tenants pay, and what others pay only where they are asked for', async () => {
+  const store = await openStore();
+  const spent = { startedAt: '2026-11-03T00:00:00.000Z', model: 'm' };
+  const wasted = { ...spent, outcome: 'failed', payer: 'platform' } as const;
+  const others = [
+    makeEntry({ ...wasted, id: 'e.1', costPicodollars: 900_000_000_000 }),
+    makeEntry({ ...wasted, id: 'e.2', costPicodollars: 900_000_000_000 }),
+    makeEntry({ ...spent, id: 'e.3', payer: 'own-key', costPicodollars: 0 }),
+  ];
+  await store.take({ source: 'p', cursor: 'd', entries: others, asides: [] }, 0);
+  await store.close();
+  const prices = join(folder, 'prices.json');
+  await writeFile(prices, JSON.stringify({ m: { inputPerMillion: '1', outputPerMillion: '4' } }));
+  const rerate = (...more: string[]) => print('rerate', '--prices', prices, ...november, ...more);
+  const totalOf = (text: string) => /^TOTAL +(.*)$/m.exec(text)?.[1]?.split(/\s+/);
+
+  // Of each 100 tokens in and 50 out. The one of another model stays as it is.
+  expect(totalOf(await rerate())).toEqual(['3', '0.250000000001', '0.000600000001', '-0.2494']);
+  expect(await rerate()).toContain('2 attempts that failed before anything was delivered are in neither sum');
+  expect(await rerate()).toContain('1 attempts at providers that tenants have themselves are in neither sum');
+  expect(totalOf(await rerate('--payer', 'platform'))).toEqual(['2', '1.8', '0.0006', '-1.7994']);
+  expect(totalOf(await rerate('--payer', 'own-key'))).toEqual(['1', '0', '0', '0']);
+  expect(JSON.parse(await rerate('--json'))).toMatchObject({
+    payer: 'tenant',
+    total: { differenceUsd: '-0.2494' },
+    left: [
+      { payer: 'platform', attempts: 2 },
+      { payer: 'own-key', attempts: 1 },
+    ],
+  });
+  const lines = (await print('export', '--format', 'jsonl', ...november, '--payer', 'platform')).trimEnd();
+  expect(lines.split('\n')).toEqual([others[0]?.line, others[1]?.line]);
+});
+
 test.each([
   [['bill'], /bill: is no command\nusage: /],
   [['export', ...november], /--format: must be jsonl, focus or cloudevents/],
@@ -161,6 +195,7 @@ test.each([
   [['export', '--format', 'jsonl', '--from', 'yesterday', '--to', '2026-12-01'], /--from: must be a day/],
   [['export', '--format', 'jsonl', '--from', '2026-12-01', '--to', '2026-11-01'], /--to: must be after from/],
   [['export', '--colour', 'red'], /--colour.*usage: /s],
+  [['rerate', ...november, '--payer', 'me'], /--payer: must be tenant, platform or own-key/],
   [['rerate', ...november], /--prices: must name a file/],
   [['rerate', '--prices', 'nowhere.json', ...november], /ENOENT.*nowhere\.json/],
 ])('%j is refused, with the way out', async (words, message) => {

@@ -10,6 +10,7 @@ import { serviceAccountToken } from '../cluster/identities.ts';
 import { rawCall } from '../support/raw-client.ts';
 
 export interface ReadApi {
+  readonly port: number;
   ask(
     path: string,
     token?: string,
@@ -26,12 +27,13 @@ export interface ReadApi {
 /** None is ready. */
 export const noGateways: ReadApiParts['gateways'] = { ask: async () => undefined };
 
-export async function serveReadApi(parts: ReadApiParts): Promise<ReadApi> {
-  const server = buildReadApi(parts).listen(0, '127.0.0.1');
+export async function serveReadApi(parts: ReadApiParts, patienceMs?: number): Promise<ReadApi> {
+  const server = buildReadApi(parts, patienceMs).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
+    port,
     async ask(path, token, method = 'GET', body) {
       const sent: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
       const { status, json, headers } = await rawCall(

@@ -313,6 +313,31 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await store.lastFailures(['route'], { ...everything, where: { namespace: 'b' } })).toEqual([]);
   });
 
+  test('a group says how its attempts ended, and stands in one row', async () => {
+    const ended = [
+      'answered',
+      'answered',
+      'failed',
+      'failed',
+      'failed',
+      'broken-off',
+      'interrupted',
+    ] as const;
+    const entries = ended.map((outcome, at) => makeEntry({ id: `${at}.1`, model: 'm-1', outcome }));
+    await store.take(page('c.1', [...entries, makeEntry({ id: 'a.1', model: 'm-2' })]), now);
+    const outcomes = async (query: Partial<SumsQuery>) =>
+      (await store.outcomes({ ...everything, by: ['model'], ...query })).map((row) => ({
+        ...row,
+        sums: row.sums.attempts,
+      }));
+    const none = { answered: 0, failed: 0, 'broken-off': 0, cancelled: 0, interrupted: 0 };
+    const mixed = { ...none, answered: 2, failed: 3, 'broken-off': 1, interrupted: 1 };
+    expect(await outcomes({ limit: 1 })).toEqual([{ group: { model: 'm-1' }, sums: 7, outcomes: mixed }]);
+    expect(await outcomes({ limit: 1, offset: 1 })).toEqual([
+      { group: { model: 'm-2' }, sums: 1, outcomes: { ...none, answered: 1 } },
+    ]);
+  });
+
   test('a ledger is told from one that was begun anew, and is the same for whoever opens it', async () => {
     const { id, sequence } = await store.state();
     expect([id.length, sequence]).toEqual([36, 0]);

@@ -5,6 +5,7 @@ import type { Mutant } from '../mutant.ts';
 const store = ['test/ledger/store/store.test.ts'];
 const pull = ['test/ledger/pull.test.ts'];
 const readApi = ['test/ledger/read-api.test.ts'];
+const busy = ['test/ledger/busy.test.ts'];
 const settleUsage = ['test/operator/usage/settle-usage.test.ts'];
 
 export const ledger: readonly Mutant[] = [
@@ -14,6 +15,20 @@ export const ledger: readonly Mutant[] = [
     from: 'return rest.attempts > 0 ?',
     to: 'return rest.attempts < 0 ?',
     tests: ['test/ledger/series.test.ts'],
+  },
+  {
+    name: 'how attempts ended is counted in attempts',
+    file: 'ledger/store/sums-queries.ts',
+    from: 'THEN attempts ELSE 0 END)',
+    to: 'THEN 1 ELSE 0 END)',
+    tests: store,
+  },
+  {
+    name: 'a page of what is healthy is one of groups',
+    file: 'ledger/read-api/read-api.ts',
+    from: 'store.outcomes(sumsQueryOf(asked, by)),',
+    to: 'store.outcomes(sumsQueryOf({ ...asked, limit: 2_000 }, by)),',
+    tests: ['test/ledger/many-groups.test.ts'],
   },
   {
     name: 'a record that comes again adds nothing to the sums',
@@ -107,6 +122,34 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/flow/uncounted.test.ts'],
   },
   {
+    name: 'a picture that nobody has counted is not billed by its bytes',
+    file: 'gateway/pipeline/call-job.ts',
+    from: '(inputTokens ??= estimateInputOfBody(request))',
+    to: '(inputTokens ??= Math.ceil(request.bytes / 4))',
+    tests: ['test/flow/uncounted.test.ts'],
+  },
+  {
+    name: 'who leaves before the answer pays for what the upstream has read',
+    file: 'gateway/meter/ledger.ts',
+    from: "outcome === 'cancelled' && isSent === true && status === 200",
+    to: "outcome !== 'cancelled' && isSent === true && status === 0",
+    tests: ['test/gateway/meter/ledger-record.test.ts', 'test/flow/vanish.test.ts'],
+  },
+  {
+    name: 'and for nothing before a connection was made',
+    file: 'gateway/upstream/send.ts',
+    from: 'return this.controller !== undefined;',
+    to: 'return this.receiver !== undefined;',
+    tests: ['test/gateway/upstream/send.test.ts', 'test/flow/slow-and-gone.test.ts'],
+  },
+  {
+    name: 'nor do its bytes make the words beside it more',
+    file: 'gateway/meter/sample-tokens.ts',
+    from: 'left - (to - from), bytes)',
+    to: 'left + 0 * (to - from), bytes)',
+    tests: ['test/gateway/meter/token-counter.test.ts'],
+  },
+  {
     name: 'whole sentences in an event are more than a token',
     file: 'gateway/pipeline/uncounted-answer.ts',
     from: 'tokens < events * coarseTokens ? outputEstimate',
@@ -184,11 +227,39 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/commands.test.ts'],
   },
   {
+    name: 'a period that is rated anew is told of who pays it',
+    file: 'ledger/commands.ts',
+    from: 'const rows = all.filter((row) => row.payer === payer);',
+    to: 'const rows = all;',
+    tests: ['test/ledger/commands.test.ts'],
+  },
+  {
     name: 'whoever keeps budgets is answered however many others ask',
     file: 'ledger/read-api/read-api.ts',
-    from: 'if (isPersons && questions >= questionsMax)',
-    to: 'if (questions >= questionsMax)',
-    tests: ['test/ledger/busy.test.ts'],
+    from: 'return await spendSince(parts, searchParams);',
+    to: 'return await places.hold(() => spendSince(parts, searchParams));',
+    tests: busy,
+  },
+  {
+    name: 'the body of a token that is nobody’s is not waited for',
+    file: 'ledger/read-api/read-api.ts',
+    from: "if (verdict === 'unknown') throw",
+    to: "if (verdict === 'unknown' && namespace !== undefined) throw",
+    tests: busy,
+  },
+  {
+    name: 'a body that does not come keeps nobody from being answered',
+    file: 'ledger/read-api/read-api.ts',
+    from: 'const question = readQuestion(pathname, await readBody(request));',
+    to: 'const question = readQuestion(pathname, await places.hold(() => readBody(request)));',
+    tests: busy,
+  },
+  {
+    name: 'ledger and gateway wait no longer for a body, or for what operator and ledger begin to ask, than is said',
+    file: 'kube/server-patience.ts',
+    from: 'requestTimeout: patienceMs,',
+    to: 'requestTimeout: 0,',
+    tests: [...busy, 'test/gateway/exchange/exchange.test.ts'],
   },
   {
     name: 'whoever knows more than this ledger is told to begin anew',
