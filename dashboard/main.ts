@@ -2,7 +2,7 @@
 
 import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../kube/clock.ts';
-import { createLog } from '../kube/log.ts';
+import { createLog, endingLogger, logEnding } from '../kube/log.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { buildProcessServer, listenAt, stopServer } from '../telemetry/process-server.ts';
 import { clusterFor, openKubernetes } from './kubernetes/cluster.ts';
@@ -38,9 +38,8 @@ try {
   });
   const inside = buildProcessServer({ registry: metrics.registry, missing });
   const metricsUrl = await listenAt(inside, settings.host, settings.metricsPort);
-  closeWithGrace({ delay: endMs }, async ({ signal, err }) => {
-    if (err) log('error', 'the process failed and ends', { error: err.stack });
-    else log('info', 'ending', { signal });
+  closeWithGrace({ delay: endMs, logger: endingLogger(log) }, async (cause) => {
+    logEnding(log, cause);
     await dashboard.close();
     await stopServer(inside);
     connection.close();

@@ -69,6 +69,15 @@ export function openOidc(settings: OidcSettings, now: () => number): Oidc {
         throw failed(error);
       }
     },
+    async revoke(refreshToken) {
+      try {
+        const configuration = await configurationOf();
+        if (configuration.serverMetadata().revocation_endpoint === undefined) return;
+        await client.tokenRevocation(configuration, refreshToken, { token_type_hint: 'refresh_token' });
+      } catch (error) {
+        throw failed(error);
+      }
+    },
   };
 }
 

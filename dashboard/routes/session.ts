@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { errorInLog } from '../../kube/error-in-log.ts';
 import type { SessionAnswer, SignedOutAnswer } from '../api-types.ts';
 import type { Person } from '../cluster.ts';
 import {
@@ -23,6 +24,7 @@ import {
   TOKEN_CHARS_MAX,
   type Tokens,
 } from '../session/session.ts';
+import { SignInFailed } from '../sign-in.ts';
 
 const bodySchema = z.strictObject({
   token: z
@@ -71,10 +73,25 @@ export function addSessionRoutes(api: FastifyInstance, door: Door): void {
 
   api.delete('/session', async (request, reply): Promise<void> => {
     expectOwnPage(door, request);
-    endSession(door, await expectPresentSession(door, request));
+    const session = await expectPresentSession(door, request);
+    endSession(door, session);
+    void revokeAtIssuer(door, session);
     await setSessionCookies(door, request, reply, undefined);
     reply.status(204);
   });
+}
+
+/** What other replicas would still take a copy of the cookie for has no next token. Nobody waits for it: here the session is over already. */
+async function revokeAtIssuer({ parts }: Door, { refreshToken }: Session): Promise<void> {
+  if (refreshToken === undefined) return;
+  try {
+    await parts.signIn.oidc?.revoke(refreshToken);
+  } catch (error) {
+    const reason = error instanceof SignInFailed ? error.message : errorInLog(error);
+    parts.log('warn', 'the issuer did not take back the refresh token of a session that was signed out', {
+      reason,
+    });
+  }
 }
 
 /** @throws 429 */

@@ -31,6 +31,8 @@ export interface KeyLists {
 }
 
 const keptMs = 10_000;
+/** From then on the next one is read beside it, so that whoever turns pages does not wait for ten thousand keys every ten seconds. */
+const oldMs = 5_000;
 /** Of all lists together. */
 const keptRowsMax = 60_000;
 const rowsMax = 50_000;
@@ -47,6 +49,9 @@ interface Kept {
   readonly person: string;
   readonly reading: Promise<Read>;
   rows: number;
+  oldAtMs: number;
+  /** Takes its place. */
+  next: Kept | undefined;
 }
 
 interface Read {
@@ -99,28 +104,67 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
     }
   }
 
-  /** Whatever is in the map may be shown: it goes by itself when its time is over. */
-  function begin(key: string, session: Whose, namespace: string | undefined): Kept {
+  /**
+   * Whatever is in the map may be shown: it goes by itself when its time is over.
+   *
+   * @param before Is shown until this one has been read.
+   */
+  function begin(key: string, session: Whose, namespace: string | undefined, before?: Kept): Kept {
     // Of nobody's signal: many may wait for it, and the first of them may go.
     const reading = gate.pass(never, () => readAll(session, namespace));
-    const kept: Kept = { person: personOf(session), reading, rows: 0 };
-    const drop = (): void => {
-      if (lists.get(key) === kept) lists.delete(key);
+    const kept: Kept = {
+      person: personOf(session),
+      reading,
+      rows: 0,
+      oldAtMs: Number.POSITIVE_INFINITY,
+      next: undefined,
     };
-    lists.set(key, kept);
-    reading.then(({ rows }) => {
-      kept.rows = rows.size;
-      clock.setTimer(keptMs, drop);
-      makeRoom();
-    }, drop);
+    if (before === undefined) lists.set(key, kept);
+    else before.next = kept;
+    reading.then(
+      ({ rows }) => {
+        kept.rows = rows.size;
+        kept.oldAtMs = clock.now() + oldMs;
+        if (before !== undefined) replace(key, before, kept);
+        clock.setTimer(keptMs, () => replace(key, kept, kept.next));
+        makeRoom();
+      },
+      // Whoever asks next asks anew, and is told why.
+      () => {
+        replace(key, before ?? kept, undefined);
+        replace(key, kept, undefined);
+      },
+    );
     return kept;
+  }
+
+  function replace(key: string, kept: Kept, next: Kept | undefined): void {
+    if (lists.get(key) !== kept) return;
+    lists.delete(key);
+    if (next !== undefined) lists.set(key, next);
+  }
+
+  function tell(kept: Kept, event: ClusterEvent): void {
+    if (event.type === 'RESET') return;
+    kept.reading.then(
+      ({ rows, spends }) => {
+        const row = keyRowOf(event.object, spends);
+        if (row === undefined) return;
+        const name = `${row.namespace}/${row.name}`;
+        if (event.type === 'DELETED') rows.delete(name);
+        else rows.set(name, row);
+        kept.rows = rows.size;
+      },
+      () => {},
+    );
   }
 
   return {
     async read(session, namespace) {
       const key = `${personOf(session)} ${namespace ?? ''}`;
-      const { reading } = lists.get(key) ?? begin(key, session, namespace);
-      const { rows, spends, at, isTruncated } = await reading;
+      const kept = lists.get(key) ?? begin(key, session, namespace);
+      if (kept.next === undefined && clock.now() >= kept.oldAtMs) begin(key, session, namespace, kept);
+      const { rows, spends, at, isTruncated } = await kept.reading;
       return {
         rows: [...rows.values()],
         at,
@@ -129,19 +173,8 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
       };
     },
     change(session, namespace, event) {
-      const kept = lists.get(`${personOf(session)} ${namespace ?? ''}`);
-      if (kept === undefined || event.type === 'RESET') return;
-      kept.reading.then(
-        ({ rows, spends }) => {
-          const row = keyRowOf(event.object, spends);
-          if (row === undefined) return;
-          const name = `${row.namespace}/${row.name}`;
-          if (event.type === 'DELETED') rows.delete(name);
-          else rows.set(name, row);
-          kept.rows = rows.size;
-        },
-        () => {},
-      );
+      for (let kept = lists.get(`${personOf(session)} ${namespace ?? ''}`); kept; kept = kept.next)
+        tell(kept, event);
     },
     forget(session) {
       const person = personOf(session);

@@ -60,7 +60,7 @@ function nameOf(key: unknown): string | undefined {
   return isScalar(key) && key.value !== null ? String(key.value) : undefined;
 }
 
-/** Entries that are known by a name, or are the same, keep their node wherever they come to stand; of others, the next that is left. */
+/** Entries that are known by one of their fields, or are the same, keep their node wherever they come to stand; of others, the next that is left. */
 function changeSeq(
   document: Document,
   seq: YAMLSeq,
@@ -76,17 +76,25 @@ function changeSeq(
   const known = after.map((value) => take((index) => identityOf(before[index]) === identityOf(value)));
   const nodes: readonly unknown[] = [...seq.items];
   seq.items = after.map((value, place) => {
-    const index = known[place] ?? (isNamed(value) ? undefined : take((one) => !isNamed(before[one])));
+    const index =
+      known[place] ??
+      (keyOf(value) !== undefined ? undefined : take((one) => keyOf(before[one]) === undefined));
     return index === undefined
       ? document.createNode(value)
       : (changeNode(document, nodes[index], before[index], value) as Node);
   });
 }
 
-function isNamed(value: unknown): boolean {
-  return isRecord(value) && typeof value.name === 'string';
+/** By which the entries of a list are told apart, as the CRDs say it (`x-kubernetes-list-map-keys`). */
+export const listKeys = ['name', 'period', 'sha256', 'aboveInputTokens'] as const;
+
+/** Undefined: one of a list whose entries have no such field. */
+function keyOf(value: unknown): string | undefined {
+  if (!isRecord(value)) return undefined;
+  const field = listKeys.find((name) => value[name] !== undefined);
+  return field === undefined ? undefined : `${field} ${String(value[field])}`;
 }
 
 function identityOf(value: unknown): string {
-  return isRecord(value) && isNamed(value) ? `named ${value.name}` : JSON.stringify(value);
+  return keyOf(value) ?? JSON.stringify(value);
 }

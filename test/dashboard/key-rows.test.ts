@@ -1,7 +1,7 @@
 // What stands in the list of keys? Pure: a row out of an object, and a page out of rows.
 
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { KeyRow } from '../../dashboard/api-types.ts';
 import type { Cluster } from '../../dashboard/cluster.ts';
 import { choiceSchema, chooseRows } from '../../dashboard/rows/choose-rows.ts';
@@ -226,4 +226,50 @@ test('a list is read once for all who wait, is gone after ten seconds, and is ne
   expect(clock.pending()).toEqual([]);
   await read('ada');
   expect(asked).toHaveLength(6);
+});
+
+test('a list that is half as old as it may become is read anew beside it, and hears of changes meanwhile', async () => {
+  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const items = [{ metadata }];
+  let reads = 0;
+  let answer = Promise.withResolvers<void>();
+  let status = 200;
+  answer.resolve();
+  const clusterOf = (): Cluster => ({
+    async call() {
+      reads++;
+      const body = { metadata: {}, items: [...items] };
+      await answer.promise;
+      return { status, body };
+    },
+    watch: () => expect.fail('nothing is watched'),
+  });
+  const lists = openKeyLists({ clock, clusterOf, ledger: undefined });
+  const ada = { id: 'ada', token: 'ada' };
+  const names = async () => (await lists.read(ada, 'team-a')).rows.map(({ name }) => name);
+  const added = (name: string) => ({ type: 'ADDED', object: { metadata: { ...metadata, name } } }) as const;
+  expect(await names()).toEqual(['bot']);
+  clock.advance(5_000);
+  answer = Promise.withResolvers();
+  expect([await names(), await names(), reads]).toEqual([['bot'], ['bot'], 2]);
+  // Its question is answered already, but for the answer.
+  lists.change(ada, 'team-a', added('early'));
+  expect(await names()).toEqual(['bot', 'early']);
+  items.push({ metadata: { ...metadata, name: 'next' } });
+  // The one that is shown is over, and whoever asks waits for the next: it is not read twice.
+  clock.advance(5_000);
+  const waiting = names();
+  answer.resolve();
+  expect([await waiting, reads]).toEqual([['bot', 'early'], 2]);
+  clock.advance(5_000);
+  expect(await names()).toEqual(['bot', 'early']);
+  await vi.waitFor(async () => expect(await names()).toEqual(['bot', 'next']));
+  expect(reads).toBe(3);
+  // What is refused now is not shown any longer.
+  status = 403;
+  clock.advance(5_000);
+  await names();
+  await vi.waitFor(() => expect(names()).rejects.toThrow('403'));
+  clock.advance(10_000);
+  expect(clock.pending()).toEqual([]);
 });

@@ -27,6 +27,8 @@ export function makeHouseClock() {
 
 export interface RenewalStage {
   readonly house: House;
+  /** Another replica of it. */
+  readonly other: House;
   readonly issuer: Issuer;
   readonly clock: ReturnType<typeof makeHouseClock>;
   signIn(browser: Browser): Promise<{ readonly status: number }>;
@@ -154,6 +156,29 @@ export function renewalSuite(stage: () => RenewalStage): void {
     expect((await browser.ask('/api/session', { method: 'DELETE' })).status).toBe(204);
     for (const one of [before, after])
       expect(codeOf(await one.ask('/api/namespaces'))).toEqual([401, 'not_signed_in']);
+  });
+
+  test('who signs out is so at the issuer too: what a copy of the cookie holds renews nothing anywhere', async () => {
+    const browser = await signedIn();
+    browser.session = (await browser.ask('/api/session')).body;
+    const elsewhere = openBrowser(stage().other);
+    elsewhere.cookies = new Map(browser.cookies);
+    const { revocations } = issuer;
+    expect((await browser.ask('/api/session', { method: 'DELETE' })).status).toBe(204);
+    await expect.poll(() => issuer.revocations).toBe(revocations + 1);
+    // Another replica has not heard of it, and its token is good for the rest of its ten minutes.
+    expect((await elsewhere.ask('/api/namespaces')).status).toBe(200);
+    clock.laterMs = 601_000;
+    expect(codeOf(await elsewhere.ask('/api/namespaces'))).toEqual([401, 'renewal_refused']);
+  });
+
+  test('an issuer that does not take it back keeps nobody signed in', async () => {
+    const browser = await signedIn();
+    browser.session = (await browser.ask('/api/session')).body;
+    issuer.isBusy = true;
+    expect((await browser.ask('/api/session', { method: 'DELETE' })).status).toBe(204);
+    expect(codeOf(await browser.ask('/api/namespaces'))).toEqual([401, 'not_signed_in']);
+    await expect.poll(() => stage().house.log()).toContain('did not take back the refresh token');
   });
 
   test('a stream ends with the token and not with the session, and brings the next one when it comes again', async () => {

@@ -1,5 +1,6 @@
 // Who gets in by an issuer? Authorization code with PKCE over https, and an API server that takes the issuer's tokens.
 
+import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -22,6 +23,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
   let house: House;
   /** Where refresh tokens are asked for. */
   let renewing: House;
+  let other: House;
   const clock = makeHouseClock();
   let attempts = 0;
   let connection: ReturnType<typeof openKubernetes>;
@@ -61,11 +63,13 @@ export function oidcSuite(plane: () => ControlPlane): void {
       );
     const settings = { proxies: ['127.0.0.1'] };
     house = await openHouse(plane(), { signIn: signInWith('openid email groups'), settings });
-    renewing = await openHouse(plane(), {
+    const replica = {
       signIn: signInWith('openid email groups offline_access'),
       clock,
-      settings,
-    });
+      settings: { ...settings, sessionKeys: [randomBytes(32)] },
+    };
+    renewing = await openHouse(plane(), replica);
+    other = await openHouse(plane(), replica);
     await until(async () => (await signIn(openBrowser(house))).to === '/keys?state=Ready' || undefined, 100);
   });
   afterEach(() => {
@@ -76,6 +80,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     connection?.close();
     await house?.close();
     await renewing?.close();
+    await other?.close();
     await issuer?.close();
   });
 
@@ -165,7 +170,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
   });
 
   describe('whose refresh tokens are asked for, when a token ends:', () => {
-    renewalSuite(() => ({ house: renewing, issuer, clock, signIn }));
+    renewalSuite(() => ({ house: renewing, other, issuer, clock, signIn }));
   });
 
   test('an issuer that is away, or refuses, is told in a word, and no code or token is in the log', async () => {

@@ -26,6 +26,8 @@ export interface Issuer {
   readonly refused: readonly string[];
   /** Refresh tokens that were taken. */
   readonly renewals: number;
+  /** Refresh tokens that were given back. */
+  readonly revocations: number;
   /** No refresh token that was given is good any more. */
   endSessions(): void;
   close(): Promise<void>;
@@ -62,6 +64,7 @@ export async function openIssuer(files: CertificateFiles, redirects: readonly st
   const refused: string[] = [];
   const lines = new Map<string, Line>();
   let renewals = 0;
+  let revocations = 0;
   const client = { id: 'penstock', secret: randomBytes(16).toString('hex') };
 
   const server = createServer({
@@ -83,6 +86,7 @@ export async function openIssuer(files: CertificateFiles, redirects: readonly st
           authorization_endpoint: `${url}/authorize`,
           token_endpoint: `${url}/token`,
           jwks_uri: `${url}/keys`,
+          revocation_endpoint: `${url}/revoke`,
           response_types_supported: ['code'],
           subject_types_supported: ['public'],
           id_token_signing_alg_values_supported: ['ES256'],
@@ -94,6 +98,8 @@ export async function openIssuer(files: CertificateFiles, redirects: readonly st
         return authorize(searchParams, response);
       case '/token':
         return await token(new URLSearchParams(await textOf(request)), response);
+      case '/revoke':
+        return revoke(new URLSearchParams(await textOf(request)), response);
       default:
         return send(response, 404, {});
     }
@@ -145,6 +151,19 @@ export async function openIssuer(files: CertificateFiles, redirects: readonly st
     await give(response, {}, line);
   }
 
+  function revoke(form: URLSearchParams, response: ServerResponse): void {
+    const isClient = form.get('client_id') === client.id && form.get('client_secret') === client.secret;
+    if (issuer.isBusy || !isClient) {
+      send(response, issuer.isBusy ? 503 : 400, { error: 'invalid_client' });
+      return;
+    }
+    revocations += 1;
+    // What was never good is no error (RFC 7009, section 2.2).
+    const line = lines.get(form.get('token') ?? '');
+    if (line !== undefined) line.present = undefined;
+    send(response, 200, {});
+  }
+
   async function give(response: ServerResponse, more: object, line: Line | undefined): Promise<void> {
     const { person, wrong, lastsSeconds } = issuer;
     const nowSeconds = Math.floor(Date.now() / 1_000);
@@ -173,6 +192,9 @@ export async function openIssuer(files: CertificateFiles, redirects: readonly st
     refused,
     get renewals() {
       return renewals;
+    },
+    get revocations() {
+      return revocations;
     },
     endSessions() {
       for (const line of lines.values()) line.present = undefined;

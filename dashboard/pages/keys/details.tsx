@@ -1,32 +1,39 @@
 // What is to be known of one key, and what can be done with it?
 
 import { useState } from 'preact/hooks';
-import { Ago, Badge, Code, Empty, Facts, Meter, Notice } from '../parts/basics.tsx';
+import { Ago, Badge, Empty, Facts, Meter, Notice } from '../parts/basics.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Crumbs, ObjectDialogs, ObjectHead, useObjectPage } from '../parts/object-page.tsx';
 import { kubePath, useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
+import { useKept } from '../shell/leaving.tsx';
 import type { ApiKey } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
 import { EditKeyDialog } from './edit-dialog.tsx';
 import { KeyMade, UseKey } from './key-made.tsx';
 import type { MintedKey } from './mint-key.ts';
 import { canMint } from './new-key.tsx';
-import { isImported, versionsOf } from './rotate.ts';
-import { RotateDialog } from './rotate-dialog.tsx';
+import { placeOfKey } from './read-key.ts';
+import { holds, isImported, versionsOf } from './rotate.ts';
+import { type RotateAttempt, RotateDialog } from './rotate-dialog.tsx';
+import { ReadKey } from './secret-made.tsx';
 import { limitWords, periodWords } from './words.ts';
 
 export function KeyDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
-  const { formats, announce } = useShell();
+  const { session, formats, announce } = useShell();
   const { shown, may, change, open, setOpen } = useObjectPage<ApiKey, 'edit' | 'rotate'>(
     'apikeys',
     namespace,
     name,
   );
-  const [rotated, setRotated] = useState<{ readonly minted: MintedKey; readonly before: string } | undefined>(
-    undefined,
-  );
+  const [rotated, setRotated] = useState<MintedKey | undefined>(undefined);
+  // Of a rotation whose answer was lost: kept, since its key may be the one that works.
+  const [attempt, setAttempt] = useState<RotateAttempt | undefined>(undefined);
+  const sent = attempt?.minted;
+  const late = sent && shown.object && holds(shown.object, sent) ? sent : undefined;
+  const minted = rotated ?? late;
+  useKept(sent !== undefined && minted === undefined);
   const path = kubePath('apikeys', namespace, name);
 
   return (
@@ -37,16 +44,21 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
           const standing = standingOf(key);
           const isDisabled = key.spec.disabled === true;
           const imported = isImported(key);
-          if (rotated !== undefined)
+          const place = placeOfKey(session.mode, namespace, name, key);
+          if (minted !== undefined)
             return (
               <>
                 <h1 tabIndex={-1}>{name}</h1>
                 <KeyMade
-                  minted={rotated.minted}
-                  before={rotated.before}
+                  minted={minted}
+                  isRotated
                   namespace={namespace}
                   name={name}
-                  whenDone={() => setRotated(undefined)}
+                  whenDone={() => {
+                    setRotated(undefined);
+                    setAttempt(undefined);
+                    setOpen(undefined);
+                  }}
                 />
               </>
             );
@@ -105,8 +117,8 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                           'elsewhere; the cluster knows its hash alone'
                         ) : (
                           <>
-                            by the operator, in the Secret{' '}
-                            <code>{key.status?.secretName ?? `${name}-key`}</code>
+                            {session.mode === 'local' ? 'on this machine' : 'by the operator'}, in the{' '}
+                            {place.kind} <code>{place.name}</code>
                           </>
                         ),
                       ],
@@ -147,10 +159,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
               {!imported && (
                 <section class="panel" aria-labelledby="secret-heading">
                   <h2 id="secret-heading">Read the key</h2>
-                  <Code
-                    label="Command that prints the key"
-                    text={`kubectl get secret ${key.status?.secretName ?? `${name}-key`} -n ${namespace} -o jsonpath='{.data.apiKey}' | base64 -d`}
-                  />
+                  <ReadKey place={place} />
                 </section>
               )}
               <UseKey keyText="YOUR_KEY" namespace={namespace} name={name} isPlaceholder />
@@ -168,13 +177,17 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                 <RotateDialog
                   apiKey={key}
                   canMint={canMint}
+                  unanswered={attempt}
                   onClose={() => setOpen(undefined)}
-                  whenMinted={(minted, before) => {
+                  whenUnknown={setAttempt}
+                  whenMinted={(made) => {
                     setOpen(undefined);
-                    setRotated({ minted, before });
+                    setAttempt(undefined);
+                    setRotated(made);
                   }}
                   whenAsked={() => {
                     setOpen(undefined);
+                    setAttempt(undefined);
                     shown.again();
                     announce('A new key is being made.');
                   }}

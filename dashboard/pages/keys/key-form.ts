@@ -1,6 +1,7 @@
 // What does somebody say of an API key, and what object comes of it? Pure: the same checks as the API server's, before anything is sent.
 
 import type { ApiKey, Budget, Limits } from '../words/kube.ts';
+import { namePattern, namespacePattern } from '../words/names.ts';
 
 export interface KeyForm {
   readonly namespace: string;
@@ -57,8 +58,6 @@ export type KeyProblems = Problems<Omit<KeyForm, 'budgets'>> & {
   readonly budgets?: readonly Problems<BudgetForm>[];
 };
 
-export const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-export const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const modelPattern = /^(\*|[A-Za-z0-9][A-Za-z0-9._:@+/-]*\*?)$/;
 export const dollarsPattern = /^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$/;
 const limitBounds = {

@@ -1,15 +1,18 @@
 // What does somebody do with a key that was just made? Keep it, wait until every gateway knows it, paste a snippet, try it.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Catalog, modelsOf } from '../models/catalog.ts';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { type Catalog, DIALECTS, modelsOf } from '../models/catalog.ts';
 import { Badge, Button, Code, CopyButton, Notice } from '../parts/basics.tsx';
 import { SelectField } from '../parts/fields.tsx';
 import { useAsked, useObject } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
+import { useKept } from '../shell/leaving.tsx';
 import { pathOf } from '../shell/place.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { isProgrammed, standingOf } from '../words/standing.ts';
+import { canCall, pairOf } from './callable.ts';
 import type { MintedKey } from './mint-key.ts';
+import { endOfOthers, holds } from './rotate.ts';
 import { snippetsFor } from './snippets.ts';
 import { TestCall } from './test-call.tsx';
 
@@ -17,19 +20,20 @@ interface KeyMadeProps {
   readonly minted: MintedKey;
   readonly namespace: string;
   readonly name: string;
-  /** Of a rotation: until when the one before works. */
-  readonly before?: string;
+  /** It takes the place of another one. */
+  readonly isRotated?: boolean;
   readonly whenDone?: () => void;
 }
 
-export function KeyMade({ minted, namespace, name, before, whenDone }: KeyMadeProps) {
+export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }: KeyMadeProps) {
   const { announce, formats } = useShell();
   const [isKept, setKept] = useState(false);
   const { object, error } = useObject<ApiKey>('apikeys', namespace, name);
-  const isHeld = object?.spec.imports?.some(({ sha256 }) => sha256 === minted.sha256) ?? false;
-  const isReady = object !== undefined && isHeld && isProgrammed(object);
+  const held = object !== undefined && holds(object, minted) ? object : undefined;
+  const isReady = held !== undefined && isProgrammed(held);
+  const before = held && endOfOthers(held, minted, Date.now());
   const standing = object && standingOf(object);
-  useLeaveWarning(!isKept);
+  useKept(!isKept);
   // What had the focus is gone with the form.
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
@@ -48,14 +52,21 @@ export function KeyMade({ minted, namespace, name, before, whenDone }: KeyMadePr
           again.
         </p>
         <div class="key-line">
-          <code class="key" data-testid="key">
+          <code
+            class="key"
+            data-testid="key"
+            onCopy={() => {
+              if (getSelection()?.toString().includes(minted.key)) setKept(true);
+            }}
+          >
             {minted.key}
           </code>
           <CopyButton text={minted.key} label="Copy key" whenCopied={() => setKept(true)} />
         </div>
-        {before !== undefined && (
+        {isRotated && before !== undefined && (
           <p>The key before works until {formats.time(before)}. Move its clients to the new one by then.</p>
         )}
+        {isRotated && held !== undefined && before === undefined && <p>The key before works no longer.</p>}
         <p role="status">
           {isReady ? (
             <>
@@ -76,7 +87,9 @@ export function KeyMade({ minted, namespace, name, before, whenDone }: KeyMadePr
       {isReady && <UseKey keyText={minted.key} namespace={namespace} name={name} />}
       <p class="row">
         {whenDone === undefined ? (
-          <Link to={pathOf('keys', namespace, name)}>Done: forget the key here and go to {name}</Link>
+          <Link to={pathOf('keys', namespace, name)} isSure>
+            Done: forget the key here and go to {name}
+          </Link>
         ) : (
           <Button onClick={whenDone}>Done: forget the key here</Button>
         )}
@@ -104,10 +117,14 @@ export function UseKey({
     api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace, apiKey: name }, signal }),
   );
   const models = catalog.answer === undefined ? [] : modelsOf(catalog.answer);
-  const chosen = model || models[0]?.id || 'your-model';
   const address = session.gatewayUrl ?? 'https://gateway.example.com';
-  const snippets = snippetsFor(address, keyText, chosen);
-  const snippet = snippets.find(({ id }) => id === shown) ?? snippets[0];
+  const snippetsOf = (id: string) => snippetsFor(address, keyText, id);
+  const pair = pairOf(models, snippetsOf('your-model'), { model, client: shown });
+  const chosen = pair.model?.id ?? 'your-model';
+  const snippets = snippetsOf(chosen);
+  const snippet = snippets.find(({ id }) => id === pair.client?.id);
+  const unable = snippets.filter(({ dialect }) => !canCall(pair.model, dialect));
+  const reason = useId();
   return (
     <section class="panel" aria-labelledby="use-heading">
       <h2 id="use-heading">Use it</h2>
@@ -136,31 +153,35 @@ export function UseKey({
         <p class="hint">Which models the key may call is not known now: {catalog.error.message}</p>
       )}
       <fieldset class="tabs" aria-label="Client">
-        {snippets.map(({ id, label }) => (
-          <Button key={id} look="quiet" pressed={id === snippet?.id} onClick={() => setShown(id)}>
+        {snippets.map(({ id, label, dialect }) => (
+          <Button
+            key={id}
+            look="quiet"
+            pressed={id === snippet?.id}
+            disabled={!canCall(pair.model, dialect)}
+            describedBy={canCall(pair.model, dialect) ? undefined : reason}
+            onClick={() => setShown(id)}
+          >
             {label}
           </Button>
         ))}
       </fieldset>
+      {unable.length > 0 && (
+        <p class="hint" id={reason}>
+          {chosen} cannot be called by{' '}
+          {unable.map(({ label, dialect }) => `${label} (${DIALECTS[dialect]})`).join(', ')}. Choose another
+          model for that.
+        </p>
+      )}
       {snippet !== undefined && (
         <>
           <p class="hint">{snippet.note}</p>
           <Code text={snippet.text} label={`Snippet for ${snippet.label}`} />
         </>
       )}
-      {!isPlaceholder && session.gatewayUrl !== null && models.length > 0 && (
+      {!isPlaceholder && session.gatewayUrl !== null && models.length > 0 && canCall(pair.model, 'chat') && (
         <TestCall address={session.gatewayUrl} keyText={keyText} model={chosen} />
       )}
     </section>
   );
-}
-
-/** Asks before the page is closed while something would be lost with it. */
-function useLeaveWarning(isNeeded: boolean): void {
-  useEffect(() => {
-    if (!isNeeded) return;
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener('beforeunload', warn);
-    return () => removeEventListener('beforeunload', warn);
-  }, [isNeeded]);
 }

@@ -4,17 +4,29 @@ import { useRef, useState } from 'preact/hooks';
 import { Notice } from '../parts/basics.tsx';
 import { Choice, focusFirstProblem } from '../parts/fields.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
-import type { ApiError } from '../shell/api.ts';
+import { type Api, ApiError } from '../shell/api.ts';
 import { kubePath, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
+import { useKept } from '../shell/leaving.tsx';
+import { isWithin, type NotDone, sendSurely } from '../shell/send-surely.ts';
+import type { ApiKey } from '../words/kube.ts';
 import { KeyFields } from './key-fields.tsx';
 import { buildApiKey, checkKeyForm, emptyKeyForm, type KeyForm, type KeyProblems } from './key-form.ts';
 import { KeyMade } from './key-made.tsx';
 import { type KeyYaml, KeyYamlDialog } from './key-yaml.tsx';
 import { type MintedKey, mintRandomKey } from './mint-key.ts';
+import { holds } from './rotate.ts';
 import { SecretMade } from './secret-made.tsx';
 
 type Way = 'browser' | 'secret';
+
+/** What was sent and is not known to be there. */
+interface Attempt {
+  readonly id: string;
+  readonly minted: MintedKey | undefined;
+  /** It may be there, or come yet. */
+  readonly isOpen: boolean;
+}
 
 /** Where pages come over plain http from another machine, browsers have no WebCrypto. */
 export const canMint = globalThis.crypto?.subtle !== undefined;
@@ -27,13 +39,15 @@ export function NewKey() {
   });
   const [way, setWay] = useState<Way>(canMint ? 'browser' : 'secret');
   const [problems, setProblems] = useState<KeyProblems>({});
-  const [refusal, setRefusal] = useState<string | undefined>(undefined);
+  const [failed, setFailed] = useState<NotDone | undefined>(undefined);
+  const [attempt, setAttempt] = useState<Attempt | undefined>(undefined);
   const [isSending, setSending] = useState(false);
   const [yaml, setYaml] = useState<KeyYaml | undefined>(undefined);
   const [made, setMade] = useState<{ readonly minted: MintedKey | undefined } | undefined>(undefined);
   const element = useRef<HTMLFormElement>(null);
   const may = useRights(form.namespace === '' ? undefined : form.namespace);
   const right = may('create apikeys');
+  useKept(attempt?.isOpen === true && attempt.minted !== undefined && made === undefined);
 
   const check = () => {
     const found = checkKeyForm(form, Date.now());
@@ -46,27 +60,42 @@ export function NewKey() {
   const mint = async () => (way === 'browser' ? await mintRandomKey(session.keyPrefix) : undefined);
   const view = async () => {
     if (!check()) return;
-    setRefusal(undefined);
+    setFailed(undefined);
     try {
       const minted = await mint();
       setYaml({ minted, object: buildApiKey(form, minted) });
     } catch (error) {
-      setRefusal((error as Error).message);
+      setFailed({ is: 'refused', message: (error as Error).message });
     }
   };
   const send = async () => {
     if (!check() || isSending) return;
     setSending(true);
-    setRefusal(undefined);
+    setFailed(undefined);
     try {
-      const minted = await mint();
+      // Sent again it is the same key: what was sent before may yet arrive, and this one is known here alone.
+      const id = `${way} ${form.namespace}/${form.name}`;
+      const before = attempt?.id === id ? attempt : undefined;
+      const minted = before === undefined ? await mint() : before.minted;
       const body = buildApiKey(form, minted);
-      const path = kubePath('apikeys', form.namespace);
-      await api.call(path, { method: 'POST', query: { dryRun: 'All' }, body });
-      await api.call(path, { method: 'POST', body });
-      setMade({ minted });
+      const collection = kubePath('apikeys', form.namespace);
+      const sent = await sendSurely({
+        check: () => api.call(collection, { method: 'POST', query: { dryRun: 'All' }, body }),
+        send: () => api.call(collection, { method: 'POST', body }),
+        wasDone: async () => {
+          const there = await findKey(api, form.namespace, form.name);
+          if (there === undefined) return false;
+          return minted === undefined ? isWithin(body.spec, there.spec) : holds(there, minted);
+        },
+        isAgain: before?.isOpen === true,
+      });
+      if (sent.is === 'done') setMade({ minted });
+      else {
+        setAttempt({ id, minted, isOpen: before?.isOpen === true || sent.is === 'unknown' });
+        setFailed(sent);
+      }
     } catch (error) {
-      setRefusal((error as ApiError).message);
+      setFailed({ is: 'refused', message: (error as Error).message });
     }
     setSending(false);
   };
@@ -120,8 +149,15 @@ export function NewKey() {
               : []),
             {
               value: 'secret' as const,
-              label: 'In the cluster',
-              note: 'The operator writes it into a Secret, for pods and GitOps; whoever may read that Secret has it.',
+              ...(session.mode === 'local'
+                ? {
+                    label: 'On this machine',
+                    note: 'It is kept in a file; whoever may read the file has it.',
+                  }
+                : {
+                    label: 'In the cluster',
+                    note: 'The operator writes it into a Secret, for pods and GitOps; whoever may read that Secret has it.',
+                  }),
             },
           ]}
         />
@@ -139,8 +175,16 @@ export function NewKey() {
           isSending={isSending}
           isAllowed={right.isAllowed}
           missing={right.missing === undefined ? [] : [right.missing]}
-          refusalTitle="The key was not created"
-          refusal={refusal}
+          refusalTitle={
+            failed?.is === 'unknown'
+              ? 'It is not known whether the key was created'
+              : 'The key was not created'
+          }
+          refusal={
+            failed?.is === 'unknown'
+              ? `${failed.message} Create it again: the same key is sent, and none is made twice.`
+              : failed?.message
+          }
           onYaml={() => void view()}
         />
       </form>
@@ -153,4 +197,13 @@ export function NewKey() {
       )}
     </>
   );
+}
+
+async function findKey(api: Api, namespace: string, name: string): Promise<ApiKey | undefined> {
+  try {
+    return await api.call<ApiKey>(kubePath('apikeys', namespace, name));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
 }

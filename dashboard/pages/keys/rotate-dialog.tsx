@@ -7,59 +7,108 @@ import { SelectField } from '../parts/fields.tsx';
 import { kubePath } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import { patchSeen } from '../shell/patch-seen.ts';
+import { type NotDone, sendSurely } from '../shell/send-surely.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { type KeyYaml, KeyYamlDialog } from './key-yaml.tsx';
 import { type MintedKey, mintRandomKey } from './mint-key.ts';
-import { isImported, OVERLAPS, rotatedManifest, rotatedPatch } from './rotate.ts';
+import {
+  holds,
+  isImported,
+  isWithoutOverlap,
+  overlapsFor,
+  type Rotation,
+  rotatedManifest,
+  rotatedPatch,
+  triggerAt,
+} from './rotate.ts';
+
+/** What is sent: the same each time, so that it may arrive twice. */
+export interface RotateAttempt {
+  readonly minted: MintedKey | undefined;
+  readonly trigger: string;
+}
 
 interface RotateDialogProps {
   readonly apiKey: ApiKey;
   readonly canMint: boolean;
+  /** Was sent before, and it is not known what became of it. */
+  readonly unanswered: RotateAttempt | undefined;
   readonly onClose: () => void;
-  /** A new key was made here. @param before RFC 3339: until when the old one works. */
-  readonly whenMinted: (minted: MintedKey, before: string) => void;
+  readonly whenUnknown: (attempt: RotateAttempt) => void;
+  /** A new key was made here. */
+  readonly whenMinted: (minted: MintedKey) => void;
   /** The operator makes it. */
   readonly whenAsked: () => void;
 }
 
-export function RotateDialog({ apiKey, canMint, onClose, whenMinted, whenAsked }: RotateDialogProps) {
+export function RotateDialog({
+  apiKey,
+  canMint,
+  unanswered,
+  onClose,
+  whenUnknown,
+  whenMinted,
+  whenAsked,
+}: RotateDialogProps) {
   const { api, session } = useShell();
-  const [hours, setHours] = useState('24');
-  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const imported = isImported(apiKey);
+  const [overlap, setOverlap] = useState(imported ? '24' : '');
+  const [failed, setFailed] = useState<NotDone | undefined>(undefined);
   const [isSending, setSending] = useState(false);
   const [yaml, setYaml] = useState<KeyYaml | undefined>(undefined);
   const { namespace, name } = apiKey.metadata;
-  const imported = isImported(apiKey);
-  const overlapHours = Number(hours);
-  const mint = async () => (imported ? await mintRandomKey(session.keyPrefix) : undefined);
+  const begin = async (): Promise<RotateAttempt> => ({
+    minted: imported ? await mintRandomKey(session.keyPrefix) : undefined,
+    trigger: triggerAt(Date.now()),
+  });
+  const rotationOf = ({ minted, trigger }: RotateAttempt): Rotation =>
+    minted === undefined
+      ? { minted, trigger, overlapHours: overlap === '' ? undefined : Number(overlap) }
+      : { minted, nowMs: Date.now(), overlapHours: Number(overlap) };
+  const fail = (error: unknown) => setFailed({ is: 'refused', message: (error as Error).message });
 
   const rotate = async () => {
     if (isSending) return;
     setSending(true);
-    setProblem(undefined);
-    const nowMs = Date.now();
+    setFailed(undefined);
     try {
-      const minted = await mint();
-      const body = rotatedPatch(apiKey, { overlapHours, nowMs, minted });
-      await patchSeen(api, kubePath('apikeys', namespace, name), apiKey, body);
-      if (minted === undefined) whenAsked();
-      else whenMinted(minted, new Date(nowMs + overlapHours * 3_600_000).toISOString());
+      const attempt = unanswered ?? (await begin());
+      const { minted, trigger } = attempt;
+      const body = rotatedPatch(apiKey, rotationOf(attempt));
+      const path = kubePath('apikeys', namespace, name);
+      const sent = await sendSurely({
+        send: () => patchSeen(api, path, apiKey, body),
+        wasDone: async () => {
+          const there = await api.call<ApiKey>(path);
+          return minted === undefined ? there.spec.rotation?.trigger === trigger : holds(there, minted);
+        },
+        isAgain: unanswered !== undefined,
+      });
+      if (sent.is === 'done') {
+        if (minted === undefined) whenAsked();
+        else whenMinted(minted);
+        return;
+      }
+      if (sent.is === 'unknown') whenUnknown(attempt);
+      setFailed(sent);
     } catch (error) {
-      setProblem((error as Error).message);
-      setSending(false);
+      fail(error);
     }
+    setSending(false);
   };
   const view = async () => {
-    setProblem(undefined);
+    setFailed(undefined);
     try {
-      const minted = await mint();
-      setYaml({ minted, object: rotatedManifest(apiKey, { overlapHours, nowMs: Date.now(), minted }) });
+      const attempt = await begin();
+      setYaml({ minted: attempt.minted, object: rotatedManifest(apiKey, rotationOf(attempt)) });
     } catch (error) {
-      setProblem((error as Error).message);
+      fail(error);
     }
   };
 
-  const isPossible = !imported || canMint;
+  // What makes keys on a laptop keeps them.
+  const isKept = !imported && session.mode === 'local';
+  const isPossible = imported ? canMint : !isKept;
   return (
     <Dialog title={`Rotate ${name}`} onClose={onClose}>
       <form
@@ -76,23 +125,43 @@ export function RotateDialog({ apiKey, canMint, onClose, whenMinted, whenAsked }
         </p>
         <SelectField
           label="Overlap"
-          value={hours}
-          onInput={setHours}
-          options={OVERLAPS.map((overlap) => ({ value: String(overlap.hours), label: overlap.label }))}
+          value={overlap}
+          onInput={setOverlap}
+          options={overlapsFor(apiKey)}
+          hint={
+            imported || overlap === ''
+              ? undefined
+              : 'It stays set in the ApiKey: planned rotations have this overlap too from now on.'
+          }
         />
-        {hours === '0' && (
+        {isWithoutOverlap(apiKey, overlap) && (
           <Notice tone="warn">
             <p>Whoever uses the old key is refused within a second. Choose this where the key has leaked.</p>
           </Notice>
         )}
-        {!isPossible && (
+        {isKept && (
+          <Notice tone="warn">
+            <p>In local mode a key in a file stays as it is. Create another key, and delete this one.</p>
+          </Notice>
+        )}
+        {imported && !canMint && (
           <Notice tone="warn">
             <p>This page came over plain http, where browsers make no keys. Open it over https.</p>
           </Notice>
         )}
-        {problem !== undefined && (
-          <Notice tone="bad" title="The key was not rotated">
-            <p>{problem}</p>
+        {failed !== undefined && (
+          <Notice
+            tone="bad"
+            title={
+              failed.is === 'unknown'
+                ? 'It is not known whether the key was rotated'
+                : 'The key was not rotated'
+            }
+          >
+            <p>
+              {failed.message}
+              {failed.is === 'unknown' && ' Rotate it again: the same is sent, and no key is made twice.'}
+            </p>
           </Notice>
         )}
         <div class="row end">

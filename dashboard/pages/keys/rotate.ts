@@ -4,18 +4,39 @@ import type { ApiKey, Import } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import { mergePatch } from '../words/merge-patch.ts';
 
-export const OVERLAPS = [
+const OVERLAPS = [
   { hours: 0, label: 'none: the old key stops at once' },
   { hours: 1, label: '1 hour' },
   { hours: 24, label: '24 hours' },
   { hours: 168, label: '7 days' },
 ] as const;
 
+/** What the operator takes where nothing is set. */
+const usualOverlap = '24h';
+
 /** As many as one ApiKey stands for. */
 const importsMax = 4;
 
 export function isImported({ spec }: ApiKey): boolean {
   return (spec.imports ?? []).length > 0;
+}
+
+/** Whether it stands for this very key. */
+export function holds({ spec }: ApiKey, { sha256 }: { readonly sha256: string }): boolean {
+  return spec.imports?.some((entry) => entry.sha256 === sha256) ?? false;
+}
+
+/** Until when one of the keys works that it stands for beside this one, RFC 3339; undefined: none does. */
+export function endOfOthers(
+  { spec }: ApiKey,
+  { sha256 }: { readonly sha256: string },
+  nowMs: number,
+): string | undefined {
+  return spec.imports
+    ?.filter((entry) => entry.sha256 !== sha256 && Date.parse(entry.notAfter ?? '') > nowMs)
+    .map(({ notAfter }) => notAfter)
+    .sort()
+    .at(-1);
 }
 
 /**
@@ -44,18 +65,71 @@ export function importsWith(
   return [...kept, { sha256: minted.sha256, hint: minted.hint }];
 }
 
-export interface Rotation {
-  readonly overlapHours: number;
-  readonly nowMs: number;
-  /** Made here; undefined: the operator makes it. */
-  readonly minted: { readonly sha256: string; readonly hint: string } | undefined;
-}
+export type Rotation =
+  /** Made here. */
+  | {
+      readonly minted: { readonly sha256: string; readonly hint: string };
+      readonly overlapHours: number;
+      readonly nowMs: number;
+    }
+  /** The operator makes it. */
+  | {
+      readonly minted: undefined;
+      /** Undefined: as it is set. */
+      readonly overlapHours: number | undefined;
+      /** Another text than before. */
+      readonly trigger: string;
+    };
 
 /** A merge patch. @throws Error where an ApiKey has no room for one key more. */
-export function rotatedPatch(key: ApiKey, { overlapHours, nowMs, minted }: Rotation) {
-  if (minted === undefined) return rotationPatch(overlapHours, nowMs);
-  const imports = importsWith(key.spec.imports ?? [], minted, overlapHours * 3_600_000, nowMs);
-  return { spec: { imports } };
+export function rotatedPatch(key: ApiKey, rotation: Rotation) {
+  const { minted, overlapHours } = rotation;
+  if (minted !== undefined) {
+    const { nowMs } = rotation;
+    const imports = importsWith(key.spec.imports ?? [], minted, overlapHours * 3_600_000, nowMs);
+    return { spec: { imports } };
+  }
+  // An overlap that is written here holds for every later rotation, planned ones too.
+  const overlap =
+    overlapHours === undefined ? {} : { overlap: overlapHours === 0 ? '0s' : `${overlapHours}h` };
+  return { spec: { rotation: { trigger: rotation.trigger, ...overlap } } };
+}
+
+export function triggerAt(nowMs: number): string {
+  return `dashboard-${rfc3339(nowMs)}`;
+}
+
+/** In hours, those that can be chosen; '' leaves what is set. The first one is the usual choice. */
+export function overlapsFor(key: ApiKey): readonly { readonly value: string; readonly label: string }[] {
+  const options = OVERLAPS.map(({ hours, label }) => ({ value: String(hours), label }));
+  if (isImported(key)) return options;
+  const { interval, overlap = usualOverlap } = key.spec.rotation ?? {};
+  const intervalMs = interval === undefined ? Number.POSITIVE_INFINITY : durationMs(interval);
+  const setMs = durationMs(overlap);
+  return [
+    { value: '', label: `as it is set: ${setMs === 0 ? 'none' : overlap}` },
+    // The API server refuses an overlap that is not shorter than the interval.
+    ...options.filter(({ value }) => {
+      const ms = Number(value) * 3_600_000;
+      return ms !== setMs && ms < intervalMs;
+    }),
+  ];
+}
+
+/** Whether the old key stops at once. */
+export function isWithoutOverlap(key: ApiKey, overlap: string): boolean {
+  if (overlap !== '') return Number(overlap) === 0;
+  return durationMs(key.spec.rotation?.overlap ?? usualOverlap) === 0;
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Of a text that the API server has taken, such as 1h30m. */
+function durationMs(text: string): number {
+  let sum = 0;
+  for (const [, amount, unit = ''] of text.matchAll(/([0-9.]+)(ms|s|m|h)/g))
+    sum += Number(amount) * (unitMs[unit] ?? 0);
+  return sum;
 }
 
 /** The same, to be applied by somebody else. @throws as `rotatedPatch`. */
@@ -87,18 +161,6 @@ export function versionsOf({ spec, status }: ApiKey, nowMs: number): readonly Ke
     notAfter,
   }));
   return [...imports.reverse(), ...issued];
-}
-
-/** For a key that lies in a Secret: another text than before makes a new one. */
-export function rotationPatch(overlapHours: number, nowMs: number) {
-  return {
-    spec: {
-      rotation: {
-        trigger: `dashboard-${rfc3339(nowMs)}`,
-        overlap: overlapHours === 0 ? '0s' : `${overlapHours}h`,
-      },
-    },
-  };
 }
 
 function rfc3339(ms: number): string {

@@ -1,8 +1,12 @@
 // What does one paste to use a key? For each client the address as that client wants it: with /v1, or without.
 
+import type { DialectName } from '../models/catalog.ts';
+
 export interface Snippet {
   readonly id: string;
   readonly label: string;
+  /** That the client speaks. */
+  readonly dialect: DialectName;
   /** What stands above it, in one line. */
   readonly note: string;
   readonly text: string;
@@ -17,6 +21,7 @@ export function snippetsFor(address: string, key: string, model: string): readon
     {
       id: 'curl',
       label: 'curl',
+      dialect: 'chat',
       note: 'Streams an answer to the terminal.',
       text: [
         `curl -N ${shell(`${openAi}/chat/completions`)} \\`,
@@ -28,6 +33,7 @@ export function snippetsFor(address: string, key: string, model: string): readon
     {
       id: 'openai-python',
       label: 'OpenAI, Python',
+      dialect: 'chat',
       note: 'pip install openai. The base URL ends in /v1.',
       text: [
         'from openai import OpenAI',
@@ -43,6 +49,7 @@ export function snippetsFor(address: string, key: string, model: string): readon
     {
       id: 'openai-node',
       label: 'OpenAI, Node',
+      dialect: 'chat',
       note: 'npm install openai. The base URL ends in /v1.',
       text: [
         "import OpenAI from 'openai';",
@@ -58,6 +65,7 @@ export function snippetsFor(address: string, key: string, model: string): readon
     {
       id: 'anthropic-python',
       label: 'Anthropic, Python',
+      dialect: 'messages',
       note: 'pip install anthropic. The base URL has no /v1: the SDK adds it.',
       text: [
         'from anthropic import Anthropic',
@@ -74,6 +82,7 @@ export function snippetsFor(address: string, key: string, model: string): readon
     {
       id: 'claude-code',
       label: 'Claude Code',
+      dialect: 'messages',
       note: 'The address has no /v1: Claude Code adds it.',
       text: [
         `export ANTHROPIC_BASE_URL=${shell(origin)}`,
@@ -84,6 +93,7 @@ export function snippetsFor(address: string, key: string, model: string): readon
     {
       id: 'codex',
       label: 'Codex',
+      dialect: 'responses',
       note: 'Codex does not read OPENAI_BASE_URL: the provider is named on its command line.',
       text: [
         `export PENSTOCK_KEY=${shell(key)}`,

@@ -22,6 +22,8 @@ export interface RequestsAnswer {
 }
 
 export interface SeriesRow {
+  /** One of these three: the beginning of its interval. */
+  readonly minute?: string;
   readonly hour?: string;
   readonly day?: string;
   readonly model?: string;
@@ -75,9 +77,4 @@ export interface BudgetsAnswer {
 
 export interface HealthAnswer {
   readonly health: readonly HealthRow[];
-}
-
-/** Failed attempts that another one made good: what a caller did not notice. */
-export function failoversOf({ attempts, requests }: HealthRow): number {
-  return Math.max(0, attempts - requests);
 }

@@ -249,7 +249,7 @@ function Series({
     () =>
       stackRows(
         rows.map((row) => ({
-          start: row.hour ?? row.day ?? '',
+          start: row[query.interval] ?? '',
           group: row.isRest === true ? undefined : row[by] || 'none',
           value:
             measure === 'cost'
@@ -265,9 +265,9 @@ function Series({
   const labels = useMemo(
     () =>
       query.starts.map((start) =>
-        query.interval === 'hour'
-          ? { short: formats.hour(start), whole: formats.time(start) }
-          : { short: formats.day(start), whole: `${formats.day(start)} (UTC)` },
+        query.interval === 'day'
+          ? { short: formats.day(start), whole: `${formats.day(start)} (UTC)` }
+          : { short: formats.hour(start), whole: formats.time(start) },
       ),
     [query, formats],
   );

@@ -1,4 +1,4 @@
-// Which hours or days does a period ask the ledger for? Whole ones, in UTC.
+// Which minutes, hours or days does a period ask the ledger for? Whole ones, in UTC.
 
 export const PERIODS = ['1h', '24h', '7d', '30d'] as const;
 export type Period = (typeof PERIODS)[number];
@@ -8,24 +8,28 @@ export interface PeriodQuery {
   readonly from: string;
   /** The one after the last. */
   readonly to: string;
-  readonly interval: 'hour' | 'day';
+  readonly interval: 'minute' | 'hour' | 'day';
   /** Starts of the intervals that are shown, in order, as the ledger names them. */
   readonly starts: readonly string[];
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
+const stepsMs = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+const columns = {
+  '1h': { interval: 'minute', count: 60 },
+  '24h': { interval: 'hour', count: 24 },
+  '7d': { interval: 'day', count: 7 },
+  '30d': { interval: 'day', count: 30 },
+} as const;
 
-/** The interval that now is in counts as one of the period; an hour is the present one and the one before. */
+/** The interval that now is in is the last of the period. */
 export function periodQuery(period: Period, nowMs: number): PeriodQuery {
-  const interval = period === '7d' || period === '30d' ? 'day' : 'hour';
-  const stepMs = interval === 'day' ? dayMs : hourMs;
-  const count = { '1h': 2, '24h': 24, '7d': 7, '30d': 30 }[period];
+  const { interval, count } = columns[period];
+  const stepMs = stepsMs[interval];
   const lastMs = Math.floor(nowMs / stepMs) * stepMs;
   const nameOf = (ms: number) =>
     interval === 'day'
       ? new Date(ms).toISOString().slice(0, 10)
-      : `${new Date(ms).toISOString().slice(0, 13)}:00:00Z`;
+      : `${new Date(ms).toISOString().slice(0, 16)}:00Z`;
   const starts = Array.from({ length: count }, (_, at) => nameOf(lastMs - (count - 1 - at) * stepMs));
   return { from: starts[0] ?? nameOf(lastMs), to: nameOf(lastMs + stepMs), interval, starts };
 }

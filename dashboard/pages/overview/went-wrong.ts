@@ -2,8 +2,9 @@
 
 import type { Formats } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
+import { keyStateWords } from '../words/part-states.ts';
 import { standingOf, type Tone } from '../words/standing.ts';
-import type { BudgetUse } from './ledger.ts';
+import type { BudgetUse, HealthRow } from './ledger.ts';
 
 export interface Trouble {
   readonly tone: Tone;
@@ -110,36 +111,24 @@ function periodPhrase(period: string): string {
   return period === 'Total' ? 'all time' : `this ${period.toLowerCase()}`;
 }
 
-export function keyStateWords(state: string): string {
-  return (
-    {
-      Active: 'in use',
-      Disabled: 'disabled',
-      Missing: 'missing from its Secret',
-      Invalid: 'refused by the upstream',
-      RateLimited: 'resting after a rate limit',
-      Exhausted: 'its quota is used up',
-    }[state] ?? state
-  );
-}
-
-export function targetStateWords(state: string): string {
-  return (
-    {
-      Ready: 'in use',
-      Drained: 'drained: weight 0',
-      Unhealthy: 'gives no answers',
-      RefNotFound: 'its Provider does not exist',
-      RefNotPermitted: 'its Provider is not lent to this namespace',
-      ProviderNotReady: 'its Provider is not ready',
-      Unsupported: 'cannot serve this model',
-    }[state] ?? state
-  );
-}
-
 function newest(conditions: readonly { readonly since: string }[]): string | undefined {
   return conditions
     .map(({ since }) => since)
     .sort()
     .at(-1);
+}
+
+/** What is known of attempts at one thing that fails. Which of them another one made good stands in no sum: it may have failed too. */
+export function failedWords(row: HealthRow, number: (count: number) => string) {
+  const { outcomes, attempts, requests } = row;
+  const failures = ['failed', 'broken-off', 'interrupted'].reduce(
+    (all, end) => all + (outcomes[end] ?? 0),
+    0,
+  );
+  const further = Math.max(0, attempts - requests);
+  return {
+    name: row.route ?? `${row.upstreamModel} at ${row.provider}`,
+    failed: `${number(failures)} of ${number(attempts)} attempts failed`,
+    further: further === 0 ? '' : `${number(further)} attempts were not the first of their request · `,
+  };
 }

@@ -5,8 +5,8 @@ import { useAsked, useObjects } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
-import { type BudgetUse, failoversOf, type HealthAnswer } from './ledger.ts';
-import { troublesOf } from './went-wrong.ts';
+import type { BudgetUse, HealthAnswer } from './ledger.ts';
+import { failedWords, troublesOf } from './went-wrong.ts';
 
 interface WentWrongProps {
   readonly budgets: readonly BudgetUse[];
@@ -62,20 +62,16 @@ export function WentWrong({ budgets, nowMs, time: { interval: _, ...time } }: We
           </li>
         ))}
         {failed.slice(0, shownMax).map((row) => {
-          const failures = Object.entries(row.outcomes)
-            .filter(([outcome]) => ['failed', 'broken-off', 'interrupted'].includes(outcome))
-            .reduce((all, [, count]) => all + count, 0);
-          const name = row.route ?? `${row.upstreamModel} at ${row.provider}`;
+          const { name, failed: what, further } = failedWords(row, formats.number);
           return (
             <li key={name} class="trouble">
               <Badge tone="off">Calls</Badge>
               <div>
                 <p>
-                  {name}: {formats.number(failures)} of {formats.number(row.attempts)} attempts failed
+                  {name}: {what}
                 </p>
                 <p class="faint small">
-                  {failoversOf(row) > 0 &&
-                    `${formats.number(failoversOf(row))} were made good by another attempt · `}
+                  {further}
                   the last one <Ago at={row.lastFailedAt} />
                 </p>
               </div>

@@ -14,6 +14,7 @@ export interface DialogProps {
 
 export function Dialog({ title, onClose, children, isWide = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const isGone = useRef(false);
   const id = useId();
   useEffect(() => {
     const shown = dialog.current;
@@ -21,23 +22,28 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
     const before = document.activeElement;
     shown?.showModal();
     return () => {
+      isGone.current = true;
       shown?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
+  // The browser tells of its end later, when the next one may stand there already.
+  const close = () => {
+    if (!isGone.current) onClose();
+  };
   return (
     <dialog
       ref={dialog}
       class={isWide ? 'wide' : undefined}
       aria-labelledby={id}
-      onClose={onClose}
-      onCancel={onClose}
+      onClose={close}
+      onCancel={close}
     >
       <header class="dialog-head">
         <h2 id={id} tabIndex={-1}>
           {title}
         </h2>
-        <button type="button" class="button quiet close" aria-label="Close" onClick={onClose}>
+        <button type="button" class="button quiet close" aria-label="Close" onClick={close}>
           <svg viewBox="0 0 16 16" aria-hidden="true">
             <path d="M3 3l10 10M13 3L3 13" />
           </svg>

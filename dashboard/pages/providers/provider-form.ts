@@ -1,6 +1,7 @@
 // What does somebody say of a provider of their own, and which three objects come of it? Pure: the checks of the kinds, before anything is sent.
 
-import { namePattern, namespacePattern, type Problems } from '../keys/key-form.ts';
+import type { Problems } from '../keys/key-form.ts';
+import { namePattern, namespacePattern } from '../words/names.ts';
 
 export const PROVIDER_TYPES = {
   OpenAICompatible: { label: 'OpenAI-compatible server', needsUrl: true, needsKey: false },

@@ -1,7 +1,6 @@
 // What is to be known of one provider: its conditions with the way out, its health by pod and key, and how calls to it ended?
 
-import { failoversOf, type HealthAnswer } from '../overview/ledger.ts';
-import { keyStateWords } from '../overview/went-wrong.ts';
+import type { HealthAnswer } from '../overview/ledger.ts';
 import { Ago, Answered, Empty, Facts } from '../parts/basics.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -17,6 +16,7 @@ import { Table } from '../parts/table.tsx';
 import { useAsked } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import type { Provider } from '../words/kube.ts';
+import { keyStateWords } from '../words/part-states.ts';
 import { standingOf } from '../words/standing.ts';
 import { Troubles } from './troubles.tsx';
 
@@ -172,7 +172,6 @@ function Calls({ namespace, name }: { readonly namespace: string; readonly name:
                   isNumber: true,
                   cell: ({ outcomes }) => formats.number(outcomes['broken-off'] ?? 0),
                 },
-                { label: 'Failovers', isNumber: true, cell: (row) => formats.number(failoversOf(row)) },
                 { label: 'Last failure', cell: ({ lastFailedAt }) => <Ago at={lastFailedAt} /> },
               ]}
             />

@@ -1,6 +1,5 @@
 // What is to be known of one route: its conditions with the way out, each target, and its last failover drill?
 
-import { targetStateWords } from '../overview/went-wrong.ts';
 import { type Action, Ago, Badge, Empty, Facts } from '../parts/basics.tsx';
 import type { useChange } from '../parts/change.tsx';
 import { Conditions } from '../parts/conditions.tsx';
@@ -18,6 +17,7 @@ import { kubePath, useAsked, useNow } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
+import { targetStateWords } from '../words/part-states.ts';
 import { standingOf } from '../words/standing.ts';
 import { troubleWords } from '../words/troubles.ts';
 

@@ -5,31 +5,45 @@ import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
 import { Button, Notice } from '../parts/basics.tsx';
 import { type ApiError, openApi } from './api.ts';
 import { Frame } from './frame.tsx';
+import { openKeeping } from './keeping.ts';
 import { SignIn } from './sign-in.tsx';
 
 type State =
   | { readonly is: 'asking' }
   | { readonly is: 'failed'; readonly message: string }
   | { readonly is: 'signed-out'; readonly signIn: SignedOutAnswer['signIn']; readonly note?: string }
-  | { readonly is: 'signed-in'; readonly session: SessionAnswer };
+  /** `ended`: why the session is over, while what is shown has to stay. */
+  | { readonly is: 'signed-in'; readonly session: SessionAnswer; readonly ended?: string };
 
 const noSession = openApi('', () => {});
 
 export function App() {
   const [state, setState] = useState<State>({ is: 'asking' });
+  const keeping = useMemo(openKeeping, []);
 
-  const ask = useCallback(async (note?: string) => {
-    try {
-      setState({ is: 'signed-in', session: await noSession.call<SessionAnswer>('session') });
-    } catch (thrown) {
-      const error = thrown as ApiError;
-      const signIn = (error.body as SignedOutAnswer | undefined)?.signIn;
-      const why = error.code === 'renewal_refused' ? error.message : note;
-      if (error.status === 401 && signIn !== undefined)
-        setState({ is: 'signed-out', signIn, ...(why === undefined ? {} : { note: why }) });
-      else setState({ is: 'failed', message: error.message });
-    }
-  }, []);
+  const ask = useCallback(
+    async (note?: string) => {
+      try {
+        setState({ is: 'signed-in', session: await noSession.call<SessionAnswer>('session') });
+        return true;
+      } catch (thrown) {
+        const error = thrown as ApiError;
+        const signIn = (error.body as SignedOutAnswer | undefined)?.signIn;
+        const why = error.code === 'renewal_refused' ? error.message : note;
+        const next: State =
+          error.status === 401 && signIn !== undefined
+            ? { is: 'signed-out', signIn, ...(why === undefined ? {} : { note: why }) }
+            : { is: 'failed', message: error.message };
+        setState((before) =>
+          before.is === 'signed-in' && keeping.isHeld()
+            ? { ...before, ended: next.is === 'failed' ? next.message : (why ?? error.message) }
+            : next,
+        );
+        return false;
+      }
+    },
+    [keeping],
+  );
   useEffect(() => void ask(), [ask]);
 
   const session = state.is === 'signed-in' ? state.session : undefined;
@@ -82,6 +96,9 @@ export function App() {
         <Frame
           session={state.session}
           api={api}
+          keeping={keeping}
+          ended={state.ended}
+          signIn={() => ask('Your session has ended. Sign in again to go on.')}
           signOut={async () => {
             await api.call('session', { method: 'DELETE' }).catch(() => undefined);
             await ask('You are signed out.');

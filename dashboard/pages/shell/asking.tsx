@@ -6,6 +6,7 @@ import type { KubeObject, Plural } from '../words/kube.ts';
 import { ApiError, searchOf } from './api.ts';
 import { type AskedState, shownOf } from './asked-state.ts';
 import { useShell } from './context.tsx';
+import { followChanges } from './follow-changes.ts';
 import { type Heard, heardSince, keyOf, mergeHeard, newer } from './live-list.ts';
 
 export interface Asked<Answer> {
@@ -63,51 +64,62 @@ export function useAsked<Answer>(
   return { ...shownOf(state, question, view), again };
 }
 
-const reopenMs = 10_000;
+const lookAgainMs = 15_000;
 
-/** Calls when something of the kind has changed; `whenReset` where any of it may have. */
+/**
+ * Calls when something of the kind has changed; `whenReset` where any of it may have. A page that nobody sees is told nothing, and holds no
+ * connection: it keeps what it has, and asks anew when it is seen.
+ *
+ * @param everyMs so often it is a reset where nothing is heard by itself: many windows share few streams.
+ */
 export function useWatch(
   kind: Plural | undefined,
   namespace: string | undefined,
   whenChanged: (change: WatchChange) => void,
   whenReset: () => void,
-): { readonly isLive: boolean } {
+  everyMs = lookAgainMs,
+): void {
+  const isVisible = useVisible();
   const [isLive, setLive] = useState(false);
+  const wasHidden = useRef(false);
   const told = useRef({ whenChanged, whenReset });
   told.current = { whenChanged, whenReset };
   useEffect(() => {
     if (kind === undefined) return;
-    let source: EventSource;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const open = () => {
-      source = new EventSource(`/api/watch${searchOf({ kind, namespace })}`);
-      source.addEventListener('change', (event) => {
-        told.current.whenChanged(JSON.parse((event as MessageEvent<string>).data) as WatchChange);
-      });
-      source.addEventListener('reset', () => {
-        setLive(true);
-        // The first event is one too: what changed between the first answer and it would be missed.
-        told.current.whenReset();
-      });
-      source.addEventListener('end', () => {
-        source.close();
-        setLive(false);
-        // The session or the right is gone: the answer to the next question says which.
-        told.current.whenReset();
-      });
-      source.addEventListener('error', () => {
-        setLive(false);
-        // A browser comes back by itself where nobody answered, and never where somebody said no: a proxy while the server is renewed.
-        if (source.readyState === EventSource.CLOSED) timer = setTimeout(open, reopenMs);
-      });
+    if (!isVisible) {
+      wasHidden.current = true;
+      return;
+    }
+    // Without waiting for a stream, which there may be none of.
+    if (wasHidden.current) told.current.whenReset();
+    wasHidden.current = false;
+    const over = new AbortController();
+    const heard = {
+      change: (change: WatchChange) => told.current.whenChanged(change),
+      reset: () => told.current.whenReset(),
+      live: setLive,
     };
-    open();
+    void followChanges(`/api/watch${searchOf({ kind, namespace })}`, heard, over.signal);
     return () => {
-      clearTimeout(timer);
-      source.close();
+      over.abort();
+      setLive(false);
     };
-  }, [kind, namespace]);
-  return { isLive };
+  }, [kind, namespace, isVisible]);
+  useEffect(() => {
+    if (kind === undefined || !isVisible || isLive) return;
+    const timer = setInterval(() => told.current.whenReset(), everyMs);
+    return () => clearInterval(timer);
+  }, [kind, namespace, isVisible, isLive, everyMs]);
+}
+
+function useVisible(): boolean {
+  const [isVisible, setVisible] = useState(document.visibilityState === 'visible');
+  useEffect(() => {
+    const look = () => setVisible(document.visibilityState === 'visible');
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, []);
+  return isVisible;
 }
 
 export function kubePath(plural: Plural, namespace?: string, name?: string): string {
@@ -122,7 +134,7 @@ export function useObject<Kind extends KubeObject>(plural: Plural, namespace: st
     api.call<Kind>(kubePath(plural, namespace, name), { signal }),
   );
   const [changed, setChanged] = useState<Kind | 'deleted' | undefined>(undefined);
-  const { isLive } = useWatch(
+  useWatch(
     plural,
     namespace,
     ({ type, object }) => {
@@ -130,13 +142,9 @@ export function useObject<Kind extends KubeObject>(plural: Plural, namespace: st
       if (given.metadata?.name === name) setChanged(type === 'DELETED' ? 'deleted' : given);
     },
     asked.again,
+    // Who has just made it waits for what becomes of it.
+    5_000,
   );
-  // Where nothing is heard by itself, it is asked for.
-  useEffect(() => {
-    if (isLive) return;
-    const timer = setInterval(asked.again, 5_000);
-    return () => clearInterval(timer);
-  }, [isLive, asked.again]);
   const isDeleted = changed === 'deleted';
   const object = newer(asked.answer, changed === 'deleted' ? undefined : changed);
   return { ...asked, object, isDeleted };
@@ -166,7 +174,7 @@ export function useObjects<Kind extends KubeObject>(
     setHeard((before) => heardSince(before, version));
     return items;
   });
-  const { isLive } = useWatch(
+  useWatch(
     isWatched ? plural : undefined,
     namespace,
     ({ type, object }) => {
@@ -181,7 +189,7 @@ export function useObjects<Kind extends KubeObject>(
     () => (asked.answer === undefined ? undefined : mergeHeard(asked.answer, heard)),
     [asked.answer, heard],
   );
-  return { ...asked, objects, isLive };
+  return { ...asked, objects };
 }
 
 interface List<Kind> {

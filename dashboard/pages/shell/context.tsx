@@ -5,6 +5,7 @@ import { useContext } from 'preact/hooks';
 import type { NamespacesAnswer, SessionAnswer } from '../../api-types.ts';
 import type { Formats } from '../words/format.ts';
 import type { Api } from './api.ts';
+import type { Keeping } from './keeping.ts';
 
 export interface Shell {
   readonly session: SessionAnswer;
@@ -15,8 +16,9 @@ export interface Shell {
   readonly namespace: string | undefined;
   readonly path: string;
   readonly search: string;
-  /** @param to a path with its search; the namespace is kept. */
-  readonly go: (to: string, options?: { readonly replaces?: boolean }) => void;
+  /** @param to a path with its search; the namespace is kept. `isSure`: nobody is asked whether what is shown may go. */
+  readonly go: (to: string, options?: { readonly replaces?: boolean; readonly isSure?: boolean }) => void;
+  readonly keeping: Keeping;
   /** Told to screen readers. */
   readonly announce: (text: string) => void;
 }
@@ -34,11 +36,13 @@ export interface LinkProps {
   readonly to: string;
   readonly class?: string;
   readonly current?: boolean;
+  /** As of `go`. */
+  readonly isSure?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** A link within the dashboard: an address of its own, without loading the page anew. */
-export function Link({ to, class: name, current = false, children }: LinkProps) {
+export function Link({ to, class: name, current = false, isSure = false, children }: LinkProps) {
   const { go, search } = useShell();
   const href = withNamespace(to, search);
   return (
@@ -49,7 +53,7 @@ export function Link({ to, class: name, current = false, children }: LinkProps) 
       onClick={(event) => {
         if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
         event.preventDefault();
-        go(to);
+        go(to, { isSure });
       }}
     >
       {children}

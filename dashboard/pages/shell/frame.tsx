@@ -5,7 +5,10 @@ import type { NamespacesAnswer, SessionAnswer } from '../../api-types.ts';
 import { Button, Notice } from '../parts/basics.tsx';
 import { openFormats } from '../words/format.ts';
 import type { Api } from './api.ts';
+import { AskNamespace } from './ask-namespace.tsx';
 import { Link, type Shell, ShellProvider, withNamespace } from './context.tsx';
+import type { Keeping } from './keeping.ts';
+import { useLeaving } from './leaving.tsx';
 import { NamespacePicker } from './namespace-picker.tsx';
 import { placeOf } from './place.ts';
 import { Mark } from './sign-in.tsx';
@@ -14,6 +17,11 @@ import { View } from './view.tsx';
 interface FrameProps {
   readonly session: SessionAnswer;
   readonly api: Api;
+  readonly keeping: Keeping;
+  /** Why the session has ended, where what is shown stays for a key that is kept. */
+  readonly ended: string | undefined;
+  /** @returns whether there is a session again. */
+  readonly signIn: () => Promise<boolean>;
   readonly signOut: () => Promise<void>;
 }
 
@@ -31,20 +39,27 @@ const ways = [
 const formats = openFormats();
 const allNamespaces = '*';
 
-export function Frame({ session, api, signOut }: FrameProps) {
-  const [{ path, search }, setAddress] = useState(() => ({
-    path: location.pathname,
-    search: location.search,
-  }));
+/** Where the browser is. */
+const here = () => ({ path: location.pathname, search: location.search });
+
+export function Frame({ session, api, keeping, ended, signIn, signOut }: FrameProps) {
+  const [{ path, search }, setAddress] = useState(here);
   const [namespaces, setNamespaces] = useState<NamespacesAnswer | undefined>(undefined);
   const [said, setSaid] = useState('');
   const isOnline = useOnline();
+  const { leave, question } = useLeaving(keeping);
 
   useEffect(() => {
-    const follow = () => setAddress({ path: location.pathname, search: location.search });
+    const follow = () => {
+      if (location.pathname !== path && keeping.isHeld()) {
+        // The browser has gone there already: it is brought back, and goes there again once it may.
+        history.pushState(null, '', `${path}${search}`);
+        leave(() => history.back());
+      } else setAddress(here());
+    };
     addEventListener('popstate', follow);
     return () => removeEventListener('popstate', follow);
-  }, []);
+  }, [path, search, keeping, leave]);
 
   useEffect(() => {
     const own = session.namespace === null ? [] : [session.namespace];
@@ -54,12 +69,20 @@ export function Frame({ session, api, signOut }: FrameProps) {
     );
   }, [api, session.namespace]);
 
-  const go = useCallback<Shell['go']>((to, { replaces = false } = {}) => {
-    const next = withNamespace(to, location.search);
-    if (replaces) history.replaceState(null, '', next);
-    else history.pushState(null, '', next);
-    setAddress({ path: location.pathname, search: location.search });
-  }, []);
+  const go = useCallback<Shell['go']>(
+    (to, { replaces = false, isSure = false } = {}) => {
+      const next = withNamespace(to, location.search);
+      const move = () => {
+        if (replaces) history.replaceState(null, '', next);
+        else history.pushState(null, '', next);
+        setAddress(here());
+      };
+      const [there] = next.split('?');
+      if (isSure || there === location.pathname) move();
+      else leave(move);
+    },
+    [leave],
+  );
 
   // Said anew even where it is the same.
   const announce = useCallback((text: string) => {
@@ -71,7 +94,11 @@ export function Frame({ session, api, signOut }: FrameProps) {
   // Of one alone, as on a laptop, there is nothing to choose.
   const hasSeveral = namespaces?.isComplete && namespaces.namespaces.length !== 1;
   const usual = session.namespace ?? (hasSeveral ? allNamespaces : (namespaces?.namespaces[0] ?? ''));
-  const namespace = picked ?? usual;
+  // Empty is no name: it would be asked for as all of them.
+  const namespace = picked || usual;
+  const place = placeOf(path);
+  const isOfOne = 'namespace' in place || place.view === 'not-found';
+  const isNamespaceAsked = namespaces !== undefined && namespace === '' && !isOfOne;
 
   const shell = useMemo<Shell | undefined>(
     () =>
@@ -80,27 +107,40 @@ export function Frame({ session, api, signOut }: FrameProps) {
         api,
         formats,
         namespaces,
-        namespace: namespace === allNamespaces ? undefined : namespace,
+        namespace: namespace === allNamespaces || namespace === '' ? undefined : namespace,
         path,
         search,
         go,
+        keeping,
         announce,
       },
-    [session, api, namespaces, namespace, path, search, go, announce],
+    [session, api, namespaces, namespace, path, search, go, keeping, announce],
   );
 
-  const place = placeOf(path);
+  const pick = (next: string) => {
+    const at = new URLSearchParams(location.search);
+    if (next === usual) at.delete('namespace');
+    else at.set('namespace', next);
+    // What is picked holds for the view that is shown, without what it was narrowed down to.
+    at.delete('offset');
+    const text = at.toString();
+    history.pushState(null, '', `${location.pathname}${text === '' ? '' : `?${text}`}`);
+    setAddress(here());
+  };
+
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
-  // Where a view comes in place of another, the focus goes to its heading, which is read out.
+  // Where a view comes in place of another, the focus goes to its heading, which is read out; of a question, to its field.
   useEffect(() => {
     const heading = main.current?.querySelector('h1');
     document.title = `${heading?.textContent ?? 'Dashboard'} · Penstock`;
-    if (!isFirst.current) heading?.focus({ preventScroll: false });
+    const field = main.current?.querySelector<HTMLElement>('.ask input');
+    if (field) field.focus();
+    else if (!isFirst.current) heading?.focus({ preventScroll: false });
     document.querySelector('.ways [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     isFirst.current = shell === undefined;
     scrollTo(0, 0);
-  }, [path, shell === undefined]);
+  }, [path, shell === undefined, isNamespaceAsked]);
 
   return (
     <>
@@ -114,20 +154,7 @@ export function Frame({ session, api, signOut }: FrameProps) {
               <Link to="/" class="brand">
                 <Mark /> Penstock
               </Link>
-              <NamespacePicker
-                all={allNamespaces}
-                value={namespace}
-                onPick={(next) => {
-                  const at = new URLSearchParams(location.search);
-                  if (next === usual) at.delete('namespace');
-                  else at.set('namespace', next);
-                  // What is picked holds for the view that is shown, without what it was narrowed down to.
-                  at.delete('offset');
-                  const text = at.toString();
-                  history.pushState(null, '', `${location.pathname}${text === '' ? '' : `?${text}`}`);
-                  setAddress({ path: location.pathname, search: location.search });
-                }}
-              />
+              {!isNamespaceAsked && <NamespacePicker all={allNamespaces} value={namespace} onPick={pick} />}
               <details class="person">
                 <summary>
                   <span class="person-name">{shortName(session.user.name)}</span>
@@ -135,7 +162,7 @@ export function Frame({ session, api, signOut }: FrameProps) {
                 <div class="person-menu">
                   <p class="small">{session.user.name}</p>
                   <p class="small faint">Signed in until {formats.time(session.expiresAt)}</p>
-                  <Button onClick={() => void signOut()}>Sign out</Button>
+                  <Button onClick={() => leave(() => void signOut())}>Sign out</Button>
                 </div>
               </details>
             </div>
@@ -148,13 +175,26 @@ export function Frame({ session, api, signOut }: FrameProps) {
             </nav>
           </header>
           <main id="main" ref={main} tabIndex={-1}>
+            {ended !== undefined && (
+              <Notice tone="bad" title="Copy the key before you sign in again">
+                <p>{ended} Whoever signs in again in another tab can go on here.</p>
+                <Button
+                  onClick={async () => {
+                    if (!(await signIn())) leave(() => void signIn());
+                  }}
+                >
+                  Go on
+                </Button>
+              </Notice>
+            )}
             {!isOnline && (
               <Notice tone="warn" title="You are offline">
                 <p>What is shown may be old. It is asked for again when the connection is back.</p>
               </Notice>
             )}
-            <View key={path} place={place} />
+            {isNamespaceAsked ? <AskNamespace onPick={pick} /> : <View key={path} place={place} />}
           </main>
+          {question}
           <footer class="foot">
             <p>
               Penstock {session.version}

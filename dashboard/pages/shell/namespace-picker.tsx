@@ -1,8 +1,8 @@
 // Whose things are shown? Those of one namespace, or of all for who may list them; who may not lists none and names one.
 
 import { useEffect, useState } from 'preact/hooks';
-import { namespacePattern } from '../keys/key-form.ts';
 import { SelectField, TextField } from '../parts/fields.tsx';
+import { namespacePattern } from '../words/names.ts';
 import { useShell } from './context.tsx';
 
 interface NamespacePickerProps {

@@ -63,6 +63,7 @@ export interface ApiKey extends KubeObject {
     readonly disabled?: boolean;
     readonly expiresAt?: string;
     readonly imports?: readonly Import[];
+    readonly secret?: { readonly name?: string; readonly key?: string };
     readonly rotation?: { readonly interval?: string; readonly overlap?: string; readonly trigger?: string };
     readonly models?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
     readonly limits?: Limits;

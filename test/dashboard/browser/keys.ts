@@ -155,6 +155,42 @@ export function keysSuite(stage: () => Stage): void {
     await visitor.close();
   });
 
+  test('an edit holds although the status was written meanwhile, and is refused where the spec was', async () => {
+    const { mustKubectl } = stage().installation.plane;
+    const patch = (body: object, ...args: readonly string[]) =>
+      mustKubectl([
+        ...['patch', 'apikey', 'in-use', '-n', 'team-a', '--type=merge', '-p', JSON.stringify(body)],
+        ...args,
+      ]);
+    const visitor = await stage().enter('editor');
+    const { page } = visitor;
+    await createKey(page, 'in-use');
+    await programmed(page);
+    await page.getByRole('link', { name: /^Done/ }).click();
+    const edit = async (team: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Edit' }).click();
+      await page.getByRole('dialog').getByRole('textbox', { name: 'Team' }).fill(team);
+    };
+    const save = page.getByRole('dialog').getByRole('button', { name: 'Save' });
+    const read = async (path: string) =>
+      await mustKubectl(['get', 'apikey', 'in-use', '-n', 'team-a', '-o', `jsonpath={${path}}`]);
+
+    await edit('of the page');
+    const seen = await read('.metadata.resourceVersion');
+    await patch({ status: { usage: { lastUsedAt: '2026-01-02T03:04:05Z' } } }, '--subresource=status');
+    expect(await read('.metadata.resourceVersion')).not.toBe(seen);
+    await save.click();
+    await page.getByText('Saved.').waitFor();
+    expect(await read('.spec.owner.team')).toBe('of the page');
+
+    await edit('again of the page');
+    await patch({ spec: { owner: { team: 'of somebody else' } } });
+    await save.click();
+    await page.getByText('It was not saved').waitFor();
+    expect(await read('.spec.owner.team')).toBe('of somebody else');
+    await visitor.close();
+  });
+
   test('disabled it is refused, enabled it works again, deleted it is gone', async () => {
     const visitor = await stage().enter('editor');
     const { page } = visitor;

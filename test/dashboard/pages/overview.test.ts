@@ -2,11 +2,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { failoversOf } from '../../../dashboard/pages/overview/ledger.ts';
 import { monthOf, PERIODS, periodQuery } from '../../../dashboard/pages/overview/period.ts';
 import { stackRows, upperEdges } from '../../../dashboard/pages/overview/stack.ts';
 import { requestTotals } from '../../../dashboard/pages/overview/totals.ts';
-import { troublesOf } from '../../../dashboard/pages/overview/went-wrong.ts';
+import { failedWords, troublesOf } from '../../../dashboard/pages/overview/went-wrong.ts';
 import { openFormats } from '../../../dashboard/pages/words/format.ts';
 import type { ModelRoute, Provider } from '../../../dashboard/pages/words/kube.ts';
 import { readParameters } from '../../../ledger/read-api/parameters.ts';
@@ -14,13 +13,15 @@ import { readParameters } from '../../../ledger/read-api/parameters.ts';
 const nowMs = Date.parse('2026-11-23T00:30:00Z');
 
 describe('a period', () => {
+  test('of an hour is sixty minutes, and not the hours that it touches', () => {
+    const { from, to, interval, starts } = periodQuery('1h', nowMs + 59_999);
+    expect([from, to, interval]).toEqual(['2026-11-22T23:31:00Z', '2026-11-23T00:31:00Z', 'minute']);
+    expect([starts.length, starts[0], starts.at(-1)]).toEqual([60, from, '2026-11-23T00:30:00Z']);
+  });
+
   test('of hours reaches into the day before', () => {
-    expect(periodQuery('1h', nowMs)).toEqual({
-      from: '2026-11-22T23:00:00Z',
-      to: '2026-11-23T01:00:00Z',
-      interval: 'hour',
-      starts: ['2026-11-22T23:00:00Z', '2026-11-23T00:00:00Z'],
-    });
+    const { from, to, starts } = periodQuery('24h', nowMs);
+    expect([from, to, starts.length]).toEqual(['2026-11-22T01:00:00Z', '2026-11-23T01:00:00Z', 24]);
   });
 
   test('of days ends with today', () => {
@@ -28,11 +29,11 @@ describe('a period', () => {
     expect([query.from, query.to, query.starts.length]).toEqual(['2026-11-17', '2026-11-24', 7]);
   });
 
-  test('asks for what it shows and for nothing else, by no more hours than the ledger tells', () => {
+  test('asks for what it shows and for nothing else, by no more than the ledger tells', () => {
     fc.assert(
       fc.property(fc.constantFrom(...PERIODS), fc.integer({ min: 0, max: 4e12 }), (period, atMs) => {
         const { from, to, starts, interval } = periodQuery(period, atMs);
-        const stepMs = interval === 'hour' ? 3_600_000 : 86_400_000;
+        const stepMs = { minute: 60_000, hour: 3_600_000, day: 86_400_000 }[interval];
         expect(starts.map((start) => Date.parse(start))).toEqual(
           starts.map((_, at) => Date.parse(from) + at * stepMs),
         );
@@ -196,6 +197,26 @@ describe('what went wrong lately', () => {
       status: { conditions: [condition('Ready', 'True', 'Programmed')] },
     };
     expect(troublesOf([well], [], [], money)).toEqual([]);
-    expect(failoversOf({ requests: 10, attempts: 13, outcomes: {} })).toBe(3);
+  });
+
+  test('of attempts says how many failed and were further ones, and of none that it was made good', () => {
+    // Each of a hundred requests failed at one and then at the other.
+    const outcomes = { answered: 0, failed: 100, 'broken-off': 0, cancelled: 0, interrupted: 0 };
+    const first = { provider: 'platform/a', upstreamModel: 'm', requests: 100, attempts: 100, outcomes };
+    const second = { ...first, provider: 'platform/b', requests: 0 };
+    const both = { route: 'team/m', requests: 100, attempts: 200, outcomes: { ...outcomes, failed: 200 } };
+    expect([first, second, both].map((row) => failedWords(row, String))).toEqual([
+      { name: 'm at platform/a', failed: '100 of 100 attempts failed', further: '' },
+      {
+        name: 'm at platform/b',
+        failed: '100 of 100 attempts failed',
+        further: '100 attempts were not the first of their request · ',
+      },
+      {
+        name: 'team/m',
+        failed: '200 of 200 attempts failed',
+        further: '100 attempts were not the first of their request · ',
+      },
+    ]);
   });
 });

@@ -2,11 +2,17 @@
 
 import { describe, expect, test } from 'vitest';
 import {
+  endOfOthers,
+  holds,
   importsWith,
+  isWithoutOverlap,
+  overlapsFor,
   rotatedManifest,
-  rotationPatch,
+  rotatedPatch,
+  triggerAt,
   versionsOf,
 } from '../../../dashboard/pages/keys/rotate.ts';
+import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
 import { parseApiKey } from '../../../operator/resources/api-key.ts';
 
 const nowMs = Date.parse('2026-11-23T12:00:00Z');
@@ -44,6 +50,19 @@ describe('a key that was made in a browser', () => {
     expect(importsWith(imports, next, 0, nowMs)).toEqual([next]);
   });
 
+  test('is known by its hash, and says until when another one works beside it', () => {
+    const [over, soon, later] = [11, 13, 14].map((hour) => `2026-11-23T${hour}:00:00Z`);
+    const keyOf = (...imports: readonly ReturnType<typeof imported>[]) => ({
+      metadata: { name: 'bot', namespace: 'team-a' },
+      spec: { imports },
+    });
+    const key = keyOf(imported('a', over), imported('b', later), imported('c', soon), next);
+    expect([holds(key, next), holds(key, imported('d'))]).toEqual([true, false]);
+    expect(endOfOthers(key, next, nowMs)).toBe(later);
+    expect(endOfOthers(keyOf(imported('a', over), next), next, nowMs)).toBeUndefined();
+    expect(endOfOthers(keyOf(next), next, nowMs)).toBeUndefined();
+  });
+
   test('is told from those before it, which say until when they work', () => {
     const [over, until] = ['2026-11-22T00:00:00Z', '2026-11-23T13:00:00Z'];
     const imports = [imported('a', over), imported('b', until), { sha256: 'c'.repeat(64) }];
@@ -66,17 +85,53 @@ test('the keys of a Secret are those that the operator tells', () => {
   ]);
 });
 
-test.each([0, 24])('the operator is asked for a new key with %d hours of overlap', (hours) => {
-  const { spec } = rotationPatch(hours, nowMs);
-  expect(spec.rotation.overlap).toBe(`${hours}${hours === 0 ? 's' : 'h'}`);
-  expect(
-    parseApiKey({
-      apiVersion: 'penstock.dev/v1alpha1',
-      kind: 'ApiKey',
-      metadata: { name: 'bot', namespace: 'team-a' },
-      spec,
-    }),
-  ).toMatchObject({ ok: true });
+describe('a key that the operator makes', () => {
+  const metadata = { name: 'bot', namespace: 'team-a' };
+  const keyWith = (rotation?: ApiKey['spec']['rotation']): ApiKey => ({
+    metadata,
+    spec: rotation === undefined ? {} : { rotation },
+  });
+  const trigger = triggerAt(nowMs);
+  const planned = { interval: '720h', overlap: '168h' };
+
+  test('is made anew with the overlap that is set, which stays', () => {
+    const asked = rotatedPatch(keyWith(planned), { minted: undefined, overlapHours: undefined, trigger });
+    expect(asked).toEqual({ spec: { rotation: { trigger: 'dashboard-2026-11-23T12:00:00Z' } } });
+    expect(overlapsFor(keyWith(planned))[0]).toEqual({ value: '', label: 'as it is set: 168h' });
+    expect(overlapsFor(keyWith())[0]?.label).toBe('as it is set: 24h');
+    expect(overlapsFor(keyWith({ overlap: '0s' }))[0]?.label).toBe('as it is set: none');
+  });
+
+  test('stops at once where that is chosen, or set', () => {
+    expect(isWithoutOverlap(keyWith(planned), '')).toBe(false);
+    expect(isWithoutOverlap(keyWith(planned), '0')).toBe(true);
+    expect(isWithoutOverlap(keyWith({ overlap: '0s' }), '')).toBe(true);
+    expect(isWithoutOverlap(keyWith({ overlap: '0s' }), '24')).toBe(false);
+  });
+
+  test.each([
+    [undefined],
+    [{ overlap: '24h' }],
+    [planned],
+    [{ interval: '12h', overlap: '6h' }],
+    [{ interval: '1h', overlap: '1m30s' }],
+    [{ interval: '24h', overlap: '0s' }],
+  ])('with %j can be rotated with each overlap that is offered', (rotation) => {
+    const key = keyWith(rotation);
+    const offered = overlapsFor(key).map(({ value }) => value);
+    expect(new Set(offered).size).toBe(offered.length);
+    for (const value of offered) {
+      const overlapHours = value === '' ? undefined : Number(value);
+      const manifest = rotatedManifest(key, { minted: undefined, overlapHours, trigger });
+      expect(parseApiKey(manifest)).toMatchObject({ ok: true });
+    }
+    // What is not offered is what is set, or would be refused.
+    for (const overlapHours of [0, 1, 24, 168].filter((hours) => !offered.includes(String(hours)))) {
+      const parsed = parseApiKey(rotatedManifest(key, { minted: undefined, overlapHours, trigger }));
+      const same = parseApiKey(rotatedManifest(key, { minted: undefined, overlapHours: undefined, trigger }));
+      expect(!parsed.ok || JSON.stringify(parsed) === JSON.stringify(same)).toBe(true);
+    }
+  });
 });
 
 describe('as YAML, a rotation is the whole object, which the operator takes', () => {
@@ -96,7 +151,8 @@ describe('as YAML, a rotation is the whole object, which the operator takes', ()
 
   test('with another trigger, where the operator makes them', () => {
     const key = { metadata, spec: { ...rest, rotation: { interval: '720h' } } };
-    const manifest = rotatedManifest(key, { overlapHours: 24, nowMs, minted: undefined });
+    const trigger = triggerAt(nowMs);
+    const manifest = rotatedManifest(key, { overlapHours: 24, trigger, minted: undefined });
     expect(manifest).toMatchObject({
       spec: {
         ...rest,

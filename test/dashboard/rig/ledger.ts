@@ -28,16 +28,16 @@ export function answerLedger(
   const from = search.get('from') ?? new Date(nowMs - 30 * 86_400_000).toISOString().slice(0, 10);
   const to = search.get('to') ?? new Date(nowMs + 86_400_000).toISOString().slice(0, 10);
   const interval = search.get('interval') ?? 'day';
-  const stepMs = interval === 'hour' ? 3_600_000 : 86_400_000;
+  const stepMs = { minute: 60_000, hour: 3_600_000 }[interval] ?? 86_400_000;
   const starts: number[] = [];
   for (let ms = Date.parse(from); ms < Math.min(Date.parse(to), nowMs); ms += stepMs) starts.push(ms);
   const nameOf = (ms: number) =>
-    interval === 'hour'
-      ? `${new Date(ms).toISOString().slice(0, 13)}:00:00Z`
-      : new Date(ms).toISOString().slice(0, 10);
+    interval === 'day'
+      ? new Date(ms).toISOString().slice(0, 10)
+      : `${new Date(ms).toISOString().slice(0, 16)}:00Z`;
   const by = search.get('by') ?? 'model';
   const size = (ms: number, at: number) =>
-    Math.max(0, Math.round((40 + 30 * Math.sin(ms / 4e7 + at)) / (at + 1)) * (interval === 'hour' ? 1 : 20));
+    Math.max(0, Math.round((40 + 30 * Math.sin(ms / 4e7 + at)) / (at + 1)) * (interval === 'day' ? 20 : 1));
   const more = { isTruncated: false };
   if (hasNothing)
     return {

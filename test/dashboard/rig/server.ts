@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { KeyRow, KeyState } from '../../../dashboard/api-types.ts';
+import { mergePatch } from '../../../dashboard/pages/words/merge-patch.ts';
 import { ago, catalog, makeKeys, nowMs, plan, providers, routes } from './fixtures.ts';
 import { answerLedger } from './ledger.ts';
 
@@ -15,13 +16,15 @@ export interface RigOptions {
   readonly pages: string;
   readonly port: number;
   readonly keys: number;
-  /** What this person may not do, such as `create apikeys`. */
+  /** What this person may not do, such as `create apikeys` or `list namespaces`. */
   readonly without: readonly string[];
   /** Nobody is signed in at first. */
   readonly isSignedOut: boolean;
   /** Names of what fails, such as `ledger` or `rows`. */
   readonly failing: readonly string[];
   readonly hasNothing: boolean;
+  /** Default: 'kubernetes'. */
+  readonly mode?: 'kubernetes' | 'local';
   /** Default: this server, which answers as a gateway does. */
   readonly gatewayUrl?: string;
 }
@@ -34,7 +37,16 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-export async function startRig(options: RigOptions): Promise<{ url: string; close(): Promise<void> }> {
+export interface Rig {
+  readonly url: string;
+  /** Those that are open now. */
+  streamCount(): number;
+  /** Changes an object behind the back of the pages, and tells those who watch. */
+  change(kind: string, name: string, spec: object): void;
+  close(): Promise<void>;
+}
+
+export async function startRig(options: RigOptions): Promise<Rig> {
   const objects: Record<string, Item[]> = options.hasNothing
     ? { apikeys: [], providers: [], modelroutes: [] }
     : {
@@ -57,6 +69,14 @@ export async function startRig(options: RigOptions): Promise<{ url: string; clos
   origin = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : options.port}`;
   return {
     url: origin,
+    streamCount: () => watchers.size,
+    change(kind, name, spec) {
+      const found = objects[kind]?.find(({ metadata }) => metadata.name === name);
+      if (found === undefined) throw new Error(`there is no ${kind} ${name}`);
+      found.spec = { ...(found.spec as object), ...spec };
+      bump(found);
+      tell(kind, 'MODIFIED', found);
+    },
     close: () =>
       new Promise((resolve) => {
         for (const { response } of watchers) response.destroy();
@@ -108,7 +128,9 @@ export async function startRig(options: RigOptions): Promise<{ url: string; clos
       return;
     }
     if (path === 'namespaces') {
-      answer(response, 200, { namespaces: ['platform', 'research', 'team-a', 'team-b'], isComplete: true });
+      const isComplete = !options.without.includes('list namespaces');
+      const all = ['platform', 'research', 'team-a', 'team-b'];
+      answer(response, 200, { namespaces: isComplete ? all : [], isComplete });
       return;
     }
     if (path === 'rights') {
@@ -154,7 +176,7 @@ export async function startRig(options: RigOptions): Promise<{ url: string; clos
 
   function session() {
     return {
-      mode: 'kubernetes',
+      mode: options.mode ?? 'kubernetes',
       user: { name: 'system:serviceaccount:team-a:ada', groups: ['system:authenticated'] },
       expiresAt: new Date(nowMs + 3_600_000).toISOString(),
       csrf: 'csrf',
@@ -257,12 +279,7 @@ export async function startRig(options: RigOptions): Promise<{ url: string; clos
     }
     if (method === 'DELETE') list.splice(at, 1);
     if (method === 'PATCH' && body !== undefined) {
-      const spec = Object.fromEntries(
-        Object.entries({ ...(found.spec as object), ...(body.spec as object) }).filter(
-          ([, value]) => value !== null,
-        ),
-      );
-      found.spec = spec;
+      found.spec = mergePatch(found.spec, body.spec);
       bump(found);
       tell(kind, 'MODIFIED', found);
     }

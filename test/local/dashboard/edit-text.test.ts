@@ -6,12 +6,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
+import { listKeys } from '../../../local/dashboard/change-nodes.ts';
 import { EditRefused, editText, writeText } from '../../../local/dashboard/edit-text.ts';
 import { LASTING } from '../../../local/dashboard/judge-object.ts';
 import { parseLabelSelector } from '../../../local/dashboard/label-selector.ts';
 import { mergePatch } from '../../../local/dashboard/merge-patch.ts';
 import { createFile, FileChanged, replaceFile } from '../../../local/dashboard/write-file.ts';
+
+const project = join(import.meta.dirname, '../../..');
+
+interface Crd {
+  readonly spec: {
+    readonly versions: readonly {
+      readonly schema: { readonly openAPIV3Schema: { readonly properties: { readonly spec: unknown } } };
+    }[];
+  };
+}
 
 const valuesOf = (content: string): unknown[] =>
   parseAllDocuments(content, { merge: true }).map((document) => document.toJS() as unknown);
@@ -57,6 +68,18 @@ describe('one change', () => {
       'l:\n  - name: a # one\n  - name: b\n',
       { l: [{ name: 'b' }, { name: 'a' }] },
       'l:\n  - name: b\n  - name: a # one\n',
+    ],
+    [
+      'a budget that goes, by its period',
+      'l:\n  - period: Day # daily\n  # with finance\n  - period: Month # finance\n    limit: 1\n',
+      { l: [{ period: 'Month', limit: 1, action: 'Block' }] },
+      'l:\n  # with finance\n  - period: Month # finance\n    limit: 1\n    action: Block\n',
+    ],
+    [
+      'a key in the place of another',
+      'l:\n  - sha256: a # of ada\n    hint: a\n',
+      { l: [{ sha256: 'b', hint: 'b' }] },
+      'l:\n  - sha256: b\n    hint: b\n',
     ],
     [
       'in an item without a name',
@@ -277,4 +300,13 @@ describe('as an API server does it', () => {
       expect([kind, LASTING[kind as keyof typeof LASTING].map(({ what }) => what)]).toEqual([kind, messages]);
     }
   });
+});
+
+test('entries of lists are known by the fields by which the CRDs tell them apart', () => {
+  const keys = globSync('crds/*.yaml', { cwd: project }).flatMap((file) => {
+    const crd = parse(readFileSync(join(project, file), 'utf8')) as Crd;
+    const specs = crd.spec.versions.map(({ schema }) => schema.openAPIV3Schema.properties.spec);
+    return [...JSON.stringify(specs).matchAll(/"x-kubernetes-list-map-keys":\["(\w+)"\]/g)];
+  });
+  expect([...new Set(keys.map(([, key]) => key))].toSorted()).toEqual([...listKeys].toSorted());
 });

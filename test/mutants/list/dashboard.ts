@@ -6,6 +6,7 @@ const cluster = ['test/dashboard/dashboard.test.ts'];
 const guard = ['test/dashboard/guard.test.ts'];
 const mintKey = ['test/dashboard/pages/mint-key.test.ts'];
 const rotate = ['test/dashboard/pages/rotate.test.ts'];
+const sendSurely = ['test/dashboard/pages/send-surely.test.ts'];
 const session = ['test/dashboard/session.test.ts'];
 
 export const dashboard: readonly Mutant[] = [
@@ -150,6 +151,20 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/pages/asked-state.test.ts'],
   },
   {
+    name: 'a page takes one place of the few that all windows share',
+    file: 'dashboard/pages/shell/stream-slots.ts',
+    from: '        had.abort();\n',
+    to: '',
+    tests: ['test/dashboard/pages/stream-slots.test.ts'],
+  },
+  {
+    name: 'a page that is refused its stream takes the place of no other',
+    file: 'dashboard/pages/shell/follow-changes.ts',
+    from: 'if (source.readyState === EventSource.CLOSED) ',
+    to: "if (source.url === '') ",
+    tests: ['test/dashboard/pages/follow-changes.test.ts'],
+  },
+  {
     name: 'a stream ends with the time of its session',
     file: 'dashboard/routes/watch.ts',
     from: 'session.expiresAtMs - clock.wallMs(), endSession',
@@ -197,6 +212,41 @@ export const dashboard: readonly Mutant[] = [
     from: 'metadata.uid !== uid || metadata.generation !== generation',
     to: "metadata.uid === ''",
     tests: ['test/dashboard/pages/patch-seen.test.ts'],
+  },
+  {
+    name: 'an answer that was lost is no refusal',
+    file: 'dashboard/pages/shell/send-surely.ts',
+    from: 'error.status === 0 || error.status >= 500',
+    to: 'error.status === 1',
+    tests: sendSurely,
+  },
+  {
+    name: 'what may be there already is not sent before it is looked at',
+    file: 'dashboard/pages/shell/send-surely.ts',
+    from: 'isAgain && (await wasDone())',
+    to: "isAgain && check === 'never'",
+    tests: sendSurely,
+  },
+  {
+    name: 'a rotation leaves the overlap of planned ones as it is set',
+    file: 'dashboard/pages/keys/rotate.ts',
+    from: 'overlapHours === undefined ? {} : ',
+    to: '',
+    tests: rotate,
+  },
+  {
+    name: 'no overlap is offered that the API server refuses',
+    file: 'dashboard/pages/keys/rotate.ts',
+    from: ' && ms < intervalMs',
+    to: '',
+    tests: rotate,
+  },
+  {
+    name: 'a client is not offered a model that it cannot call',
+    file: 'dashboard/pages/keys/callable.ts',
+    from: "verdict !== 'impossible'",
+    to: "verdict !== 'native' || true",
+    tests: ['test/dashboard/pages/use-key.test.ts'],
   },
   {
     name: 'calls are made with the person’s own token alone',

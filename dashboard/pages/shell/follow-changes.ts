@@ -1,0 +1,71 @@
+// How is a page told of changes? By a stream that comes back when it was cut, and holds no place while it is away.
+
+import type { WatchChange } from '../../api-types.ts';
+import { withStreamSlot } from './stream-slots.ts';
+
+export interface ChangesHeard {
+  readonly change: (change: WatchChange) => void;
+  /** Any of it may have changed: with the first event too, since what changed between the first answer and it would be missed. */
+  readonly reset: () => void;
+  readonly live: (isLive: boolean) => void;
+}
+
+const reopenMs = 10_000;
+
+/** @param path of the stream. Nothing is told after `signal`. */
+export async function followChanges(path: string, heard: ChangesHeard, signal: AbortSignal): Promise<void> {
+  let isOver = false;
+  while (!signal.aborted && !isOver) {
+    await withStreamSlot(signal, async () => {
+      isOver = (await hear(path, heard, signal)) === 'over';
+    });
+    // A browser comes back by itself where nobody answered, and never where somebody said no: a proxy while the server is renewed.
+    if (!isOver) await after(reopenMs, signal);
+  }
+}
+
+function hear(
+  path: string,
+  { change, reset, live }: ChangesHeard,
+  signal: AbortSignal,
+): Promise<'over' | 'refused'> {
+  return new Promise((resolve) => {
+    const source = new EventSource(path);
+    const end = (how: 'over' | 'refused') => {
+      signal.removeEventListener('abort', giveUp);
+      source.close();
+      resolve(how);
+    };
+    const giveUp = () => end('over');
+    signal.addEventListener('abort', giveUp);
+    source.addEventListener('change', (event) =>
+      change(JSON.parse((event as MessageEvent).data) as WatchChange),
+    );
+    source.addEventListener('reset', () => {
+      live(true);
+      reset();
+    });
+    source.addEventListener('end', () => {
+      end('over');
+      live(false);
+      // The session or the right is gone: the answer to the next question says which.
+      reset();
+    });
+    source.addEventListener('error', () => {
+      live(false);
+      if (source.readyState === EventSource.CLOSED) end('refused');
+    });
+  });
+}
+
+function after(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, delayMs);
+    signal.addEventListener('abort', done);
+  });
+}

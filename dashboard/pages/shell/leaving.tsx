@@ -1,0 +1,56 @@
+// May what is shown go? Where a key would be lost with it, whoever leaves is asked first.
+
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { Button } from '../parts/basics.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { useShell } from './context.tsx';
+import type { Keeping } from './keeping.ts';
+
+/** Asks before what shows this goes: by a way within the dashboard, by going back, or with the page. */
+export function useKept(isNeeded: boolean): void {
+  const { keeping } = useShell();
+  useEffect(() => {
+    if (!isNeeded) return;
+    const letGo = keeping.hold();
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => {
+      letGo();
+      removeEventListener('beforeunload', warn);
+    };
+  }, [isNeeded, keeping]);
+}
+
+/** `leave` does it, at once or when somebody has said so in the `question`. */
+export function useLeaving(keeping: Keeping) {
+  const [leaving, setLeaving] = useState<(() => void) | undefined>(undefined);
+  const leave = useCallback(
+    (then: () => void) => {
+      if (keeping.isHeld()) setLeaving(() => then);
+      else then();
+    },
+    [keeping],
+  );
+  const stay = () => setLeaving(undefined);
+  const question = leaving && (
+    <Dialog title="Leave without the key?" onClose={stay}>
+      <p>It was not copied, and it is not shown again.</p>
+      <div class="row end">
+        <Button
+          look="danger"
+          onClick={() => {
+            stay();
+            keeping.forget();
+            leaving();
+          }}
+        >
+          Leave: forget the key
+        </Button>
+        <Button look="main" onClick={stay}>
+          Stay
+        </Button>
+      </div>
+    </Dialog>
+  );
+  return { leave, question };
+}

@@ -1,0 +1,56 @@
+// Was it done? An answer can be lost after the server has done what it was asked; then what is there now says it.
+
+import { ApiError } from './api.ts';
+
+export interface NotDone {
+  /** `unknown`: it may have been done, or may yet be. */
+  readonly is: 'refused' | 'unknown';
+  readonly message: string;
+}
+export type Sent = { readonly is: 'done' } | NotDone;
+
+export interface Sending {
+  /** Changes nothing, and says what would be refused. */
+  readonly check?: () => Promise<unknown>;
+  /** Of the same thing each time: it may arrive twice. */
+  readonly send: () => Promise<unknown>;
+  /** Looks at what is there now. */
+  readonly wasDone: () => Promise<boolean>;
+  /** It was sent before, and it is not known what became of that. */
+  readonly isAgain: boolean;
+}
+
+/** @throws nothing: what went wrong is in the answer. */
+export async function sendSurely({ check, send, wasDone, isAgain }: Sending): Promise<Sent> {
+  let mayBeDone = isAgain;
+  try {
+    if (isAgain && (await wasDone())) return { is: 'done' };
+    await check?.();
+    mayBeDone = true;
+    await send();
+    return { is: 'done' };
+  } catch (error) {
+    const { message } = error as Error;
+    const isLost = isAnswerLost(error);
+    // A refusal is one, unless what was sent before has come after all: then there is nothing left to do.
+    if (!mayBeDone || !(isLost || isAgain)) return { is: 'refused', message };
+    const isDone = await wasDone().catch(() => undefined);
+    if (isDone) return { is: 'done' };
+    return { is: isLost || isDone === undefined ? 'unknown' : 'refused', message };
+  }
+}
+
+/** Nobody answered, or who stands between did: the request may have come to its end all the same. */
+function isAnswerLost(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 0 || error.status >= 500);
+}
+
+/** Whether everything that was sent is there; what a server has put beside it does not matter. */
+export function isWithin(sent: unknown, there: unknown): boolean {
+  if (typeof sent !== 'object' || sent === null) return sent === there;
+  if (typeof there !== 'object' || there === null) return false;
+  if (Array.isArray(sent) && (!Array.isArray(there) || sent.length !== there.length)) return false;
+  return Object.entries(sent).every(([name, value]) =>
+    isWithin(value, (there as Readonly<Record<string, unknown>>)[name]),
+  );
+}

@@ -1,0 +1,30 @@
+// What does the state of a key or a target mean, in a few words? One that this page does not know is shown as it is written.
+
+/** Of a key of a Provider, as its status names the state. */
+export function keyStateWords(state: string): string {
+  return (
+    {
+      Active: 'in use',
+      Disabled: 'disabled',
+      Missing: 'missing from its Secret',
+      Invalid: 'refused by the upstream',
+      RateLimited: 'resting after a rate limit',
+      Exhausted: 'its quota is used up',
+    }[state] ?? state
+  );
+}
+
+/** Of a target of a ModelRoute. */
+export function targetStateWords(state: string): string {
+  return (
+    {
+      Ready: 'in use',
+      Drained: 'drained: weight 0',
+      Unhealthy: 'gives no answers',
+      RefNotFound: 'its Provider does not exist',
+      RefNotPermitted: 'its Provider is not lent to this namespace',
+      ProviderNotReady: 'its Provider is not ready',
+      Unsupported: 'cannot serve this model',
+    }[state] ?? state
+  );
+}

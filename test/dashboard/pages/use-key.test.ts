@@ -1,0 +1,64 @@
+// Does what is said of a key work as it is pasted: for the model that is chosen, and for where the key lies?
+
+import { describe, expect, test } from 'vitest';
+import { canCall, pairOf } from '../../../dashboard/pages/keys/callable.ts';
+import { placeOfKey } from '../../../dashboard/pages/keys/read-key.ts';
+import { snippetsFor } from '../../../dashboard/pages/keys/snippets.ts';
+import type { DialectName } from '../../../dashboard/pages/models/catalog.ts';
+
+const model = (id: string, ...dialects: readonly DialectName[]) => ({
+  id,
+  dialects: (['chat', 'messages', 'responses', 'completions'] as const).map((name) => ({
+    name,
+    verdict: dialects.includes(name) ? ('native' as const) : ('impossible' as const),
+    lostFields: [],
+  })),
+});
+const clients = snippetsFor('https://gateway.example.com', 'YOUR_KEY', 'm');
+const pick = (models: readonly ReturnType<typeof model>[], client = 'curl', picked = '') => {
+  const pair = pairOf(models, clients, { model: picked, client });
+  return [pair.model?.id, pair.client?.id];
+};
+
+describe('a client and a model stand together that', () => {
+  const [old, claude, all] = [
+    model('old', 'completions'),
+    model('claude', 'messages'),
+    model('all', 'chat', 'messages', 'responses'),
+  ];
+
+  test('go together, where there are such', () => {
+    expect(pick([old, claude, all])).toEqual(['all', 'curl']);
+    expect(pick([old, claude, all], 'claude-code')).toEqual(['claude', 'claude-code']);
+    expect(pick([old, claude])).toEqual(['claude', 'anthropic-python']);
+  });
+
+  test('keep the model that was picked', () => {
+    expect(pick([all, claude], 'codex', 'claude')).toEqual(['claude', 'anthropic-python']);
+    expect(pick([all, claude], 'codex', 'all')).toEqual(['all', 'codex']);
+    expect(pick([all, old], 'curl', 'old')).toEqual(['old', undefined]);
+  });
+
+  test('are any, where nothing is known', () => {
+    expect(pick([], 'codex')).toEqual([undefined, 'codex']);
+    expect(canCall({ id: 'm', dialects: [] }, 'chat')).toBe(true);
+  });
+});
+
+describe('the command that prints a key is for', () => {
+  const command = (...args: Parameters<typeof placeOfKey>) => placeOfKey(...args).command;
+
+  test('the Secret and the field of it that the operator writes', () => {
+    expect(command('kubernetes', 'team-a', 'bot', undefined)).toBe(
+      "kubectl get secret bot-key -n team-a -o jsonpath='{.data.apiKey}' | base64 -d",
+    );
+    const secret = { name: 'own', key: 'token.txt' };
+    expect(command('kubernetes', 'team-a', 'bot', { spec: { secret } })).toBe(
+      "kubectl get secret own -n team-a -o jsonpath='{.data.token\\.txt}' | base64 -d",
+    );
+  });
+
+  test('the file, where there is no cluster', () => {
+    expect(command('local', 'team-a', 'bot', { spec: {} })).toBe('cat .penstock/keys/team-a/bot');
+  });
+});

@@ -1,0 +1,170 @@
+// Can the keys of the dashboard be used where there are ten thousand, all in one namespace? A real browser, the dashboard as its process, a real API
+// server, operator and gateways; while the operator still writes the statuses of all of them, and when that is over.
+//
+// PENSTOCK_KEYS (default 10000) says how many.
+
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { useStage } from '../dashboard/browser/stage.ts';
+import { createAll } from '../flow/cluster/bulk.ts';
+import { quantile } from '../flow/cluster/figures.ts';
+import { importedApiKey } from '../flow/cluster/manifests.ts';
+import { until } from '../support/until.ts';
+import { load, readResident } from './scale/readings.ts';
+import { openScorecard } from './scorecard.ts';
+
+const keyCount = Number(process.env.PENSTOCK_KEYS ?? 10_000);
+const rounds = 10;
+/** What people still take for an answer to what they did. */
+const goalMs = 2_000;
+
+const nameOf = (index: number) => `key-${String(index).padStart(5, '0')}`;
+const last = nameOf(keyCount - 1);
+const stage = useStage();
+const card = openScorecard(`${keyCount} keys in the dashboard`);
+let page: Page;
+/** Of all answers with rows, as they are sent. */
+const rowBytes: number[] = [];
+
+beforeAll(async () => {
+  const { plane } = stage().installation;
+  const keys = Array.from({ length: keyCount }, (_, index) =>
+    importedApiKey('team-a', nameOf(index), { owner: { name: `Owner ${index % 500}` } }),
+  );
+  await createAll(plane, 'apikeys', keys);
+  const visitor = await stage().enter('editor');
+  page = visitor.page;
+  page.on('response', async (response) => {
+    if (!response.url().includes('/api/rows/apikeys')) return;
+    rowBytes.push((await response.request().sizes()).responseBodySize);
+  });
+});
+afterAll(() => card.print());
+
+const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name}\\b`) });
+const found = (count: number) =>
+  page.getByText(`${count.toLocaleString('en-GB')} ${count === 1 ? 'key' : 'keys'}.`);
+
+/** From what a person does to what they see. */
+const acts: Readonly<Record<string, () => Promise<void>>> = {
+  'opens the view': async () => {
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    const openedMs = performance.now();
+    await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+    await row(nameOf(0)).waitFor();
+    took('opens the view', openedMs);
+  },
+  'searches for one': async () => {
+    const beganMs = performance.now();
+    await page.getByRole('searchbox', { name: 'Search' }).fill(last);
+    await found(1).waitFor();
+    await row(last).waitFor();
+    took('searches for one', beganMs);
+    await page.getByRole('searchbox', { name: 'Search' }).fill('');
+    await row(nameOf(0)).waitFor();
+  },
+  'sorts by spend': async () => {
+    const beganMs = performance.now();
+    await page.getByRole('button', { name: /^Spend|^This month/ }).click();
+    await page.locator('th[aria-sort]:not([aria-sort="none"])', { hasText: /Spend|This month/ }).waitFor();
+    await idle();
+    took('sorts by spend', beganMs);
+    await page.getByRole('button', { name: /^Name/ }).click();
+    await row(nameOf(0)).waitFor();
+  },
+  'turns the page': async () => {
+    const beganMs = performance.now();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await row(nameOf(50)).waitFor();
+    took('turns the page', beganMs);
+    await page.getByRole('button', { name: 'Previous' }).click();
+    await row(nameOf(0)).waitFor();
+  },
+  'opens one': async () => {
+    const beganMs = performance.now();
+    await row(nameOf(1)).getByRole('link').first().click();
+    await page.getByRole('heading', { level: 1, name: nameOf(1) }).waitFor();
+    took('opens one', beganMs);
+  },
+};
+
+const times = new Map<string, number[]>();
+function took(act: string, sinceMs: number): void {
+  const all = times.get(act) ?? [];
+  all.push(performance.now() - sinceMs);
+  times.set(act, all);
+}
+
+async function idle(): Promise<void> {
+  const busy = page.locator('.loading, [aria-busy="true"]');
+  await until(async () => (await busy.count()) === 0);
+}
+
+async function useThem(when: string): Promise<void> {
+  times.clear();
+  for (let round = 0; round < rounds; round++) for (const act of Object.values(acts)) await act();
+  for (const [act, all] of times) {
+    const [p50, max] = [quantile(all, 0.5), quantile(all, 1)].map(Math.round);
+    card.add({
+      what: `${when}, who ${act} sees it within ${goalMs} ms`,
+      tried: all.length,
+      failed: all.filter((ms) => ms > goalMs).length,
+      figures: `p50 ${p50} ms, longest ${max} ms, load ${load()}`,
+    });
+  }
+}
+
+const programmed = async (): Promise<number> => {
+  const { mustKubectl } = stage().installation.plane;
+  const path = '{.items[*].status.conditions[?(@.type=="Programmed")].status}';
+  const statuses = await mustKubectl(['get', 'apikeys', '-n', 'team-a', '-o', `jsonpath=${path}`]);
+  return statuses.split(' ').filter((status) => status === 'True').length;
+};
+
+test('while their statuses are being written', async () => {
+  expect(await programmed()).toBeLessThan(keyCount);
+  await useThem('while statuses are written');
+  expect(card.misses()).toEqual([]);
+});
+
+test('when all is quiet', async () => {
+  await until(async () => (await programmed()) >= keyCount, 5_000);
+  await useThem('when all is quiet');
+  const { nowMib, peakMib } = await readResident(stage().dashboard);
+  card.add({
+    what: 'a page of keys is at most 64 kB as it is sent, however many keys there are',
+    tried: rowBytes.length,
+    failed: rowBytes.filter((bytes) => bytes > 64_000).length,
+    figures: `largest ${Math.max(...rowBytes)} bytes; the dashboard is ${nowMib} MiB, ${peakMib} MiB at most`,
+  });
+  expect(card.misses()).toEqual([]);
+});
+
+test('one that is made among them works within a second of Programmed, and is found', async () => {
+  const beganMs = performance.now();
+  await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByRole('textbox', { name: /^Name/ }).fill('one-more');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  const key = (await page.getByTestId('key').innerText()).trim();
+  await page.getByText('Programmed', { exact: true }).first().waitFor();
+  const programmedMs = performance.now();
+  const answers = await Promise.all(
+    stage().installation.gateways.map(({ baseUrl }) =>
+      fetch(`${baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } }),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  await Promise.all(answers.map((answer) => answer.body?.cancel()));
+  await page.getByRole('link', { name: /^Done/ }).click();
+  await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+  await page.getByRole('searchbox', { name: 'Search' }).fill('one-more');
+  await row('one-more').waitFor();
+  card.add({
+    what: 'a key made among them works at every gateway when the page says Programmed',
+    tried: 2,
+    failed: 0,
+    figures: `Programmed ${Math.round(programmedMs - beganMs)} ms after the way to it began`,
+  });
+});
