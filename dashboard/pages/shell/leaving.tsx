@@ -1,6 +1,6 @@
 // May what is shown go? Where a key would be lost with it, whoever leaves is asked first.
 
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useState } from 'preact/hooks';
 import { Button } from '../parts/basics.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { useShell } from './context.tsx';
@@ -9,7 +9,8 @@ import type { Keeping } from './keeping.ts';
 /** Asks before what shows this goes: by a way within the dashboard, by going back, or with the page. */
 export function useKept(isNeeded: boolean): void {
   const { keeping } = useShell();
-  useEffect(() => {
+  // Before it is painted: what somebody can see can be left.
+  useLayoutEffect(() => {
     if (!isNeeded) return;
     const letGo = keeping.hold();
     const warn = (event: BeforeUnloadEvent) => event.preventDefault();

@@ -70,12 +70,27 @@ export const SHOTS: Readonly<Record<string, Shot>> = {
       await page.getByRole('button', { name: 'Create key' }).click();
     },
   },
+  'new-key-left': {
+    path: '/keys/new?namespace=team-a',
+    async act(page) {
+      await createKey(page);
+      await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Models' }).click();
+      await page.getByRole('dialog', { name: 'Leave without the key?' }).waitFor();
+    },
+  },
+  'new-key-ended': {
+    path: '/keys/new?namespace=team-a',
+    async act(page) {
+      await createKey(page);
+      await page.evaluate("fetch('/api/session', { method: 'DELETE' })");
+      await page.getByRole('link', { name: 'Keys' }).first().focus();
+      await page.getByText('Copy the key before you sign in again').waitFor();
+    },
+  },
   'new-key-made': {
     path: '/keys/new?namespace=team-a',
     async act(page) {
-      await page.getByRole('textbox', { name: /^Name/ }).fill('ci-bot');
-      await page.getByLabel('Owner').fill('Ada');
-      await page.getByRole('button', { name: 'Create key' }).click();
+      await createKey(page);
       await page.getByRole('button', { name: 'Test' }).click();
       await page.getByText('whole after').waitFor();
     },
@@ -118,6 +133,13 @@ export const SHOTS: Readonly<Record<string, Shot>> = {
   },
   'not-found': { path: '/nothing/here' },
 };
+
+async function createKey(page: Page): Promise<void> {
+  await page.getByRole('textbox', { name: /^Name/ }).fill('ci-bot');
+  await page.getByLabel('Owner').fill('Ada');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByTestId('key').waitFor();
+}
 
 async function fillProvider(page: Page): Promise<void> {
   await page.getByRole('textbox', { name: /^Name/ }).fill('home-models');
