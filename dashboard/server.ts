@@ -3,6 +3,7 @@
 import cookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
+import { serverPatience } from '../kube/server-patience.ts';
 import { ClusterAway } from './cluster.ts';
 import { type Door, expectOwnPage, expectSession, placeOfRequest, type ServerParts } from './door.ts';
 import { clusterAway, DashboardError, errorAnswer, notFound } from './errors.ts';
@@ -24,6 +25,8 @@ import { openSignInLimiter } from './session/sign-in-limiter.ts';
 
 /** Forms and manifests are small; the ledger's questions are too. */
 const bodyBytesMax = 256 * 1024;
+/** In which a request is to have come, its body too. */
+const requestPatienceMs = 30_000;
 /** A browser asks six at once. */
 const questionsPerSessionMax = 24;
 
@@ -42,12 +45,15 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     }),
     sessions: new WeakMap(),
   };
+  const patience = serverPatience(requestPatienceMs);
   const app = Fastify({
     logger: false,
     bodyLimit: bodyBytesMax,
     trustProxy: settings.proxies.length > 0 ? [...settings.proxies] : false,
-    requestTimeout: 30_000,
-    keepAliveTimeout: 75_000,
+    http: patience,
+    // What Fastify is not told it sets to nothing.
+    requestTimeout: patience.requestTimeout,
+    keepAliveTimeout: patience.keepAliveTimeout,
     routerOptions: { maxParamLength: 300 },
     return503OnClosing: false,
   });

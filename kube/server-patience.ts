@@ -3,12 +3,12 @@
 import type { ServerOptions } from 'node:http';
 
 /** @param patienceMs In which a request is to have come, its body too. */
-export function serverPatience(patienceMs: number): ServerOptions {
+export function serverPatience(patienceMs: number) {
   return {
     // Both: of two that differ Node takes the longer one for the body.
     headersTimeout: patienceMs,
     requestTimeout: patienceMs,
     connectionsCheckingInterval: patienceMs / 10,
     keepAliveTimeout: 75_000,
-  };
+  } satisfies ServerOptions;
 }

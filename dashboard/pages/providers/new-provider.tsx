@@ -7,12 +7,12 @@ import { Badge } from '../parts/basics.tsx';
 import { YamlDialog } from '../parts/dialog.tsx';
 import { CheckField, focusFirstProblem, SelectField, TextField } from '../parts/fields.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
-import type { ApiError } from '../shell/api.ts';
 import { kubePath, useObject, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
+import { createAll, nothingCreated, type Step } from './create-all.ts';
 import {
   APIS,
   buildProviderObjects,
@@ -33,12 +33,6 @@ const apiLabels = {
   Completions: 'Completions',
 } as const;
 
-interface Step {
-  readonly path: string;
-  readonly body: object;
-  readonly what: string;
-}
-
 export function NewProvider() {
   const { api, session, namespace, namespaces, announce } = useShell();
   const [form, setForm] = useState<ProviderForm>({
@@ -51,7 +45,7 @@ export function NewProvider() {
   const [isYaml, setYaml] = useState(false);
   const [isMade, setMade] = useState(false);
   // What was made before something failed is not made again.
-  const done = useRef(new Set<string>());
+  const created = useRef(nothingCreated);
   const element = useRef<HTMLFormElement>(null);
   const may = useRights(form.namespace === '' ? undefined : form.namespace);
   const needed: readonly RightName[] = [
@@ -80,28 +74,24 @@ export function NewProvider() {
     if (!check() || isSending) return;
     setSending(true);
     setRefusal(undefined);
-    const steps = stepsOf(form).filter(({ path, what }) => !done.current.has(`${path} ${what}`));
-    let at = 0;
-    try {
-      // All of them are tried first, so that nothing is left behind where one is refused.
-      for (const { path, body } of steps) {
-        await api.call(path, { method: 'POST', query: { dryRun: 'All' }, body });
-        at += 1;
-      }
-      at = 0;
-      for (const { path, body, what } of steps) {
-        await api.call(path, { method: 'POST', body });
-        done.current.add(`${path} ${what}`);
-        at += 1;
-      }
+    const sent = await createAll(api, stepsOf(form), created.current);
+    if (sent.is === 'done') {
       setForm((before) => ({ ...before, key: '' }));
       setMade(true);
-    } catch (error) {
-      const made =
-        done.current.size === 0
-          ? 'Nothing was created.'
-          : `Created so far: ${[...done.current].map((one) => one.split(' ').slice(1).join(' ')).join(', ')}. Sending again goes on from there.`;
-      setRefusal(`${steps[at]?.what}: ${(error as ApiError).message} ${made}`);
+    } else {
+      created.current = sent.created;
+      const made = [...sent.created.done.values()];
+      setRefusal(
+        [
+          `${sent.what}: ${sent.message}`,
+          ...(sent.is === 'unknown' ? [`It is not known whether ${sent.what} was created.`] : []),
+          made.length > 0
+            ? `Created so far: ${made.join(', ')}. Sending again goes on from there.`
+            : sent.is === 'unknown'
+              ? 'Sending again looks for it first.'
+              : 'Nothing was created.',
+        ].join(' '),
+      );
     }
     setSending(false);
   };

@@ -2,7 +2,9 @@
 // written over; a status is written all the time, of a key in use with each bill, and is no reason to refuse anything.
 
 import type { KubeObject } from '../words/kube.ts';
+import { mergePatch } from '../words/merge-patch.ts';
 import { type Api, ApiError } from './api.ts';
+import { isSame } from './send-surely.ts';
 
 /** Statuses that may be written between two tries in a row. */
 const triesMax = 5;
@@ -26,9 +28,12 @@ export async function patchSeen(
       return;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409 || tries === triesMax) throw error;
-      ({ metadata } = await api.call<KubeObject>(path));
-      // Only a change of the spec makes a generation.
+      const { spec, ...there } = await api.call<KubeObject>(path);
+      ({ metadata } = there);
       const { uid, generation } = seen.metadata;
+      // It was sent before, and came, and its answer was lost.
+      if (metadata.uid === uid && isSame(mergePatch(spec, patch.spec), spec)) return;
+      // Only a change of the spec makes a generation.
       if (generation === undefined || metadata.uid !== uid || metadata.generation !== generation) throw error;
     }
   }

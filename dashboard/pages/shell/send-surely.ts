@@ -54,3 +54,7 @@ export function isWithin(sent: unknown, there: unknown): boolean {
     isWithin(value, (there as Readonly<Record<string, unknown>>)[name]),
   );
 }
+
+export function isSame(one: unknown, other: unknown): boolean {
+  return isWithin(one, other) && isWithin(other, one);
+}

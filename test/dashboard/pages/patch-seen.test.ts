@@ -56,6 +56,17 @@ test.each([
   expect(patches).toHaveLength(1);
 });
 
+test('what is there by now as it was wanted is done: it was sent before, and its answer was lost', async () => {
+  const { api, patches } = serverOf({ ...meta(9, 3), ...patch }, same);
+  await patchSeen(api, path, meta(7, 2), patch);
+  expect(patches).toHaveLength(1);
+});
+
+test('another object of that name is not taken for it, even where it is as it was wanted', async () => {
+  const { api } = serverOf({ ...meta(9, 1, 'other'), ...patch }, same);
+  await expect(patchSeen(api, path, meta(7, 1), patch)).rejects.toThrow('the object has been modified');
+});
+
 test('where a status is written before each try, it is given up', async () => {
   const { api, patches } = serverOf(meta(9, 2), ({ metadata }) =>
     meta(Number(metadata.resourceVersion) + 1, 2),

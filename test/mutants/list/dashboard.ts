@@ -221,6 +221,27 @@ export const dashboard: readonly Mutant[] = [
     tests: sendSurely,
   },
   {
+    name: 'an edit that came and was not answered is no conflict',
+    file: 'dashboard/pages/shell/patch-seen.ts',
+    from: 'isSame(mergePatch(spec, patch.spec), spec)',
+    to: "metadata.uid === ''",
+    tests: ['test/dashboard/pages/patch-seen.test.ts'],
+  },
+  {
+    name: 'of objects that are of use only together none is made where one is refused',
+    file: 'dashboard/pages/providers/create-all.ts',
+    from: "return { is: 'refused', message, what",
+    to: "if (message === '') return { is: 'refused', message, what",
+    tests: ['test/dashboard/pages/create-all.test.ts'],
+  },
+  {
+    name: 'what may have been made without an answer is not made again',
+    file: 'dashboard/pages/providers/create-all.ts',
+    from: 'isAgain: before.open === id',
+    to: 'isAgain: false',
+    tests: ['test/dashboard/pages/create-all.test.ts'],
+  },
+  {
     name: 'what may be there already is not sent before it is looked at',
     file: 'dashboard/pages/shell/send-surely.ts',
     from: 'isAgain && (await wasDone())',

@@ -1,0 +1,78 @@
+// How are several objects made that are of use only together? Each is tried before the first is made, and what may have been made without an
+// answer is looked for before it is made again.
+
+import { type Api, ApiError } from '../shell/api.ts';
+import { isWithin, type NotDone, sendSurely } from '../shell/send-surely.ts';
+
+export interface Step {
+  /** Its collection. */
+  readonly path: string;
+  readonly body: { readonly metadata: { readonly name: string }; readonly spec?: unknown };
+  /** What people call it. */
+  readonly what: string;
+}
+
+/** How far it has come, kept from one sending to the next. */
+export interface Created {
+  /** What people call each, by what exactly was made: who changes it in the form is told that another one is there. */
+  readonly done: ReadonlyMap<string, string>;
+  /** It was sent, and it is not known whether it is there. */
+  readonly open: string | undefined;
+}
+
+export const nothingCreated: Created = { done: new Map(), open: undefined };
+
+export type AllSent =
+  | { readonly is: 'done' }
+  | (NotDone & { readonly what: string; readonly created: Created });
+
+/** @throws nothing: what went wrong is in the answer, with how far it came. */
+export async function createAll(api: Api, steps: readonly Step[], before: Created): Promise<AllSent> {
+  const done = new Map(before.done);
+  const left = steps.filter((step) => !done.has(idOf(step)));
+  for (const step of left) {
+    if (before.open === idOf(step)) continue;
+    try {
+      await tryToCreate(api, step);
+    } catch (error) {
+      const { message } = error as Error;
+      return { is: 'refused', message, what: step.what, created: { done, open: before.open } };
+    }
+  }
+  for (const step of left) {
+    const id = idOf(step);
+    const sent = await sendSurely({
+      send: () => api.call(step.path, { method: 'POST', body: step.body }),
+      wasDone: () => isThere(api, step),
+      isAgain: before.open === id,
+    });
+    if (sent.is !== 'done')
+      return { ...sent, what: step.what, created: { done, open: sent.is === 'unknown' ? id : undefined } };
+    done.set(id, step.what);
+  }
+  return { is: 'done' };
+}
+
+function tryToCreate(api: Api, { path, body }: Step): Promise<unknown> {
+  return api.call(path, { method: 'POST', query: { dryRun: 'All' }, body });
+}
+
+async function isThere(api: Api, step: Step): Promise<boolean> {
+  try {
+    // Nobody reads a Secret here; but it could have been made when it was tried, and now one of its name is there.
+    if (step.body.spec === undefined) await tryToCreate(api, step);
+    else {
+      const there = await api.call<{ readonly spec?: unknown }>(`${step.path}/${step.body.metadata.name}`);
+      return isWithin(step.body.spec, there.spec);
+    }
+    return false;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    if (error instanceof ApiError && error.status === 409) return true;
+    throw error;
+  }
+}
+
+function idOf({ path, body }: Step): string {
+  return JSON.stringify([path, body]);
+}
