@@ -133,7 +133,10 @@ class Run implements OpenRequest {
   private readonly totalAt: number;
   private readonly share: AnswerShare;
   private attempts = 0;
-  private servedBy: Candidate | undefined;
+  /** By the calls that the request takes: whom each has asked last. */
+  private readonly asked = new Map<number, Candidate>();
+  /** Nobody else takes over any more. */
+  private isAnswered = false;
   private firstContentMs: number | undefined;
   /** By the limits of the ApiKey and of the ModelRoute; undefined where they have none. */
   private granted: Granted | undefined;
@@ -287,7 +290,7 @@ class Run implements OpenRequest {
         if (!this.conclude(outcomes)) return;
       }
       // What passed through has its own end; the encoder of another attempt has nothing to add to it.
-      const isOwn = this.servedBy !== undefined && passesThrough(exchange, this.servedBy);
+      const isOwn = [...this.asked.values()].some((candidate) => passesThrough(exchange, candidate));
       client.end((isOwn ? '' : (encoder?.close() ?? '')) + dialect.streamEnd);
     } catch (error) {
       if (!client.isOpen) {
@@ -308,17 +311,17 @@ class Run implements OpenRequest {
   }
 
   /** One call for a body that passes through, else one for each conversation. */
-  private run(
+  private async run(
     open: (candidate: Candidate, call: number) => AttemptEnds<Answer>,
   ): Promise<readonly CallOutcome<Answer>[]> {
     const { parts, exchange, totalAt } = this;
     const calls = exchange.translation?.conversations.length ?? 1;
-    const onStart = (candidate: Candidate): number => {
+    const onStart = (candidate: Candidate, call: number): number => {
       this.uncounted += 1;
-      this.servedBy = candidate;
+      this.asked.set(call, candidate);
       return ++this.attempts;
     };
-    return runCalls(calls, parts.defaults.callsAtOnce, this.caller, (call, caller) => {
+    const outcomes = await runCalls(calls, parts.defaults.callsAtOnce, this.caller, (call, caller) => {
       // What was full for one call may not be so for the next: others may have ended.
       this.full.clear();
       return runAttempts(
@@ -329,7 +332,7 @@ class Run implements OpenRequest {
           caller,
           call,
           open: (candidate) => open(candidate, call),
-          onStart,
+          onStart: (candidate) => onStart(candidate, call),
           onDecided: (note) => {
             const isLater = calls > 1 && !this.isOver;
             if (isLater) this.undecided.push(note);
@@ -346,6 +349,8 @@ class Run implements OpenRequest {
         }),
       );
     });
+    this.isAnswered = true;
+    return outcomes;
   }
 
   /**
@@ -377,16 +382,16 @@ class Run implements OpenRequest {
 
   private openClient(): ClientStream {
     const { clock, defaults } = this.parts;
-    const { response, plan } = this.exchange;
-    const [first] = plan.candidates;
+    const { response } = this.exchange;
     return new ClientStream(response, {
       clock,
       openAfterMs: defaults.openAfterMs,
       keepAliveMs: defaults.keepAliveMs,
       keepAlive: this.exchange.dialect.keepAlive,
-      writeStallMs: first
-        ? timeoutFor(this.exchange, first, 'clientWriteMs', defaults)
-        : defaults.timeouts.clientWriteMs,
+      writeStallMs: () => {
+        const times = this.servers().map((one) => timeoutFor(this.exchange, one, 'clientWriteMs', defaults));
+        return times.length > 0 ? Math.max(...times) : defaults.timeouts.clientWriteMs;
+      },
       head: () => ({
         ...this.headers(),
         'content-type': 'text/event-stream; charset=utf-8',
@@ -416,11 +421,13 @@ class Run implements OpenRequest {
     };
   }
 
-  /** Who serves the request; where nothing of an answer is there to be given out, another one may still take over. */
+  /** Who serves the request; where nothing of an answer is there to be given out, or a call is still to be made, another one may take over. */
   private servers(): readonly Candidate[] {
-    const { exchange, servedBy } = this;
-    if (exchange.facts.isStream && this.firstContentMs === undefined) return exchange.plan.candidates;
-    return servedBy ? [servedBy] : [];
+    const { exchange, asked } = this;
+    const calls = exchange.translation?.conversations.length ?? 1;
+    const isOpen = this.firstContentMs === undefined || (calls > 1 && !this.isAnswered);
+    if (exchange.facts.isStream && isOpen) return exchange.plan.candidates;
+    return [...new Set(asked.values())];
   }
 
   /** What those that serve the request are not told. */

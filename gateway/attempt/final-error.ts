@@ -239,7 +239,10 @@ function inWords(failure: AttemptFailure): string {
     case 'status':
       return `the upstream answered ${failure.status}`;
     case 'timeout':
-      return `the upstream was silent too long (${failure.timer})`;
+      // Who was slow in the whole of its time is not known: the caller may have been.
+      return failure.timer === 'total'
+        ? 'it took longer than a request may take (total)'
+        : `the upstream was silent too long (${failure.timer})`;
     case 'gateway':
       return failure.code === 'no_room' ? 'the gateway has no room for it' : 'the gateway failed';
     case 'answer':

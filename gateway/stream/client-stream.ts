@@ -13,8 +13,8 @@ export interface ClientStreamOptions {
   readonly keepAliveMs: number;
   /** What means nothing in the client's dialect; never between the halves of an event. */
   readonly keepAlive: string;
-  /** A client that takes nothing for this long is gone. */
-  readonly writeStallMs: number;
+  /** A client that takes nothing for this long is gone. Asked whenever it begins to be full: who serves it may have changed. */
+  writeStallMs(): number;
   /** Asked once, when the answer is opened. */
   head(): OutgoingHttpHeaders;
   /** The client was given up because it takes nothing. */
@@ -56,7 +56,7 @@ export class ClientStream {
       this.cancelTimer?.();
       this.stopWatching = watchTaking(this.response, {
         clock: this.options.clock,
-        stallMs: this.options.writeStallMs,
+        stallMs: this.options.writeStallMs(),
         onStall: () => this.onStall(),
       });
       this.response.once('drain', () => this.onDrained());
@@ -103,7 +103,8 @@ export class ClientStream {
   /** No timer of this class runs behind the end; a client that never reads must not stay for ever. */
   private destroyWhenStalled(): () => void {
     const { response } = this;
-    const { clock, writeStallMs: stallMs } = this.options;
+    const { clock } = this.options;
+    const stallMs = this.options.writeStallMs();
     const cancel = watchTaking(response, { clock, stallMs, onStall: () => response.destroy() });
     response.once('close', cancel);
     return cancel;

@@ -423,12 +423,35 @@ describe('a request of several calls, assured', () => {
       }
     }
     expect([texts, endsWell(seen)]).toEqual([['from the first', 'from the second', 'from the first'], true]);
+    // Neither of them served all of it.
+    expect(seen.headers).not.toHaveProperty('x-penstock-provider');
     expect(rig.records.map(({ outcome }) => outcome).sort()).toEqual([
       'answered',
       'answered',
       'answered',
       'failed',
     ]);
+  });
+
+  test.each([
+    ['plain', false],
+    ['streamed', true],
+  ])('%s, the one provider that answered all of them is named', async (_name, isStream) => {
+    offer('openai-chat', assured);
+    first.script({ type: 'answer', text: 'from the first' });
+    const seen = await ask(rig, { endpoint: 'completions', isStream, more: prompts });
+    expect(seen.headers).toMatchObject({ 'x-penstock-provider': 'platform/p0', 'x-penstock-attempts': '3' });
+  });
+
+  test('plain, of two that answered neither is named', async () => {
+    offer('openai-chat', assured);
+    first.script(({ json }) =>
+      asksFor(json, 'two') ? { type: 'status', status: 503 } : { type: 'answer', text: 'from the first' },
+    );
+    second.script({ type: 'answer', text: 'from the second' });
+    const seen = await ask(rig, { endpoint: 'completions', more: prompts });
+    expect([seen.status, seen.headers['x-penstock-attempts']]).toEqual([200, '4']);
+    expect(seen.headers).not.toHaveProperty('x-penstock-provider');
   });
 
   test('one of them cannot be answered: nothing of the others is given out', async () => {

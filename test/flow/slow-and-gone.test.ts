@@ -75,6 +75,22 @@ describe('a client that stops reading', () => {
     expect(rig.records.map(lineOf)).toEqual(['1 t0 cancelled tenant']);
     connection.close();
   });
+
+  test('has as long as who serves it says, not who failed before', async () => {
+    const first = await wallThat({ type: 'status', status: 503 });
+    const second = await wallThat(long);
+    const rig = await rigOf([
+      { baseUrl: first.baseUrl, timeouts: { clientWriteMs: 600_000 } },
+      { baseUrl: second.baseUrl, timeouts: { clientWriteMs: 200 } },
+    ]);
+    const { connection, answer } = await askOpen(rig, { isStream: true });
+    await firstContent(await answer);
+    connection.pause();
+    const call = await second.nextCall();
+    await call.clientClosed;
+    connection.close();
+    expect(rig.records.map(lineOf)).toEqual(['1 t0 failed status_503 platform', '2 t1 cancelled tenant']);
+  });
 });
 
 describe('a client that goes away', () => {

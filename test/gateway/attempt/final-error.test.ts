@@ -253,6 +253,12 @@ test.each([
   expect(error.message).not.toMatch(/10\.9\.8\.7|quoted/);
 });
 
+test('a time that is over is not told as silence: the stream may have run well, and its reader been slow', () => {
+  expect(brokenOffError({ kind: 'timeout', timer: 'total' }, 'm').message).toBe(
+    "The answer of model 'm' broke off: it took longer than a request may take (total).",
+  );
+});
+
 test.each([
   ['Rate limit reached for gpt at org-x. Please try again in 1.242s. Visit x.', ' Please try again in 2s.'],
   ['Please try again in 6ms.', ' Please try again in 1s.'],

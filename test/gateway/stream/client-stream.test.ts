@@ -45,7 +45,7 @@ function openStream(clock: FakeClock, onStall = (): void => {}): ClientStream {
     openAfterMs: 1_000,
     keepAliveMs: 1_000,
     keepAlive: ': keep-alive\n\n',
-    writeStallMs: 1_000,
+    writeStallMs: () => 1_000,
     head: () => ({ 'content-type': 'text/event-stream' }),
     onStall,
   });

@@ -4,6 +4,13 @@ import type { Mutant } from '../mutant.ts';
 
 export const streams: readonly Mutant[] = [
   {
+    name: 'who served one of several calls is not named as if it had served all',
+    file: 'gateway/pipeline.ts',
+    from: 'this.asked.set(call, candidate);',
+    to: 'this.asked.set(0, candidate);',
+    tests: ['test/flow/delivery.test.ts'],
+  },
+  {
     name: 'terminal marker: a chat stream that passes through',
     file: 'gateway/dialects/openai/relay-stream.ts',
     from: "else this.facts.fault = { kind: 'truncated' };",
