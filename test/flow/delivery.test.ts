@@ -94,6 +94,17 @@ const faults: readonly Fault[] = [
     failure: 'error_event',
   },
   {
+    name: 'an error beside an ordinary event, and the end mark',
+    behaviour: {
+      type: 'error-event',
+      afterEvents: 8,
+      shape: 'chunk',
+      followedBy: 'end-marker',
+      answer: other,
+    },
+    failure: 'error_event',
+  },
+  {
     name: 'an event that is not JSON',
     behaviour: { type: 'garbage-event', atEvent: 8, answer: other },
     failure: 'unusable',

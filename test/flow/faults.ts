@@ -69,8 +69,6 @@ const limited = (retryAfter: string): Told => ({
 /** It wants a person: nobody is told when to come back. */
 const outOfMoney: Told = { status: 429, code: 'rate_limit_exceeded', calls: 1 };
 
-const completing: readonly DialectName[] = ['openai-chat', 'openai-completions'];
-
 const message = 'Ünusual words – kept byte for byte, "quotes" too';
 /** Long enough for a request to arrive, also on a machine with much else to do. */
 const quick: Timeouts = { firstEventMs: 1_000, lastFirstEventMs: 1_000 };
@@ -440,8 +438,6 @@ const firstEventsOf = (upstream: DialectName): readonly Row[] => [
         ...(shape === undefined ? {} : { shape, error: { type: 'server_error', code: 'server_error' } }),
       },
       modes: ['stream'],
-      // Messages have no ordinary event that carries an error.
-      ...(shape === 'chunk' && { upstreams: [...completing, 'openai-responses'] }),
       failure: 'error_event',
       effect: 'moves-on',
       alone: upstreamError,
@@ -544,6 +540,17 @@ const halvesOf = (upstream: DialectName): readonly Row[] => [
     code: 'upstream_error',
     read: 5,
   },
+  ...(['end', 'end-marker'] as const).map(
+    (followedBy): Row => ({
+      name: `half a stream, then an error beside an ordinary event (${followedBy})`,
+      fault: { type: 'error-event', afterEvents: leading[upstream] + 5, shape: 'chunk', followedBy },
+      modes: ['stream'],
+      failure: 'error_event',
+      effect: 'breaks-off',
+      code: 'upstream_error',
+      read: 5,
+    }),
+  ),
   {
     name: 'half a stream, then a rate limit and [DONE]',
     fault: {

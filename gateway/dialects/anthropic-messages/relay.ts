@@ -86,6 +86,11 @@ class MessagesEvents implements NamedEvents {
   }
 
   read(name: string, value: JsonRecord): void {
+    const error = readMessagesErrorMember(value);
+    if (error) {
+      this.facts.fault = { kind: 'error-event', error };
+      return;
+    }
     // Clients throw on both.
     if (name === 'message_start' ? this.hasStarted : !this.hasStarted) {
       failMalformed(this.facts, this.hasStarted ? 'a second message_start' : `${name} before message_start`);

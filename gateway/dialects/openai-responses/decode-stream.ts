@@ -2,7 +2,7 @@
 //
 //   events of items -> ItemEvents
 //   completed, incomplete -> what was left out, usage, end
-//   failed -> fault; error -> fault, with what came in the same bytes behind it
+//   failed -> fault; error -> fault, with the counts that came in the same bytes behind it
 //
 // Nobody has to end a stream behind `error`: whoever waited for more would wait for a timer.
 
@@ -19,7 +19,7 @@ import type { StreamPart } from '../stream-part.ts';
 import { isStep } from './answer-steps.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
 import { type AnswerContext, headOf } from './decode-answer.ts';
-import { readFailure, readResponseError, readResponsesErrorEvent } from './error-body.ts';
+import { readEndError, readResponsesErrorEvent, unnamedFailure } from './error-body.ts';
 import { ItemEvents } from './item-events.ts';
 import { decodeResponsesFinish } from './map-finish-reason.ts';
 
@@ -64,6 +64,12 @@ class ResponsesStreamDecoder implements StreamDecoder {
   private event({ name, data }: SseEvent): void {
     if (data.trim() === doneMark) return;
     const event = asRecord(tryParseJson(data));
+    const response = asRecord(event?.response);
+    // Behind an error nothing is an answer, nor the end of one.
+    if (this.toldError) {
+      this.count(response ?? {});
+      return;
+    }
     const type = typeof event?.type === 'string' ? event.type : (name ?? '');
     if (type === 'error' || (type === '' && readErrorMember(event))) {
       this.toldError = readResponsesErrorEvent(data);
@@ -73,21 +79,22 @@ class ResponsesStreamDecoder implements StreamDecoder {
       loseEvent(this.facts, name === undefined || name.endsWith('.delta'));
       return;
     }
-    const response = asRecord(event.response);
     switch (type) {
       case 'response.failed':
       case 'response.cancelled':
-        this.fail(response ?? {});
+        this.fail(response, readEndError(event) ?? unnamedFailure);
         return;
       case 'response.completed':
-      case 'response.incomplete':
-        if (response && readResponseError(response)) {
-          this.fail(response);
+      case 'response.incomplete': {
+        const error = readEndError(event);
+        if (error) {
+          this.fail(response, error);
           return;
         }
         this.start(response);
         this.complete(response ?? {}, type === 'response.incomplete');
         return;
+      }
       default:
         if (!type.startsWith('response.')) return;
         this.start(response);
@@ -114,9 +121,9 @@ class ResponsesStreamDecoder implements StreamDecoder {
     this.facts.isComplete = true;
   }
 
-  private fail(response: JsonRecord): void {
-    this.count(response);
-    this.facts.fault = { kind: 'error-event', error: this.toldError ?? readFailure(response) };
+  private fail(response: JsonRecord | undefined, error: UpstreamError): void {
+    this.count(response ?? {});
+    this.facts.fault = { kind: 'error-event', error };
   }
 
   private count(response: JsonRecord): void {

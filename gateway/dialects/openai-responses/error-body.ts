@@ -4,7 +4,7 @@
 // makes others raise; those stop reading there.
 
 import type { ErrorObject } from '../../errors.ts';
-import type { JsonRecord } from '../../json/record.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
 import { noError, readErrorEvent, readErrorMember, readErrorValue } from '../answer/read-error.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { buildResponse, settingsOf } from './response-object.ts';
@@ -81,7 +81,7 @@ const overloads: ReadonlySet<string> = new Set([
 export const unnamedFailure: UpstreamError = { ...noError, message: 'the response failed' };
 
 /** Why a response failed, as the upstream says in it. */
-export function readFailure(response: JsonRecord): UpstreamError {
+function readFailure(response: JsonRecord): UpstreamError {
   const told = readErrorValue({ error: response.error });
   if (told) return told;
   return response.status === 'cancelled'
@@ -93,6 +93,12 @@ export function readFailure(response: JsonRecord): UpstreamError {
 export function readResponseError(response: JsonRecord): UpstreamError | undefined {
   const hasFailed = response.status === 'failed' || response.status === 'cancelled';
   return hasFailed ? readFailure(response) : readErrorMember(response);
+}
+
+/** The error that the last event of a stream holds, beside its response or in it; undefined where it holds none. */
+export function readEndError(event: JsonRecord): UpstreamError | undefined {
+  const response = asRecord(event.response);
+  return readErrorMember(event) ?? (response && readResponseError(response));
 }
 
 /** From the data of an error event. */

@@ -14,7 +14,13 @@ import { markAnswer } from '../state/mark-state.ts';
 import { isStep } from './answer-steps.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
 import { neither } from './decode-answer.ts';
-import { encodeFailure, readResponseError, readResponsesErrorEvent, unnamedFailure } from './error-body.ts';
+import {
+  encodeFailure,
+  readEndError,
+  readResponseError,
+  readResponsesErrorEvent,
+  unnamedFailure,
+} from './error-body.ts';
 import { flawOfResponse, gatherResponse } from './gather-answer.ts';
 import { answerPlaces, findStates, requestPlaces } from './passing-state.ts';
 import { buildResponse, settingsOf } from './response-object.ts';
@@ -109,7 +115,7 @@ class ResponsesEvents implements NamedEvents {
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
-        this.finish(name, asRecord(value.response));
+        this.finish(name, value);
         break;
       default:
         this.facts.hasContent = true;
@@ -130,10 +136,11 @@ class ResponsesEvents implements NamedEvents {
     return asRecord(asRecord(tryParseJson(this.created?.toString('utf8') ?? ''))?.response);
   }
 
-  private finish(name: string, response: JsonRecord | undefined): void {
+  private finish(name: string, event: JsonRecord): void {
+    const response = asRecord(event.response);
     this.noteModel(response);
     this.facts.usage = decodeResponsesUsage(response?.usage) ?? this.facts.usage;
-    const error = response && readResponseError(response);
+    const error = readEndError(event);
     if (error || name === 'response.failed') {
       this.facts.fault = { kind: 'error-event', error: error ?? unnamedFailure };
       return;

@@ -262,6 +262,11 @@ describe('the end', () => {
     ],
     ['an error without a name', 'data: {"error":"Oh"}\n\n', { message: 'Oh', type: null }],
     ['an error that is no JSON', 'event: error\ndata: Oh\n\n', { message: 'Oh' }],
+    [
+      'an error beside the end',
+      named('message_delta', { delta: { stop_reason: 'end_turn' }, error: { message: 'Oh' } }),
+      { message: 'Oh' },
+    ],
   ])('%s ends the stream', (_, text, error) => {
     const { facts } = decodeStream(start + textBlock(0, 'a') + text + endOf('end_turn'));
     expect(facts.isComplete).toBe(false);

@@ -283,6 +283,22 @@ describe('the end', () => {
     },
   );
 
+  test('12: an error beside a response that was completed is the fault, with its counts', () => {
+    const error = { code: 'rate_limit_exceeded', message: 'slow' };
+    const { facts } = decodeStream(
+      eventText(created, {
+        type: 'response.completed',
+        response: { status: 'completed', usage: counts },
+        error,
+      }),
+    );
+    expect(facts).toMatchObject({
+      isComplete: false,
+      fault: { kind: 'error-event', error },
+      usage: { input: 7 },
+    });
+  });
+
   test.each([
     ['flat', { type: 'error', code: 'server_error', message: 'oops', param: null }],
     ['nested', { type: 'error', error: { type: 'x', code: 'server_error', message: 'oops' } }],
@@ -297,6 +313,20 @@ describe('the end', () => {
       eventText(created, error, { type: 'response.failed', response: { usage: counts } }),
     );
     expect(both.facts).toMatchObject({ usage: { input: 7 }, fault: { error: { message: 'oops' } } });
+  });
+
+  test('12: behind an error in the same bytes an end is none, and text is not given out', () => {
+    const error = { type: 'error', code: 'server_error', message: 'oops' };
+    const { parts, facts } = decodeStream(
+      eventText(created, textDelta(0, 'a'), error, textDelta(0, 'b'), completed()),
+    );
+    expect(facts).toMatchObject({
+      isComplete: false,
+      fault: { error: { message: 'oops' } },
+      usage: { input: 7 },
+    });
+    expect(inShort(parts)).not.toContain('0: b');
+    expect(inShort(parts)).toContain('0: a');
   });
 
   test('13: a stream without a terminal event is truncated, whatever it held', () => {

@@ -250,6 +250,8 @@ describe('12: an error inside a stream of status 200 is an error, not an empty a
     ['as text', 'event: error\ndata: gone\n\n', { message: 'gone' }],
     ['as a string', 'event: error\ndata: {"error":"gone"}\n\n', { message: 'gone' }],
     ['as nothing in particular', 'event: error\ndata: {}\n\n', {}],
+    ['beside the end', named('message_delta', { delta: { stop_reason: 'end_turn' }, error }), error],
+    ['beside a start', named('message_start', { message: {}, error }), error],
   ])('%s', (_, event, wanted) => {
     for (const before of ['', messageStart, begun]) {
       const { sent, facts } = relay(before + event + ended);

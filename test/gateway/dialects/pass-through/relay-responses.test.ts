@@ -187,6 +187,16 @@ describe('12: an error inside a stream of status 200 is an error, not an empty a
       { message: 'the response was cancelled' },
     ],
     [
+      'an error beside a response that was completed',
+      named('response.completed', { response: { ...response, status: 'completed' }, error }),
+      error,
+    ],
+    [
+      'an error beside a response that is incomplete',
+      named('response.incomplete', { response: { ...response, status: 'incomplete' }, error }),
+      error,
+    ],
+    [
       'response.failed without an error',
       named('response.failed', { response: { ...response, error: null } }),
       { code: null },
