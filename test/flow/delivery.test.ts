@@ -244,6 +244,22 @@ describe.each(unended)('$endpoint from $upstream, assured', ({ endpoint, upstrea
   );
 });
 
+describe.each(unended)('$endpoint from $upstream, assured', ({ endpoint, upstream }) => {
+  const asked = [true, false].flatMap((isStream) =>
+    ['abort', 'insufficient_system_resource'].map((reason) => [isStream, reason] as const),
+  );
+  test.each(asked)(
+    'an answer that ends because its provider broke it off is none (streamed: %j, %s)',
+    async (isStream, finishReason) => {
+      offer(upstream, assured);
+      first.script({ type: 'answer', ...other, finishReason });
+      const seen = await ask(rig, { endpoint, isStream });
+      expect([seen.status, textOf(seen)]).toEqual([200, wallText]);
+      expect(rig.records.map(lineOf)).toEqual(['1 t0 failed error_event platform', '2 t1 answered tenant']);
+    },
+  );
+});
+
 test('arguments that a limit of the caller has cut short are what it asked for', async () => {
   offer('openai-chat', assured);
   first.script({ type: 'answer', text: '', toolCalls: [halfAsked], finishReason: 'length' });

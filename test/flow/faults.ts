@@ -69,6 +69,9 @@ const limited = (retryAfter: string): Told => ({
 /** It wants a person: nobody is told when to come back. */
 const outOfMoney: Told = { status: 429, code: 'rate_limit_exceeded', calls: 1 };
 
+/** In responses it is not the reason that tells of a failure. */
+const reasonTold: readonly DialectName[] = ['openai-chat', 'openai-completions', 'anthropic-messages'];
+
 const message = 'Ünusual words – kept byte for byte, "quotes" too';
 /** Long enough for a request to arrive, also on a machine with much else to do. */
 const quick: Timeouts = { firstEventMs: 1_000, lastFirstEventMs: 1_000 };
@@ -372,6 +375,15 @@ const impostors: readonly Row[] = [
     alone: invalidAnswer,
   },
   {
+    name: '200 with an answer whose reason means failure',
+    fault: { type: 'answer', finishReason: 'abort' },
+    modes: ['plain'],
+    upstreams: reasonTold,
+    failure: 'error_event',
+    effect: 'moves-on',
+    alone: upstreamError,
+  },
+  {
     name: '200 with an error object',
     fault: status(200, { body: { error: { message: 'busy', type: 'overloaded_error' } } }),
     modes: ['plain'],
@@ -600,6 +612,16 @@ const halvesOf = (upstream: DialectName): readonly Row[] => [
     fault: { type: 'answer', omit: ['finish', 'usage', 'end'] },
     modes: ['stream'],
     failure: 'truncated',
+    effect: 'breaks-off',
+    code: 'upstream_error',
+    read: 11,
+  },
+  {
+    name: 'all the text, and a reason that means failure',
+    fault: { type: 'answer', finishReason: 'abort' },
+    modes: ['stream'],
+    upstreams: reasonTold,
+    failure: 'error_event',
     effect: 'breaks-off',
     code: 'upstream_error',
     read: 11,

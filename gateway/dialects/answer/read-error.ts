@@ -40,8 +40,8 @@ export function readErrorValue(value: unknown): UpstreamError | undefined {
 
 /**
  * The error inside an answer or a stream event of status 200; undefined where it carries none. As
- * the OpenAI SDKs see it: any `error` that is truthy. Some servers mark the whole object instead, or a
- * choice, whose text would pass for an answer.
+ * the OpenAI SDKs see it: any `error` that is truthy. Some servers mark the whole object instead, or say it
+ * with the reason for which a choice has ended, whose text would pass for an answer.
  */
 export function readErrorMember(value: unknown): UpstreamError | undefined {
   const outer = asRecord(firstOf(value));
@@ -51,8 +51,28 @@ export function readErrorMember(value: unknown): UpstreamError | undefined {
 }
 
 function endsInError(choice: unknown): boolean {
-  return asRecord(choice)?.finish_reason === 'error';
+  return meansFailure(asRecord(choice)?.finish_reason);
 }
+
+/**
+ * Whether the reason for which an answer has ended says that the provider broke it off. Only words that are known to: vendors have
+ * others of their own for a natural end, and clients take what they do not know for one.
+ */
+export function meansFailure(reason: unknown): boolean {
+  return failureReasons.has(reason);
+}
+
+const failureReasons: ReadonlySet<unknown> = new Set([
+  // Mistral, OpenRouter, vLLM.
+  'error',
+  // vLLM and SGLang, where the engine ends a request itself: it is paused, scaled down or restarted.
+  'abort',
+  'aborted',
+  // DeepSeek
+  'insufficient_system_resource',
+  // Z.ai
+  'network_error',
+]);
 
 /** From the data of an event that is named an error; what is no JSON is the message itself. */
 export function readErrorEvent(data: string): UpstreamError {

@@ -3,7 +3,14 @@
 
 import type { ErrorObject } from '../../errors.ts';
 import { asRecord, tryParseJson } from '../../json/record.ts';
-import { readErrorBody, readErrorDetails, readErrorEvent, readErrorMember } from '../answer/read-error.ts';
+import {
+  meansFailure,
+  noError,
+  readErrorBody,
+  readErrorDetails,
+  readErrorEvent,
+  readErrorMember,
+} from '../answer/read-error.ts';
 import type { UpstreamError } from '../dialect.ts';
 
 /** The envelope differs from OpenAI's only around the error object. */
@@ -18,10 +25,17 @@ export function readMessagesErrorEvent(data: string): UpstreamError {
   return withStatus(readErrorEvent(data));
 }
 
-/** The error inside an answer of status 200; undefined where it carries none. */
+/**
+ * The error inside an answer or an event of status 200; undefined where it carries none. Those who serve other models in this
+ * dialect say it with the stop reason too, of the message or of its last delta.
+ */
 export function readMessagesErrorMember(value: unknown): UpstreamError | undefined {
   const error = readErrorMember(value);
-  return error && withStatus(error);
+  if (error) return withStatus(error);
+  const members = asRecord(value);
+  return meansFailure(members?.stop_reason) || meansFailure(asRecord(members?.delta)?.stop_reason)
+    ? noError
+    : undefined;
 }
 
 /** Errors in a stream name no status, but their type stands for one (Anthropic API reference, "Errors"). */

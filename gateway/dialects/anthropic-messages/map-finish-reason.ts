@@ -3,7 +3,7 @@
 import type { FinishReason, RefusalDetails } from '../conversation.ts';
 import type { AnswerReading } from './read-events.ts';
 
-/** Unknown and absent reasons mean a natural end, unless tools were called. */
+/** Unknown and absent reasons mean a natural end, unless tools were called; those that mean failure do not come so far. */
 export function decodeStopReason(
   value: unknown,
   hasCalls: boolean,

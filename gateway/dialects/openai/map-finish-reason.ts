@@ -2,7 +2,7 @@
 
 import type { FinishReason } from '../conversation.ts';
 
-/** Unknown and absent reasons mean a natural end, unless tools were called. */
+/** Unknown and absent reasons mean a natural end, unless tools were called; those that mean failure do not come so far. */
 export function decodeOpenAiFinish(value: unknown, hasToolCalls: boolean): FinishReason {
   switch (value) {
     case 'length':

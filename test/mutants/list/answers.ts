@@ -144,6 +144,20 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/dialects/openai-responses/decode-stream.test.ts'],
   },
   {
+    name: 'a finish reason that means failure is one',
+    file: 'gateway/dialects/answer/read-error.ts',
+    from: 'return meansFailure(asRecord(choice)?.finish_reason);',
+    to: 'return meansFailure(choice);',
+    tests: ['test/gateway/dialects/answer/read-error.test.ts', 'test/flow/delivery.test.ts'],
+  },
+  {
+    name: 'a stop reason of a message that means failure is one',
+    file: 'gateway/dialects/anthropic-messages/error-body.ts',
+    from: 'meansFailure(asRecord(members?.delta)?.stop_reason)',
+    to: 'meansFailure(members)',
+    tests: ['test/gateway/dialects/pass-through/relay-messages.test.ts', 'test/flow/delivery.test.ts'],
+  },
+  {
     name: 'an answer is not larger than a request may be',
     file: 'gateway/attempt/attempt.ts',
     from: '} else if (this.body.length > plainBytesMax) {',

@@ -5,6 +5,7 @@ import { readErrorBody, readErrorMember } from '../../../../gateway/dialects/ans
 import { encodeOpenAiErrorFrame } from '../../../../gateway/dialects/openai/error-frame.ts';
 import { findDialect } from '../../../../gateway/dialects/registry.ts';
 import { backToBack } from '../properties/both-sides.ts';
+import { done, frame } from '../support/openai-streams.ts';
 
 const nothing = { message: '', type: null, code: null, param: null, status: null };
 
@@ -177,19 +178,35 @@ test('an error frame is one data line, and never the end of a stream', () => {
 describe('12: a choice that ends in an error is no answer', () => {
   const chunk = (finish: string) => ({ choices: [{ index: 0, delta: {}, finish_reason: finish }] });
 
-  test('though nothing else says so', () => {
-    expect(readErrorMember(chunk('error'))).toMatchObject({ message: '' });
-    expect(readErrorMember(chunk('stop'))).toBeUndefined();
+  const brokenOff = ['error', 'abort', 'aborted', 'insufficient_system_resource', 'network_error'];
+
+  test.each(brokenOff)('though nothing else says so: %s', (finish) => {
+    expect(readErrorMember(chunk(finish))).toMatchObject({ message: '' });
   });
 
-  test.each(['relayed', 'translated'])('in a %s stream', (way) => {
-    const bytes = Buffer.from(`data: ${JSON.stringify(chunk('error'))}\n\ndata: [DONE]\n\n`);
+  // Vendors have words of their own for a natural end, and clients take each that they do not know for one.
+  test.each(['stop', 'length', 'content_filter', 'eos_token', 'COMPLETE', 'newer'])(
+    '%s is an end',
+    (finish) => {
+      expect(readErrorMember(chunk(finish))).toBeUndefined();
+    },
+  );
+
+  test.each(
+    brokenOff.flatMap((finish) => [
+      ['relayed', finish],
+      ['translated', finish],
+    ]),
+  )('in a %s stream: %s', (way, finish) => {
+    const shown = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] };
     const facts = { model: 'm', isStream: true, wantsUsage: false, choices: 1 };
     const stream =
       way === 'relayed'
         ? findDialect('openai-chat').same.relayStream(facts)
         : backToBack(findDialect('openai-chat')).call.streamDecoder();
-    stream.push(bytes);
+    // The last of them behind content, where the mass of a stream is only looked at.
+    stream.push(Buffer.from(frame(shown)));
+    stream.push(Buffer.from(frame(shown) + frame(chunk(finish)) + done));
     stream.end();
     expect(stream.facts).toMatchObject({ isComplete: false, fault: { kind: 'error-event' } });
   });

@@ -97,6 +97,11 @@ describe('an upstream answers', () => {
       { type: 'error', error: { type: 'api_error', message: 'Oh' } },
       'error-event',
     ],
+    [
+      'a reason that means an error',
+      message([{ type: 'text', text: 'a' }], { stop_reason: 'error' }),
+      'error-event',
+    ],
   ])('with %s, which is no answer', (_, answer, kind) => {
     expect(decode(answer)).toMatchObject({ ok: false, fault: { kind } });
   });

@@ -262,6 +262,7 @@ describe('the end', () => {
     ],
     ['an error without a name', 'data: {"error":"Oh"}\n\n', { message: 'Oh', type: null }],
     ['an error that is no JSON', 'event: error\ndata: Oh\n\n', { message: 'Oh' }],
+    ['a reason that means an error', endOf('abort'), { message: '', type: null }],
     [
       'an error beside the end',
       named('message_delta', { delta: { stop_reason: 'end_turn' }, error: { message: 'Oh' } }),

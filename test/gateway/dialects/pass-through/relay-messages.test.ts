@@ -251,6 +251,8 @@ describe('12: an error inside a stream of status 200 is an error, not an empty a
     ['as a string', 'event: error\ndata: {"error":"gone"}\n\n', { message: 'gone' }],
     ['as nothing in particular', 'event: error\ndata: {}\n\n', {}],
     ['beside the end', named('message_delta', { delta: { stop_reason: 'end_turn' }, error }), error],
+    ['as the reason of the end', messageDelta('error'), {}],
+    ['as a reason that means one', messageDelta('abort'), {}],
     ['beside a start', named('message_start', { message: {}, error }), error],
   ])('%s', (_, event, wanted) => {
     for (const before of ['', messageStart, begun]) {
@@ -332,6 +334,7 @@ describe('a plain answer', () => {
     ['{"type":"error","error":{"type":"api_error","message":"no"}}', 'error-event'],
     ['{"error":{"message":"no"}}', 'error-event'],
     ['{"type":"message","content":[],"error":"no"}', 'error-event'],
+    ['{"type":"message","content":[{"type":"text","text":"a"}],"stop_reason":"error"}', 'error-event'],
   ])('%s is refused as %s', (text, kind) => {
     expect(plain(text)).toMatchObject({ ok: false, fault: { kind } });
   });
