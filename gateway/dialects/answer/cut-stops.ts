@@ -120,6 +120,8 @@ class CutStream implements StreamDecoder {
     this.release(end, part.index, kept);
     if (!found) return;
     this.isCut = true;
+    // The decoder has read on to the end of the bytes: what it found behind the text, be it a failure, is not wanted.
+    this.facts.fault = undefined;
     this.facts.isComplete = true;
     this.facts.isCut = true;
     kept.push(

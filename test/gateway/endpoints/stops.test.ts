@@ -1,6 +1,9 @@
 // Stop sequences that the gateway has to mind itself: how many, and is the upstream let go?
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startWall } from '../../support/wall.ts';
+import { numbered } from '../dialects/support/response-events.ts';
+import { type RigTarget, startRig, tableOf } from '../rig.ts';
 import { messagesErrorOf, post } from './ask.ts';
 import { type Served, serveFrom } from './served.ts';
 
@@ -29,6 +32,38 @@ test.each([false, true])('an answer ends before the sequence, and says so (strea
   expect(answer.text).toContain('"stop_reason":"stop_sequence"');
   expect(answer.text).toContain('"stop_sequence":"END"');
   expect(answer.text).not.toContain('three');
+});
+
+test('an answer that its upstream fails behind the sequence, in the same bytes, is whole', async () => {
+  const response = { id: 'resp_1', object: 'response', status: 'in_progress', model: 'served', output: [] };
+  const error = { code: 'server_error', message: 'late' };
+  const bytes = numbered([
+    ['response.created', { response }],
+    ['response.output_item.added', { output_index: 0, item: { id: 'msg_1', type: 'message', content: [] } }],
+    ['response.output_text.delta', { output_index: 0, content_index: 0, delta: 'one two END three' }],
+    ['response.failed', { response: { ...response, status: 'failed', error } }],
+  ]);
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n';
+  const wall = await startWall({ type: 'raw', bytes: head + bytes, followedBy: 'fin' });
+  const dialects: RigTarget['dialects'] = ['openai-responses'];
+  const rig = await startRig(tableOf([{ baseUrl: wall.baseUrl, dialects, providerEntry: { dialects } }]));
+  try {
+    const messages = [{ role: 'user', content: 'hello' }];
+    const answer = await post(rig, '/v1/chat/completions', {
+      model: 'm',
+      messages,
+      stop: ['END'],
+      stream: true,
+    });
+    expect(answer.text).toContain('"content":"one two ');
+    expect(answer.text).toContain('"finish_reason":"stop"');
+    expect(answer.text).not.toContain('"error"');
+    expect(answer.text).toMatch(/data: \[DONE\]\n\n$/);
+    expect(rig.records).toMatchObject([{ outcome: 'answered' }]);
+  } finally {
+    await rig.close();
+    await wall.close();
+  }
 });
 
 test.each([

@@ -158,6 +158,13 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/dialects/pass-through/relay-messages.test.ts', 'test/flow/delivery.test.ts'],
   },
   {
+    name: 'a failure behind a stop sequence is none of the answer',
+    file: 'gateway/dialects/answer/cut-stops.ts',
+    from: 'this.facts.fault = undefined;',
+    to: '',
+    tests: ['test/gateway/dialects/answer/cut-stops.test.ts', 'test/gateway/endpoints/stops.test.ts'],
+  },
+  {
     name: 'an answer is not larger than a request may be',
     file: 'gateway/attempt/attempt.ts',
     from: '} else if (this.body.length > plainBytesMax) {',

@@ -61,6 +61,35 @@ describe('a stream', () => {
     expect({ text, isCut, end }).toMatchObject({ text: 'ab', isCut: false, end: { finish: 'stop' } });
   });
 
+  // A decoder reads all that came in one piece before anybody looks at its text.
+  test.each(['push', 'end'] as const)('has no part in a failure that came along behind it (%s)', (step) => {
+    const facts = freshFacts();
+    const writer = new PartWriter(facts, names);
+    const read = (text: string): readonly StreamPart[] => {
+      writer.text('text', text);
+      facts.fault = { kind: 'truncated' };
+      return writer.take();
+    };
+    const whole = 'one END two';
+    const cut = cutStream({ facts, push: () => read(whole), end: () => read(whole) }, ['END']);
+    const parts = step === 'push' ? cut.push(Buffer.from(whole)) : cut.end();
+    expect(parts.at(-1)).toMatchObject({ type: 'choice-end', finish: 'stop-sequence' });
+    expect(cut.facts).toMatchObject({ isCut: true, isComplete: true, fault: undefined });
+  });
+
+  test('that fails before it is not cut', () => {
+    const facts = freshFacts();
+    const writer = new PartWriter(facts, names);
+    const push = (chunk: Buffer): readonly StreamPart[] => {
+      writer.text('text', chunk.toString('utf8'));
+      facts.fault = { kind: 'truncated' };
+      return writer.take();
+    };
+    const cut = cutStream({ facts, push, end: () => [] }, ['END']);
+    cut.push(Buffer.from('one EN'));
+    expect(cut.facts).toMatchObject({ isComplete: false, fault: { kind: 'truncated' } });
+  });
+
   test('however it is cut, says the same as the plain answer', () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 30 });
     const stops = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 4 }), {
