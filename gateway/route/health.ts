@@ -1,4 +1,4 @@
-// What has this pod learnt about each upstream? Kept per provider, per provider and model, and per
+// What has this pod learnt about each upstream? Kept per address of a provider, per model there, and per
 // key; never shared between pods: a shared breaker would be a shared failure.
 
 import type { UpstreamHealth } from '../contract/exchange.ts';
@@ -81,6 +81,12 @@ export interface RestReading extends KeyAtProvider {
   readonly forMs: number;
 }
 
+/** Who has answered lately. */
+interface Answered extends KeyAtProvider {
+  /** Health id of the provider. */
+  readonly address: string;
+}
+
 export class Health {
   private readonly random: () => number;
   private readonly circuits = new Map<string, Circuit>();
@@ -93,10 +99,12 @@ export class Health {
   private readonly lastResorts = new Map<string, number>();
   /** Targets whose provider said that it does not know the model; until it answers, or so long. */
   private readonly misconfigured = new Map<string, number>();
-  /** By health id: who has answered lately. Two spans of time, of which the older one is forgotten as a whole. */
-  private answered = new Map<string, KeyAtProvider>();
-  private answeredBefore = new Map<string, KeyAtProvider>();
+  /** By health id of the key. Two spans of time, of which the older one is forgotten as a whole. */
+  private answered = new Map<string, Answered>();
+  private answeredBefore = new Map<string, Answered>();
   private answeredSinceMs = 0;
+  /** Health ids of the targets of the newest table; undefined before there was a second one. */
+  private targets: ReadonlySet<string> | undefined;
   private phases = '';
   private changes = 0;
 
@@ -153,7 +161,7 @@ export class Health {
   shareOf({ provider, healthId }: Pick<Candidate['target'], 'provider' | 'healthId'>, nowMs: number): number {
     if (this.circuits.size === 0) return 1;
     const share = (id: string): number => shareOf(this.circuits.get(id) ?? closedCircuit, nowMs);
-    return Math.min(share(provider.entry.id), share(healthId));
+    return Math.min(share(provider.healthId), share(healthId));
   }
 
   /** Attempts of this pod under way at a target or with a key, by its health id. */
@@ -198,6 +206,8 @@ export class Health {
       else this.underWay.delete(id);
     }
     this.rests.onEnd(endpoint.healthId, startedAtMs);
+    // It began under an older table, and says nothing about an upstream of the present one.
+    if (this.targets?.has(target.healthId) === false) return;
     const [endpointId, targetId] = circuitIds(candidate);
     const limits = target.provider.entry.breaker;
     switch (signal.type) {
@@ -241,15 +251,27 @@ export class Health {
     }
   }
 
-  /** A key that was rejected rests as long as its credential is the same: with another one it begins anew. */
+  /** What was learnt stands as long as it is of this table: another address begins anew, and a key with another credential. */
   adopt({ routes }: Pick<TableView, 'routes'>): void {
-    if (this.rests.isEmpty) return;
-    const ids = new Set(
-      routes.flatMap(({ targets }) =>
-        targets.flatMap(({ endpoints }) => endpoints.map(({ healthId }) => healthId)),
-      ),
-    );
-    this.changes += this.rests.keepOnly(ids);
+    const [addresses, targets, keys] = [new Set<string>(), new Set<string>(), new Set<string>()];
+    for (const { provider, healthId, endpoints } of routes.flatMap((route) => route.targets)) {
+      addresses.add(provider.healthId);
+      targets.add(healthId);
+      for (const endpoint of endpoints) keys.add(endpoint.healthId);
+    }
+    this.targets = targets;
+    this.changes += this.rests.keepOnly(keys);
+    for (const id of this.circuits.keys()) {
+      if (!addresses.has(id) && !targets.has(id)) this.circuits.delete(id);
+    }
+    for (const id of this.misconfigured.keys()) {
+      if (!targets.has(id) && this.misconfigured.delete(id)) this.changes++;
+    }
+    for (const answers of [this.answered, this.answeredBefore]) {
+      for (const [id, { address }] of answers) {
+        if (!addresses.has(address) && answers.delete(id)) this.changes++;
+      }
+    }
   }
 
   /** Why the candidate's key rests, or is on trial after it; undefined where it may be used. */
@@ -378,7 +400,7 @@ export class Health {
         ({ id }): UpstreamHealth => ({ ...modelAtProvider(id), state: 'working', phase: 'slow-start' }),
       ),
       ...[...working]
-        .filter(([id, { provider }]) => !silent.has(id) && !silent.has(provider))
+        .filter(([id, { address }]) => !silent.has(id) && !silent.has(address))
         .map(
           ([, { provider, key }]): UpstreamHealth => ({ ...keyAtProvider(provider, key), state: 'working' }),
         ),
@@ -387,8 +409,9 @@ export class Health {
 
   private remember({ target, endpoint }: Candidate): void {
     const { healthId, key } = endpoint;
+    const { entry, healthId: address } = target.provider;
     if (!this.answeredBefore.has(healthId)) this.changes++;
-    this.answered.set(healthId, keyAtProvider(target.provider.entry.id, key?.name));
+    this.answered.set(healthId, { ...keyAtProvider(entry.id, key?.name), address });
   }
 
   private rest(watched: Watched, forMs: number, reason: RestReason, nowMs: number): void {
@@ -445,13 +468,14 @@ export class Health {
 }
 
 function circuitIds({ target }: Candidate): readonly [endpointId: string, targetId: string] {
-  return [target.provider.entry.id, target.healthId];
+  return [target.provider.healthId, target.healthId];
 }
 
-/** The name of a provider holds no `#`; that of a model may. */
+/** From the health id of a provider or a target: `provider@address#model`, of which only the model may hold either sign. */
 function modelAtProvider(id: string): { readonly provider: string; readonly upstreamModel?: string } {
+  const provider = id.slice(0, id.indexOf('@'));
   const at = id.indexOf('#');
-  return at < 0 ? { provider: id } : { provider: id.slice(0, at), upstreamModel: id.slice(at + 1) };
+  return at < 0 ? { provider } : { provider, upstreamModel: id.slice(at + 1) };
 }
 
 function keyAtProvider(provider: string, key: string | undefined): KeyAtProvider {

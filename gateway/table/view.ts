@@ -46,6 +46,8 @@ export interface ProviderView {
   readonly headers: readonly { readonly name: string; readonly value: Secret }[];
   /** Tells connections apart: its address, and all that TLS and a proxy are done with. Holds no secret. */
   readonly connectionPrint: string;
+  /** Names the Provider and how it is connected to, so that what is learnt at one address is not held against the next. */
+  readonly healthId: string;
   /** What TLS and a proxy take, by the id of the credential. */
   readonly connectionSecrets: ReadonlyMap<string, Secret>;
   /** Changes with every credential but the keys. Holds no secret. */
@@ -54,7 +56,7 @@ export interface ProviderView {
 
 export interface TargetView {
   readonly entry: TargetEntry;
-  /** Names provider and model: per-pod health is kept under it, whichever route the target is of. */
+  /** Names provider, address and model: per-pod health is kept under it, whichever route the target is of. */
   readonly healthId: string;
   readonly provider: ProviderView;
   /** One per usable provider key; one without a key where the provider takes none. */
@@ -63,7 +65,7 @@ export interface TargetView {
 
 /** A target with one of its provider's keys. */
 export interface KeyedEndpoint {
-  /** Names provider, key and credential version: per-pod health is kept under it. */
+  /** Names provider, address, key and credential version: per-pod health is kept under it. */
   readonly healthId: string;
   readonly key:
     | { readonly name: string; readonly secret: Secret; readonly limits?: RateLimits | undefined }
@@ -127,8 +129,11 @@ export function buildTableView(
     if (framing !== undefined) {
       throw refused(`provider ${entry.id} sets the header ${framing}, which belongs to the connection`);
     }
+    const connection = connectionOf(entry, host);
+    const healthId = `${entry.id}@${hash('sha256', connection.connectionPrint, 'base64url')}`;
     providers.set(entry.id, {
       entry,
+      healthId,
       namespace: namespaceOf(entry.id),
       basePath: pathname.replace(/\/$/, ''),
       headers: entry.headers.map(({ name, value, credential }) => ({
@@ -136,17 +141,17 @@ export function buildTableView(
         value:
           credential === undefined ? new Secret(value ?? '') : credentialOf(credential, entry, host).secret,
       })),
-      ...connectionOf(entry, host),
+      ...connection,
     });
     const isSilent = doubted.has(doubtOf(entry.id));
     endpoints.set(
       entry.id,
       entry.auth === undefined
-        ? [{ healthId: entry.id, key: undefined, weight: 1, priority: 0, isDoubted: isSilent }]
+        ? [{ healthId, key: undefined, weight: 1, priority: 0, isDoubted: isSilent }]
         : entry.keys.map((key) => {
             const { secret, fingerprint } = credentialOf(key.credential, entry, host);
             return {
-              healthId: `${entry.id}/${key.name}@${fingerprint}`,
+              healthId: `${healthId}/${key.name}@${fingerprint}`,
               key: { name: key.name, secret, limits: key.limits },
               weight: key.weight,
               priority: key.priority,
@@ -165,7 +170,7 @@ export function buildTableView(
         if (!provider) {
           throw refused(`route ${entry.id} uses the provider ${target.provider}, which is not in the table`);
         }
-        const healthId = `${target.provider}#${target.upstreamModel}`;
+        const healthId = `${provider.healthId}#${target.upstreamModel}`;
         return { entry: target, healthId, provider, endpoints: endpoints.get(target.provider) ?? [] };
       }),
     }),

@@ -20,7 +20,7 @@ const otherModel: Candidate = {
   ...keyA,
   target: {
     ...keyA.target,
-    healthId: 'platform/p#another',
+    healthId: `${keyA.target.provider.healthId}#another`,
     entry: { ...keyA.target.entry, upstreamModel: 'another' },
   },
 };
@@ -506,8 +506,8 @@ describe('the revision', () => {
 });
 
 describe('another table', () => {
-  const viewOf = (keys: Readonly<Record<string, string>>) =>
-    ({ routes: [routeOf([{ ...shared, keys }, { provider: 'platform/q' }])] }) as const;
+  const viewOf = (keys: Readonly<Record<string, string>>, providerEntry = {}) =>
+    ({ routes: [routeOf([{ ...shared, keys, providerEntry }, { provider: 'platform/q' }])] }) as const;
   const rejected: HealthSignal = { type: 'key-rest', forMs: 60_000, reason: 'rejected' };
 
   test('with the same credential leaves a rejected key where it is', () => {
@@ -533,5 +533,50 @@ describe('another table', () => {
     expect(health.report(1, 0)).toEqual([
       { provider: 'platform/p', key: 'a', state: 'rejected', untilMs: 60_001 },
     ]);
+  });
+
+  describe('with another address', () => {
+    const moved = { baseUrl: 'http://127.0.0.1:9000/v2' };
+    const [next] = candidatesOf([{ ...shared, providerEntry: moved }]);
+    if (!next) throw new Error('there is a candidate');
+
+    test.each<[string, HealthSignal]>([
+      ['a model that failed', targetFailure],
+      ['an address that failed', endpointFailure],
+      ['a key that was refused', rejected],
+      ['a model that was unknown', { type: 'misconfigured' }],
+      ['what answered', { type: 'success' }],
+    ])('%s begins anew, and nothing is told of it any more', (_, signal) => {
+      const health = healthAfter(signal, 5);
+      const before = health.revision(1);
+      health.adopt(viewOf(shared.keys, moved));
+      expect([health.isUsable(next, 1), health.shareOf(next.target, 1)]).toEqual([true, 1]);
+      expect([health.report(1, 0), health.breakers(1), health.misconfiguredTargets()]).toEqual([[], [], []]);
+      expect(health.revision(1)).not.toBe(before);
+    });
+
+    test.each<[string, HealthSignal]>([
+      ['fail', targetFailure],
+      ['cannot connect', endpointFailure],
+      ['are refused', rejected],
+      ['find no such model', { type: 'misconfigured' }],
+      ['are answered', { type: 'success' }],
+    ])('calls to the old one that %s say nothing of it', (_, signal) => {
+      const health = newHealth();
+      const late = Array.from({ length: 5 }, () => health.onStart(keyA, false, 0));
+      health.adopt(viewOf(shared.keys, moved));
+      for (const watched of late) health.onEnd(watched, signal, 1);
+      expect(health.isUsable(next, 1)).toBe(true);
+      expect([health.report(1, 0), health.misconfiguredTargets()]).toEqual([[], []]);
+      expect(health.inFlight(keyA.target.healthId)).toBe(0);
+    });
+
+    test('leaves a Provider that stays where it is as it was', () => {
+      const health = newHealth();
+      for (let n = 0; n < 5; n++) attempt(health, other, endpointFailure, 0);
+      const before = health.revision(1);
+      health.adopt(viewOf(shared.keys, moved));
+      expect([health.isUsable(other, 1), health.revision(1)]).toEqual([false, before]);
+    });
   });
 });

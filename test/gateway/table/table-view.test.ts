@@ -95,8 +95,9 @@ describe('what the view holds', () => {
 
   test('one endpoint without a key where the provider takes none', () => {
     const view = buildTableView(tableOf([{ baseUrl, provider: 'platform/open' }]));
+    const { healthId } = view.providers.get('platform/open') ?? {};
     expect(view.routes[0]?.targets[0]?.endpoints).toEqual([
-      { healthId: 'platform/open', key: undefined, weight: 1, priority: 0, isDoubted: false },
+      { healthId, key: undefined, weight: 1, priority: 0, isDoubted: false },
     ]);
   });
 
@@ -264,16 +265,19 @@ describe('what connections to a provider are made with', () => {
     expect(() => viewOf({ ...withConnection(), credentials: [] })).toThrow(/not in the table/);
   });
 
-  test('has another print with every part of it, and none of them is a secret', () => {
+  test('has another print and another health with every part of it, and none of them is a secret', () => {
     const table = withConnection();
     const renewed = table.credentials.map((one) => ({ ...one, fingerprint: 'fedcba9876543210' }));
-    const prints = [
+    const views = [
       table,
       { ...table, credentials: renewed },
       tableOf([{ baseUrl }]),
       tableOf([{ baseUrl, providerEntry: { tls: { minVersion: 'TLSv1.3' } } }]),
-    ].map((one) => viewOf(one)?.connectionPrint);
-    expect(new Set(prints).size).toBe(prints.length);
-    expect(viewOf(withConnection())?.connectionPrint).toBe(prints[0]);
+    ].map(viewOf);
+    for (const name of ['connectionPrint', 'healthId'] as const) {
+      const [first, ...others] = views.map((view) => view?.[name]);
+      expect(new Set([first, ...others]).size).toBe(views.length);
+      expect(viewOf(withConnection())?.[name]).toBe(first);
+    }
   });
 });

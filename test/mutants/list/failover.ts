@@ -312,6 +312,27 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/deadlines.test.ts', 'test/gateway/attempt/attempt.test.ts'],
   },
   {
+    name: 'what failed at one address is not held against the next',
+    file: 'gateway/table/view.ts',
+    from: "hash('sha256', connection.connectionPrint, 'base64url')",
+    to: "hash('sha256', entry.id, 'base64url')",
+    tests: ['test/flow/table-swap.test.ts'],
+  },
+  {
+    name: 'what is in no table any more is not told of',
+    file: 'gateway/route/health.ts',
+    from: 'if (!addresses.has(id) && !targets.has(id)) this.circuits.delete(id);',
+    to: "if (id === '') this.circuits.delete(id);",
+    tests: ['test/gateway/route/health.test.ts'],
+  },
+  {
+    name: 'calls that end at a former address are not heard',
+    file: 'gateway/route/health.ts',
+    from: 'if (this.targets?.has(target.healthId) === false) return;',
+    to: '',
+    tests: ['test/gateway/route/health.test.ts'],
+  },
+  {
     name: 'a key that rests is not used',
     file: 'gateway/route/health.ts',
     from: 'if (this.restReason(candidate, nowMs)) return false;\n    return this.circuitsOf(candidate).every((circuit) => mayTry',
