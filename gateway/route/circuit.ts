@@ -10,7 +10,7 @@
 // old news, and not heard.
 
 export interface CircuitLimits {
-  /** 0: the circuit never opens. */
+  /** 0: the circuit is closed, whatever was before. */
   readonly consecutiveFailures: number;
   readonly openForMs: number;
   readonly maxOpenMs: number;
@@ -146,6 +146,7 @@ export function onFailure(
   nowMs: number,
   random: number,
 ): Circuit {
+  if (limits.consecutiveFailures === 0) return closedCircuit;
   if (isOldNews(circuit, startedAtMs)) return circuit;
   switch (phaseOf(circuit, nowMs)) {
     case 'open':
@@ -159,7 +160,7 @@ export function onFailure(
       const failures = circuit.failures + 1;
       const recent = count(circuit.recent, 1, 1, nowMs);
       const isEnough = failures >= limits.consecutiveFailures || isMostlyFailing(recent);
-      if (limits.consecutiveFailures === 0 || !isEnough) return { ...circuit, failures, recent };
+      if (!isEnough) return { ...circuit, failures, recent };
       return open(circuit, limits, cause, nowMs, random);
     }
   }
@@ -173,6 +174,7 @@ export function onStreamFailure(
   nowMs: number,
   random: number,
 ): Circuit {
+  if (limits.consecutiveFailures === 0) return closedCircuit;
   if (isOldNews(circuit, startedAtMs)) return circuit;
   switch (phaseOf(circuit, nowMs)) {
     case 'open':
@@ -186,9 +188,7 @@ export function onStreamFailure(
       // Its call was counted with its content.
       const recent = count(circuit.recent, 0, 1, nowMs);
       const isEnough = streamFailures >= streamFailuresMax || isMostlyFailing(recent);
-      if (limits.consecutiveFailures === 0 || !isEnough) {
-        return { ...circuit, streamFailures, streamFailedAtMs: nowMs, recent };
-      }
+      if (!isEnough) return { ...circuit, streamFailures, streamFailedAtMs: nowMs, recent };
       return open(circuit, limits, cause, nowMs, random);
     }
   }

@@ -103,8 +103,8 @@ export class Health {
   private answered = new Map<string, Answered>();
   private answeredBefore = new Map<string, Answered>();
   private answeredSinceMs = 0;
-  /** Health ids of the targets of the newest table; undefined before there was a second one. */
-  private targets: ReadonlySet<string> | undefined;
+  /** By health id of the targets of the newest table; undefined before there was a second one. */
+  private limits: ReadonlyMap<string, CircuitLimits> | undefined;
   private phases = '';
   private changes = 0;
 
@@ -206,10 +206,11 @@ export class Health {
       else this.underWay.delete(id);
     }
     this.rests.onEnd(endpoint.healthId, startedAtMs);
+    const { breaker } = target.provider.entry;
+    const limits = this.limits === undefined ? breaker : this.limits.get(target.healthId);
     // It began under an older table, and says nothing about an upstream of the present one.
-    if (this.targets?.has(target.healthId) === false) return;
+    if (limits === undefined) return;
     const [endpointId, targetId] = circuitIds(candidate);
-    const limits = target.provider.entry.breaker;
     switch (signal.type) {
       case 'success':
         if (!this.answered.has(endpoint.healthId)) this.remember(candidate);
@@ -253,19 +254,20 @@ export class Health {
 
   /** What was learnt stands as long as it is of this table: another address begins anew, and a key with another credential. */
   adopt({ routes }: Pick<TableView, 'routes'>): void {
-    const [addresses, targets, keys] = [new Set<string>(), new Set<string>(), new Set<string>()];
+    const limits = new Map<string, CircuitLimits>();
+    const [addresses, circuits, keys] = [new Set<string>(), new Set<string>(), new Set<string>()];
     for (const { provider, healthId, endpoints } of routes.flatMap((route) => route.targets)) {
+      const { breaker } = provider.entry;
+      limits.set(healthId, breaker);
       addresses.add(provider.healthId);
-      targets.add(healthId);
+      if (breaker.consecutiveFailures > 0) circuits.add(provider.healthId).add(healthId);
       for (const endpoint of endpoints) keys.add(endpoint.healthId);
     }
-    this.targets = targets;
+    this.limits = limits;
     this.changes += this.rests.keepOnly(keys);
-    for (const id of this.circuits.keys()) {
-      if (!addresses.has(id) && !targets.has(id)) this.circuits.delete(id);
-    }
+    for (const id of this.circuits.keys()) if (!circuits.has(id)) this.circuits.delete(id);
     for (const id of this.misconfigured.keys()) {
-      if (!targets.has(id) && this.misconfigured.delete(id)) this.changes++;
+      if (!limits.has(id) && this.misconfigured.delete(id)) this.changes++;
     }
     for (const answers of [this.answered, this.answeredBefore]) {
       for (const [id, { address }] of answers) {

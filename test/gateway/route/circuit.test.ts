@@ -193,14 +193,23 @@ test('a closed circuit counts no trials', () => {
   expect(onTried(failed(4, 0), 9)).toEqual(failed(4, 0));
 });
 
-test('without a number of failures it never opens', () => {
-  let circuit = closedCircuit;
-  const off = { ...limits, consecutiveFailures: 0 };
-  for (let n = 0; n < 100; n++) {
-    circuit = onFailure(circuit, off, { startedAtMs: n, cause: 'reset' }, n, 0);
-    circuit = onStreamFailure(circuit, off, { startedAtMs: n, cause: 'reset' }, n, 0);
-  }
-  expect(mayTry(circuit, 0)).toBe(true);
+describe.each([
+  ['failures before content', onFailure],
+  ['broken streams', onStreamFailure],
+] as const)('where no number of %s opens it', (_, step) => {
+  test.each<[string, Circuit, number]>([
+    ['it never opens', closedCircuit, 0],
+    ['it does not stay open', open, 0],
+    ['it does not stay half-open', open, 5_000],
+    ['it does not stay in slow start', closedAgain, 5_200],
+  ])('%s', (_name, before, fromMs) => {
+    let circuit = before;
+    const off = { ...limits, consecutiveFailures: 0 };
+    for (let nowMs = fromMs; nowMs < fromMs + 100; nowMs++) {
+      circuit = step(circuit, off, { startedAtMs: nowMs, cause: 'reset' }, nowMs, 0);
+      expect(phaseOf(circuit, nowMs)).toBe('closed');
+    }
+  });
 });
 
 describe('an upstream that fails now and then', () => {

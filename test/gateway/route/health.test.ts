@@ -579,4 +579,37 @@ describe('another table', () => {
       expect([health.isUsable(other, 1), health.revision(1)]).toEqual([false, before]);
     });
   });
+
+  describe('that switches the breaker off', () => {
+    const off = {
+      breaker: { consecutiveFailures: 0, openForMs: 5_000, maxOpenMs: 25_000, rateLimitCooldownMs: 20_000 },
+    };
+
+    test.each([
+      ['open', endpointFailure, 1],
+      ['of a model open', targetFailure, 1],
+      ['half-open', endpointFailure, 5_000],
+    ] as const)('lets all through where it was %s, and so it stays', (_, signal, nowMs) => {
+      const health = healthAfter(signal, 5);
+      health.adopt(viewOf(shared.keys, off));
+      expect([health.breakers(nowMs), usable(health, nowMs)]).toEqual([[], ['t0/a', 't0/b', 't1']]);
+      for (let n = 0; n < 5; n++) attempt(health, keyA, signal, nowMs);
+      expect([health.breakers(nowMs), usable(health, nowMs)]).toEqual([[], ['t0/a', 't0/b', 't1']]);
+    });
+
+    test('gives what was in slow start all of its calls', () => {
+      const health = healthAfter(endpointFailure, 5);
+      for (const nowMs of [5_000, 5_100]) attempt(health, keyA, { type: 'success' }, nowMs);
+      health.adopt(viewOf(shared.keys, off));
+      expect(health.shareOf(keyA.target, 5_100)).toBe(1);
+    });
+
+    test('is heard by calls that were under way: the newest word counts', () => {
+      const health = newHealth();
+      const late = Array.from({ length: 5 }, () => health.onStart(keyA, false, 0));
+      health.adopt(viewOf(shared.keys, off));
+      for (const watched of late) health.onEnd(watched, endpointFailure, 1);
+      expect(usable(health, 1)).toEqual(['t0/a', 't0/b', 't1']);
+    });
+  });
 });

@@ -321,15 +321,22 @@ export const failover: readonly Mutant[] = [
   {
     name: 'what is in no table any more is not told of',
     file: 'gateway/route/health.ts',
-    from: 'if (!addresses.has(id) && !targets.has(id)) this.circuits.delete(id);',
+    from: 'if (!circuits.has(id)) this.circuits.delete(id);',
     to: "if (id === '') this.circuits.delete(id);",
     tests: ['test/gateway/route/health.test.ts'],
   },
   {
     name: 'calls that end at a former address are not heard',
     file: 'gateway/route/health.ts',
-    from: 'if (this.targets?.has(target.healthId) === false) return;',
-    to: '',
+    from: 'this.limits === undefined ? breaker : this.limits.get(target.healthId)',
+    to: 'this.limits?.get(target.healthId) ?? breaker',
+    tests: ['test/gateway/route/health.test.ts'],
+  },
+  {
+    name: 'a breaker that is switched off lets all through, also where it was open',
+    file: 'gateway/route/health.ts',
+    from: 'if (breaker.consecutiveFailures > 0) circuits',
+    to: 'if (breaker.consecutiveFailures >= 0) circuits',
     tests: ['test/gateway/route/health.test.ts'],
   },
   {
