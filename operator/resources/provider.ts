@@ -461,7 +461,9 @@ export const providerStatusSchema = z.object({
     .object({
       healthyPods: z.int32().min(0).optional().describe('Gateway pods that find the upstream healthy.'),
       totalPods: z.int32().min(0).optional().describe('Gateway pods that sent calls to it lately.'),
-      lastTransitionTime: timeSchema.optional().describe('When the condition Healthy last changed.'),
+      lastTransitionTime: timeSchema
+        .optional()
+        .describe('When the condition Healthy, its message or these counts last changed.'),
       lastError: z
         .string()
         .max(1024)

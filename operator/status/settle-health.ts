@@ -1,13 +1,14 @@
 // Is what the pods say about an upstream worth a write? The first word is; after that, no more often than it helps a
-// reader, because breakers and rate limits come and go by the second.
+// reader, because breakers and rate limits come and go by the second: a turn every ten seconds, all else once a minute.
 
 import { timeOf } from '../../kube/time.ts';
 import type { Condition, ProviderVerdict } from '../compile/verdict.ts';
 import { cutText } from '../cut-text.ts';
+import { FOUND_EARLIER } from '../probe/prober.ts';
 import type { ProviderStatus } from '../resources/provider.ts';
 import type { ProviderHealth } from './health-of.ts';
 import type { ObjectStatus } from './object-status.ts';
-import { settleTroubles } from './troubles.ts';
+import { settleTroubles, tellAgainMs } from './troubles.ts';
 
 type KeyStatus = NonNullable<ProviderStatus['keys']>[number];
 
@@ -76,8 +77,12 @@ function settleUpstream(
   if (before === undefined || kept === undefined) return say();
 
   const isOfThisSpec = before.observedGeneration === verdict.generation;
-  if (known === before.reason)
-    return isOfThisSpec ? withError(kept) : { ...kept, condition: condition(known, fresh?.message) };
+  if (known === before.reason) {
+    if (!isOfThisSpec) return { ...kept, condition: condition(known, fresh?.message) };
+    if (!isForAnotherReason()) return withError(kept);
+    const againMs = tellAgainMs(healthBefore);
+    return nowMs < againMs ? { ...withError(kept), againMs } : say();
+  }
   // An upstream that worked and is not called any more is not worth a word.
   if (known === 'NoTraffic' && before.reason === 'Healthy' && verdict.isInTable && isOfThisSpec) return kept;
   if (!isOfThisSpec || health?.lastTransitionTime === undefined) return say();
@@ -94,6 +99,17 @@ function settleUpstream(
       health: { ...counts, lastTransitionTime: timeOf(nowMs), ...errorAtTurn() },
       isNews: true,
     };
+  }
+
+  /** Of one that works it is not worth a word that it is called no more. */
+  function isForAnotherReason(): boolean {
+    if (fresh === undefined || known === 'NoTraffic') return false;
+    if (hasTurned(fresh, health ?? {})) return true;
+    const { message = MESSAGES[known] } = fresh;
+    const isUnchecked = message.endsWith(FOUND_EARLIER);
+    return (
+      message !== before?.message && !isUnchecked && (known !== 'Healthy' || message === MESSAGES.Healthy)
+    );
   }
 
   /** What failed stays told when it works again; of a new trouble, what was said of the one before is not told. */
@@ -123,6 +139,14 @@ function settleUpstream(
       isNews: false,
     };
   }
+}
+
+type Counts = Pick<NonNullable<ProviderStatus['health']>, 'healthyPods' | 'totalPods'>;
+
+/** Whether pods find another thing than before: that one more or less uses it changes only those that work, or only the others. */
+function hasTurned(now: Counts, before: Counts): boolean {
+  const failing = ({ healthyPods = 0, totalPods = 0 }: Counts): number => totalPods - healthyPods;
+  return now.healthyPods !== before.healthyPods && failing(now) !== failing(before);
 }
 
 /** They have a pace of their own. */

@@ -82,10 +82,16 @@ export function settleTroubles(
   if (fresh === undefined) return kept;
   const next = fresh.slice(0, TROUBLES_MAX).map((trouble) => statusOf(trouble, told, nowMs));
   if (namesIn(next) === namesIn(told ?? [])) return kept;
-  const times = [toldAt, before?.lastTransitionTime].map((time) => Date.parse(time ?? '') || 0);
-  const allowedMs = Math.max(...times) + gapMs;
+  const allowedMs = tellAgainMs(before);
   if (nowMs < allowedMs && !isWrittenAnyway) return { ...kept, againMs: allowedMs };
   return { ...(next.length === 0 ? {} : { troubles: next }), troublesObservedAt: timeOf(nowMs) };
+}
+
+/** From when on something is told of the upstream that is no turn: a minute after whatever was told of it last. */
+export function tellAgainMs(before: Health | undefined): number {
+  const { troublesObservedAt, lastTransitionTime } = before ?? {};
+  const times = [troublesObservedAt, lastTransitionTime].map((time) => Date.parse(time ?? '') || 0);
+  return Math.max(...times) + gapMs;
 }
 
 function statusOf(

@@ -557,6 +557,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/count-tokens.test.ts'],
   },
   {
+    name: 'why an upstream fails is written at most once a minute',
+    file: 'operator/status/settle-health.ts',
+    from: 'return nowMs < againMs ? { ...withError(kept), againMs } : say();',
+    to: 'return say();',
+    tests: ['test/operator/status/status-health.test.ts'],
+  },
+  {
     name: 'which pods are in trouble is written at most once a minute',
     file: 'operator/status/troubles.ts',
     from: 'if (nowMs < allowedMs && !isWrittenAnyway) return',

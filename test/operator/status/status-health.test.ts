@@ -3,7 +3,9 @@
 import { describe, expect, test } from 'vitest';
 import type { UpstreamHealth } from '../../../gateway/contract/exchange.ts';
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
+import { FOUND_EARLIER } from '../../../operator/probe/prober.ts';
 import { indexHealth } from '../../../operator/status/health-of.ts';
+import { withChecks } from '../../../operator/status/with-checks.ts';
 import type { RawObject } from '../../../operator/watch/snapshot.ts';
 import { provider, secret } from '../make.ts';
 import { heard, judge, look, NOW_MS, reports, say, withStatus, written } from './status-support.ts';
@@ -173,6 +175,80 @@ describe('in the status', () => {
     const status = written(look(before, VERDICT, { health, nowMs: at(10) }));
     expect(status).toMatchObject({
       health: { healthyPods: 0, totalPods: 1, lastTransitionTime: '2026-06-01T00:00:10Z' },
+    });
+  });
+
+  describe('the same word for another reason', () => {
+    const failsFor = (cause: string) => reports(about('open', { cause }));
+    const told = (before: RawObject, nowMs: number, ...answers: PodAnswer[]) =>
+      look(before, VERDICT, { health: healthOf(...answers), nowMs });
+
+    test('is told within a minute, and not more often; since when it fails stays told', () => {
+      const before = stored(failsFor('tls_failed'));
+      expect(told(before, at(20), failsFor('status_404'))).toEqual({ type: 'wait', untilMs: at(60) });
+      const status = written(told(before, at(60), failsFor('status_404')));
+      expect(say(status, 'Healthy')).toContain('False Unhealthy: calls to the upstream fail: it answers 404');
+      const since = status.conditions?.find(({ type }) => type === 'Healthy')?.lastTransitionTime;
+      expect(since).toBe('2026-06-01T00:00:00Z');
+      const after = withStatus(PROVIDER, status);
+      expect(told(after, at(61), failsFor('tls_failed'))).toEqual({ type: 'wait', untilMs: at(120) });
+      expect(told(after, at(61), failsFor('status_404'))).toEqual({ type: 'same' });
+    });
+
+    test('is no event of its own', () => {
+      expect(told(stored(failsFor('tls_failed')), at(60), failsFor('status_404'))).toMatchObject({
+        type: 'write',
+        transitions: [],
+      });
+    });
+
+    test('is told where pods find another thing than before, not where one more uses it', () => {
+      const most = Array.from({ length: 9 }, () => working);
+      const before = stored(open, ...most);
+      expect(told(before, at(900), open, ...most, working)).toEqual({ type: 'same' });
+      expect(told(before, at(900), open, ...most.slice(1))).toEqual({ type: 'same' });
+      const nine = Array.from({ length: 9 }, () => open);
+      expect(told(before, at(20), ...nine, working)).toEqual({ type: 'wait', untilMs: at(60) });
+      expect(written(told(before, at(900), ...nine, working))).toMatchObject({
+        health: { healthyPods: 1, totalPods: 10, troubles: [{ podCount: 9 }] },
+      });
+    });
+
+    test('is told together with the pods that are in trouble, once a minute for both', () => {
+      const before = withStatus(
+        PROVIDER,
+        written(told(stored(open, working, working), at(70), working, open, working)),
+      );
+      expect(before).toMatchObject({ status: { health: { troublesObservedAt: '2026-06-01T00:01:10Z' } } });
+      expect(told(before, at(80), open, open, working)).toEqual({ type: 'wait', untilMs: at(130) });
+      expect(written(told(before, at(130), open, open, working))).toMatchObject({
+        health: { healthyPods: 1, totalPods: 3, troublesObservedAt: '2026-06-01T00:02:10Z' },
+      });
+    });
+
+    const found = (state: 'healthy' | 'unhealthy', answer: PodAnswer, message = '') =>
+      withChecks(healthOf(answer), { endpoint: { state, against: 0, message }, refusedKeys: new Map() }, [
+        'main',
+        'spare',
+      ]);
+
+    test('is no news where a new operator has not checked yet', () => {
+      const failed = found('unhealthy', reports(), 'GET it was answered with 500');
+      const before = withStatus(PROVIDER, written(look(PROVIDER, VERDICT, { health: failed })));
+      const earlier = { health: found('unhealthy', reports(), FOUND_EARLIER), nowMs: at(900) };
+      expect(look(before, VERDICT, earlier)).toEqual({ type: 'same' });
+      const other = { health: found('unhealthy', reports(), 'GET it: no answer'), nowMs: at(900) };
+      expect(say(written(look(before, VERDICT, other)), 'Healthy')).toContain('fails: GET it: no answer');
+    });
+
+    test('of one that works: that it is called is told, that it is called no more is not', () => {
+      const first = written(look(PROVIDER, VERDICT, { health: found('healthy', reports()) }));
+      expect(say(first, 'Healthy')).toContain('no call was made lately');
+      const before = withStatus(PROVIDER, first);
+      const called = written(look(before, VERDICT, { health: found('healthy', working), nowMs: at(60) }));
+      expect(say(called, 'Healthy')).toBe('True Healthy');
+      const quiet = { health: found('healthy', reports()), nowMs: at(900) };
+      expect(look(withStatus(PROVIDER, called), VERDICT, quiet)).toEqual({ type: 'same' });
     });
   });
 
