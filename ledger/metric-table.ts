@@ -85,6 +85,15 @@ export const ledgerMetrics = {
     help: 'Batches of events that were not taken.',
     meaning: 'Batches of events that were not taken, and are sent again.',
   },
+  eventsUntaken: {
+    name: 'penstock.ledger.events_untaken',
+    type: 'gauge',
+    unit: 's',
+    labels: [],
+    help: 'For how long the receiver of events has taken none although there are some for it.',
+    meaning:
+      'For how long the receiver of events has taken none although there are some for it; 0 where it takes what comes. Alert above a quarter of an hour: it answers nothing, refuses them, or asks to wait.',
+  },
   eventsLeftOut: {
     name: 'penstock.ledger.events_left_out',
     type: 'counter',

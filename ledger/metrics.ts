@@ -8,6 +8,8 @@ import type { PodLag } from './pull.ts';
 /** What is asked of the running process when metrics are read. */
 export interface LedgerReadings {
   lags(): Iterable<PodLag>;
+  /** For how long the receiver of events has taken nothing although there is something for it. */
+  eventsUntakenMs(): number;
 }
 
 export interface LedgerMetrics {
@@ -25,7 +27,7 @@ export interface LedgerMetrics {
   onEventLeftOut(): void;
 }
 
-export function createMetrics({ lags }: LedgerReadings): LedgerMetrics {
+export function createMetrics({ lags, eventsUntakenMs }: LedgerReadings): LedgerMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const records = addCounter(registry, table.records);
@@ -48,6 +50,7 @@ export function createMetrics({ lags }: LedgerReadings): LedgerMetrics {
     for (const { lagMs } of lags()) longestMs = Math.max(longestMs, lagMs);
     tell(longestMs / 1_000);
   });
+  addGauge(registry, table.eventsUntaken, (tell) => tell(eventsUntakenMs() / 1_000));
 
   return {
     registry,

@@ -8,7 +8,7 @@ import { openGatewayAsker } from './ask-gateway.ts';
 import { openJournalClient } from './ask-journal.ts';
 import { watchBudgets } from './budgets.ts';
 import { sourceOf } from './export/cloud-events.ts';
-import { EVENTS_SINK, sendEvents } from './export/send-events.ts';
+import { EVENTS_SINK, type EventSender, sendEvents } from './export/send-events.ts';
 import { buildHealthServer } from './health.ts';
 import { keepYoung } from './keep.ts';
 import { createMetrics } from './metrics.ts';
@@ -43,10 +43,14 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   await using started = new AsyncDisposableStack();
   started.defer(() => store.close());
 
-  const metrics = createMetrics({ lags: () => pulls.lags() });
+  const metrics = createMetrics({
+    lags: () => pulls.lags(),
+    eventsUntakenMs: () => sender?.untakenMs() ?? 0,
+  });
   const journals = openJournalClient(clock);
   started.defer(() => journals.close());
   let watch: PodWatch | undefined;
+  let sender: EventSender | undefined;
   const pulls = startPulls({
     store,
     clock,
@@ -106,7 +110,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
 
   const { events } = settings;
   if (events !== undefined) {
-    const sender = sendEvents({
+    sender = sendEvents({
       ...events,
       store,
       clock,
@@ -128,7 +132,8 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
         );
       },
     });
-    started.defer(() => sender.close());
+    const { close } = sender;
+    started.defer(close);
   }
   const keeper = keepYoung({
     store,

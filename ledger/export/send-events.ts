@@ -8,6 +8,7 @@ import type { Clock } from '../../kube/clock.ts';
 import { wait } from '../../kube/wait.ts';
 import type { LedgerStore } from '../store/store.ts';
 import { BATCH_TYPE, buildBatch, idOf } from './cloud-events.ts';
+import { readRetryAfterMs } from './retry-after.ts';
 
 export interface SendOptions {
   readonly store: Pick<LedgerStore, 'records' | 'sinkCursor' | 'setSinkCursor'>;
@@ -42,7 +43,13 @@ const idleMs = 1_000;
 const timeoutMs = 30_000;
 const backoff: Backoff = { firstMs: 1_000, lastMs: 60_000 };
 
-export function sendEvents(options: SendOptions): { close(): Promise<void> } {
+export interface EventSender {
+  /** For how long the receiver has taken nothing although there is something for it; 0 where it takes what comes. */
+  untakenMs(): number;
+  close(): Promise<void>;
+}
+
+export function sendEvents(options: SendOptions): EventSender {
   const { store, clock } = options;
   const end = new AbortController();
   const { signal } = end;
@@ -50,12 +57,15 @@ export function sendEvents(options: SendOptions): { close(): Promise<void> } {
   /** Clock time. */
   let smallerUntil = 0;
   let failures = 0;
+  /** Clock time of the first batch since something was taken. */
+  let untakenSince: number | undefined;
 
   const step = async (): Promise<number> => {
     const after = await store.sinkCursor(EVENTS_SINK);
     const records = await store.records({ after, limit: batch });
     const last = records.at(-1);
     if (last === undefined) return idleMs;
+    untakenSince ??= clock.now();
     const body = buildBatch(
       records.map(({ line }) => line),
       options.source,
@@ -63,6 +73,7 @@ export function sendEvents(options: SendOptions): { close(): Promise<void> } {
     const answer = await post(options, body, signal);
     if (answer.status >= 200 && answer.status < 300) {
       await store.setSinkCursor(EVENTS_SINK, last.sequence);
+      untakenSince = undefined;
       options.onSent(records.length);
       if (clock.now() >= smallerUntil) batch = batchMax;
       return 0;
@@ -74,6 +85,7 @@ export function sendEvents(options: SendOptions): { close(): Promise<void> } {
     } else if (answer.status === 413) {
       await store.setSinkCursor(EVENTS_SINK, last.sequence);
       options.onLeftOut({ id: idOf(last.line), bodyBytes: Buffer.byteLength(body) });
+      untakenSince = undefined;
       // The next ones are large again, since it was the cause. A receiver that finds everything too large gets all halvings with their pauses for each.
       batch = batchMax;
       smallerUntil = 0;
@@ -98,6 +110,7 @@ export function sendEvents(options: SendOptions): { close(): Promise<void> } {
     }
   })();
   return {
+    untakenMs: () => (untakenSince === undefined ? 0 : clock.now() - untakenSince),
     async close() {
       end.abort();
       await running;
@@ -114,7 +127,7 @@ class Refused extends Error {
 }
 
 function post(
-  { url, token }: SendOptions,
+  { clock, url, token }: SendOptions,
   body: string,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly retryAfterMs: number }> {
@@ -135,8 +148,7 @@ function post(
       // What it says beside its status is of no interest, and may be anything.
       incoming.on('error', () => {});
       incoming.resume();
-      const seconds = incoming.headers['retry-after'] ?? '';
-      const retryAfterMs = /^\d{1,4}$/.test(seconds) ? Math.min(Number(seconds), 600) * 1_000 : 0;
+      const retryAfterMs = readRetryAfterMs(incoming.headers, clock.wallMs());
       resolve({ status: incoming.statusCode ?? 0, retryAfterMs });
     });
     outgoing.end(body);

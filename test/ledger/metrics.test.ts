@@ -13,6 +13,7 @@ async function text(): Promise<string> {
       { pod, lagMs: 1_500, failure: undefined },
       { pod, lagMs: 90_000, failure: 'it does not answer' },
     ],
+    eventsUntakenMs: () => 1_200_500,
   });
   metrics.onTaken({ added: 5, duplicates: 4, asides: 3, skipped: 2 });
   metrics.onPullFailed();
@@ -37,6 +38,7 @@ test.each([
   'penstock_ledger_journals{state="behind"} 1',
   'penstock_ledger_journals{state="failing"} 1',
   'penstock_ledger_lag_seconds 90',
+  'penstock_ledger_events_untaken_seconds 1200.5',
 ])('%s', async (line) => {
   expect((await text()).split('\n')).toContain(line);
 });

@@ -8,7 +8,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../../kube/clock.ts';
-import { EVENTS_SINK, type SendOptions, sendEvents } from '../../../ledger/export/send-events.ts';
+import {
+  EVENTS_SINK,
+  type EventSender,
+  type SendOptions,
+  sendEvents,
+} from '../../../ledger/export/send-events.ts';
 import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../../../ledger/store/store.ts';
 import { until } from '../../support/until.ts';
@@ -25,7 +30,7 @@ let url: string;
 let batches: string[][];
 let respond: Respond;
 let told: { sent: number; readonly failed: string[]; readonly leftOut: string[] };
-const senders: { close(): Promise<void> }[] = [];
+const senders: EventSender[] = [];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
@@ -57,7 +62,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function send(more: Partial<SendOptions> = {}): { close(): Promise<void> } {
+function send(more: Partial<SendOptions> = {}): EventSender {
   const sender = sendEvents({
     store,
     clock: { ...systemClock, setTimer: (ms, callback) => systemClock.setTimer(ms / 100, callback) },
@@ -124,6 +129,66 @@ test('what was not taken is sent again, in smaller batches where it was too much
     'it answers with status 429',
     'it answers with status 413',
   ]);
+});
+
+const [sentAt, fiveMinutesOn] = ['Sun, 01 Nov 2026 10:00:00 GMT', 'Sun, 01 Nov 2026 10:05:00 GMT'];
+test.each([
+  ['seconds', { 'retry-after': '300' }, 300_000],
+  ['hours in seconds', { 'retry-after': '7200' }, 7_200_000],
+  ['a day in seconds', { 'retry-after': '86400' }, 86_400_000],
+  ['a date, by its own clock', { 'retry-after': fiveMinutesOn, date: sentAt }, 300_000],
+  ['a date, without telling what it takes the time for', { 'retry-after': fiveMinutesOn }, 240_000],
+  ['a date that is over', { 'retry-after': sentAt, date: fiveMinutesOn }, 500],
+  ['more than a day, which is asked again after a day', { 'retry-after': '31536000' }, 86_400_000],
+  ['what is neither', { 'retry-after': '12, 12' }, 500],
+])('a receiver that asks to wait is left alone for as long as it says: %s', async (_, headers, waitedMs) => {
+  await add('r.1');
+  const answers: Respond[] = [
+    (_ids, response) => {
+      response.sendDate = false;
+      response.writeHead(503, headers).end();
+    },
+  ];
+  respond = (ids, response, request) => {
+    const answer = answers.shift() ?? ((_ids, last) => last.writeHead(204).end());
+    answer(ids, response, request);
+  };
+  const waits: number[] = [];
+  const clock: SendOptions['clock'] = {
+    now: systemClock.now,
+    wallMs: () => Date.parse(sentAt) + 60_000,
+    setTimer(ms, callback) {
+      waits.push(ms);
+      return systemClock.setTimer(0, callback);
+    },
+  };
+  send({ clock });
+  await until(async () => told.sent === 1);
+  expect(waits[0]).toBe(waitedMs);
+});
+
+test('for how long a receiver has taken nothing is told from the first batch that it refused, and is over with the next that it takes', async () => {
+  let nowMs = 0;
+  // Every pause is 20 minutes long.
+  const clock: SendOptions['clock'] = {
+    ...systemClock,
+    now: () => nowMs,
+    setTimer(_, callback) {
+      nowMs += 1_200_000;
+      return systemClock.setTimer(0, callback);
+    },
+  };
+  const sender = send({ clock });
+  expect(sender.untakenMs()).toBe(0);
+  const waits: number[] = [];
+  respond = (_, response) => {
+    waits.push(sender.untakenMs());
+    response.writeHead(waits.length > 3 ? 204 : 503).end();
+  };
+  await add('r.1');
+  await until(async () => told.sent === 1);
+  expect(waits).toEqual([0, 1_200_000, 2_400_000, 3_600_000]);
+  expect(sender.untakenMs()).toBe(0);
 });
 
 test('a receiver that takes less at once is not asked to take more with every batch, and is after an hour', async () => {

@@ -199,6 +199,20 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/export/send-events.test.ts'],
   },
   {
+    name: 'a receiver that asks to wait until a date is left alone until then',
+    file: 'ledger/export/retry-after.ts',
+    from: '/^[a-z]{3,9},? /i.test(value) ? Date.parse(value) : Number.NaN',
+    to: 'Number.NaN',
+    tests: ['test/ledger/export/send-events.test.ts'],
+  },
+  {
+    name: 'a receiver that takes nothing is told of for as long as it does',
+    file: 'ledger/export/send-events.ts',
+    from: 'untakenSince ??= clock.now();',
+    to: 'untakenSince = clock.now();',
+    tests: ['test/ledger/export/send-events.test.ts'],
+  },
+  {
     name: 'spend is shown to whoever may see it',
     file: 'ledger/read-api/access.ts',
     from: "return isAllowed ? 'allowed' : 'refused';",
