@@ -2,7 +2,8 @@
 // in whole picodollars.
 //
 // A wrong price is worse than none. So a model is found under its own vendor only, by its own name or a dated version of
-// it; and an entry with prices that the tokens of a call cannot be told apart by is not used at all.
+// it; and an entry with prices that the tokens of a call cannot be told apart by is not used at all, nor one that leaves out
+// the dearest of what its model is made for.
 
 import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice } from '@pydantic/genai-prices';
 import type { Price } from '../../gateway/contract/routing-table.ts';
@@ -64,12 +65,19 @@ export function findModel(models: readonly ModelInfo[], upstreamModel: string): 
   // The first that the catalog itself would take: a later one may match a part of the name by accident.
   const entry = models.find(({ match }) => matches(match, upstreamModel, isTakenByCatalog));
   if (entry === undefined || !matches(entry.match, upstreamModel, isItself)) return undefined;
-  const periods = periodsOf(entry);
+  const isForSound = [upstreamModel, entry.id].some((name) => FOR_SOUND.test(name));
+  const periods = periodsOf(entry, isForSound);
   if (periods === undefined) return undefined;
   const { id, context_window: window } = entry;
   const isKnown = window !== undefined && Number.isSafeInteger(window) && window > 0;
   return { model: id, periods, ...(isKnown ? { contextLength: window } : {}) };
 }
+
+/**
+ * Parts of the names of models that are made for sound. A token of it costs many times what one of text costs, and an entry that
+ * has a price of text alone would be billed for both.
+ */
+const FOR_SOUND = /\b(?:audio|realtime|transcribe|tts|voxtral)\b/;
 
 type Clause = 'equals' | 'starts_with' | 'ends_with' | 'contains' | 'regex';
 type Judge = (clause: Clause, text: string, id: string) => boolean;
@@ -118,25 +126,26 @@ function isItself(clause: Clause, text: string, id: string): boolean {
 }
 
 /** Undefined where a price depends on the time of day: a table has one price at a time. */
-function periodsOf({ prices }: ModelInfo): CatalogModel['periods'] | undefined {
-  if (!Array.isArray(prices)) return [{ fromMs: 0, quote: quoteOf(prices) }];
+function periodsOf({ prices }: ModelInfo, isForSound: boolean): CatalogModel['periods'] | undefined {
+  if (!Array.isArray(prices)) return [{ fromMs: 0, quote: quoteOf(prices, isForSound) }];
   const periods: CatalogPeriod[] = [];
   for (const { constraint, prices: ofPeriod } of prices) {
     if (constraint !== undefined && constraint.type !== 'start_date') return undefined;
     const fromMs = constraint === undefined ? 0 : Date.parse(`${constraint.start_date}T00:00:00Z`);
-    periods.push({ fromMs, quote: quoteOf(ofPeriod) });
+    periods.push({ fromMs, quote: quoteOf(ofPeriod, isForSound) });
   }
   // Where two begin on one day, the later one in the list counts; the sort keeps their order.
   const [first, ...rest] = periods.sort((a, b) => a.fromMs - b.fromMs);
   return first === undefined ? undefined : [first, ...rest];
 }
 
-function quoteOf(prices: ModelPrice): CatalogPeriod['quote'] {
+function quoteOf(prices: ModelPrice, isForSound: boolean): CatalogPeriod['quote'] {
   const others = Object.keys(prices).filter((name) => !(name in RATES) && !BESIDE_TOKENS.has(name));
   if (others.length > 0) return { unusable: `it charges for more than text (${others.sort().join(', ')})` };
   if (prices.input_mtok === undefined || prices.output_mtok === undefined) {
     return { unusable: 'it names no price of input and output tokens' };
   }
+  if (isForSound) return { unusable: 'its model is made for sound, and it names no price of sound' };
   try {
     return readRates(prices);
   } catch {

@@ -213,6 +213,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/export/send-events.test.ts'],
   },
   {
+    name: 'sound is not billed at the list price of text',
+    file: 'operator/compile/catalog.ts',
+    from: 'if (isForSound) return',
+    to: 'if (!isForSound && isForSound) return',
+    tests: ['test/operator/compile/catalog.test.ts'],
+  },
+  {
     name: 'spend is shown to whoever may see it',
     file: 'ledger/read-api/access.ts',
     from: "return isAllowed ? 'allowed' : 'refused';",

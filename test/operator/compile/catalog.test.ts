@@ -135,6 +135,21 @@ describe('which entry counts', () => {
     expect(PRICE_CATALOG.find(vendor, name)).toBeUndefined();
   });
 
+  test.each([
+    ['openai', 'gpt-4o-audio-preview'],
+    ['openai', 'gpt-4o-audio-preview-2024-12-17'],
+    ['openai', 'gpt-4o-mini-audio'],
+    ['openrouter', 'openai/gpt-audio'],
+    // Which the list takes for another name of a model of text.
+    ['openrouter', 'openai/gpt-4o-audio-preview'],
+    ['mistral', 'voxtral-small-latest'],
+  ])('of %s, %s is made for sound, and a list that prices only text has no price of it', (vendor, name) => {
+    const unusable: unknown = expect.stringContaining('no price of sound');
+    const quotes = PRICE_CATALOG.find(vendor, name)?.periods.map(({ quote }) => quote) ?? [];
+    expect(quotes.length).toBeGreaterThan(0);
+    for (const quote of quotes) expect(quote).toEqual({ unusable });
+  });
+
   test('the version told is the one installed', () => {
     const folder = join(import.meta.dirname, '../../../node_modules', PRICE_CATALOG.name);
     const installed = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
