@@ -114,6 +114,25 @@ test('export as FOCUS gives a row for each day and way of use, of which the cost
     expect(cell(rows[0], name) ?? '', name).not.toBe('');
 });
 
+test('export as FOCUS calls first attempts what they are: the row that a tenant pays behind a failover has none, and all rows together one', async () => {
+  const store = await openStore();
+  const spent = { namespace: 'b', apiKey: 'b/k', startedAt: '2026-11-03T00:00:00.000Z' };
+  const failed = makeEntry({ ...spent, id: 'e.1', outcome: 'failed', payer: 'platform', provider: 'p/a' });
+  const answered = makeEntry({ ...spent, id: 'e.2', attempt: 2, provider: 'p/b' });
+  await store.take({ source: 'p', cursor: 'd', entries: [failed, answered], asides: [] }, 0);
+  await store.close();
+  const [head = '', ...rows] = (await print('export', '--format', 'focus', ...november, '--namespace', 'b'))
+    .trimEnd()
+    .split('\r\n');
+  const names = ['SubAccountId', 'ProviderName', 'x_FirstAttempts', 'x_Attempts'];
+  const places = names.map((name) => head.split(',').indexOf(name));
+  expect(rows.slice(1).map((row) => places.map((place) => row.split(',')[place]))).toEqual([
+    ['', 'p/a', '1', '1'],
+    ['b', 'p/b', '0', '1'],
+  ]);
+  expect(head).not.toContain('x_Requests');
+});
+
 test('export as FOCUS charges no namespace for attempts that the platform pays', async () => {
   const store = await openStore();
   const spent = { namespace: 'b', apiKey: 'b/k', startedAt: '2026-11-03T00:00:00.000Z' };
