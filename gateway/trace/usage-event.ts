@@ -7,13 +7,16 @@ import type { LedgerRecord } from '../contract/ledger-record.ts';
 export function usageEvent(record: LedgerRecord, span: Span | undefined): LogRecord {
   const { usage, price, owner, metadata, firstContentMs, status, failure, costPicodollars, ...plain } =
     record;
+  const catalog = price?.catalog;
   const told: Record<string, string | number | boolean | undefined> = {
     id: plain.id,
     request: plain.request,
     attempt: plain.attempt,
+    call: plain.call,
     namespace: plain.namespace,
     api_key: plain.apiKey,
     route: plain.route,
+    model: plain.model,
     target: plain.target,
     provider: plain.provider,
     provider_key: plain.providerKey,
@@ -29,6 +32,7 @@ export function usageEvent(record: LedgerRecord, span: Span | undefined): LogRec
     'tokens.input': usage.input,
     'tokens.cached_input': usage.cachedInput,
     'tokens.cache_write': usage.cacheWrite,
+    'tokens.cache_write_hour': usage.cacheWriteHour,
     'tokens.output': usage.output,
     'tokens.reasoning': usage.reasoning,
     'tokens.audio_input': usage.audioInput,
@@ -37,6 +41,9 @@ export function usageEvent(record: LedgerRecord, span: Span | undefined): LogRec
     estimated_by: plain.estimatedBy,
     cost_picodollars: costPicodollars ?? undefined,
     price_source: price?.source,
+    price_catalog: catalog?.name,
+    price_catalog_version: catalog?.version,
+    price_catalog_model: catalog && `${catalog.provider}/${catalog.model}`,
     payer: plain.payer,
     table_generation: plain.tableGeneration,
     // Who it is may be a person; the team is none.
