@@ -139,7 +139,7 @@ export const operatorMetrics = {
     labels: [],
     help: 'ApiKeys whose calls are refused because a budget is used up.',
     meaning:
-      'ApiKeys whose calls are refused because a budget is used up, their own or that of their namespace. Absent where there is no ledger.',
+      'ApiKeys whose calls are refused because a budget is used up, their own or that of their namespace. Alert above 0, if only for information: a limit does what it is there for. Absent where there is no ledger.',
   },
   drillPassed: {
     name: 'penstock.operator.drill_passed',

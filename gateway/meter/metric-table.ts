@@ -297,7 +297,7 @@ export const gatewayMetrics = {
     labels: ['model', 'provider', 'failure'],
     help: 'Attempts made at another target or key because the one before had failed, by what had failed.',
     meaning:
-      'Times that a request moved on to another target or key. `model` is the id of the route, `provider` the one that was left, `failure` why.',
+      'Times that a request moved on to another target or key. `model` is the id of the route, `provider` the one that was left, `failure` why. Alert where they are many for each request.',
   },
   cost: {
     name: 'penstock.cost_usd',

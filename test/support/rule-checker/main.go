@@ -1,5 +1,5 @@
 // What does Prometheus say of these rules and queries? Its own code, as `promtool check rules` calls it; of a file of rules, and of queries
-// one a line.
+// one a line. With `-answer`, what one query says of numbers that are given.
 package main
 
 import (
@@ -16,6 +16,13 @@ import (
 
 func main() {
 	promql := parser.NewParser(parser.Options{})
+	if len(os.Args) > 1 && os.Args[1] == "-answer" {
+		if err := answer(promql, os.Stdin, os.Stdout); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
 	failed := false
 	fail := func(err error) {
 		fmt.Println(err)
