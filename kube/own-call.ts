@@ -12,6 +12,7 @@ export interface OwnCall<T> {
   readonly to: URL | Pick<RequestOptions, 'host' | 'port' | 'path'>;
   /** The bearer. */
   readonly token: string;
+  readonly headers?: Readonly<Record<string, string>>;
   /** JSON to be posted; absent: a GET. */
   readonly body?: string;
   readonly timeoutMs: number;
@@ -30,12 +31,12 @@ export class OwnCalls {
   }
 
   /** Rejects with a `CallFault` and nothing else. */
-  ask<T>({ to, token, body, timeoutMs, signal, read }: OwnCall<T>): Promise<T> {
+  ask<T>({ to, token, headers, body, timeoutMs, signal, read }: OwnCall<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const outgoing = request({
       ...(to instanceof URL ? urlToHttpOptions(to) : to),
       agent: this.agent,
-      headers: { authorization: `Bearer ${token}`, ...(body !== undefined && headersOf(body)) },
+      headers: { ...headers, authorization: `Bearer ${token}`, ...(body !== undefined && headersOf(body)) },
       ...(body !== undefined && { method: 'POST' }),
     });
     const fail = (message: string): void => {

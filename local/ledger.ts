@@ -62,7 +62,7 @@ export async function openLocalLedger(
 
   return {
     store,
-    askSpend: (after) => readSpendPage(store, wallMs(), { after, limit: SPEND_KEYS_MAX }),
+    askSpend: (after, day) => readSpendPage(store, wallMs(), { after, limit: SPEND_KEYS_MAX, day }),
     async close() {
       stopListening();
       await run();

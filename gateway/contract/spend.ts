@@ -6,10 +6,19 @@ import { z } from 'zod';
 /** On the read API of the ledger. */
 export const SPEND_PATH = '/internal/v1/spend';
 
+/**
+ * Which day it is for a gateway that asks, `YYYY-MM-DD`, UTC: it is told of the periods that it is in itself, whatever the clock of the
+ * ledger says. A header, since ledgers of before refuse a parameter that they do not know.
+ */
+export const SPEND_DAY_HEADER = 'x-penstock-day';
+
 /** Whole numbers as text: numbers hold them exactly up to nine thousand dollars only. */
 const picodollars = z.string().regex(/^\d{1,30}$/);
 const sum = z.object({ costPicodollars: picodollars });
-/** `since`: the first day of the period that the ledger is in, `YYYY-MM-DD`, UTC. */
+/**
+ * `since`: the first day of the period that whoever asks is in, `YYYY-MM-DD`, UTC; the ledger's own where that is not said. What has been
+ * spent since, so what clocks that are ahead have put into the next one too.
+ */
 const sumSince = sum.extend({ since: z.string().regex(/^\d{4}-\d\d-\d\d$/) });
 
 /** Readers know what they need; there is more in it. */
@@ -21,6 +30,7 @@ export const spendPageSchema = z.object({
   sequence: z.int().min(0),
   /** There is more behind it already. */
   hasMore: z.boolean(),
+  /** To who says which day it is, a key that was used on a later one comes a second time, with the periods of the next day. */
   keys: z.array(
     z.object({ apiKey: z.string().min(1), day: sumSince, week: sumSince, month: sumSince, total: sum }),
   ),

@@ -2,11 +2,11 @@
 
 import { CallFault, OwnCalls, readBytes } from '../../kube/own-call.ts';
 import type { Clock } from '../clock.ts';
-import { SPEND_PATH, type SpendPage, spendPageSchema } from '../contract/spend.ts';
+import { SPEND_DAY_HEADER, SPEND_PATH, type SpendPage, spendPageSchema } from '../contract/spend.ts';
 
 export interface SpendClient {
   /** Rejects where the ledger does not answer within five seconds, or not with a page. */
-  ask(after: number): Promise<SpendPage>;
+  ask(after: number, day: string): Promise<SpendPage>;
   /** What is being asked is given up. */
   close(): void;
 }
@@ -24,12 +24,13 @@ export function openSpendClient(
   const calls = new OwnCalls(clock);
   const end = new AbortController();
   return {
-    async ask(after) {
+    async ask(after, day) {
       const bearer = token();
       if (bearer === undefined) throw new Error('the token of the exchange is not known yet');
       return await calls.ask({
         to: new URL(`${SPEND_PATH}?after=${after}`, ledgerAddress),
         token: bearer,
+        headers: { [SPEND_DAY_HEADER]: day },
         timeoutMs,
         signal: end.signal,
         async read(answer) {

@@ -2,16 +2,17 @@
 // first for everything, then for what has changed.
 //
 // What the ledger had taken over from our journal before it was asked is in its answer: it stores records before it asks behind them. So
-// nothing is missing between its sums and what is counted here, and at worst something stands in both until the next answer.
+// nothing is missing between its sums and what is counted here, and at worst something stands in both until the next answer. That holds
+// whatever time it is there: it is asked for the periods that we are in, and by our clock it puts our records into them.
 
 import type { Clock } from '../clock.ts';
-import type { Budget, PeriodBounds } from '../contract/budget.ts';
+import { type Budget, type PeriodBounds, periodAt } from '../contract/budget.ts';
 import type { SpendPage } from '../contract/spend.ts';
 import { LedgerSums } from './ledger-sums.ts';
 import type { Subject } from './subject.ts';
 
-/** Rejects where the ledger does not answer; behind a sequence, 0 for everything. */
-export type AskSpend = (after: number) => Promise<SpendPage>;
+/** Rejects where the ledger does not answer; behind a sequence, 0 for everything; on the day that it is here, `YYYY-MM-DD`. */
+export type AskSpend = (after: number, day: string) => Promise<SpendPage>;
 
 /** How far the ledger has come in the journal of this process. */
 export interface JournalProgress {
@@ -140,8 +141,9 @@ export class LedgerReader {
     const isAnew = askedAt - this.readAllAt >= anewEveryMs;
     let [sums, after] = isAnew ? [new LedgerSums(), 0] : [this.sums, this.sequence];
     let isWhole = isAnew;
+    const { start: day } = periodAt('Day', this.parts.clock.wallMs());
     for (;;) {
-      const page = await this.parts.ask(after);
+      const page = await this.parts.ask(after, day);
       if (page.sequence < after) {
         [sums, after] = [new LedgerSums(), 0];
         isWhole = true;

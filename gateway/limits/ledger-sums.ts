@@ -9,11 +9,10 @@ interface PeriodSum {
   readonly start: string;
   /** Nanodollars. */
   readonly spent: number;
-  /** Of the period before, where the clock of the ledger is ahead of ours. */
-  readonly before?: PeriodSum | undefined;
 }
 
-type Sums = Partial<Record<BudgetPeriod, PeriodSum>>;
+/** Of the two latest periods, the later one first: where clocks disagree it goes on in both. */
+type Sums = Partial<Record<BudgetPeriod, readonly PeriodSum[]>>;
 
 export class LedgerSums {
   private readonly keys = new Map<string, Sums>();
@@ -31,17 +30,15 @@ export class LedgerSums {
 
   /** In nanodollars; 0 of what was never told of. */
   spentOf(kind: SubjectKind, id: string, period: BudgetPeriod, start: string): number {
-    const sum = (kind === 'tenant' ? this.tenants : this.keys).get(id)?.[period];
-    if (sum?.start === start) return sum.spent;
-    return sum?.before?.start === start ? sum.before.spent : 0;
+    return spentIn((kind === 'tenant' ? this.tenants : this.keys).get(id), period, start);
   }
 
   private add(apiKey: string, period: BudgetPeriod, start: string, cost: string): void {
     const spent = nanodollarsOf(BigInt(cost));
     const key = sumsOf(this.keys, apiKey);
-    const known = key[period]?.start === start ? key[period].spent : 0;
-    raise(key, period, start, spent - known);
-    raise(sumsOf(this.tenants, apiKey.slice(0, apiKey.indexOf('/'))), period, start, spent - known);
+    const more = spent - spentIn(key, period, start);
+    raise(key, period, start, more);
+    raise(sumsOf(this.tenants, apiKey.slice(0, apiKey.indexOf('/'))), period, start, more);
   }
 }
 
@@ -53,10 +50,13 @@ function sumsOf(all: Map<string, Sums>, id: string): Sums {
   return sums;
 }
 
+function spentIn(sums: Sums | undefined, period: BudgetPeriod, start: string): number {
+  return sums?.[period]?.find((sum) => sum.start === start)?.spent ?? 0;
+}
+
 function raise(sums: Sums, period: BudgetPeriod, start: string, by: number): void {
-  const last = sums[period];
-  if (last?.start === start) sums[period] = { ...last, spent: last.spent + by };
+  const spent = spentIn(sums, period, start) + by;
+  const others = sums[period]?.filter((sum) => sum.start !== start) ?? [];
   // Text of one form: what is later is greater.
-  else if (last === undefined || last.start < start)
-    sums[period] = { start, spent: by, before: last && { start: last.start, spent: last.spent } };
+  sums[period] = [...others, { start, spent }].sort((a, b) => (a.start < b.start ? 1 : -1)).slice(0, 2);
 }

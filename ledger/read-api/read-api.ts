@@ -5,7 +5,12 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { PLAN_BODY_BYTES_MAX } from '../../gateway/contract/plan.ts';
-import { SPEND_KEYS_MAX, SPEND_PATH, type SpendReport } from '../../gateway/contract/spend.ts';
+import {
+  SPEND_DAY_HEADER,
+  SPEND_KEYS_MAX,
+  SPEND_PATH,
+  type SpendReport,
+} from '../../gateway/contract/spend.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { serverPatience } from '../../kube/server-patience.ts';
 import type { GatewayAsker } from '../ask-gateway.ts';
@@ -193,7 +198,7 @@ async function handle(parts: ReadApiParts, places: Places, request: IncomingMess
   if (pathname === SPEND_PATH) {
     expectMethod(request, 'GET');
     expectToken(parts, bearerOf(request));
-    return await spendSince(parts, searchParams);
+    return await spendSince(parts, searchParams, request.headers[SPEND_DAY_HEADER]);
   }
   const answer = Object.hasOwn(answers, pathname) ? answers[pathname] : undefined;
   if (isRelayed(pathname)) {
@@ -317,10 +322,15 @@ function expectToken({ token }: ReadApiParts, given: string): void {
 const spendParameters = z.strictObject({
   after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
   limit: z.coerce.number().int().min(1).max(SPEND_KEYS_MAX).default(SPEND_KEYS_MAX),
+  day: z.iso.date().optional(),
 });
 
-async function spendSince({ store, clock }: ReadApiParts, search: URLSearchParams): Promise<SpendReport> {
-  const parsed = spendParameters.safeParse(Object.fromEntries(search));
+async function spendSince(
+  { store, clock }: ReadApiParts,
+  search: URLSearchParams,
+  day: string | string[] | undefined,
+): Promise<SpendReport> {
+  const parsed = spendParameters.safeParse({ day, ...Object.fromEntries(search) });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw badParameter(`${issue?.path.join('.')}: ${issue?.message}`);

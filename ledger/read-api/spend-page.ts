@@ -6,10 +6,19 @@ import { periodsOf } from '../store/periods.ts';
 import type { Changed, LedgerStore } from '../store/store.ts';
 import { spendAnswer } from './answers.ts';
 
+const dayMs = 86_400_000;
+
+export interface SpendQuery {
+  readonly after: number;
+  readonly limit: number;
+  /** Which day it is for whoever asks, `YYYY-MM-DD`; undefined: as it is here. */
+  readonly day?: string | undefined;
+}
+
 export async function readSpendPage(
   store: LedgerStore['spend'],
   nowMs: number,
-  { after, limit }: { readonly after: number; readonly limit: number },
+  { after, limit, day }: SpendQuery,
 ): Promise<SpendReport> {
   const { id: ledger, sequence: last } = await store.state();
   // Whoever asks knows more than there is: it was told by another ledger, or by this one before it was put back.
@@ -19,18 +28,34 @@ export async function readSpendPage(
   const sequence = changed.at(-1)?.sequence ?? after;
   // The last record of a namespace is the last one of a key of it: so these are no more than the keys.
   const namespaces = await store.changed('namespace', after, limit, sequence);
-  const since = periodsOf(nowMs);
-  const [ofKeys, ofNamespaces] = await Promise.all([
-    store.spendOf('apiKey', namesOf(changed), nowMs),
-    store.spendOf('namespace', namesOf(namespaces), nowMs),
+  const atMs = day === undefined ? nowMs : Date.parse(day);
+  const [keys, spentByNamespaces] = await Promise.all([
+    keysAt(store, namesOf(changed), atMs),
+    store.spendOf('namespace', namesOf(namespaces), atMs),
   ]);
+  // Somebody's clock is ahead. When it is that day for whoever asks too, keys that do not change any more are not told of again.
+  const nextDayMs = day === undefined ? Number.POSITIVE_INFINITY : atMs + dayMs;
+  const ahead = keys.filter(({ lastUsedAt }) => Date.parse(lastUsedAt) >= nextDayMs);
+  const keysAhead = await keysAt(
+    store,
+    ahead.map(({ apiKey }) => apiKey),
+    nextDayMs,
+  );
+  const since = periodsOf(atMs);
   return {
     ledger,
     sequence,
     hasMore: changed.length === limit,
-    keys: ofKeys.map((spend) => ({ apiKey: spend.name, ...spendAnswer(spend, since) })),
-    namespaces: ofNamespaces.map((spend) => ({ namespace: spend.name, ...spendAnswer(spend, since) })),
+    keys: [...keys, ...keysAhead],
+    namespaces: spentByNamespaces.map((spend) => ({ namespace: spend.name, ...spendAnswer(spend, since) })),
   };
+}
+
+async function keysAt(store: LedgerStore['spend'], names: readonly string[], atMs: number) {
+  if (names.length === 0) return [];
+  const since = periodsOf(atMs);
+  const spends = await store.spendOf('apiKey', names, atMs);
+  return spends.map((spend) => ({ apiKey: spend.name, ...spendAnswer(spend, since) }));
 }
 
 function namesOf(changed: readonly Changed[]): readonly string[] {

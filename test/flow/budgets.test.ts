@@ -1,7 +1,9 @@
 // Does a budget hold over gateways, restarts, and a ledger that goes away? Real gateways with journals, and the ledger that reads them.
 
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { BudgetPeriod } from '../../gateway/contract/budget.ts';
 import type { RoutingTable } from '../../gateway/contract/routing-table.ts';
+import { systemClock } from '../../kube/clock.ts';
 import { CallFault } from '../../kube/own-call.ts';
 import { errorOf, post } from '../gateway/endpoints/ask.ts';
 import { type LedgerHouse, openLedgerHouse } from '../gateway/limits/ledger-house.ts';
@@ -16,19 +18,19 @@ afterEach(async () => {
 });
 
 /** Each answer costs ten cents. */
-async function tableWith(limitMicrodollars: number): Promise<RoutingTable> {
+async function tableWith(limitMicrodollars: number, period: BudgetPeriod = 'Total'): Promise<RoutingTable> {
   const usage = { inputTokens: 5, outputTokens: 10 };
   const wall = parts.adopt(await startWall({ type: 'answer', usage }), (one) => one.close());
   const price = { input: 0, output: 10_000_000_000, source: 'target' };
   const table = tableOf([{ baseUrl: wall.baseUrl, price }]);
   return {
     ...table,
-    keys: table.keys.map((key) => ({ ...key, budgets: [{ period: 'Total', limitMicrodollars }] })),
+    keys: table.keys.map((key) => ({ ...key, budgets: [{ period, limitMicrodollars }] })),
   };
 }
 
-async function houseOf(): Promise<LedgerHouse> {
-  return parts.adopt(await openLedgerHouse(), (house) => house.close());
+async function houseOf(wallMs?: () => number): Promise<LedgerHouse> {
+  return parts.adopt(await openLedgerHouse(wallMs), (house) => house.close());
 }
 
 const body = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'three plain words' }] };
@@ -41,6 +43,7 @@ async function spendAll(rig: Rig): Promise<number> {
   await until(async () => {
     const answer = await ask(rig);
     if (answer.status === 200) served++;
+    expect(served).toBeLessThanOrEqual(20);
     return answer.status === 429 && errorOf(answer).code === 'insufficient_quota';
   });
   return served;
@@ -136,4 +139,43 @@ test('a gateway that has never heard of the ledger lets no budget be spent', asy
   await house.comeBack();
   await until(async () => (await ask(rig)).status === 200);
   expect(turns.at(-1)).toEqual([true, undefined]);
+});
+
+describe('around the beginning of a month', () => {
+  const december = Date.UTC(2026, 11, 1);
+  const [before, after] = [december - 15_000, december + 15_000];
+
+  const startAt = async (house: LedgerHouse, name: string, table: RoutingTable, wallMs: () => number) => {
+    const options = { limits: { gateways: 2 }, clock: { ...systemClock, wallMs } };
+    return parts.adopt(await house.startGateway(name, table, options), (rig) => rig.close());
+  };
+
+  test.each([
+    ['is in the same one', after, after],
+    ['is still in the one before', after, before],
+    ['is already in the next one', before, after],
+  ])('a budget holds where the ledger %s', async (_, gatewayMs, ledgerMs) => {
+    const house = await houseOf(() => ledgerMs);
+    const rig = await startAt(house, 'only', await tableWith(500_000, 'Month'), () => gatewayMs);
+    expect([(await ask(rig)).status, (await ask(rig)).status]).toEqual([200, 200]);
+    await house.hasTold('only');
+    expect(await spendAll(rig)).toBe(3);
+    await house.hasTold('only');
+    expect((await ask(rig)).status).toBe(429);
+  });
+
+  test('a gateway whose clock is behind spends nothing that those ahead have spent', async () => {
+    const house = await houseOf(() => before);
+    const table = await tableWith(500_000, 'Month');
+    let behindMs = before;
+    const behind = await startAt(house, 'behind', table, () => behindMs);
+    const ahead = await startAt(house, 'ahead', table, () => after);
+    expect(await spendAll(ahead)).toBe(5);
+    await house.hasTold('ahead');
+    await house.hasTold('behind');
+    // What is spent in the next month counts in its own too: of two that disagree neither is right for sure.
+    expect((await ask(behind)).status).toBe(429);
+    behindMs = after;
+    expect((await ask(behind)).status).toBe(429);
+  });
 });

@@ -16,6 +16,7 @@ import { startPulls } from '../../../ledger/pull.ts';
 import { buildReadApi } from '../../../ledger/read-api/read-api.ts';
 import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
 import { noGateways } from '../../ledger/read-house.ts';
+import { until } from '../../support/until.ts';
 import { type Rig, startRig } from '../rig.ts';
 import { portOf } from './fleet.ts';
 
@@ -24,6 +25,8 @@ const token = 't'.repeat(43);
 export interface LedgerHouse {
   /** A gateway with a journal in this folder of the house; one that is closed can be started again over it. */
   startGateway(name: string, table: RoutingTable, options?: Partial<GatewayOptions>): Promise<Rig>;
+  /** Resolves when the ledger has told a gateway of all that this one has spent so far. */
+  hasTold(name: string): Promise<void>;
   /** Dollars of a key, of all time. */
   spentBy(apiKey: string): Promise<number>;
   goAway(): Promise<void>;
@@ -31,7 +34,16 @@ export interface LedgerHouse {
   close(): Promise<void>;
 }
 
-export async function openLedgerHouse(): Promise<LedgerHouse> {
+interface Telling {
+  /** The ledger has all of its journal. */
+  isTaken(): boolean;
+  /** How often it has asked. */
+  asked: number;
+}
+
+/** @param wallMs What the ledger takes for the time. */
+export async function openLedgerHouse(wallMs = systemClock.wallMs): Promise<LedgerHouse> {
+  const clock = { ...systemClock, wallMs };
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'penstock-budgets-'));
   parts.defer(() => rm(folder, { recursive: true, force: true }));
@@ -42,7 +54,7 @@ export async function openLedgerHouse(): Promise<LedgerHouse> {
   const quiet = () => {};
   const pulls = startPulls({
     store,
-    clock: systemClock,
+    clock,
     random: () => 0,
     ask: journals.ask,
     tokenOf: () => token,
@@ -55,7 +67,7 @@ export async function openLedgerHouse(): Promise<LedgerHouse> {
       store,
       access: undefined,
       budgets: () => undefined,
-      clock: systemClock,
+      clock,
       gateways: noGateways,
       token: () => token,
       onFailure: quiet,
@@ -75,6 +87,7 @@ export async function openLedgerHouse(): Promise<LedgerHouse> {
   parts.defer(() => client.close());
 
   const gateways = new Map<string, string>();
+  const tellings = new Map<string, Telling>();
   const watch = (isHere = true): void =>
     pulls.setPods(
       isHere
@@ -85,15 +98,31 @@ export async function openLedgerHouse(): Promise<LedgerHouse> {
   return {
     async startGateway(name, table, options = {}) {
       const journal = openFileJournal(join(folder, name), systemClock, { failed: quiet, dropped: quiet });
+      const telling: Telling = {
+        isTaken: () => journal.progress.taken() === journal.progress.appended(),
+        asked: 0,
+      };
+      tellings.set(name, telling);
       const rig = await startRig(table, {
         journal,
         exchange: { port: 0, journal, token: () => token },
-        askSpend: client.ask,
+        askSpend(...asked) {
+          telling.asked++;
+          return client.ask(...asked);
+        },
         ...options,
       });
       gateways.set(name, rig.gateway.internalUrl ?? '');
       watch();
       return rig;
+    },
+    async hasTold(name) {
+      const telling = tellings.get(name);
+      if (telling === undefined) throw new Error(`there is no gateway ${name}`);
+      await until(async () => telling.isTaken());
+      const { asked } = telling;
+      // It asks again when it has made use of the last answer.
+      await until(async () => telling.asked >= asked + 2);
     },
     async spentBy(apiKey) {
       const [spend] = await store.spendOf('apiKey', [apiKey], Date.now());

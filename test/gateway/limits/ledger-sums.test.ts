@@ -44,6 +44,27 @@ describe('the sums of the ledger', () => {
     expect(sums.spentOf('api-key', 'team/key', 'Day', dayAt(monday + dayMs))).toBe(1);
   });
 
+  test('of two days go on side by side while clocks disagree which one it is', () => {
+    const sums = new LedgerSums();
+    const tuesday = monday + dayMs;
+    for (const [key, atMs, spent] of [
+      ['team/one', monday, 10],
+      ['team/one', tuesday, 1],
+      ['team/two', monday, 20],
+      ['team/one', monday, 14],
+      ['team/one', tuesday, 3],
+    ] as const)
+      sums.take([toldOf(key, atMs, spent)]);
+    const on = (atMs: number) => [
+      sums.spentOf('api-key', 'team/one', 'Day', dayAt(atMs)),
+      sums.spentOf('tenant', 'team', 'Day', dayAt(atMs)),
+    ];
+    expect([on(monday), on(tuesday)]).toEqual([
+      [14, 34],
+      [3, 3],
+    ]);
+  });
+
   test('of a tenant are those of its keys, however they come', () => {
     const told = fc.record({
       key: fc.constantFrom('a/one', 'a/two', 'b/one'),

@@ -257,8 +257,8 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'whoever keeps budgets is answered however many others ask',
     file: 'ledger/read-api/read-api.ts',
-    from: 'return await spendSince(parts, searchParams);',
-    to: 'return await places.hold(() => spendSince(parts, searchParams));',
+    from: 'return await spendSince(parts, searchParams, request.headers[SPEND_DAY_HEADER]);',
+    to: 'return await places.hold(() => spendSince(parts, searchParams, undefined));',
     tests: busy,
   },
   {

@@ -218,6 +218,27 @@ export const limits: readonly Mutant[] = [
     tests: [SHARES],
   },
   {
+    name: 'the ledger tells of the periods that a gateway is in',
+    file: 'ledger/read-api/spend-page.ts',
+    from: 'day === undefined ? nowMs : Date.parse(day)',
+    to: 'nowMs',
+    tests: ['test/flow/budgets.test.ts'],
+  },
+  {
+    name: 'what clocks that are ahead have spent is known when it is that day here',
+    file: 'ledger/read-api/spend-page.ts',
+    from: '[...keys, ...keysAhead]',
+    to: 'keys',
+    tests: ['test/flow/budgets.test.ts'],
+  },
+  {
+    name: 'of a period go on the sums while those of the next have begun',
+    file: 'gateway/limits/ledger-sums.ts',
+    from: '.slice(0, 2)',
+    to: '.slice(0, 1)',
+    tests: ['test/gateway/limits/ledger-sums.test.ts'],
+  },
+  {
     name: 'how far the ledger was in the journal is looked up before it is asked',
     file: 'gateway/limits/ledger-reader.ts',
     from: 'onSeen(seen);',
