@@ -16,27 +16,33 @@ const perMillion = amount(picodollarsPerToken, 'must be dollars per million toke
 const perRequest = amount(picodollarsOf, 'must be dollars, such as "0.01", up to 9,000');
 
 const rates = {
-  inputPerMillion: perMillion,
+  inputPerMillion: perMillion.optional(),
   cachedInputPerMillion: perMillion.optional(),
   cacheWritePerMillion: perMillion.optional(),
   cacheWriteHourPerMillion: perMillion.optional(),
-  outputPerMillion: perMillion,
+  outputPerMillion: perMillion.optional(),
   reasoningPerMillion: perMillion.optional(),
 };
-const tierSchema = z.strictObject({ ...rates, aboveInputTokens: z.int().min(1) }).partial({
-  inputPerMillion: true,
-  outputPerMillion: true,
-});
+const tierSchema = z.strictObject({ ...rates, aboveInputTokens: z.int().min(1) });
 
-const pricesSchema = z.record(
-  z.string(),
-  z.strictObject({
+/** By the rules of a ModelRoute. */
+const priceSchema = z
+  .strictObject({
     ...rates,
     currency: z.literal('USD').optional(),
     perRequest: perRequest.optional(),
     tiers: z.array(tierSchema).optional(),
-  }),
-);
+  })
+  .refine(
+    (price) => (price.inputPerMillion === undefined) === (price.outputPerMillion === undefined),
+    'inputPerMillion and outputPerMillion belong together; write "0" for tokens that are free',
+  )
+  .refine(
+    (price) => price.inputPerMillion !== undefined || price.perRequest !== undefined,
+    'set inputPerMillion and outputPerMillion, or perRequest; a price without an amount says nothing',
+  );
+
+const pricesSchema = z.record(z.string(), priceSchema);
 
 type Written = z.infer<z.ZodObject<typeof rates>>;
 
@@ -73,14 +79,15 @@ export function readPrices(text: string): ReadonlyMap<string, Price> {
 }
 
 function ratesOf(written: Written) {
+  // With perRequest alone tokens are free.
+  const { inputPerMillion: input = 0, outputPerMillion: output = 0 } = written;
   return {
-    input: written.inputPerMillion,
-    cachedInput: written.cachedInputPerMillion ?? written.inputPerMillion,
-    cacheWrite: written.cacheWritePerMillion ?? written.inputPerMillion,
-    cacheWriteHour:
-      written.cacheWriteHourPerMillion ?? written.cacheWritePerMillion ?? written.inputPerMillion,
-    output: written.outputPerMillion,
-    reasoning: written.reasoningPerMillion ?? written.outputPerMillion,
+    input,
+    cachedInput: written.cachedInputPerMillion ?? input,
+    cacheWrite: written.cacheWritePerMillion ?? input,
+    cacheWriteHour: written.cacheWriteHourPerMillion ?? written.cacheWritePerMillion ?? input,
+    output,
+    reasoning: written.reasoningPerMillion ?? output,
   };
 }
 

@@ -66,11 +66,16 @@ describe('other prices', () => {
       },
       { requiredKeys: ['inputPerMillion', 'outputPerMillion'] },
     );
+    // Without a price of tokens they are free.
+    const fees = fc.record(
+      { ...rates, perRequest: amount, tiers: fc.array(tier, { maxLength: 1 }) },
+      { requiredKeys: ['perRequest'] },
+    );
     const outcomes = fc.constantFrom('answered', 'failed', 'broken-off', 'cancelled');
     fc.assert(
       fc.property(
         usages,
-        pricings,
+        fc.oneof({ weight: 3, arbitrary: pricings }, fees),
         outcomes,
         fc.boolean(),
         fc.nat(2),
@@ -97,7 +102,9 @@ describe('other prices', () => {
   test.each([
     ['{', /are not JSON/],
     ['[]', /do not fit/],
-    ['{"m": {"inputPerMillion": "1"}}', /m\.outputPerMillion: must be dollars per million/],
+    ['{"m": {"inputPerMillion": "1"}}', /m: inputPerMillion and outputPerMillion belong together/],
+    ['{"m": {"outputPerMillion": "1", "perRequest": "1"}}', /m: inputPerMillion and .* belong together/],
+    ['{"m": {"cachedInputPerMillion": "1"}}', /m: set inputPerMillion and outputPerMillion, or perRequest/],
     ['{"m": {"inputPerMillion": 1, "outputPerMillion": "1"}}', /m\.inputPerMillion: must be dollars/],
     ['{"m": {"inputPerMillion": "1", "outputPerMillion": "1", "audio": "1"}}', /m: .*audio/],
   ])('that are written as %s are refused, and named', (text, words) => {

@@ -101,6 +101,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/store/requests.test.ts'],
   },
   {
+    name: 'other prices that leave out input or output are no prices',
+    file: 'ledger/prices/read-prices.ts',
+    from: '(price.inputPerMillion === undefined) === (price.outputPerMillion === undefined)',
+    to: 'true',
+    tests: ['test/ledger/prices.test.ts'],
+  },
+  {
     name: 'who asks for the budgets of one namespace is told of no other',
     file: 'ledger/read-api/budgets.ts',
     from: 'namespace === undefined || one.namespace === namespace',
