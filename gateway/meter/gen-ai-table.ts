@@ -58,7 +58,7 @@ export const genAiMetrics = {
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
     help: 'Input tokens used at upstreams, cached ones included.',
     meaning:
-      'Input tokens that upstreams counted, cached ones included. The modality is `unknown`: they are not told apart.',
+      'Input tokens, cached ones included; estimates where an upstream has counted none. The modality is `unknown`: they are not told apart.',
   },
   clientOutputTokens: {
     name: 'gen_ai.client.inference.usage.output_tokens',
@@ -66,7 +66,7 @@ export const genAiMetrics = {
     unit: '{token}',
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
     help: 'Output tokens used at upstreams, those of reasoning included.',
-    meaning: 'Output tokens that upstreams counted, those of reasoning included.',
+    meaning: 'Output tokens, those of reasoning included; estimates where an upstream has counted none.',
   },
   clientCacheReadTokens: {
     name: 'gen_ai.client.inference.usage.cache_read.input_tokens',
