@@ -3,6 +3,7 @@
 
 import type { UpstreamHealth } from '../contract/exchange.ts';
 import type { TableView } from '../table/view.ts';
+import { AnsweredLately, answerMemoryMs } from './answered-lately.ts';
 import {
   type Circuit,
   type CircuitLimits,
@@ -18,6 +19,7 @@ import {
   phaseOf,
   shareOf,
 } from './circuit.ts';
+import { keyAtProvider, modelAtProvider, reportHealth, reportLinesMax } from './health-report.ts';
 import { type KeyAtProvider, KeyRests } from './key-rests.ts';
 import type { Candidate } from './plan.ts';
 import type { RestReason } from './rest.ts';
@@ -36,18 +38,6 @@ export type HealthSignal =
   | { readonly type: 'key-rest'; readonly forMs: number; readonly reason: RestReason }
   /** Says nothing: a caller's mistake, a caller that went away. */
   | { readonly type: 'none' };
-
-/** What has not answered for so long, to twice as long, is no longer reported as working. */
-const answerMemoryMs = 600_000;
-
-/** Lines of one report; troubles come first, and the rest is left out. */
-const reportLinesMax = 1_000;
-
-const restStates = {
-  'rate-limit': 'rate-limited',
-  'out-of-money': 'out-of-money',
-  rejected: 'rejected',
-} as const satisfies Record<RestReason, UpstreamHealth['state']>;
 
 /** The least bad of those that are all out of service is tried this often. */
 const lastResortEveryMs = 1_000;
@@ -81,12 +71,6 @@ export interface RestReading extends KeyAtProvider {
   readonly forMs: number;
 }
 
-/** Who has answered lately. */
-interface Answered extends KeyAtProvider {
-  /** Health id of the provider. */
-  readonly address: string;
-}
-
 export class Health {
   private readonly random: () => number;
   private readonly circuits = new Map<string, Circuit>();
@@ -99,10 +83,7 @@ export class Health {
   private readonly lastResorts = new Map<string, number>();
   /** Targets whose provider said that it does not know the model; until it answers, or so long. */
   private readonly misconfigured = new Map<string, number>();
-  /** By health id of the key. Two spans of time, of which the older one is forgotten as a whole. */
-  private answered = new Map<string, Answered>();
-  private answeredBefore = new Map<string, Answered>();
-  private answeredSinceMs = 0;
+  private readonly answered = new AnsweredLately();
   /** By health id of the targets of the newest table; undefined before there was a second one. */
   private limits: ReadonlyMap<string, CircuitLimits> | undefined;
   private phases = '';
@@ -213,7 +194,7 @@ export class Health {
     const [endpointId, targetId] = circuitIds(candidate);
     switch (signal.type) {
       case 'success':
-        if (!this.answered.has(endpoint.healthId)) this.remember(candidate);
+        if (!this.answered.isNoted(endpoint.healthId)) this.remember(candidate);
         if (this.misconfigured.delete(targetId)) this.changes++;
         if (!watched.hasContent) this.answer(watched, nowMs);
         else if (this.circuits.size > 0) {
@@ -269,11 +250,7 @@ export class Health {
     for (const id of this.misconfigured.keys()) {
       if (!limits.has(id) && this.misconfigured.delete(id)) this.changes++;
     }
-    for (const answers of [this.answered, this.answeredBefore]) {
-      for (const [id, { address }] of answers) {
-        if (!addresses.has(address) && answers.delete(id)) this.changes++;
-      }
-    }
+    this.changes += this.answered.keepOnly(addresses);
   }
 
   /** Why the candidate's key rests, or is on trial after it; undefined where it may be used. */
@@ -321,12 +298,7 @@ export class Health {
       this.misconfigured.delete(id);
       this.changes++;
     }
-    if (nowMs - this.answeredSinceMs >= answerMemoryMs) {
-      if (this.answeredBefore.size > 0) this.changes++;
-      this.answeredBefore = this.answered;
-      this.answered = new Map();
-      this.answeredSinceMs = nowMs;
-    }
+    if (this.answered.forgetOld(nowMs)) this.changes++;
     for (const id of this.circuits.keys()) this.forget(id, nowMs);
     for (const [id, budget] of this.budgets) if (isSpent(budget, nowMs)) this.budgets.delete(id);
     for (const [id, triedAtMs] of this.lastResorts) {
@@ -372,48 +344,17 @@ export class Health {
    * @param unixOffsetMs What makes a time of the clock Unix milliseconds.
    */
   report(nowMs: number, unixOffsetMs: number): readonly UpstreamHealth[] {
-    const until = (untilMs: number): { untilMs: number } => ({
-      untilMs: Math.max(0, Math.round(untilMs + unixOffsetMs)),
-    });
-    const phased = [...this.circuits].map(([id, circuit]) => ({
-      id,
-      circuit,
-      phase: phaseOf(circuit, nowMs),
-    }));
-    const open = phased.filter(({ phase }) => phase === 'open' || phase === 'half-open');
-    const starting = phased.filter(({ phase }) => phase === 'slow-start');
-    const resting = this.rests.resting(nowMs);
-    const silent = new Set([...open.map(({ id }) => id), ...resting.map(([id]) => id)]);
-    const working = new Map([...this.answeredBefore, ...this.answered]);
-    return [
-      ...open.map(({ id, circuit: { openUntilMs, cause }, phase }): UpstreamHealth => {
-        const more = phase === 'half-open' ? { phase } : {};
-        const why = cause === undefined ? {} : { cause };
-        return { ...modelAtProvider(id), state: 'open', ...more, ...why, ...until(openUntilMs) };
-      }),
-      ...resting.map(
-        ([, { provider, key, untilMs, reason }]): UpstreamHealth => ({
-          ...keyAtProvider(provider, key),
-          state: restStates[reason],
-          ...until(untilMs),
-        }),
-      ),
-      ...starting.map(
-        ({ id }): UpstreamHealth => ({ ...modelAtProvider(id), state: 'working', phase: 'slow-start' }),
-      ),
-      ...[...working]
-        .filter(([id, { address }]) => !silent.has(id) && !silent.has(address))
-        .map(
-          ([, { provider, key }]): UpstreamHealth => ({ ...keyAtProvider(provider, key), state: 'working' }),
-        ),
-    ].slice(0, reportLinesMax);
+    const { circuits, rests, answered } = this;
+    return reportHealth(
+      { circuits, resting: rests.resting(nowMs), answered: answered.all() },
+      { nowMs, unixOffsetMs },
+    );
   }
 
   private remember({ target, endpoint }: Candidate): void {
     const { healthId, key } = endpoint;
     const { entry, healthId: address } = target.provider;
-    if (!this.answeredBefore.has(healthId)) this.changes++;
-    this.answered.set(healthId, { ...keyAtProvider(entry.id, key?.name), address });
+    if (this.answered.note(healthId, { ...keyAtProvider(entry.id, key?.name), address })) this.changes++;
   }
 
   private rest(watched: Watched, forMs: number, reason: RestReason, nowMs: number): void {
@@ -424,10 +365,7 @@ export class Health {
     this.changes++;
     // It works again when it has answered again, not when its time is up; what it answered to with a former
     // credential is no answer to this one.
-    for (const answers of [this.answered, this.answeredBefore]) {
-      for (const [id, { provider, key }] of answers)
-        if (provider === at.provider && key === at.key) answers.delete(id);
-    }
+    this.answered.forgetKey(at);
   }
 
   private circuitsOf(candidate: Candidate): readonly Circuit[] {
@@ -471,15 +409,4 @@ export class Health {
 
 function circuitIds({ target }: Candidate): readonly [endpointId: string, targetId: string] {
   return [target.provider.healthId, target.healthId];
-}
-
-/** From the health id of a provider or a target: `provider@address#model`, of which only the model may hold either sign. */
-function modelAtProvider(id: string): { readonly provider: string; readonly upstreamModel?: string } {
-  const provider = id.slice(0, id.indexOf('@'));
-  const at = id.indexOf('#');
-  return at < 0 ? { provider } : { provider, upstreamModel: id.slice(at + 1) };
-}
-
-function keyAtProvider(provider: string, key: string | undefined): KeyAtProvider {
-  return key === undefined ? { provider } : { provider, key };
 }
