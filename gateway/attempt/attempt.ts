@@ -4,7 +4,7 @@
 import type { Usage } from '../contract/ledger-record.ts';
 import type { AnswerFacts, AnswerStream } from '../dialects/dialect.ts';
 import { Pieces } from '../stream/pieces.ts';
-import { judgeHead, readRetryAfterMs } from './answer-head.ts';
+import { judgeHead, readRestMs } from './answer-head.ts';
 import { CommitPoint, heldBytesMax } from './commit-point.ts';
 import { earliestDeadline, type TimerName } from './deadlines.ts';
 import { EmptyInput } from './empty-input.ts';
@@ -145,7 +145,7 @@ class Attempt<Answer> implements Receiver {
 
   private takeHead(status: number, header: (name: string) => string | undefined): void {
     this.status = status;
-    this.retryAfterMs = readRetryAfterMs(header, this.options.clock.wallMs());
+    this.retryAfterMs = readRestMs(header, this.options.clock.wallMs());
     this.encoding = header('content-encoding');
     if (status !== 200) {
       this.isError = true;

@@ -3,12 +3,12 @@
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { readRetryAfterMs } from '../../egress/retry-after.ts';
 import { type Backoff, backoffMs } from '../../kube/backoff.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { wait } from '../../kube/wait.ts';
 import type { LedgerStore } from '../store/store.ts';
 import { BATCH_TYPE, buildBatch, idOf } from './cloud-events.ts';
-import { readRetryAfterMs } from './retry-after.ts';
 
 export interface SendOptions {
   readonly store: Pick<LedgerStore, 'records' | 'sinkCursor' | 'setSinkCursor'>;
@@ -41,6 +41,8 @@ const batchMax = 100;
 const smallerForMs = 3_600_000;
 const idleMs = 1_000;
 const timeoutMs = 30_000;
+/** A receiver that asks for more than this is asked again after it: a date that is wrong by years must not hold back bills for years. */
+const retryAfterMsMax = 24 * 3_600_000;
 const backoff: Backoff = { firstMs: 1_000, lastMs: 60_000 };
 
 export interface EventSender {
@@ -148,8 +150,8 @@ function post(
       // What it says beside its status is of no interest, and may be anything.
       incoming.on('error', () => {});
       incoming.resume();
-      const retryAfterMs = readRetryAfterMs(incoming.headers, clock.wallMs());
-      resolve({ status: incoming.statusCode ?? 0, retryAfterMs });
+      const askedMs = readRetryAfterMs(incoming.headers, clock.wallMs()) ?? 0;
+      resolve({ status: incoming.statusCode ?? 0, retryAfterMs: Math.min(retryAfterMsMax, askedMs) });
     });
     outgoing.end(body);
   });

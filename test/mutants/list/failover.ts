@@ -173,9 +173,9 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'a date to come back at is read by the clock of whoever wrote it',
-    file: 'gateway/attempt/answer-head.ts',
-    from: 'date - (Number.isNaN(sentAt) ? nowMs : sentAt)',
-    to: 'date - nowMs',
+    file: 'egress/retry-after.ts',
+    from: 'untilMs - (Number.isNaN(sentMs) ? nowMs : sentMs)',
+    to: 'untilMs - nowMs',
     tests: ['test/gateway/attempt/attempt.test.ts'],
   },
   {
@@ -537,7 +537,7 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'what is no time to come back at is none, whatever a date could be made of it',
-    file: 'gateway/attempt/answer-head.ts',
+    file: 'egress/retry-after.ts',
     from: 'beginsAsDate.test(value) ? Date.parse(value) : Number.NaN;',
     to: 'value === beginsAsDate.source ? Number.NaN : Date.parse(value);',
     tests: ['test/gateway/attempt/attempt.test.ts'],

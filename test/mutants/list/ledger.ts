@@ -207,9 +207,9 @@ export const ledger: readonly Mutant[] = [
   },
   {
     name: 'a receiver that asks to wait until a date is left alone until then',
-    file: 'ledger/export/retry-after.ts',
-    from: '/^[a-z]{3,9},? /i.test(value) ? Date.parse(value) : Number.NaN',
-    to: 'Number.NaN',
+    file: 'egress/retry-after.ts',
+    from: 'beginsAsDate.test(value) ? Date.parse(value) : Number.NaN;',
+    to: "Date.parse('');",
     tests: ['test/ledger/export/send-events.test.ts'],
   },
   {
