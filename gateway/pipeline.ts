@@ -132,6 +132,8 @@ class Run implements OpenRequest {
   private readonly caller = new Leaving();
   private readonly totalAt: number;
   private readonly share: AnswerShare;
+  /** One for a body that passes through, else one for each conversation. */
+  private readonly calls: number;
   private attempts = 0;
   /** By the calls that the request takes: whom each has asked last. */
   private readonly asked = new Map<number, Candidate>();
@@ -160,6 +162,7 @@ class Run implements OpenRequest {
   constructor(parts: PipelineParts, exchange: RoutedExchange) {
     this.parts = parts;
     this.exchange = exchange;
+    this.calls = exchange.translation?.conversations.length ?? 1;
     const totals = exchange.plan.candidates.map((candidate) =>
       timeoutFor(exchange, candidate, 'totalMs', parts.defaults),
     );
@@ -310,17 +313,11 @@ class Run implements OpenRequest {
     }
   }
 
-  /** One call for a body that passes through, else one for each conversation. */
+  /** All calls of the request, and where each has come to. */
   private async run(
     open: (candidate: Candidate, call: number) => AttemptEnds<Answer>,
   ): Promise<readonly CallOutcome<Answer>[]> {
-    const { parts, exchange, totalAt } = this;
-    const calls = exchange.translation?.conversations.length ?? 1;
-    const onStart = (candidate: Candidate, call: number): number => {
-      this.uncounted += 1;
-      this.asked.set(call, candidate);
-      return ++this.attempts;
-    };
+    const { parts, exchange, totalAt, calls } = this;
     const outcomes = await runCalls(calls, parts.defaults.callsAtOnce, this.caller, (call, caller) => {
       // What was full for one call may not be so for the next: others may have ended.
       this.full.clear();
@@ -332,7 +329,11 @@ class Run implements OpenRequest {
           caller,
           call,
           open: (candidate) => open(candidate, call),
-          onStart: (candidate) => onStart(candidate, call),
+          onStart: (candidate) => {
+            this.uncounted += 1;
+            this.asked.set(call, candidate);
+            return ++this.attempts;
+          },
           onDecided: (note) => {
             const isLater = calls > 1 && !this.isOver;
             if (isLater) this.undecided.push(note);
@@ -423,8 +424,7 @@ class Run implements OpenRequest {
 
   /** Who serves the request; where nothing of an answer is there to be given out, or a call is still to be made, another one may take over. */
   private servers(): readonly Candidate[] {
-    const { exchange, asked } = this;
-    const calls = exchange.translation?.conversations.length ?? 1;
+    const { exchange, asked, calls } = this;
     const isOpen = this.firstContentMs === undefined || (calls > 1 && !this.isAnswered);
     if (exchange.facts.isStream && isOpen) return exchange.plan.candidates;
     return [...new Set(asked.values())];
