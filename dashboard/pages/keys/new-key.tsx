@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import { Notice } from '../parts/basics.tsx';
 import { Choice, focusFirstProblem } from '../parts/fields.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
-import { type Api, ApiError } from '../shell/api.ts';
+import { findObject } from '../shell/api.ts';
 import { kubePath, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { useKept } from '../shell/leaving.tsx';
@@ -83,7 +83,7 @@ export function NewKey() {
         check: () => api.call(collection, { method: 'POST', query: { dryRun: 'All' }, body }),
         send: () => api.call(collection, { method: 'POST', body }),
         wasDone: async () => {
-          const there = await findKey(api, form.namespace, form.name);
+          const there = await findObject<ApiKey>(api, kubePath('apikeys', form.namespace, form.name));
           if (there === undefined) return false;
           return minted === undefined ? isWithin(body.spec, there.spec) : holds(there, minted);
         },
@@ -197,13 +197,4 @@ export function NewKey() {
       )}
     </>
   );
-}
-
-async function findKey(api: Api, namespace: string, name: string): Promise<ApiKey | undefined> {
-  try {
-    return await api.call<ApiKey>(kubePath('apikeys', namespace, name));
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
 }

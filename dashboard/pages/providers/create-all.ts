@@ -1,7 +1,7 @@
 // How are several objects made that are of use only together? Each is tried before the first is made, and what may have been made without an
 // answer is looked for before it is made again.
 
-import { type Api, ApiError } from '../shell/api.ts';
+import { type Api, ApiError, findObject } from '../shell/api.ts';
 import { isWithin, type NotDone, sendSurely } from '../shell/send-surely.ts';
 
 export interface Step {
@@ -58,17 +58,19 @@ function tryToCreate(api: Api, { path, body }: Step): Promise<unknown> {
 }
 
 async function isThere(api: Api, step: Step): Promise<boolean> {
+  const { path, body } = step;
+  if (body.spec !== undefined) {
+    const there = await findObject<{ readonly spec?: unknown }>(api, `${path}/${body.metadata.name}`);
+    return there !== undefined && isWithin(body.spec, there.spec);
+  }
   try {
     // Nobody reads a Secret here; but it could have been made when it was tried, and now one of its name is there.
-    if (step.body.spec === undefined) await tryToCreate(api, step);
-    else {
-      const there = await api.call<{ readonly spec?: unknown }>(`${step.path}/${step.body.metadata.name}`);
-      return isWithin(step.body.spec, there.spec);
-    }
+    await tryToCreate(api, step);
     return false;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return false;
     if (error instanceof ApiError && error.status === 409) return true;
+    // Its namespace is gone.
+    if (error instanceof ApiError && error.status === 404) return false;
     throw error;
   }
 }

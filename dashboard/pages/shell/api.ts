@@ -56,6 +56,19 @@ export function openApi(csrf: string, whenSignedOut: (why: ApiError) => void): A
   };
 }
 
+/**
+ * @returns undefined where there is none.
+ * @throws ApiError where that is not known.
+ */
+export async function findObject<Kind>(api: Api, path: string): Promise<Kind | undefined> {
+  try {
+    return await api.call<Kind>(path);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
 export function searchOf(query: Call['query'] = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
