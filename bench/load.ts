@@ -19,6 +19,8 @@ export type Load = {
   authorization?: string;
   /** A 503 of an overloaded target is a refusal, and no bad answer. */
   mayRefuse?: boolean;
+  /** The result has `latenciesMs`. */
+  everyLatency?: boolean;
 };
 
 const quantilesSchema = z
@@ -45,6 +47,8 @@ const resultSchema = z.object({
   /** The start of the first bad answer. */
   firstBad: z.string(),
   latencyMs: quantilesSchema,
+  /** Each, ascending; with `everyLatency` only. */
+  latenciesMs: z.array(z.number()).default([]),
   firstEventMs: quantilesSchema,
   /** From the mock's send to the client's read. */
   eventDelayMs: quantilesSchema,
@@ -120,6 +124,7 @@ async function startClient(client: LoadClient, load: Load, mode: string[]): Prom
       ...['--port', String(load.port), '--model', load.model, '--body-bytes', String(load.bodyBytes)],
       ...['--connections', String(load.connections), '--lead-ms', String(load.leadMs)],
       ...(load.mayRefuse ? ['--may-refuse'] : []),
+      ...(load.everyLatency ? ['--every-latency'] : []),
       ...optional.flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)])),
       ...mode,
     ],

@@ -12,6 +12,7 @@
 //     --authorization V    value of the Authorization header
 //     --path P             default: the dialect's
 //     --may-refuse         503 with code "overloaded" is a refusal, counted apart, and no bad answer
+//     --every-latency      the result names each latency too, in ms: those of several runs can be put together
 //     --hold               opens C streams and keeps them open until standard input closes
 //
 // It prints JSON lines: {"event":"measuring"} when the window opens ({"event":"open"} when all streams of --hold are asked
@@ -115,7 +116,7 @@ struct conn {
   int64_t first_event_ns;
 };
 
-static int port, connections = 1, lead_ms = 300, ramp_ms, expected_events, hold, may_refuse;
+static int port, connections = 1, lead_ms = 300, ramp_ms, expected_events, hold, may_refuse, every_latency;
 static double seconds = 3, rate;
 static size_t body_bytes = 1024;
 static const char *model, *authorization, *path;
@@ -163,6 +164,12 @@ static void print_samples(const char *name, struct samples *s) {
     s->tenth_us[(s->len - 1) / 2] / 1e4, s->tenth_us[(size_t)((double)(s->len - 1) * 0.99)] / 1e4, s->tenth_us[s->len - 1] / 1e4);
 }
 
+static void print_each(const char *name, const struct samples *s) {
+  printf(",\"%s\":[", name);
+  for (size_t i = 0; i < s->len; i++) printf("%s%.4f", i ? "," : "", s->tenth_us[i] / 1e4);
+  printf("]");
+}
+
 static void print_result(double window_s, uint64_t unfinished) {
   printf("{\"event\":\"result\",\"seconds\":%.4f,\"good\":%llu,\"refused\":%llu,\"bad\":%llu,\"gaveUp\":%s", window_s,
     (unsigned long long)good, (unsigned long long)refused, (unsigned long long)bad, bad > BAD_MAX ? "true" : "false");
@@ -176,6 +183,7 @@ static void print_result(double window_s, uint64_t unfinished) {
   }
   printf("},\"firstBad\":\"%s\"", sample);
   print_samples("latencyMs", &latency);
+  if (every_latency) print_each("latenciesMs", &latency);
   print_samples("firstEventMs", &first_event);
   print_samples("eventDelayMs", &event_delay);
   print_samples("refusalMs", &refusal);
@@ -666,6 +674,10 @@ static void read_arguments(int argc, char **argv) {
     const char *name = argv[i];
     if (strcmp(name, "--may-refuse") == 0) {
       may_refuse = 1;
+      continue;
+    }
+    if (strcmp(name, "--every-latency") == 0) {
+      every_latency = 1;
       continue;
     }
     if (strcmp(name, "--hold") == 0) {

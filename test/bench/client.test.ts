@@ -37,6 +37,15 @@ describe('the load client against the mock', () => {
     }
   });
 
+  test('names each latency where it is asked to, ascending', async () => {
+    const load = makeLoad({ port: bench.upstream.port, ratePerSecond: 200, connections: 4 });
+    expect((await run(load)).latenciesMs).toEqual([]);
+    const { latenciesMs, latencyMs } = await run({ ...load, everyLatency: true });
+    expect(latenciesMs).toHaveLength(latencyMs?.count ?? 0);
+    expect(latenciesMs.at(-1)).toBe(latencyMs?.max);
+    expect(latenciesMs).toEqual(latenciesMs.toSorted((one, other) => one - other));
+  });
+
   test('calls its observer when the window opens and when it closes', async () => {
     const client = { launcher: bench.launcher, program: bench.programs.client };
     let calls = 0;

@@ -18,6 +18,7 @@ export function makeResult(difference: Partial<LoadResult> = {}): LoadResult {
     badReasons: {},
     firstBad: '',
     latencyMs: { count: 300, mean: 1, p50: 1, p99: 2, max: 3 },
+    latenciesMs: [],
     firstEventMs: null,
     eventDelayMs: null,
     refusalMs: null,

@@ -13,7 +13,8 @@ import { load } from './scale/readings.ts';
 import { openScorecard, type Scorecard } from './scorecard.ts';
 
 const holeSeconds = Number(process.env.PENSTOCK_HOLE_SECONDS ?? 120);
-const roundSeconds = 10;
+/** Short, and who begins changes: what else the machine does meets both alike. */
+const roundSeconds = 4;
 
 let card: Scorecard;
 
@@ -86,8 +87,9 @@ async function sumOf({ gateway }: DoorRig, name: string): Promise<number> {
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+/** Of all of them together: of a few hundred requests 99 of 100 say nothing to a twentieth. */
+function p99(latencies: readonly number[]): number {
+  return latencies.toSorted((a, b) => a - b)[Math.floor((latencies.length - 1) * 0.99)] ?? Number.NaN;
 }
 
 test(
@@ -98,35 +100,32 @@ test(
     const cores = pickCores();
     await using good = await startDoorRig('unary', environmentOf(sink.url), cores);
     await using bad = await startDoorRig('unary', environmentOf(hole.url), cores);
-    const steady = { connections: 20, ratePerSecond: 400, seconds: roundSeconds };
+    const steady = {
+      ...{ connections: 20, ratePerSecond: 400, seconds: roundSeconds },
+      ...{ leadMs: 500, everyLatency: true },
+    };
     for (const rig of [good, bad]) await rig.load({ connections: 20, seconds: 6 });
     const before = await bad.resident();
-    const p99: Record<'good' | 'bad', number[]> = { good: [], bad: [] };
+    const latencies: Record<'good' | 'bad', number[]> = { good: [], bad: [] };
     let failures = 0;
-    let requests = 0;
-    for (let seconds = 0; seconds < holeSeconds; seconds += roundSeconds) {
-      for (const [name, rig] of [
-        ['good', good],
-        ['bad', bad],
-      ] as const) {
+    for (let round = 0; round * roundSeconds < holeSeconds; round++) {
+      const sides = [['good', good] as const, ['bad', bad] as const];
+      for (const [name, rig] of round % 2 === 0 ? sides : sides.toReversed()) {
         const seen = await rig.load(steady);
-        p99[name].push(seen.latencyMs?.p99 ?? Number.NaN);
-        if (name === 'bad') {
-          requests += seen.good + seen.bad;
-          failures += seen.bad;
-        }
+        latencies[name].push(...seen.latenciesMs);
+        if (name === 'bad') failures += seen.bad;
       }
     }
+    const requests = latencies.bad.length;
     const after = await bad.resident();
     const dropped = await sumOf(bad, 'penstock_telemetry_dropped_total');
-    const ratio = median(p99.bad) / median(p99.good);
-    const shown = (list: readonly number[]) => list.map((ms) => ms.toFixed(2)).join(' ');
+    const [ofGood, ofBad] = [p99(latencies.good), p99(latencies.bad)];
     card.add({
       what: 'p99 is within 5 % of that with a collector that answers',
       tried: requests,
-      failed: ratio <= 1.05 ? 0 : 1,
+      failed: ofBad / ofGood <= 1.05 ? 0 : 1,
       fired: hole.taken(),
-      figures: `${ratio.toFixed(3)} times; medians ${median(p99.bad).toFixed(2)} and ${median(p99.good).toFixed(2)} ms of rounds ${shown(p99.bad)} and ${shown(p99.good)}`,
+      figures: `${(ofBad / ofGood).toFixed(3)} times; ${ofBad.toFixed(2)} ms, and ${ofGood.toFixed(2)} ms of ${latencies.good.length}`,
     });
     card.add({ what: 'every request is served', tried: requests, failed: failures, fired: hole.taken() });
     card.add({
