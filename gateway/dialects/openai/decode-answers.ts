@@ -12,7 +12,7 @@ import type { StreamPart } from '../stream-part.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { OpenAiChunkReader } from './chunk-reader.ts';
 import { laterUsage, readOpenAiUsage, usageIn } from './convert-usage.ts';
-import { decodeOpenAiFinish } from './map-finish-reason.ts';
+import { decodeOpenAiFinish, isFinishReason } from './map-finish-reason.ts';
 import { readChoices } from './read-choices.ts';
 import { emptyStream } from './relay-stream.ts';
 
@@ -92,7 +92,7 @@ class OpenChoice {
     if (this.hasEnded) return;
     this.reader.read(entry);
     const { finish_reason: reason } = entry;
-    if (typeof reason === 'string' && reason !== '') this.reason ??= reason;
+    if (isFinishReason(reason)) this.reason ??= reason;
   }
 
   /** Nothing comes behind this. */

@@ -7,6 +7,7 @@ import { flawOfArguments } from '../answer/flaw.ts';
 import { partsMax } from '../answer/part-writer.ts';
 import type { AnswerGatherer } from '../dialect.ts';
 import { usageIn } from './convert-usage.ts';
+import { isFinishReason } from './map-finish-reason.ts';
 
 /** What differs between chat completions and completions. */
 interface GatherOptions {
@@ -138,7 +139,7 @@ export function flawOfOpenAi(
   for (const choice of choices) {
     if (!isRecord(choice)) return 'a choice of the answer is not an object';
     const { finish_reason: reason } = choice;
-    if (typeof reason !== 'string' || reason === '') return 'a choice of the answer has no finish reason';
+    if (!isFinishReason(reason)) return 'a choice of the answer has no finish reason';
     // Cut short by a limit of the caller's, or a filter.
     if (reason === 'length' || reason === 'content_filter') continue;
     for (const input of inputsOf(choice)) {

@@ -2,6 +2,11 @@
 
 import type { FinishReason } from '../conversation.ts';
 
+/** Whether a choice has ended; some servers write nothing, or the word for it, where others have null. */
+export function isFinishReason(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value !== 'null';
+}
+
 /** Unknown and absent reasons mean a natural end, unless tools were called; those that mean failure do not come so far. */
 export function decodeOpenAiFinish(value: unknown, hasToolCalls: boolean): FinishReason {
   switch (value) {

@@ -15,6 +15,7 @@ import { doneMark, looksLikeObject, parseLatin1, readLines, toUtf8 } from '../ev
 import type { Output } from '../events/output.ts';
 import { eventBytesMax } from '../events/sse-events.ts';
 import { laterUsage, readOpenAiUsage, usageIn } from './convert-usage.ts';
+import { isFinishReason } from './map-finish-reason.ts';
 import { stripNullUsage, stripUsage } from './strip-usage.ts';
 
 /** What differs between chat completions and completions. */
@@ -151,7 +152,7 @@ class OpenAiEvents implements EventJudge {
       if (!choice) continue;
       if (this.options.hasContent(choice)) hasContent = true;
       if (this.options.hasCalls(choice)) checkCallsAreWhole(this.facts);
-      if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') {
+      if (isFinishReason(choice.finish_reason)) {
         this.finished.add(typeof choice.index === 'number' ? choice.index : 0);
         this.facts.awaitsEnd = this.finished.size >= this.options.choices;
       }

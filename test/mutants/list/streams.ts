@@ -11,6 +11,13 @@ export const streams: readonly Mutant[] = [
     tests: ['test/flow/delivery.test.ts'],
   },
   {
+    name: 'terminal marker: the word “null” is no reason to end',
+    file: 'gateway/dialects/openai/map-finish-reason.ts',
+    from: " && value !== 'null';",
+    to: ';',
+    tests: ['test/gateway/dialects/openai/cut-streams.test.ts'],
+  },
+  {
     name: 'terminal marker: a chat stream that passes through',
     file: 'gateway/dialects/openai/relay-stream.ts',
     from: "else this.facts.fault = { kind: 'truncated' };",

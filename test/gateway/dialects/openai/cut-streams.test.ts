@@ -41,6 +41,12 @@ describe.each([
   ['a chat', wholeChat, '"finish_reason":"stop"', () => chat(1)],
   ['a chat with CRLF', wholeChat.replaceAll('\n', '\r\n'), '"finish_reason":"stop"', () => chat(1)],
   ['a chat without finish reasons', wholeChat.replace('"stop"', 'null'), '[DONE]', () => chat(1)],
+  [
+    'a chat whose reasons are the word “null”',
+    wholeChat.replaceAll('"finish_reason":null', '"finish_reason":"null"'),
+    '"finish_reason":"stop"',
+    () => chat(1),
+  ],
   ['two choices', twoChoices(frame(usageChunk) + done), '"finish_reason":"length"', () => chat(2)],
   ['two choices without a terminal marker', twoChoices(''), '"finish_reason":"length"', () => chat(2)],
   ['a completion', wholeCompletion, '"finish_reason":"length"', completions],
