@@ -13,7 +13,7 @@ export interface FinalErrorFacts {
   readonly targetsAsked: number;
   /** The upstreams were the caller's own (BYOK): a rejected credential is theirs to mend. */
   readonly isOwnProvider: boolean;
-  /** Until one of the upstreams may be tried again. */
+  /** Until one of the upstreams may be tried again; 0 where one may be at once. */
   readonly usableInMs: number;
   /** Why no upstream could be tried, where all of their keys rest for the same reason. */
   readonly commonRest: 'rate-limit' | 'out-of-money' | 'rejected' | undefined;
@@ -30,7 +30,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
   switch (code) {
     case 'rate_limit_exceeded':
       return new GatewayError(code, `The upstreams of model '${model}' are rate limited (${tries}).`, {
-        retryAfterSeconds: Math.min(...failures.map((failure) => retryAfterMsOf(failure) ?? 60_000)) / 1000,
+        retryAfterSeconds: (facts.usableInMs || shortestWaitMs(failures)) / 1000,
       });
     case 'upstream_auth_failed':
       return keyRejected(facts);
@@ -58,6 +58,11 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
         `No upstream of model '${model}' could answer (${tries}; ${inWords(chosen)}).`,
       );
   }
+}
+
+/** Where one of them is in service, and has refused this request all the same. */
+function shortestWaitMs(failures: readonly AttemptFailure[]): number {
+  return Math.min(...failures.map((failure) => retryAfterMsOf(failure) ?? 60_000));
 }
 
 /** Answers of the caller, or of all, that nobody has read yet take up what room there is. */

@@ -27,7 +27,7 @@ const facts: FinalErrorFacts = {
   targets: 1,
   targetsAsked: 1,
   isOwnProvider: false,
-  usableInMs: 7_200,
+  usableInMs: 0,
   commonRest: undefined,
 };
 
@@ -35,6 +35,8 @@ interface Row {
   readonly when: string;
   readonly failures: readonly AttemptFailure[];
   readonly isOwnProvider?: boolean;
+  /** Default: one could be tried at once. */
+  readonly usableInMs?: number;
   readonly status: number;
   readonly code: string;
   readonly retryAfter?: string;
@@ -45,6 +47,7 @@ const rows: readonly Row[] = [
   {
     when: 'nobody could be asked',
     failures: [],
+    usableInMs: 7_200,
     status: 503,
     code: 'upstream_unavailable',
     retryAfter: '8',
@@ -79,6 +82,33 @@ const rows: readonly Row[] = [
     status: 429,
     code: 'rate_limit_exceeded',
     retryAfter: '3',
+    mayRetry: true,
+  },
+  {
+    when: 'a key that rests for longer than its limit says',
+    failures: [status(429, {}, 3_000)],
+    usableInMs: 19_900,
+    status: 429,
+    code: 'rate_limit_exceeded',
+    retryAfter: '20',
+    mayRetry: true,
+  },
+  {
+    when: 'a limit without a wait, and a key that rests for a while',
+    failures: [status(429)],
+    usableInMs: 19_900,
+    status: 429,
+    code: 'rate_limit_exceeded',
+    retryAfter: '20',
+    mayRetry: true,
+  },
+  {
+    when: 'a limit, and another key that was not asked and is back before',
+    failures: [status(429, {}, 50_000)],
+    usableInMs: 5_000,
+    status: 429,
+    code: 'rate_limit_exceeded',
+    retryAfter: '5',
     mayRetry: true,
   },
   {
@@ -219,7 +249,11 @@ const rows: readonly Row[] = [
 ];
 
 test.each(rows)('$when: $status $code', (row) => {
-  const error = finalError(row.failures, { ...facts, isOwnProvider: row.isOwnProvider ?? false });
+  const error = finalError(row.failures, {
+    ...facts,
+    isOwnProvider: row.isOwnProvider ?? false,
+    usableInMs: row.usableInMs ?? 0,
+  });
   expect([error.status, error.toErrorObject('openai').code]).toEqual([row.status, row.code]);
   expect(error.headers['retry-after']).toBe(row.retryAfter);
   expect(error.headers['x-should-retry']).toBe(row.mayRetry ? undefined : 'false');
@@ -292,7 +326,7 @@ describe('where all keys rest for one reason', () => {
   ] as const)(
     '%s (own provider: %s) is told as %i %s, as to the request that found out',
     (commonRest, isOwnProvider, status, code) => {
-      const error = finalError([], { ...facts, commonRest, isOwnProvider });
+      const error = finalError([], { ...facts, commonRest, isOwnProvider, usableInMs: 7_200 });
       expect(error.status).toBe(status);
       expect(error.toErrorObject('openai').code).toBe(code);
       const isTimely = commonRest === 'rate-limit';
