@@ -107,6 +107,7 @@ export function buildCallJob(
     return false;
   };
   const isFull = (position: number): boolean => clock.now() < (full.get(at(position))?.untilMs ?? 0);
+  const isPassedOver = (position: number): boolean => replaced.has(position) || isFull(position);
   /** The attempt before, where it has failed. */
   let left: { readonly position: number; readonly failure: string } | undefined;
   let attemptTrace: AttemptTrace | undefined;
@@ -122,15 +123,11 @@ export function buildCallJob(
     clock,
     random,
     hasSideEffects: () => exchange.dialect.hasSideEffects(exchange.body),
-    isUsable: (position) =>
-      !replaced.has(position) && health.isUsable(at(position), clock.now()) && !isFull(position),
+    isUsable: (position) => !isPassedOver(position) && health.isUsable(at(position), clock.now()),
     isClosed: (position) => health.isClosed(at(position), clock.now()),
     restMs: (position) => health.restMs(at(position), clock.now()),
     hasRetryBudget: (position) => health.hasBudget(at(position), clock.now()),
-    lastResort: () => {
-      const position = health.lastResort(candidates, clock.now());
-      return position === undefined || replaced.has(position) || isFull(position) ? undefined : position;
-    },
+    lastResort: () => health.lastResort(candidates, clock.now(), isPassedOver),
     limits: (position, isLast) => {
       firstEvent = isLast ? 'lastFirstEventMs' : 'firstEventMs';
       return {

@@ -122,11 +122,17 @@ export class Health {
   /**
    * The panic rule: where no candidate is usable, the position of the one that has to wait least for its open breaker, if it
    * has not been tried as the last resort within a second. Keys that rest, and trials under way, are no last resort.
+   *
+   * @param isPassedOver Who is not usable for another cause than the upstream's health.
    */
-  lastResort(candidates: readonly Candidate[], nowMs: number): number | undefined {
+  lastResort(
+    candidates: readonly Candidate[],
+    nowMs: number,
+    isPassedOver: (position: number) => boolean = () => false,
+  ): number | undefined {
     let best: { readonly position: number; readonly untilMs: number } | undefined;
     for (const [position, candidate] of candidates.entries()) {
-      if (this.restReason(candidate, nowMs)) continue;
+      if (isPassedOver(position) || this.restReason(candidate, nowMs)) continue;
       const shut = this.circuitsOf(candidate).filter((circuit) => !mayTry(circuit, nowMs));
       if (shut.some((circuit) => phaseOf(circuit, nowMs) !== 'open')) continue;
       const untilMs = Math.max(...shut.map(({ openUntilMs }) => openUntilMs));

@@ -303,6 +303,12 @@ describe('when all are out of service', () => {
     expect(usable(health, 1_500)).toEqual(['t0/a', 't0/b']);
   });
 
+  test('who is passed over for another cause is none: the next is tried', () => {
+    const health = dead();
+    expect(health.lastResort(all, 2_000, (position) => position === 0)).toBe(1);
+    expect(health.lastResort(all, 2_000, () => true)).toBeUndefined();
+  });
+
   test('a key that rests is no last resort, nor is one whose trial is under way', () => {
     const health = dead();
     attempt(health, keyA, { type: 'key-rest', forMs: 9_000, reason: 'rejected' }, 1_000);
