@@ -24,7 +24,7 @@ import { enterRequest } from './limits.ts';
 import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 import { firstOf, planFor, translateFor } from './route-exchange.ts';
 
-/** Clients ask this in bursts, and can do without: nobody waits long for an exact number. */
+/** For all attempts together. Clients ask this in bursts, and can do without: nobody waits long for an exact number. */
 const countWithinMs = 5_000;
 
 /** @throws {GatewayError} where the request is not valid, or leads nowhere. */
@@ -75,9 +75,11 @@ async function askUpstreams(
   caller: LeaveSignal,
 ): Promise<Asked> {
   const { health, clock } = parts;
+  const giveUpAt = clock.now() + countWithinMs;
   let attempts = 0;
   for (const candidate of exchange.plan.candidates) {
-    if (caller.hasLeft || attempts === attemptsMax) break;
+    const leftMs = giveUpAt - clock.now();
+    if (caller.hasLeft || attempts === attemptsMax || leftMs <= 0) break;
     if (!health.isUsable(candidate, clock.now()) || health.awaitsTrial(candidate, clock.now())) continue;
     const request = countRequest(exchange, candidate);
     if (!request) continue;
@@ -85,7 +87,7 @@ async function askUpstreams(
     const watched = health.onStart(candidate, false, clock.now());
     const traced = exchange.trace?.openAttempt(candidate);
     const asked = traced ? { ...candidate, traceHeaders: traced.headers } : candidate;
-    const answer = await ask(parts, exchange, asked, request, caller);
+    const answer = await ask(parts, exchange, asked, { ...request, withinMs: leftMs }, caller);
     if (traced?.span) {
       exchange.trace?.endCount(traced.span, { target: candidate.target, status: answer?.status });
     }
@@ -146,7 +148,7 @@ function ask(
   { clock, pools, defaults }: PipelineParts,
   exchange: RoutedExchange,
   candidate: Candidate,
-  { path, body }: CountRequest,
+  { path, body, withinMs }: CountRequest & { readonly withinMs: number },
   caller: LeaveSignal,
 ): Promise<CountAnswer | undefined> {
   const { provider } = candidate.target;
@@ -174,7 +176,7 @@ function ask(
       call.abort();
       finish(undefined);
     };
-    const cancel = clock.setTimer(countWithinMs, giveUp);
+    const cancel = clock.setTimer(withinMs, giveUp);
     const stopListening = caller.onLeave(giveUp);
     const call = send(
       {

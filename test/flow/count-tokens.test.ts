@@ -65,6 +65,18 @@ test(
 );
 
 test(
+  'silent ones together hold a caller up no longer than one of them',
+  inHouse(async (house) => {
+    const silent = { type: 'hang', when: 'before-headers' } as const;
+    const walls = await Promise.all([1, 2].map(() => house.wallThat(silent)));
+    const rig = await house.rigOf(walls.map((wall) => fromWall(wall)));
+    const answer = await rawCall({ port: portOf(rig) }, asked);
+    expect([answer.status, answer.headers['x-penstock-estimated']]).toEqual([200, 'true']);
+    expect(walls.map(({ calls }) => calls.length)).toEqual([1, 0]);
+  }),
+);
+
+test(
   'none is asked any more for a caller who has gone',
   inHouse(async (house) => {
     const silent = await house.wallThat({ type: 'hang', when: 'before-headers' });
