@@ -131,7 +131,7 @@ function judgeErrorEvent(error: UpstreamError): Judgement {
 function judgeByWords(error: UpstreamError): Judgement {
   if (error.status !== null) return judgeStatus(error.status, error);
   const words = `${error.type ?? ''} ${error.code ?? ''}`;
-  if (/insufficient_quota|billing/.test(words)) return judgeStatus(402, error);
+  if (moneyWords.test(words)) return judgeStatus(402, error);
   if (/rate_limit/.test(words)) return judgeStatus(429, error);
   if (/overloaded|slow_down/.test(words)) return judgeStatus(503, error);
   if (/authentication|invalid_api_key/.test(words)) return judgeStatus(401, error);
@@ -142,6 +142,10 @@ function judgeByWords(error: UpstreamError): Judgement {
   }
   return judgeStatus(500, error);
 }
+
+/** Of types and codes, with whatever status: OpenAI, Anthropic, Moonshot, DashScope and Groq have these. */
+const moneyWords =
+  /insufficient_(quota|balance|credits?|funds)|exceeded_current_quota|credit_balance|billing|arrearage|blocked_api_access/i;
 
 /**
  * Anthropic says so in a 400 for which it has no code, and for a spend limit that the account has set itself likewise. Read from
@@ -159,14 +163,13 @@ const tooMuchAtOnce =
 
 function judgeStatus(status: number, error: UpstreamError): Judgement {
   const words = `${error.type ?? ''} ${error.code ?? ''}`;
-  const hasNoMoney = /insufficient_quota|credit_balance|billing_hard_limit|billing_error/.test(words);
   if ((status === 402 || status === 429) && tooMuchAtOnce.test(error.message)) {
     return judgement('RateLimited', 'key', 'request_too_large', {
       isHealthSignal: false,
       mayHaveActed: false,
     });
   }
-  if (status === 402 || hasNoMoney || outOfMoney.test(error.message)) {
+  if (status === 402 || moneyWords.test(words) || outOfMoney.test(error.message)) {
     return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
       keyRest: 'out-of-money',
       isHealthSignal: false,

@@ -153,6 +153,18 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
   ],
   [{ code: 'invalid_api_key' }, { 401: rejected, 400: mistake }],
   [{ type: 'billing_error' }, { 400: broke, 402: broke, 429: broke }],
+  // As OpenAI says it of an account that was closed, DashScope, Moonshot and Groq of one that is in arrears.
+  [{ code: 'billing_not_active', type: 'billing_not_active' }, { 429: broke }],
+  [
+    { code: 'Arrearage', type: 'Arrearage' },
+    { 400: broke, 403: broke },
+  ],
+  [{ type: 'exceeded_current_quota_error' }, { 403: broke, 429: broke }],
+  [{ code: 'blocked_api_access', type: 'invalid_request_error' }, { 400: broke }],
+  [
+    { code: 'organization_restricted', type: 'invalid_request_error' },
+    { 400: rejected, 403: rejected },
+  ],
   // 404 of a model, of something else that the request names, and of a wrong address.
   ...[
     { type: 'invalid_request_error', code: 'model_not_found', message: 'The model `x` does not exist' },
@@ -257,6 +269,7 @@ describe('an error inside a 200', () => {
   test.each([
     [{ type: 'insufficient_quota' }, broke],
     [{ type: 'billing_error' }, broke],
+    [{ code: 'Arrearage' }, broke],
     [
       {
         type: 'invalid_request_error',

@@ -69,8 +69,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a key that is refused with 400 is no mistake of the caller',
     file: 'gateway/contract/refused-key.ts',
-    from: 'status >= 400 && status < 500 && badKey.test(message)',
-    to: "badKey.source === ''",
+    from: 'badKey.test(message) || closed',
+    to: 'closed',
     tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/operator/probe/check.test.ts'],
   },
   {
@@ -426,9 +426,37 @@ export const failover: readonly Mutant[] = [
   {
     name: 'out of money is known by the words of Anthropic, which has no code for it',
     file: 'gateway/attempt/failure.ts',
-    from: 'hasNoMoney || outOfMoney.test(error.message)',
-    to: 'hasNoMoney',
+    from: ' || outOfMoney.test(error.message)) {',
+    to: ') {',
     tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/flow/keys.test.ts'],
+  },
+  {
+    name: 'out of money is known by the words of vendors beside OpenAI too',
+    file: 'gateway/attempt/failure.ts',
+    from: '|arrearage|blocked_api_access/i;',
+    to: '/i;',
+    tests: ['test/gateway/attempt/judge-failure.test.ts'],
+  },
+  {
+    name: 'the wait that is told is that until the first key is back',
+    file: 'gateway/attempt/final-error.ts',
+    from: '(facts.usableInMs || shortestWaitMs(failures)) / 1000',
+    to: 'shortestWaitMs(failures) / 1000',
+    tests: ['test/gateway/attempt/final-error.test.ts'],
+  },
+  {
+    name: 'who is full is no last resort, and keeps nobody else from being one',
+    file: 'gateway/route/health.ts',
+    from: 'isPassedOver(position) || this.restReason',
+    to: 'this.restReason',
+    tests: ['test/gateway/route/health.test.ts'],
+  },
+  {
+    name: 'silent upstreams together hold a count up no longer than one',
+    file: 'gateway/pipeline/count-tokens.ts',
+    from: ' || leftMs <= 0) break;',
+    to: ') break;',
+    tests: ['test/flow/count-tokens.test.ts'],
   },
   {
     name: 'a key that has rested is tried by one at a time',
