@@ -34,5 +34,5 @@ export async function addPages(app: FastifyInstance, folder: string): Promise<vo
 
 /** A file that is not there; the name of a key may have a dot too. */
 function isOfFile(path: string): boolean {
-  return path.startsWith('/assets/') || /^\/[^/]*\.[^/]*$/.test(path);
+  return path.startsWith('/assets/') || /^\/[^/.]*\.[^/]*$/.test(path);
 }

@@ -40,7 +40,7 @@ const cacheMark =
 
 /** What could carry no mark as the text alone; its end may be cut. Without the mark it is that text again. */
 const loneText =
-  /"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*("(?:[^"\\]|\\.?)*(?:"|$))\s*(?:\}\s*\]|\}?\s*$|,[^}\]]*$)/gs;
+  /"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*("(?:[^"\\]|\\.|\\$)*(?:"|$))\s*(?:\}\s*\]|\}?\s*$|,[^}\]]*$)/gs;
 
 /** Claude Code's first line about itself, which is another one in every call; alone in its block, or in front of more. */
 const attribution = /^(\[\s*\{[^{}]*?"text"\s*:\s*)?"x-anthropic-billing-header:(?:[^"\\]|\\(?!n).)*(?:\\n)?/;
@@ -78,7 +78,7 @@ function knownEnd(head: string): number {
 function lastItem(list: string): { readonly begin: number; readonly isOpen: boolean } {
   let begin = 0;
   let depth = 0;
-  for (const { 0: found, index } of list.matchAll(/"(?:[^"\\]|\\.?)*(?:"|$)|[[\]{}]/gs)) {
+  for (const { 0: found, index } of list.matchAll(/"(?:[^"\\]|\\.|\\$)*(?:"|$)|[[\]{}]/gs)) {
     if (found === '{' && depth === 1) begin = index;
     if (found === '{' || found === '[') depth++;
     else if (found === '}' || found === ']') depth--;

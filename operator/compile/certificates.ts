@@ -7,7 +7,7 @@ export type CertificatesRead =
   /** Half a sentence: "…, which holds no certificate". Never with what was read: it may be a key. */
   | { readonly kind: 'unreadable'; readonly fact: string };
 
-const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** What stands around and between certificates is left out, so that a key among them goes nowhere. */
 export function readCertificates(text: string): CertificatesRead {
