@@ -61,16 +61,25 @@ function isShown(part: Part): boolean {
   return part.type !== 'text' || part.text.trim() !== '';
 }
 
-/** Neighbours of one role become one turn; a turn that says nothing is left out. */
+/** Neighbours of one role become one turn; a turn that says nothing is left out. Callers may send thousands. */
 function mergeNeighbours(turns: readonly Turn[]): readonly Turn[] {
   const merged: Turn[] = [];
+  /** Of the last turn, once it is made of several. */
+  let own: Part[] | undefined;
   for (const turn of turns) {
     if (!turn.parts.some(isShown)) continue;
     const last = merged.at(-1);
     // System turns stay apart: each may mark a prefix worth caching.
     if (last?.role === turn.role && turn.role !== 'system') {
-      merged[merged.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] };
-    } else merged.push(turn);
+      if (!own) {
+        own = [...last.parts];
+        merged[merged.length - 1] = { ...last, parts: own };
+      }
+      for (const part of turn.parts) own.push(part);
+    } else {
+      merged.push(turn);
+      own = undefined;
+    }
   }
   return merged;
 }

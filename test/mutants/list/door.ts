@@ -4,6 +4,20 @@ import type { Mutant } from '../mutant.ts';
 
 export const door: readonly Mutant[] = [
   {
+    name: 'no text of a prompt makes an expression backtrack',
+    file: 'gateway/pipeline/affinity.ts',
+    from: '("(?:[^"\\\\]|\\\\.|\\\\$)*(?:"|$))',
+    to: '("(?:[^"\\\\]|\\\\.?)*(?:"|$))',
+    tests: ['test/security/expressions.test.ts'],
+  },
+  {
+    name: 'turns of one role are put together in linear time',
+    file: 'gateway/dialects/tidy.ts',
+    from: 'for (const part of turn.parts) own.push(part);',
+    to: 'merged[merged.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] };',
+    tests: ['test/gateway/dialects/tidy.test.ts'],
+  },
+  {
     name: 'a header named __proto__ does not end the process',
     file: 'images/contents.ts',
     from: '--disable-proto=delete',
