@@ -15,6 +15,7 @@ import { buildNative } from '../../../bench/native.ts';
 import { readSettings } from '../../../bench/settings.ts';
 import { podMemoryMib as memoryMib, podFlags } from '../../../bench/targets/pod-flags.ts';
 import { startUpstream } from '../../../bench/upstream.ts';
+import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
 import { type ListeningProcess, launchListening, makeFolder } from '../../gateway/process/gateway-process.ts';
 import { tableOf, testKey } from '../../gateway/rig.ts';
 import type { AttackTarget } from '../../support/attack/slow-clients.ts';
@@ -41,12 +42,12 @@ export interface DoorRig extends AsyncDisposable {
 }
 
 /**
- * @param upstreamOf What the upstream answers, as bench/mock/mock.c names it; or the base URL of another one.
+ * @param upstreamOf What the upstream answers, as bench/mock/mock.c names it; or the base URL of another one, or a table of its own.
  * @param env Of the gateway, on top of what all have.
  * @param cores For a second rig: with the first one this process has only one of them left.
  */
 export async function startDoorRig(
-  upstreamOf: string | { readonly baseUrl: string },
+  upstreamOf: string | { readonly baseUrl: string } | RoutingTable,
   env: Readonly<Record<string, string>> = {},
   cores = pickCores(),
 ): Promise<DoorRig> {
@@ -62,12 +63,14 @@ export async function startDoorRig(
   const upstream = await startUpstream(launcher, programs.mock, cores.load);
   const folder = await makeFolder();
   parts.defer(() => folder.remove());
+  const native = (model: string) => ({
+    baseUrl: `http://127.0.0.1:${upstream.port}/v1`,
+    upstreamModel: model,
+  });
   await folder.putTable(
-    tableOf([
-      typeof upstreamOf === 'string'
-        ? { baseUrl: `http://127.0.0.1:${upstream.port}/v1`, upstreamModel: upstreamOf }
-        : upstreamOf,
-    ]),
+    typeof upstreamOf === 'object' && 'routes' in upstreamOf
+      ? upstreamOf
+      : tableOf([typeof upstreamOf === 'string' ? native(upstreamOf) : upstreamOf]),
   );
   const gateway = await launchListening(
     folder,

@@ -6,7 +6,7 @@ import { findDialect } from '../../../gateway/dialects/registry.ts';
 import { parseBody } from '../../../gateway/endpoints/parse-body.ts';
 import { GatewayError } from '../../../gateway/errors.ts';
 import { readResident } from '../../e2e/scale/readings.ts';
-import { bombard } from '../../support/attack/bombard.ts';
+import { bombard, bombedTable } from '../../support/attack/bombard.ts';
 import { mutate } from '../../support/attack/mutate.ts';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
 import { makeRandom, makeSplitter } from '../../support/wall/split.ts';
@@ -164,15 +164,10 @@ test(`${seconds} s of bombs and broken requests: the process lives, nothing is a
 }, async () => {
   const folder = await makeFolder();
   const wall = await startWall();
-  await folder.putTable(
-    tableOf([
-      { baseUrl: wall.baseUrl, dialects: ['openai-chat'] },
-      { baseUrl: wall.baseUrl, dialects: ['anthropic-messages'] },
-    ]),
-  );
+  await folder.putTable(bombedTable(wall.baseUrl));
   const gateway = await launchListening(folder, { NODE_OPTIONS: '--max-old-space-size=576' });
   await gateway.process.line(/routing table in use/);
-  const target = { port: portOf(gateway), authorization: bearer.authorization, model: 'm' };
+  const target = { port: portOf(gateway), authorization: bearer.authorization };
   // What stays after the first of them is what a warm process has.
   await bombard(target, { seed: seed + 100, seconds: warmSeconds });
   const before = await readResident(gateway.process);
@@ -189,8 +184,12 @@ test(`${seconds} s of bombs and broken requests: the process lives, nothing is a
   expect(statuses.get(200)).toBeGreaterThan(sent / 100);
   expect(statuses.get(400)).toBeGreaterThan(sent / 20);
   expect(
-    (await post(gateway, '/v1/chat/completions', { model: 'm', messages: [{ role: 'user', content: 'x' }] }))
-      .status,
+    (
+      await post(gateway, '/v1/chat/completions', {
+        model: 'openai-chat',
+        messages: [{ role: 'user', content: 'x' }],
+      })
+    ).status,
   ).toBe(200);
   expect(gateway.process.stdout()).not.toContain('a request failed');
   expect(await gateway.process.stop(20_000)).toEqual({ code: 0, signal: null });

@@ -1,6 +1,8 @@
 // What does a server say to bombs and broken requests, for as long as somebody sends them? Seeded; the request of an answer that must
 // not be is kept.
 
+import type { DialectName, RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { tableOf } from '../../gateway/rig.ts';
 import { openRaw, type RawConnection, writeRequest } from '../raw-client.ts';
 import { makeRandom } from '../wall/split.ts';
 import { bombBytes, bombs } from './json-bombs.ts';
@@ -15,19 +17,40 @@ export interface Bombardment {
   readonly wrong: readonly string[];
 }
 
-const paths = [
-  '/v1/chat/completions',
-  '/v1/responses',
-  '/v1/messages',
-  '/v1/completions',
-  '/v1/messages/count_tokens',
+const places: readonly (readonly [path: string, dialect: DialectName])[] = [
+  ['/v1/chat/completions', 'openai-chat'],
+  ['/v1/responses', 'openai-responses'],
+  ['/v1/messages', 'anthropic-messages'],
+  ['/v1/completions', 'openai-completions'],
+  ['/v1/messages/count_tokens', 'anthropic-messages'],
 ];
+
+const upstreamDialects = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+
+/** A route to an upstream of each dialect, so that most requests are translated; those that begin alike go together. */
+export function bombedTable(baseUrl: string): RoutingTable {
+  const tables = upstreamDialects.map((dialect) => {
+    const table = tableOf([{ baseUrl, dialects: [dialect], provider: `platform/${dialect}` }]);
+    const routes = table.routes.map((route) => ({
+      ...route,
+      ...{ id: `team/${dialect}`, model: dialect },
+      failover: { ...route.failover, affinity: 'PromptPrefix' as const },
+    }));
+    return { ...table, routes };
+  });
+  return {
+    ...tableOf([]),
+    providers: tables.flatMap(({ providers }) => providers),
+    routes: tables.flatMap(({ routes }) => routes),
+  };
+}
 
 /** Requests sent on one connection before it is closed. */
 const perConnection = 50;
 
+/** @param target Has the table of `bombedTable`. */
 export async function bombard(
-  target: AttackTarget,
+  target: Pick<AttackTarget, 'port' | 'authorization'>,
   { seed, seconds, lanes = 2 }: { readonly seed: number; readonly seconds: number; readonly lanes?: number },
 ): Promise<Bombardment> {
   const endsAt = performance.now() + seconds * 1000;
@@ -57,18 +80,19 @@ export async function bombard(
 }
 
 function makeRequest(
-  { authorization, model }: AttackTarget,
+  { authorization }: Pick<AttackTarget, 'authorization'>,
   random: () => number,
 ): { readonly bytes: Buffer; readonly isWellFormed: boolean } {
-  const path = pick(paths, random);
-  const body = Buffer.from(pick(Object.values(bombs), random)(model, bombBytes(random)));
+  const [path, dialect] = pick(places, random);
+  const request = { dialect, model: pick(upstreamDialects, random) };
+  const body = Buffer.from(pick(Object.values(bombs), random)(request, bombBytes(random)));
   const isBroken = random() < 0.5;
-  const request = (sentBody: Buffer): Buffer =>
+  const around = (sentBody: Buffer): Buffer =>
     writeRequest({ path, headers: { authorization, 'anthropic-version': '2023-06-01' }, body: sentBody });
   // Every tenth is broken in its head too.
   if (isBroken && random() < 0.2)
-    return { bytes: mutate(request(body.subarray(0, 2_000)), random), isWellFormed: false };
-  return { bytes: request(isBroken ? mutate(body, random) : body), isWellFormed: true };
+    return { bytes: mutate(around(body.subarray(0, 2_000)), random), isWellFormed: false };
+  return { bytes: around(isBroken ? mutate(body, random) : body), isWellFormed: true };
 }
 
 /** 0: there was no answer. */

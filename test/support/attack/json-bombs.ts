@@ -1,37 +1,80 @@
-// Which JSON costs its reader far more than its writer? Deep, wide, long, and in numbers and names that parsers stumble over.
+// Which JSON costs its reader far more than its writer? Deep, wide, long, and in numbers and names that parsers stumble over; and requests
+// that are sound and have far more in them than anybody would say.
 
-/** A bomb of about `bytes`, as a request to the model would hold it. */
-export type Bomb = (model: string, bytes: number) => string;
+import type { DialectName } from '../../../gateway/contract/routing-table.ts';
 
-const around = (model: string, name: string, value: string): string =>
-  `{"model":${JSON.stringify(model)},"messages":[{"role":"user","content":"x"}],${JSON.stringify(name)}:${value}}`;
+/** A bomb of about `bytes`, as a request of the dialect to the model would hold it. */
+export type Bomb = (request: Request, bytes: number) => string;
+
+export interface Request {
+  readonly model: string;
+  readonly dialect: DialectName;
+}
+
+/** What each dialect cannot do without, but for the prompt. */
+const needed: Readonly<Record<DialectName, string>> = {
+  'openai-chat': '',
+  'openai-completions': '',
+  'openai-responses': '',
+  'anthropic-messages': '"max_tokens":16,',
+};
+
+const promptName: Readonly<Record<DialectName, string>> = {
+  'openai-chat': 'messages',
+  'openai-completions': 'prompt',
+  'openai-responses': 'input',
+  'anthropic-messages': 'messages',
+};
+
+const prompting = ({ model, dialect }: Request, prompt: string): string =>
+  `{"model":${JSON.stringify(model)},${needed[dialect]}"${promptName[dialect]}":${prompt}`;
+
+const turn = (content: string): string => `{"role":"user","content":${content}}`;
+
+/** Beside a prompt that is one. */
+const around = (request: Request, name: string, value: string): string => {
+  const prompt = request.dialect === 'openai-completions' ? '"x"' : `[${turn('"x"')}]`;
+  return `${prompting(request, prompt)},${JSON.stringify(name)}:${value}}`;
+};
 
 const filled = (part: string, bytes: number): string =>
   part.repeat(Math.max(1, Math.floor(bytes / part.length)));
 
 const listOf = (part: string, bytes: number): string => `[${filled(`${part},`, bytes).slice(0, -1)}]`;
 
+const textPart = ({ dialect }: Request, text: string): string =>
+  `{"type":"${dialect === 'openai-responses' ? 'input_text' : 'text'}","text":"${text}"}`;
+
 export const bombs: Readonly<Record<string, Bomb>> = {
-  deepLists: (model, bytes) => around(model, 'x', `${filled('[', bytes / 2)}${filled(']', bytes / 2)}`),
-  deepObjects: (model, bytes) =>
-    around(model, 'x', `${filled('{"a":', bytes)}1${'}'.repeat(Math.floor(bytes / 5))}`),
-  neverClosed: (model, bytes) => around(model, 'x', filled('[', bytes)).slice(0, -1),
-  emptyLists: (model, bytes) => around(model, 'x', listOf('[]', bytes)),
-  emptyObjects: (model, bytes) => around(model, 'x', listOf('{}', bytes)),
-  zeros: (model, bytes) => around(model, 'x', listOf('0', bytes)),
-  longNumber: (model, bytes) => around(model, 'x', filled('9', bytes)),
-  manyNumbers: (model, bytes) => around(model, 'x', listOf('1.7976931348623157e308', bytes)),
-  longString: (model, bytes) => around(model, 'x', `"${filled('x', bytes)}"`),
-  escapes: (model, bytes) => around(model, 'x', `"${filled('\\u0000', bytes)}"`),
-  backslashes: (model, bytes) => around(model, 'x', `"${filled('\\\\', bytes)}"`),
-  spaces: (model, bytes) => around(model, 'x', `${filled(' ', bytes)}1`),
-  oneName: (model, bytes) => around(model, 'x', `{${filled('"a":1,', bytes).slice(0, -1)}}`),
-  manyNames: (model, bytes) =>
+  deepLists: (request, bytes) => around(request, 'x', `${filled('[', bytes / 2)}${filled(']', bytes / 2)}`),
+  deepObjects: (request, bytes) =>
+    around(request, 'x', `${filled('{"a":', bytes)}1${'}'.repeat(Math.floor(bytes / 5))}`),
+  neverClosed: (request, bytes) => around(request, 'x', filled('[', bytes)).slice(0, -1),
+  emptyLists: (request, bytes) => around(request, 'x', listOf('[]', bytes)),
+  emptyObjects: (request, bytes) => around(request, 'x', listOf('{}', bytes)),
+  zeros: (request, bytes) => around(request, 'x', listOf('0', bytes)),
+  longNumber: (request, bytes) => around(request, 'x', filled('9', bytes)),
+  manyNumbers: (request, bytes) => around(request, 'x', listOf('1.7976931348623157e308', bytes)),
+  longString: (request, bytes) => around(request, 'x', `"${filled('x', bytes)}"`),
+  escapes: (request, bytes) => around(request, 'x', `"${filled('\\u0000', bytes)}"`),
+  backslashes: (request, bytes) => around(request, 'x', `"${filled('\\\\', bytes)}"`),
+  spaces: (request, bytes) => around(request, 'x', `${filled(' ', bytes)}1`),
+  oneName: (request, bytes) => around(request, 'x', `{${filled('"a":1,', bytes).slice(0, -1)}}`),
+  manyNames: ({ model }, bytes) =>
     `{"model":${JSON.stringify(model)},${Array.from({ length: Math.floor(bytes / 12) }, (_, n) => `"n${n}":1`).join(',')}}`,
-  repeatedModel: (model, bytes) => `{${filled(`"model":${JSON.stringify(model)},`, bytes)}"messages":[]}`,
-  prototypes: (model, bytes) => around(model, '__proto__', listOf('{"constructor":{"prototype":{}}}', bytes)),
-  manyMessages: (model, bytes) =>
-    `{"model":${JSON.stringify(model)},"messages":${listOf('{"role":"user","content":"x"}', bytes)}}`,
+  repeatedModel: ({ model }, bytes) => `{${filled(`"model":${JSON.stringify(model)},`, bytes)}"messages":[]}`,
+  prototypes: (request, bytes) =>
+    around(request, '__proto__', listOf('{"constructor":{"prototype":{}}}', bytes)),
+  // Sound all of them, but for completions, which have neither turns nor parts.
+  manyTurns: (request, bytes) => `${prompting(request, listOf(turn('"xxxxxxxxxxxxxxxx"'), bytes))}}`,
+  manyParts: (request, bytes) =>
+    `${prompting(request, `[${turn(listOf(textPart(request, 'xxxxxxxxxxxxxxxx'), bytes))}]`)}}`,
+  escapedParts: (request, bytes) =>
+    `${prompting(request, `[${turn(`[${textPart(request, filled('\\n', bytes))},${textPart(request, 'x')}]`)}]`)}}`,
+  longPrompt: (request, bytes) => {
+    const prompt = `"${filled('one\\ntwo \\"three\\"\\t', bytes)}"`;
+    return `${prompting(request, request.dialect === 'openai-completions' ? prompt : `[${turn(prompt)}]`)}}`;
+  },
 };
 
 /** From a few bytes to more than is taken; most are small enough to be many. */
