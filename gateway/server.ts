@@ -8,7 +8,7 @@ import type { FailureLimiter } from './auth/failure-limiter.ts';
 import type { Caller } from './caller.ts';
 import { dialectNameSchema } from './contract/routing-table.ts';
 import { findDialect } from './dialects/registry.ts';
-import { watchClientErrors } from './endpoints/client-errors.ts';
+import { refuseTunnels, watchClientErrors } from './endpoints/client-errors.ts';
 import type { CrossOrigin } from './endpoints/cross-origin.ts';
 import type { IdleConnections } from './endpoints/idle-connections.ts';
 import { describeOneModel, openModelList } from './endpoints/models.ts';
@@ -70,6 +70,13 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
   const door = openDoor(parts);
   const lines = new Lines();
+  const onClientError = watchClientErrors(
+    parts.clock,
+    door.newRequestId,
+    new Refusals(parts.clock, slowPace),
+    lines,
+    patience.requestMs,
+  );
   const app = Fastify({
     logger: false,
     bodyLimit: requestBytesMax,
@@ -86,13 +93,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
         },
         lines.oneByOne(admitted(parts, door, handle)),
       ),
-    clientErrorHandler: watchClientErrors(
-      parts.clock,
-      door.newRequestId,
-      new Refusals(parts.clock, slowPace),
-      lines,
-      patience.requestMs,
-    ),
+    clientErrorHandler: onClientError,
     frameworkErrors: (error, request, reply) => answer(parts, request, reply, fromFramework(error)),
     routerOptions: { maxParamLength: 600 },
     genReqId: door.newRequestId,
@@ -102,6 +103,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   app.server.on('connection', (socket) => parts.idle.onConnection(socket));
   // `generate` asks for the body, once the headers have passed.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
+  app.server.on('connect', refuseTunnels(onClientError));
   // Nobody sends expectations other than 100-continue; they may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 

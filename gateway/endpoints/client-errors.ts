@@ -1,7 +1,8 @@
 // What is told to a client whose bytes never became a request, or whose request never became whole?
 
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Refusals } from '../admission/refusals.ts';
 import type { Clock } from '../clock.ts';
 import { encodeErrorBody, GatewayError } from '../errors.ts';
@@ -9,6 +10,7 @@ import type { Lines } from './one-by-one.ts';
 import { errorShapeOf, lingerMs } from './send-error.ts';
 
 const slow = 'ERR_HTTP_REQUEST_TIMEOUT';
+const tunnel = 'PENSTOCK_TUNNEL';
 
 // Made once: where they are due there may be thousands, and each would keep where it was made.
 const headersTooLarge = new GatewayError(
@@ -16,6 +18,11 @@ const headersTooLarge = new GatewayError(
   'The request headers are larger than 16 KiB; send less.',
 );
 const tooSlow = new GatewayError('request_timeout', 'The request did not arrive in time; send it faster.');
+const noTunnel = new GatewayError(
+  'method_not_allowed',
+  'CONNECT is not allowed: this is a gateway to models, and no proxy. Write its address as the base URL of your client.',
+  { headers: { allow: 'GET, HEAD, POST' } },
+);
 const noRequest = new GatewayError('invalid_parameter', 'This is not a valid HTTP/1.1 request.');
 
 /**
@@ -54,10 +61,11 @@ export function watchClientErrors(
     const requestId = newRequestId();
     const refusal = clientError(code);
     const body = encodeErrorBody(refusal, shape, requestId);
+    const own = Object.entries(refusal.headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(
       `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\ncontent-type: application/json\r\n` +
         `content-length: ${Buffer.byteLength(body)}\r\ncache-control: no-store\r\n` +
-        `x-request-id: ${requestId}\r\nrequest-id: ${requestId}\r\nconnection: close\r\n\r\n${body}`,
+        `x-request-id: ${requestId}\r\nrequest-id: ${requestId}\r\n${own.join('')}connection: close\r\n\r\n${body}`,
       // What a slow sender might still send must not be taken for a whole request after all.
       code === slow ? () => void socket.destroy() : undefined,
     );
@@ -99,12 +107,25 @@ export function watchClientErrors(
   };
 }
 
+/** What listens to `connect`, which Node would end without a word. It has let go of the socket, errors and all. */
+export function refuseTunnels(
+  onClientError: ReturnType<typeof watchClientErrors>,
+): (request: IncomingMessage, socket: Duplex) => void {
+  return (_request, socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.resume();
+    onClientError(Object.assign(new Error('a tunnel is asked for'), { code: tunnel }), socket as Socket);
+  };
+}
+
 function clientError(code: string | undefined): GatewayError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return headersTooLarge;
     case slow:
       return tooSlow;
+    case tunnel:
+      return noTunnel;
     default:
       return noRequest;
   }

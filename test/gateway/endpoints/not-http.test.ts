@@ -73,6 +73,22 @@ describe('two lengths for one body', () => {
   });
 });
 
+test.each([
+  ['alone', ''],
+  [
+    'behind a request',
+    `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer.authorization}\r\n\r\n`,
+  ],
+])('a tunnel is refused in words, %s', async (_name, before) => {
+  const connection = await open();
+  await connection.send(`${before}CONNECT api.example:443 HTTP/1.1\r\nhost: api.example:443\r\n\r\n`);
+  if (before !== '') expect((await connection.answer()).status).toBe(200);
+  const answer = await connection.answer();
+  expect([answer.status, errorOf(await answer.finished).code]).toEqual([405, 'method_not_allowed']);
+  expect(answer.headers.allow).toBe('GET, HEAD, POST');
+  expect(await connection.closed).toBe('fin');
+});
+
 describe('no HTTP/1.1', () => {
   const strange: Readonly<Record<string, string | Uint8Array>> = {
     'a word': 'HELLO\r\n\r\n',
