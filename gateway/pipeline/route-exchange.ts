@@ -50,8 +50,8 @@ function billable(exchange: Asking, plan: Plan, model: string): Plan {
   );
   if (left.length > 0 || candidates.length === 0) return { ...plan, candidates: left };
   const why = isDenied
-    ? `its ModelRoute ${route.entry.id} serves no calls without one. Its owner can state spec.pricing there, or unpriced: MeterOnly`
-    : `calls that are paid from a budget need one. The owner of its ModelRoute ${route.entry.id} can state spec.pricing there`;
+    ? `its ModelRoute ${route.entry.id} serves no calls without one. Its condition Priced says how it can get one, or its owner can state unpriced: MeterOnly`
+    : `calls that are paid from a budget need one. The condition Priced of its ModelRoute ${route.entry.id} says how it can get one`;
   throw new GatewayError('model_not_priced', `The model '${shorten(model)}' has no price, and ${why}.`, {
     param: 'model',
   });

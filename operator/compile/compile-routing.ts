@@ -241,8 +241,8 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
         providers.get(placeOf(refOf(draft.claim.namespace, target))),
       );
       const lists = targets.map((provider) => provider?.priceList.vendor ?? provider?.priceList.why);
-      const { prices, windows } = lookedUp.get(draft.claim, lists, () => ({
-        prices: lookUpPrices(draft.claim.route, targets, catalog),
+      const { prices, windows } = lookedUp.get(draft.claim, [...lists, platform], () => ({
+        prices: lookUpPrices(draft.claim.route, targets, catalog, platform),
         windows: lookUpWindows(draft.claim.route, targets, catalog),
       }));
       turns.at(nextPriceMs(prices, nowMs));

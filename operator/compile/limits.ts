@@ -49,6 +49,16 @@ export function buildTenantBudgets(tenants: readonly TenantBudgets[] = []): {
   return tenantBudgets.length === 0 ? {} : { tenantBudgets };
 }
 
+/** Whether the platform has set the namespace a budget that blocks. */
+export function hasTenantBudget(
+  namespace: string,
+  { tenantBudgets = [] }: Pick<PlatformSettings, 'tenantBudgets'>,
+): boolean {
+  return tenantBudgets.some(
+    (tenant) => tenant.namespace === namespace && buildBudgets(tenant.budgets).budgets !== undefined,
+  );
+}
+
 /** For the message of the condition Accepted: how exactly they are kept, where that is not exactly. */
 export function wordsOnLimits(
   specs: readonly (LimitsSpec | undefined)[],

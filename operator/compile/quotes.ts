@@ -1,10 +1,12 @@
-// What does the catalog know of the targets of a route: how much fits into their models, and, where they state no price
-// themselves, what it charges, now and from when on otherwise?
+// What does the catalog know of the targets of a route: how much fits into their models, and, where they have no price that the
+// route states, what it charges, now and from when on otherwise?
 
 import type { Price } from '../../gateway/contract/routing-table.ts';
 import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';
+import type { PlatformSettings } from '../watch/snapshot.ts';
 import type { Catalog, CatalogModel } from './catalog.ts';
 import type { CompiledProvider } from './providers.ts';
+import { statedPrice } from './stated-price.ts';
 
 /** Or why there is none, as the end of a sentence. */
 export type Quote = { readonly price: Price } | { readonly why: string };
@@ -22,13 +24,14 @@ export type Quotes = readonly QuotePeriod[];
  * that it can be an input of what is remembered.
  */
 export function lookUpPrices(
-  { spec }: ModelRoute,
+  route: ModelRoute,
   providers: readonly (CompiledProvider | undefined)[],
   catalog: Catalog,
+  platform: Pick<PlatformSettings, 'platformNamespaces'>,
 ): readonly Quotes[] {
-  return spec.targets.map((target, index) => {
+  return route.spec.targets.map((target, index) => {
     const provider = providers[index];
-    if (target.pricing !== undefined || spec.pricing !== undefined || provider === undefined) return [];
+    if (provider === undefined || statedPrice(route, target, platform) !== undefined) return [];
     return quotesOf(target, provider, catalog);
   });
 }

@@ -10,7 +10,7 @@ import type { NamespaceRecord, PlatformSettings, RawObject } from '../watch/snap
 import { dialectImpossible } from './checks/dialect-impossible.ts';
 import { invalid } from './checks/invalid.ts';
 import { type Claim, type Conflict, mayKnow, modelConflict } from './checks/model-conflict.ts';
-import { noPrice } from './checks/no-price.ts';
+import { noPrice, notCounting } from './checks/no-price.ts';
 import { noUsableTarget } from './checks/no-usable-target.ts';
 import { notPermitted } from './checks/not-permitted.ts';
 import { providerNotReady } from './checks/provider-not-ready.ts';
@@ -23,12 +23,13 @@ import { unsupportedValue } from './checks/unsupported-value.ts';
 import { describePairings } from './describe-pairings.ts';
 import { API_ORDER, DIALECT_OF, inOrder, type ModelCapability, type Pairing, pairUp } from './dialects.ts';
 import { drillOf } from './drill.ts';
-import { buildLimits, wordsOnLimits } from './limits.ts';
+import { buildLimits, hasTenantBudget, wordsOnLimits } from './limits.ts';
 import { compareText, sortedMap } from './order.ts';
 import { compilePrice } from './price.ts';
 import type { CompiledProvider } from './providers.ts';
 import type { Quote } from './quotes.ts';
 import { resolveNamespaces } from './selector.ts';
+import { mayPrice, type StatedPrice, statedPrice } from './stated-price.ts';
 import {
   type Condition,
   type Finding,
@@ -137,7 +138,7 @@ export function compileRoute(
   const bad = targets.flatMap(({ finding }) => (finding === undefined ? [] : [finding]));
   const pairings = pairAll(offered, usable, declared);
   const served = servedBy(offered, pairings);
-  const entryTargets = usable.map((target) => buildTarget(claim.route, target));
+  const entryTargets = usable.map((target) => buildTarget(claim.route, target, platform));
 
   const lost = conflict === undefined ? undefined : modelConflict(claim, conflict);
   const fault = lost ?? noUsableTarget(usable.length, targets.map(whyOut));
@@ -156,7 +157,7 @@ export function compileRoute(
         spec.apis === undefined ? served : offered,
         usable.length > 0 ? pairings : pairAll(offered, targets, declared),
       ),
-      pricedCondition(entryTargets, usable, spec.unpriced === 'Deny'),
+      pricedCondition(claim.route, entryTargets, usable, platform),
       ...(lost === undefined ? [] : [holds('Conflicted', lost.reason, lost.message)]),
     ],
     isInTable,
@@ -190,7 +191,7 @@ interface JudgedTarget {
   readonly providerId: string;
   /** Dialects it may be spoken to in, best first. */
   readonly apis: readonly Api[];
-  /** Where it states no price itself. */
+  /** Where it has no price that the route states. */
   readonly quote?: Quote;
   /** Tokens that fit into its model, where the catalog knows it. */
   readonly contextLength?: number;
@@ -282,22 +283,34 @@ function translatableCondition(promised: readonly Api[], pairings: readonly Pair
 }
 
 function pricedCondition(
+  route: ModelRoute,
   targets: readonly TargetEntry[],
   judged: readonly JudgedTarget[],
-  isDenied: boolean,
+  platform: PlatformSettings,
 ): Condition {
   if (targets.length === 0) return notJudgedWithoutTarget('Priced');
+  const { spec, metadata } = route;
   const unpriced = noPrice(
-    judged.flatMap(({ spec: { name }, quote }) =>
-      quote !== undefined && 'why' in quote ? [{ name, why: quote.why }] : [],
+    judged.flatMap(({ spec: target, quote }) =>
+      quote !== undefined && 'why' in quote
+        ? [{ name: target.name, why: quote.why, mayPrice: mayPrice(route, target, platform) }]
+        : [],
     ),
-    isDenied,
+    {
+      namespace: metadata.namespace,
+      isDenied: spec.unpriced === 'Deny',
+      hasBudget: hasTenantBudget(metadata.namespace, platform),
+    },
   );
   if (unpriced !== undefined) return fails('Priced', unpriced);
   const listed = targets.flatMap(({ name, price }) =>
     price?.catalog === undefined ? [] : [`target ${name} by ${describeEntry(price.catalog)}`],
   );
-  return holds('Priced', 'Priced', listed.join('; '));
+  const ignored = judged.flatMap(({ spec: target }) =>
+    (target.pricing ?? spec.pricing) === undefined || mayPrice(route, target, platform) ? [] : [target.name],
+  );
+  const words = ignored.length === 0 ? listed : [...listed, notCounting(ignored, metadata.namespace)];
+  return holds('Priced', 'Priced', words.join('; '));
 }
 
 function describeEntry({ name, version, provider, model }: NonNullable<Price['catalog']>): string {
@@ -310,8 +323,9 @@ function notJudgedWithoutTarget(type: 'Translatable' | 'Priced'): Condition {
 }
 
 function buildTarget(
-  { spec: routeSpec }: ModelRoute,
+  route: ModelRoute,
   { spec, providerId, apis, quote, contextLength }: JudgedTarget,
+  platform: PlatformSettings,
 ): TargetEntry {
   return {
     name: spec.name,
@@ -320,21 +334,16 @@ function buildTarget(
     priority: spec.priority,
     weight: spec.weight,
     dialects: apis.map((api) => DIALECT_OF[api]),
-    price: priceOf(spec, routeSpec.pricing, quote),
+    price: priceOf(statedPrice(route, spec, platform), quote),
     ...(contextLength === undefined ? {} : { contextLength }),
     timeouts: buildTimeouts(spec.timeouts),
     parameters: sortedMap(spec.parameters ?? {}),
   };
 }
 
-/** What is nearest counts: the target's own, then the route's, then the catalog's. */
-function priceOf(
-  target: TargetSpec,
-  ofRoute: ModelRoute['spec']['pricing'],
-  quote: Quote | undefined,
-): TargetEntry['price'] {
-  if (target.pricing !== undefined) return compilePrice(target.pricing, 'target');
-  if (ofRoute !== undefined) return compilePrice(ofRoute, 'route');
+/** What the route states comes before the catalog's. */
+function priceOf(stated: StatedPrice | undefined, quote: Quote | undefined): TargetEntry['price'] {
+  if (stated !== undefined) return compilePrice(stated.pricing, stated.source);
   return quote !== undefined && 'price' in quote ? quote.price : null;
 }
 

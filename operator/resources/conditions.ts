@@ -210,11 +210,11 @@ export const REASONS = {
   },
   Priced: {
     conditions: ['Priced'],
-    text: 'Every usable target has a price; where it is a list price of the vendor, the message names the entry.',
+    text: 'Every usable target has a price; where it is a list price of the vendor, the message names the entry. It names the targets for which pricing of the route does not count.',
   },
   NoPrice: {
     conditions: ['Priced'],
-    text: 'A target states no price, and no list price counts for it; its tokens are recorded, their cost stays unknown, or, with unpriced: Deny, it is not used.',
+    text: 'A target has no price that it or its route states and that counts, and no list price; its tokens are recorded, their cost stays unknown, or, with unpriced: Deny or a budget that blocks, it is not used.',
   },
   NotEvaluated: {
     conditions: ['ResolvedRefs', 'Translatable', 'Priced', 'Issued'],

@@ -18,7 +18,7 @@ async function stage(house: House, targets: readonly Partial<RigTarget>[], unpri
 // Its code within is `model_not_priced`; to callers it is a model that is not there.
 describe('a route that denies what has no price', () => {
   test.each(['chat', 'completions', 'responses', 'messages'] as const)(
-    'refuses a call of %s before anything is sent, and says who can mend it',
+    'refuses a call of %s before anything is sent, and says where to find what mends it',
     inHouse(async (house, endpoint) => {
       const { rig, calls } = await stage(house, [{ price: null }, { price: null }], 'Deny');
       for (const isStream of [true, false]) {
@@ -28,7 +28,7 @@ describe('a route that denies what has no price', () => {
           'model_not_found',
           'false',
         ]);
-        expect(errorOf(seen)?.message).toMatch(/'m' has no price.* team\/m .*spec\.pricing/);
+        expect(errorOf(seen)?.message).toMatch(/'m' has no price.* team\/m .*condition Priced/);
       }
       expect([calls(), rig.records]).toEqual([[0, 0], []]);
     }),

@@ -31,7 +31,8 @@ export const WAYS_OUT: Readonly<Record<string, string>> = {
     'Name another API for the target, or fewer capabilities; the message says which the Provider speaks.',
   Lossy: 'Nothing has to be done. The message names what is lost at which target.',
   DialectImpossible: 'Take the dialect out of spec.apis, or add a target that can serve it.',
-  NoPrice: 'State pricing in the route or its target; until then the cost of its calls is unknown.',
+  NoPrice:
+    'State pricing in the route or its target, where the message does not say that it does not count; until then the cost of its calls is unknown.',
   NotEvaluated: 'Mend “Accepted” first; this is judged afterwards.',
   SecretPending: 'Wait. If it stays, the message says why the Secret cannot be written.',
   SecretTaken: 'Delete that Secret, or make the API key anew with another secret name.',

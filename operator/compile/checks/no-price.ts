@@ -6,18 +6,57 @@ export interface UnpricedTarget {
   readonly name: string;
   /** What was looked for in the catalog, and not found. */
   readonly why: string;
+  /** The route may state what it costs. */
+  readonly mayPrice: boolean;
+}
+
+export interface PricingRules {
+  readonly namespace: string;
+  /** spec.unpriced: targets without a price are not used. */
+  readonly isDenied: boolean;
+  /** The platform has set the namespace a budget that blocks. */
+  readonly hasBudget: boolean;
 }
 
 const denied = 'spec.unpriced is Deny, so only calls with an own Provider of the caller are sent there';
+const metered = 'tokens are recorded, their cost stays unknown';
 
-/** @param isDenied Targets without a price are not used. */
-export function noPrice(targets: readonly UnpricedTarget[], isDenied: boolean): Finding | undefined {
+export function noPrice(targets: readonly UnpricedTarget[], rules: PricingRules): Finding | undefined {
   if (targets.length === 0) return undefined;
   const each = targets.map(({ name, why }) => `no price for target ${name}: ${why}`);
+  const own = targets.filter(({ mayPrice }) => mayPrice);
+  const foreign = targets.filter(({ mayPrice }) => !mayPrice).map(({ name }) => name);
   return {
     reason: 'NoPrice',
-    message:
-      `${each.join('; ')}; ${isDenied ? denied : 'tokens are recorded, their cost stays unknown'}; ` +
-      'set spec.pricing, or pricing at the target',
+    message: [
+      ...each,
+      rules.isDenied ? denied : whatBecomes(own, foreign, rules),
+      ...(own.length === 0 ? [] : ['set spec.pricing, or pricing at the target']),
+      ...(foreign.length === 0
+        ? []
+        : [
+            `${notCounting(foreign, rules.namespace)}: use a model of the platform that has a price, or a Provider of your own`,
+          ]),
+    ].join('; '),
   };
+}
+
+/** A budget in dollars cannot hold over what nobody has a price for. */
+function whatBecomes(
+  own: readonly UnpricedTarget[],
+  foreign: readonly string[],
+  { namespace, hasBudget }: PricingRules,
+): string {
+  if (!hasBudget || foreign.length === 0) return metered;
+  const unused = `the platform has set a budget for namespace ${namespace}, so nothing is sent to ${listed(foreign)}`;
+  return own.length === 0 ? unused : `${unused}; of the others ${metered}`;
+}
+
+/** @param targets their names. */
+export function notCounting(targets: readonly string[], namespace: string): string {
+  return `pricing of this route does not count for ${listed(targets)}, whose Provider is not of namespace ${namespace}`;
+}
+
+function listed(targets: readonly string[]): string {
+  return targets.map((name) => `target ${name}`).join(', ');
 }

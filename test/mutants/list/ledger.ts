@@ -227,6 +227,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/operator/compile/catalog.test.ts'],
   },
   {
+    name: 'a tenant does not say what a Provider of the platform costs it',
+    file: 'operator/compile/stated-price.ts',
+    from: 'if (!mayPrice(route, target, platform)) return undefined;',
+    to: '',
+    tests: ['test/operator/compile/stated-price.test.ts', 'test/flow/platform-prices.test.ts'],
+  },
+  {
     name: 'spend is shown to whoever may see it',
     file: 'ledger/read-api/access.ts',
     from: "return isAllowed ? 'allowed' : 'refused';",

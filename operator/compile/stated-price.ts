@@ -1,0 +1,32 @@
+// What does a ModelRoute state as the price of a target, where that is its to say? A tenant whose word counted for a Provider of the
+// platform would write its own bill, and be beside the budget that the platform has set it.
+
+import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';
+import type { Pricing } from '../resources/pricing.ts';
+import type { PlatformSettings } from '../watch/snapshot.ts';
+
+export interface StatedPrice {
+  readonly pricing: Pricing;
+  readonly source: 'target' | 'route';
+}
+
+/** What is nearest: the target's own, then the route's. Undefined where neither states one, or it does not count. */
+export function statedPrice(
+  route: ModelRoute,
+  target: TargetSpec,
+  platform: Pick<PlatformSettings, 'platformNamespaces'>,
+): StatedPrice | undefined {
+  if (!mayPrice(route, target, platform)) return undefined;
+  if (target.pricing !== undefined) return { pricing: target.pricing, source: 'target' };
+  const { pricing } = route.spec;
+  return pricing === undefined ? undefined : { pricing, source: 'route' };
+}
+
+/** What its own Provider costs a tenant is between the two; of those of others the platform alone may say it. */
+export function mayPrice(
+  { metadata: { namespace } }: ModelRoute,
+  { providerRef }: TargetSpec,
+  { platformNamespaces }: Pick<PlatformSettings, 'platformNamespaces'>,
+): boolean {
+  return (providerRef.namespace ?? namespace) === namespace || platformNamespaces.includes(namespace);
+}
