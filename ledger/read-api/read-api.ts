@@ -58,15 +58,17 @@ const questionsMax = 32;
 
 type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 
+/** What a spender used of anything by itself: sums know it. */
+const ofParts = ['route', 'provider', 'model', 'upstreamModel', 'payer', 'outcome'] as const;
+
 /** What some questions have no answer by: whoever asks for it would take another one for it. */
 const withoutParameters: Readonly<Record<string, readonly string[]>> = {
   // A request may have had attempts at several.
   '/v1/requests': ['by', 'provider', 'upstreamModel', 'payer', 'outcome'],
+  '/v1/keys': ofParts,
+  '/v1/namespaces': ['apiKey', ...ofParts],
   // Its days are those of its period, whatever was called in them.
-  '/v1/budgets': [
-    ...['from', 'to', 'by', 'interval'],
-    ...['route', 'provider', 'model', 'upstreamModel', 'payer', 'outcome'],
-  ],
+  '/v1/budgets': ['from', 'to', 'by', 'interval', ...ofParts],
 };
 
 const ofSeries: readonly string[] = ['top', 'topBy'];

@@ -328,6 +328,27 @@ test.each([
   ]);
 });
 
+// What a key spent is known as a whole: the figures of everything would be taken for those of a part.
+test.each([
+  ...['route', 'provider', 'model', 'upstreamModel', 'payer=tenant', 'outcome=answered'].flatMap((name) => [
+    ['/v1/keys', name] as const,
+    ['/v1/namespaces', name] as const,
+  ]),
+  ['/v1/namespaces', 'apiKey'] as const,
+])('%s does not show what was spent of everything to whoever asks by %s', async (path, given) => {
+  const [name] = given.split('=');
+  const { status, body } = await ask(`${path}?${given.includes('=') ? given : `${given}=x`}`, tokens.all);
+  expect([status, body.error]).toMatchObject([
+    400,
+    { message: `${name}: is no parameter of ${path}`, code: 'invalid_parameter' },
+  ]);
+});
+
+test('keys are those of one namespace, or one by its name', async () => {
+  const { body } = await ask('/v1/keys?apiKey=team-b/bot', tokens.all);
+  expect(body.keys).toMatchObject([{ apiKey: 'team-b/bot' }]);
+});
+
 test('another path is 404 with the paths there are, and another method 405', async () => {
   expect((await ask('/v1/other', tokens.all)).body.error).toMatchObject({
     code: 'not_found',

@@ -234,6 +234,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/operator/compile/stated-price.test.ts', 'test/flow/platform-prices.test.ts'],
   },
   {
+    name: 'what keys spent in all is not shown as what they spent on a model',
+    file: 'ledger/read-api/read-api.ts',
+    from: "'/v1/keys': ofParts,",
+    to: '',
+    tests: readApi,
+  },
+  {
     name: 'spend is shown to whoever may see it',
     file: 'ledger/read-api/access.ts',
     from: "return isAllowed ? 'allowed' : 'refused';",
