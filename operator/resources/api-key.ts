@@ -219,6 +219,12 @@ const usageSchema = z.object({
       start: timeSchema.optional().describe('When it began.'),
       spend: z.string().max(32).optional().describe('Dollars spent in it.'),
       limit: z.string().max(32).optional().describe('Dollars that may be spent in it.'),
+      warnPercent: z
+        .int32()
+        .min(1)
+        .max(100)
+        .optional()
+        .describe('Share of the limit at which a warning is given.'),
       overshoot: z
         .object({
           requests: count().describe(

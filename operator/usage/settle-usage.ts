@@ -57,19 +57,23 @@ export function settleUsage(facts: UsageFacts): UsageDecision {
     spend: periods.at(-1)?.spend ?? '0.00',
     periods,
   };
-  if (isDeepStrictEqual(saidIn(usage), present && saidIn(present))) return { type: 'same' };
   const crossings = crossingsOf(budgets, present, periods);
+  if (crossings.length === 0 && isDeepStrictEqual(saidIn(usage), present && saidIn(present)))
+    return { type: 'same' };
   const untilMs = present?.observedAt === undefined ? 0 : Date.parse(present.observedAt) + USAGE_GAP_MS;
   if (crossings.length === 0 && nowMs < untilMs) return { type: 'wait', untilMs };
   return { type: 'write', usage, crossings };
 }
 
 /**
- * Without its time, and without the overshoot: where gateways come and go, that is no reason to write to every key that has a budget. A
- * list that is a map by nature comes back from the server in any order.
+ * Without its time, and without the overshoot: where gateways come and go, that is no reason to write to every key that has a budget. Nor
+ * is the share at which a warning is given, where none is. A list that is a map by nature comes back from the server in any order.
  */
 function saidIn({ observedAt: _, periods, ...rest }: ApiKeyUsage) {
-  return { ...rest, periods: new Map(periods?.map(({ overshoot: _, ...one }) => [one.period, one])) };
+  return {
+    ...rest,
+    periods: new Map(periods?.map(({ overshoot: _, warnPercent: __, ...one }) => [one.period, one])),
+  };
 }
 
 /** In the order of their length; where nothing is limited, who spends what is asked of a month. */
@@ -93,7 +97,9 @@ function describe(
     period,
     ...(start === '' ? {} : { start: `${start}T00:00:00Z` }),
     spend: dollarsOf(BigInt(costPicodollars)),
-    ...(budget === undefined ? {} : { limit: budget.limit, ...overshootOf(budget, gateways) }),
+    ...(budget === undefined
+      ? {}
+      : { limit: budget.limit, warnPercent: budget.warnPercent, ...overshootOf(budget, gateways) }),
     requests,
     inputTokens: tokens.input,
     cachedInputTokens: tokens.cachedInput,
@@ -127,10 +133,13 @@ function crossingsOf(
       ({ period, start }) => period === budget.period && start === now.start,
     );
     const level = levelOf(now.spend, budget.limit, budget.warnPercent);
-    // By the limit that held then: one that is new, or lower, is news of its own.
-    const limitBefore = before?.limit;
+    // By the limit that held then: one that is new, or lower, is news of its own. So is a warning that is lower or higher than then; an
+    // earlier operator did not write down where it was.
+    const { limit: limitBefore, warnPercent: warnedAt = budget.warnPercent } = before ?? {};
     const levelBefore =
-      limitBefore === undefined ? 0 : levelOf(before?.spend, limitBefore, budget.warnPercent);
+      limitBefore === undefined
+        ? 0
+        : levelOf(before?.spend, limitBefore, Math.max(warnedAt, budget.warnPercent));
     if (level <= levelBefore) return [];
     return [{ budget, passed: level === 2 ? 'limit' : 'warning', spend: now.spend, period: now }];
   });

@@ -339,6 +339,20 @@ export const ledger: readonly Mutant[] = [
     tests: settleUsage,
   },
   {
+    name: 'a warning that is asked for below what is spent is given',
+    file: 'operator/usage/settle-usage.ts',
+    from: 'Math.max(warnedAt, budget.warnPercent)',
+    to: 'budget.warnPercent',
+    tests: settleUsage,
+  },
+  {
+    name: 'a warning that is asked for later is given then too',
+    file: 'operator/usage/settle-usage.ts',
+    from: 'Math.max(warnedAt, budget.warnPercent)',
+    to: 'warnedAt',
+    tests: settleUsage,
+  },
+  {
     name: 'a budget that was told as passed is not told again',
     file: 'operator/usage/settle-usage.ts',
     from: 'if (level <= levelBefore) return [];',

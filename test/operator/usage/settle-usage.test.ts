@@ -184,6 +184,39 @@ describe('a budget that is passed', () => {
     });
     expect(crossed(raised)).toEqual([]);
   });
+
+  describe('because its warning was asked for earlier', () => {
+    const early = (warnPercent: number, micros: number, present: ApiKeyUsage, afterMs = 1_000) =>
+      settle({
+        budgets: [budget({ warnPercent })],
+        spent: makeSpent({ micros }),
+        present,
+        nowMs: AT_MS + afterMs,
+      });
+    const unwarned = written(at(60_000_000));
+
+    test('is told at once, and once, whether more was spent meanwhile or not', () => {
+      for (const micros of [60_000_000, 61_000_000]) {
+        const warned = early(50, micros, unwarned);
+        expect(crossed(warned)).toEqual(['Month warning']);
+        expect(early(50, micros, written(warned), 2_000)).toEqual({ type: 'same' });
+        expect(crossed(early(40, micros, written(warned), 2_000))).toBe('same');
+        expect(crossed(early(50, 70_000_000, written(warned), 2_000))).toBe('wait');
+        expect(crossed(early(50, 100_000_000, written(warned), 2_000))).toEqual(['Month limit']);
+      }
+    });
+
+    test('and then later is told again when that is passed, though nothing was written in between', () => {
+      const warned = written(early(50, 60_000_000, unwarned));
+      expect(early(90, 60_000_000, warned, 2_000)).toEqual({ type: 'same' });
+      expect(crossed(early(90, 95_000_000, warned, 2_000))).toEqual(['Month warning']);
+    });
+
+    test('is not told where nobody knows any more when the warning was asked for before', () => {
+      const periods = unwarned.periods?.map(({ warnPercent: _, ...period }) => period);
+      expect(crossed(early(50, 61_000_000, { ...unwarned, periods }))).toBe('wait');
+    });
+  });
 });
 
 test('whatever is spent when: writes without news are five minutes apart, and each share of each period is told once', () => {
