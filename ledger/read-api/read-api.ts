@@ -58,17 +58,23 @@ const questionsMax = 32;
 
 type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 
+/** What rows are by, where that is not the question's own to say. */
+const ofRows = ['by', 'interval'] as const;
 /** What a spender used of anything by itself: sums know it. */
 const ofParts = ['route', 'provider', 'model', 'upstreamModel', 'payer', 'outcome'] as const;
 
 /** What some questions have no answer by: whoever asks for it would take another one for it. */
 const withoutParameters: Readonly<Record<string, readonly string[]>> = {
+  // Over time it is /v1/series, or by=day.
+  '/v1/sums': ['interval'],
+  '/v1/models': ofRows,
+  '/v1/health': ofRows,
   // A request may have had attempts at several.
   '/v1/requests': ['by', 'provider', 'upstreamModel', 'payer', 'outcome'],
-  '/v1/keys': ofParts,
-  '/v1/namespaces': ['apiKey', ...ofParts],
+  '/v1/keys': [...ofRows, ...ofParts],
+  '/v1/namespaces': [...ofRows, 'apiKey', ...ofParts],
   // Its days are those of its period, whatever was called in them.
-  '/v1/budgets': ['from', 'to', 'by', 'interval', ...ofParts],
+  '/v1/budgets': ['from', 'to', ...ofRows, ...ofParts],
 };
 
 const ofSeries: readonly string[] = ['top', 'topBy'];

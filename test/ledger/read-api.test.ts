@@ -305,7 +305,7 @@ test('Kubernetes is asked once for many questions, and again when ten seconds ha
   expect(asked).toHaveLength(4);
 });
 
-test.each([
+test.each<[string, RegExp]>([
   ['/v1/sums?from=yesterday', /^from: must be a day/],
   ['/v1/sums?from=2026-11-02&to=2026-11-01', /^to: must be after from/],
   ['/v1/sums?from=2020-01-01&to=2026-11-01', /^from: 2496 days are more than the 400/],
@@ -319,6 +319,11 @@ test.each([
   ['/v1/sums?offset=-1', /^offset: must be a whole number from 0/],
   ['/v1/requests?by=model', /^by: is no parameter of \/v1\/requests/],
   ['/v1/requests?provider=p', /^provider: is no parameter/],
+  ['/v1/sums?interval=day&by=model', /^interval: is no parameter of \/v1\/sums/],
+  ...['/v1/models', '/v1/keys', '/v1/namespaces', '/v1/health'].flatMap((path): [string, RegExp][] => [
+    [`${path}?by=model`, /^by: is no parameter/],
+    [`${path}?interval=hour`, /^interval: is no parameter/],
+  ]),
   ['/v1/sums?payer=me', /^payer: must be tenant, platform or own-key/],
 ])('%s is refused, and the parameter named', async (path, message) => {
   const { status, body } = await ask(path, tokens.all);

@@ -236,7 +236,14 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'what keys spent in all is not shown as what they spent on a model',
     file: 'ledger/read-api/read-api.ts',
-    from: "'/v1/keys': ofParts,",
+    from: "'/v1/keys': [...ofRows, ...ofParts],",
+    to: '',
+    tests: readApi,
+  },
+  {
+    name: 'whoever asks for days is not given the sum of them',
+    file: 'ledger/read-api/read-api.ts',
+    from: "'/v1/sums': ['interval'],",
     to: '',
     tests: readApi,
   },
