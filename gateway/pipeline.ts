@@ -325,6 +325,7 @@ class Run implements OpenRequest {
         buildCallJob(parts, exchange, {
           totalAt,
           tokens: () => Math.ceil(this.estimate().tokens / calls),
+          output: () => Math.ceil(this.estimate().output / calls),
           full: this.full,
           caller,
           call,

@@ -21,7 +21,7 @@ import { plainBody } from './plain-body.ts';
 import { StreamSample } from './stream-sample.ts';
 import { toldOf } from './told-words.ts';
 
-type CountFacts = Pick<AnswerFacts, 'usage' | 'lacksOutput' | 'outputEstimate' | 'servedModel'> & {
+type CountFacts = Pick<AnswerFacts, 'usage' | 'lacksOutput' | 'goesOn' | 'outputEstimate' | 'servedModel'> & {
   readonly uncounted?: string;
 };
 
@@ -455,6 +455,7 @@ class Attempt<Answer> implements Receiver {
       isSent,
       usage: facts.usage,
       lacksOutput: facts.lacksOutput,
+      goesOn: facts.goesOn,
       outputEstimate: facts.outputEstimate,
       uncounted: facts.uncounted,
       sample: this.isCounted(end.outcome, facts) ? undefined : this.sample.take(),

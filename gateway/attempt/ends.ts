@@ -67,6 +67,8 @@ export type PlainReading<Answer> =
       readonly outputEstimate: number;
       /** What it says, where its upstream has not counted. */
       readonly uncounted?: string;
+      /** See `AnswerFacts`. */
+      readonly goesOn?: boolean;
       readonly servedModel: string | undefined;
     }
   | { readonly ok: false; readonly fault: NonNullable<AnswerFacts['fault']> };
@@ -81,6 +83,8 @@ export type AttemptResult<Answer> = {
   readonly usage: Usage | undefined;
   /** `usage` is of the beginning of a whole answer alone. */
   readonly lacksOutput?: boolean | undefined;
+  /** See `AnswerFacts`. */
+  readonly goesOn?: boolean | undefined;
   readonly outputEstimate: number;
   readonly uncounted?: string | undefined;
   /** The beginning of its content as the upstream sent it, where that has not counted all that came of a stream. */

@@ -24,6 +24,8 @@ export interface RequestFacts {
   readonly outputTokensMax?: number;
   /** The parameter that names something one provider has stored: only that provider can serve it. */
   readonly storedState?: string | undefined;
+  /** The upstream is asked to go on with it by itself, whether or not somebody waits for the answer. */
+  readonly isBackground?: boolean;
 }
 
 export type RequestPurpose = 'answer' | 'count';
@@ -69,6 +71,10 @@ export interface AnswerFacts {
   usage: Usage | undefined;
   /** The answer is whole, and `usage` is of its beginning alone: what it says of the output is no count of it. */
   lacksOutput?: boolean;
+  /**
+   * Whether the upstream goes on with it by itself, so that what was seen of it is not all that it will cost; absent: it has not said.
+   */
+  goesOn?: boolean;
   /** Output tokens by our own count, used where the upstream reports no usage: of a stream, its content events. */
   outputEstimate: number;
   /**
@@ -109,6 +115,8 @@ export type AnswerDocument =
       readonly outputEstimate: number;
       /** What it says, where its upstream has not counted. */
       readonly uncounted?: string;
+      /** See `AnswerFacts`. */
+      readonly goesOn?: boolean;
       readonly servedModel: string | undefined;
     }
   | { readonly ok: false; readonly fault: AnswerFault };

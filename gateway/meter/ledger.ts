@@ -36,12 +36,18 @@ export interface AttemptFacts {
   readonly usage: Usage | undefined;
   /** What they say of the output is of its beginning alone. */
   readonly lacksOutput?: boolean | undefined;
+  /** Whether the upstream goes on with it by itself; undefined: it has not said. */
+  readonly goesOn?: boolean | undefined;
+  /** It was asked to. */
+  readonly isBackground?: boolean | undefined;
   /** Our own count of what was generated. */
   readonly outputEstimate: number;
   /** Another call of the same request failed before anything of this one was delivered. */
   readonly isWasted?: boolean | undefined;
   /** Tokens of the request sent, by its size; asked only where nobody has counted them. */
   readonly estimateInput: () => number;
+  /** The most that it was expected to answer; asked only of what goes on where nobody sees it. */
+  readonly outputReserved: () => number;
   /** Counted by us, where the upstream gave no counts; see `token-counter.ts`. */
   readonly counted?: Counted | undefined;
 }
@@ -116,10 +122,14 @@ function costOf(
 
 /**
  * Some dialects begin with counts: of an answer that did not get to its end, the output told is older than what was
- * seen since.
+ * seen since. Of one that its upstream goes on with nobody will tell: it is taken to become as long as was reserved for it.
  */
 function countUsage(facts: AttemptFacts): { readonly usage: Usage; readonly isEstimated: boolean } {
   const { usage: told, outcome, outputEstimate, lacksOutput = false } = facts;
+  if (goesOn(facts)) {
+    const usage = told ?? estimateUsage(facts);
+    return { usage: { ...usage, output: Math.max(usage.output, facts.outputReserved()) }, isEstimated: true };
+  }
   if (!told) return { usage: estimateUsage(facts), isEstimated: true };
   const isAll =
     outcome === 'answered' ? !lacksOutput : outcome !== 'interrupted' && told.output >= outputEstimate;
@@ -143,7 +153,13 @@ function estimateUsage(facts: AttemptFacts): Usage {
   };
 }
 
-function mayHaveWorked({ outcome, outputEstimate, isSent, status = 200 }: AttemptFacts): boolean {
+/** Where it has not said so itself, it has to have taken the request. */
+function goesOn(facts: AttemptFacts): boolean {
+  return facts.goesOn ?? (facts.isBackground === true && mayHaveWorked(facts));
+}
+
+function mayHaveWorked({ outcome, outputEstimate, isSent, goesOn, status = 200 }: AttemptFacts): boolean {
+  if (goesOn === true) return true;
   if (outcome === 'answered' || outcome === 'interrupted' || outputEstimate > 0) return true;
   // One that has refused it has not.
   return outcome === 'cancelled' && isSent === true && status === 200;

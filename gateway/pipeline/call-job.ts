@@ -35,6 +35,8 @@ interface CallOptions {
   readonly totalAt: number;
   /** Of this call alone: what it is expected to use. */
   readonly tokens: () => number;
+  /** Of them, those of the answer. */
+  readonly output: () => number;
   /** Candidates whose quotas are used up, as this request found them. */
   readonly full: Map<Candidate, Full>;
   readonly caller: LeaveSignal;
@@ -63,7 +65,7 @@ export function buildCallJob(
   exchange: RoutedExchange,
   options: CallOptions,
 ): CallJob<Answer> {
-  const { totalAt, tokens, full, caller, call, open, onStart, isUndelivered } = options;
+  const { totalAt, tokens, output, full, caller, call, open, onStart, isUndelivered } = options;
   const { clock, health, holder, random, defaults } = parts;
   const { route } = exchange.plan;
   // Of this call alone: another one learns for itself what has been replaced.
@@ -80,6 +82,7 @@ export function buildCallJob(
   let inputTokens: number | undefined;
   // Once for all that is written of its attempts, of which each is told again every few seconds.
   const estimateInput = (): number => (inputTokens ??= estimateInputOfBody(request));
+  const asked = { call, request, estimateInput, outputReserved: output };
   let number = 0;
   let reader: AnswerReader<Answer> | undefined;
   let firstContentAt: number | undefined;
@@ -176,7 +179,7 @@ export function buildCallJob(
       watched = health.onStart(at(position), isRepetition, clock.now());
       firstContentAt = undefined;
       const startedAt = clock.now();
-      const begun = { candidate: at(position), call, number, request, estimateInput, reader, startedAt };
+      const begun = { ...asked, candidate: at(position), number, reader, startedAt };
       const startedAtMs = clock.wallMs();
       parts.journal.begin(recordId(exchange.requestId, number), () =>
         recordOf(exchange, begun.candidate, begun, {
@@ -213,7 +216,7 @@ export function buildCallJob(
         parts,
         exchange,
         at(position),
-        { call, number, request, estimateInput },
+        { ...asked, number },
         result,
         attemptTrace?.span,
         options,
@@ -291,7 +294,7 @@ function meterAttempt(
 }
 
 /** Of an attempt in its request. */
-interface Place extends Pick<AttemptFacts, 'call' | 'number' | 'estimateInput'> {
+interface Place extends Pick<AttemptFacts, 'call' | 'number' | 'estimateInput' | 'outputReserved'> {
   /** What this call asks, as far as it matters for counting. */
   readonly request: Pick<RequestBody, 'chunks' | 'bytes'>;
 }
@@ -309,14 +312,14 @@ type Course = Pick<
   AttemptFacts,
   'startedAtMs' | 'durationMs' | 'firstContentMs' | 'outcome' | 'status' | 'usage' | 'outputEstimate'
 > &
-  Pick<AttemptFacts, 'isSent' | 'counted' | 'lacksOutput' | 'isWasted'> & {
+  Pick<AttemptFacts, 'isSent' | 'counted' | 'lacksOutput' | 'goesOn' | 'isWasted'> & {
     readonly failure?: string | undefined;
   };
 
 function recordOf(
   { requestId, view, caller, plan, facts, dialect }: RoutedExchange,
   candidate: Candidate,
-  { call, number, estimateInput }: Place,
+  { call, number, estimateInput, outputReserved }: Place,
   course: Course,
 ): LedgerRecord {
   return buildLedgerRecord({
@@ -334,16 +337,18 @@ function recordOf(
     clientDialect: dialect.name,
     upstreamDialect: candidate.dialect,
     isStream: facts.isStream,
+    isBackground: facts.isBackground,
     estimateInput,
+    outputReserved,
   });
 }
 
 /** Of a plain answer nothing is known until it is whole. */
 function factsSoFar(
   reader: AnswerReader<Answer> | undefined,
-): Pick<Course, 'status' | 'usage' | 'outputEstimate'> {
+): Pick<Course, 'status' | 'usage' | 'outputEstimate' | 'goesOn'> {
   if (reader === undefined || reader.type === 'plain')
     return { status: undefined, usage: undefined, outputEstimate: 0 };
-  const { usage, outputEstimate, hasContent } = reader.stream.facts;
-  return { status: hasContent ? 200 : undefined, usage, outputEstimate };
+  const { usage, outputEstimate, goesOn, hasContent } = reader.stream.facts;
+  return { status: hasContent ? 200 : undefined, usage, outputEstimate, goesOn };
 }

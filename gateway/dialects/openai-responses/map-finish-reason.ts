@@ -10,6 +10,11 @@ export function decodeResponsesFinish(response: Readonly<Record<string, unknown>
   return asRecord(response.incomplete_details)?.reason === 'content_filter' ? 'content-filter' : 'length';
 }
 
+/** There is no end of it yet: its provider goes on with it. */
+export function isUnderWay(status: unknown): status is 'queued' | 'in_progress' {
+  return status === 'queued' || status === 'in_progress';
+}
+
 export type ResponseEnd =
   | { readonly status: 'completed'; readonly reason: null }
   | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' };

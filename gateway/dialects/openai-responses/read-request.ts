@@ -68,6 +68,7 @@ export function readResponsesRequest(body: RequestBody): RequestFacts {
     choices: 1,
     ...outputTokensMax(values.get('max_output_tokens')),
     storedState: stored ?? referenceIn(values.get('input')),
+    ...(values.get('background') === true ? { isBackground: true } : {}),
   };
 }
 

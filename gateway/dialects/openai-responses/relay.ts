@@ -22,6 +22,7 @@ import {
   unnamedFailure,
 } from './error-body.ts';
 import { flawOfResponse, gatherResponse } from './gather-answer.ts';
+import { isUnderWay } from './map-finish-reason.ts';
 import { answerPlaces, findStates, requestPlaces } from './passing-state.ts';
 import { buildResponse, settingsOf } from './response-object.ts';
 
@@ -70,6 +71,7 @@ export const relayResponses: SameDialect = {
       body: origin === undefined ? body : markAnswer(body, findStates(output, []), origin),
       usage,
       ...outputOf(usage, () => output.filter(isRecord).map(itemText).join('')),
+      goesOn: isUnderWay(answer.status),
       servedModel: typeof answer.model === 'string' ? answer.model : undefined,
     };
   },
@@ -110,7 +112,7 @@ class ResponsesEvents implements NamedEvents {
     switch (name) {
       case 'response.created':
         this.created = Buffer.from(data, 'latin1');
-        this.noteModel(asRecord(value.response));
+        this.begin(asRecord(value.response));
         break;
       case 'response.completed':
       case 'response.incomplete':
@@ -124,6 +126,7 @@ class ResponsesEvents implements NamedEvents {
   }
 
   readError(data: string): UpstreamError {
+    this.facts.goesOn = false;
     return readResponsesErrorEvent(data);
   }
 
@@ -136,8 +139,17 @@ class ResponsesEvents implements NamedEvents {
     return asRecord(asRecord(tryParseJson(this.created?.toString('utf8') ?? ''))?.response);
   }
 
+  private begin(response: JsonRecord | undefined): void {
+    this.noteModel(response);
+    const { background, status } = response ?? {};
+    // Every stream is in progress at first; only those that are made in the background wait for their turn.
+    if (background === true || status === 'queued') this.facts.goesOn = true;
+    else if (background === false) this.facts.goesOn = false;
+  }
+
   private finish(name: string, event: JsonRecord): void {
     const response = asRecord(event.response);
+    this.facts.goesOn = false;
     this.noteModel(response);
     this.facts.usage = decodeResponsesUsage(response?.usage) ?? this.facts.usage;
     const error = readEndError(event);

@@ -150,6 +150,31 @@ describe('who pays what', () => {
       },
     ],
     [
+      'answered, and its upstream goes on with it: at least what was reserved, and the input as told',
+      { outcome: 'answered', goesOn: true },
+      {
+        payer: 'tenant',
+        costPicodollars: 100 * 10 + 4_096 * 100 + 7,
+        isEstimated: true,
+        usage: { input: 100, output: 4_096 },
+      },
+    ],
+    [
+      'failed, and its upstream goes on with it: the platform, what was reserved',
+      { outcome: 'failed', failure: 'truncated', ...nothingCame, goesOn: true },
+      { payer: 'platform', costPicodollars: 101 * 10 + 4_096 * 100, isEstimated: true },
+    ],
+    [
+      'failed, though its upstream was asked to go on with it: nothing',
+      { outcome: 'failed', failure: 'connect', ...nothingCame, isBackground: true },
+      { payer: 'platform', costPicodollars: 0 },
+    ],
+    [
+      'answered, though its upstream was asked to go on with it, and did not: as counted',
+      { outcome: 'answered', goesOn: false, isBackground: true },
+      { costPicodollars: 6_007, isEstimated: false },
+    ],
+    [
       'answered, though more was seen than counted: as counted',
       { outcome: 'answered', outputEstimate: 51 },
       { costPicodollars: 6_007, isEstimated: false },

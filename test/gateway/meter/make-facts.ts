@@ -48,6 +48,7 @@ export function makeFacts({ key, provider, entry, ...more }: Differing = {}): At
     usage: { input: 100, cachedInput: 0, cacheWrite: 0, output: 50, reasoning: 0 },
     outputEstimate: 48,
     estimateInput: () => 101,
+    outputReserved: () => 4_096,
     ...more,
   };
 }

@@ -6,6 +6,7 @@ const store = ['test/ledger/store/store.test.ts'];
 const pull = ['test/ledger/pull.test.ts'];
 const readApi = ['test/ledger/read-api.test.ts'];
 const busy = ['test/ledger/busy.test.ts'];
+const background = ['test/flow/background.test.ts'];
 const settleUsage = ['test/operator/usage/settle-usage.test.ts'];
 
 export const ledger: readonly Mutant[] = [
@@ -148,6 +149,20 @@ export const ledger: readonly Mutant[] = [
     from: 'return this.controller !== undefined;',
     to: 'return this.receiver !== undefined;',
     tests: ['test/gateway/upstream/send.test.ts', 'test/flow/slow-and-gone.test.ts'],
+  },
+  {
+    name: 'what a provider goes on with by itself is billed with what was reserved',
+    file: 'gateway/dialects/openai-responses/relay.ts',
+    from: 'goesOn: isUnderWay(answer.status),',
+    to: 'goesOn: false,',
+    tests: background,
+  },
+  {
+    name: 'and in a stream whose caller leaves too',
+    file: 'gateway/meter/ledger.ts',
+    from: 'return facts.goesOn ?? (facts.isBackground === true && mayHaveWorked(facts));',
+    to: 'return facts.goesOn ?? false;',
+    tests: background,
   },
   {
     name: 'nor do its bytes make the words beside it more',
