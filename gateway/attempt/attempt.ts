@@ -2,6 +2,7 @@
 // exactly one of four ways.
 
 import type { Usage } from '../contract/ledger-record.ts';
+import { believeUsage } from '../dialects/answer/believe-count.ts';
 import type { AnswerFacts, AnswerStream } from '../dialects/dialect.ts';
 import { Pieces } from '../stream/pieces.ts';
 import { judgeHead, readRestMs } from './answer-head.ts';
@@ -440,6 +441,7 @@ class Attempt<Answer> implements Receiver {
     this.cancelHoldBack?.();
     this.stopListening?.();
     const isSent = this.transmission?.isSent === true;
+    const usage = believed(end.outcome, facts);
     // A plain answer stays until its client has it.
     if (end.outcome !== 'answered' || this.ends.reader.type !== 'plain') this.hold(0);
     if (end.outcome === 'answered') this.letGo();
@@ -453,12 +455,12 @@ class Attempt<Answer> implements Receiver {
       firstContentMs: this.firstContentAt === undefined ? undefined : this.firstContentAt - this.startedAt,
       status: this.status,
       isSent,
-      usage: facts.usage,
+      usage,
       lacksOutput: facts.lacksOutput,
       goesOn: facts.goesOn,
       outputEstimate: facts.outputEstimate,
       uncounted: facts.uncounted,
-      sample: this.isCounted(end.outcome, facts) ? undefined : this.sample.take(),
+      sample: this.isCounted(end.outcome, { ...facts, usage }) ? undefined : this.sample.take(),
       servedModel: facts.servedModel,
       malformedFrames: this.stream?.facts.malformedFrames ?? 0,
       ...end,
@@ -494,4 +496,13 @@ class Attempt<Answer> implements Receiver {
     const { reader } = this.ends;
     return reader.type === 'plain' ? undefined : reader.stream;
   }
+}
+
+/** Of what nobody was given anything of, the counts are all there is. */
+function believed(
+  outcome: AttemptResult<unknown>['outcome'],
+  { usage, lacksOutput = false, outputEstimate }: CountFacts,
+): Usage | undefined {
+  if (outcome === 'failed') return usage;
+  return believeUsage(usage, { isWhole: outcome === 'answered' && !lacksOutput, outputEstimate });
 }

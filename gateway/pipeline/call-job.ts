@@ -7,6 +7,7 @@ import { failureCode } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
+import { believeUsage } from '../dialects/answer/believe-count.ts';
 import type { RequestBody } from '../json/request-body.ts';
 import { type AttemptFacts, buildLedgerRecord, recordId } from '../meter/ledger.ts';
 import { isCountable } from '../meter/token-counter.ts';
@@ -350,5 +351,10 @@ function factsSoFar(
   if (reader === undefined || reader.type === 'plain')
     return { status: undefined, usage: undefined, outputEstimate: 0 };
   const { usage, outputEstimate, goesOn, hasContent } = reader.stream.facts;
-  return { status: hasContent ? 200 : undefined, usage, outputEstimate, goesOn };
+  return {
+    status: hasContent ? 200 : undefined,
+    usage: believeUsage(usage, { isWhole: false, outputEstimate }),
+    outputEstimate,
+    goesOn,
+  };
 }

@@ -136,6 +136,75 @@ describe.each(ways)('%s at an upstream of %s that does not count', (endpoint, di
   );
 });
 
+describe.each(ways)('%s at an upstream of %s that counts what cannot be', (endpoint, dialect) => {
+  const recordWith = async (house: House, isStream: boolean, more: object) => {
+    const wall = await house.wallThat({ type: 'answer', usageChunk: 'always', ...more });
+    const target = { baseUrl: wall.baseUrl, dialects: [dialect], upstreamModel: 'llama-3' };
+    const rig = await house.rigOf([target]);
+    expect((await ask(rig, { endpoint, isStream })).status).toBe(200);
+    const [record] = await until(async () => rig.records.length === 1 && rig.records, 2);
+    return record;
+  };
+
+  test.each(
+    [false, true].flatMap((isStream): [boolean, string, object][] => [
+      [isStream, 'nothing', { inputTokens: 0, outputTokens: 0 }],
+      [isStream, 'no output', { inputTokens: 500, outputTokens: 0 }],
+      [isStream, 'no input', { inputTokens: 0, outputTokens: 500 }],
+    ]),
+  )(
+    'streamed %s, %s: has not counted, and its record is an estimate',
+    inHouse(async (house, isStream: boolean, _: string, usage: object) => {
+      const record = await recordWith(house, isStream, { usage });
+      expect(record).toMatchObject({ outcome: 'answered', isEstimated: true, estimatedBy: 'characters' });
+      expect(record?.usage.input).toBeGreaterThan(3);
+      expect(record?.usage.input).toBeLessThan(100);
+      expect(record?.usage.output).toBeGreaterThan(10);
+      expect(record?.usage.output).toBeLessThan(20);
+    }),
+  );
+
+  test.each([false, true])(
+    'streamed %s, no input but what came from a cache: has counted',
+    inHouse(async (house, isStream: boolean) => {
+      const cached = await recordWith(house, isStream, {
+        usage: { inputTokens: 500, cachedTokens: 500, outputTokens: 7 },
+      });
+      expect(cached).toMatchObject({
+        isEstimated: false,
+        usage: { input: 500, cachedInput: 500, output: 7 },
+      });
+    }),
+  );
+
+  // In a streamed response even that is an item.
+  test.each(dialect === 'openai-responses' ? [false] : [false, true])(
+    'streamed %s, no output, and says nothing: has counted',
+    inHouse(async (house, isStream: boolean) => {
+      const usage = { inputTokens: 500, outputTokens: 0 };
+      const record = await recordWith(house, isStream, { text: '', tokens: [], usage });
+      expect(record).toMatchObject({ isEstimated: false, usage: { input: 500, output: 0 } });
+    }),
+  );
+
+  test(
+    'no input, and is left by its client: what was asked is estimated',
+    inHouse(async (house) => {
+      const answer = { usage: { inputTokens: 0, outputTokens: 0 }, usageChunk: 'always' } as const;
+      const wall = await house.wallThat({ type: 'stall', after: { contentEvents: 4 }, answer });
+      const rig = await house.rigOf([
+        { baseUrl: wall.baseUrl, dialects: [dialect], upstreamModel: 'llama-3' },
+      ]);
+      const { connection, answer: head } = await askOpen(rig, { endpoint, isStream: true });
+      await (await head).nextEvent();
+      connection.close();
+      const [record] = await until(async () => rig.records.length === 1 && rig.records, 2);
+      expect(record).toMatchObject({ outcome: 'cancelled', isEstimated: true });
+      expect(record?.usage.input).toBeGreaterThan(3);
+    }),
+  );
+});
+
 test.each(['messages', 'chat'] as const)(
   'a plain message that counts its input alone has not counted: its output is not 0 (%s)',
   async (endpoint) =>

@@ -1,5 +1,7 @@
 // Which of an upstream's counts of tokens is believed? It is billed by, and whoever runs the upstream may write anything.
 
+import type { Usage } from '../../contract/ledger-record.ts';
+
 /** More than any answer has, and so little that sums of counts stay exact. */
 export const tokensMax = 1_000_000_000;
 
@@ -8,4 +10,16 @@ export function believeCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= tokensMax
     ? value
     : undefined;
+}
+
+/**
+ * The counts of an answer that was seen, where they can be: no request is without input (what came from a cache is input too),
+ * and a whole answer is not without output of which something was seen.
+ */
+export function believeUsage(
+  usage: Usage | undefined,
+  { isWhole, outputEstimate }: { readonly isWhole: boolean; readonly outputEstimate: number },
+): Usage | undefined {
+  if (usage?.input === 0) return undefined;
+  return isWhole && usage?.output === 0 && outputEstimate > 0 ? undefined : usage;
 }

@@ -15,7 +15,8 @@ export function outputOf(
   usage: Usage | undefined,
   textOf: () => string,
 ): { readonly outputEstimate: number; readonly uncounted?: string } {
-  if (usage) return { outputEstimate: usage.output };
+  // Where one of them is 0 it may be no count, see `believeUsage`.
+  if (usage && usage.input > 0 && usage.output > 0) return { outputEstimate: usage.output };
   const uncounted = textOf();
   return { outputEstimate: estimateTokens(uncounted), uncounted };
 }

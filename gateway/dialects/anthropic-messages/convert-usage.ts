@@ -54,10 +54,12 @@ export function mergeCounters(known: MessagesCounters, value: unknown): Messages
   return { ...known, ...Object.fromEntries(entries) };
 }
 
-/** As `mergeCounters`, with what the end of a message tells. */
+/** As `mergeCounters`, with what the end of a message tells. Where that is nothing, the token that it began with is no count either. */
 export function mergeFinalCounters(known: MessagesCounters, value: unknown): MessagesCounters {
   const merged = mergeCounters(known, value);
-  return count(asRecord(value)?.output_tokens) === undefined ? merged : { ...merged, isFinal: true };
+  const output = count(asRecord(value)?.output_tokens);
+  if (output === undefined) return merged;
+  return { ...merged, ...(output === 0 && !known.isFinal ? { output } : {}), isFinal: true };
 }
 
 /** Undefined where nothing was counted, or nothing that can be believed. */

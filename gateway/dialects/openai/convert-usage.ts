@@ -18,9 +18,11 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
   // Beside a count that is none the other is worth nothing: half a bill would look like a whole one.
   if (isAbsurd(usage.prompt_tokens, prompt) || isAbsurd(usage.completion_tokens, completion))
     return undefined;
-  const total = count(usage.total_tokens) ?? 0;
-  const input = prompt ?? Math.max(0, total - (completion ?? 0));
-  const output = Math.max(completion ?? 0, total - input);
+  const total = count(usage.total_tokens);
+  // A prompt alone is half a bill.
+  if (completion === undefined && total === undefined) return undefined;
+  const input = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
+  const output = Math.max(completion ?? 0, (total ?? 0) - input);
   const promptDetails = asRecord(usage.prompt_tokens_details);
   const completionDetails = asRecord(usage.completion_tokens_details);
   // Then by the name of DeepSeek, and as Moonshot tells it.

@@ -161,14 +161,15 @@ class OpenAiEvents implements EventJudge {
       this.facts.hasContent = true;
       this.facts.outputEstimate++;
     }
-    const usage = readOpenAiUsage(usageIn(chunk));
+    const told = usageIn(chunk);
+    const usage = readOpenAiUsage(told);
     if (usage) {
       this.facts.usage = laterUsage(this.facts.usage, usage);
       // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.
       if (choices.length === 0 && this.finished.size >= this.options.choices) this.facts.isComplete = true;
-      // Some providers put usage on the last content chunk; that one must go on.
-      if (!this.options.wantsUsage) return choices.length === 0 ? 'drop' : 'strip';
     }
+    // Some providers put usage on the last content chunk; that one must go on.
+    if (asRecord(told) && !this.options.wantsUsage) return choices.length === 0 ? 'drop' : 'strip';
     return this.stripOrKeep(data);
   }
 

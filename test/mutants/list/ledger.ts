@@ -6,6 +6,7 @@ const store = ['test/ledger/store/store.test.ts'];
 const pull = ['test/ledger/pull.test.ts'];
 const readApi = ['test/ledger/read-api.test.ts'];
 const busy = ['test/ledger/busy.test.ts'];
+const uncounted = ['test/flow/uncounted.test.ts'];
 const background = ['test/flow/background.test.ts'];
 const settleUsage = ['test/operator/usage/settle-usage.test.ts'];
 
@@ -127,14 +128,14 @@ export const ledger: readonly Mutant[] = [
     file: 'gateway/pipeline/call-job.ts',
     from: 'if (conversations.length < 2) return body;',
     to: 'if (conversations.length < 1_000) return body;',
-    tests: ['test/flow/uncounted.test.ts'],
+    tests: uncounted,
   },
   {
     name: 'a picture that nobody has counted is not billed by its bytes',
     file: 'gateway/pipeline/call-job.ts',
     from: '(inputTokens ??= estimateInputOfBody(request))',
     to: '(inputTokens ??= Math.ceil(request.bytes / 4))',
-    tests: ['test/flow/uncounted.test.ts'],
+    tests: uncounted,
   },
   {
     name: 'who leaves before the answer pays for what the upstream has read',
@@ -163,6 +164,34 @@ export const ledger: readonly Mutant[] = [
     from: 'return facts.goesOn ?? (facts.isBackground === true && mayHaveWorked(facts));',
     to: 'return facts.goesOn ?? false;',
     tests: background,
+  },
+  {
+    name: 'an answer without output is none of which something was seen',
+    file: 'gateway/dialects/answer/believe-count.ts',
+    from: 'usage?.output === 0 && outputEstimate > 0',
+    to: 'usage?.output === 0 && outputEstimate < 0',
+    tests: uncounted,
+  },
+  {
+    name: 'and no request is without input',
+    file: 'gateway/dialects/answer/believe-count.ts',
+    from: 'if (usage?.input === 0) return undefined;',
+    to: '',
+    tests: uncounted,
+  },
+  {
+    name: 'what a message begins with is no count where it ends with none',
+    file: 'gateway/dialects/anthropic-messages/convert-usage.ts',
+    from: 'output === 0 && !known.isFinal',
+    to: 'output === 0 && known.isFinal === false',
+    tests: [...uncounted, 'test/gateway/dialects/anthropic-messages/convert-usage.test.ts'],
+  },
+  {
+    name: 'half a bill is none',
+    file: 'gateway/dialects/openai/convert-usage.ts',
+    from: 'if (completion === undefined && total === undefined) return undefined;',
+    to: '',
+    tests: ['test/gateway/dialects/openai/convert-usage.test.ts'],
   },
   {
     name: 'nor do its bytes make the words beside it more',

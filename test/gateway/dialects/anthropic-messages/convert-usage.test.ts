@@ -1,7 +1,11 @@
 // How many tokens does a message say were used? Its input counter leaves out what ours has in.
 
 import { describe, expect, test } from 'vitest';
-import { mergeCounters, usageOf } from '../../../../gateway/dialects/anthropic-messages/convert-usage.ts';
+import {
+  mergeCounters,
+  mergeFinalCounters,
+  usageOf,
+} from '../../../../gateway/dialects/anthropic-messages/convert-usage.ts';
 
 const read = (...told: unknown[]) => usageOf(told.reduce(mergeCounters, {}));
 
@@ -50,6 +54,14 @@ describe('input', () => {
 
 test('what has been put out does not become less', () => {
   expect(read({ input_tokens: 1, output_tokens: 9 }, { output_tokens: 4 })).toMatchObject({ output: 9 });
+});
+
+test('a message that ends with no output had none at its beginning either, and loses none that an end has told', () => {
+  const begun = mergeCounters({}, { input_tokens: 1, output_tokens: 1 });
+  const none = mergeFinalCounters(begun, { output_tokens: 0 });
+  expect(usageOf(none)).toMatchObject({ input: 1, output: 0 });
+  const told = mergeFinalCounters(none, { output_tokens: 9 });
+  expect(usageOf(mergeFinalCounters(told, { output_tokens: 0 }))).toMatchObject({ output: 9 });
 });
 
 test.each([[-1], [1.5], [1e300], ['7'], [[7]], [{}], [true]])('%j tokens are no usage at all', (count) => {

@@ -21,7 +21,6 @@ describe('reading', () => {
   test.each([
     ['the three counts', { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }, usage(7, 3)],
     ['zeros', { prompt_tokens: 0, completion_tokens: 0 }, usage(0, 0)],
-    ['only the prompt', { prompt_tokens: 7 }, usage(7, 0)],
     ['only the completion', { completion_tokens: 3 }, usage(0, 3)],
     ['the prompt and the total', { prompt_tokens: 7, total_tokens: 10 }, usage(7, 3, { reasoning: 0 })],
     ['the completion and the total', { completion_tokens: 3, total_tokens: 10 }, usage(7, 3)],
@@ -128,6 +127,8 @@ describe('reading', () => {
     [[]],
     [{}],
     [{ total_tokens: 10 }],
+    [{ prompt_tokens: 7 }],
+    [{ prompt_tokens: 7, completion_tokens: null }],
     [{ prompt_tokens: '7.5', completion_tokens: '-3' }],
     [{ prompt_tokens: '', completion_tokens: '1e3' }],
     [{ prompt_tokens: 1.5, completion_tokens: -3 }],

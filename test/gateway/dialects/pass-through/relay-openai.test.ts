@@ -48,6 +48,7 @@ describe('what is passed on', () => {
     ['no lines that are no field', `hello\n\n${event}`, event],
     ['data of several lines on one', 'data: {"choices":\ndata: []}\n\n', 'data: {"choices": []}\n\n'],
     ['a usage chunk not asked for: not at all', frame(usageChunk), ''],
+    ['half of one: not at all', frame({ ...usageChunk, usage: { prompt_tokens: 7 } }), ''],
     ['a null usage not asked for: without it', frame({ ...delta({ content: 'x' }), usage: null }), event],
     [
       'a null usage written with spaces: without it',
