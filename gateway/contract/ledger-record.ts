@@ -42,8 +42,10 @@ export const ledgerRecordSchema = z.object({
   namespace: z.string().min(1),
   apiKey: z.string().min(1),
   route: z.string().min(1),
-  /** The model id as the caller wrote it. */
+  /** The model's own id, whichever of its ids was asked for. An older gateway wrote that one. */
   model: z.string().min(1),
+  /** The alias that the caller wrote; absent where it was the model's own id. */
+  requestedModel: z.string().min(1).optional(),
   target: z.string().min(1),
   provider: z.string().min(1),
   /** Name of the provider key used; absent where the provider takes none. */

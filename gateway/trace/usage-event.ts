@@ -17,6 +17,7 @@ export function usageEvent(record: LedgerRecord, span: Span | undefined): LogRec
     api_key: plain.apiKey,
     route: plain.route,
     model: plain.model,
+    requested_model: plain.requestedModel,
     target: plain.target,
     provider: plain.provider,
     provider_key: plain.providerKey,

@@ -9,7 +9,7 @@ import type { Filter, LedgerStore } from '../store/store.ts';
 export type Payer = LedgerRecord['payer'];
 
 export interface Rerated {
-  /** As callers write it. */
+  /** As records name it. */
   readonly model: string;
   readonly payer: Payer;
   readonly attempts: number;

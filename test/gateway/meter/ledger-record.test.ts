@@ -225,6 +225,11 @@ test('what is not known is left out', () => {
   }
 });
 
+test('a model is written down by its own id, and an alias that it was asked for by beside it', () => {
+  expect(written({ model: 'also-m' })).toMatchObject({ model: 'm', requestedModel: 'also-m' });
+  expect(written({ model: 'm' })).not.toHaveProperty('requestedModel');
+});
+
 test('each attempt of a request has an id of its own', () => {
   expect([1, 2, 3].map((number) => written({ number }).id)).toEqual(['req_1.1', 'req_1.2', 'req_1.3']);
 });

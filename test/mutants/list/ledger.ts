@@ -194,6 +194,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/gateway/dialects/openai/convert-usage.test.ts'],
   },
   {
+    name: 'what is asked for by an alias is counted with its model',
+    file: 'gateway/meter/ledger.ts',
+    from: 'model: facts.route.entry.model,',
+    to: 'model: facts.model,',
+    tests: ['test/flow/aliases.test.ts', 'test/gateway/meter/ledger-record.test.ts'],
+  },
+  {
     name: 'nor do its bytes make the words beside it more',
     file: 'gateway/meter/sample-tokens.ts',
     from: 'left - (to - from), bytes)',
