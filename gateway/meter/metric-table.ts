@@ -306,7 +306,7 @@ export const gatewayMetrics = {
     labels: ['model', 'provider', 'payer'],
     help: 'US dollars that attempts cost at the price of the table, by model, provider and payer (tenant, platform).',
     meaning:
-      'US dollars that attempts cost, at the prices in the table. `payer` is `tenant` for what was delivered, `platform` for attempts that failed before. A sum of floating-point numbers for trends: bills are made of the ledger. Calls over a key of one’s own cost nothing here; attempts without a price are in `penstock_unpriced_attempts_total`.',
+      'US dollars that attempts cost, at the prices in the table. `payer` is `tenant` for what was delivered, `platform` for attempts that failed before. For targets with a price it begins at 0 with the table, so that `increase` has the first call too. A sum of floating-point numbers for trends: bills are made of the ledger. Calls over a key of one’s own cost nothing here; attempts without a price are in `penstock_unpriced_attempts_total`.',
   },
   unpricedAttempts: {
     name: 'penstock.unpriced_attempts',

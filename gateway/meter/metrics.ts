@@ -118,11 +118,10 @@ export class Metrics {
       metric.retain(isKept);
     }
     this.genAi.retain(models, upstreams);
-    // The first of them may be the last for long, and an alert sees only what grows, not what begins.
+    // The first of them may be the last for long, and alerts and sums over a time see only what grows, not what begins.
     for (const { entry, targets: own } of routes)
       for (const { provider, entry: target } of own)
-        if (target.price === null && provider.entry.isPlatform)
-          this.unpriced.add(0, entry.model, provider.entry.id);
+        if (provider.entry.isPlatform) this.begin(entry.model, provider.entry.id, target.price !== null);
     // They hold series that may be gone.
     for (const bySeries of [this.requestsBySeries, this.attemptsBySeries, this.streamsBySeries]) {
       bySeries.clear();
@@ -235,6 +234,12 @@ export class Metrics {
 
   onTelemetryFailed(signal: TelemetrySignal): void {
     this.telemetryFailures.add(1, signal);
+  }
+
+  /** What calls over a provider of the platform come to begins with the table. */
+  private begin(model: string, provider: string, isPriced: boolean): void {
+    if (!isPriced) this.unpriced.add(0, model, provider);
+    else for (const payer of ['tenant', 'platform']) this.costs.add(0, model, provider, payer);
   }
 
   private counter(metric: Metric, perOne?: number): HotCounter<string> {

@@ -282,6 +282,31 @@ describe('the metrics of a gateway', () => {
     ]);
   });
 
+  test('have series of costs at 0 for whoever may come to pay, so that the first call of each is growth', async () => {
+    const metrics = makeMetrics();
+    const upstream = { baseUrl: 'http://127.0.0.1:9/v1' };
+    const own = { ...upstream, provider: 'team/own', providerEntry: { isPlatform: false } };
+    const unpriced = { ...upstream, provider: 'platform/q', price: null };
+    const adopt = () =>
+      metrics.adopt(buildTableView(tableOf([{ ...upstream, provider: 'platform/p' }, own, unpriced])));
+    const costs = async () =>
+      (await samplesOf(metrics, 'penstock_cost_usd_total')).map(({ labels, value }) => [
+        `${labels.model} ${labels.provider} ${labels.payer}`,
+        value,
+      ]);
+    adopt();
+    expect(await costs()).toEqual([
+      ['m platform/p tenant', 0],
+      ['m platform/p platform', 0],
+    ]);
+    metrics.onAttempt(makeRecord(), route);
+    adopt();
+    expect(await costs()).toEqual([
+      ['m platform/p tenant', 0.0002],
+      ['m platform/p platform', 0],
+    ]);
+  });
+
   test('count attempts and tokens, and no series for kinds that were not used', async () => {
     const metrics = makeMetrics();
     const usage = { input: 10, cachedInput: 4, cacheWrite: 3, output: 5, reasoning: 2 };

@@ -46,6 +46,13 @@ export const telemetry: readonly Mutant[] = [
     tests: ['test/telemetry/open.test.ts'],
   },
   {
+    name: 'what each payer is charged first is growth of a series',
+    file: 'gateway/meter/metrics.ts',
+    from: "for (const payer of ['tenant', 'platform'])",
+    to: "for (const payer of ['tenant'])",
+    tests: ['test/gateway/meter/metrics.test.ts'],
+  },
+  {
     name: 'two parents are none',
     file: 'telemetry/trace-context.ts',
     from: "values.join(',')",
