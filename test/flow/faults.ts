@@ -107,7 +107,7 @@ const statuses: readonly Row[] = [
     fault: status(429),
     failure: 'status_429',
     effect: 'moves-on',
-    alone: limited('60'),
+    alone: limited('20'),
   },
   {
     name: '429 with a short Retry-After',
@@ -477,7 +477,7 @@ const firstEventsOf = (upstream: DialectName): readonly Row[] => [
     modes: ['stream'],
     failure: 'error_event',
     effect: 'moves-on',
-    alone: limited('60'),
+    alone: limited('20'),
   },
   {
     name: 'the mistake of the caller as the first event',
