@@ -33,13 +33,11 @@ export function stallReaders({ port, authorization, model }: AttackTarget, count
   });
 }
 
-const trickleEveryMs = 2_000;
-
 /**
  * A third is slow in its headers, a third in a body of known length, a third in chunks. Who is let go comes again, from 16 addresses in
  * turn.
  */
-export function trickle({ port, authorization }: AttackTarget, count: number): Attack {
+export function trickle({ port, authorization }: AttackTarget, count: number, everyMs: number): Attack {
   const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: ${authorization}\r\n`;
   const ways = [
     { start: head, more: 'x-a: b\r\n' },
@@ -55,7 +53,7 @@ export function trickle({ port, authorization }: AttackTarget, count: number): A
       if (way === undefined) return;
       socket.resume();
       socket.write(way.start);
-      const timer = setInterval(() => socket.write(way.more), trickleEveryMs);
+      const timer = setInterval(() => socket.write(way.more), everyMs);
       socket.once('close', () => clearInterval(timer));
     },
     () => `127.0.0.${2 + (opened % 16)}`,
