@@ -14,7 +14,7 @@ import { type Glance, glanceOf, nothingLimited, type Sight, sightOfShare, sightT
 import { GuardedStore, type StoreEvents } from './guarded-store.ts';
 import { LedgerReader, type LedgerReaderParts } from './ledger-reader.ts';
 import type { Meter } from './meter.ts';
-import { type Judged, type Outcome, refusalOf, type Spent, standingsOf } from './outcome.ts';
+import { type ActualUse, type Judged, type Outcome, refusalOf, standingsOf } from './outcome.ts';
 import { OwnBudgets } from './own-budgets.ts';
 import { OwnMemory } from './own-memory.ts';
 import {
@@ -331,7 +331,7 @@ export class Limiter implements Limits {
     return {
       type: 'granted',
       standings,
-      settle: ({ tokens, nanodollars }: Spent) =>
+      settle: ({ tokens, nanodollars }: ActualUse) =>
         end(
           ({ name, amount }) => (name === 'tokens' ? tokens - amount : 0),
           { requests: 0, tokens },

@@ -16,7 +16,7 @@ export interface Standing {
 }
 
 /** What was really used, once the request has ended. */
-export interface Spent {
+export interface ActualUse {
   readonly tokens: number;
   /** What its owner pays for it; absent: nothing. */
   readonly nanodollars?: number;
@@ -27,7 +27,7 @@ export type Outcome =
       readonly type: 'granted';
       readonly standings: readonly Standing[];
       /** Ends the reservation; only the first call does anything. */
-      settle(spent: Spent): void;
+      settle(spent: ActualUse): void;
       /** As if it had never been asked for. */
       giveBack(): void;
     }

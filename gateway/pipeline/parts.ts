@@ -20,7 +20,7 @@ import type { AnswerRoom } from '../stream/answer-room.ts';
 import type { OpenStreams } from '../stream/open-streams.ts';
 import type { TableHolder } from '../table/holder.ts';
 import type { TableView } from '../table/view.ts';
-import type { RequestTracing, Tracer } from '../trace/tracer.ts';
+import type { RequestTracer, RequestTracing } from '../trace/request-tracer.ts';
 import type { UpstreamPools } from '../upstream/pools.ts';
 import type { UpstreamRequest } from '../upstream/send.ts';
 import type { Delivery } from './delivery.ts';
@@ -39,7 +39,7 @@ export interface PipelineParts {
   readonly tokens?: Pick<TokenCounter, 'count'>;
   readonly metrics: RequestMetrics;
   /** Absent where nothing is traced. */
-  readonly tracer?: Tracer | undefined;
+  readonly tracer?: RequestTracer | undefined;
   /** Told of every record, and of the span that it is about; absent where nobody asked for events. */
   readonly onUsage?: ((record: LedgerRecord, span?: Span) => void) | undefined;
   readonly streams: OpenStreams;

@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts';
 import { gatewayMetrics } from '../meter/metric-table.ts';
 import type { Metrics } from '../meter/metrics.ts';
 import type { PipelineParts } from '../pipeline/parts.ts';
-import { createTracer } from './tracer.ts';
+import { createRequestTracer } from './request-tracer.ts';
 import { usageEvent } from './usage-event.ts';
 
 interface TelemetryParts {
@@ -48,7 +48,7 @@ export function openGatewayTelemetry(
     },
   });
   return {
-    tracer: tracer && createTracer({ clock, tracer }),
+    tracer: tracer && createRequestTracer({ clock, tracer }),
     onUsage: logger && ((record, span) => logger.emit(usageEvent(record, span))),
     close,
   };

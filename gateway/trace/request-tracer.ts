@@ -1,11 +1,11 @@
 // Which requests are traced, and what do they pass on to their upstreams?
 
-import { ROOT_CONTEXT, SpanKind, type Tracer as SpanTracer } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanKind, type Tracer } from '@opentelemetry/api';
 import { readTraceContext, traceHeaders } from '../../telemetry/trace-context.ts';
 import type { Clock } from '../clock.ts';
 import { type RequestStart, RequestTrace } from './request-trace.ts';
 
-export interface Tracer {
+export interface RequestTracer {
   /** Undefined: the request is not traced and came with no context, so there is nothing to do for it. */
   begin(rawHeaders: readonly string[], start: RequestStart): RequestTracing | undefined;
 }
@@ -16,12 +16,12 @@ export type RequestTracing = Pick<
   'openAttempt' | 'endAttempt' | 'endCount' | 'onServed' | 'end'
 >;
 
-export interface TracerParts {
+export interface RequestTracerParts {
   readonly clock: Clock;
-  readonly tracer: SpanTracer;
+  readonly tracer: Tracer;
 }
 
-export function createTracer({ clock, tracer }: TracerParts): Tracer {
+export function createRequestTracer({ clock, tracer }: RequestTracerParts): RequestTracer {
   return {
     begin(rawHeaders, start) {
       const parent = readTraceContext(rawHeaders);
