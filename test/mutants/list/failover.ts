@@ -454,8 +454,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'silent upstreams together hold a count up no longer than one',
     file: 'gateway/pipeline/count-tokens.ts',
-    from: ' || leftMs <= 0) break;',
-    to: ') break;',
+    from: 'const leftMs = giveUpAt - clock.now();',
+    to: 'const leftMs = countWithinMs;',
     tests: ['test/flow/count-tokens.test.ts'],
   },
   {
