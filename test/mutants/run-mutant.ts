@@ -7,7 +7,12 @@ import { z } from 'zod';
 import { startProcess } from '../support/process.ts';
 import type { Mutant } from './mutant.ts';
 
-/** `red`: a test failed. `green`: none did. `broken`: no test could say anything, so nothing is known. */
+/** Far above what any of the files takes. */
+const BOUND_SECONDS = 300;
+/** What timeout(1) ends with where it had to end the command. */
+const TIMED_OUT = 124;
+
+/** `red`: a test failed, or it turned in a loop. `green`: none did. `broken`: no test could say anything, so nothing is known. */
 export interface Saying {
   readonly verdict: 'red' | 'green' | 'broken';
   /** The first test that failed, else what the run printed. */
@@ -68,14 +73,26 @@ async function runVitest(folder: string, files: readonly string[]): Promise<Sayi
   const beganMs = performance.now();
   const report = join(folder, 'report.json');
   await rm(report, { force: true });
-  const run = await startProcess(join(folder, 'node_modules/vitest/vitest.mjs'), {
-    // As `npm test` does: what the image tells Node is a safeguard too, and would stand in for the one that is gone.
-    command: process.execPath,
-    args: ['run', '--bail=1', '--reporter=json', `--outputFile=${report}`, ...files],
+  const vitest = join(folder, 'node_modules/vitest/vitest.mjs');
+  const run = await startProcess('--kill-after=10', {
+    // It ends the workers too, which may turn in a loop. Node is told nothing of what the image tells it, as `npm test` does: that is a
+    // safeguard too, and would stand in for the one that is gone.
+    command: 'timeout',
+    args: [
+      `${BOUND_SECONDS}`,
+      process.execPath,
+      vitest,
+      'run',
+      '--bail=1',
+      '--reporter=json',
+      `--outputFile=${report}`,
+      ...files,
+    ],
     cwd: folder,
   });
   const { code } = await run.exit;
   const tookMs = performance.now() - beganMs;
+  if (code === TIMED_OUT) return { verdict: 'red', told: `it did not end within ${BOUND_SECONDS} s`, tookMs };
   const printed = `${run.stdout()}${run.stderr()}`.slice(-2_000);
   const text = await readFile(report, 'utf8').catch(() => undefined);
   if (text === undefined) return { verdict: 'broken', told: printed, tookMs };

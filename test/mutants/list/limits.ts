@@ -31,8 +31,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'a quota that is used up passes a candidate over',
     file: 'gateway/pipeline/call-job.ts',
-    from: 'replaced.has(position) || isFull(position);',
-    to: 'replaced.has(position) && isFull(position);',
+    from: 'isUnknown: entrance.isUnknown });\n    return false;',
+    to: 'isUnknown: entrance.isUnknown });\n    return true;',
     tests: [QUOTAS],
   },
   {
