@@ -1,6 +1,6 @@
 // How are single values taken out of a nested JSON value, with every other byte left as it is?
 
-import { type Part, type Path, placeOf, readParts } from './read-parts.ts';
+import { groupBySteps, type Part, type Path, placeOf, readParts } from './read-parts.ts';
 import type { Edit } from './request-body.ts';
 
 /**
@@ -13,19 +13,18 @@ import type { Edit } from './request-body.ts';
 export function removeParts(text: string, paths: readonly Path[], at = 0): Edit[] {
   const parts = readParts(text, at);
   const gone = new Set<number>();
-  const deeper = new Map<number, Path[]>();
-  for (const [key, ...rest] of paths) {
-    if (key === undefined) continue;
+  const edits: Edit[] = [];
+  for (const [key, inside] of groupBySteps(paths, (path) => path)) {
     const place = placeOf(parts, key);
-    if (rest.length === 0) gone.add(place);
-    else deeper.set(place, [...(deeper.get(place) ?? []), rest]);
-  }
-  const edits = cutOut(parts, gone);
-  for (const [place, inside] of deeper) {
     const part = parts[place];
-    if (part) edits.push(...removeParts(text, inside, part.valueStart));
+    if (!part) continue;
+    if (inside.some(({ below }) => below.length === 0)) gone.add(place);
+    else {
+      const deeper = inside.map(({ below }) => below);
+      for (const edit of removeParts(text, deeper, part.valueStart)) edits.push(edit);
+    }
   }
-  return edits;
+  return [...cutOut(parts, gone), ...edits];
 }
 
 /** Each run of parts goes with one of the commas beside it. */

@@ -1,7 +1,7 @@
 // How are single values put in the place of others in a nested JSON value, with every other byte
 // left as it is?
 
-import { type Path, placeOf, readParts } from './read-parts.ts';
+import { groupBySteps, type Path, placeOf, readParts } from './read-parts.ts';
 import type { Edit } from './request-body.ts';
 
 export interface Replacement {
@@ -32,18 +32,15 @@ export function withReplaced(text: string, replacements: readonly Replacement[],
 export function replaceValues(text: string, replacements: readonly Replacement[], at = 0): Edit[] {
   const parts = readParts(text, at);
   const edits: Edit[] = [];
-  const deeper = new Map<number, Replacement[]>();
-  for (const { path, text: put } of replacements) {
-    const [key, ...rest] = path;
-    const place = key === undefined ? -1 : placeOf(parts, key);
-    const part = parts[place];
+  for (const [key, inside] of groupBySteps(replacements, ({ path }) => path)) {
+    const part = parts[placeOf(parts, key)];
     if (!part) continue;
-    if (rest.length === 0) edits.push({ from: part.valueStart, to: part.end, text: put });
-    else deeper.set(place, [...(deeper.get(place) ?? []), { path: rest, text: put }]);
-  }
-  for (const [place, inside] of deeper) {
-    const part = parts[place];
-    if (part) edits.push(...replaceValues(text, inside, part.valueStart));
+    const here = inside.find(({ below }) => below.length === 0);
+    if (here) edits.push({ from: part.valueStart, to: part.end, text: here.of.text });
+    else {
+      const deeper = inside.map(({ below, of }) => ({ path: below, text: of.text }));
+      for (const edit of replaceValues(text, deeper, part.valueStart)) edits.push(edit);
+    }
   }
   return edits;
 }

@@ -20,7 +20,7 @@ export function gatherChoice(parts: readonly StreamPart[], index: number): Answe
         break;
       case 'part-delta':
         texts.push(part.text);
-        if (part.logprobs) logprobs.push(...part.logprobs);
+        for (const entry of part.logprobs ?? []) logprobs.push(entry);
         break;
       case 'part-end':
         if (head) gathered.push(wholePart(head, texts.join(''), part.opaque));

@@ -14,8 +14,14 @@ const joinedAtOnce = 64;
 export class KeptText {
   private readonly joined: string[] = [];
   private pieces: string[] = [];
+  private length = 0;
+
+  get isEmpty(): boolean {
+    return this.length === 0;
+  }
 
   add(piece: string): void {
+    this.length += piece.length;
     this.pieces.push(piece);
     if (this.pieces.length >= joinedAtOnce) this.join();
   }

@@ -19,6 +19,12 @@ import { ObjectEnd } from './object-end.ts';
  */
 export const partsMax = 1_000;
 
+/**
+ * How often, over a whole answer, such a list may be looked through for what a piece goes on with, counted in entries. That is nearly
+ * always the last one, at which each search begins.
+ */
+export const looksMax = 10_000 * partsMax;
+
 /** What it takes to keep a piece, beside its text. */
 export const pieceBytes = 64;
 
@@ -80,6 +86,11 @@ export class PartWriter {
   checkCount(count: number): void {
     if (count > partsMax)
       failMalformed(this.facts, `the answer has more than ${partsMax} tool calls or parts at once`);
+  }
+
+  /** So many entries were looked at, in all searches of one kind; see `looksMax`. */
+  checkLooks(looks: number): void {
+    if (looks > looksMax) failMalformed(this.facts, 'the pieces of the answer are in no order');
   }
 
   /** So many bytes more (or, below 0, fewer) are kept of this choice for later. */

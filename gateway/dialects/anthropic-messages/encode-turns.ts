@@ -12,7 +12,7 @@ type Block = Readonly<Record<string, unknown>>;
 
 interface Message {
   readonly role: Turn['role'];
-  readonly content: readonly Block[];
+  readonly content: Block[];
 }
 
 /** The dialect's ids have no limit of their own; other upstreams' may be long. */
@@ -45,9 +45,8 @@ export function encodeMessages(
 /** Neighbours of one role are one message: what became of a system turn, or stood around one left out. */
 function push(messages: Message[], message: Message): void {
   const last = messages.at(-1);
-  if (last?.role === message.role) {
-    messages[messages.length - 1] = { ...last, content: [...last.content, ...message.content] };
-  } else messages.push(message);
+  if (last?.role !== message.role) messages.push(message);
+  else for (const block of message.content) last.content.push(block);
 }
 
 /** Where the model takes no system text between the turns, it stands in a user's, marked as what it is. */

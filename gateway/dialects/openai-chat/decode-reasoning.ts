@@ -26,6 +26,8 @@ export class ReasoningReader {
   private readonly entries: Members[] = [];
   /** Of those. */
   private keptBytes = 0;
+  /** Entries looked at for those that pieces go on with. */
+  private looks = 0;
   /** Thinking that is shown has not ended yet. */
   private isShown = false;
 
@@ -86,7 +88,10 @@ export class ReasoningReader {
 
   /** @param before Entries there were before this message: those of one list are never pieces of each other. */
   private add(entry: JsonRecord, before: number): void {
-    const at = this.entries.findLastIndex((known, place) => place < before && isSame(known, entry));
+    let at = before - 1;
+    while (at >= 0 && !isSame(this.entries[at], entry)) at--;
+    this.looks += before - at;
+    this.writer.checkLooks(this.looks);
     const known = this.entries[at];
     const members: Members = known ?? new Map();
     if (!known) this.entries.push(members);
@@ -113,8 +118,8 @@ export class ReasoningReader {
   }
 }
 
-function isSame(known: Members, more: JsonRecord): boolean {
-  if (known.get('type') !== more.type) return false;
+function isSame(known: Members | undefined, more: JsonRecord): boolean {
+  if (!known || known.get('type') !== more.type) return false;
   if (typeof more.index === 'number') return known.get('index') === more.index;
   return unnumbered.some((type) => type === more.type) && typeof known.get('signature') !== 'string';
 }

@@ -257,7 +257,7 @@ export class ItemEvents {
     const state = this.stateOf(index);
     if (typeof text !== 'string' || state.isDone) return;
     if (!state.isCallOpen) {
-      if (isWhole && state.heldInput.toString() !== '') return;
+      if (isWhole && !state.heldInput.isEmpty) return;
       state.heldInput.add(text);
       this.writer.keep(heapBytesOf(text));
     } else if (!isWhole || !this.writer.hasInput(state.key)) this.writer.callInput(state.key, text);

@@ -4,7 +4,7 @@
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { flawOfArguments } from '../answer/flaw.ts';
-import { partsMax } from '../answer/part-writer.ts';
+import { looksMax, partsMax } from '../answer/part-writer.ts';
 import type { AnswerGatherer } from '../dialect.ts';
 import { usageIn } from './convert-usage.ts';
 import { isFinishReason } from './map-finish-reason.ts';
@@ -19,14 +19,16 @@ interface GatherOptions {
 type Members = Record<string, unknown>;
 
 interface Merging {
-  /** A list has too many entries to look through: what is gathered is no answer. */
+  /** Entries looked at for those that pieces go on with. */
+  looks: number;
+  /** There is too much to look through: what is gathered is no answer. */
   isOverfull: boolean;
 }
 
 export function gatherOpenAi(options: GatherOptions): AnswerGatherer {
   const head = noMembers();
   const choices = new Map<number, Members>();
-  const merging: Merging = { isOverfull: false };
+  const merging: Merging = { looks: 0, isOverfull: false };
   return {
     add(chunk) {
       if (merging.isOverfull) return;
@@ -113,8 +115,12 @@ function addEntry(list: unknown[], entry: unknown, isCall: boolean, merging: Mer
   merging.isOverfull ||= isPiece && list.length > partsMax;
   if (merging.isOverfull) return;
   const known = isPiece
-    ? list.findLast((other): other is Members => isRecord(other) && isSame(other, piece, isCall))
+    ? list.findLast((other): other is Members => {
+        merging.looks++;
+        return isRecord(other) && isSame(other, piece, isCall);
+      })
     : undefined;
+  merging.isOverfull ||= merging.looks > looksMax;
   if (known) mergeInto(known, piece, merging, depth);
   else {
     const begun = noMembers();

@@ -143,4 +143,18 @@ export const streams: readonly Mutant[] = [
     to: 'this.reader.push(chunk);',
     tests: ['test/gateway/dialects/openai-responses/decode-stream.test.ts'],
   },
+  {
+    name: 'a gathered answer whose pieces are in no order is looked through for a while only',
+    file: 'gateway/dialects/openai/gather-chunks.ts',
+    from: 'merging.isOverfull ||= merging.looks > looksMax;',
+    to: '',
+    tests: ['test/gateway/dialects/answer/many-parts.test.ts'],
+  },
+  {
+    name: 'reasoning whose pieces are in no order is looked through for a while only',
+    file: 'gateway/dialects/openai-chat/decode-reasoning.ts',
+    from: 'this.writer.checkLooks(this.looks);',
+    to: '',
+    tests: ['test/gateway/dialects/answer/many-parts.test.ts'],
+  },
 ];

@@ -130,6 +130,25 @@ describe('a stream that is put together to a plain answer', () => {
     expect(stream.flaw()).toMatch(/make no answer/);
   });
 
+  test('with pieces for the first of a thousand calls is looked through for a while only', () => {
+    const pieces = Array.from({ length: 80_000 }, () => ({ index: 0 }));
+    const events = [toolCalls(callsOf(partsMax - 1, '{}')), ...Array(24).fill(toolCalls(pieces)), done];
+    const { stream, took } = gather('openai-chat', events);
+    expect(took).toBeLessThan(turnMs);
+    expect(stream.flaw()).toMatch(/make no answer/);
+  });
+
+  test('with many pieces for the call before is an answer', () => {
+    const pieces = Array.from({ length: 20_000 }, () => ({ index: 0, function: { arguments: ' ' } }));
+    const { stream } = gather('openai-chat', [
+      toolCalls(callsOf(1, '{}')),
+      toolCalls(pieces),
+      frame({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }),
+      done,
+    ]);
+    expect(stream.flaw()).toBeUndefined();
+  });
+
   test('the probabilities of its tokens stand for themselves, however many there are', () => {
     const content = Array.from({ length: 20_000 }, () => ({ token: 'a', logprob: -1 }));
     const { stream, took } = gather('openai-chat', [
@@ -153,6 +172,40 @@ describe('a stream that is put together to a plain answer', () => {
     ]);
     expect(took).toBeLessThan(turnMs);
     expect(stream.answer()).toMatchObject({ content: [{ citations }] });
+  });
+});
+
+test('pieces of reasoning that are in no order are looked through for a while only', () => {
+  const decoder = chatDecoder();
+  const details = (entries: readonly object[]) =>
+    Buffer.from(frame({ choices: [{ index: 0, delta: { reasoning_details: entries } }] }));
+  decoder.push(details(Array.from({ length: partsMax - 1 }, (_, index) => ({ type: 't', index }))));
+  const pieces = details(Array.from({ length: 43_000 }, () => ({ type: 't', index: 0 })));
+  const took = timeOf(() => {
+    for (let event = 0; event < 24; event++) decoder.push(pieces);
+  });
+  expect(took).toBeLessThan(turnMs);
+  expect(decoder.facts.fault).toEqual({ kind: 'malformed', detail: expect.stringContaining('in no order') });
+});
+
+test('input that is held for a call is not copied to see that there is some', () => {
+  const decoder = findDialect('openai-responses').asUpstream.open(makeConversation(), target).streamDecoder();
+  const input = (type: 'delta' | 'done', text: string) =>
+    named(`response.function_call_arguments.${type}`, {
+      output_index: 0,
+      [type === 'delta' ? 'delta' : 'arguments']: text,
+    });
+  for (let n = 0; n < 7; n++) decoder.push(Buffer.from(input('delta', 'a'.repeat(1024 * 1024))));
+  const pairs = Buffer.from((input('delta', 'a') + input('done', '')).repeat(4_000));
+  // To join them with each pair takes 4,000 times two milliseconds.
+  expect(timeOf(() => decoder.push(pairs))).toBeLessThan(turnMs);
+});
+
+test('a plain answer has as many probabilities as fit into it', () => {
+  const content = Array.from({ length: 160_000 }, () => ({}));
+  const choice = { index: 0, message: { content: 'a' }, finish_reason: 'stop', logprobs: { content } };
+  expect(openChat().decodeAnswer(Buffer.from(JSON.stringify({ choices: [choice] })))).toMatchObject({
+    ok: true,
   });
 });
 
