@@ -14,12 +14,11 @@ import { type CallOutcome, runAttempts } from './attempt/run-attempts.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';
 import type { Caller } from './caller.ts';
 import { estimateTokensOfLength } from './dialects/answer/estimate-tokens.ts';
-import { droppedHeader, listDropped } from './dialects/carry.ts';
+import { droppedHeader } from './dialects/carry.ts';
 import type { AnswerHead, AnswerStream } from './dialects/dialect.ts';
-import { findDialect } from './dialects/registry.ts';
 import { GatewayError, statusOf } from './errors.ts';
 import { nanodollarsOf } from './limits/nanodollars.ts';
-import { passesThrough, plainEnds, streamEnds, targetOf } from './pipeline/attempt-ends.ts';
+import { droppedAt, passesThrough, plainEnds, streamEnds } from './pipeline/attempt-ends.ts';
 import { costOfCaller } from './pipeline/budgets.ts';
 import { buildCallJob } from './pipeline/call-job.ts';
 import { estimateSpend, type SpendEstimate } from './pipeline/estimate-spend.ts';
@@ -433,13 +432,7 @@ class Run implements OpenRequest {
 
   /** What those that serve the request are not told. */
   private dropped(servers: readonly Candidate[]): string | undefined {
-    const { dialect, translation } = this.exchange;
-    if (!translation) return undefined;
-    const names = servers.flatMap((server) => {
-      if (server.dialect === dialect.name) return [];
-      const target = targetOf(this.exchange, server);
-      return listDropped(dialect.name, findDialect(server.dialect), translation.conversations, target);
-    });
+    const names = servers.flatMap((server) => droppedAt(this.exchange, server));
     return droppedHeader([...new Set(names)].sort());
   }
 

@@ -150,6 +150,8 @@ export const providerEntrySchema = z.object({
    * `common` (or absent) as all vendors know them.
    */
   chatNames: z.enum(['current', 'common']).optional(),
+  /** Members of a request by which its caller would have another model than the target's; of a caller they are not sent. */
+  modelMembers: z.array(z.string().min(1)).optional(),
   /** True where the provider belongs to the platform; false: a tenant's own (BYOK). */
   isPlatform: z.boolean(),
   /** How a key is presented; absent where the upstream takes none. */

@@ -122,12 +122,17 @@ export function setMember(body: RequestBody, name: string, value: string): Edit 
   return { from: closingBrace, to: closingBrace, text: `${JSON.stringify(name)}:${value}` };
 }
 
-/** Takes a member out, with one of the commas beside it; at most one such edit a body. */
-export function removeMember({ scan: { members } }: RequestBody, member: Member): Edit {
-  const at = members.indexOf(member);
-  const [before, after] = [members[at - 1], members[at + 1]];
-  if (before) return { from: before.valueEnd, to: member.valueEnd, text: '' };
-  return { from: member.start, to: after ? after.start : member.valueEnd, text: '' };
+/** Takes members out, each with one of the commas beside it; all that go out of a body go together. */
+export function removeMembers({ scan: { members } }: RequestBody, removed: readonly Member[]): Edit[] {
+  const firstKept = members.findIndex((member) => !removed.includes(member));
+  return removed.map((member) => {
+    const at = members.indexOf(member);
+    const [before, after] = [members[at - 1], members[at + 1]];
+    // What is kept in front keeps its place; in front of it there is no comma to go with.
+    if (before && firstKept !== -1 && firstKept < at)
+      return { from: before.valueEnd, to: member.valueEnd, text: '' };
+    return { from: member.start, to: after ? after.start : member.valueEnd, text: '' };
+  });
 }
 
 /**

@@ -13,6 +13,7 @@ import {
 import { flawOfChoices } from '../dialects/answer/flaw.ts';
 import { GatheredStream } from '../dialects/answer/gathered-stream.ts';
 import { tooLarge, unusable } from '../dialects/answer/malformed.ts';
+import { listDropped } from '../dialects/carry.ts';
 import type {
   AnswerStream,
   Dialect,
@@ -21,6 +22,7 @@ import type {
   UpstreamTarget,
 } from '../dialects/dialect.ts';
 import { findDialect } from '../dialects/registry.ts';
+import { withheldMembers } from '../dialects/request/target-edits.ts';
 import { answerAsRequested, streamAsRequested } from '../dialects/response-model.ts';
 import { originOf } from '../dialects/state/opaque.ts';
 import { openCall, translateAnswer, translateStream } from '../dialects/translate.ts';
@@ -195,15 +197,30 @@ export function targetOf(
   { target }: Candidate,
 ): UpstreamTarget {
   const { upstreamModel, parameters } = target.entry;
+  const { id, chatNames, modelMembers } = target.provider.entry;
   return {
     upstreamModel,
     parameters,
     isStream: facts.isStream || delivery.fetchesStream,
     ...(delivery.fetchesStream && !facts.isStream ? { forcesStream: true } : {}),
-    origin: originOf(target.provider.entry.id, upstreamModel),
-    chatNames: target.provider.entry.chatNames,
+    origin: originOf(id, upstreamModel),
+    chatNames,
+    modelMembers,
     maxOutputTokens: plan.route.entry.maxOutputTokens,
   };
+}
+
+/** The parameters of the request that are left out or weakened at this candidate. */
+export function droppedAt(
+  exchange: Pick<RoutedExchange, 'body' | 'dialect' | 'facts' | 'translation' | 'plan' | 'delivery'>,
+  candidate: Candidate,
+): readonly string[] {
+  const { body, dialect, translation } = exchange;
+  const { entry } = candidate.target.provider;
+  if (passesThrough(exchange, candidate)) return withheldMembers(body, entry).map(({ name }) => name);
+  if (!translation || candidate.dialect === dialect.name) return [];
+  const upstream = findDialect(candidate.dialect);
+  return listDropped(dialect.name, upstream, translation.conversations, targetOf(exchange, candidate));
 }
 
 function commonEnds(

@@ -2,11 +2,10 @@
 
 import { rankUpstreams } from '../contract/capabilities.ts';
 import type { PlanTarget } from '../contract/plan.ts';
-import { findImpossible, impossible, listDropped } from '../dialects/carry.ts';
-import { findDialect } from '../dialects/registry.ts';
+import { findImpossible, impossible } from '../dialects/carry.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
 import { GatewayError } from '../errors.ts';
-import { targetOf } from '../pipeline/attempt-ends.ts';
+import { droppedAt } from '../pipeline/attempt-ends.ts';
 import { budgetSubjects } from '../pipeline/budgets.ts';
 import { isOwnProvider } from '../pipeline/client-headers.ts';
 import type { Fullness } from '../pipeline/limits.ts';
@@ -101,14 +100,10 @@ function shareOf({ target }: Candidate, candidates: readonly Candidate[]): numbe
 }
 
 function verdictOf(planned: Planned, candidate: Candidate): Pick<Told, 'verdict' | 'lostFields'> {
-  const { dialect, translation } = planned;
-  if (candidate.dialect === dialect.name || translation === undefined)
-    return { verdict: 'native', lostFields: [] };
-  const upstream = findDialect(candidate.dialect);
-  const lostFields = [
-    ...listDropped(dialect.name, upstream, translation.conversations, targetOf(planned, candidate)),
-  ];
-  return { verdict: lostFields.length > 0 ? 'lossy' : 'translated', lostFields };
+  const lostFields = [...droppedAt(planned, candidate)];
+  if (lostFields.length > 0) return { verdict: 'lossy', lostFields };
+  const isNative = candidate.dialect === planned.dialect.name || planned.translation === undefined;
+  return { verdict: isNative ? 'native' : 'translated', lostFields };
 }
 
 function namesOf(

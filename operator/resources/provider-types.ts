@@ -14,6 +14,8 @@ export interface ProviderTypeFacts {
   readonly options: Readonly<Record<string, string>>;
   /** It takes OpenAI's current names in chat completions; others know the older ones only. */
   readonly hasCurrentNames?: boolean;
+  /** Members of a request by which a caller would have another model than the target's. */
+  readonly modelMembers?: readonly string[];
   /** What the price catalog calls the vendor at `baseUrl`; absent: its models have no list price. */
   readonly priceVendor?: string;
   /** `owned_by` of platform models that it serves. */
@@ -49,6 +51,8 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     apis: ['ChatCompletions'],
     header: BEARER,
     options: {},
+    // Of its plugins `fusion` asks models of the caller's choice, and `auto-router` chooses one; `fallbacks` is what `models` is, in messages.
+    modelMembers: ['fallbacks', 'models', 'plugins', 'preset', 'route'],
     priceVendor: 'openrouter',
     ownedBy: 'openrouter',
   },

@@ -10,13 +10,9 @@ import { flawOfChat, gatherChat } from './gather-answer.ts';
 
 export const relayChat: SameDialect = {
   editRequest(body, facts, target) {
-    return editOpenAiRequest(
-      body,
-      facts,
-      target,
-      [],
-      findForeignState(body, detailsPlaces, target.origin).edits,
-    );
+    return editOpenAiRequest(body, facts, target, {
+      further: findForeignState(body, detailsPlaces, target.origin).edits,
+    });
   },
   relayStream(facts) {
     return relayOpenAiStream({

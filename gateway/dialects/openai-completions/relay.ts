@@ -1,6 +1,7 @@
 // Completions from a completions upstream: what changes in the bytes?
 
-import { type Edit, type RequestBody, removeMember } from '../../json/request-body.ts';
+import type { RequestBody } from '../../json/request-body.ts';
+import type { Member } from '../../json/scan-members.ts';
 import type { AnswerDocument, SameDialect } from '../dialect.ts';
 import { editOpenAiRequest, relayOpenAiAnswer } from '../openai/pass-through.ts';
 import { relayOpenAiStream } from '../openai/relay-stream.ts';
@@ -9,7 +10,10 @@ import { completionDefaults } from './read-request.ts';
 
 export const relayCompletions: SameDialect = {
   editRequest(body, facts, target) {
-    return editOpenAiRequest(body, facts, target, completionDefaults, withoutEmptyStop(body));
+    return editOpenAiRequest(body, facts, target, {
+      defaults: completionDefaults,
+      unsent: emptyStop(body),
+    });
   },
   relayStream(facts) {
     return relayOpenAiStream({
@@ -27,8 +31,8 @@ export const relayCompletions: SameDialect = {
 };
 
 /** No stops at all may be written as an empty list, which some upstreams refuse. */
-function withoutEmptyStop(body: RequestBody): readonly Edit[] {
+function emptyStop(body: RequestBody): readonly Member[] {
   const member = body.member('stop');
   const value = member && body.read(member);
-  return member && Array.isArray(value) && value.length === 0 ? [removeMember(body, member)] : [];
+  return member && Array.isArray(value) && value.length === 0 ? [member] : [];
 }

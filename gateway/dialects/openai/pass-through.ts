@@ -2,11 +2,19 @@
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { type Edit, type RequestBody, setMember } from '../../json/request-body.ts';
+import type { Member } from '../../json/scan-members.ts';
 import { outputOf } from '../answer/estimate-tokens.ts';
 import type { AnswerDocument, RequestFacts, UpstreamTarget } from '../dialect.ts';
 import { type DefaultMember, targetEdits } from '../request/target-edits.ts';
 import { readOpenAiUsage } from './convert-usage.ts';
 import { readChoices } from './read-choices.ts';
+
+/** What a dialect itself changes. */
+interface OwnEdits {
+  readonly defaults?: readonly DefaultMember[];
+  readonly unsent?: readonly Member[];
+  readonly further?: readonly Edit[];
+}
 
 /**
  * The caller's bytes with the upstream's model name, the target's parameters and the dialect's
@@ -16,11 +24,10 @@ export function editOpenAiRequest(
   body: RequestBody,
   facts: RequestFacts,
   target: UpstreamTarget,
-  defaults: readonly DefaultMember[],
-  further: readonly Edit[] = [],
+  { defaults, unsent, further = [] }: OwnEdits,
 ): Buffer[] {
   const usage = facts.isStream && !facts.wantsUsage ? [askForUsage(body)] : [];
-  return body.edited([...further, ...usage, ...targetEdits(body, target, defaults)]);
+  return body.edited([...further, ...usage, ...targetEdits(body, target, defaults, unsent)]);
 }
 
 /** A plain answer goes on as its own bytes; it is parsed to see that it is whole and what it used. */

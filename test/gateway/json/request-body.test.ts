@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RequestBody, removeMember, setMember } from '../../../gateway/json/request-body.ts';
+import { RequestBody, removeMembers, setMember } from '../../../gateway/json/request-body.ts';
 import { JsonStructureError } from '../../../gateway/json/scan-members.ts';
 
 /** Numbers that a parse and a stringify would change. */
@@ -68,7 +68,7 @@ describe('edited', () => {
     const request = body(text);
     const member = request.member('x');
     if (!member) throw new Error('the member is not found');
-    expect(textOf(request.edited([setMember(request, 'a', '2'), removeMember(request, member)]))).toBe(
+    expect(textOf(request.edited([setMember(request, 'a', '2'), ...removeMembers(request, [member])]))).toBe(
       wanted,
     );
   });
@@ -77,7 +77,18 @@ describe('edited', () => {
     const request = body('{ "x":1 }');
     const [member] = request.scan.members;
     if (!member) throw new Error('the member is not found');
-    expect(textOf(request.edited([removeMember(request, member)]))).toBe('{  }');
+    expect(textOf(request.edited(removeMembers(request, [member])))).toBe('{  }');
+  });
+
+  test('takes any of the members out together, and leaves the others as they are', () => {
+    const texts = ['"a" : 1', ' "b":[1,2] ', '"c":{}', ' "d":"," '];
+    const request = body(`{${texts.join(',')}}`);
+    for (let out = 0; out < 2 ** texts.length; out++) {
+      const isOut = (at: number): boolean => (out & (1 << at)) !== 0;
+      const removed = request.scan.members.filter((__, at) => isOut(at)).reverse();
+      const left = JSON.parse(textOf(request.edited(removeMembers(request, removed))));
+      expect(left).toEqual(JSON.parse(`{${texts.filter((__, at) => !isOut(at)).join(',')}}`));
+    }
   });
 
   test('without edits gives the chunks themselves, uncopied', () => {

@@ -211,6 +211,12 @@ describe('limits', () => {
   });
 });
 
+test('what would choose another model is among what a plan says is lost', async () => {
+  await start([{ providerEntry: { modelMembers: ['models', 'route'] } }]);
+  const { targets } = await planOf({ body: { messages: chat.messages, models: ['dear'], route: null } });
+  expect(targets).toMatchObject([{ verdict: 'lossy', lostFields: ['models'] }]);
+});
+
 const withoutNumbers = (text = '') => text.replaceAll(/\d+/g, 'N');
 
 test.each([

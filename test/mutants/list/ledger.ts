@@ -418,6 +418,13 @@ export const ledger: readonly Mutant[] = [
     tests: settleUsage,
   },
   {
+    name: 'no caller has another model at OpenRouter than the one that is billed',
+    file: 'gateway/dialects/request/target-edits.ts',
+    from: 'return member && !body.isNull(member) ? [member] : [];',
+    to: 'return member && body.isNull(member) ? [member] : [];',
+    tests: ['test/flow/one-model.test.ts'],
+  },
+  {
     name: 'an amount is cut, so that a spend below its limit never looks as if it had reached it',
     file: 'operator/usage/dollars.ts',
     from: '(picodollars / picodollarsPerMicrodollar)',

@@ -47,6 +47,15 @@ describe.each(Object.entries(dialects))('a %s request', (_, { relay, list }) => 
     );
   });
 
+  test('is not sent with what would choose another model at its provider', () => {
+    const text = `{"model":"up","fallbacks":[{"model":"dear"}],"${list}":[],"models":["dear"]}`;
+    const target = { upstreamModel: 'up', isStream: false, parameters: {}, origin: 'own' };
+    const facts = { model: 'm', isStream: false, wantsUsage: false, choices: 1 };
+    const modelMembers = ['fallbacks', 'models'];
+    const sent = relay.editRequest(new RequestBody([Buffer.from(text)]), facts, { ...target, modelMembers });
+    expect(Buffer.concat(sent).toString('utf8')).toBe(`{"model":"up","${list}":[]}`);
+  });
+
   test('that only speaks of foreign state keeps every byte', () => {
     const words = JSON.stringify(`${packed} "signature":"" {"type":"thinking","signature":""} rs_penstock_1`);
     const text = `{"model":"up","${list}":[{"role":"user","content":[{"type":"text","text":${words}}]},${words},null,${fragile}]}`;

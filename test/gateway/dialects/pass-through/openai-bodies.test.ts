@@ -7,10 +7,15 @@ import { openAiCompletions } from '../../../../gateway/dialects/openai-completio
 import { isRecord } from '../../../../gateway/json/record.ts';
 import { RequestBody } from '../../../../gateway/json/request-body.ts';
 
-function edit(dialect: Dialect, text: string, parameters: Record<string, unknown> = {}): string {
+function edit(
+  dialect: Dialect,
+  text: string,
+  parameters: Record<string, unknown> = {},
+  modelMembers?: readonly string[],
+): string {
   const body = new RequestBody([Buffer.from(text)]);
   const facts = dialect.readRequest(body);
-  const target = { upstreamModel: 'up', isStream: facts.isStream, parameters, origin: 'own' };
+  const target = { upstreamModel: 'up', isStream: facts.isStream, parameters, origin: 'own', modelMembers };
   return Buffer.concat(dialect.same.editRequest(body, facts, target)).toString('utf8');
 }
 
@@ -80,6 +85,24 @@ describe('a chat request', () => {
   ])('%s', (_, text, parameters, wanted) => {
     expect(edit(openAiChat, text, parameters)).toBe(wanted);
   });
+
+  const modelMembers = ['models', 'route'];
+  test.each([
+    [
+      'is not sent with what would choose another model',
+      `{"models":["dear"], "route":"fallback","model":"m",${messages},"provider":{"sort":"price"}}`,
+      {},
+      `{"model":"up",${messages},"provider":{"sort":"price"}}`,
+    ],
+    [
+      'is sent with what the target says of other models',
+      `{"model":"m","models":["dear"],${messages},"route":null}`,
+      { models: ['cheap'] },
+      `{"model":"up","models":["cheap"],${messages},"route":null}`,
+    ],
+  ])('at a provider that chooses models too %s', (_, text, parameters, wanted) => {
+    expect(edit(openAiChat, text, parameters, modelMembers)).toBe(wanted);
+  });
 });
 
 describe('a completion request', () => {
@@ -116,6 +139,11 @@ describe('a completion request', () => {
     const { stop: sent, ...rest } = request;
     expect(sent).toEqual(stop);
     expect(rest).toMatchObject({ model: 'up', prompt: 'p', max_tokens: 16 });
+  });
+
+  test('an empty list of stops goes together with what would choose another model', () => {
+    const text = '{"stop":[],"models":["dear"],"model":"m","prompt":"p"}';
+    expect(edit(openAiCompletions, text, {}, ['models'])).toMatch(/^\{"model":"up","prompt":"p",/);
   });
 
   test('keeps the bytes of its prompt', () => {

@@ -1,0 +1,72 @@
+// Can a caller have another model of a provider than the one that its route names, and that its ledger knows the price of?
+
+import { expect, test } from 'vitest';
+import { asRecord } from '../../gateway/json/record.ts';
+import { compileOnce } from '../operator/compile/support.ts';
+import { provider, secret, snapshot } from '../operator/make.ts';
+import { ask, type Endpoint } from './ask.ts';
+import { inHouse } from './house.ts';
+
+/** As the operator tells gateways of a Provider of this type. */
+function modelMembersOf(type: string): readonly string[] | undefined {
+  const snap = snapshot({ providers: [provider({ type })], secrets: [secret()] });
+  return compileOnce(snap).table.providers[0]?.modelMembers;
+}
+
+const chosen: Readonly<Record<string, unknown>> = {
+  models: ['dear'],
+  fallbacks: [{ model: 'dear' }],
+  route: 'fallback',
+  preset: 'dear',
+  plugins: [{ id: 'fusion', analysis_models: ['dear'] }],
+};
+const kept = { provider: { sort: 'price' }, reasoning: { effort: 'low' } };
+const dialects = {
+  chat: 'openai-chat',
+  responses: 'openai-responses',
+  messages: 'anthropic-messages',
+} as const;
+
+test.each(Object.keys(dialects) as (Endpoint & keyof typeof dialects)[])(
+  'at OpenRouter %s callers have the model of the target, and are told what was left out',
+  (endpoint) =>
+    inHouse(async (house) => {
+      const wall = await house.wallThat({ type: 'answer' });
+      const modelMembers = modelMembersOf('OpenRouter');
+      const spoken = [dialects[endpoint]];
+      const rig = await house.rigOf([
+        {
+          baseUrl: wall.baseUrl,
+          upstreamModel: 'cheap',
+          dialects: spoken,
+          providerEntry: { dialects: spoken, ...(modelMembers && { modelMembers: [...modelMembers] }) },
+        },
+      ]);
+      const { status, headers } = await ask(rig, { endpoint, more: { ...chosen, ...kept } });
+      const sent = asRecord(wall.calls[0]?.json) ?? {};
+      expect([status, Object.keys(chosen).filter((name) => name in sent)]).toEqual([200, []]);
+      expect(sent).toMatchObject({ model: 'cheap', ...kept });
+      expect(headers['x-penstock-dropped']).toBe('fallbacks,models,plugins,preset,route');
+    })(),
+);
+
+test(
+  'what the target itself says of other models is sent, and a provider that knows no such members gets all',
+  inHouse(async (house) => {
+    const wall = await house.wallThat({ type: 'answer' });
+    const rig = await house.rigOf([
+      {
+        baseUrl: wall.baseUrl,
+        parameters: { models: ['own'] },
+        providerEntry: { modelMembers: [...(modelMembersOf('OpenRouter') ?? [])] },
+      },
+    ]);
+    await ask(rig, { more: { models: ['dear'] } });
+    expect(wall.calls[0]?.json).toMatchObject({ models: ['own'] });
+    expect(modelMembersOf('OpenAI')).toBeUndefined();
+    const other = await house.rigOf([{ baseUrl: wall.baseUrl }]);
+    const { headers } = await ask(other, { more: chosen });
+    expect(wall.calls[1]?.json).toMatchObject(chosen);
+    expect(headers).not.toHaveProperty('x-penstock-dropped');
+  }),
+);
