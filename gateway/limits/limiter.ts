@@ -260,12 +260,13 @@ export class Limiter implements Limits {
   }
 
   /** The share is not asked, and yet used: a store that comes and goes must not let through its own and every share besides. */
-  private useShare(judged: readonly Judged[], amounts: Amounts): void {
+  private useShare(judged: readonly Judged[], amounts: Amounts, isEnded: boolean): void {
     const { clock, pods } = this.parts;
     const claims = shareOf(judged, { ...amounts, takesPlace: false }, pods());
     this.memory.charge(
       claims.map(({ claim }) => claim),
       clock.now(),
+      isEnded,
     );
   }
 
@@ -320,13 +321,13 @@ export class Limiter implements Limits {
     const { id, claims } = reservation;
     const { requests } = wanted;
     const isElsewhere = keeper !== this.ownKeeper;
-    if (isElsewhere) this.useShare(judged, { requests, tokens: 0 });
+    if (isElsewhere) this.useShare(judged, { requests, tokens: 0 }, false);
     this.goRound();
     if (id === undefined) return { type: 'granted', standings, settle() {}, giveBack() {} };
     this.held.set(id, { keeper, claims, budgets, untilMs: clock.now() + lastsMs + overdueMs });
     for (const { claim } of budgets) this.ownBudgets.hold(claim);
     const end = (amountOf: (meter: Meter) => number, ofShare: Amounts, cost = 0): void => {
-      if (this.end(id, amountOf, cost) && isElsewhere) this.useShare(judged, ofShare);
+      if (this.end(id, amountOf, cost) && isElsewhere) this.useShare(judged, ofShare, true);
     };
     return {
       type: 'granted',

@@ -1,7 +1,7 @@
 // Where are limits kept that this process enforces by itself? Levels and places by subject, in memory; time comes in with each
 // call.
 
-import { type Level, usedAfter, usedAt } from './meter.ts';
+import { type Level, type Meter, meterAt, usedAfter, usedAt } from './meter.ts';
 import {
   type Claim,
   isGranted,
@@ -32,13 +32,8 @@ export class OwnMemory {
     if (granted) {
       for (const [at, claim] of claims.entries()) {
         const state = this.stateOf(claim.key);
-        for (const [of, { name, amount, leakPerMs }] of claim.meters.entries()) {
-          state.levels.set(name, {
-            used: (readings[at]?.used[of] ?? 0) + amount,
-            atMs: nowMs,
-            leakPerMs,
-          });
-        }
+        for (const [of, meter] of claim.meters.entries())
+          keep(state, meter, (readings[at]?.used[of] ?? 0) + meter.amount, nowMs);
         if (id !== undefined) state.places.set(id, nowMs + leaseMs);
       }
     }
@@ -50,7 +45,7 @@ export class OwnMemory {
     return claims.map(({ key, meters }) => {
       const state = this.subjects.get(key);
       return {
-        used: meters.map(({ name, leakPerMs }) => usedAt(state?.levels.get(name), leakPerMs, nowMs)),
+        used: meters.map((meter) => usedAt(state?.levels.get(meter.name), meter, nowMs)),
         held: [...(state?.places.values() ?? [])].filter((untilMs) => untilMs > nowMs).length,
       };
     });
@@ -63,9 +58,10 @@ export class OwnMemory {
       if (state === undefined) continue;
       endLeases(state, nowMs);
       if (!state.places.delete(id)) continue;
-      for (const { name, amount, capacity, leakPerMs } of meters) {
-        const used = usedAt(state.levels.get(name), leakPerMs, nowMs);
-        state.levels.set(name, { used: usedAfter(used, amount, capacity), atMs: nowMs, leakPerMs });
+      for (const given of meters) {
+        const level = state.levels.get(given.name);
+        const meter = meterAt(given, level);
+        keep(state, meter, usedAfter(usedAt(level, meter, nowMs), meter.amount, meter.capacity), nowMs);
       }
     }
   }
@@ -74,14 +70,17 @@ export class OwnMemory {
    * Counts what was let through elsewhere: it uses up what is here, and is never owed here.
    *
    * @param claims below 0: amounts that are given back.
+   * @param isEnded It was let through earlier, perhaps by another limit.
    */
-  charge(claims: readonly Claim[], nowMs: number): void {
+  charge(claims: readonly Claim[], nowMs: number, isEnded: boolean): void {
     for (const { key, meters } of claims) {
-      const { levels } = this.stateOf(key);
-      for (const { name, amount, capacity, leakPerMs } of meters) {
-        const used = usedAt(levels.get(name), leakPerMs, nowMs);
-        const after = Math.max(0, used + amount);
-        levels.set(name, { used: Math.min(after, Math.max(used, capacity)), atMs: nowMs, leakPerMs });
+      const state = this.stateOf(key);
+      for (const given of meters) {
+        const level = state.levels.get(given.name);
+        const meter = isEnded ? meterAt(given, level) : given;
+        const used = usedAt(level, meter, nowMs);
+        const after = Math.max(0, used + meter.amount);
+        keep(state, meter, Math.min(after, Math.max(used, meter.capacity)), nowMs);
       }
     }
   }
@@ -98,9 +97,7 @@ export class OwnMemory {
   sweep(nowMs: number): void {
     for (const [key, state] of this.subjects) {
       endLeases(state, nowMs);
-      const isEmpty = [...state.levels.values()].every(
-        (level) => usedAt(level, level.leakPerMs, nowMs) === 0,
-      );
+      const isEmpty = [...state.levels.values()].every((level) => usedAt(level, level, nowMs) === 0);
       if (isEmpty && state.places.size === 0) this.subjects.delete(key);
     }
   }
@@ -110,7 +107,7 @@ export class OwnMemory {
     if (state === undefined) return { used: meters.map(() => 0), held: 0 };
     endLeases(state, nowMs);
     return {
-      used: meters.map(({ name, leakPerMs }) => usedAt(state.levels.get(name), leakPerMs, nowMs)),
+      used: meters.map((meter) => usedAt(state.levels.get(meter.name), meter, nowMs)),
       held: state.places.size,
     };
   }
@@ -122,6 +119,10 @@ export class OwnMemory {
     this.subjects.set(key, state);
     return state;
   }
+}
+
+function keep({ levels }: SubjectState, { name, limit, leakPerMs }: Meter, used: number, atMs: number): void {
+  levels.set(name, { used, atMs, limit, leakPerMs });
 }
 
 /** Leases are all of one length and a renewal puts its place at the end, so that the first that is not over ends the search. */

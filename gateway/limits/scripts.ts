@@ -1,6 +1,6 @@
 // What is done in the store? As meter.ts, own-memory.ts and budget.ts do it, in the same order of operations, so that the same doubles come
-// out. Each script is one atomic call by the server's own time. Keys come in pairs: the levels of a subject, a hash of `<meter>.used` and
-// `<meter>.at`, and its places, a sorted set of reservations by the end of their lease. Behind them those of budgets, likewise: a hash of
+// out. Each script is one atomic call by the server's own time. Keys come in pairs: the levels of a subject, a hash of `<meter>.used`,
+// `<meter>.at` and `<meter>.limit`, and its places, a sorted set of reservations by the end of their lease. Behind them those of budgets, likewise: a hash of
 // what is `spent`, what is `held`, and `of.<reservation>`, and the same places. Last comes for each budget what each process has spent that
 // the ledger has not told it of, and the highest sum that the `ledger` has told to one of them, as `<nanodollars> <time>`: both are written
 // in one step, so that nothing that one process has heard of is missing in what another is judged by.
@@ -19,13 +19,30 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function exact(number) return string.format('%.17g', number) end
 local function usedAt(levels, meter)
-  local stored = redis.call('HMGET', levels, meter.name .. '.used', meter.name .. '.at')
+  local name = meter.name
+  local stored = redis.call('HMGET', levels, name .. '.used', name .. '.at', name .. '.limit')
   local used, at = tonumber(stored[1]), tonumber(stored[2])
   if not used or not at then return 0 end
+  -- The version before did not say of which limit.
+  local limit = tonumber(stored[3]) or meter.limit
+  used = used * math.min(1, meter.limit / limit)
   return math.max(0, used - math.max(0, now - at) * meter.leakPerMs)
 end
+local function meterAt(levels, meter)
+  local limit = tonumber(redis.call('HGET', levels, meter.name .. '.limit'))
+  if not limit then return meter end
+  local times = limit / meter.limit
+  return {
+    name = meter.name,
+    limit = limit,
+    capacity = meter.capacity * times,
+    leakPerMs = meter.leakPerMs * times,
+    amount = meter.amount * math.min(1, times),
+  }
+end
 local function keep(levels, meter, used)
-  redis.call('HSET', levels, meter.name .. '.used', exact(used), meter.name .. '.at', exact(now))
+  local name = meter.name
+  redis.call('HSET', levels, name .. '.used', exact(used), name .. '.at', exact(now), name .. '.limit', exact(meter.limit))
   redis.call('PEXPIRE', levels, ${keepMs})
 end
 local function budgetAt(levels, places)
@@ -161,7 +178,8 @@ for i, claim in ipairs(ask.claims) do
   local levels, places = KEYS[2 * i - 1], KEYS[2 * i]
   redis.call('ZREMRANGEBYSCORE', places, '-inf', exact(now))
   if redis.call('ZREM', places, ask.id) == 1 then
-    for j, meter in ipairs(claim.meters) do
+    for j, given in ipairs(claim.meters) do
+      local meter = meterAt(levels, given)
       local used = usedAt(levels, meter)
       if meter.amount <= 0 then
         used = math.max(0, used + meter.amount)

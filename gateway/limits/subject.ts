@@ -64,6 +64,7 @@ function meterOf(name: string, limit: number | undefined, amount: number, pods: 
   return [
     {
       name,
+      limit,
       capacity: Math.max(1, limit / pods),
       leakPerMs: limit / pods / minuteMs,
       // More than the whole limit is an estimate that is too high: it takes all there is.

@@ -89,6 +89,42 @@ describe('the share of a pod', () => {
   });
 });
 
+describe('a limit that changes', () => {
+  const perMinute = (requestsPerMinute: number) => ({ requestsPerMinute });
+
+  test('is waited for no longer than if it had always been as low', () => {
+    const { clock, reserve, letIn } = limiterOf();
+    expect(letIn(perMinute(120), 200)).toBe(120);
+    expect(reserve(perMinute(6))).toMatchObject({ type: 'refused', waitMs: 10_000 });
+    clock.advance(10_000);
+    expect(letIn(perMinute(6))).toBe(1);
+  });
+
+  test('lets in what it was raised by, at once', () => {
+    const { letIn } = limiterOf();
+    expect([letIn(perMinute(6)), letIn(perMinute(20))]).toEqual([6, 14]);
+  });
+
+  test('is owed the same part for what the limit before let in, when that is settled', () => {
+    const { clock, reserve } = limiterOf();
+    const tokens = (tokensPerMinute: number) => ({ tokensPerMinute });
+    const granted = reserve(tokens(1_000_000), 500_000);
+    expect(reserve(tokens(50_000), 25_000).type).toBe('granted');
+    if (granted.type === 'granted') granted.settle({ tokens: 1_000_000 });
+    // Half a minute of what was used beyond the estimate, and as much as is asked for.
+    expect(reserve(tokens(50_000), 25_000)).toMatchObject({ type: 'refused', waitMs: 60_000 });
+    clock.advance(60_000);
+    expect(reserve(tokens(50_000), 25_000).type).toBe('granted');
+  });
+
+  test('is not a share that changes: what a pod let in before there were more of them counts as it is', () => {
+    const { state, reserve } = limiterOf();
+    for (let index = 0; index < 8; index++) reserve(perMinute(8));
+    state.pods = 4;
+    expect(reserve(perMinute(8))).toMatchObject({ type: 'refused', waitMs: 210_000 });
+  });
+});
+
 describe('a refusal', () => {
   test('names the limit that takes longest', () => {
     const { reserve, limited } = limiterOf();

@@ -26,6 +26,7 @@ const amount = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.double({ min: 0.1, m
 const meter = (name: string) =>
   fc.record({
     name: fc.constant(name),
+    limit: fc.constantFrom(1, 10, 100 / 3, 120),
     capacity: fc.constantFrom(1, 2.5, 10, 100 / 3),
     // Some leak within the test.
     leakPerMs: fc.constantFrom(10 / 60_000, 100 / 3 / 60_000, 0.5),
@@ -95,9 +96,70 @@ test('any steps come out the same in memory and in the store, to the last bit', 
   );
 });
 
+/** What is used of the limit per minute, by the store and by memory at its time. */
+function partsOf(key: string) {
+  const memory = new OwnMemory();
+  const claimed = (limit: number, amount: number): Claim[] => [
+    { key, meters: [{ name: 'requests', limit, capacity: limit, leakPerMs: limit / 60_000, amount }] },
+  ];
+  return {
+    async reserve(id: string, limit: number, amount: number) {
+      const reservation = { id, claims: claimed(limit, amount) };
+      const { isGranted, nowMs } = await store.reserve(reservation);
+      expect([isGranted, memory.reserve(reservation, nowMs).isGranted]).toEqual([true, true]);
+    },
+    async settle(id: string, limit: number, amount: number) {
+      const settlement = { id, claims: claimed(limit, amount) };
+      memory.settle(settlement, await store.settle(settlement));
+    },
+    /** Together with the part of a minute that the test took. */
+    async expectUsed(limit: number, parts: number) {
+      const { nowMs, readings } = await store.look({ claims: claimed(limit, 1) });
+      for (const [reading] of [readings, memory.look(claimed(limit, 1), nowMs)]) {
+        const used = (reading?.used[0] ?? 0) / limit;
+        expect(used).toBeLessThanOrEqual(parts);
+        expect(used).toBeGreaterThan(parts - 0.2);
+      }
+    },
+  };
+}
+
+test('of a limit that is lowered the same part is used as before, of one that is raised as much', async () => {
+  const { reserve, expectUsed } = partsOf('lowered');
+  await reserve('lowered.1', 120_000, 60_000);
+  await expectUsed(6_000, 0.5);
+  await expectUsed(240_000, 0.25);
+  // Written by the lower one, and by the one it is raised to.
+  await reserve('lowered.2', 6_000, 3_000);
+  await expectUsed(6_000, 1);
+  await expectUsed(12_000, 0.5);
+  await reserve('lowered.3', 12_000, 6_000);
+  await expectUsed(12_000, 1);
+});
+
+test('what was let in by another limit is settled by the one that holds now', async () => {
+  const { reserve, settle, expectUsed } = partsOf('changed');
+  await reserve('changed.1', 120_000, 60_000);
+  await reserve('changed.2', 6_000, 3_000);
+  await settle('changed.1', 120_000, 60_000);
+  await expectUsed(6_000, 1.5);
+  await reserve('changed.3', 120_000, 60_000);
+  await settle('changed.2', 6_000, 3_000);
+  await expectUsed(120_000, 0.6);
+});
+
+test('what the version before has written counts as it stands', async () => {
+  const meter = { name: 'requests', limit: 6_000, capacity: 6_000, leakPerMs: 0.1, amount: 6_000 };
+  await store.reserve({ claims: [{ key: 'older', meters: [meter] }] });
+  const [key] = String(await redis.command('KEYS', '*older:levels')).match(/\{\S*/) ?? [''];
+  expect(await redis.command('HDEL', key, 'requests.limit')).toBe(1);
+  const { readings } = await store.look({ claims: [{ key: 'older', meters: [{ ...meter, limit: 3_000 }] }] });
+  expect(readings[0]?.used[0]).toBeGreaterThan(5_000);
+});
+
 test('a reservation is held at all of its subjects or at none', async () => {
-  const small = { name: 'requests', capacity: 1, leakPerMs: 1 / 60_000, amount: 1 };
-  const large = { ...small, capacity: 10 };
+  const small = { name: 'requests', limit: 1, capacity: 1, leakPerMs: 1 / 60_000, amount: 1 };
+  const large = { ...small, limit: 10, capacity: 10 };
   const ask = (id: string, ...claims: readonly Claim[]) => store.reserve({ id, claims });
   expect(await ask('1', { key: 'x', meters: [small] })).toMatchObject({ isGranted: true });
   const both = [
@@ -110,7 +172,7 @@ test('a reservation is held at all of its subjects or at none', async () => {
 });
 
 test('of fifty at once that ask for a tenth, ten are let in', async () => {
-  const tenth = { name: 'tokens', capacity: 10_000, leakPerMs: 1 / 60_000, amount: 1_000 };
+  const tenth = { name: 'tokens', limit: 10_000, capacity: 10_000, leakPerMs: 1 / 60_000, amount: 1_000 };
   const told = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
       store.reserve({ id: `at-once.${index}`, claims: [{ key: 'z', meters: [tenth] }] }),

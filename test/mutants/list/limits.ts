@@ -71,6 +71,34 @@ export const limits: readonly Mutant[] = [
     tests: [LIMITS, TWINS],
   },
   {
+    name: 'a limit that is lowered is not owed what the higher one allowed',
+    file: 'gateway/limits/meter.ts',
+    from: 'level.used * Math.min(1, limit / level.limit)',
+    to: 'level.used',
+    tests: [LIMITER, TWINS],
+  },
+  {
+    name: 'in the store, too, a limit that is lowered is not owed what the higher one allowed',
+    file: 'gateway/limits/scripts.ts',
+    from: 'used = used * math.min(1, meter.limit / limit)',
+    to: '',
+    tests: [TWINS],
+  },
+  {
+    name: 'a limit that is raised has room at once',
+    file: 'gateway/limits/meter.ts',
+    from: 'level.used * Math.min(1, limit / level.limit)',
+    to: 'level.used * (limit / level.limit)',
+    tests: [LIMITER, TWINS],
+  },
+  {
+    name: 'what was let in by another limit does not settle as if that still held',
+    file: 'gateway/limits/own-memory.ts',
+    from: 'const meter = meterAt(given, level);',
+    to: 'const meter = given;',
+    tests: [LIMITER, TWINS],
+  },
+  {
     name: 'a share lets one through',
     file: 'gateway/limits/subject.ts',
     from: 'capacity: Math.max(1, limit / pods),',
@@ -108,7 +136,7 @@ export const limits: readonly Mutant[] = [
   {
     name: 'what the store lets through is used of the share',
     file: 'gateway/limits/limiter.ts',
-    from: 'if (isElsewhere) this.useShare(judged, { requests, tokens: 0 });',
+    from: 'if (isElsewhere) this.useShare(judged, { requests, tokens: 0 }, false);',
     to: '',
     tests: [DOWN],
   },
