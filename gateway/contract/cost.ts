@@ -8,7 +8,7 @@ import type { Price } from './routing-table.ts';
  * Of its tokens alone. Those of sound cost what text costs: no price of ours tells them apart, and a list price that does is not used.
  */
 function costOfTokens(usage: Usage, price: Price): bigint {
-  const rates = ratesFor(usage, price);
+  const rates = ratesFor(usage.input, price);
   const cached = Math.min(usage.cachedInput, usage.input);
   const written = Math.min(usage.cacheWrite, usage.input - cached);
   const hour = Math.min(usage.cacheWriteHour ?? 0, written);
@@ -52,7 +52,8 @@ export function costPicodollars(usage: Usage, price: Price): number {
   return cost;
 }
 
-interface Rates {
+/** Of each kind of token, picodollars. */
+export interface Rates {
   readonly input: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
@@ -62,9 +63,9 @@ interface Rates {
 }
 
 /** The highest tier that the input is above replaces the rates of the whole call. */
-function ratesFor(usage: Usage, price: Price): Rates {
+export function ratesFor(inputTokens: number, price: Price): Rates {
   const tier = (price.tiers ?? [])
-    .filter(({ aboveInputTokens }) => usage.input > aboveInputTokens)
+    .filter(({ aboveInputTokens }) => inputTokens > aboveInputTokens)
     .toSorted((a, b) => b.aboveInputTokens - a.aboveInputTokens)[0];
   const input = tier?.input ?? price.input;
   const output = tier?.output ?? price.output;

@@ -2,17 +2,25 @@
 // Anthropic clients both read. Served from memory.
 
 import type { Caller } from '../caller.ts';
+import { type Rates, ratesFor } from '../contract/cost.ts';
 import type { Price } from '../contract/routing-table.ts';
 import { findListedModel, listModels, modelNotFound } from '../route/find-model.ts';
 import type { RouteView, TableView } from '../table/view.ts';
 
 /** Prices in USD per token, as decimal strings. */
-interface Pricing {
+interface TokenPricing {
   readonly prompt: string;
   readonly completion: string;
   readonly input_cache_read?: string;
   readonly input_cache_write?: string;
+  /** Where it is dearer than other output. */
+  readonly internal_reasoning?: string;
+}
+
+interface Pricing extends TokenPricing {
   readonly request?: string;
+  /** For calls with a longer input, the lowest bound first. */
+  readonly tiers?: readonly (TokenPricing & { readonly above: number })[];
 }
 
 /** The list as it is sent. What needs no key must cost next to nothing: the one for everybody is made once for each table. */
@@ -98,20 +106,31 @@ function pricesOf(
 function highestPricing(prices: readonly (Price | null)[]): Pricing | null {
   const known = prices.filter((price) => price !== null);
   if (known.length < prices.length || known.length === 0) return null;
-  const highest = (rate: (price: Price) => number): string => usdPerToken(Math.max(...known.map(rate)));
-  const isAnySet = (rate: (price: Price) => number | undefined): boolean =>
-    known.some((price) => rate(price) !== undefined);
+  const requests = known.flatMap(({ perRequest }) => perRequest ?? []);
+  const bounds = known.flatMap(({ tiers = [] }) => tiers.map(({ aboveInputTokens }) => aboveInputTokens));
+  const tiers = [...new Set(bounds)]
+    .sort((a, b) => a - b)
+    .map((above) => ({ above, ...highestForInput(above + 1, known) }));
   return {
-    prompt: highest(({ input }) => input),
-    completion: highest(({ output }) => output),
-    ...(isAnySet(({ cachedInput }) => cachedInput)
-      ? { input_cache_read: highest(({ cachedInput, input }) => cachedInput ?? input) }
-      : {}),
-    ...(isAnySet(({ cacheWrite }) => cacheWrite)
-      ? { input_cache_write: highest(({ cacheWrite, input }) => cacheWrite ?? input) }
-      : {}),
-    ...(isAnySet(({ perRequest }) => perRequest)
-      ? { request: highest(({ perRequest }) => perRequest ?? 0) }
+    ...highestForInput(0, known),
+    ...(requests.length === 0 ? {} : { request: usdPerToken(Math.max(...requests)) }),
+    ...(tiers.length === 0 ? {} : { tiers }),
+  };
+}
+
+/** Each kind on its own: the dearest input may be that of another target than the dearest output. */
+function highestForInput(inputTokens: number, prices: readonly Price[]): TokenPricing {
+  const rates = prices.map((price) => ratesFor(inputTokens, price));
+  const highest = (kind: keyof Rates): number => Math.max(...rates.map((one) => one[kind]));
+  const isStated = (kind: keyof Rates): boolean =>
+    prices.some((price) => [price, ...(price.tiers ?? [])].some((one) => one[kind] !== undefined));
+  return {
+    prompt: usdPerToken(highest('input')),
+    completion: usdPerToken(highest('output')),
+    ...(isStated('cachedInput') ? { input_cache_read: usdPerToken(highest('cachedInput')) } : {}),
+    ...(isStated('cacheWrite') ? { input_cache_write: usdPerToken(highest('cacheWrite')) } : {}),
+    ...(highest('reasoning') > highest('output')
+      ? { internal_reasoning: usdPerToken(highest('reasoning')) }
       : {}),
   };
 }

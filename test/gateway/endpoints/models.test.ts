@@ -357,6 +357,50 @@ describe('the price', () => {
     });
   });
 
+  test('for a longer input stands beside it, the highest of the targets above each bound', async () => {
+    const wish = [
+      {
+        price: price({
+          input: 3_000_000,
+          output: 15_000_000,
+          cachedInput: 300_000,
+          tiers: [{ aboveInputTokens: 200_000, input: 6_000_000, output: 22_500_000, cachedInput: 600_000 }],
+        }),
+      },
+      {
+        price: price({
+          input: 4_000_000,
+          output: 10_000_000,
+          tiers: [
+            { aboveInputTokens: 500_000, output: 30_000_000 },
+            { aboveInputTokens: 100_000, input: 5_000_000 },
+          ],
+        }),
+      },
+    ];
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
+    expect((await onlyModel()).pricing).toEqual({
+      prompt: '0.000004',
+      completion: '0.000015',
+      input_cache_read: '0.000004',
+      tiers: [
+        { above: 100_000, prompt: '0.000005', completion: '0.000015', input_cache_read: '0.000005' },
+        { above: 200_000, prompt: '0.000006', completion: '0.0000225', input_cache_read: '0.000005' },
+        { above: 500_000, prompt: '0.000006', completion: '0.00003', input_cache_read: '0.000004' },
+      ],
+    });
+  });
+
+  test.each([
+    ['dearer than other output', { reasoning: 20_000_000 }, { internal_reasoning: '0.00002' }],
+    ['as dear', { reasoning: 15_000_000 }, {}],
+    ['cheaper', { reasoning: 1_000_000 }, {}],
+  ])('of reasoning is told where it is dearer than other output: %s', async (_, more, wanted) => {
+    const wish = [{ price: price({ output: 15_000_000, ...more }) }];
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
+    expect((await onlyModel()).pricing).toEqual({ prompt: '0', completion: '0.000015', ...wanted });
+  });
+
   test('is null where one target has none: it might be the highest', async () => {
     const wish = [{ price: price({ input: 3_000_000 }) }, { price: null }];
     rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));

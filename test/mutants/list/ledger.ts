@@ -425,6 +425,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/flow/one-model.test.ts'],
   },
   {
+    name: 'the price that is listed for a long input is that above the bound',
+    file: 'gateway/endpoints/models.ts',
+    from: 'highestForInput(above + 1, known)',
+    to: 'highestForInput(above, known)',
+    tests: ['test/gateway/endpoints/models.test.ts'],
+  },
+  {
     name: 'an amount is cut, so that a spend below its limit never looks as if it had reached it',
     file: 'operator/usage/dollars.ts',
     from: '(picodollars / picodollarsPerMicrodollar)',
