@@ -80,7 +80,9 @@ export function compileKey({ object, parsed, secret, platform, nowMs }: KeyInput
   const unsupported = unsupportedValue('ApiKey', spec);
   if (unsupported !== undefined) return notAccepted(object, unsupported);
 
-  const issued = hasImports(spec) ? importedVersions(spec) : issuedVersions(apiKey, secret, keyPrefix, nowMs);
+  const issued = hasImports(spec)
+    ? importedVersions(spec, nowMs)
+    : issuedVersions(apiKey, secret, keyPrefix, nowMs);
   const end = lastEnd(issued.versions);
   const isOver = end !== undefined && end <= nowMs;
   // Gateways end a key by their own clocks; what this clock calls ended may not be so yet.
@@ -173,17 +175,23 @@ interface Issued {
   readonly rotationMs?: number;
 }
 
-function importedVersions(spec: ApiKeySpec): Issued {
+function importedVersions(spec: ApiKeySpec, nowMs: number): Issued {
   const versions = (spec.imports ?? [])
     .toSorted((a, b) => compareText(a.sha256, b.sha256))
     .map(({ sha256, notAfter }) => ({ sha256, ...endOf(spec.expiresAt, notAfter) }));
-  const hint = spec.imports?.find((imported) => imported.hint !== undefined)?.hint;
+  const hint = newestHint(spec.imports ?? [], nowMs);
   return {
     condition: holds('Issued', 'Imported'),
     versions,
     needsSecret: false,
     ...(hint === undefined ? {} : { hint }),
   };
+}
+
+/** A new key is added behind those that are in their overlap. One that has ended stands for the others only where all have. */
+function newestHint(imports: NonNullable<ApiKeySpec['imports']>, nowMs: number): string | undefined {
+  const working = imports.filter(({ notAfter }) => notAfter === undefined || Date.parse(notAfter) > nowMs);
+  return (working.length === 0 ? imports : working).findLast(({ hint }) => hint !== undefined)?.hint;
 }
 
 function issuedVersions(

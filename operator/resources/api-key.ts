@@ -256,7 +256,11 @@ export type ApiKeyUsage = z.infer<typeof usageSchema>;
 export const apiKeyStatusSchema = z.object({
   ...commonStatus,
   secretName: z.string().max(253).optional().describe('Secret that holds the key.'),
-  keyHint: z.string().max(64).optional().describe('Prefix and last four characters of the key.'),
+  keyHint: z
+    .string()
+    .max(64)
+    .optional()
+    .describe('Prefix and last four characters of the key; of several imports, of the newest that works.'),
   versions: listMap(
     z.object({
       id: z.int().min(1).describe('Counts up with every new key.'),

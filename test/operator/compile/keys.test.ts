@@ -85,6 +85,29 @@ describe('the end of a key', () => {
   });
 });
 
+describe('a key that was made elsewhere is recognised by the hint of', () => {
+  const entry = (sha256: string, hint: string | undefined, notAfterMs?: number) => ({
+    sha256,
+    ...(hint === undefined ? {} : { hint }),
+    ...(notAfterMs === undefined ? {} : { notAfter: at(notAfterMs) }),
+  });
+  test.each([
+    ['the newest, in the overlap too', [entry(B, 'psk_…old1', DAY_MS), entry(A, 'psk_…new1')], 'psk_…new1'],
+    ['the one that is left', [entry(A, 'psk_…old1', 0), entry(B, 'psk_…new1')], 'psk_…new1'],
+    [
+      'one that works still, whatever its place',
+      [entry(A, 'psk_…new1'), entry(B, 'psk_…old1', 0)],
+      'psk_…new1',
+    ],
+    ['the last of all that have ended', [entry(A, 'psk_…old1', -2), entry(B, 'psk_…new1', -1)], 'psk_…new1'],
+    ['the newest that has one', [entry(A, 'psk_…old1'), entry(B, undefined)], 'psk_…old1'],
+    ['none that has ended, where another works', [entry(A, 'psk_…old1', 0), entry(B, undefined)], undefined],
+  ])('%s', (_, imports, hint) => {
+    const [verdict] = compileOnce(snapshot({ apiKeys: [apiKey({ imports })] })).verdicts;
+    expect(verdict?.kind === 'ApiKey' && verdict.keyHint).toBe(hint);
+  });
+});
+
 describe('a key in its Secret', () => {
   test('works under its SHA-256; the key itself is nowhere', () => {
     const result = issued();
