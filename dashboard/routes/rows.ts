@@ -20,8 +20,8 @@ export function addRowsRoute(api: FastifyInstance, door: Door, keyLists: KeyList
     if (namespace !== undefined && !isNamespace(namespace))
       throw badParameter('namespace: must be the name of a namespace, such as team-a');
     try {
-      const { rows, ...more } = await keyLists.read(sessionOf(door, request), namespace);
-      return { ...chooseRows(rows, parsed.data), ...more };
+      const { keys, ...more } = await keyLists.read(sessionOf(door, request), namespace);
+      return { ...chooseRows(keys, parsed.data), ...more };
     } catch (error) {
       if (!(error instanceof ClusterRefusal)) throw error;
       return reply.status(error.answer.status).send(error.answer.body ?? {});

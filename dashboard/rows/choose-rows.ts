@@ -11,7 +11,7 @@ const absentWhereEmpty = (value: unknown) => (value === '' ? undefined : value);
 export const choiceSchema = z.strictObject({
   /** Undefined: all. */
   namespace: z.preprocess(absentWhereEmpty, z.string().max(63).optional()),
-  /** Words, all of which are found somewhere in the row. */
+  /** Words, all of which are found somewhere in the row, or in what else the key is found by. */
   q: z.string().max(200).default(''),
   state: z.preprocess(absentWhereEmpty, z.enum(states).optional()),
   sort: z.preprocess(absentWhereEmpty, z.enum(sorts).default('name')),
@@ -21,8 +21,14 @@ export const choiceSchema = z.strictObject({
 });
 export type Choice = z.infer<typeof choiceSchema>;
 
+export interface ListedKey {
+  readonly row: KeyRow;
+  /** What it is found by besides what its row shows, in lower case. */
+  readonly words: string;
+}
+
 export function chooseRows(
-  all: readonly KeyRow[],
+  all: readonly ListedKey[],
   { q, state, sort, order, limit, offset }: Choice,
 ): { readonly rows: readonly KeyRow[]; readonly total: number } {
   const words = q
@@ -30,12 +36,12 @@ export function chooseRows(
     .split(/\s+/)
     .filter((word) => word !== '');
   const found = all
-    .filter((row) => state === undefined || row.state === state)
-    .filter((row) => words.length === 0 || hasAll(textOf(row), words));
+    .filter(({ row }) => state === undefined || row.state === state)
+    .filter((key) => words.length === 0 || hasAll(textOf(key), words));
   const sign = order === 'desc' ? -1 : 1;
   // Read once for each row, not once for each comparison.
   const inOrder = found
-    .map((row) => ({ row, value: sortValue(row, sort), name: `${row.namespace}/${row.name}` }))
+    .map(({ row }) => ({ row, value: sortValue(row, sort), name: `${row.namespace}/${row.name}` }))
     .sort(
       (a, b) =>
         compare(a.value, b.value, sign) || compareTexts(a.name, b.name) * (sort === 'name' ? sign : 1),
@@ -45,8 +51,10 @@ export function chooseRows(
   return { rows: inOrder, total: found.length };
 }
 
-function textOf({ namespace, name, owner, hint, models }: KeyRow): string {
-  return [`${namespace}/${name}`, owner, hint, ...models.allow].join('\n').toLowerCase();
+function textOf({ row, words }: ListedKey): string {
+  const { namespace, name, owner, hint, models } = row;
+  const shown = [`${namespace}/${name}`, owner, hint, ...models.allow].join('\n').toLowerCase();
+  return `${shown}\n${words}`;
 }
 
 function hasAll(text: string, words: readonly string[]): boolean {

@@ -4,16 +4,17 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { makeGate } from '../../kube/gate.ts';
-import type { KeyRow } from '../api-types.ts';
 import { type ClusterEvent, ClusterRefusal } from '../cluster.ts';
 import type { ServerParts } from '../door.ts';
 import { GROUP_VERSION, PAGE_MAX } from '../guard/kube-paths.ts';
 import type { Session } from '../session/session.ts';
+import type { ListedKey } from './choose-rows.ts';
 import { type KeySpend, keyRowOf } from './key-row.ts';
 import { readSpends } from './spends.ts';
+import { wordsOfKey } from './words-of-key.ts';
 
 export interface KeyList {
-  readonly rows: readonly KeyRow[];
+  readonly keys: readonly ListedKey[];
   readonly at: string;
   readonly spendFrom: 'ledger' | 'status';
   readonly isTruncated: boolean;
@@ -55,7 +56,7 @@ interface Kept {
 }
 
 interface Read {
-  readonly rows: Map<string, KeyRow>;
+  readonly keys: Map<string, ListedKey>;
   readonly spends: ReadonlyMap<string, KeySpend> | undefined;
   readonly at: string;
   readonly isTruncated: boolean;
@@ -68,7 +69,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
 
   async function readKeys(session: Whose, namespace: string | undefined, spends: Read['spends']) {
     const place = namespace === undefined ? '' : `/namespaces/${namespace}`;
-    const rows = new Map<string, KeyRow>();
+    const keys = new Map<string, ListedKey>();
     let position: string | undefined;
     do {
       const answer = await parts.clusterOf(session).call({
@@ -80,11 +81,11 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
       if (answer.status !== 200 || page === undefined) throw new ClusterRefusal(answer);
       for (const item of page.items ?? []) {
         const row = keyRowOf(item, spends);
-        if (row !== undefined) rows.set(`${row.namespace}/${row.name}`, row);
+        if (row !== undefined) keys.set(`${row.namespace}/${row.name}`, { row, words: wordsOfKey(item) });
       }
       position = page.metadata.continue || undefined;
-    } while (position !== undefined && rows.size < rowsMax);
-    return { rows, isTruncated: position !== undefined };
+    } while (position !== undefined && keys.size < rowsMax);
+    return { keys, isTruncated: position !== undefined };
   }
 
   async function readAll(session: Whose, namespace: string | undefined): Promise<Read> {
@@ -122,8 +123,8 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
     if (before === undefined) lists.set(key, kept);
     else before.next = kept;
     reading.then(
-      ({ rows }) => {
-        kept.rows = rows.size;
+      ({ keys }) => {
+        kept.rows = keys.size;
         kept.oldAtMs = clock.now() + oldMs;
         if (before !== undefined) replace(key, before, kept);
         clock.setTimer(keptMs, () => replace(key, kept, kept.next));
@@ -147,13 +148,13 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
   function tell(kept: Kept, event: ClusterEvent): void {
     if (event.type === 'RESET') return;
     kept.reading.then(
-      ({ rows, spends }) => {
+      ({ keys, spends }) => {
         const row = keyRowOf(event.object, spends);
         if (row === undefined) return;
         const name = `${row.namespace}/${row.name}`;
-        if (event.type === 'DELETED') rows.delete(name);
-        else rows.set(name, row);
-        kept.rows = rows.size;
+        if (event.type === 'DELETED') keys.delete(name);
+        else keys.set(name, { row, words: wordsOfKey(event.object) });
+        kept.rows = keys.size;
       },
       () => {},
     );
@@ -164,9 +165,9 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
       const key = `${personOf(session)} ${namespace ?? ''}`;
       const kept = lists.get(key) ?? begin(key, session, namespace);
       if (kept.next === undefined && clock.now() >= kept.oldAtMs) begin(key, session, namespace, kept);
-      const { rows, spends, at, isTruncated } = await kept.reading;
+      const { keys, spends, at, isTruncated } = await kept.reading;
       return {
-        rows: [...rows.values()],
+        keys: [...keys.values()],
         at,
         spendFrom: spends === undefined ? 'status' : 'ledger',
         isTruncated,

@@ -7,6 +7,7 @@ import type { Cluster } from '../../dashboard/cluster.ts';
 import { choiceSchema, chooseRows } from '../../dashboard/rows/choose-rows.ts';
 import { openKeyLists } from '../../dashboard/rows/key-lists.ts';
 import { type KeySpend, keyRowOf } from '../../dashboard/rows/key-row.ts';
+import { wordsOfKey } from '../../dashboard/rows/words-of-key.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 
 const metadata = {
@@ -114,6 +115,7 @@ describe('a row', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (spec, status) => {
         expect(keyRowOf({ metadata, spec, status }, undefined)).toMatchObject({ name: 'bot' });
+        expect(wordsOfKey({ metadata, spec, status })).toBeTypeOf('string');
       }),
     );
     for (const none of [null, 'x', {}, { metadata: {} }]) expect(keyRowOf(none, undefined)).toBeUndefined();
@@ -140,13 +142,14 @@ describe('a page', () => {
     .map((all) => all.map((one): KeyRow => ({ ...plain, ...one }) as KeyRow));
   const sort = fc.constantFrom('name', 'owner', 'lastUsed', 'spend', 'expires');
   const order = fc.constantFrom('asc', 'desc');
+  const listed = (all: readonly KeyRow[]) => all.map((row) => ({ row, words: '' }));
   const nameOf = (row: KeyRow) => `${row.namespace}/${row.name}`;
 
   test('after the other gives every row once, in the same order whatever the size of pages', () => {
     fc.assert(
       fc.property(rows, sort, order, fc.integer({ min: 1, max: 5 }), (all, by, way, limit) => {
         const choose = (more: object) =>
-          chooseRows(all, choiceSchema.parse({ sort: by, order: way, ...more }));
+          chooseRows(listed(all), choiceSchema.parse({ sort: by, order: way, ...more }));
         const whole = choose({ limit: 200 }).rows.map(nameOf);
         const paged: string[] = [];
         for (let offset = 0; offset < all.length; offset += limit)
@@ -160,7 +163,7 @@ describe('a page', () => {
   test('is in order, with those that have no value at the end', () => {
     fc.assert(
       fc.property(rows, order, (all, way) => {
-        const values = chooseRows(all, choiceSchema.parse({ sort: 'spend', order: way })).rows.map(
+        const values = chooseRows(listed(all), choiceSchema.parse({ sort: 'spend', order: way })).rows.map(
           ({ spend }) => (spend === null ? undefined : Number(spend.month)),
         );
         const known = values.filter((value) => value !== undefined);
@@ -173,7 +176,7 @@ describe('a page', () => {
   test('holds what has all the words, in whatever case', () => {
     fc.assert(
       fc.property(rows, fc.constantFrom('', 'ADA', 'team-a ada', 'team-a/a', 'b ben', 'nobody'), (all, q) => {
-        const { rows: found, total } = chooseRows(all, choiceSchema.parse({ q, state: 'Ready' }));
+        const { rows: found, total } = chooseRows(listed(all), choiceSchema.parse({ q, state: 'Ready' }));
         const fits = (row: KeyRow) =>
           row.state === 'Ready' &&
           q
@@ -193,9 +196,9 @@ describe('a page', () => {
       owner: `o${index % 97}`,
     }));
     const choice = choiceSchema.parse({ q: 'key-9', sort: 'owner' });
-    chooseRows(many, choice);
+    chooseRows(listed(many), choice);
     const beganMs = performance.now();
-    expect(chooseRows(many, choice).total).toBe(1_111);
+    expect(chooseRows(listed(many), choice).total).toBe(1_111);
     // A generous bound: it takes some ten milliseconds.
     expect(performance.now() - beganMs).toBeLessThan(500);
   });
@@ -228,6 +231,35 @@ test('a list is read once for all who wait, is gone after ten seconds, and is ne
   expect(asked).toHaveLength(6);
 });
 
+test('a key is found by its team, its mail address and the hint of any key it stands for, and so when it was changed', async () => {
+  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const bot = (team: string) => ({
+    metadata,
+    spec: {
+      owner: { name: 'Ada', email: 'ada@Example.com', team },
+      imports: [{ hint: 'psk_…old1' }, {}, { hint: 'psk_…leDy' }],
+    },
+    status: { keyHint: 'psk_…leDy' },
+  });
+  const items = [{ metadata: { ...metadata, name: 'other' } }, bot('Core')];
+  const clusterOf = (): Cluster => ({
+    call: async () => ({ status: 200, body: { metadata: {}, items } }),
+    watch: () => expect.fail('nothing is watched'),
+  });
+  const lists = openKeyLists({ clock, clusterOf, ledger: undefined });
+  const ada = { id: 'ada', token: 'ada' };
+  const found = async (q: string) => {
+    const { keys } = await lists.read(ada, 'team-a');
+    return chooseRows(keys, choiceSchema.parse({ q })).rows.map(({ name }) => name);
+  };
+  for (const q of ['ada', 'core', 'example.com', 'OLD1', 'ledy', 'bot core old1'])
+    expect(await found(q), q).toEqual(['bot']);
+  // A word does not reach from one into the next.
+  for (const q of ['nobody', 'adaada']) expect(await found(q), q).toEqual([]);
+  lists.change(ada, 'team-a', { type: 'MODIFIED', object: bot('Edge') });
+  expect([await found('core'), await found('edge')]).toEqual([[], ['bot']]);
+});
+
 test('a list that is half as old as it may become is read anew beside it, and hears of changes meanwhile', async () => {
   const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
   const items = [{ metadata }];
@@ -246,7 +278,7 @@ test('a list that is half as old as it may become is read anew beside it, and he
   });
   const lists = openKeyLists({ clock, clusterOf, ledger: undefined });
   const ada = { id: 'ada', token: 'ada' };
-  const names = async () => (await lists.read(ada, 'team-a')).rows.map(({ name }) => name);
+  const names = async () => (await lists.read(ada, 'team-a')).keys.map(({ row }) => row.name);
   const added = (name: string) => ({ type: 'ADDED', object: { metadata: { ...metadata, name } } }) as const;
   expect(await names()).toEqual(['bot']);
   clock.advance(5_000);
