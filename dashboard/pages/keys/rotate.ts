@@ -146,21 +146,22 @@ export interface KeyVersion {
   readonly notAfter: string | undefined;
 }
 
-/** The keys that an ApiKey stands for, the newest first. Of those made elsewhere the spec tells, of the operator's own the status. */
-export function versionsOf({ spec, status }: ApiKey, nowMs: number): readonly KeyVersion[] {
-  const imports = (spec.imports ?? []).map(({ sha256, hint, notAfter }) => ({
-    id: sha256,
-    name: hint ?? sha256.slice(0, 8),
-    state: notAfter === undefined ? 'Active' : Date.parse(notAfter) > nowMs ? 'Retiring' : 'Expired',
-    notAfter,
-  }));
-  const issued = (status?.versions ?? []).map(({ id, fingerprint, state, notAfter }) => ({
+/** The keys that an ApiKey stands for, the newest first. Of those made elsewhere the spec tells, which the status only repeats; of the operator's own the status. */
+export function versionsOf(key: ApiKey, nowMs: number): readonly KeyVersion[] {
+  const { spec, status } = key;
+  if (isImported(key))
+    return (spec.imports ?? []).toReversed().map(({ sha256, hint, notAfter }) => ({
+      id: sha256,
+      name: hint ?? sha256.slice(0, 8),
+      state: notAfter === undefined ? 'Active' : Date.parse(notAfter) > nowMs ? 'Retiring' : 'Expired',
+      notAfter,
+    }));
+  return (status?.versions ?? []).map(({ id, fingerprint, state, notAfter }) => ({
     id: String(id),
     name: fingerprint.slice(0, 8),
     state,
     notAfter,
   }));
-  return [...imports.reverse(), ...issued];
 }
 
 function rfc3339(ms: number): string {

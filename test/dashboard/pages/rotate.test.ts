@@ -75,6 +75,19 @@ describe('a key that was made in a browser', () => {
       { name: 'psk_…aaaa', state: 'Expired', notAfter: over },
     ]);
   });
+
+  test('is told once, though the operator tells of it too, and by its hint', () => {
+    const imports = [imported('a', '2026-11-23T13:00:00Z'), next];
+    const key = { metadata: { name: 'bot', namespace: 'team-a' }, spec: { imports } };
+    const versions = [
+      // Of the one before, whose end the operator has not seen yet.
+      { id: 1, fingerprint: 'e'.repeat(16), state: 'Active' },
+      { id: 2, fingerprint: 'a'.repeat(16), state: 'Active', notAfter: '2026-11-23T13:00:00Z' },
+      { id: 3, fingerprint: 'f'.repeat(16), state: 'Active' },
+    ];
+    expect(versionsOf({ ...key, status: { versions } }, nowMs)).toEqual(versionsOf(key, nowMs));
+    expect(versionsOf(key, nowMs).map(({ name }) => name)).toEqual(['psk_…ffff', 'psk_…aaaa']);
+  });
 });
 
 test('the keys of a Secret are those that the operator tells', () => {
