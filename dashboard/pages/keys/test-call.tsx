@@ -42,7 +42,6 @@ export function TestCall({
         body: JSON.stringify({
           model,
           stream: true,
-          max_tokens: 64,
           messages: [{ role: 'user', content: 'Say hello in one sentence.' }],
         }),
         credentials: 'omit',

@@ -403,6 +403,18 @@ test('clients that cannot call the model are disabled, and say so', async () => 
   expect(await page.getByRole('region', { name: /^Snippet for/ }).innerText()).toContain('Anthropic(');
 });
 
+test('a test asks for what every model takes', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await fillName(page, 'tested');
+  await create(page);
+  await shownKey(page);
+  const asked = page.waitForRequest('**/v1/chat/completions');
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  // Models that think refuse max_tokens, and end within a bound on output before they say anything.
+  expect(Object.keys((await asked).postDataJSON()).sort()).toEqual(['messages', 'model', 'stream']);
+  await page.getByText(/whole after/).waitFor();
+});
+
 test('on a laptop, where no cluster is, the key lies in a file', async () => {
   const page = await open('/keys/team-b/notebook-1', { mode: 'local' });
   const command = await page.getByRole('region', { name: 'Command that prints the key' }).innerText();
