@@ -7,6 +7,7 @@ import { Dialog, YamlDialog } from '../parts/dialog.tsx';
 import { focusFirstProblem } from '../parts/fields.tsx';
 import { kubePath } from '../shell/asking.tsx';
 import { patchSeen } from '../shell/patch-seen.ts';
+import { serverClock } from '../shell/server-clock.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import { mergePatch } from '../words/merge-patch.ts';
@@ -31,7 +32,7 @@ export function EditKeyDialog({
   const { namespace, name } = before.metadata;
   const [isYaml, setYaml] = useState(false);
   const check = (): boolean => {
-    const { expires, ...found } = checkKeyForm(form, Date.now());
+    const { expires, ...found } = checkKeyForm(form, serverClock.now());
     // An end that has passed may stay as it is.
     const isExpiresEdited = form.expires !== keyFormOf(before).expires;
     const all = expires !== undefined && isExpiresEdited ? { ...found, expires } : found;

@@ -8,6 +8,7 @@ import { useAsked, useObject } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { useKept } from '../shell/leaving.tsx';
 import { pathOf } from '../shell/place.ts';
+import { serverClock } from '../shell/server-clock.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { isProgrammed, standingOf } from '../words/standing.ts';
 import { canCall, pairOf } from './callable.ts';
@@ -31,7 +32,7 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
   const { object, error } = useObject<ApiKey>('apikeys', namespace, name);
   const held = object !== undefined && holds(object, minted) ? object : undefined;
   const isReady = held !== undefined && isProgrammed(held);
-  const before = held && endOfOthers(held, minted, Date.now());
+  const before = held && endOfOthers(held, minted, serverClock.now());
   const standing = object && standingOf(object);
   useKept(!isKept);
   // What had the focus is gone with the form.

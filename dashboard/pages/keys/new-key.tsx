@@ -9,6 +9,7 @@ import { kubePath, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { useKept } from '../shell/leaving.tsx';
 import { isWithin, type NotDone, sendSurely } from '../shell/send-surely.ts';
+import { serverClock } from '../shell/server-clock.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { KeyFields } from './key-fields.tsx';
 import { buildApiKey, checkKeyForm, emptyKeyForm, type KeyForm, type KeyProblems } from './key-form.ts';
@@ -50,7 +51,7 @@ export function NewKey() {
   useKept(attempt?.isOpen === true && attempt.minted !== undefined && made === undefined);
 
   const check = () => {
-    const found = checkKeyForm(form, Date.now());
+    const found = checkKeyForm(form, serverClock.now());
     setProblems(found);
     if (Object.keys(found).length === 0) return true;
     announce('Some fields need another value.');

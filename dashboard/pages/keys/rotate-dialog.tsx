@@ -8,6 +8,7 @@ import { kubePath } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import { patchSeen } from '../shell/patch-seen.ts';
 import { type NotDone, sendSurely } from '../shell/send-surely.ts';
+import { serverClock } from '../shell/server-clock.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { type KeyYaml, KeyYamlDialog } from './key-yaml.tsx';
 import { type MintedKey, mintRandomKey } from './mint-key.ts';
@@ -59,12 +60,12 @@ export function RotateDialog({
   const { namespace, name } = apiKey.metadata;
   const begin = async (): Promise<RotateAttempt> => ({
     minted: imported ? await mintRandomKey(session.keyPrefix) : undefined,
-    trigger: triggerAt(Date.now()),
+    trigger: triggerAt(serverClock.now()),
   });
   const rotationOf = ({ minted, trigger }: RotateAttempt): Rotation =>
     minted === undefined
       ? { minted, trigger, overlapHours: overlap === '' ? undefined : Number(overlap) }
-      : { minted, nowMs: Date.now(), overlapHours: Number(overlap) };
+      : { minted, nowMs: serverClock.now(), overlapHours: Number(overlap) };
   const fail = (error: unknown) => setFailed({ is: 'refused', message: (error as Error).message });
 
   const rotate = async () => {

@@ -1,5 +1,7 @@
 // How do the pages ask their server? One function for questions and changes, and one kind of error, in words.
 
+import { serverClock } from './server-clock.ts';
+
 export class ApiError extends Error {
   /** 0: nobody answered. */
   readonly status: number;
@@ -31,6 +33,7 @@ export interface Api {
 export function openApi(csrf: string, whenSignedOut: (why: ApiError) => void): Api {
   return {
     async call<Answer>(path: string, { method = 'GET', query, body, signal }: Call = {}): Promise<Answer> {
+      const sentMs = Date.now();
       const response = await fetch(`/api/${path}${searchOf(query)}`, {
         method,
         credentials: 'same-origin',
@@ -45,6 +48,7 @@ export function openApi(csrf: string, whenSignedOut: (why: ApiError) => void): A
         if (error instanceof DOMException && error.name === 'AbortError') throw error;
         throw new ApiError(0, 'offline', 'The dashboard’s server cannot be reached. Check your connection.');
       });
+      serverClock.hear(response.headers.get('date'), sentMs);
       const answer: unknown =
         response.status === 204 ? undefined : await response.json().catch(() => undefined);
       if (response.ok) return answer as Answer;

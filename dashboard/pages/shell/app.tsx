@@ -6,6 +6,7 @@ import { Button, Notice } from '../parts/basics.tsx';
 import { type ApiError, openApi } from './api.ts';
 import { Frame } from './frame.tsx';
 import { openKeeping } from './keeping.ts';
+import { serverClock } from './server-clock.ts';
 import { SignIn } from './sign-in.tsx';
 
 type State =
@@ -15,6 +16,7 @@ type State =
   /** `ended`: why the session is over, while what is shown has to stay. */
   | { readonly is: 'signed-in'; readonly session: SessionAnswer; readonly ended?: string };
 
+const pastEndMs = 30_000;
 const noSession = openApi('', () => {});
 
 export function App() {
@@ -59,10 +61,11 @@ export function App() {
   // A session that ends by its own time says so before a click fails.
   useEffect(() => {
     if (session === undefined) return;
-    const leftMs = Date.parse(session.expiresAt) - Date.now();
+    const leftMs = Date.parse(session.expiresAt) - serverClock.now();
     // Longer than a timer can count, it is asked for at the next call.
     if (leftMs > 2 ** 31 - 1) return;
-    const timer = setTimeout(() => whenSignedOut(), Math.max(0, leftMs) + 1_000);
+    // The server has just called it good: where its end is past here, the clocks disagree, and it is not asked for each second.
+    const timer = setTimeout(() => whenSignedOut(), leftMs > 0 ? leftMs + 1_000 : pastEndMs);
     return () => clearTimeout(timer);
   }, [session, whenSignedOut]);
 

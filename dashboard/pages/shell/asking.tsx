@@ -8,6 +8,7 @@ import { type AskedState, shownOf } from './asked-state.ts';
 import { useShell } from './context.tsx';
 import { followChanges } from './follow-changes.ts';
 import { type Heard, heardSince, keyOf, mergeHeard, newer } from './live-list.ts';
+import { serverClock } from './server-clock.ts';
 
 export interface Asked<Answer> {
   readonly answer: Answer | undefined;
@@ -223,9 +224,9 @@ export function useRights(namespace: string | undefined): May {
 
 /** Rises every so often, so that "5 minutes ago" stays true. */
 export function useNow(everyMs = 30_000): number {
-  const [nowMs, setNow] = useState(Date.now());
+  const [nowMs, setNow] = useState(serverClock.now());
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    const timer = setInterval(() => setNow(serverClock.now()), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
   return nowMs;

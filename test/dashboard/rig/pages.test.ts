@@ -250,6 +250,56 @@ test('a page that was refused its live updates asks for them again', async () =>
   });
 });
 
+const hourMs = 3_600_000;
+
+test.each([-2, 13])(
+  'an overlap is as long as was said, in a browser whose clock is off by %i hours',
+  async (offHours) => {
+    const page = await open('/keys/team-a/ci-bot-0');
+    const before = (await specOf(page, 'team-a/ci-bot-0')).imports?.at(-1);
+    await page.clock.setFixedTime(Date.now() + offHours * hourMs);
+    await page.reload();
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    await dialogOf(page).getByLabel('Overlap').selectOption('1');
+    await click(page, 'Rotate');
+    await shownKey(page);
+    const { imports } = await specOf(page, 'team-a/ci-bot-0');
+    const until = imports?.find(({ sha256 }) => sha256 === before?.sha256)?.notAfter ?? '';
+    // A generous bound around what takes a second.
+    expect(Math.abs(Date.parse(until) - Date.now() - hourMs)).toBeLessThan(60_000);
+  },
+);
+
+test.each([
+  ['the server tells the time', true],
+  ['nobody tells it the time', false],
+])(
+  'a browser whose clock is hours ahead does not ask for its session again and again, where %s',
+  async (_, tells) => {
+    const page = await open('/nothing');
+    await page.clock.install({ time: Date.now() + 13 * hourMs });
+    let asked = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/api/session')) asked += 1;
+    });
+    if (!tells)
+      await page.route('**/api/**', async (route) => {
+        const response = await route.fetch();
+        const { date: _date, ...headers } = response.headers();
+        await route.fulfill({ response, headers });
+      });
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.clock.runFor(20_000);
+    // Whatever was asked before it has been heard of with this.
+    await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
+    expect(asked).toBe(1);
+    await page.clock.runFor(tells ? hourMs : 20_000);
+    await until(async () => asked === 2);
+    await page.unrouteAll({ behavior: 'wait' });
+  },
+);
+
 test('a key that was made on the page of one object is not on that of another', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.getByRole('button', { name: 'Rotate' }).click();

@@ -5,6 +5,7 @@ import type { Mutant } from '../mutant.ts';
 const cluster = ['test/dashboard/dashboard.test.ts'];
 const guard = ['test/dashboard/guard.test.ts'];
 const mintKey = ['test/dashboard/pages/mint-key.test.ts'];
+const rigPages = ['test/dashboard/rig/pages.test.ts'];
 const rotate = ['test/dashboard/pages/rotate.test.ts'];
 const sendSurely = ['test/dashboard/pages/send-surely.test.ts'];
 const session = ['test/dashboard/session.test.ts'];
@@ -268,6 +269,27 @@ export const dashboard: readonly Mutant[] = [
     from: "verdict !== 'impossible'",
     to: "verdict !== 'native' || true",
     tests: ['test/dashboard/pages/use-key.test.ts'],
+  },
+  {
+    name: 'ends are written by the clock of the server, not by that of a laptop',
+    file: 'dashboard/pages/keys/rotate-dialog.tsx',
+    from: 'nowMs: serverClock.now(), ',
+    to: 'nowMs: Date.now(), ',
+    tests: rigPages,
+  },
+  {
+    name: 'an answer that takes long moves no clock',
+    file: 'dashboard/pages/shell/server-clock.ts',
+    from: 'sentMs - (saidMs + secondMs)',
+    to: 'browserMs() - (saidMs + secondMs)',
+    tests: ['test/dashboard/pages/server-clock.test.ts'],
+  },
+  {
+    name: 'a session whose end seems to be past is not asked for each second',
+    file: 'dashboard/pages/shell/app.tsx',
+    from: 'leftMs > 0 ? leftMs + 1_000 : pastEndMs',
+    to: 'Math.max(0, leftMs) + 1_000',
+    tests: rigPages,
   },
   {
     name: 'calls are made with the person’s own token alone',

@@ -1,0 +1,36 @@
+// What time is it for those who judge ends and periods? Their clocks are set right; that of a browser may be hours off, and is moved by
+// what the server says.
+
+export interface ServerClock {
+  /** Unix milliseconds. */
+  now(): number;
+  /**
+   * @param date the header of that name, of an answer that has just come.
+   * @param sentMs when it was asked for, by the browser's clock.
+   */
+  hear(date: string | null, sentMs: number): void;
+}
+
+/** Clocks that differ by less agree. */
+const leastMs = 2_000;
+/** The header knows no less. */
+const secondMs = 1_000;
+
+export function openServerClock(browserMs = () => Date.now()): ServerClock {
+  let offsetMs = 0;
+  return {
+    now: () => browserMs() + offsetMs,
+    hear(date, sentMs) {
+      const saidMs = Date.parse(date ?? '');
+      if (Number.isNaN(saidMs)) return;
+      // It was said at some moment between question and answer: as far as that explains it, nothing is wrong.
+      const aheadMs = Math.max(0, saidMs - browserMs());
+      const behindMs = Math.max(0, sentMs - (saidMs + secondMs));
+      const foundMs = aheadMs - behindMs;
+      offsetMs = Math.abs(foundMs) < leastMs ? 0 : foundMs;
+    },
+  };
+}
+
+/** A page has one server. */
+export const serverClock = openServerClock();
