@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { buildPages } from '../../../dashboard/build-pages.ts';
 import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
 import { until } from '../../support/until.ts';
-import { openChromium, type Visitor } from '../browser/chromium.ts';
+import { openChromium, SCREENS, type Visitor } from '../browser/chromium.ts';
 import type { RigOptions } from './server.ts';
 import { openView } from './views.ts';
 
@@ -463,6 +463,23 @@ test('a test asks for what every model takes', async () => {
   // Models that think refuse max_tokens, and end within a bound on output before they say anything.
   expect(Object.keys((await asked).postDataJSON()).sort()).toEqual(['messages', 'model', 'stream']);
   await page.getByText(/whole after/).waitFor();
+});
+
+test('a name that is to be typed can be read on a phone, however long it is', async () => {
+  const name = 'w'.repeat(190);
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.setViewportSize(SCREENS.phone);
+  const apiKey = { metadata: { name, namespace: 'team-a' }, spec: {} };
+  await page.evaluate(
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys', { method: 'POST', body: '${JSON.stringify(apiKey)}' })`,
+  );
+  await page.goto(new URL(`/keys/team-a/${name}`, page.url()).href);
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await dialogOf(page).waitFor();
+  const beyond = await page.evaluate(
+    `[...document.querySelectorAll('dialog, dialog *')].filter((it) => it.scrollWidth > it.clientWidth && it.clientWidth > 0).map((it) => it.tagName)`,
+  );
+  expect(beyond).toEqual([]);
 });
 
 test('on a laptop, where no cluster is, the key lies in a file', async () => {
