@@ -181,55 +181,62 @@ function Tiles({
   );
   const unpriced = sum((row) => row.unpriced);
   return (
-    <ul class="tiles">
-      <li class="panel">
-        <h2>Spend this month</h2>
-        <p class="figure">{spent === undefined ? '–' : formats.money(month)}</p>
-        {own !== undefined && (
-          <Meter share={own.usedShare} label={`${formats.percent(own.usedShare)} of the budget`} />
-        )}
-        <p class="hint">
-          {own !== undefined && `of ${formats.money(own.limitUsd)} · `}
-          {whole === undefined ? '' : `${formats.money(sum((row) => Number(row.costUsd)))} in this period`}
-          {unpriced > 0 && ` · ${formats.number(unpriced)} without a price`}
-        </p>
-      </li>
-      <li class="panel">
-        <h2>Requests</h2>
-        <p class="figure">{formats.compact(totals.requests)}</p>
-        <p class="hint">
-          {totals.refused > 0
-            ? `${formats.number(totals.refused)} refused by a provider`
-            : 'none refused by a provider'}
-        </p>
-      </li>
-      <li class="panel">
-        <h2>Tokens</h2>
-        <p class="figure">
-          {whole === undefined ? '–' : formats.compact(sum(({ tokens }) => tokens.input + tokens.output))}
-        </p>
-        <p class="hint">
-          {whole !== undefined &&
-            `${formats.compact(sum(({ tokens }) => tokens.input))} in · ${formats.compact(sum(({ tokens }) => tokens.output))} out`}
-        </p>
-      </li>
-      <li class="panel">
-        <h2>Error rate</h2>
-        <p class="figure">{formats.percent(totals.errorRate)}</p>
-        <p class="hint">{formats.number(totals.errors)} failed or broke off</p>
-      </li>
-      <li class="panel">
-        <h2>Time to first token</h2>
-        <p class="figure">
-          {totals.firstContentMs === undefined ? '–' : formats.milliseconds(totals.firstContentMs.p50)}
-        </p>
-        <p class="hint">
-          {totals.firstContentMs === undefined
-            ? 'no stream has begun'
-            : `median · p90 ${formats.milliseconds(totals.firstContentMs.p90)} · p99 ${formats.milliseconds(totals.firstContentMs.p99)}`}
-        </p>
-      </li>
-    </ul>
+    <>
+      <ul class="tiles">
+        <li class="panel">
+          <h2>Spend this month</h2>
+          <p class="figure">{spent === undefined ? '–' : formats.money(month)}</p>
+          {own !== undefined && (
+            <Meter share={own.usedShare} label={`${formats.percent(own.usedShare)} of the budget`} />
+          )}
+          <p class="hint">
+            {own !== undefined && `of ${formats.money(own.limitUsd)} · `}
+            {whole === undefined ? '' : `${formats.money(sum((row) => Number(row.costUsd)))} in this period`}
+            {unpriced > 0 && ` · ${formats.number(unpriced)} without a price`}
+          </p>
+        </li>
+        <li class="panel">
+          <h2>Requests</h2>
+          <p class="figure">{formats.compact(totals.requests)}</p>
+          <p class="hint">
+            {totals.refused > 0
+              ? `sent to a provider · ${formats.number(totals.refused)} refused there`
+              : 'sent to a provider'}
+          </p>
+        </li>
+        <li class="panel">
+          <h2>Tokens</h2>
+          <p class="figure">
+            {whole === undefined ? '–' : formats.compact(sum(({ tokens }) => tokens.input + tokens.output))}
+          </p>
+          <p class="hint">
+            {whole !== undefined &&
+              `${formats.compact(sum(({ tokens }) => tokens.input))} in · ${formats.compact(sum(({ tokens }) => tokens.output))} out`}
+          </p>
+        </li>
+        <li class="panel">
+          <h2>Error rate</h2>
+          <p class="figure">{formats.percent(totals.errorRate)}</p>
+          <p class="hint">{formats.number(totals.errors)} failed or broke off</p>
+        </li>
+        <li class="panel">
+          <h2>Time to first token</h2>
+          <p class="figure">
+            {totals.firstContentMs === undefined ? '–' : formats.milliseconds(totals.firstContentMs.p50)}
+          </p>
+          <p class="hint">
+            {totals.firstContentMs === undefined
+              ? 'no stream has begun'
+              : `median · p90 ${formats.milliseconds(totals.firstContentMs.p90)} · p99 ${formats.milliseconds(totals.firstContentMs.p99)}`}
+          </p>
+        </li>
+      </ul>
+      <p class="faint small">
+        Requests and errors are those of calls that were sent to a provider. What the gateway refuses itself,
+        such as a call over its limit, or of a model that no provider answers for now, is counted by its
+        metric <code>penstock_requests_total</code>.
+      </p>
+    </>
   );
 }
 

@@ -78,6 +78,7 @@ function troublesOfRoute(route: ModelRoute): Trouble[] {
           },
         ]
       : []),
+    ...(standing.tone === 'off' ? [] : outageOf(route)),
     ...(drill?.result === 'Failed'
       ? [
           {
@@ -89,6 +90,25 @@ function troublesOfRoute(route: ModelRoute): Trouble[] {
           },
         ]
       : []),
+  ];
+}
+
+/** Its conditions do not speak of it: an outage elsewhere is no fault of a route. Callers are refused all the same, and their calls come to no provider. */
+function outageOf({ metadata: { namespace, name }, status }: ModelRoute): Trouble[] {
+  const inUse = (status?.targets ?? []).filter(({ state }) => ['Ready', 'Unhealthy'].includes(state));
+  if (inUse.length === 0 || inUse.some(({ state }) => state === 'Ready')) return [];
+  return [
+    {
+      tone: 'bad',
+      what: `Route ${namespace}/${name}: no target gives answers`,
+      message: inUse
+        .flatMap((target) => (target.message === undefined ? [] : [`${target.name}: ${target.message}`]))
+        .join('; '),
+      since: newest(
+        inUse.flatMap(({ lastTransitionTime: since }) => (since === undefined ? [] : [{ since }])),
+      ),
+      of: { kind: 'routes', namespace, name },
+    },
   ];
 }
 

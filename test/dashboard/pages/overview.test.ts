@@ -165,6 +165,44 @@ describe('what went wrong lately', () => {
     ]);
   });
 
+  describe('of a route', () => {
+    const target = (name: string, state: string, message?: string) => ({
+      name,
+      state,
+      lastTransitionTime: '2026-11-22T23:30:00Z',
+      ...(message === undefined ? {} : { message }),
+    });
+    const told = (targets: readonly ReturnType<typeof target>[], reason = 'Programmed') => {
+      const conditions = [condition('Ready', 'True', reason)];
+      const metadata = { namespace: 'team-a', name: 'chat' };
+      const spec = { model: 'chat', targets: [] };
+      return troublesOf([], [{ metadata, spec, status: { conditions, targets } }], [], money);
+    };
+    const [down, spare] = [
+      target('main', 'Unhealthy', 'calls to it fail; ask the owner of Provider platform/openai'),
+      target('spare', 'Ready'),
+    ];
+
+    test('says that no target answers, which no condition of it does', () => {
+      expect(told([down, target('old', 'Drained'), target('more', 'Unhealthy')])).toEqual([
+        {
+          tone: 'bad',
+          what: 'Route team-a/chat: no target gives answers',
+          message: 'main: calls to it fail; ask the owner of Provider platform/openai',
+          since: '2026-11-22T23:30:00Z',
+          of: { kind: 'routes', namespace: 'team-a', name: 'chat' },
+        },
+      ]);
+    });
+
+    test('says nothing while another target answers, where none is in use, and where it is suspended', () => {
+      expect(told([down, spare])).toEqual([]);
+      expect(told([])).toEqual([]);
+      expect(told([target('old', 'Drained')])).toEqual([]);
+      expect(told([down], 'Suspended')).toEqual([]);
+    });
+  });
+
   test('names budgets that are used up, and says whether calls are refused', () => {
     const budget = {
       namespace: 'team-a',

@@ -482,6 +482,12 @@ test('a name that is to be typed can be read on a phone, however long it is', as
   expect(beyond).toEqual([]);
 });
 
+test('the overview says which requests it counts, and who counts the others', async () => {
+  const page = await open('/');
+  await page.getByText('sent to a provider').first().waitFor();
+  await page.getByText('penstock_requests_total').waitFor();
+});
+
 test('on a laptop, where no cluster is, the key lies in a file', async () => {
   const page = await open('/keys/team-b/notebook-1', { mode: 'local' });
   const command = await page.getByRole('region', { name: 'Command that prints the key' }).innerText();
