@@ -76,6 +76,9 @@ export interface Overshoot {
  * tokens of output (`estimateSpend`): what it has beyond them is spent besides, by each that is under way, and nothing here knows how many
  * are or how long they get. The longest answers that models can give are not reserved, since they would hold back most of what fits in.
  *
+ * Nor is anything known of what tools of a provider fetch by themselves as input. What a request names and does not hold is known to fit into
+ * the model, and so much is held for it.
+ *
  * Who has heard of everything has L - Sᵢ = 0. At worst one gateway alone spends all of the budget through the ledger, while the n - 1
  * others heard nothing of it and each spend the n-th part that they were left with: limit × (n - 1) ÷ n.
  */

@@ -24,6 +24,8 @@ export interface RequestFacts {
   readonly outputTokensMax?: number;
   /** The parameter that names something one provider has stored: only that provider can serve it. */
   readonly storedState?: string | undefined;
+  /** Part of its input is what a provider has stored, and nobody here knows how much that is. */
+  readonly hasStoredInput?: boolean;
   /** The upstream is asked to go on with it by itself, whether or not somebody waits for the answer. */
   readonly isBackground?: boolean;
 }

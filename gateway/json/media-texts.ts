@@ -7,7 +7,11 @@ import { isAscii } from 'node:buffer';
 export interface MediaText {
   readonly from: number;
   readonly to: number;
+  /** A document, as far as its member and its head say: it is as long as its pages are many. */
+  readonly isDocument: boolean;
 }
+
+type Range = Pick<MediaText, 'from' | 'to'>;
 
 /** Shorter ones are hardly worth telling apart: a thousand tokens, about what a picture costs. */
 export const mediaTextBytesMin = 4 * 1024;
@@ -38,8 +42,8 @@ export function* mediaTexts(chunks: readonly Buffer[]): Generator<MediaText> {
       }
       const end = chunk.indexOf(quote, at);
       if (end === -1) break;
-      const text = { from, to: offset + end };
-      if (isMedia(text, (part) => piecesOf(part, chunks, index, offset))) yield text;
+      const media = mediaAt({ from, to: offset + end }, (part) => piecesOf(part, chunks, index, offset));
+      if (media !== undefined) yield media;
       at = end + 1;
       from = offset + at;
     }
@@ -50,15 +54,21 @@ export function* mediaTexts(chunks: readonly Buffer[]): Generator<MediaText> {
 const quote = 0x22;
 const blank = 0x20;
 
-function isMedia({ from, to }: MediaText, read: (part: MediaText) => readonly Buffer[]): boolean {
+function mediaAt({ from, to }: Range, read: (part: Range) => readonly Buffer[]): MediaText | undefined {
   const before = textOf(read({ from: Math.max(0, from - nameBytes), to: from }));
-  if (!mediaMember.test(before)) return false;
-  if (!looksLikeBase64(textOf(read({ from, to: from + headBytes })))) return false;
-  return read({ from, to }).every((piece) => isAscii(piece) && !piece.includes(blank));
+  const [, member] = mediaMember.exec(before) ?? [];
+  if (member === undefined) return undefined;
+  const head = textOf(read({ from, to: from + headBytes }));
+  if (!looksLikeBase64(head)) return undefined;
+  if (!read({ from, to }).every((piece) => isAscii(piece) && !piece.includes(blank))) return undefined;
+  return { from, to, isDocument: member === 'file_data' || pdfHead.test(head) };
 }
 
+/** `%PDF-`, perhaps in a data URL. */
+const pdfHead = /^(?:data:[^,]{1,200},)?JVBERi0/;
+
 /** What stands before its first byte: of chat, messages, responses, and what others add to chat. */
-const mediaMember = /"(?:url|data|file_data|image_url|audio_url|video_url|result)"[ \t\r\n]*:[ \t\r\n]*"$/;
+const mediaMember = /"(url|data|file_data|image_url|audio_url|video_url|result)"[ \t\r\n]*:[ \t\r\n]*"$/;
 
 /**
  * Whether a text, as it is written in JSON, begins like base64, perhaps in a data URL. Some write a slash, a plus or an equals sign
@@ -80,7 +90,7 @@ function textOf(pieces: readonly Buffer[]): string {
 
 /** Of a part that ends in the chunk `index` at the latest, which begins at `offset`: found from there back, so that it costs its own length. */
 function piecesOf(
-  { from, to }: MediaText,
+  { from, to }: Range,
   chunks: readonly Buffer[],
   index: number,
   offset: number,

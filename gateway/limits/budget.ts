@@ -24,7 +24,7 @@ const nanodollarsPerMicrodollar = 1_000;
  */
 export function budgetsAsked(
   subjects: readonly Subject[],
-  { nanodollars = 0, takesPlace }: Wanted,
+  { nanodollars = 0, nanodollarsMax, takesPlace }: Wanted,
   wallMs: number,
   known: (subject: Subject, budget: Budget, bounds: PeriodBounds) => number,
   own: (key: string) => BudgetReading,
@@ -40,6 +40,7 @@ export function budgetsAsked(
         known: known(subject, budget, bounds),
         own: own(key),
         amount: nanodollars,
+        ...(nanodollarsMax === undefined ? {} : { hold: nanodollarsMax }),
         endMs: bounds.endMs,
       };
       return { subject, budget, bounds, claim };
@@ -50,6 +51,9 @@ export function budgetsAsked(
 /**
  * What is larger than the rest is let through where nothing else is under way: else the last cents could never be spent, and a budget
  * smaller than the longest answer would let nothing pass. It is the one request that may end beyond the budget.
+ *
+ * So it is with a request of which nobody knows how much it will read: it is let in with what is known, and holds the most, also beyond
+ * the limit. All that are under way fit in with the most that each can cost, but for the last that was let in.
  */
 export function judgeBudget(
   { limit, amount }: Pick<BudgetClaim, 'limit' | 'amount'>,

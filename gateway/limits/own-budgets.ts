@@ -34,9 +34,9 @@ export class OwnBudgets {
     return state === undefined ? nothing : { spent: state.spent, held: state.held };
   }
 
-  hold({ key, amount, endMs }: BudgetClaim): void {
+  hold({ key, amount, hold = amount, endMs }: BudgetClaim): void {
     const state = this.budgets.get(key) ?? { spent: 0, held: 0, endMs };
-    state.held += amount;
+    state.held += hold;
     this.budgets.set(key, state);
   }
 
@@ -45,10 +45,10 @@ export class OwnBudgets {
    *
    * @param recordsBefore Records of the journal by now; undefined where no ledger tells of them.
    */
-  settle({ key, amount }: BudgetClaim, cost: number, recordsBefore: number | undefined): void {
+  settle({ key, amount, hold = amount }: BudgetClaim, cost: number, recordsBefore: number | undefined): void {
     const state = this.budgets.get(key);
     if (state === undefined) return;
-    state.held -= amount;
+    state.held -= hold;
     state.spent += cost;
     if (recordsBefore !== undefined && cost > 0) this.unseen.push({ key, cost, recordsBefore });
   }

@@ -21,8 +21,10 @@ export interface BudgetClaim {
   readonly known: number;
   /** What this process has spent that the ledger has not told of, and holds: a store may have forgotten it, or not been there. */
   readonly own: BudgetReading;
-  /** What the request can cost at most. */
+  /** What has to be left for the request, where others are under way. */
   readonly amount: number;
+  /** What it can cost at most, and is held for it, whether or not so much is left; absent: `amount`. */
+  readonly hold?: number;
   /** Unix milliseconds; undefined: the period never ends. */
   readonly endMs: number | undefined;
 }

@@ -125,8 +125,9 @@ if granted == 1 then
     local at = #ask.claims + i
     local levels, places = KEYS[2 * at - 1], KEYS[2 * at]
     redis.call('ZADD', places, exact(now + ${leaseMs}), ask.id)
-    redis.call('HSET', levels, 'of.' .. ask.id, exact(budget.amount))
-    keepBudget(levels, places, budget, spentOf[i], heldOf[i] + budget.amount)
+    local hold = budget.hold or budget.amount
+    redis.call('HSET', levels, 'of.' .. ask.id, exact(hold))
+    keepBudget(levels, places, budget, spentOf[i], heldOf[i] + hold)
   end
   for i, claim in ipairs(ask.claims) do
     local levels, places = KEYS[2 * i - 1], KEYS[2 * i]

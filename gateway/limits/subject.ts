@@ -25,8 +25,10 @@ export interface Amounts {
 export interface Wanted extends Amounts {
   /** Of the tokens, those that it is sure to ask for: a limit below them lets it never pass. */
   readonly tokensMin?: number;
-  /** What its owner may have to pay for it at most; absent or 0: budgets are no matter of it. */
+  /** What its owner may have to pay for what is known of it; absent or 0: budgets are no matter of it. */
   readonly nanodollars?: number;
+  /** And at most, with what nobody can know of it before; absent: no more. */
+  readonly nanodollarsMax?: number;
   /** It is under way for a while, and settled when it ends. */
   readonly takesPlace: boolean;
 }

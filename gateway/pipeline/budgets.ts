@@ -27,27 +27,33 @@ export function budgetSubjects({ caller, view }: Pick<Exchange, 'caller' | 'view
 
 const none: readonly Subject[] = [];
 
+/** Tokens that are taken to fit into a model of which nobody has said it: as much as most of those take that are made for documents. */
+const contextLengthDefault = 200_000;
+
+type Tokens = Pick<SpendEstimate, 'input' | 'output'>;
+
 /** At the dearest of the candidates, in nanodollars; 0 where the caller pays all of their providers itself. */
 export function costAtMost(
   exchange: Payer,
-  { candidates }: Pick<Plan, 'candidates'>,
-  estimate: Pick<SpendEstimate, 'input' | 'output'>,
+  { candidates, route }: Pick<Plan, 'candidates' | 'route'>,
+  { input, inputMost, output }: Tokens & Pick<SpendEstimate, 'inputMost'>,
 ): number {
-  const costs = candidates.map((candidate) => costOfCandidate(exchange, candidate, estimate));
+  const costs = candidates.map((candidate) => {
+    const { contextLength = route.entry.contextLength ?? contextLengthDefault } = candidate.target.entry;
+    const { tokens, calls } = inputMost ?? { tokens: input, calls: 1 };
+    const most = Math.max(input, Math.min(tokens, contextLength * calls));
+    return costOfCandidate(exchange, candidate, { input: most, output });
+  });
   return nanodollarsOf(Math.max(0, ...costs));
 }
 
-function costOfCandidate(
-  exchange: Payer,
-  candidate: Candidate,
-  estimate: Pick<SpendEstimate, 'input' | 'output'>,
-): number {
+function costOfCandidate(exchange: Payer, candidate: Candidate, estimate: Tokens): number {
   const { price } = candidate.target.entry;
   return price === null || isOwnProvider(exchange, candidate) ? 0 : dearest(estimate, price);
 }
 
 /** Nobody knows yet whether the input is read from a cache or written to it, for how long, and what of the output is reasoning. */
-function dearest({ input, output }: Pick<SpendEstimate, 'input' | 'output'>, price: Price): number {
+function dearest({ input, output }: Tokens, price: Price): number {
   const writes = [
     { cacheWrite: 0 },
     { cacheWrite: input },

@@ -1,6 +1,6 @@
 // How many tokens would a conversation be as input, where no upstream counts them?
 
-import type { Conversation, MediaSource, Part } from '../dialects/conversation.ts';
+import type { Conversation, Part } from '../dialects/conversation.ts';
 
 /** English has about four bytes a token, code and other scripts about three. */
 const bytesPerToken = 3;
@@ -31,7 +31,7 @@ function tokensOf(part: Part): number {
     case 'image':
       return imageTokens;
     case 'file':
-      return tokensOfFile(part.source);
+      return part.source.kind === 'base64' ? tokensOfPages(part.source.data.length) : pageTokens;
     case 'audio':
       return tokensOfText(part.data);
     case 'tool-call':
@@ -42,9 +42,8 @@ function tokensOf(part: Part): number {
 }
 
 /** Pages are counted as text and as pictures; how many there are shows in the size only. */
-function tokensOfFile(source: MediaSource): number {
-  const bytes = source.kind === 'base64' ? source.data.length * 0.75 : 0;
-  return pageTokens * Math.max(1, Math.ceil(bytes / pageBytesMin));
+export function tokensOfPages(base64Length: number): number {
+  return pageTokens * Math.max(1, Math.ceil((base64Length * 0.75) / pageBytesMin));
 }
 
 /** Short words and signs are a token each, however short. */

@@ -3,8 +3,10 @@
 import { estimateTokensOfLength } from '../dialects/answer/estimate-tokens.ts';
 import type { RequestFacts, Translation } from '../dialects/dialect.ts';
 import { mediaTexts } from '../json/media-texts.ts';
+import { namesOutsideInput } from '../json/outside-input.ts';
 import type { RequestBody } from '../json/request-body.ts';
 import type { Plan } from '../route/plan.ts';
+import { tokensOfPages } from './estimate-input.ts';
 
 export interface SpendEstimate {
   /** Input, and the most that may be answered. */
@@ -13,6 +15,11 @@ export interface SpendEstimate {
   readonly tokensMin: number;
   /** As often as it is sent. */
   readonly input: number;
+  /**
+   * What its input may come to, where a part of it lies elsewhere or in documents: each of so many calls takes as much of it as fits into
+   * the model. Absent: `input`.
+   */
+  readonly inputMost?: { readonly tokens: number; readonly calls: number };
   /** The most that may be answered, of all choices together, also of those that nobody is given. */
   readonly output: number;
 }
@@ -25,17 +32,22 @@ export function estimateSpend(
     outputTokensMax,
     choices,
     generated = choices,
-  }: Pick<RequestFacts, 'outputTokensMax' | 'choices' | 'generated'>,
+    hasStoredInput = false,
+  }: Pick<RequestFacts, 'outputTokensMax' | 'choices' | 'generated' | 'hasStoredInput'>,
   body: Pick<RequestBody, 'bytes' | 'chunks'>,
   { route }: Pick<Plan, 'route'>,
   { inputTimes = 1 }: Pick<Translation, 'inputTimes'> = {},
 ): SpendEstimate {
-  const input = estimateInputOfBody(body) * inputTimes;
+  const { tokens, documentTokens } = sizesOf(body);
+  const input = tokens * inputTimes;
+  const isElsewhere = hasStoredInput || namesOutsideInput(body.chunks);
+  const inputMost = isElsewhere ? Number.POSITIVE_INFINITY : input + documentTokens * inputTimes;
   const output = (outputTokensMax ?? boundOf(route)) * generated;
   return {
     tokens: input + output,
     tokensMin: input + (outputTokensMax ?? 0) * generated,
     input,
+    ...(inputMost > input ? { inputMost: { tokens: inputMost, calls: inputTimes } } : {}),
     output,
   };
 }
@@ -61,13 +73,24 @@ const mediaBodyBytesMin = 16 * 1024;
 const mediaTokensMax = 5_000;
 
 /** About four bytes a token. Pictures are counted as what they are: their base64 would be a hundred times too many. */
-export function estimateInputOfBody({ bytes, chunks }: Pick<RequestBody, 'bytes' | 'chunks'>): number {
-  if (bytes < mediaBodyBytesMin) return estimateTokensOfLength(bytes);
+export function estimateInputOfBody(body: Pick<RequestBody, 'bytes' | 'chunks'>): number {
+  return sizesOf(body).tokens;
+}
+
+function sizesOf({ bytes, chunks }: Pick<RequestBody, 'bytes' | 'chunks'>): {
+  readonly tokens: number;
+  /** What documents may have beyond what they are counted as: a page that was scanned is large, and one of words small. */
+  readonly documentTokens: number;
+} {
+  if (bytes < mediaBodyBytesMin) return { tokens: estimateTokensOfLength(bytes), documentTokens: 0 };
   let textBytes = bytes;
   let mediaTokens = 0;
-  for (const { from, to } of mediaTexts(chunks)) {
+  let documentTokens = 0;
+  for (const { from, to, isDocument } of mediaTexts(chunks)) {
     textBytes -= to - from;
-    mediaTokens += Math.min(mediaTokensMax, estimateTokensOfLength(to - from));
+    const tokens = Math.min(mediaTokensMax, estimateTokensOfLength(to - from));
+    mediaTokens += tokens;
+    if (isDocument) documentTokens += Math.max(0, tokensOfPages(to - from) - tokens);
   }
-  return estimateTokensOfLength(textBytes) + mediaTokens;
+  return { tokens: estimateTokensOfLength(textBytes) + mediaTokens, documentTokens };
 }

@@ -67,12 +67,15 @@ export function limitsOfRequest(
     ...payers,
   ];
   const spend = estimate();
+  const cost = (tokens: Parameters<typeof costAtMost>[2]): number =>
+    payers.length === 0 ? 0 : costAtMost(exchange, plan, tokens);
   const wanted: Wanted = spend.takesPlace
     ? {
         requests: 1,
         tokens: spend.tokens,
         tokensMin: spend.tokensMin,
-        nanodollars: payers.length === 0 ? 0 : costAtMost(exchange, plan, spend),
+        nanodollars: cost({ input: spend.input, output: spend.output }),
+        ...(spend.inputMost === undefined ? {} : { nanodollarsMax: cost(spend) }),
         takesPlace: true,
       }
     : { requests: 1, tokens: 0, takesPlace: false };

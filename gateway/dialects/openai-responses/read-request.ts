@@ -47,7 +47,7 @@ const responsesParameters: ParameterTable = {
 };
 
 /** What stands for input that a provider has stored, in the order it is told. */
-const storedStateNames = ['previous_response_id', 'conversation', 'prompt', 'background'] as const;
+const storedStateNames = ['previous_response_id', 'conversation', 'prompt'] as const;
 
 const roles = new Set(['user', 'assistant', 'system', 'developer']);
 
@@ -58,8 +58,10 @@ export function readResponsesRequest(body: RequestBody): RequestFacts {
   if (values.has('stream_options') && !isStream) {
     invalidParameter('stream_options', "is only allowed together with 'stream': true");
   }
-  const stored = storedStateNames.find((name) => values.has(name) && values.get(name) !== false);
-  checkInput(values, stored !== undefined && stored !== 'background');
+  const stored = storedStateNames.find((name) => values.has(name));
+  checkInput(values, stored !== undefined);
+  const storedInput = stored ?? referenceIn(values.get('input'));
+  const isBackground = values.get('background') === true;
   return {
     model: String(values.get('model')),
     isStream,
@@ -67,8 +69,9 @@ export function readResponsesRequest(body: RequestBody): RequestFacts {
     wantsUsage: true,
     choices: 1,
     ...outputTokensMax(values.get('max_output_tokens')),
-    storedState: stored ?? referenceIn(values.get('input')),
-    ...(values.get('background') === true ? { isBackground: true } : {}),
+    storedState: storedInput ?? (isBackground ? 'background' : undefined),
+    ...(storedInput === undefined ? {} : { hasStoredInput: true }),
+    ...(isBackground ? { isBackground: true } : {}),
   };
 }
 

@@ -52,6 +52,16 @@ describe('media', () => {
   });
 });
 
+test.each<[string, object, boolean]>([
+  ['a PDF in messages', { data: `JVBERi0xLjcK${base64(8_000)}` }, true],
+  ['a PDF in chat', { url: `data:application/pdf;base64,JVBERi0xLjcK${base64(8_000)}` }, true],
+  ['any file of chat', { file_data: `data:application/octet-stream;base64,${base64(8_000)}` }, true],
+  ['a picture', { url: picture }, false],
+])('%s is told by whether it has pages', (_, part, isDocument) => {
+  const media = [...mediaTexts([Buffer.from(JSON.stringify({ messages: [part] }))])];
+  expect(media).toMatchObject([{ isDocument }]);
+});
+
 describe('words', () => {
   const long = (text: string): string => text.repeat(Math.ceil(8_000 / text.length));
   test.each<[string, object]>([

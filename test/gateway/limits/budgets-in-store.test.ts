@@ -34,7 +34,14 @@ afterEach(async () => {
 
 const nothing = { spent: 0, held: 0 };
 const step = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ type: fc.constant('reserve' as const), amount: fc.nat(60) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant('reserve' as const),
+      amount: fc.nat(60),
+      hold: fc.option(fc.nat(150), { nil: undefined }),
+    }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({ type: fc.constant('settle' as const), which: fc.nat(9), cost: fc.nat(80) }),
@@ -56,7 +63,9 @@ test('any steps come out the same in the store as in one gateway alone', async (
           own.see(records);
           known = spent;
         } else if (one.type === 'reserve') {
-          const claim = { key, limit: 200, known, own: nothing, amount: one.amount, endMs: undefined };
+          const { amount, hold } = one;
+          const asked = { amount, ...(hold === undefined ? {} : { hold: amount + hold }) };
+          const claim = { key, limit: 200, known, own: nothing, ...asked, endMs: undefined };
           const id = `${key}.${index}`;
           const looked = await store.look({ claims: [], budgets: [claim], by: 'test' });
           const answer = await store.reserve({ id, claims: [], budgets: [claim], by: 'test' });
@@ -110,6 +119,13 @@ test('of fifty at once that ask for a tenth, ten are let in', async () => {
     Array.from({ length: 50 }, (_, index) => ask(`crowd.${index}`, claimOf('crowd', { amount: 10 }))),
   );
   expect(told.filter(({ isGranted }) => isGranted)).toHaveLength(10);
+});
+
+test('of fifty at once that may cost more than they ask for, all fit in with the most but the last', async () => {
+  const crowd = claimOf('unknown', { amount: 1, hold: 40 });
+  const told = await Promise.all(Array.from({ length: 50 }, (_, index) => ask(`unknown.${index}`, crowd)));
+  expect(told.filter(({ isGranted }) => isGranted)).toHaveLength(3);
+  expect(await ask('unknown.one', claimOf('unknown'))).toMatchObject({ budgets: [{ held: 120 }] });
 });
 
 test('a store that forgets knows again what the ledger knows, and what whoever asks has spent since', async () => {

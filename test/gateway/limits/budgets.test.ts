@@ -154,6 +154,51 @@ test('a long prompt in Chinese is set aside by its length, so that many at a tim
   held.abort();
 });
 
+describe('input that the body names and does not hold', () => {
+  const part = (one: object) => ({ messages: [{ role: 'user', content: [one] }] });
+  const pdf = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x'.repeat(180_000) };
+  const named: [string, Path, object][] = [
+    ['a response before', '/v1/responses', { previous_response_id: 'resp_1' }],
+    ['a file', '/v1/chat/completions', part({ type: 'file', file: { file_id: 'file-1' } })],
+    [
+      'a document behind an address',
+      '/v1/messages',
+      part({ type: 'document', source: { type: 'url', url: 'https://example.com/report.pdf' } }),
+    ],
+    ['a document of many pages', '/v1/messages', part({ type: 'document', source: pdf })],
+  ];
+
+  test.each(named)(
+    '%s counts with all that fits into the model: one request ends beyond the budget',
+    async (_, path, more) => {
+      // Three dollars per million tokens, of which 300,000 fit in.
+      const table = tableOf([
+        {
+          baseUrl: wall.baseUrl,
+          price: { input: 3_000_000, output: 0, source: 'target' },
+          contextLength: 300_000,
+          dialects: ['openai-chat', 'openai-responses', 'anthropic-messages'],
+        },
+      ]);
+      rig = await startAtNoon({ ...table, keys: table.keys.map((key) => ({ ...key, budgets: [month(1)] })) });
+      const gate = Promise.withResolvers<void>();
+      wall.script({
+        type: 'answer',
+        usage: { inputTokens: 300_000, outputTokens: 1 },
+        beforeHeaders: { until: gate.promise },
+      });
+      const first = [ask(path, more), ask(path, more)];
+      for (const _one of first) await wall.nextCall();
+      const others = await Promise.all([ask(path, more), ask(path, more), ask()]);
+      expect(others.map(({ status }) => status)).toEqual([429, 429, 429]);
+      gate.resolve();
+      expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200]);
+      const spent = rig.records.reduce((sum, { costPicodollars }) => sum + (costPicodollars ?? 0), 0);
+      expect(spent / 1e12).toBeCloseTo(1.8);
+    },
+  );
+});
+
 test('a request that could cost more than is left is served where nothing else is under way', async () => {
   rig = await startAtNoon(tableWith([month(0.5)]));
   wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 10 } });

@@ -55,6 +55,31 @@ test.each([
   expect(estimateSpend({ choices: 1, outputTokensMax: 50 }, small, { route })).toMatchObject({ output: 50 });
 });
 
+describe('what nobody can know of the input before', () => {
+  const named = Buffer.from(JSON.stringify({ messages: [{ content: [{ file: { file_id: 'file-1' } }] }] }));
+  const pdf = Buffer.from(JSON.stringify({ source: { data: `JVBERi0x${'A'.repeat(1_500_000)}` } }));
+  const bodyOf = (chunk: Buffer) => ({ bytes: chunk.length, chunks: [chunk] });
+  const estimate = (facts: object, body: Parameters<typeof estimateSpend>[1], times = 1) =>
+    estimateSpend({ choices: 1, ...facts }, body, planOf(), { inputTimes: times });
+
+  test('is as much as fits into the model, as often as it is sent, where it lies elsewhere', () => {
+    const all = { tokens: Number.POSITIVE_INFINITY, calls: 3 };
+    expect(estimate({}, bodyOf(named), 3)).toMatchObject({ inputMost: all });
+    expect(estimate({ hasStoredInput: true }, small, 3)).toMatchObject({ input: 300, inputMost: all });
+  });
+
+  test('is what the pages of a document may have, which counts as a picture meanwhile', () => {
+    const { input, inputMost } = estimate({}, bodyOf(pdf));
+    expect(input).toBeLessThan(5_100);
+    expect(inputMost?.tokens).toBeGreaterThan(300_000);
+    expect(inputMost?.tokens).toBeLessThan(350_000);
+  });
+
+  test('is nothing of all others', () => {
+    expect(estimate({}, small)).not.toHaveProperty('inputMost');
+  });
+});
+
 describe('a prompt with several answers', () => {
   const prompt = { model: 'm', prompt: 'three plain words', max_tokens: 20 };
   /** In the words of the refusal. */

@@ -16,7 +16,21 @@ const price = (input: number, output: number, more: Partial<Price> = {}): Price 
   ...more,
 });
 
-function mostOf(...targets: readonly { readonly price: Price | null; readonly provider?: string }[]): number {
+interface Target {
+  readonly price: Price | null;
+  readonly provider?: string;
+  readonly contextLength?: number;
+}
+
+function mostOf(...targets: readonly Target[]): number {
+  return mostOfTokens({ input: 100, output: 10 }, targets);
+}
+
+function mostOfTokens(
+  tokens: Parameters<typeof costAtMost>[2],
+  targets: readonly Target[],
+  ofRoute: { readonly contextLength?: number } = {},
+): number {
   const view = buildTableView(
     tableOf(
       targets.map(({ provider = 'platform/p', ...target }, index) => ({
@@ -25,13 +39,28 @@ function mostOf(...targets: readonly { readonly price: Price | null; readonly pr
         provider: `${provider}${index}`,
         providerEntry: { isPlatform: provider.startsWith('platform/') },
       })),
+      ofRoute,
     ),
   );
-  const candidates = (view.routes[0]?.targets ?? []).flatMap((target) =>
+  const [route] = view.routes;
+  if (!route) throw new Error('the table has no route');
+  const candidates = route.targets.flatMap((target) =>
     target.endpoints.map((endpoint) => ({ target, endpoint, dialect: 'openai-chat' as const })),
   );
-  return costAtMost({ caller }, { candidates }, { input: 100, output: 10 });
+  return costAtMost({ caller }, { candidates, route }, tokens);
 }
+
+test('input that nobody knows is as much as fits into the model of each target, else of the route, else 200,000 tokens', () => {
+  const unknown = { input: 100, inputMost: { tokens: Number.POSITIVE_INFINITY, calls: 1 }, output: 0 };
+  const small = { price: price(1_000, 0), contextLength: 50_000 };
+  const large = { price: price(1_000, 0) };
+  expect(mostOfTokens(unknown, [small])).toBe(50_000);
+  expect(mostOfTokens(unknown, [small, large])).toBe(200_000);
+  expect(mostOfTokens(unknown, [small, large], { contextLength: 70_000 })).toBe(70_000);
+  expect(mostOfTokens({ ...unknown, inputMost: { tokens: 9_000, calls: 1 } }, [small])).toBe(9_000);
+  expect(mostOfTokens({ ...unknown, inputMost: { tokens: 900_000, calls: 3 } }, [small])).toBe(150_000);
+  expect(mostOfTokens({ ...unknown, input: 60_000 }, [small])).toBe(60_000);
+});
 
 test('at most it costs what the dearest of its targets takes, with its input written to a cache and all output reasoning', () => {
   expect(mostOf({ price: price(1_000, 2_000) }, { price: price(3_000, 1_000) })).toBe(310);

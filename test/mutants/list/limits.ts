@@ -11,6 +11,7 @@ const SHARES = 'test/gateway/limits/budget-shares.test.ts';
 const IN_STORE = 'test/gateway/limits/budgets-in-store.test.ts';
 const ESTIMATE = 'test/gateway/limits/estimate-spend.test.ts';
 const MEDIA = 'test/gateway/json/media-texts.test.ts';
+const OUTSIDE = 'test/gateway/json/outside-input.test.ts';
 const DOWN = 'test/gateway/limits/store-down.test.ts';
 
 export const limits: readonly Mutant[] = [
@@ -171,7 +172,7 @@ export const limits: readonly Mutant[] = [
   {
     name: 'a text in another script is none of the pictures',
     file: 'gateway/json/media-texts.ts',
-    from: 'if (!looksLikeBase64(textOf(read({ from, to: from + headBytes })))) return false;',
+    from: 'if (!looksLikeBase64(head)) return undefined;',
     to: '',
     tests: [MEDIA],
   },
@@ -185,9 +186,65 @@ export const limits: readonly Mutant[] = [
   {
     name: 'nor is one of a conversation, whatever it looks like',
     file: 'gateway/json/media-texts.ts',
-    from: 'if (!mediaMember.test(before)) return false;',
+    from: 'if (member === undefined) return undefined;',
     to: '',
     tests: [MEDIA, ESTIMATE],
+  },
+  {
+    name: 'what a body names and does not hold is set aside',
+    file: 'gateway/pipeline/limits.ts',
+    from: '{ nanodollarsMax: cost(spend) }',
+    to: '{}',
+    tests: [BUDGETS],
+  },
+  {
+    name: 'what a provider has stored is input too',
+    file: 'gateway/pipeline/estimate-spend.ts',
+    from: 'hasStoredInput || namesOutsideInput(body.chunks)',
+    to: 'namesOutsideInput(body.chunks)',
+    tests: [BUDGETS, ESTIMATE],
+  },
+  {
+    name: 'a document is as long as its pages are many',
+    file: 'gateway/pipeline/estimate-spend.ts',
+    from: 'if (isDocument) documentTokens +=',
+    to: 'if (bytes < 0) documentTokens +=',
+    tests: [BUDGETS, ESTIMATE],
+  },
+  {
+    name: 'what names input is found wherever a body is cut',
+    file: 'gateway/json/outside-input.ts',
+    from: 'before = text.slice(-jointLength);',
+    to: "before = '';",
+    tests: [OUTSIDE],
+  },
+  {
+    name: 'unknown input is no more than fits into the model',
+    file: 'gateway/pipeline/budgets.ts',
+    from: 'Math.min(tokens, contextLength * calls)',
+    to: 'Math.min(tokens, contextLengthDefault * calls)',
+    tests: ['test/gateway/pipeline/budgets.test.ts'],
+  },
+  {
+    name: 'the most that a request may cost is held for it',
+    file: 'gateway/limits/own-budgets.ts',
+    from: 'state.held += hold;',
+    to: 'state.held += amount;',
+    tests: [SHARES],
+  },
+  {
+    name: 'and comes back as it was held',
+    file: 'gateway/limits/own-budgets.ts',
+    from: 'state.held -= hold;',
+    to: 'state.held -= amount;',
+    tests: [IN_STORE],
+  },
+  {
+    name: 'the store holds the most that a request may cost',
+    file: 'gateway/limits/scripts.ts',
+    from: 'local hold = budget.hold or budget.amount',
+    to: 'local hold = budget.amount',
+    tests: [IN_STORE],
   },
   {
     name: 'answers that are made and not given are set aside too',

@@ -96,4 +96,13 @@ describe('what one provider has stored', () => {
   ])('is told by the name %s', (name, members) => {
     expect(read(members).storedState).toBe(name);
   });
+
+  test.each([
+    [true, { previous_response_id: 'resp_1' }],
+    [true, { background: true, input: [{ id: 'msg_1' }] }],
+    [undefined, { background: true }],
+    [undefined, { input: [{ role: 'user', content: 'hi' }] }],
+  ])('is input or not: %s', (hasStoredInput, members) => {
+    expect(read(members).hasStoredInput).toBe(hasStoredInput);
+  });
 });

@@ -1,0 +1,37 @@
+// Does a JSON body name something to be read that it does not hold? A file that a provider keeps, a document behind an address: nobody
+// here knows how long these are. Pictures behind an address are as large as others. Pure.
+
+/** Room for the longest name, what is around it, and the blanks of usual layouts. */
+const jointLength = 128;
+
+/**
+ * By bytes, not parsed. Within a text all quotes are escaped, so that none of what is spoken of matches; an argument of a tool that has such
+ * a name does.
+ *
+ * @param chunks A valid JSON text in any cut.
+ */
+export function namesOutsideInput(chunks: readonly Buffer[]): boolean {
+  let before = '';
+  let hasDocument = false;
+  let hasAddress = false;
+  for (const chunk of chunks) {
+    const text = before + chunk.toString('latin1');
+    before = text.slice(-jointLength);
+    if (!names.test(text)) continue;
+    hasDocument ||= document.test(text);
+    hasAddress ||= address.test(text);
+    if (outside.test(text) || (hasDocument && hasAddress)) return true;
+  }
+  return false;
+}
+
+/** Nearly every request has none of them, which is found out ten times as fast as the rest. */
+const names = /(?:file_id|file_data|item_reference|audio|document|url)"/;
+
+/** Of chat, messages and responses, and what others add to chat: files, sounds, films, and items that were put out before. */
+const outside =
+  /"(?:file_id|file_url)"\s*:\s*"|"(?:file_data|audio_url|video_url)"\s*:\s*(?:\{\s*"url"\s*:\s*)?"https?:|"audio"\s*:\s*\{\s*"id"|"type"\s*:\s*"item_reference"/;
+
+/** Messages say what it is in one object and where it is in another, in any order. */
+const document = /"type"\s*:\s*"document"/;
+const address = /"type"\s*:\s*"url"/;
