@@ -8,7 +8,7 @@ import { believeCount } from '../answer/believe-count.ts';
 /**
  * Reads a usage object leniently; undefined where it holds no counts. Prompt tokens include cached
  * ones, completion tokens include reasoning ones; where a provider leaves reasoning out of the
- * completion tokens, the total still has it.
+ * completion tokens, the total still has it. Without a total, more reasoning than completion says so.
  */
 export function readOpenAiUsage(value: unknown): Usage | undefined {
   const usage = asRecord(value);
@@ -22,9 +22,12 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
   // A prompt alone is half a bill.
   if (completion === undefined && total === undefined) return undefined;
   const input = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
-  const output = Math.max(completion ?? 0, (total ?? 0) - input);
   const promptDetails = asRecord(usage.prompt_tokens_details);
   const completionDetails = asRecord(usage.completion_tokens_details);
+  const reasoning = count(completionDetails?.reasoning_tokens);
+  const isBeside = total === undefined && completion !== undefined && (reasoning ?? 0) > completion;
+  const told = (completion ?? 0) + (isBeside ? (reasoning ?? 0) : 0);
+  const output = Math.max(told, (total ?? 0) - input);
   // Then by the name of DeepSeek, and as Moonshot tells it.
   const cached =
     count(promptDetails?.cached_tokens) ??
@@ -39,10 +42,7 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
     cachedInput,
     cacheWrite: Math.min(count(promptDetails?.cache_write_tokens) ?? 0, input - cachedInput),
     output,
-    reasoning: Math.min(
-      count(completionDetails?.reasoning_tokens) ?? output - (completion ?? output),
-      output,
-    ),
+    reasoning: Math.min(reasoning ?? output - (completion ?? output), output),
     ...audioOf({ audioInput, audioOutput }),
   };
 }

@@ -187,6 +187,13 @@ export const ledger: readonly Mutant[] = [
     tests: [...uncounted, 'test/gateway/dialects/anthropic-messages/convert-usage.test.ts'],
   },
   {
+    name: 'reasoning that a provider leaves out of the completion is billed, without a total too',
+    file: 'gateway/dialects/openai/convert-usage.ts',
+    from: 'const told = (completion ?? 0) + (isBeside ? (reasoning ?? 0) : 0);',
+    to: 'const told = completion ?? 0;',
+    tests: ['test/gateway/dialects/openai/convert-usage.test.ts'],
+  },
+  {
     name: 'half a bill is none',
     file: 'gateway/dialects/openai/convert-usage.ts',
     from: 'if (completion === undefined && total === undefined) return undefined;',

@@ -76,8 +76,23 @@ describe('reading', () => {
       usage(10, 0, { cachedInput: 4, cacheWrite: 6 }),
     ],
     [
-      'more reasoning than output',
+      'more reasoning than completion, and no total: it is beside the completion',
       { prompt_tokens: 1, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 99 } },
+      usage(1, 104, { reasoning: 99 }),
+    ],
+    [
+      'as much reasoning as completion, and no total: it is in the completion',
+      { prompt_tokens: 1, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 5 } },
+      usage(1, 5, { reasoning: 5 }),
+    ],
+    [
+      'more reasoning than the total has room for',
+      {
+        prompt_tokens: 1,
+        completion_tokens: 5,
+        total_tokens: 6,
+        completion_tokens_details: { reasoning_tokens: 99 },
+      },
       usage(1, 5, { reasoning: 5 }),
     ],
     ['a count that is null beside one', { prompt_tokens: null, completion_tokens: 3 }, usage(0, 3)],
