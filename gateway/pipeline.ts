@@ -20,6 +20,8 @@ import { GatewayError, statusOf } from './errors.ts';
 import { nanodollarsOf } from './limits/nanodollars.ts';
 import { droppedAt, passesThrough, plainEnds, streamEnds } from './pipeline/attempt-ends.ts';
 import { costOfCaller } from './pipeline/budgets.ts';
+import { CallBodies } from './pipeline/call-bodies.ts';
+import { CallInputs } from './pipeline/call-inputs.ts';
 import { buildCallJob } from './pipeline/call-job.ts';
 import { estimateSpend, type SpendEstimate } from './pipeline/estimate-spend.ts';
 import { runCalls } from './pipeline/fan-out.ts';
@@ -37,7 +39,7 @@ import type { Candidate } from './route/plan.ts';
 import type { AnswerShare } from './stream/answer-room.ts';
 import { ClientStream } from './stream/client-stream.ts';
 import { HeldAnswer } from './stream/held-answer.ts';
-import { Leaving } from './stream/leaving.ts';
+import { type LeaveSignal, Leaving } from './stream/leaving.ts';
 import type { OpenRequest } from './stream/open-streams.ts';
 import { takingMsMax } from './stream/taken-bytes.ts';
 import type { TableHolder } from './table/holder.ts';
@@ -131,6 +133,8 @@ class Run implements OpenRequest {
   private readonly caller = new Leaving();
   private readonly totalAt: number;
   private readonly share: AnswerShare;
+  private readonly bodies: CallBodies;
+  private readonly inputs: CallInputs;
   /** One for a body that passes through, else one for each conversation. */
   private readonly calls: number;
   private attempts = 0;
@@ -167,6 +171,8 @@ class Run implements OpenRequest {
     );
     this.totalAt = exchange.arrivedAt + Math.max(0, ...totals);
     this.share = parts.answers.open(exchange.caller.key.id);
+    this.bodies = new CallBodies(exchange);
+    this.inputs = new CallInputs(exchange);
     exchange.response.once('close', () => {
       this.caller.leave();
       this.share.close();
@@ -248,8 +254,10 @@ class Run implements OpenRequest {
   }
 
   private async servePlain(): Promise<void> {
-    const { parts, exchange, share } = this;
-    const outcomes = await this.run((candidate, call) => plainEnds(parts, exchange, candidate, call, share));
+    const { parts, exchange, share, bodies } = this;
+    const outcomes = await this.run((candidate, call) =>
+      plainEnds(parts, exchange, candidate, call, share, bodies),
+    );
     const answers = this.conclude(outcomes);
     if (!answers) return;
     const bytes = this.encodeAnswers(answers);
@@ -262,7 +270,7 @@ class Run implements OpenRequest {
   }
 
   private async serveStream(): Promise<void> {
-    const { parts, exchange, share } = this;
+    const { parts, exchange, share, bodies } = this;
     const { dialect, requestId, translation } = exchange;
     const client = this.openClient();
     const encoder = translation?.streamEncoder(this.answerHead());
@@ -281,7 +289,7 @@ class Run implements OpenRequest {
       : undefined;
     try {
       const outcomes = await this.run((candidate, call) => {
-        const ends = streamEnds(parts, exchange, candidate, call, share, held ?? sink, encoder);
+        const ends = streamEnds(parts, exchange, candidate, call, share, bodies, held ?? sink, encoder);
         if (ends.reader.type === 'stream') this.stream = ends.reader.stream;
         return ends;
       });
@@ -316,8 +324,8 @@ class Run implements OpenRequest {
   private async run(
     open: (candidate: Candidate, call: number) => AttemptEnds<Answer>,
   ): Promise<readonly CallOutcome<Answer>[]> {
-    const { parts, exchange, totalAt, calls } = this;
-    const outcomes = await runCalls(calls, parts.defaults.callsAtOnce, this.caller, (call, caller) => {
+    const { parts, exchange, totalAt, calls, inputs } = this;
+    const runCall = (call: number, caller: LeaveSignal): Promise<CallOutcome<Answer>> => {
       // What was full for one call may not be so for the next: others may have ended.
       this.full.clear();
       return runAttempts(
@@ -328,6 +336,7 @@ class Run implements OpenRequest {
           full: this.full,
           caller,
           call,
+          inputs,
           open: (candidate) => open(candidate, call),
           onStart: (candidate) => {
             this.uncounted += 1;
@@ -349,7 +358,8 @@ class Run implements OpenRequest {
           },
         }),
       );
-    });
+    };
+    const outcomes = await runCalls(calls, parts.defaults.callsAtOnce, this.caller, runCall, this.bodies);
     this.isAnswered = true;
     return outcomes;
   }

@@ -318,6 +318,7 @@ async function receive(
       view,
       caller,
       body,
+      room,
       requestId,
       request: { url, rawHeaders },
       response,

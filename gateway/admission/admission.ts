@@ -2,7 +2,7 @@
 // second, for as long as there is work.
 
 import type { Clock } from '../clock.ts';
-import { hasBodyRoom } from './body-room.ts';
+import { hasBodyRoom, hasCopyRoom, type OtherBodies } from './body-room.ts';
 import { calm, judgeLoad, type LoadBounds, type LoadVerdict, type ShedReason } from './judge-load.ts';
 import type { LoadMeter } from './load-meter.ts';
 
@@ -22,6 +22,11 @@ export interface HeldBody {
   fits(bytes: number): boolean;
   /** False: there is no room for a body of so many bytes. What was taken before stays taken. */
   widen(bytes: number): boolean;
+  /** Whether there would be room for so many bytes that are made of it, beside it; nothing is taken, and nobody counts as refused. */
+  mayCopy(bytes: number): boolean;
+  /** False: there is no room for so many more bytes that are made of it. Memory that is short refuses no request that is under way. */
+  addCopy(bytes: number): boolean;
+  dropCopy(bytes: number): void;
   close(): void;
 }
 
@@ -80,13 +85,23 @@ export class Admission {
   /** Room for one request body of this caller, until it is closed. Only bytes that have come take any. */
   openBody(caller: string): HeldBody {
     let held = 0;
-    const take = (bytes: number): void => {
-      this.bodyBytes += bytes - held;
-      const ofCaller = (this.bodyBytesOf.get(caller) ?? 0) + bytes - held;
+    let copies = 0;
+    let isClosed = false;
+    const take = (body: number, copied: number): void => {
+      const change = body + copied - held - copies;
+      this.bodyBytes += change;
+      const ofCaller = (this.bodyBytesOf.get(caller) ?? 0) + change;
       if (ofCaller === 0) this.bodyBytesOf.delete(caller);
       else this.bodyBytesOf.set(caller, ofCaller);
-      held = bytes;
+      held = body;
+      copies = copied;
     };
+    const others = (): OtherBodies => ({
+      bytes: this.bodyBytes - held - copies,
+      ofCaller: (this.bodyBytesOf.get(caller) ?? 0) - held - copies,
+    });
+    const hasRoomForCopy = (bytes: number): boolean =>
+      hasCopyRoom(bytes, { body: held, copies }, others(), this.options.bodyBytesMax);
     const fits = (bytes: number): boolean => {
       if (bytes <= held) return true;
       // What has been let in must not fill the memory that is left.
@@ -94,9 +109,7 @@ export class Admission {
         this.options.onShed('heap');
         return false;
       }
-      const ofCaller = (this.bodyBytesOf.get(caller) ?? 0) - held;
-      const others = { bytes: this.bodyBytes - held, ofCaller };
-      if (hasBodyRoom(bytes, others, this.options.bodyBytesMax)) return true;
+      if (hasBodyRoom(bytes, others(), this.options.bodyBytesMax)) return true;
       this.options.onShed('body_bytes');
       return false;
     };
@@ -104,10 +117,26 @@ export class Admission {
       fits,
       widen(bytes) {
         if (!fits(bytes)) return false;
-        if (bytes > held) take(bytes);
+        if (bytes > held) take(bytes, copies);
         return true;
       },
-      close: () => take(0),
+      mayCopy: (bytes) => this.verdict.reason !== 'heap' && hasRoomForCopy(bytes),
+      addCopy: (bytes) => {
+        if (isClosed) return true;
+        if (!hasRoomForCopy(bytes)) {
+          this.options.onShed('body_bytes');
+          return false;
+        }
+        take(held, copies + bytes);
+        return true;
+      },
+      dropCopy(bytes) {
+        if (!isClosed) take(held, copies - bytes);
+      },
+      close() {
+        isClosed = true;
+        take(0, 0);
+      },
     };
   }
 

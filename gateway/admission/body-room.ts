@@ -21,3 +21,21 @@ export function hasBodyRoom(bytes: number, others: OtherBodies, bytesMax: number
   if (others.bytes + bytes > bytesMax * (isSmall ? 1 : largeShare)) return false;
   return others.ofCaller === 0 || others.ofCaller + bytes <= bytesMax * callerShare;
 }
+
+/**
+ * Whether a copy of a body that has come finds room beside it: as one more body of its caller, so that several copies together stay
+ * within the caller's half. The first one may also count as one with its body, which would never be served otherwise where the bound is low.
+ *
+ * @param own Of the body, and the copies that are there.
+ */
+export function hasCopyRoom(
+  bytes: number,
+  own: { readonly body: number; readonly copies: number },
+  others: OtherBodies,
+  bytesMax: number,
+): boolean {
+  const ownBytes = own.body + own.copies;
+  const besides = { bytes: others.bytes + ownBytes, ofCaller: others.ofCaller + ownBytes };
+  if (hasBodyRoom(bytes, besides, bytesMax)) return true;
+  return own.copies === 0 && hasBodyRoom(ownBytes + bytes, others, bytesMax);
+}

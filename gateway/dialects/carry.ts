@@ -40,7 +40,9 @@ export function listDropped(
   conversations: readonly Conversation[],
   target: UpstreamTarget,
 ): readonly string[] {
-  const told = conversations.flatMap((conversation) => {
+  // Of equal prompts one is looked at: those that are asked several times may be long, and differ in their seeds alone.
+  const different = new Map(conversations.map((conversation) => [conversation.turns, conversation]));
+  const told = [...different.values()].flatMap((conversation) => {
     const lost = asUpstream.lost?.(tidy(conversation, target, asUpstream), target) ?? [];
     return conversation.asks.filter(
       ({ feature }) =>

@@ -197,7 +197,8 @@ export const gatewayMetrics = {
     unit: 'By',
     labels: [],
     help: 'Bytes of request bodies that are kept until their answers have ended.',
-    meaning: 'Bytes of request bodies in hand; each is kept until its answer has ended, for another attempt.',
+    meaning:
+      'Bytes of request bodies in hand, as they came and as they are sent in another dialect. Each is kept until its answer has ended, for another attempt.',
   },
   heapShare: {
     name: 'penstock.heap_share',

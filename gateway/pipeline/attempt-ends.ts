@@ -32,6 +32,7 @@ import { hasSeveralNative } from '../route/several-native.ts';
 import type { AnswerShare } from '../stream/answer-room.ts';
 import { buildRequestHeaders, redactCredentials } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
+import type { CallBodies } from './call-bodies.ts';
 import { dialectHeaders, forwardedQuery } from './client-headers.ts';
 import {
   type Answer,
@@ -51,8 +52,9 @@ export function plainEnds(
   candidate: Candidate,
   call: number,
   share: AnswerShare,
+  bodies: CallBodies,
 ): AttemptEnds<Answer> {
-  const encoded = encodeFor(exchange, candidate, call);
+  const encoded = encodeFor(exchange, candidate, call, bodies);
   const read = (bytes: Buffer): PlainReading<Answer> => readPlain(exchange, encoded, bytes);
   return {
     ...commonEnds(parts, exchange, candidate, encoded, share),
@@ -127,10 +129,11 @@ export function streamEnds(
   candidate: Candidate,
   call: number,
   share: AnswerShare,
+  bodies: CallBodies,
   sink: ClientSink,
   encoder: StreamEncoder | undefined,
 ): AttemptEnds<Answer> {
-  const encoded = encodeFor(exchange, candidate, call);
+  const encoded = encodeFor(exchange, candidate, call, bodies);
   const { isAssured, commitRule, namesRequested } = exchange.delivery;
   return {
     ...commonEnds(parts, exchange, candidate, encoded, share),
@@ -161,8 +164,13 @@ interface EncodedRequest {
   readonly marksAs: string | undefined;
 }
 
-function encodeFor(exchange: RoutedExchange, candidate: Candidate, call: number): EncodedRequest {
-  const { dialect, facts, translation } = exchange;
+function encodeFor(
+  exchange: RoutedExchange,
+  candidate: Candidate,
+  call: number,
+  bodies: CallBodies,
+): EncodedRequest {
+  const { dialect, facts } = exchange;
   const upstream = findDialect(candidate.dialect);
   const target = targetOf(exchange, candidate);
   if (passesThrough(exchange, candidate)) {
@@ -174,9 +182,7 @@ function encodeFor(exchange: RoutedExchange, candidate: Candidate, call: number)
     const marksAs = hasSeveralNative(exchange.plan.route, dialect.name) ? target.origin : undefined;
     return { upstream, body, translated: undefined, marksAs };
   }
-  const conversation = translation?.conversations[call];
-  if (!conversation) throw new Error(`${dialect.name} was not translated for ${upstream.name}`);
-  const translated = openCall(upstream, conversation, target);
+  const translated = bodies.open(call, candidate, (conversation) => openCall(upstream, conversation, target));
   return { upstream, body: [translated.body], translated, marksAs: undefined };
 }
 

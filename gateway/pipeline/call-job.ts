@@ -8,7 +8,6 @@ import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import { believeUsage } from '../dialects/answer/believe-count.ts';
-import type { RequestBody } from '../json/request-body.ts';
 import { type AttemptFacts, buildLedgerRecord, recordId } from '../meter/ledger.ts';
 import { isCountable } from '../meter/token-counter.ts';
 import type { Watched } from '../route/health.ts';
@@ -16,7 +15,7 @@ import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import type { AttemptTrace } from '../trace/request-trace.ts';
-import { estimateInputOfBody } from './estimate-spend.ts';
+import type { CallInputs } from './call-inputs.ts';
 import { healthSignal, type SignalFacts } from './health-signal.ts';
 import { type Entrance, enterAttempt, type Granted } from './limits.ts';
 import {
@@ -43,6 +42,7 @@ interface CallOptions {
   readonly caller: LeaveSignal;
   /** Which of the upstream calls of the request, from 0. */
   readonly call: number;
+  readonly inputs: CallInputs;
   open(candidate: Candidate): AttemptEnds<Answer>;
   /** Gives the attempt's number within the request. */
   onStart(candidate: Candidate): number;
@@ -66,7 +66,7 @@ export function buildCallJob(
   exchange: RoutedExchange,
   options: CallOptions,
 ): CallJob<Answer> {
-  const { totalAt, tokens, output, full, caller, call, open, onStart, isUndelivered } = options;
+  const { totalAt, tokens, output, full, caller, call, inputs, open, onStart, isUndelivered } = options;
   const { clock, health, holder, random, defaults } = parts;
   const { route } = exchange.plan;
   // Of this call alone: another one learns for itself what has been replaced.
@@ -79,11 +79,8 @@ export function buildCallJob(
     if (!candidate) throw new RangeError(`there is no candidate ${position}`);
     return candidate;
   };
-  const request = requestOf(exchange, call);
-  let inputTokens: number | undefined;
-  // Once for all that is written of its attempts, of which each is told again every few seconds.
-  const estimateInput = (): number => (inputTokens ??= estimateInputOfBody(request));
-  const asked = { call, request, estimateInput, outputReserved: output };
+  const estimateInput = (): number => inputs.estimate(call);
+  const asked = { call, estimateInput, outputReserved: output };
   let number = 0;
   let reader: AnswerReader<Answer> | undefined;
   let firstContentAt: number | undefined;
@@ -251,7 +248,12 @@ function meterAttempt(
   place: Place,
   result: AttemptResult<Answer>,
   span: Span | undefined,
-  { onDecided, isUndelivered, onRecord }: Pick<CallOptions, 'onDecided' | 'isUndelivered' | 'onRecord'>,
+  {
+    inputs,
+    onDecided,
+    isUndelivered,
+    onRecord,
+  }: Pick<CallOptions, 'inputs' | 'onDecided' | 'isUndelivered' | 'onRecord'>,
 ): LedgerRecord {
   const { journal, metrics, tokens, onUsage, onFailure } = parts;
   const { plan, trace } = exchange;
@@ -285,7 +287,7 @@ function meterAttempt(
     return record;
   }
   keep(course);
-  const { chunks: request, bytes: requestBytes } = place.request;
+  const { chunks: request, bytes: requestBytes } = inputs.of(place.call);
   tokens
     .count({ request, requestBytes, answer: answer.text, answerLength: answer.length })
     .then((counted) => ({ ...course, counted }))
@@ -295,18 +297,7 @@ function meterAttempt(
 }
 
 /** Of an attempt in its request. */
-interface Place extends Pick<AttemptFacts, 'call' | 'number' | 'estimateInput' | 'outputReserved'> {
-  /** What this call asks, as far as it matters for counting. */
-  readonly request: Pick<RequestBody, 'chunks' | 'bytes'>;
-}
-
-/** A request that stands for several calls asks each of them for its own part. */
-function requestOf({ body, translation }: RoutedExchange, call: number): Place['request'] {
-  const conversations = translation?.conversations ?? [];
-  if (conversations.length < 2) return body;
-  const own = Buffer.from(JSON.stringify(conversations[call]?.turns ?? []));
-  return { chunks: [own], bytes: own.length };
-}
+type Place = Pick<AttemptFacts, 'call' | 'number' | 'estimateInput' | 'outputReserved'>;
 
 /** What an attempt itself adds to a record. */
 type Course = Pick<

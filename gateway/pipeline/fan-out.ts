@@ -2,13 +2,23 @@
 
 import type { CallOutcome } from '../attempt/run-attempts.ts';
 import { type LeaveSignal, Leaving } from '../stream/leaving.ts';
+import { nextTurn } from '../table/next-turn.ts';
+
+/** What calls under way take up together. */
+interface Room {
+  /** False: there is none for this call beside those under way. */
+  begin(call: number): boolean;
+  end(call: number): void;
+}
 
 /**
  * The outcomes in the order of the calls; the first call that fails takes the others with it, and
  * those that had not begun have none.
  *
  * A call that nobody could be asked for runs again whenever another one has ended, as long as there are others under way: one of them
- * may be the only trial of what was out of service, or have the last place of a quota.
+ * may be the only trial of what was out of service, or have the last place of a quota. So does one for which there is no room beside them.
+ *
+ * Each begins in a turn of its own: what it sends may take a while to be written.
  *
  * @param atOnce Calls under way at the same time.
  */
@@ -17,6 +27,7 @@ export async function runCalls<Answer>(
   atOnce: number,
   caller: LeaveSignal,
   run: (call: number, caller: LeaveSignal) => Promise<CallOutcome<Answer>>,
+  room: Room,
 ): Promise<readonly CallOutcome<Answer>[]> {
   if (calls === 1) return [await run(0, caller)];
   const group = new Leaving();
@@ -28,14 +39,21 @@ export async function runCalls<Answer>(
   };
   group.onLeave(wakeAll);
   let underWay = 0;
+  let turn = Promise.resolve();
   const runUntilAsked = async (call: number): Promise<CallOutcome<Answer>> => {
     for (;;) {
-      underWay++;
-      const outcome = await run(call, group);
-      underWay--;
-      if (!isTurnedAway(outcome) || underWay === 0) return outcome;
-      if (!group.hasLeft) await new Promise<void>((resolve) => waiting.push(resolve));
+      if (call > 0) {
+        turn = turn.then(nextTurn);
+        await turn;
+      }
       if (group.hasLeft) return { type: 'cancelled' };
+      if (room.begin(call)) {
+        underWay++;
+        const outcome = await run(call, group).finally(() => room.end(call));
+        underWay--;
+        if (!isTurnedAway(outcome) || underWay === 0) return outcome;
+      }
+      if (!group.hasLeft) await new Promise<void>((resolve) => waiting.push(resolve));
     }
   };
   let next = 0;

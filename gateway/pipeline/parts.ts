@@ -93,12 +93,23 @@ interface ClientRequest {
   readonly rawHeaders: readonly string[];
 }
 
+/** Room for what is made of a body and kept beside it. */
+interface CopyRoom {
+  /** Whether there would be room for so many bytes more; nothing is taken. */
+  mayCopy(bytes: number): boolean;
+  /** False: there is none for so many bytes more. */
+  addCopy(bytes: number): boolean;
+  dropCopy(bytes: number): void;
+}
+
 /** One authenticated request, its body read. */
 export interface Exchange {
   readonly dialect: Dialect;
   readonly view: TableView;
   readonly caller: Caller;
   readonly body: RequestBody;
+  /** For what is made of its body; absent in drills. */
+  readonly room?: CopyRoom;
   readonly requestId: string;
   readonly request: ClientRequest;
   readonly response: ServerResponse;

@@ -22,6 +22,7 @@ import { noLimits } from '../../gateway/limits/limiter.ts';
 import { openMemoryJournal } from '../../gateway/meter/journal.ts';
 import { Metrics } from '../../gateway/meter/metrics.ts';
 import { plainEnds } from '../../gateway/pipeline/attempt-ends.ts';
+import { CallBodies } from '../../gateway/pipeline/call-bodies.ts';
 import { serveTokenCount } from '../../gateway/pipeline/count-tokens.ts';
 import type { Exchange, PipelineParts } from '../../gateway/pipeline/parts.ts';
 import { routeExchange } from '../../gateway/pipeline/route-exchange.ts';
@@ -184,7 +185,8 @@ async function sendingsOf(
   try {
     const routed = routeExchange(parts, exchange);
     for (const candidate of routed.plan.candidates) {
-      plainEnds(parts, routed, candidate, 0, parts.answers.open('team/key')).send(nobody);
+      const share = parts.answers.open('team/key');
+      plainEnds(parts, routed, candidate, 0, share, new CallBodies(routed)).send(nobody);
       const { provider: served } = candidate.target;
       if (served.namespace === caller && caller !== 'platform') counts.own++;
       const { proxy } = revealConnection(served);

@@ -33,9 +33,7 @@ export function translateCompletion(
   const shape: CompletionShape = { n, choicesPerCall, echoed, wantsUsage: facts.wantsUsage };
   const decode = conversationDecoder(body, request, choicesPerCall);
   return {
-    conversations: prompts.flatMap((prompt) =>
-      Array.from({ length: n / choicesPerCall }, (_, sample) => decode(prompt, sample)),
-    ),
+    conversations: prompts.flatMap((prompt) => decode(prompt, n / choicesPerCall)),
     inputTimes: n / choicesPerCall,
     encodeAnswer: (answers, head) => encodeCompletionAnswer(answers, head, shape),
     streamEncoder: (head) => encodeCompletionStream(head, shape),
@@ -46,7 +44,7 @@ function conversationDecoder(
   body: RequestBody,
   request: CompletionRequest,
   choicesPerCall: number,
-): (prompt: string, sample: number) => Conversation {
+): (prompt: string, samples: number) => readonly Conversation[] {
   const { values } = request;
   const asks: Ask[] = [];
   const note: NoteAsk = (feature, param) => asks.push({ feature, param });
@@ -67,13 +65,21 @@ function conversationDecoder(
     ...(typeof logprobs === 'number' ? { logprobs: { top: logprobs } } : {}),
     ...(typeof endUser === 'string' ? { endUser } : {}),
   } as const;
-  return (prompt, sample) => ({
-    ...conversation,
-    turns: [{ role: 'user', parts: [{ type: 'text', text: prompt }] }],
+  return (prompt, samples) => {
+    const first: Conversation = {
+      ...conversation,
+      turns: [{ role: 'user', parts: [{ type: 'text', text: prompt }] }],
+      sampling,
+    };
+    const { seed } = sampling;
+    // The same one, where nothing is different: what is sent for it is made once.
+    if (seed === undefined) return Array.from({ length: samples }, () => first);
     // One seed for all would give the same answer every time.
-    sampling:
-      sampling.seed === undefined || sample === 0 ? sampling : { ...sampling, seed: sampling.seed + sample },
-  });
+    return Array.from({ length: samples }, (_, sample) => ({
+      ...first,
+      sampling: { ...sampling, seed: seed + sample },
+    }));
+  };
 }
 
 function noteOthers(body: RequestBody, { prompts, n, values }: CompletionRequest, note: NoteAsk): void {

@@ -170,6 +170,45 @@ describe('bodies', () => {
     expect(admission.bodyBytesInFlight, 'closed once').toBe(150 * mebibyte);
   });
 
+  test('count once more as what is made of them, which is one more body of their caller, and small by itself', () => {
+    const body = open('a');
+    expect([body.widen(40 * mebibyte), body.addCopy(40 * mebibyte)]).toEqual([true, true]);
+    expect(admission.bodyBytesInFlight).toBe(80 * mebibyte);
+    expect([body.mayCopy(17 * mebibyte), body.mayCopy(16 * mebibyte), shed]).toEqual([false, true, []]);
+    expect([body.addCopy(17 * mebibyte), body.addCopy(16 * mebibyte), shed]).toEqual([
+      false,
+      true,
+      ['body_bytes'],
+    ]);
+    expect([open('a').widen(1), open('b').widen(32 * mebibyte)]).toEqual([false, true]);
+    body.dropCopy(56 * mebibyte);
+    expect(open('a').widen(32 * mebibyte)).toBe(true);
+    expect(open('c').widen(64 * mebibyte)).toBe(true);
+    const small = open('d');
+    expect([small.widen(40 * 1024), small.addCopy(40 * 1024)]).toEqual([true, true]);
+    body.close();
+    body.dropCopy(mebibyte);
+    body.addCopy(mebibyte);
+    expect(admission.bodyBytesInFlight, 'closed once').toBe(128 * mebibyte + 80 * 1024);
+  });
+
+  test('are sent translated where they are alone in the room, which their copies are not', () => {
+    const body = open();
+    expect([body.widen(150 * mebibyte), body.addCopy(150 * mebibyte), body.addCopy(1)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test('that have come are sent translated while memory is short, but no more of them at once', () => {
+    const body = open();
+    expect([enter(1), body.widen(1_000)]).toEqual([1, true]);
+    measured = { ...measured, heapShare: 0.86 };
+    clock.advance(100);
+    expect([body.addCopy(1_000), body.mayCopy(1_000), shed]).toEqual([true, false, []]);
+  });
+
   test('do not grow while memory is short', () => {
     const body = open();
     expect([enter(1), body.widen(1_000)]).toEqual([1, true]);

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { droppedHeader, findImpossible, impossible, listDropped } from '../../../gateway/dialects/carry.ts';
+import type { Conversation } from '../../../gateway/dialects/conversation.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
 import { target } from './properties/both-sides.ts';
 import { conversationOf } from './support/make-conversation.ts';
@@ -52,6 +53,21 @@ test('the header holds only what a header may hold, and never grows long', () =>
   const many = droppedHeader(Array.from({ length: 100 }, (_, n) => `${'x'.repeat(200)}${n}`)) ?? '';
   expect(many.length).toBeLessThan(32 * 65 + 4);
   expect(many.endsWith(',...')).toBe(true);
+});
+
+test('a prompt that is asked with many seeds is looked at once', () => {
+  const looked: unknown[] = [];
+  const { name, asUpstream } = findDialect('anthropic-messages');
+  const lost = ({ sampling }: Conversation): readonly [] => {
+    looked.push(sampling.seed);
+    return [];
+  };
+  const asked = Array.from({ length: 128 }, (_, seed) => ({ ...conversation, sampling: { seed } }));
+  const other = conversationOf({ asks: [{ feature: 'seed', param: 'other' }] });
+  expect(
+    listDropped('openai-chat', { name, asUpstream: { ...asUpstream, lost } }, [...asked, other], target),
+  ).toEqual(['other', 'presence_penalty', 'seed']);
+  expect(looked).toHaveLength(2);
 });
 
 test('what this very model does not take is told, too', () => {

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { GatewayOptions } from '../../../gateway/start.ts';
 import { openRaw, type RawConnection, rawCall, writeRequest } from '../../support/raw-client.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
-import { keyEntry, type Rig, startRig, tableOf, testKey } from '../rig.ts';
+import { keyEntry, type Rig, type RigTarget, startRig, tableOf, testKey } from '../rig.ts';
 import { bearer, errorOf, get, messagesErrorOf, portOf, post } from './ask.ts';
 
 const path = '/v1/chat/completions';
@@ -21,10 +21,11 @@ const connections: RawConnection[] = [];
 async function start(
   bounds: NonNullable<GatewayOptions['bounds']>,
   options: Partial<GatewayOptions> = {},
+  target: Partial<RigTarget> = {},
 ): Promise<void> {
   mayAnswer = Promise.withResolvers();
   wall = await startWall({ type: 'answer', beforeHeaders: { until: mayAnswer.promise } });
-  rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]), { ...options, bounds });
+  rig = await startRig(tableOf([{ baseUrl: wall.baseUrl, ...target }]), { ...options, bounds });
 }
 
 afterEach(async () => {
@@ -131,8 +132,8 @@ describe('bodies over the bound', () => {
   const announcing = ({ authorization }: typeof bearer, bytes: number): string =>
     `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${authorization}\r\ncontent-length: ${bytes}\r\n\r\n{`;
 
-  async function startWithTwoKeys(): Promise<void> {
-    await start({ bodyBytesMax: 400_000 });
+  async function startWithTwoKeys(target: Partial<RigTarget> = {}): Promise<void> {
+    await start({ bodyBytesMax: 400_000 }, {}, target);
     rig.offer({ keys: [keyEntry(testKey, 'team/key'), keyEntry(otherKey, 'team/other')] });
   }
 
@@ -167,6 +168,48 @@ describe('bodies over the bound', () => {
     mayAnswer.resolve();
     expect([(await running).status, (await small).status]).toEqual([200, 200]);
     expect(await metric('penstock_request_body_bytes')).toBe(0);
+  });
+
+  const messages: Partial<RigTarget> = { dialects: ['anthropic-messages'] };
+  const completion = (change: object) => post(rig, '/v1/completions', { model: 'm', ...change });
+
+  test('are sent to many calls at once as one, and others find room', async () => {
+    await startWithTwoKeys(messages);
+    const running = completion({ prompt: 'x'.repeat(30_000), n: 12 });
+    for (let call = 0; call < 5; call++) await wall.nextCall();
+    const taken = await metric('penstock_request_body_bytes');
+    expect(taken).toBeGreaterThan(60_000);
+    expect(taken).toBeLessThan(62_000);
+    const small = post(rig, path, body, other);
+    mayAnswer.resolve();
+    expect([(await running).status, (await small).status]).toEqual([200, 200]);
+    expect(await metric('penstock_request_body_bytes')).toBe(0);
+  });
+
+  test('wait for each other where calls send different ones: one key has half of the room', async () => {
+    await startWithTwoKeys(messages);
+    const running = completion({ prompt: 'x'.repeat(45_000), n: 8, seed: 1 });
+    for (let call = 0; call < 3; call++) await wall.nextCall();
+    const small = post(rig, path, body, other);
+    await wall.nextCall();
+    expect(wall.calls).toHaveLength(4);
+    expect(await metric('penstock_request_body_bytes')).toBeLessThan(200_000);
+    mayAnswer.resolve();
+    expect([(await running).status, (await small).status, wall.calls.length]).toEqual([200, 200, 9]);
+    expect(await metric('penstock_shed_total{reason="body_bytes"}')).toBe(0);
+  });
+
+  test('are told so where they come to be translated, too', async () => {
+    await startWithTwoKeys(messages);
+    const large = { prompt: 'x'.repeat(60_000) };
+    const running = completion(large);
+    await wall.nextCall();
+    const refused = await completion(large);
+    expect([refused.status, refused.headers['retry-after'], wall.calls.length]).toEqual([503, '1', 1]);
+    expect(errorOf(refused)).toMatchObject({ code: 'overloaded' });
+    expect(await metric('penstock_shed_total{reason="body_bytes"}')).toBe(1);
+    mayAnswer.resolve();
+    expect([(await running).status, (await completion(large)).status]).toEqual([200, 200]);
   });
 
   test('that are only announced keep nobody out', async () => {

@@ -125,16 +125,16 @@ export const ledger: readonly Mutant[] = [
   },
   {
     name: 'the input of one of several calls is estimated by what it asks',
-    file: 'gateway/pipeline/call-job.ts',
+    file: 'gateway/pipeline/call-inputs.ts',
     from: 'if (conversations.length < 2) return body;',
     to: 'if (conversations.length < 1_000) return body;',
     tests: uncounted,
   },
   {
     name: 'a picture that nobody has counted is not billed by its bytes',
-    file: 'gateway/pipeline/call-job.ts',
-    from: '(inputTokens ??= estimateInputOfBody(request))',
-    to: '(inputTokens ??= Math.ceil(request.bytes / 4))',
+    file: 'gateway/pipeline/call-inputs.ts',
+    from: 'estimateInputOfBody(this.of(call))',
+    to: 'Math.ceil(this.of(call).bytes / 4)',
     tests: uncounted,
   },
   {

@@ -88,6 +88,13 @@ describe('where an upstream may be asked that gives one answer a call', () => {
     expect(translate(request, ['openai-chat', 'openai-completions']).conversations).toHaveLength(2);
   });
 
+  test('answers to one prompt are one and the same call, where no seed makes them different', () => {
+    const { conversations } = translate({ prompt: ['a', 'b'], n: 3 }, upstreams);
+    expect(conversations.map((conversation) => conversations.indexOf(conversation))).toEqual([
+      0, 0, 0, 3, 3, 3,
+    ]);
+  });
+
   test('the choices are numbered prompt × n + sample, each behind its own prompt', () => {
     const answers = ['1', '2', '3', '4'].map(
       (text): ModelAnswer => ({
