@@ -58,7 +58,7 @@ interface Calm {
 export function createKeyMemo(): KeyMemo {
   const slots = new Map<RawObject, Slot>();
   /** Whose result hangs on a Secret, by its place. */
-  const seekers = new Map<string, readonly RawObject[]>();
+  const seekers = new Map<string, Set<RawObject>>();
   /** The turns of those that change by themselves. */
   const timed = new Map<RawObject, readonly number[]>();
   /** Around the last run; undefined: to be found anew. */
@@ -77,7 +77,9 @@ export function createKeyMemo(): KeyMemo {
       const bySecrets = differing(lastSecrets, secrets);
       const stale = new Set([
         ...(platform === lastPlatform ? [] : slots.keys()),
-        ...[...bySecrets.gone, ...bySecrets.added].flatMap((secret) => seekers.get(placeOf(secret)) ?? []),
+        ...[...bySecrets.gone, ...bySecrets.added].flatMap((secret) => [
+          ...(seekers.get(placeOf(secret)) ?? []),
+        ]),
         ...turnedSince(nowMs),
       ]);
       const left = new Set([...gone, ...stale]);
@@ -117,7 +119,11 @@ export function createKeyMemo(): KeyMemo {
     const { secretName } = reader;
     const secret = secretName === undefined ? undefined : findSecret(namespace, secretName);
     const secretPlace = secretName === undefined ? undefined : placeOf({ namespace, name: secretName });
-    if (secretPlace !== undefined) seekers.set(secretPlace, [...(seekers.get(secretPlace) ?? []), object]);
+    if (secretPlace !== undefined) {
+      const others = seekers.get(secretPlace);
+      if (others) others.add(object);
+      else seekers.set(secretPlace, new Set([object]));
+    }
     const { turns, result } = contain(
       () => ({ turns: reader.turns(secret), result: reader.compile(secret) }),
       (fault) => ({ turns: [], result: failed(object, fault) }),
@@ -136,9 +142,9 @@ export function createKeyMemo(): KeyMemo {
     slots.delete(object);
     if (timed.delete(object)) calm = undefined;
     if (place === undefined) return;
-    const others = seekers.get(place)?.filter((one) => one !== object) ?? [];
-    if (others.length === 0) seekers.delete(place);
-    else seekers.set(place, others);
+    const seeking = seekers.get(place);
+    seeking?.delete(object);
+    if (seeking?.size === 0) seekers.delete(place);
   }
 }
 

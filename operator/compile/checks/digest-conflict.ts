@@ -36,7 +36,7 @@ export function createDigestConflicts<C extends DigestClaim>(): (
   /** One of those who claim it, for each digest. */
   const owners = new Map<string, C>();
   /** All who claim it, where they are several. */
-  const shared = new Map<string, readonly C[]>();
+  const shared = new Map<string, Set<C>>();
 
   return (claims, findHolders = () => nobody) => {
     const { gone, added } = differing(last, claims);
@@ -48,24 +48,29 @@ export function createDigestConflicts<C extends DigestClaim>(): (
 
   function take(digest: string, claim: C): void {
     const other = owners.get(digest);
-    if (other === undefined) owners.set(digest, claim);
-    else shared.set(digest, [...(shared.get(digest) ?? [other]), claim]);
+    if (other === undefined) {
+      owners.set(digest, claim);
+      return;
+    }
+    const all = shared.get(digest);
+    if (all) all.add(claim);
+    else shared.set(digest, new Set([other, claim]));
   }
 
   function drop(digest: string, claim: C): void {
-    const left = (shared.get(digest) ?? []).filter((one) => one !== claim);
-    const [first] = left;
+    const left = shared.get(digest);
+    left?.delete(claim);
+    const [first] = left ?? [];
     if (first === undefined) owners.delete(digest);
     else owners.set(digest, first);
-    if (left.length > 1) shared.set(digest, left);
-    else shared.delete(digest);
+    if (left !== undefined && left.size < 2) shared.delete(digest);
   }
 
   function settle(holders: ReadonlyMap<string, string>): DigestConflicts<C> {
     const refused = new Map<C, string[]>();
     const contested = new Set<C>();
     for (const [digest, claimants] of shared) {
-      const byAge = claimants.toSorted(compareAge);
+      const byAge = [...claimants].sort(compareAge);
       const winner = byAge.find((claim) => keeps(claim, digest, holders.get(digest))) ?? byAge[0];
       if (winner !== undefined) contested.add(winner);
       for (const claim of byAge) {

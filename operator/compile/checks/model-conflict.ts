@@ -38,60 +38,125 @@ export function findModelConflicts<C extends Claim>(
   servedBy: (claim: C) => Served | undefined = () => undefined,
 ): Map<C, Conflict> {
   const byAge = [...claims].sort(compareAge);
-  const claimants = new Map<string, C[]>();
-  for (const claim of byAge) {
-    for (const id of claim.ids) claimants.set(id, [...(claimants.get(id) ?? []), claim]);
+  const services = findServices(byAge, servedBy);
+  const keepers = new Holders<C>();
+  for (const [claim, { ids, sharedWith }] of services) {
+    for (const id of ids) keepers.add(id, claim, sharedWith);
   }
   const lost = new Map<C, Conflict>();
   for (const claim of byAge) {
-    const conflict = firstConflict(
-      claim,
-      claimants,
-      'service',
-      (rival, modelId) =>
-        // Where both serve it, the table in use is older than what made them meet, and age decides.
-        keeps(rival, claim, modelId) && !keeps(claim, rival, modelId),
+    const own = services.get(claim);
+    const conflict = firstConflict(claim, 'service', (id) =>
+      // Where both serve it, the table in use is older than what made them meet, and age decides.
+      keepers.first(id, claim, (rival) => !(own?.ids.includes(id) && haveCommonCallers(own, rival))),
     );
     if (conflict !== undefined) lost.set(claim, conflict);
   }
-  const holders = new Map<string, C[]>();
+  const holders = new Holders<C>();
   for (const claim of byAge) {
     if (lost.has(claim)) continue;
-    const conflict = firstConflict(claim, holders, 'age', (holder) => haveCommonCallers(holder, claim));
+    const conflict = firstConflict(claim, 'age', (id) => holders.first(id, claim));
     if (conflict !== undefined) {
       lost.set(claim, conflict);
       continue;
     }
-    for (const id of claim.ids) holders.set(id, [...(holders.get(id) ?? []), claim]);
+    for (const id of claim.ids) holders.add(id, claim, claim.sharedWith);
   }
   return lost;
+}
 
-  /** Whether one serves the id already to callers whom the other one wants to serve, and goes on wanting to. */
-  function keeps(one: C, other: C, id: string): boolean {
-    const served = one === other ? undefined : servedBy(one);
-    if (served === undefined || !served.ids.includes(id)) return false;
-    return haveCommonCallers({ ...one, sharedWith: narrowed(served.sharedWith, one.sharedWith) }, other);
+/** What of its contested ids a claim serves already, and goes on wanting to: to these callers. */
+type Service = Pick<Claim, 'namespace' | 'ids' | 'sharedWith'>;
+
+/** Found once for each claim; in the order of the claims. */
+function findServices<C extends Claim>(
+  claims: readonly C[],
+  servedBy: (claim: C) => Served | undefined,
+): ReadonlyMap<C, Service> {
+  const claimants = new Map<string, number>();
+  for (const { ids } of claims) for (const id of ids) claimants.set(id, (claimants.get(id) ?? 0) + 1);
+  const services = new Map<C, Service>();
+  for (const claim of claims) {
+    const contested = claim.ids.filter((id) => (claimants.get(id) ?? 0) > 1);
+    const served = contested.length === 0 ? undefined : servedBy(claim);
+    if (served === undefined) continue;
+    services.set(claim, {
+      namespace: claim.namespace,
+      ids: contested.filter((id) => served.ids.includes(id)),
+      sharedWith: narrowed(served.sharedWith, claim.sharedWith),
+    });
   }
+  return services;
+}
+
+interface Holder<C> extends Callers {
+  readonly claim: C;
+  /** The older, the less. */
+  readonly age: number;
+}
+
+/**
+ * Who holds which id, oldest first, kept by whom they can meet: others of their namespace, of which few hold the same, and where both
+ * are shared. To look through all who ask for an id would take as many steps as the square of them, which one tenant could ask for.
+ */
+class Holders<C extends Claim> {
+  private readonly byNamespace = new Map<string, Map<string, Holder<C>[]>>();
+  private readonly shared = new Map<string, Holder<C>[]>();
+  private age = 0;
+
+  add(id: string, claim: C, sharedWith: SharedWith): void {
+    const { namespace } = claim;
+    const holder = { claim, namespace, sharedWith, age: this.age++ };
+    const own = entryOf(this.byNamespace, namespace, () => new Map<string, Holder<C>[]>());
+    entryOf(own, id, () => []).push(holder);
+    if (sharedWith.length > 0) entryOf(this.shared, id, () => []).push(holder);
+  }
+
+  /**
+   * The oldest other one that has callers in common with the claim.
+   *
+   * @param isMet Says the same of all of the claim's own namespace.
+   */
+  first(id: string, claim: C, isMet: (holder: C) => boolean = () => true): C | undefined {
+    const isOther = (holder: Holder<C>): boolean => holder.claim !== claim;
+    const meets = (holder: Holder<C>): boolean => haveCommonCallers(holder, claim) && isMet(holder.claim);
+    // Of its namespace it meets all or none.
+    const nearest = this.byNamespace.get(claim.namespace)?.get(id)?.find(isOther);
+    const own = nearest && meets(nearest) ? nearest : undefined;
+    const isShared = claim.sharedWith.length > 0;
+    const shared = isShared ? this.shared.get(id)?.find((one) => isOther(one) && meets(one)) : undefined;
+    if (own === undefined || shared === undefined) return (own ?? shared)?.claim;
+    return own.age < shared.age ? own.claim : shared.claim;
+  }
+}
+
+function entryOf<V>(map: Map<string, V>, key: string, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
 }
 
 function firstConflict<C extends Claim>(
   claim: C,
-  rivals: ReadonlyMap<string, readonly C[]>,
   by: Conflict['by'],
-  isBeatenBy: (rival: C, modelId: string) => boolean,
+  winnerOf: (modelId: string) => C | undefined,
 ): Conflict | undefined {
   for (const modelId of claim.ids) {
-    const winner = rivals.get(modelId)?.find((rival) => isBeatenBy(rival, modelId));
+    const winner = winnerOf(modelId);
     if (winner !== undefined) return { modelId, winner, by };
   }
   return undefined;
 }
 
+type Callers = Pick<Claim, 'namespace' | 'sharedWith'>;
+
 /**
  * In one namespace an id stands once. Across namespaces a caller's own route goes before a shared one, so
  * only third namespaces, which see both as foreign, would have to choose.
  */
-function haveCommonCallers(a: Claim, b: Claim): boolean {
+function haveCommonCallers(a: Callers, b: Callers): boolean {
   if (a.namespace === b.namespace) return true;
   const isThird = (namespace: string) => namespace !== a.namespace && namespace !== b.namespace;
   if (a.sharedWith === '*') return b.sharedWith === '*' || b.sharedWith.some(isThird);

@@ -4,6 +4,20 @@ import type { Mutant } from '../mutant.ts';
 
 export const table: readonly Mutant[] = [
   {
+    name: 'routes of one tenant that ask for the same are not compared with each other',
+    file: 'operator/compile/checks/model-conflict.ts',
+    from: 'const own = nearest && meets(nearest) ? nearest : undefined;',
+    to: 'const own = this.byNamespace.get(claim.namespace)?.get(id)?.find((one) => isOther(one) && meets(one));',
+    tests: ['test/operator/compile/many-conflicts.test.ts'],
+  },
+  {
+    name: 'who shares a route with others meets them at its ids',
+    file: 'operator/compile/checks/model-conflict.ts',
+    from: 'const isShared = claim.sharedWith.length > 0;',
+    to: 'const isShared = false;',
+    tests: ['test/operator/compile/many-conflicts.test.ts', 'test/operator/compile/model-conflict.test.ts'],
+  },
+  {
     name: 'compare-and-swap: a leader writes the pointer only over what it has seen',
     file: 'operator/publish/table-store.ts',
     from: 'const labelled = { ...metadata, labels:',
