@@ -64,7 +64,7 @@ function isWebSearch(type: string): boolean {
 }
 
 function decodeNamespace(tool: JsonRecord, name: string, ask: NoteAsk): readonly Tool[] {
-  const namespace = readName(tool.name, `${name}.name`);
+  const namespace = readToolName(tool.name, `${name}.name`);
   const list = readList(tool.tools, `${name}.tools`);
   ask('tool-namespace', name);
   return list.flatMap((value, index): readonly Tool[] => {
@@ -77,11 +77,21 @@ function decodeNamespace(tool: JsonRecord, name: string, ask: NoteAsk): readonly
   });
 }
 
+const nameLengthMax = 128;
+
+/** Of a tool, or of a namespace: that stands in the name of each tool in it, so that a long one would cost as often as there are tools. */
+function readToolName(value: unknown, path: string): string {
+  const name = readName(value, path);
+  return name.length > nameLengthMax
+    ? invalidParameter(path, `must have at most ${nameLengthMax} characters`)
+    : name;
+}
+
 function decodeTool(tool: JsonRecord, namespace: string | undefined, name: string, ask: NoteAsk): Tool {
   const { parameters, strict, format } = tool;
   const description = readOptionalText(tool.description, `${name}.description`);
   const named = {
-    name: readName(tool.name, `${name}.name`),
+    name: readToolName(tool.name, `${name}.name`),
     ...(namespace === undefined ? {} : { namespace }),
     ...(description === undefined ? {} : { description }),
   };

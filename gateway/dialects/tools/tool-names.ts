@@ -30,10 +30,19 @@ export interface ToolNames {
 export function nameTools({ tools, turns }: Conversation, rules: ToolNameRules): ToolNames {
   const wireNames = new ToolIndex<string>();
   const known = new Map<string, NamedTool>();
+  const rounds = new Map<string, number>();
+  // Tools whose plain names are alike go on where the one before them ended: a round costs as much as the name is long.
+  const nextRound = (plainKey: string): number => {
+    const round = rounds.get(plainKey) ?? 0;
+    rounds.set(plainKey, round + 1);
+    return round;
+  };
   const add = (tool: Pick<Tool, 'name' | 'namespace' | 'kind'>): void => {
-    const wireName = fitName(plainName(tool, rules), rules.lengthMax, (name) =>
-      known.has(keyOf(name, tool.namespace, rules)),
-    );
+    const plain = plainName(tool, rules);
+    const wireName = fitName(plain, rules.lengthMax, {
+      isTaken: (name) => known.has(keyOf(name, tool.namespace, rules)),
+      nextRound: () => nextRound(keyOf(plain, tool.namespace, rules)),
+    });
     wireNames.add(tool, wireName);
     known.set(keyOf(wireName, tool.namespace, rules), {
       name: tool.name,
@@ -50,7 +59,7 @@ export function nameTools({ tools, turns }: Conversation, rules: ToolNameRules):
     }
   }
   return {
-    wireName: (tool) => wireNames.get(tool) ?? fitName(plainName(tool, rules), rules.lengthMax, () => false),
+    wireName: (tool) => wireNames.get(tool) ?? fitName(plainName(tool, rules), rules.lengthMax, alone),
     toolOf: (wireName, wireNamespace) =>
       known.get(keyOf(wireName, wireNamespace, rules)) ??
       known.get(keyOf(wireName, otherWriting(wireNamespace), rules)) ??
@@ -73,12 +82,19 @@ function keyOf(wireName: string, namespace: string | undefined, { hasNamespaces 
   return `${hasNamespaces ? (namespace ?? '') : ''} ${wireName}`;
 }
 
+interface OtherNames {
+  isTaken(name: string): boolean;
+  nextRound(): number;
+}
+
+const alone: OtherNames = { isTaken: () => false, nextRound: () => 0 };
+
 /** Eight hex digits of the whole name stand behind what is left of it. */
-function fitName(name: string, lengthMax: number, isTaken: (name: string) => boolean): string {
+function fitName(name: string, lengthMax: number, { isTaken, nextRound }: OtherNames): string {
   const clean = name.replace(/[^A-Za-z0-9_-]/g, '_');
   if (clean === name && name.length <= lengthMax && name !== '' && !isTaken(name)) return name;
-  for (let round = 0; ; round++) {
-    const mark = hash('sha256', `${round} ${name}`, 'hex').slice(0, 8);
+  for (;;) {
+    const mark = hash('sha256', `${nextRound()} ${name}`, 'hex').slice(0, 8);
     const fitted = `${clean.slice(0, lengthMax - 9)}_${mark}`;
     if (!isTaken(fitted)) return fitted;
   }

@@ -18,6 +18,20 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/dialects/tidy.test.ts'],
   },
   {
+    name: 'tools whose names come out alike are told apart in linear time',
+    file: 'gateway/dialects/tools/tool-names.ts',
+    from: 'const plain = plainName(tool, rules);',
+    to: 'rounds.clear(); const plain = plainName(tool, rules);',
+    tests: ['test/gateway/dialects/tools/tool-names.test.ts'],
+  },
+  {
+    name: 'a namespace that stands in the name of each of its tools is short',
+    file: 'gateway/dialects/openai-responses/decode-tools.ts',
+    from: 'const namespace = readToolName(',
+    to: 'const namespace = readName(',
+    tests: ['test/gateway/dialects/openai-responses/decode-request.test.ts'],
+  },
+  {
     name: 'a header named __proto__ does not end the process',
     file: 'images/contents.ts',
     from: '--disable-proto=delete',

@@ -42,6 +42,28 @@ const filled = (part: string, bytes: number): string =>
 
 const listOf = (part: string, bytes: number): string => `[${filled(`${part},`, bytes).slice(0, -1)}]`;
 
+/** Different ones, as many as fit; all are of one length. */
+const numbered = (part: (number: string) => string, bytes: number): readonly string[] => {
+  const count = Math.max(1, Math.floor(bytes / (part('00000000').length + 1)));
+  return Array.from({ length: count }, (_, at) => part(String(at).padStart(8, '0')));
+};
+
+/** Nothing but underscores: where namespace and name are joined by two of them, each is called the same. */
+const alikeCalls = (bytes: number): string => {
+  const letters = Math.max(2, Math.floor(Math.sqrt(bytes)) - 40);
+  const calls = Array.from({ length: letters - 1 }, (_, at) => {
+    const [namespace, name] = ['_'.repeat(at + 1), '_'.repeat(letters - at - 1)];
+    return `{"type":"function_call","call_id":"c${at}","namespace":"${namespace}","name":"${name}","arguments":"{}"}`;
+  });
+  return `[${turn('"x"')},${calls.join(',')}]`;
+};
+
+const toolOf = ({ dialect }: Request, name: string): string => {
+  if (dialect === 'anthropic-messages') return `{"name":"${name}","input_schema":{}}`;
+  if (dialect === 'openai-responses') return `{"type":"function","name":"${name}","parameters":{}}`;
+  return `{"type":"function","function":{"name":"${name}"}}`;
+};
+
 const textPart = ({ dialect }: Request, text: string): string =>
   `{"type":"${dialect === 'openai-responses' ? 'input_text' : 'text'}","text":"${text}"}`;
 
@@ -65,16 +87,29 @@ export const bombs: Readonly<Record<string, Bomb>> = {
   repeatedModel: ({ model }, bytes) => `{${filled(`"model":${JSON.stringify(model)},`, bytes)}"messages":[]}`,
   prototypes: (request, bytes) =>
     around(request, '__proto__', listOf('{"constructor":{"prototype":{}}}', bytes)),
-  // Sound all of them, but for completions, which have neither turns nor parts.
-  manyTurns: (request, bytes) => `${prompting(request, listOf(turn('"xxxxxxxxxxxxxxxx"'), bytes))}}`,
+  // Sound all of them, but for completions, which have neither turns nor parts nor tools.
+  manyTurns: (request, bytes) => `${prompting(request, listOf(turn(`"${'x'.repeat(20)}"`), bytes))}}`,
   manyParts: (request, bytes) =>
-    `${prompting(request, `[${turn(listOf(textPart(request, 'xxxxxxxxxxxxxxxx'), bytes))}]`)}}`,
+    `${prompting(request, `[${turn(listOf(textPart(request, 'x'.repeat(24)), bytes))}]`)}}`,
   escapedParts: (request, bytes) =>
     `${prompting(request, `[${turn(`[${textPart(request, filled('\\n', bytes))},${textPart(request, 'x')}]`)}]`)}}`,
   longPrompt: (request, bytes) => {
     const prompt = `"${filled('one\\ntwo \\"three\\"\\t', bytes)}"`;
     return `${prompting(request, request.dialect === 'openai-completions' ? prompt : `[${turn(prompt)}]`)}}`;
   },
+  manyTools: (request, bytes) => {
+    const tools = numbered((number) => toolOf(request, `tool_${number}_${'x'.repeat(40)}`), bytes);
+    return around(request, 'tools', `[${tools.join(',')}]`);
+  },
+  // Longer than an upstream takes, and alike as far as it would take them.
+  longNames: (request, bytes) => {
+    const tools = numbered((number) => toolOf(request, `${'x'.repeat(100)}_${number}`), bytes);
+    return around(request, 'tools', `[${tools.join(',')}]`);
+  },
+  alikeNames: (request, bytes) =>
+    request.dialect === 'openai-responses'
+      ? `${prompting(request, alikeCalls(bytes))}}`
+      : around(request, 'tools', `[${toolOf(request, 'x')}]`),
 };
 
 /** From a few bytes to more than is taken; most are small enough to be many. */

@@ -231,6 +231,17 @@ describe('tools', () => {
     expect(asksOf({ tools })).toContain('tool-namespace at tools[0]');
   });
 
+  test('names and namespaces of 128 characters are the longest; what was called before may be longer', () => {
+    const [name, namespace] = ['f'.repeat(128), 'n'.repeat(128)];
+    const tools = [{ type: 'namespace', name: namespace, tools: [{ ...f, name }] }];
+    const invented = 'f'.repeat(129);
+    const request = { tools, input: [{ ...call, name: invented }] };
+    expect(decodeRequest(request)).toMatchObject({
+      tools: [{ name, namespace }],
+      turns: [{ parts: [{ name: invented }] }],
+    });
+  });
+
   test.each([
     ['web-search at tools[0]', { type: 'web_search', external_web_access: true }],
     ['web-search at tools[0]', { type: 'web_search_preview' }],
@@ -387,6 +398,13 @@ describe('what cannot be meant is refused by its path', () => {
     ['tools[0].strict', { tools: [{ type: 'function', name: 'f', strict: 'yes' }] }],
     ['text.format.strict', { text: { format: { type: 'json_schema', name: 'n', schema: {}, strict: 1 } } }],
     ['tools[0].tools', { tools: [{ type: 'namespace', name: 'n' }] }],
+    ['tools[0].name', { tools: [{ type: 'function', name: 'f'.repeat(129) }] }],
+    // Each of its tools has it in its name.
+    ['tools[0].name', { tools: [{ type: 'namespace', name: 'n'.repeat(129), tools: [] }] }],
+    [
+      'input[0].tools[0].name',
+      { input: [{ type: 'additional_tools', tools: [{ type: 'custom', name: 'c'.repeat(129) }] }] },
+    ],
     ['tools[0].format.syntax', { tools: [{ type: 'custom', name: 'c', format: { type: 'grammar' } }] }],
     ['tool_choice', { tool_choice: 'maybe' }],
     ['tool_choice', { tool_choice: { type: 'function', name: 'f' } }],

@@ -1,0 +1,24 @@
+// Is a sound request that has far more in it than anybody would say translated as fast as it is read?
+
+import { expect, test } from 'vitest';
+import { bombs } from '../../support/attack/json-bombs.ts';
+import { translateThrough } from '../../support/translate-through.ts';
+
+const dialects = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+
+const sound = [
+  ...['manyTurns', 'manyParts', 'escapedParts', 'longPrompt'],
+  ...['manyTools', 'longNames', 'alikeNames'],
+];
+
+test.each(sound)('%s: taken from every dialect to every other', (name) => {
+  for (const dialect of dialects) {
+    const body = Buffer.from(bombs[name]?.({ dialect, model: 'm' }, 500_000) ?? '');
+    for (const upstream of dialects) {
+      const begunAt = performance.now();
+      expect(translateThrough(dialect, upstream, body).sent).toHaveLength(1);
+      // A hundred times what it takes.
+      expect(performance.now() - begunAt).toBeLessThan(10_000);
+    }
+  }
+});
