@@ -9,11 +9,11 @@ import { StopMatcher } from './stop-matcher.ts';
 
 /** A plain answer, each choice cut at its first stop sequence. */
 export function cutAnswer(answer: ModelAnswer, stops: readonly string[]): ModelAnswer {
-  return { ...answer, choices: answer.choices.map((choice) => cutChoice(choice, stops)) };
+  const matcher = new StopMatcher(stops);
+  return { ...answer, choices: answer.choices.map((choice) => cutChoice(choice, matcher)) };
 }
 
-function cutChoice(choice: AnswerChoice, stops: readonly string[]): AnswerChoice {
-  const matcher = new StopMatcher(stops);
+function cutChoice(choice: AnswerChoice, matcher: StopMatcher): AnswerChoice {
   const kept: Part[] = [];
   let before = 0;
   for (const part of choice.parts) {

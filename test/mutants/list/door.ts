@@ -32,6 +32,20 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/dialects/openai-responses/decode-request.test.ts'],
   },
   {
+    name: 'a text is not looked at again for each stop sequence',
+    file: 'gateway/dialects/answer/stop-matcher.ts',
+    from: 'this.state = step(this.words, this.state, piece.charCodeAt(at));',
+    to: 'this.words.rows.toSorted((a, b) => a.first - b.first); this.state = step(this.words, this.state, piece.charCodeAt(at));',
+    tests: ['test/gateway/dialects/answer/stop-matcher.test.ts'],
+  },
+  {
+    name: 'a stop sequence is found that begins inside of another',
+    file: 'gateway/dialects/answer/stop-words.ts',
+    from: 'state = words.shorter[state] ?? start;',
+    to: 'state = start;',
+    tests: ['test/gateway/dialects/answer/stop-matcher.test.ts'],
+  },
+  {
     name: 'a header named __proto__ does not end the process',
     file: 'images/contents.ts',
     from: '--disable-proto=delete',

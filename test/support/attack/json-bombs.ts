@@ -64,6 +64,18 @@ const toolOf = ({ dialect }: Request, name: string): string => {
   return `{"type":"function","function":{"name":"${name}"}}`;
 };
 
+/** Four are taken of OpenAI's dialects; responses have none. */
+const stopping = (request: Request, bytes: number): string => {
+  const stopOf = (filler: string) => (number: string) => `"${number}_${filler}"`;
+  if (request.dialect === 'anthropic-messages') {
+    return around(request, 'stop_sequences', `[${numbered(stopOf('x'.repeat(20)), bytes).join(',')}]`);
+  }
+  if (request.dialect === 'openai-responses')
+    return around(request, 'instructions', `"${filled('x', bytes)}"`);
+  const four = numbered(stopOf('x'.repeat(Math.floor(bytes / 4))), bytes);
+  return around(request, 'stop', `[${four.slice(0, 4).join(',')}]`);
+};
+
 const textPart = ({ dialect }: Request, text: string): string =>
   `{"type":"${dialect === 'openai-responses' ? 'input_text' : 'text'}","text":"${text}"}`;
 
@@ -110,6 +122,7 @@ export const bombs: Readonly<Record<string, Bomb>> = {
     request.dialect === 'openai-responses'
       ? `${prompting(request, alikeCalls(bytes))}}`
       : around(request, 'tools', `[${toolOf(request, 'x')}]`),
+  manyStops: stopping,
 };
 
 /** From a few bytes to more than is taken; most are small enough to be many. */
