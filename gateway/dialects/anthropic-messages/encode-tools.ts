@@ -2,6 +2,7 @@
 
 import { isRecord } from '../../json/record.ts';
 import type { Conversation, PartOf, Tool, ToolName } from '../conversation.ts';
+import { ToolIndex } from '../tools/tool-index.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { emptySchema } from '../tools/tool-schema.ts';
 import { wrappedDescription, wrappedInputSchema } from '../tools/wrapped-tool.ts';
@@ -42,9 +43,9 @@ export function encodeTools(
 }
 
 function chosenOf(tools: readonly Tool[], chosen: readonly ToolName[]): readonly Tool[] {
-  return tools.filter((tool) =>
-    chosen.some(({ name, namespace }) => name === tool.name && namespace === tool.namespace),
-  );
+  const index = new ToolIndex<true>();
+  for (const tool of chosen) index.add(tool, true);
+  return tools.filter((tool) => index.has(tool));
 }
 
 function encodeTool(tool: Tool, names: ToolNames): Members {

@@ -83,6 +83,6 @@ export function requiresAll(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(requiresAll);
   if (!isRecord(schema)) return true;
   const names = isRecord(schema.properties) ? Object.keys(schema.properties) : [];
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  return names.every((name) => required.includes(name)) && Object.values(schema).every(requiresAll);
+  const required = new Set<unknown>(Array.isArray(schema.required) ? schema.required : []);
+  return names.every((name) => required.has(name)) && Object.values(schema).every(requiresAll);
 }

@@ -122,7 +122,7 @@ function decodeToolChoice(
   if (!isRecord(choice)) return invalidParameter('tool_choice', 'must be none, auto, required, or an object');
   const type = readName(choice.type, 'tool_choice.type');
   if (type === 'function' || type === 'custom') {
-    return { type: 'tool', tool: { name: nameIn(choice, 'tool_choice', tools) } };
+    return { type: 'tool', tool: { name: nameIn(choice, 'tool_choice', namesOf(tools)) } };
   }
   if (type === 'allowed_tools') return decodeSubset(choice, tools, note);
   note('forced-hosted-tool', 'tool_choice');
@@ -137,21 +137,25 @@ function decodeSubset(value: JsonRecord, tools: readonly Tool[], note: NoteAsk):
   if (mode !== 'auto' && mode !== 'required')
     invalidParameter(`${path}.mode`, "must be 'auto' or 'required'");
   const entries = readList(allowed.tools, `${path}.tools`);
+  const offered = namesOf(tools);
   const names = entries.flatMap((entry, index) => {
     const at = `${path}.tools[${index}]`;
     const tool = readRecord(entry, at);
-    return tool.type === 'function' || tool.type === 'custom' ? [{ name: nameIn(tool, at, tools) }] : [];
+    return tool.type === 'function' || tool.type === 'custom' ? [{ name: nameIn(tool, at, offered) }] : [];
   });
   return { type: 'subset', mode: mode === 'required' ? 'required' : 'auto', tools: names };
 }
 
+function namesOf(tools: readonly Tool[]): ReadonlySet<string> {
+  return new Set(tools.map(({ name }) => name));
+}
+
 /** The name of a tool that is offered. */
-function nameIn(value: JsonRecord, path: string, tools: readonly Tool[]): string {
+function nameIn(value: JsonRecord, path: string, offered: ReadonlySet<string>): string {
   const key = value.type === 'custom' ? 'custom' : 'function';
   const at = `${path}.${key}`;
   const name = readName(readRecord(value[key], at).name, `${at}.name`);
-  if (!tools.some((tool) => tool.name === name))
-    invalidParameter(`${at}.name`, 'names no tool of this request');
+  if (!offered.has(name)) invalidParameter(`${at}.name`, 'names no tool of this request');
   return name;
 }
 

@@ -141,7 +141,7 @@ export function decodeToolChoice(
   }
   const type = readText(choice.type, 'tool_choice.type');
   if (type === 'function' || type === 'custom') {
-    return { type: 'tool', tool: findTool(choice, tools, 'tool_choice') };
+    return { type: 'tool', tool: findTool(choice, indexTools(tools), 'tool_choice') };
   }
   if (type === 'allowed_tools') return decodeSubset(choice, tools, ask);
   if (isWebSearch(type) && hasWebSearch) {
@@ -168,23 +168,37 @@ function decodeSubset(choice: JsonRecord, tools: readonly Tool[], ask: NoteAsk):
     invalidParameter('tool_choice.mode', 'must be auto or required');
   }
   ask('tool-subset', 'tool_choice');
+  const offered = indexTools(tools);
   const named = readList(list, 'tool_choice.tools').flatMap((value, index): readonly ToolName[] => {
     const name = `tool_choice.tools[${index}]`;
     const tool = readRecord(value, name);
-    if (tool.type === 'function' || tool.type === 'custom') return [findTool(tool, tools, name)];
+    if (tool.type === 'function' || tool.type === 'custom') return [findTool(tool, offered, name)];
     ask('hosted-tool', name);
     return [];
   });
   return { type: 'subset', mode, tools: named };
 }
 
+/** Tools by name, those of one name by namespace. */
+type OfferedTools = ReadonlyMap<string, ReadonlyMap<string | undefined, Tool>>;
+
+function indexTools(tools: readonly Tool[]): OfferedTools {
+  const offered = new Map<string, Map<string | undefined, Tool>>();
+  for (const tool of tools) {
+    const alike = offered.get(tool.name);
+    if (alike) alike.set(tool.namespace, tool);
+    else offered.set(tool.name, new Map([[tool.namespace, tool]]));
+  }
+  return offered;
+}
+
 /** A namespace may be left out where the name is clear without it. */
-function findTool(choice: JsonRecord, tools: readonly Tool[], name: string): ToolName {
+function findTool(choice: JsonRecord, offered: OfferedTools, name: string): ToolName {
   const wanted = readName(choice.name, `${name}.name`);
   const { namespace } = choice;
-  const found =
-    tools.find((tool) => tool.name === wanted && tool.namespace === (namespace ?? undefined)) ??
-    (typeof namespace === 'string' ? undefined : tools.find((tool) => tool.name === wanted));
+  const alike = offered.get(wanted);
+  const [first] = alike?.values() ?? [];
+  const found = typeof namespace === 'string' ? alike?.get(namespace) : (alike?.get(undefined) ?? first);
   if (!found) return invalidParameter(name, `names the tool '${wanted}', which is not among the tools`);
   return { name: found.name, ...(found.namespace === undefined ? {} : { namespace: found.namespace }) };
 }

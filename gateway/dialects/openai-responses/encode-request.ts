@@ -4,6 +4,7 @@ import type { Conversation, OutputFormat, Part, Tool, ToolName } from '../conver
 import type { UpstreamTarget } from '../dialect.ts';
 import { fitEndUser } from '../openai/end-user.ts';
 import { effortOf } from '../request/reasoning-effort.ts';
+import { ToolIndex } from '../tools/tool-index.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { cleanSchema, emptySchema } from '../tools/tool-schema.ts';
 import { encodeItems } from './encode-items.ts';
@@ -51,9 +52,8 @@ function encodeTools(conversation: Conversation, names: ToolNames): Record<strin
   const offered = tools
     .filter(({ namespace }) => namespace === undefined)
     .map((tool) => encodeTool(tool, names));
-  for (const namespace of new Set(tools.map((tool) => tool.namespace))) {
+  for (const [namespace, inside] of Map.groupBy(tools, (tool) => tool.namespace)) {
     if (namespace === undefined) continue;
-    const inside = tools.filter((tool) => tool.namespace === namespace);
     offered.push({
       type: 'namespace',
       name: namespace,
@@ -90,14 +90,13 @@ function encodeToolChoice(
   tools: readonly Tool[],
   names: ToolNames,
 ): unknown {
-  const reference = (wanted: ToolName): unknown => {
-    const tool = tools.find(({ name, namespace }) => name === wanted.name && namespace === wanted.namespace);
-    return {
-      type: tool?.kind ?? 'function',
-      name: names.wireName(wanted),
-      ...(wanted.namespace === undefined ? {} : { namespace: wanted.namespace }),
-    };
-  };
+  const kinds = new ToolIndex<Tool['kind']>();
+  for (const tool of tools) kinds.add(tool, tool.kind);
+  const reference = (wanted: ToolName): unknown => ({
+    type: kinds.has(wanted) ? kinds.get(wanted) : 'function',
+    name: names.wireName(wanted),
+    ...(wanted.namespace === undefined ? {} : { namespace: wanted.namespace }),
+  });
   switch (choice.type) {
     case 'tool':
       return reference(choice.tool);

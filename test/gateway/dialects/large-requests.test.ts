@@ -8,7 +8,7 @@ const dialects = ['openai-chat', 'openai-responses', 'anthropic-messages'] as co
 
 const sound = [
   ...['manyTurns', 'manyParts', 'escapedParts', 'longPrompt'],
-  ...['manyTools', 'longNames', 'alikeNames', 'manyStops'],
+  ...['manyTools', 'longNames', 'alikeNames', 'manyStops', 'allowedTools', 'requiredProperties'],
 ];
 
 test.each(sound)('%s: taken from every dialect to every other', (name) => {

@@ -46,6 +46,20 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/dialects/answer/stop-matcher.test.ts'],
   },
   {
+    name: 'tools that are allowed by name are found in linear time',
+    file: 'gateway/dialects/openai-chat/decode-tools.ts',
+    from: 'if (!offered.has(name))',
+    to: 'if (![...offered].includes(name))',
+    tests: ['test/gateway/dialects/tools/tool-subset.test.ts'],
+  },
+  {
+    name: 'whether all properties are required is known in linear time',
+    file: 'gateway/dialects/anthropic-messages/output-schema.ts',
+    from: 'required.has(name)',
+    to: '[...required].includes(name)',
+    tests: ['test/gateway/dialects/anthropic-messages/output-schema.test.ts'],
+  },
+  {
     name: 'a header named __proto__ does not end the process',
     file: 'images/contents.ts',
     from: '--disable-proto=delete',

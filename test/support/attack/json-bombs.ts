@@ -76,6 +76,47 @@ const stopping = (request: Request, bytes: number): string => {
   return around(request, 'stop', `[${four.slice(0, 4).join(',')}]`);
 };
 
+/** Allowed in the order that is worst for whoever looks for each from the front. */
+const allowing = (request: Request, bytes: number): string => {
+  const names = numbered((number) => `tool_${number}_${'x'.repeat(60)}`, bytes / 2.6);
+  const tools = names.map((name) => toolOf(request, name)).join(',');
+  const allowed = names
+    .toReversed()
+    .map((name) =>
+      request.dialect === 'openai-responses'
+        ? `{"type":"function","name":"${name}"}`
+        : `{"type":"function","function":{"name":"${name}"}}`,
+    );
+  const some = `"mode":"auto","tools":[${allowed.join(',')}]`;
+  const choices = {
+    'openai-chat': `{"type":"allowed_tools","allowed_tools":{${some}}}`,
+    'openai-responses': `{"type":"allowed_tools",${some}}`,
+    'anthropic-messages': '{"type":"any"}',
+    'openai-completions': '"auto"',
+  };
+  return around(request, 'tools', `[${tools}],"tool_choice":${choices[request.dialect]}`);
+};
+
+/** Requires all that it has, in the other order. */
+const requiring = (request: Request, bytes: number): string => {
+  const names = numbered((number) => `"property_${number}_${'x'.repeat(20)}"`, bytes / 2.1);
+  const properties = names.map((name) => `${name}:{}`).join(',');
+  const schema = `"schema":{"type":"object","properties":{${properties}},"required":[${names.toReversed().join(',')}]}`;
+  const format = `{"type":"json_schema","name":"n","strict":true,${schema}}`;
+  switch (request.dialect) {
+    case 'openai-responses':
+      return around(request, 'text', `{"format":${format}}`);
+    case 'anthropic-messages':
+      return around(request, 'output_config', `{"format":${format}}`);
+    default:
+      return around(
+        request,
+        'response_format',
+        `{"type":"json_schema","json_schema":{"name":"n","strict":true,${schema}}}`,
+      );
+  }
+};
+
 const textPart = ({ dialect }: Request, text: string): string =>
   `{"type":"${dialect === 'openai-responses' ? 'input_text' : 'text'}","text":"${text}"}`;
 
@@ -123,6 +164,8 @@ export const bombs: Readonly<Record<string, Bomb>> = {
       ? `${prompting(request, alikeCalls(bytes))}}`
       : around(request, 'tools', `[${toolOf(request, 'x')}]`),
   manyStops: stopping,
+  allowedTools: allowing,
+  requiredProperties: requiring,
 };
 
 /** From a few bytes to more than is taken; most are small enough to be many. */
