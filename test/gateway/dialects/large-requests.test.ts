@@ -7,7 +7,7 @@ import { translateThrough } from '../../support/translate-through.ts';
 const dialects = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
 
 const sound = [
-  ...['manyTurns', 'manyParts', 'escapedParts', 'longPrompt'],
+  ...['manyTurns', 'manyParts', 'escapedParts', 'longPrompt', 'laterSystem'],
   ...['manyTools', 'longNames', 'alikeNames', 'manyStops', 'allowedTools', 'requiredProperties'],
 ];
 

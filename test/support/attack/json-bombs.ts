@@ -117,6 +117,16 @@ const requiring = (request: Request, bytes: number): string => {
   }
 };
 
+/** Between the turns, where a messages upstream takes none; those have states of other providers instead, to be taken out. */
+const interrupting = (request: Request, bytes: number): string => {
+  if (request.dialect === 'openai-completions') return `${prompting(request, `"${filled('x', bytes)}"`)}}`;
+  const begun =
+    request.dialect === 'anthropic-messages'
+      ? `{"role":"assistant","content":${listOf(`{"type":"thinking","thinking":"${'x'.repeat(20)}","signature":""}`, bytes)}}`
+      : listOf(`{"role":"system","content":"${'x'.repeat(20)}"}`, bytes).slice(1, -1);
+  return `${prompting(request, `[${turn('"x"')},${begun},${turn('"x"')}]`)}}`;
+};
+
 const textPart = ({ dialect }: Request, text: string): string =>
   `{"type":"${dialect === 'openai-responses' ? 'input_text' : 'text'}","text":"${text}"}`;
 
@@ -150,6 +160,7 @@ export const bombs: Readonly<Record<string, Bomb>> = {
     const prompt = `"${filled('one\\ntwo \\"three\\"\\t', bytes)}"`;
     return `${prompting(request, request.dialect === 'openai-completions' ? prompt : `[${turn(prompt)}]`)}}`;
   },
+  laterSystem: interrupting,
   manyTools: (request, bytes) => {
     const tools = numbered((number) => toolOf(request, `tool_${number}_${'x'.repeat(40)}`), bytes);
     return around(request, 'tools', `[${tools.join(',')}]`);
