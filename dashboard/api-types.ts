@@ -85,7 +85,8 @@ export interface RightsAnswer {
   readonly rights: Readonly<Record<RightName, Right>>;
 }
 
-export type KeyState = 'Ready' | 'Pending' | 'Disabled' | 'Expired' | 'Rejected';
+/** `Disabling`: it is switched off, and gateways may still serve it. */
+export type KeyState = 'Ready' | 'Pending' | 'Disabling' | 'Disabled' | 'Expired' | 'Rejected';
 export type KeySort = 'name' | 'owner' | 'lastUsed' | 'spend' | 'expires';
 
 /** `GET /api/rows/apikeys?namespace=&q=&state=&sort=&order=&limit=&offset=` */

@@ -3,7 +3,14 @@
 import { z } from 'zod';
 import type { KeyRow, KeySort, KeyState } from '../api-types.ts';
 
-const states: readonly [KeyState, ...KeyState[]] = ['Ready', 'Pending', 'Disabled', 'Expired', 'Rejected'];
+const states: readonly [KeyState, ...KeyState[]] = [
+  'Ready',
+  'Pending',
+  'Disabling',
+  'Disabled',
+  'Expired',
+  'Rejected',
+];
 const sorts: readonly [KeySort, ...KeySort[]] = ['name', 'owner', 'lastUsed', 'spend', 'expires'];
 const limitMax = 200;
 

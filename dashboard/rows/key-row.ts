@@ -46,6 +46,7 @@ const keySchema = z.object({
     z.object({
       keyHint: optionalText,
       expiresAt: optionalText,
+      observedGeneration: z.number().catch(0),
       conditions: z.array(condition).catch([]),
       usage: z
         .object({
@@ -108,7 +109,11 @@ function spendIn(spends: Readonly<Record<string, string | null>>, period: string
   return Object.hasOwn(spends, period) ? (spends[period] ?? null) : null;
 }
 
-function stateOf({ spec, status }: ParsedKey): { state: KeyState; reason: string; message: string } {
+function stateOf({ metadata, spec, status }: ParsedKey): {
+  state: KeyState;
+  reason: string;
+  message: string;
+} {
   const find = (type: string, is: string) =>
     status.conditions.find((one) => one.type === type && one.status === is);
   const told = (state: KeyState, one: z.infer<typeof condition> | undefined) => ({
@@ -120,8 +125,16 @@ function stateOf({ spec, status }: ParsedKey): { state: KeyState; reason: string
   if (rejected !== undefined) return told('Rejected', rejected);
   const expired = find('Expired', 'True');
   if (expired !== undefined) return told('Expired', expired);
-  if (spec.disabled) return told('Disabled', find('Disabled', 'True'));
   const ready = find('Ready', 'True');
+  const isBehind = status.observedGeneration < metadata.generation;
+  if (spec.disabled && isBehind) return told('Disabling', undefined);
+  if (spec.disabled) {
+    const pending = find('Programmed', 'False');
+    // Ready is said of it once every gateway has it out of service; what has a fault besides is in no table.
+    return ready !== undefined || pending?.reason === 'NotProgrammed'
+      ? told('Disabled', find('Disabled', 'True'))
+      : told('Disabling', pending);
+  }
   if (ready !== undefined) return told('Ready', ready);
   return told('Pending', find('Ready', 'False'));
 }

@@ -99,7 +99,7 @@ describe('a row', () => {
   test('has one state, the one that matters most', () => {
     const stateOf = (conditions: object[], spec: object = {}) =>
       keyRowOf({ metadata, spec, status: { conditions } }, undefined)?.state;
-    const [ready, disabled] = [condition('Ready', 'True'), { disabled: true }];
+    const [ready, disabled] = [condition('Ready', 'True', 'DisabledBySpec'), { disabled: true }];
     expect(stateOf([])).toBe('Pending');
     expect(stateOf([condition('Ready', 'False')])).toBe('Pending');
     expect(stateOf([ready])).toBe('Ready');
@@ -109,6 +109,40 @@ describe('a row', () => {
       'Rejected',
     );
     expect(stateOf([condition('Conflicted', 'True'), ready])).toBe('Rejected');
+  });
+
+  test('is called disabled only when gateways have taken that, and before with why they have not', () => {
+    const rowOf = (conditions: object[], observedGeneration = 2) =>
+      keyRowOf(
+        {
+          metadata: { ...metadata, generation: 2 },
+          spec: { disabled: true },
+          status: { observedGeneration, conditions },
+        },
+        undefined,
+      );
+    const isOff = condition('Disabled', 'True', 'DisabledBySpec');
+    const ready = condition('Ready', 'True', 'DisabledBySpec');
+    const served = condition('Ready', 'True', 'Programmed');
+    const pending = [
+      condition('Programmed', 'False', 'Pending', 'Waiting for 1 of 3 gateway pods.'),
+      condition('Ready', 'False', 'Pending', 'Waiting for 1 of 3 gateway pods.'),
+    ];
+    expect(rowOf([served], 1)).toMatchObject({ state: 'Disabling', message: '' });
+    expect(rowOf([ready, isOff], 1)).toMatchObject({ state: 'Disabling' });
+    expect(rowOf([])).toMatchObject({ state: 'Disabling' });
+    expect(rowOf([isOff, ...pending])).toMatchObject({
+      state: 'Disabling',
+      reason: 'Pending',
+      message: 'Waiting for 1 of 3 gateway pods.',
+    });
+    expect(rowOf([isOff, condition('Programmed', 'True'), ready])).toMatchObject({ state: 'Disabled' });
+    // What else is wrong with it keeps it out of the table too.
+    const out = [
+      condition('Programmed', 'False', 'NotProgrammed'),
+      condition('Ready', 'False', 'KeyMalformed'),
+    ];
+    expect(rowOf([isOff, ...out])).toMatchObject({ state: 'Disabled' });
   });
 
   test('stands for whatever an object holds, and only what is no object has none', () => {

@@ -80,7 +80,9 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                         path,
                         'PATCH',
                         { spec: { disabled: !isDisabled } },
-                        isDisabled ? 'Enabled.' : 'Disabled: it stops working within a second.',
+                        isDisabled
+                          ? 'Enabled.'
+                          : 'Switched off: it stops working as soon as gateways have taken that.',
                       ),
                   },
                 ]}
@@ -202,7 +204,8 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                 list="/keys"
               >
                 <p>
-                  It stops working on every gateway pod within a second. What it used stays in the ledger.
+                  It stops working as soon as gateways have taken that, usually within a second. What it used
+                  stays in the ledger.
                 </p>
               </ObjectDialogs>
             </>

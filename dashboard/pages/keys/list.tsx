@@ -12,7 +12,7 @@ import { pathOf } from '../shell/place.ts';
 import type { Limits } from '../words/kube.ts';
 import { limitWords, periodWords, stateWords, tightestBudget } from './words.ts';
 
-const states = ['Ready', 'Pending', 'Disabled', 'Expired', 'Rejected'] as const;
+const states = ['Ready', 'Pending', 'Disabling', 'Disabled', 'Expired', 'Rejected'] as const;
 const spec = {
   q: { usual: '' },
   state: { usual: '', words: states },

@@ -13,6 +13,7 @@ export function stateWords({ state, isExhausted }: Pick<KeyRow, 'state' | 'isExh
   return {
     Ready: { word: 'Ready', tone: 'good' as const },
     Pending: { word: 'Pending', tone: 'busy' as const },
+    Disabling: { word: 'Disabling', tone: 'warn' as const },
     Disabled: { word: 'Disabled', tone: 'off' as const },
     Expired: { word: 'Expired', tone: 'bad' as const },
     Rejected: { word: 'Rejected', tone: 'bad' as const },

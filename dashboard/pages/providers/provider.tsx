@@ -83,7 +83,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
               >
                 <p>
                   {provider.status?.attachedRoutes ?? 0} routes have a target at it. Those that have no other
-                  go out of service within a second. Its Secret stays.
+                  go out of service as soon as gateways have taken that. Its Secret stays.
                 </p>
               </ObjectDialogs>
             </>

@@ -76,8 +76,8 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
                 list="/providers"
               >
                 <p>
-                  Callers of <code>{route.spec.model}</code> are told within a second that there is no such
-                  model.
+                  As soon as gateways have taken that, callers of <code>{route.spec.model}</code> are told
+                  that there is no such model.
                 </p>
               </ObjectDialogs>
             </>

@@ -100,10 +100,17 @@ export function standingOf(object: KubeObject): Standing {
   });
 
   const ready = conditionOf(object, 'Ready');
-  const isBehind = (object.status?.observedGeneration ?? 0) < (object.metadata.generation ?? 0);
-  if (ready === undefined || isBehind)
-    return standing('Waiting', 'busy', 'The operator has not come to the last change yet.');
-  if (is('Disabled')) return standing('Disabled', 'off');
+  const isJudged = ready !== undefined && !isBehind(object);
+  if (isToBeOff(object)) {
+    if (isJudged && isOut(object, ready)) return standing('Disabled', 'off');
+    const why = isJudged ? ` Now: ${messageOf('Programmed') ?? ready.message}` : '';
+    return standing(
+      'Disabling',
+      'warn',
+      `Gateways may go on serving it until they have taken the last change.${why}`,
+    );
+  }
+  if (!isJudged) return standing('Waiting', 'busy', 'The operator has not come to the last change yet.');
   if (is('Expired')) return standing('Expired', 'bad', messageOf('Expired'));
   if (is('BudgetExhausted')) return standing('Budget used up', 'bad', messageOf('BudgetExhausted'));
   if (ready.reason === 'Suspended') return standing('Suspended', 'off');
@@ -120,6 +127,20 @@ export function standingOf(object: KubeObject): Standing {
   if (isPartly) return standing('Partly healthy', 'warn', healthy.message);
   if (is('ExpiringSoon')) return standing('Ends soon', 'warn', messageOf('ExpiringSoon'));
   return standing('Ready', 'good');
+}
+
+function isBehind({ metadata, status }: KubeObject): boolean {
+  return (status?.observedGeneration ?? 0) < (metadata.generation ?? 0);
+}
+
+/** Of a key: somebody has switched it off, whether or not that has come to the gateways. */
+function isToBeOff({ spec }: KubeObject): boolean {
+  return 'disabled' in spec && spec.disabled === true;
+}
+
+/** Ready is said of what is disabled once every gateway has it so; what has a fault besides is in no table. */
+function isOut(object: KubeObject, ready: Condition): boolean {
+  return ready.status === 'True' || conditionOf(object, 'Programmed')?.reason === 'NotProgrammed';
 }
 
 /** Ready and those beside it have the reason of another condition, which says more of it. */

@@ -52,11 +52,6 @@ describe('an object is', () => {
     ['Waiting', 'busy', []],
     ['Ready', 'good', [ready]],
     [
-      'Disabled',
-      'off',
-      [condition('Ready', 'True', 'DisabledBySpec'), condition('Disabled', 'True', 'DisabledBySpec')],
-    ],
-    [
       'Expired',
       'bad',
       [condition('Ready', 'False', 'PastExpiry'), condition('Expired', 'True', 'PastExpiry')],
@@ -90,6 +85,31 @@ describe('an object is', () => {
     ['Ends soon', 'warn', [ready, condition('ExpiringSoon', 'True', 'NearExpiry')]],
   ])('%s (%s)', (word, tone, conditions) => {
     expect(standingOf(object(conditions))).toMatchObject({ word, tone });
+  });
+
+  test('disabled when gateways have taken that, and on its way there until then', () => {
+    const disabled = condition('Disabled', 'True', 'DisabledBySpec');
+    const standing = (conditions: readonly Condition[], observedGeneration = 2) =>
+      standingOf({ ...object(conditions, 2, observedGeneration), spec: { disabled: true } });
+    const isServed = 'Gateways may go on serving it until they have taken the last change.';
+    expect(standing([ready], 1)).toMatchObject({ word: 'Disabling', tone: 'warn', message: isServed });
+    expect(standing([])).toMatchObject({ word: 'Disabling', message: isServed });
+    const pending = [
+      condition('Programmed', 'False', 'Pending', 'waiting for 1 of 3 gateway pods'),
+      condition('Ready', 'False', 'Pending', 'waiting for 1 of 3 gateway pods'),
+    ];
+    expect(standing([disabled, ...pending])).toMatchObject({
+      word: 'Disabling',
+      message: `${isServed} Now: waiting for 1 of 3 gateway pods`,
+    });
+    const out = [
+      condition('Programmed', 'False', 'NotProgrammed'),
+      condition('Ready', 'False', 'KeyMalformed'),
+    ];
+    expect(standing([disabled, ...out])).toMatchObject({ word: 'Disabled', tone: 'off' });
+    const taken = condition('Programmed', 'True', 'Programmed');
+    const isReady = condition('Ready', 'True', 'DisabledBySpec');
+    expect(standing([disabled, taken, isReady])).toMatchObject({ word: 'Disabled', tone: 'off' });
   });
 
   test('waiting, while the operator has not come to the last edit', () => {

@@ -178,6 +178,16 @@ test('a new key as YAML is of the way in which it is to be made', async () => {
   expect(await dialogOf(page).innerText()).toContain('The operator makes the key');
 });
 
+test('of a key that is switched off nothing is promised, and it is not called disabled before it is', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await page
+    .locator('p[role=status]', { hasText: 'it stops working as soon as gateways have taken that' })
+    .waitFor({ state: 'attached' });
+  await page.getByRole('heading', { level: 1, name: 'ci-bot-0 Disabling' }).waitFor();
+  await page.getByText('Gateways may go on serving it until they have taken the last change.').waitFor();
+});
+
 test('budgets are added until each period has one, edited and taken away', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.getByRole('button', { name: 'Edit', exact: true }).click();

@@ -280,6 +280,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     if (method === 'DELETE') list.splice(at, 1);
     if (method === 'PATCH' && body !== undefined) {
       found.spec = mergePatch(found.spec, body.spec);
+      found.metadata.generation = Number(found.metadata.generation) + 1;
       bump(found);
       tell(kind, 'MODIFIED', found);
     }

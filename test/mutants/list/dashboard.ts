@@ -264,6 +264,20 @@ export const dashboard: readonly Mutant[] = [
     tests: rotate,
   },
   {
+    name: 'a key is not called disabled while gateways may serve it',
+    file: 'dashboard/pages/words/standing.ts',
+    from: 'isJudged && isOut(object, ready)',
+    to: 'isJudged',
+    tests: ['test/dashboard/pages/standing.test.ts'],
+  },
+  {
+    name: 'a key is not listed as disabled while gateways may serve it',
+    file: 'dashboard/rows/key-row.ts',
+    from: "if (spec.disabled && isBehind) return told('Disabling', undefined);",
+    to: '',
+    tests: ['test/dashboard/key-rows.test.ts'],
+  },
+  {
     name: 'a client is not offered a model that it cannot call',
     file: 'dashboard/pages/keys/callable.ts',
     from: "verdict !== 'impossible'",
