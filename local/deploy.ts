@@ -45,16 +45,19 @@ export interface Deployment {
   readonly staleAtMs?: number;
 }
 
-/** Calls must not overlap. */
+/** Calls must not overlap, but for those of `foresee`. */
 export interface Deployer {
   deploy(manifests: Manifests): Promise<Deployment>;
   /** What is in use once more, since time has passed. */
   refresh(): Promise<Deployment>;
+  /** Why these would be kept from use, were they deployed now; none: they would not. */
+  foresee(manifests: Manifests): Promise<readonly Remark[]>;
 }
 
 interface InUse {
   readonly manifests: Manifests;
-  readonly problems: readonly Remark[];
+  /** Ids. */
+  readonly problems: ReadonlySet<string>;
   readonly content: string;
 }
 
@@ -63,10 +66,17 @@ export function createDeployer(parts: DeployParts): Deployer {
   let generation = 0;
   let inUse: InUse | undefined;
 
-  const put = async (manifests: Manifests, isRefresh: boolean): Promise<Deployment> => {
+  const judge = async (manifests: Manifests) => {
     const issued = await issueKeys(manifests, parts.keyStore, localPlatform.keyPrefix, parts.baseUrl);
     const result = compile(buildSnapshot(manifests, issued.secrets), parts.wallMs());
-    const { problems, notes } = remarksOn(manifests, result);
+    return { issued, result, ...remarksOn(manifests, result) };
+  };
+  /** What those in use have not. At the start there are none: whatever is wrong is left out alone. */
+  const newOf = (problems: readonly Remark[]): readonly Remark[] =>
+    inUse === undefined ? [] : problems.filter(({ id }) => !inUse?.problems.has(id));
+
+  const put = async (manifests: Manifests, isRefresh: boolean): Promise<Deployment> => {
+    const { issued, result, problems, notes } = await judge(manifests);
     const describe = (outcome: Deployment['outcome']): Deployment => ({
       outcome,
       generation,
@@ -79,17 +89,14 @@ export function createDeployer(parts: DeployParts): Deployer {
       ...(result.staleAtMs === undefined ? {} : { staleAtMs: result.staleAtMs }),
     });
 
-    const known = new Set(inUse?.problems.map(({ id }) => id));
-    if (inUse !== undefined && !isRefresh && problems.some(({ id }) => !known.has(id))) {
-      return describe('kept');
-    }
+    if (!isRefresh && newOf(problems).length > 0) return describe('kept');
     const content = JSON.stringify(result.table);
-    const isSame = content === inUse?.content && problems.length === known.size;
+    const isSame = content === inUse?.content && problems.length === inUse.problems.size;
     if (!isSame) {
       parts.offer({ ...result.table, format: 1, minReader: 1, epoch: 1, generation: generation + 1 });
       generation++;
     }
-    inUse = { manifests, problems, content };
+    inUse = { manifests, problems: new Set(problems.map(({ id }) => id)), content };
     return describe(isSame ? 'unchanged' : 'in-use');
   };
 
@@ -99,6 +106,7 @@ export function createDeployer(parts: DeployParts): Deployer {
       if (inUse === undefined) throw new Error('refresh comes after a first deploy');
       return put(inUse.manifests, true);
     },
+    foresee: async (manifests) => newOf((await judge(manifests)).problems),
   };
 }
 

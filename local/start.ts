@@ -15,11 +15,11 @@ import type { LocalDashboard } from './dashboard/start.ts';
 import { createDeployer, type Deployment } from './deploy.ts';
 import { readEnvironmentProviders } from './environment-providers.ts';
 import { findExample, sortModels } from './example.ts';
+import { createForesight } from './foresee.ts';
 import { openKeyStore } from './key-store.ts';
 import { openLocalLedger } from './ledger.ts';
+import { createManifestReader } from './manifest-reader.ts';
 import { type Manifests, noManifests, overlayManifests } from './manifests.ts';
-import { parseManifests } from './parse-manifests.ts';
-import { readFolder } from './read-folder.ts';
 import { createReporter } from './report.ts';
 import type { LocalSettings } from './settings.ts';
 import { namesSimulatorElsewhere } from './simulator-note.ts';
@@ -53,8 +53,8 @@ export async function startLocal(
   buildPages?: BuildPages,
 ): Promise<RunningLocal> {
   const { manifestsFolder, stateFolder } = settings;
-  const readManifests = createManifestReader(manifestsFolder);
-  await readManifests();
+  const reader = createManifestReader(manifestsFolder, () => systemClock.wallMs());
+  await reader.now();
   const keyStore = await openState(stateFolder);
 
   await using started = new AsyncDisposableStack();
@@ -109,7 +109,7 @@ export async function startLocal(
   // In turn: what was read later is not followed by what was read before.
   const read = (): Promise<Manifests> => {
     const read = reading.then(async () => {
-      folder = await readManifests();
+      folder = await reader.now();
       return objects.take(overlayManifests(folder, environment));
     });
     reading = read.catch(() => undefined);
@@ -195,23 +195,13 @@ export async function startLocal(
       gateway: { url: gateway.internalUrl ?? '', token: exchangeToken },
       clock: systemClock,
       refresh: async () => void (await read()),
+      foresee: createForesight({ reader, deployer, environment: () => environment }),
       isIssued: (namespace, name) => issuedSecrets.has(`${namespace}/${name}`),
       print,
     });
     started.defer(() => opened.close());
     return opened;
   }
-}
-
-function createManifestReader(folder: string): () => Promise<Manifests> {
-  const seen = new Map<string, number>();
-  const firstSeen = (id: string, modifiedMs: number): number => {
-    const known = seen.get(id);
-    if (known !== undefined) return known;
-    seen.set(id, modifiedMs);
-    return modifiedMs;
-  };
-  return async () => parseManifests(await readFolder(folder), firstSeen);
 }
 
 async function openState(folder: string) {

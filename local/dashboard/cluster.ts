@@ -4,6 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Cluster, ClusterAnswer, ClusterCall } from '../../dashboard/cluster.ts';
 import { isRecord } from '../../kube/object.ts';
 import { API_GROUP, API_VERSION } from '../../operator/resources/metadata.ts';
+import type { Foresee } from '../foresee.ts';
+import type { FileChange } from '../manifest-reader.ts';
 import { objectId, type Place } from '../manifests.ts';
 import { FILE_BYTES_MAX } from '../read-folder.ts';
 import {
@@ -31,6 +33,7 @@ export interface FolderParts {
   readonly objects: LocalObjects;
   /** Reads the folder anew; settled when `objects` has it. @throws where it cannot be read. */
   refresh(): Promise<void>;
+  readonly foresee: Foresee;
   /** Names of Secrets, `namespace/name`, that are there though no manifest has them. */
   isIssued(namespace: string, name: string): boolean;
   /** See `replaceFile`. */
@@ -155,7 +158,7 @@ async function create(
   if (parts.objects.get(kind, namespace, name) !== undefined || isTaken(parts, kind, namespace, name))
     return alreadyExists(subject);
   if (isDry) return { status: 201, body: wanted };
-  await parts.create(fileNames(kind, namespace, name), textOf(wanted), false);
+  await createFile(parts, fileNames(kind, namespace, name), wanted, false);
   return created(parts, asked, namespace, name, 201);
 }
 
@@ -242,7 +245,7 @@ async function createSecret(
   if (isTaken(parts, 'Secret', namespace, name) || parts.isIssued(namespace, name))
     return alreadyExists(subject);
   if (call.query?.dryRun !== 'All')
-    await parts.create(fileNames('Secret', namespace, name), textOf(wanted), true);
+    await createFile(parts, fileNames('Secret', namespace, name), wanted, true);
   await parts.refresh();
   // Without what is in it: nobody can read a Secret here.
   const { data: _, stringData: __, ...shown } = wanted;
@@ -286,14 +289,35 @@ function fileNames(kind: string, namespace: string, name: string): readonly stri
 
 async function replace(parts: FolderParts, { file, spot }: Place, text: string | undefined): Promise<void> {
   if (text !== undefined) expectShort(text);
+  await expectTaken(parts, { file, content: text });
   await parts.replace(file, spot.content, text);
   await parts.refresh();
 }
 
-function textOf(object: object): string {
-  const text = writeText(object);
-  expectShort(text);
-  return text;
+async function createFile(
+  parts: FolderParts,
+  names: readonly string[],
+  object: object,
+  isSecret: boolean,
+): Promise<void> {
+  const content = writeText(object);
+  expectShort(content);
+  // Under a name that no manifest has: which of its own is free is seen when it is written.
+  await expectTaken(parts, { file: '.new.yaml', content });
+  await parts.create(names, content, isSecret);
+}
+
+const problemsToldMax = 3;
+
+/** One object that is wrong would hold back every later change, of all of them: a key that is switched off would go on working. */
+async function expectTaken(parts: FolderParts, change: FileChange): Promise<void> {
+  const problems = await parts.foresee(change);
+  if (problems.length === 0) return;
+  const more = problems.length - problemsToldMax;
+  const told = [...problems.slice(0, problemsToldMax), ...(more > 0 ? [`and ${more} more`] : [])];
+  throw new EditRefused(
+    `nothing was written, since no change of any manifest would be taken any more: ${told.join('; ')}`,
+  );
 }
 
 function expectShort(text: string): void {

@@ -7,6 +7,7 @@ import type { Clock } from '../../kube/clock.ts';
 import type { Log } from '../../kube/log.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import type { Foresee } from '../foresee.ts';
 import { openFolderCluster } from './cluster.ts';
 import { followHealth } from './health.ts';
 import type { LocalObjects } from './objects.ts';
@@ -35,6 +36,7 @@ export interface LocalDashboardOptions {
   readonly clock: Clock;
   /** See `FolderParts`. */
   refresh(): Promise<void>;
+  readonly foresee: Foresee;
   isIssued(namespace: string, name: string): boolean;
   print(line: string): void;
 }
@@ -62,6 +64,7 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
   const cluster = openFolderCluster({
     objects,
     refresh: () => options.refresh(),
+    foresee: options.foresee,
     isIssued: (namespace, name) => options.isIssued(namespace, name),
     replace: (file, before, after) => replaceFile(join(manifestsFolder, file), before, after),
     async create(names, content, isSecret) {

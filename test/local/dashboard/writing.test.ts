@@ -345,24 +345,6 @@ describe('an upstream of one’s own', () => {
     expect(body.details).toMatchObject({ causes: [{ field: 'data.apiKey' }] });
     expect(JSON.stringify(body)).not.toContain(value);
   });
-
-  test('what it refers to and is not there holds the change back, and says so on the object', async () => {
-    const path = `${group}/namespaces/default/modelroutes`;
-    const target = { name: 'main', providerRef: { name: 'nobody' }, upstreamModel: 'x' };
-    const made = await person.kube('POST', path, {
-      metadata: { name: 'lost' },
-      spec: { model: 'lost/small', targets: [target] },
-    });
-    expect(made.status).toBe(201);
-    const lost = await settled(`${path}/lost`, ['Ready', 'False']);
-    expect(conditionOf(lost, 'Ready')?.reason).toBe('NoUsableTarget');
-    await person.kube('PATCH', `${keys}/quickstart`, { spec: { displayName: 'Later' } });
-    const later = await settled(`${keys}/quickstart`, ['Programmed', 'False']);
-    expect(conditionOf(later, 'Programmed')?.reason).toBe('Pending');
-    expect(conditionOf(later, 'Programmed')?.message).toContain('modelroute-lost.yaml');
-    await person.kube('DELETE', `${path}/lost`);
-    await settled(`${keys}/quickstart`);
-  });
 });
 
 describe('a file that cannot be read, as in the middle of an edit', () => {
@@ -408,6 +390,7 @@ test('an edit by hand between reading and writing is a conflict, and stays', asy
       objects,
       refresh: async () =>
         void objects.take(parseManifests(await readFolder(folders.manifests), (_, ms) => ms)),
+      foresee: async () => [],
       isIssued: () => false,
       async replace(file, before, after) {
         await folders.write('one.yaml', text('by hand'));

@@ -32,6 +32,20 @@ export const localMode: readonly Mutant[] = [
     tests: ['test/local/dashboard/edit-text.test.ts'],
   },
   {
+    name: 'what would keep all manifests from being taken is not written',
+    file: 'local/dashboard/cluster.ts',
+    from: '  await expectTaken(parts, { file, content: text });\n',
+    to: '',
+    tests: ['test/local/dashboard/held-back.test.ts'],
+  },
+  {
+    name: 'manifests that are held back already can be mended in the dashboard',
+    file: 'local/foresee.ts',
+    from: 'return isHeldBack ? [] : problems;',
+    to: 'return problems;',
+    tests: ['test/local/dashboard/held-back.test.ts'],
+  },
+  {
     name: 'what would be read back as something else is not written into a manifest',
     file: 'local/dashboard/edit-text.ts',
     from: 'edited !== undefined && isDeepStrictEqual(tryValues(edited), left)',

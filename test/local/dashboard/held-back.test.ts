@@ -1,0 +1,116 @@
+// What would keep every manifest from being taken is not written by the dashboard of local mode, unless they are held back already.
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../../support/until.ts';
+import type { LocalRig } from '../rig.ts';
+import { group, type KubeBody, type Person, signIn, startDashboardRig } from './person.ts';
+
+const keys = `${group}/namespaces/default/apikeys`;
+const providers = `${group}/namespaces/default/providers`;
+
+let rig: LocalRig;
+let person: Person;
+
+beforeEach(async () => {
+  rig = await startDashboardRig();
+  person = await signIn(rig);
+});
+afterEach(() => rig?.close());
+
+const conditionOf = ({ status }: KubeBody, type: string) =>
+  status.conditions.find((one) => one.type === type);
+
+/** All files, so that it can be seen that none was touched. */
+async function readAll(): Promise<Record<string, string>> {
+  const names = (await readdir(rig.manifests)).sort();
+  const read = async (name: string) => [name, await readFile(join(rig.manifests, name), 'utf8')] as const;
+  return Object.fromEntries(await Promise.all(names.map(read)));
+}
+
+/** The object once a condition of its present form is so. */
+function settled(
+  path: string,
+  is: readonly [type: string, status: string] = ['Programmed', 'True'],
+): Promise<KubeBody> {
+  return until(async () => {
+    const { body } = await person.kube('GET', path);
+    const isJudged = body.status?.observedGeneration === body.metadata.generation;
+    return isJudged && conditionOf(body, is[0])?.status === is[1] && body;
+  });
+}
+
+describe('what would hold back every change of any manifest', () => {
+  const refused = (...words: string[]) =>
+    `nothing was written, since no change of any manifest would be taken any more: ${words.join('; ')}`;
+  const routes = `${group}/namespaces/default/modelroutes`;
+
+  test.each([
+    [
+      'an upstream that its namespace may not reach',
+      'POST',
+      `${group}/namespaces/team-a/providers`,
+      {
+        metadata: { name: 'my-ollama' },
+        spec: { type: 'Ollama', baseURL: 'http://127.0.0.1:11434/v1', auth: { type: 'None' } },
+      },
+      /^Provider team-a\/my-ollama: spec\.baseURL http:\/\/127\.0\.0\.1/,
+    ],
+    [
+      'a route to nobody',
+      'POST',
+      routes,
+      {
+        metadata: { name: 'lost' },
+        spec: {
+          model: 'lost/small',
+          targets: [{ name: 'main', providerRef: { name: 'nobody' }, upstreamModel: 'x' }],
+        },
+      },
+      /^ModelRoute default\/lost: .*Provider nobody/,
+    ],
+    [
+      'a change of an object that is there',
+      'PATCH',
+      `${routes}/small`,
+      { spec: { targets: [{ name: 'main', providerRef: { name: 'nobody' }, upstreamModel: 'x' }] } },
+      /^ModelRoute default\/small: .*Provider nobody/,
+    ],
+    [
+      'the end of what others need',
+      'DELETE',
+      `${providers}/first`,
+      undefined,
+      /^ModelRoute default\/small: .*Provider first, which does not exist/,
+    ],
+  ])('is refused in the words of the compile, and not written: %s', async (_, method, path, body, words) => {
+    const before = await readAll();
+    const answer = await person.kube(method, path, body);
+    expect(answer).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
+    const { message = '' } = answer.body;
+    expect(message.slice(0, refused().length)).toBe(refused());
+    expect(message.slice(refused().length)).toMatch(words);
+    expect(await readAll()).toEqual(before);
+    await person.kube('PATCH', `${keys}/quickstart`, { spec: { displayName: `After ${method} ${path}` } });
+    await settled(`${keys}/quickstart`);
+  });
+
+  test('is written where they are held back already: it may be what mends them', async () => {
+    await rig.edit('routes.yaml', 'upstreamModel: sim-spare', 'upstreamModl: sim-spare');
+    await rig.next(/^Not taken/);
+    const { status } = await person.kube('PATCH', `${keys}/quickstart`, { spec: { displayName: 'Later' } });
+    expect(status).toBe(200);
+    const later = await settled(`${keys}/quickstart`, ['Programmed', 'False']);
+    expect(conditionOf(later, 'Programmed')?.reason).toBe('Pending');
+    expect(conditionOf(later, 'Programmed')?.message).toContain('routes.yaml');
+    const target = { name: 'main', providerRef: { name: 'nobody' }, upstreamModel: 'x' };
+    const lost = { metadata: { name: 'lost' }, spec: { model: 'lost/small', targets: [target] } };
+    expect((await person.kube('POST', routes, lost)).status).toBe(201);
+    const judged = await settled(`${routes}/lost`, ['Ready', 'False']);
+    expect(conditionOf(judged, 'Ready')?.reason).toBe('NoUsableTarget');
+    await rig.edit('routes.yaml', 'upstreamModl: sim-spare', 'upstreamModel: sim-spare');
+    expect((await person.kube('DELETE', `${routes}/lost`)).status).toBe(200);
+    await settled(`${keys}/quickstart`);
+  });
+});
