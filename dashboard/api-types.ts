@@ -41,6 +41,8 @@ export interface SessionAnswer {
   readonly keyPrefix: string;
   readonly hasLedger: boolean;
   readonly version: string;
+  /** Of a laptop: why no change of its manifests is taken now, in the words of its terminal; left out: they are taken. */
+  readonly heldBack?: readonly string[];
 }
 
 /** `GET /api/session` where nobody is signed in: 401. */

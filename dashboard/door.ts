@@ -32,6 +32,8 @@ export interface ServerParts {
   readonly version: string;
   /** Left out: nobody counts. */
   readonly metrics?: Omit<DashboardMetrics, 'registry'>;
+  /** Why changes are not taken now, in words; empty, or left out: they are. */
+  heldBack?(): readonly string[];
   /** What it cannot serve without, in words; undefined, or left out: nothing. */
   missing?(): string | undefined;
 }

@@ -14,11 +14,13 @@ export interface Reporter {
   refreshed(deployment: Deployment): void;
   /** Nothing could be made of the folder, or of the table. */
   failed(error: unknown): void;
+  /** Why the folder as it is was not taken, in the words that were printed; empty: it was. */
+  heldBack(): readonly string[];
 }
 
 export function createReporter(print: (line: string) => void): Reporter {
   let notesTold = new Set<string>();
-  let isHeldBack = false;
+  let held: readonly string[] = [];
   const tellProblems = ({ problems }: Deployment): void => {
     for (const problem of problems) print(`problem  ${formatRemark(problem)}`);
   };
@@ -26,8 +28,8 @@ export function createReporter(print: (line: string) => void): Reporter {
     for (const note of notes) if (!notesTold.has(note.id)) print(`note     ${formatRemark(note)}`);
     notesTold = new Set(notes.map(({ id }) => id));
   };
-  const holdBack = (): void => {
-    isHeldBack = true;
+  const holdBack = (why: readonly string[]): void => {
+    held = why;
     print('Not taken: the last good manifests go on serving.');
   };
   return {
@@ -37,10 +39,10 @@ export function createReporter(print: (line: string) => void): Reporter {
     },
     edited(deployment) {
       tellNotes(deployment);
-      if (deployment.outcome === 'unchanged' && !isHeldBack) return;
+      if (deployment.outcome === 'unchanged' && held.length === 0) return;
       tellProblems(deployment);
-      if (deployment.outcome === 'kept') return holdBack();
-      isHeldBack = false;
+      if (deployment.outcome === 'kept') return holdBack(deployment.problems.map(formatRemark));
+      held = [];
       print(`${deployment.outcome === 'in-use' ? 'Live' : 'As before'}: ${describeTable(deployment)}`);
     },
     refreshed(deployment) {
@@ -48,9 +50,11 @@ export function createReporter(print: (line: string) => void): Reporter {
       if (deployment.outcome === 'in-use') print(`Live: ${describeTable(deployment)}`);
     },
     failed(error) {
-      print(`problem  ${error instanceof Error ? error.message : String(error)}`);
-      holdBack();
+      const why = error instanceof Error ? error.message : String(error);
+      print(`problem  ${why}`);
+      holdBack([why]);
     },
+    heldBack: () => held,
   };
 }
 

@@ -196,6 +196,7 @@ export async function startLocal(
       clock: systemClock,
       refresh: async () => void (await read()),
       foresee: createForesight({ reader, deployer, environment: () => environment }),
+      heldBack: () => report.heldBack(),
       isIssued: (namespace, name) => issuedSecrets.has(`${namespace}/${name}`),
       print,
     });

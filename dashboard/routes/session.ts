@@ -135,6 +135,7 @@ export async function admit(
 }
 
 function sessionAnswer({ parts }: Door, session: Session, person: Person): SessionAnswer {
+  const heldBack = parts.heldBack?.() ?? [];
   return {
     mode: parts.signIn.mode,
     user: { name: person.name, groups: person.groups },
@@ -145,5 +146,6 @@ function sessionAnswer({ parts }: Door, session: Session, person: Person): Sessi
     keyPrefix: parts.settings.keyPrefix ?? 'psk_',
     hasLedger: parts.ledger !== undefined,
     version: parts.version,
+    ...(heldBack.length === 0 ? {} : { heldBack }),
   };
 }

@@ -37,6 +37,8 @@ export interface LocalDashboardOptions {
   /** See `FolderParts`. */
   refresh(): Promise<void>;
   readonly foresee: Foresee;
+  /** Why the folder was not taken, in the words of the terminal; empty: it was. */
+  heldBack(): readonly string[];
   isIssued(namespace: string, name: string): boolean;
   print(line: string): void;
 }
@@ -91,6 +93,7 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
     clock,
     log: logTo(print),
     version: packageJson.version,
+    heldBack: () => options.heldBack(),
   });
   started.defer(() => dashboard.close());
   const parts = started.move();

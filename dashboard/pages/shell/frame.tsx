@@ -7,6 +7,7 @@ import { openFormats } from '../words/format.ts';
 import type { Api } from './api.ts';
 import { AskNamespace } from './ask-namespace.tsx';
 import { Link, type Shell, ShellProvider, withNamespace } from './context.tsx';
+import { HeldBack } from './held-back.tsx';
 import type { Keeping } from './keeping.ts';
 import { useLeaving } from './leaving.tsx';
 import { NamespacePicker } from './namespace-picker.tsx';
@@ -187,6 +188,7 @@ export function Frame({ session, api, keeping, ended, signIn, signOut }: FramePr
                 </Button>
               </Notice>
             )}
+            <HeldBack session={session} api={api} path={path} />
             {!isOnline && (
               <Notice tone="warn" title="You are offline">
                 <p>What is shown may be old. It is asked for again when the connection is back.</p>

@@ -188,6 +188,22 @@ test('of a key that is switched off nothing is promised, and it is not called di
   await page.getByText('Gateways may go on serving it until they have taken the last change.').waitFor();
 });
 
+test('on a laptop every view says why no change is taken, as soon as it is so and as long as it is', async () => {
+  const heldBack: string[] = [];
+  const page = await open('/keys', { mode: 'local', heldBack });
+  await page.getByRole('table', { name: 'API keys' }).waitFor();
+  const notice = page.getByText('No change is taken: the last good manifests go on serving');
+  expect(await notice.count()).toBe(0);
+  heldBack.push('routes.yaml:25: ModelRoute default/small: spec.targets[1].upstreamModl: unknown field');
+  await notice.waitFor();
+  await page.getByText(heldBack[0] ?? '').waitFor();
+  await page.getByRole('link', { name: 'Models', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+  await notice.waitFor();
+  heldBack.pop();
+  await notice.waitFor({ state: 'detached' });
+});
+
 test('budgets are added until each period has one, edited and taken away', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.getByRole('button', { name: 'Edit', exact: true }).click();

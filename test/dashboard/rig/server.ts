@@ -25,6 +25,8 @@ export interface RigOptions {
   readonly hasNothing: boolean;
   /** Default: 'kubernetes'. */
   readonly mode?: 'kubernetes' | 'local';
+  /** Why no change is taken; may be changed meanwhile. */
+  readonly heldBack?: string[];
   /** Default: this server, which answers as a gateway does. */
   readonly gatewayUrl?: string;
 }
@@ -185,6 +187,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       keyPrefix: 'psk_',
       hasLedger: true,
       version: '0.1.0',
+      ...(options.heldBack?.length ? { heldBack: options.heldBack } : {}),
     };
   }
 

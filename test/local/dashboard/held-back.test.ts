@@ -96,6 +96,18 @@ describe('what would hold back every change of any manifest', () => {
     await settled(`${keys}/quickstart`);
   });
 
+  test('is told to the pages in the words of the terminal, from the edit that does so until it is mended', async () => {
+    const heldBack = async () => (await person.ask('GET', '/api/session')).body.heldBack;
+    expect(await heldBack()).toBeUndefined();
+    await rig.edit('routes.yaml', 'upstreamModel: sim-spare', 'upstreamModl: sim-spare');
+    const problem = await rig.next(/^problem/);
+    await rig.next(/^Not taken/);
+    expect(await heldBack()).toEqual([problem.replace(/^problem +/, '')]);
+    await rig.edit('routes.yaml', 'upstreamModl: sim-spare', 'upstreamModel: sim-spare');
+    await rig.next(/^As before/);
+    expect(await heldBack()).toBeUndefined();
+  });
+
   test('is written where they are held back already: it may be what mends them', async () => {
     await rig.edit('routes.yaml', 'upstreamModel: sim-spare', 'upstreamModl: sim-spare');
     await rig.next(/^Not taken/);
