@@ -51,11 +51,13 @@ export function Keys() {
     (signal) => api.call<KeyRowsAnswer>('rows/apikeys', { query, signal }),
     `keys of ${namespace ?? '*'}`,
   );
-  // Many changes at once are one question.
+  // Many changes at once are one question; one that waits is not put off by the next, or where keys change all the time it never came.
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const askSoon = () => {
-    clearTimeout(timer.current);
-    timer.current = setTimeout(asked.again, 1_000);
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      asked.again();
+    }, 1_000);
   };
   useEffect(() => () => clearTimeout(timer.current), []);
   useWatch('apikeys', namespace, askSoon, askSoon);

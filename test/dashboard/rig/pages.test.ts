@@ -258,6 +258,25 @@ test('rows of one namespace never stand below the name of another', async () => 
   await table.waitFor();
 });
 
+test('the list of keys is asked for anew while keys change all the time', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+  await page.getByRole('table', { name: 'API keys' }).waitFor();
+  let asked = 0;
+  page.on('request', (request) => {
+    if (request.url().includes('/api/rows/apikeys')) asked += 1;
+  });
+  await until(async () => {
+    await page.evaluate(
+      `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys/ci-bot-0', { method: 'PATCH', body: '{"spec":{}}' })`,
+    );
+    // Less than it waits for more of them.
+    await page.clock.runFor(600);
+    return asked > 1;
+  });
+});
+
 test('a page that was refused its live updates asks for them again', async () => {
   const page = await open('/nothing');
   let refusals = 0;
