@@ -33,9 +33,18 @@ export function Keys() {
   const settled = useSettled(typed);
   const change = (changes: Partial<Record<keyof typeof spec, string>>, replaces = false) =>
     go(`${path}${writeFilters(spec, search, { offset: '0', ...changes })}`, { replaces });
+  const shownQ = useRef(filters.q);
   useEffect(() => {
-    if (settled !== filters.q) change({ q: settled }, true);
+    if (settled === filters.q) return;
+    shownQ.current = settled;
+    change({ q: settled }, true);
   }, [settled]);
+  // From elsewhere, as by going back: what is typed meanwhile is not to be lost to what was typed before.
+  useEffect(() => {
+    if (filters.q === shownQ.current) return;
+    shownQ.current = filters.q;
+    setTyped(filters.q);
+  }, [filters.q]);
 
   const query = {
     namespace,
@@ -62,6 +71,10 @@ export function Keys() {
   useEffect(() => () => clearTimeout(timer.current), []);
   useWatch('apikeys', namespace, askSoon, askSoon);
   const total = asked.answer?.total;
+  const isBehindEnd = asked.answer?.rows.length === 0 && total !== undefined && total > 0;
+  useEffect(() => {
+    if (isBehindEnd) change({ offset: String(Math.floor((total - 1) / limit) * limit) }, true);
+  }, [isBehindEnd, total]);
   useEffect(() => {
     if (total !== undefined && filters.q !== '') announce(`${total} keys found.`);
   }, [total, filters.q, announce]);
@@ -95,7 +108,7 @@ export function Keys() {
       </search>
       <Answered asked={asked} what="Keys">
         {({ rows, total: found, spendFrom, isTruncated }) =>
-          rows.length === 0 ? (
+          found === 0 ? (
             isNarrowed ? (
               <Empty title="No key fits">
                 <p>Search for something else, or show all states.</p>

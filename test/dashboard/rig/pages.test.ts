@@ -277,6 +277,27 @@ test('the list of keys is asked for anew while keys change all the time', async 
   });
 });
 
+test('a page of the list that is behind its end is the last one, and no claim that there is none', async () => {
+  const page = await open('/keys?offset=50', { keys: 11 });
+  await until(
+    async () => (await page.getByRole('table', { name: 'API keys' }).getByRole('row').count()) === 12,
+  );
+  expect(new URL(page.url()).search).toBe('');
+});
+
+test('the field of the search says what is searched for, wherever one comes from', async () => {
+  const page = await open('/keys');
+  const field = page.getByRole('searchbox', { name: 'Search' });
+  await field.fill('bot');
+  await page.waitForURL('**/keys?q=bot');
+  await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+  await until(async () => (await field.inputValue()) === '');
+  expect(new URL(page.url()).search).toBe('');
+  await page.evaluate(`history.back()`);
+  await until(async () => (await field.inputValue()) === 'bot');
+  expect(new URL(page.url()).search).toBe('?q=bot');
+});
+
 test('a page that was refused its live updates asks for them again', async () => {
   const page = await open('/nothing');
   let refusals = 0;
