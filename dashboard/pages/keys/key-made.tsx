@@ -181,7 +181,7 @@ export function UseKey({
         </>
       )}
       {!isPlaceholder && session.gatewayUrl !== null && models.length > 0 && canCall(pair.model, 'chat') && (
-        <TestCall address={session.gatewayUrl} keyText={keyText} model={chosen} />
+        <TestCall key={chosen} address={session.gatewayUrl} keyText={keyText} model={chosen} />
       )}
     </section>
   );

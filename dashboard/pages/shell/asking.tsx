@@ -140,7 +140,11 @@ export function useObject<Kind extends KubeObject>(plural: Plural, namespace: st
     namespace,
     ({ type, object }) => {
       const given = object as unknown as Kind;
-      if (given.metadata?.name === name) setChanged(type === 'DELETED' ? 'deleted' : given);
+      if (given.metadata?.name !== name) return;
+      setChanged(type === 'DELETED' ? 'deleted' : given);
+      // It was asked for before it was there: the answer that there is none is old.
+      const isOld = asked.answer === undefined || asked.error?.status === 404;
+      if (type !== 'DELETED' && isOld) asked.again();
     },
     asked.again,
     // Who has just made it waits for what becomes of it.

@@ -298,6 +298,36 @@ test('the field of the search says what is searched for, wherever one comes from
   expect(new URL(page.url()).search).toBe('?q=bot');
 });
 
+test('an object that is made while its page says that there is none is shown', async () => {
+  const page = await open('/keys/team-a/later');
+  await page.getByText('It does not exist').waitFor();
+  await page.evaluate(
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys', { method: 'POST', body: '{"metadata":{"name":"later","namespace":"team-a"},"spec":{}}' })`,
+  );
+  await page.getByRole('heading', { level: 1, name: /^later / }).waitFor();
+  expect(await page.getByText('This is not up to date').count()).toBe(0);
+});
+
+test('what a test of one model came to is not said of another', async () => {
+  const page = await open('/nothing');
+  await page.route('**/api/ledger/v1/catalog', (route) =>
+    route.fulfill({
+      json: {
+        models: ['one', 'two'].map((id) =>
+          model(id, { chat: 'native', messages: 'native', responses: 'native' }),
+        ),
+      },
+    }),
+  );
+  await page.goto(new URL('/keys/new?namespace=team-a', page.url()).href);
+  await fillName(page, 'tested');
+  await create(page);
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  await page.getByText(/^one.*whole after/).waitFor();
+  await page.getByLabel('Model', { exact: true }).selectOption('two');
+  await until(async () => (await page.getByText(/whole after/).count()) === 0);
+});
+
 test('a page that was refused its live updates asks for them again', async () => {
   const page = await open('/nothing');
   let refusals = 0;
