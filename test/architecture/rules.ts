@@ -68,7 +68,8 @@ export const rules = {
     ),
   },
   localUsesHalves: {
-    sentence: 'local imports only compile, resources and the Snapshot of operator, besides whole processes',
+    sentence:
+      'local imports only compile, resources, usage and the Snapshot of operator, besides whole processes',
     why: 'The one place where all halves meet in a process; wiring only.',
     check: forbidTargets(
       (path) => isIn(path, 'local'),
@@ -79,6 +80,8 @@ export const rules = {
             'local',
             'operator/compile',
             'operator/resources',
+            // What was spent reads alike in the statuses of a laptop and of a cluster.
+            'operator/usage',
             snapshotFile,
             'gateway',
             'ledger',
