@@ -4,9 +4,11 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
+import type { Spent } from '../../gateway/contract/spend.ts';
 import type { RawObject } from '../../operator/watch/snapshot.ts';
 import type { Deployment } from '../deploy.ts';
 import { type Manifests, objectId } from '../manifests.ts';
+import { spendStatusOf } from './spend-status.ts';
 import { type StatusFacts, statusOf } from './status.ts';
 
 export const PLURALS = { apikeys: 'ApiKey', providers: 'Provider', modelroutes: 'ModelRoute' } as const;
@@ -40,6 +42,8 @@ export interface LocalObjects {
   judge(deployment: Deployment): void;
   /** What the gateway has learnt of upstreams. */
   hear(health: readonly UpstreamHealth[]): void;
+  /** What the ledger has. @param apiKeys `namespace/name` of those that have changed; undefined: any may have. */
+  spend(spentOf: SpentOf, apiKeys: readonly string[] | undefined): void;
   /** Those taken last. */
   manifests(): Manifests;
   get(kind: OwnKind, namespace: string, name: string): ApiObject | undefined;
@@ -52,6 +56,10 @@ export interface LocalObjects {
   /** Gives what ends it. */
   onChange(listener: (change: ObjectChange) => void): () => void;
 }
+
+type SpentOf = (apiKey: string) => Spent | undefined;
+/** What comes from elsewhere than the compile. */
+type Judged = Omit<StatusFacts, 'health' | 'spend'>;
 
 interface Known {
   /** As the manifests have it. */
@@ -73,7 +81,9 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
   let inUse: ReadonlyMap<string, number> = new Map();
   let health: ReadonlyMap<string, readonly UpstreamHealth[]> = new Map();
   /** What was judged last, by id. */
-  const judged = new Map<string, Omit<StatusFacts, 'health'>>();
+  const judged = new Map<string, Judged>();
+  /** Undefined: the ledger was not heard yet. */
+  let spentOf: SpentOf | undefined;
 
   function tell(type: ObjectChange['type'], object: ApiObject): void {
     for (const listener of [...listeners]) listener({ type, object });
@@ -123,14 +133,19 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
     }
   }
 
-  function setStatus(id: string, facts: Omit<StatusFacts, 'health'>): void {
+  function setStatus(id: string, facts: Judged): void {
     const one = known.get(id);
     judged.set(id, facts);
     // Of an earlier form, there is nothing to be said of this one.
     if (one === undefined || one.shown.metadata.generation !== facts.verdict.generation) return;
     const { kind, namespace, name } = facts.verdict;
     const learnt = kind === 'Provider' ? (health.get(`${namespace}/${name}`) ?? []) : [];
-    const status = statusOf({ ...facts, health: learnt }, one.shown.status, wallMs());
+    const nowMs = wallMs();
+    const spend =
+      kind === 'ApiKey' && spentOf !== undefined
+        ? spendStatusOf(one.raw.spec, spentOf(`${namespace}/${name}`), nowMs)
+        : undefined;
+    const status = statusOf({ ...facts, health: learnt, spend }, one.shown.status, nowMs);
     if (isDeepStrictEqual(status, one.shown.status)) return;
     version += 1;
     const metadata = { ...one.shown.metadata, resourceVersion: String(version) };
@@ -163,6 +178,14 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
     hear(entries) {
       health = Map.groupBy(entries, ({ provider }) => provider);
       for (const [id, facts] of judged) if (facts.verdict.kind === 'Provider') setStatus(id, facts);
+    },
+    spend(told, apiKeys) {
+      spentOf = told;
+      const changed = apiKeys && new Set(apiKeys);
+      for (const [id, facts] of judged) {
+        const { kind, namespace, name } = facts.verdict;
+        if (kind === 'ApiKey' && changed?.has(`${namespace}/${name}`) !== false) setStatus(id, facts);
+      }
     },
     manifests: () => latest,
     get: (kind, namespace, name) => known.get(objectId(kind, namespace, name))?.shown,

@@ -9,6 +9,7 @@ import type { LedgerStore } from '../../ledger/store/store.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Foresee } from '../foresee.ts';
 import { openFolderCluster } from './cluster.ts';
+import { followSpend } from './follow-spend.ts';
 import { followHealth } from './health.ts';
 import type { LocalObjects } from './objects.ts';
 import { openLinks } from './one-time-link.ts';
@@ -63,6 +64,12 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
   started.defer(() => readApi.close());
   const health = followHealth({ gateway, clock, onHealth: (entries) => objects.hear(entries) });
   started.defer(() => health.close());
+  const spend = followSpend({
+    ...{ store, clock },
+    onSpend: (spentOf, apiKeys) => objects.spend(spentOf, apiKeys),
+    onFailure: (error) => print(`The ledger could not answer: ${wordsOf(error)}`),
+  });
+  started.defer(() => spend.close());
   const cluster = openFolderCluster({
     objects,
     refresh: () => options.refresh(),

@@ -7,6 +7,7 @@ import { faultOf, readyCondition, wishOf } from '../../operator/compile/ready.ts
 import type { Condition, ProviderVerdict, Verdict } from '../../operator/compile/verdict.ts';
 import { formatRemark, type Remark } from '../manifests.ts';
 import { healthCondition, troublesHere } from './health.ts';
+import type { SpendStatus } from './spend-status.ts';
 
 export interface StatusFacts {
   readonly verdict: Verdict;
@@ -18,6 +19,8 @@ export interface StatusFacts {
   readonly problems: readonly Remark[];
   /** Of a Provider: what the gateway has learnt of it. */
   readonly health: readonly UpstreamHealth[];
+  /** Of an ApiKey: what is known of what it spent. */
+  readonly spend: SpendStatus | undefined;
 }
 
 /** @param before The status so far. */
@@ -28,6 +31,7 @@ export function statusOf(facts: StatusFacts, before: unknown, nowMs: number): Re
   const conditions = [
     ...verdict.conditions,
     ...healthOf(facts),
+    ...(facts.spend?.conditions ?? []),
     programmed,
     readyCondition([...verdict.conditions, programmed], verdict),
   ];
@@ -35,6 +39,7 @@ export function statusOf(facts: StatusFacts, before: unknown, nowMs: number): Re
     ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
     ...detailsOf(verdict),
     ...(facts.health.length === 0 ? {} : { health: podsOf(facts, before, nowMs) }),
+    ...(facts.spend?.usage === undefined ? {} : { usage: facts.spend.usage }),
     conditions: conditions.map((condition) => ({
       ...condition,
       ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),

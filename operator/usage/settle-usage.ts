@@ -50,19 +50,25 @@ export function settleUsage(facts: UsageFacts): UsageDecision {
   const { budgets, spent, present, nowMs } = facts;
   // Of fifty thousand keys that nobody uses nothing need be said.
   if (spent === undefined && budgets.length === 0 && present === undefined) return { type: 'same' };
-  const periods = periodsOf(budgets).map((period) => describe(period, useIn(spent, period, nowMs), facts));
-  const usage: ApiKeyUsage = {
-    observedAt: timeOf(nowMs),
-    ...(spent === undefined ? {} : { lastUsedAt: timeOf(Date.parse(spent.lastUsedAt)) }),
-    spend: periods.at(-1)?.spend ?? '0.00',
-    periods,
-  };
-  const crossings = crossingsOf(budgets, present, periods);
+  const usage = describeUsage(facts);
+  const crossings = crossingsOf(budgets, present, usage.periods);
   if (crossings.length === 0 && isDeepStrictEqual(saidIn(usage), present && saidIn(present)))
     return { type: 'same' };
   const untilMs = present?.observedAt === undefined ? 0 : Date.parse(present.observedAt) + USAGE_GAP_MS;
   if (crossings.length === 0 && nowMs < untilMs) return { type: 'wait', untilMs };
   return { type: 'write', usage, crossings };
+}
+
+/** All that is to be said of it now, be it worth a write or not. */
+export function describeUsage(facts: Omit<UsageFacts, 'present'>): DescribedUsage {
+  const { budgets, spent, nowMs } = facts;
+  const periods = periodsOf(budgets).map((period) => describe(period, useIn(spent, period, nowMs), facts));
+  return {
+    observedAt: timeOf(nowMs),
+    ...(spent === undefined ? {} : { lastUsedAt: timeOf(Date.parse(spent.lastUsedAt)) }),
+    spend: periods.at(-1)?.spend ?? '0.00',
+    periods,
+  };
 }
 
 /**
@@ -85,11 +91,12 @@ function periodsOf(budgets: readonly Budget[]): readonly BudgetPeriod[] {
 }
 
 type PeriodUsage = Crossing['period'];
+type DescribedUsage = ApiKeyUsage & { readonly periods: readonly PeriodUsage[] };
 
 function describe(
   period: BudgetPeriod,
   { costPicodollars, requests, tokens }: SpendUse,
-  { budgets, gateways, nowMs }: UsageFacts,
+  { budgets, gateways, nowMs }: Omit<UsageFacts, 'present'>,
 ): PeriodUsage {
   const { start } = periodAt(period, nowMs);
   const budget = budgets.find((one) => one.period === period);

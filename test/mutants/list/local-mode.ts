@@ -46,6 +46,13 @@ export const localMode: readonly Mutant[] = [
     tests: ['test/local/dashboard/held-back.test.ts'],
   },
   {
+    name: 'a budget that is used up is so no longer when a new day has begun',
+    file: 'local/dashboard/follow-spend.ts',
+    from: 'const isNewDay = day !== toldDay;',
+    to: 'const isNewDay = toldDay === undefined;',
+    tests: ['test/local/dashboard/spend.test.ts'],
+  },
+  {
     name: 'what would be read back as something else is not written into a manifest',
     file: 'local/dashboard/edit-text.ts',
     from: 'edited !== undefined && isDeepStrictEqual(tryValues(edited), left)',
