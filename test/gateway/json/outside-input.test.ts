@@ -45,4 +45,19 @@ describe('input outside of a body', () => {
   ])('is not %s', (_, part) => {
     expect(isNamed(JSON.stringify(bodyWith(part)))).toBe(false);
   });
+
+  test.each(['\\u0066ile_id', 'file\\u005fid', 'file_i\\u0064', 'F\\u0049LE'])(
+    'is what hides its name: %s',
+    (name) => {
+      const json = `{"input":[{"type":"input_file","${name}":"file-1"}]}`;
+      for (const chunkBytes of [1, 7, 65_536]) expect(isNamed(json, chunkBytes)).toBe(true);
+    },
+  );
+
+  test.each(['\\u003cb\\u003e \\u0026 \\u0027', '\\u00e9\\u001b', '\\\\u0061', '\\\\\\\\u0061'])(
+    'is not a text as encoders write it: %s',
+    (text) => {
+      expect(isNamed(`{"input":"${text}"}`)).toBe(false);
+    },
+  );
 });
