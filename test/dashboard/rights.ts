@@ -253,7 +253,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await editor.ask(`${path}/mine`, { method: 'PATCH', body: patch })).body.spec).toEqual(
         patch.spec,
       );
-      expect((await rows(editor, 'namespace=team-a&state=Disabled&q=ada')).names).toEqual(['mine']);
+      expect((await rows(editor, 'namespace=team-a&state=Disabling&q=ada')).names).toEqual(['mine']);
       expect((await editor.ask(`${path}/mine`, { method: 'DELETE' })).status).toBe(200);
       expect((await rows(editor, 'namespace=team-a')).names).not.toContain('mine');
       // What Kubernetes says of a wrong one is told as it is.
