@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts';
 
 let redis: RedisServer;
 const limiters: Limiter[] = [];
-const callBudgetMs = 500;
+const callBudgetMs = 2_000;
 const turns: string[] = [];
 
 beforeEach(async () => {
