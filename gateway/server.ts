@@ -54,8 +54,8 @@ export interface SenderPatience {
 
 const defaultPatience: SenderPatience = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 100 };
 
-/** Each has a connection that closes and may come again: up to 250 a second, one by one, so that nobody else waits for several. */
-const slowPace = { momentMs: 4, perMoment: 1 };
+/** Each has a connection that closes and may come again: up to 83 a second, one by one, so that others hardly notice thousands of them. */
+const slowPace = { momentMs: 12, perMoment: 1 };
 
 /** Above the idle time of common load balancers, so that they close first. */
 const keepAliveTimeoutMs = 75_000;
