@@ -39,19 +39,6 @@ export function readParts(text: string, at: number): Part[] {
   }
 }
 
-/** By the first step of their paths, with what is left of each: however many go the same way, it is looked for once. */
-export function groupBySteps<Of>(
-  many: readonly Of[],
-  pathOf: (one: Of) => Path,
-): ReadonlyMap<number | string, readonly { readonly of: Of; readonly below: Path }[]> {
-  const groups = new Map<number | string, { of: Of; below: Path }[]>();
-  for (const of of many) {
-    const [key, ...below] = pathOf(of);
-    if (key !== undefined) groups.getOrInsertComputed(key, () => []).push({ of, below });
-  }
-  return groups;
-}
-
 /** The part that one step of a path leads to. */
 export function placeOf(parts: readonly Part[], key: number | string): number {
   // Parsers take the last of two equal names.

@@ -1,6 +1,6 @@
 // How are single values taken out of a nested JSON value, with every other byte left as it is?
 
-import { groupBySteps, type Part, type Path, placeOf, readParts } from './read-parts.ts';
+import { type Part, type Path, placeOf, readParts } from './read-parts.ts';
 import type { Edit } from './request-body.ts';
 
 /**
@@ -14,13 +14,15 @@ export function removeParts(text: string, paths: readonly Path[], at = 0): Edit[
   const parts = readParts(text, at);
   const gone = new Set<number>();
   const edits: Edit[] = [];
-  for (const [key, inside] of groupBySteps(paths, (path) => path)) {
+  // However many go the same way, it is looked for once.
+  for (const [key, inside] of Map.groupBy(paths, ([step]) => step)) {
+    if (key === undefined) continue;
     const place = placeOf(parts, key);
     const part = parts[place];
     if (!part) continue;
-    if (inside.some(({ below }) => below.length === 0)) gone.add(place);
+    if (inside.some(({ length }) => length === 1)) gone.add(place);
     else {
-      const deeper = inside.map(({ below }) => below);
+      const deeper = inside.map((path) => path.slice(1));
       for (const edit of removeParts(text, deeper, part.valueStart)) edits.push(edit);
     }
   }

@@ -1,7 +1,7 @@
 // How are single values put in the place of others in a nested JSON value, with every other byte
 // left as it is?
 
-import { groupBySteps, type Path, placeOf, readParts } from './read-parts.ts';
+import { type Path, placeOf, readParts } from './read-parts.ts';
 import type { Edit } from './request-body.ts';
 
 export interface Replacement {
@@ -32,13 +32,14 @@ export function withReplaced(text: string, replacements: readonly Replacement[],
 export function replaceValues(text: string, replacements: readonly Replacement[], at = 0): Edit[] {
   const parts = readParts(text, at);
   const edits: Edit[] = [];
-  for (const [key, inside] of groupBySteps(replacements, ({ path }) => path)) {
-    const part = parts[placeOf(parts, key)];
+  // However many go the same way, it is looked for once.
+  for (const [key, inside] of Map.groupBy(replacements, ({ path: [step] }) => step)) {
+    const part = key === undefined ? undefined : parts[placeOf(parts, key)];
     if (!part) continue;
-    const here = inside.find(({ below }) => below.length === 0);
-    if (here) edits.push({ from: part.valueStart, to: part.end, text: here.of.text });
+    const here = inside.find(({ path }) => path.length === 1);
+    if (here) edits.push({ from: part.valueStart, to: part.end, text: here.text });
     else {
-      const deeper = inside.map(({ below, of }) => ({ path: below, text: of.text }));
+      const deeper = inside.map(({ path, text: put }) => ({ path: path.slice(1), text: put }));
       for (const edit of replaceValues(text, deeper, part.valueStart)) edits.push(edit);
     }
   }

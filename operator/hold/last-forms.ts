@@ -2,7 +2,7 @@
 // for each object since when it is held. A new leader finds both in the cluster: the table, and the status of the object.
 
 import { z } from 'zod';
-import type { Credential, KeyEntry, TableContent } from '../../gateway/contract/routing-table.ts';
+import type { KeyEntry, TableContent } from '../../gateway/contract/routing-table.ts';
 import type { HoldFacts, LastGood } from '../compile/last-good.ts';
 import type { RoutingVerdict } from '../compile/verdict.ts';
 import { keyOf } from '../compile/verdict-names.ts';
@@ -127,11 +127,7 @@ function indexOf({ providers, credentials, routes }: TableContent) {
   };
 
   function build() {
-    const owned = new Map<string, Credential[]>();
-    for (const credential of credentials) {
-      const owner = providerOf(credential);
-      owned.set(owner, [...(owned.get(owner) ?? []), credential]);
-    }
+    const owned = Map.groupBy(credentials, providerOf);
     return {
       providers: new Map(
         providers.map((entry) => [entry.id, { entry, credentials: owned.get(entry.id) ?? [] }]),

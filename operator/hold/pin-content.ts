@@ -62,11 +62,7 @@ interface Form {
 }
 
 function formsOf({ providers, credentials }: TableContent): ReadonlyMap<string, Form> {
-  const owned = new Map<string, Credential[]>();
-  for (const credential of credentials) {
-    const owner = providerOf(credential);
-    owned.set(owner, [...(owned.get(owner) ?? []), credential]);
-  }
+  const owned = Map.groupBy(credentials, providerOf);
   return new Map(providers.map((entry) => [entry.id, { entry, credentials: owned.get(entry.id) ?? [] }]));
 }
 
