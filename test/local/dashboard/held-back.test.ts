@@ -1,11 +1,8 @@
 // What would keep every manifest from being taken is not written by the dashboard of local mode, unless they are held back already.
 
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { until } from '../../support/until.ts';
 import type { LocalRig } from '../rig.ts';
-import { group, type KubeBody, type Person, signIn, startDashboardRig } from './person.ts';
+import { conditionOf, group, type Person, readAll, settled, signIn, startDashboardRig } from './person.ts';
 
 const keys = `${group}/namespaces/default/apikeys`;
 const providers = `${group}/namespaces/default/providers`;
@@ -18,28 +15,6 @@ beforeEach(async () => {
   person = await signIn(rig);
 });
 afterEach(() => rig?.close());
-
-const conditionOf = ({ status }: KubeBody, type: string) =>
-  status.conditions.find((one) => one.type === type);
-
-/** All files, so that it can be seen that none was touched. */
-async function readAll(): Promise<Record<string, string>> {
-  const names = (await readdir(rig.manifests)).sort();
-  const read = async (name: string) => [name, await readFile(join(rig.manifests, name), 'utf8')] as const;
-  return Object.fromEntries(await Promise.all(names.map(read)));
-}
-
-/** The object once a condition of its present form is so. */
-function settled(
-  path: string,
-  is: readonly [type: string, status: string] = ['Programmed', 'True'],
-): Promise<KubeBody> {
-  return until(async () => {
-    const { body } = await person.kube('GET', path);
-    const isJudged = body.status?.observedGeneration === body.metadata.generation;
-    return isJudged && conditionOf(body, is[0])?.status === is[1] && body;
-  });
-}
 
 describe('what would hold back every change of any manifest', () => {
   const refused = (...words: string[]) =>
@@ -85,15 +60,15 @@ describe('what would hold back every change of any manifest', () => {
       /^ModelRoute default\/small: .*Provider first, which does not exist/,
     ],
   ])('is refused in the words of the compile, and not written: %s', async (_, method, path, body, words) => {
-    const before = await readAll();
+    const before = await readAll(rig);
     const answer = await person.kube(method, path, body);
     expect(answer).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
     const { message = '' } = answer.body;
     expect(message.slice(0, refused().length)).toBe(refused());
     expect(message.slice(refused().length)).toMatch(words);
-    expect(await readAll()).toEqual(before);
+    expect(await readAll(rig)).toEqual(before);
     await person.kube('PATCH', `${keys}/quickstart`, { spec: { displayName: `After ${method} ${path}` } });
-    await settled(`${keys}/quickstart`);
+    await settled(person, `${keys}/quickstart`);
   });
 
   test('is told to the pages in the words of the terminal, from the edit that does so until it is mended', async () => {
@@ -113,16 +88,16 @@ describe('what would hold back every change of any manifest', () => {
     await rig.next(/^Not taken/);
     const { status } = await person.kube('PATCH', `${keys}/quickstart`, { spec: { displayName: 'Later' } });
     expect(status).toBe(200);
-    const later = await settled(`${keys}/quickstart`, ['Programmed', 'False']);
+    const later = await settled(person, `${keys}/quickstart`, ['Programmed', 'False']);
     expect(conditionOf(later, 'Programmed')?.reason).toBe('Pending');
     expect(conditionOf(later, 'Programmed')?.message).toContain('routes.yaml');
     const target = { name: 'main', providerRef: { name: 'nobody' }, upstreamModel: 'x' };
     const lost = { metadata: { name: 'lost' }, spec: { model: 'lost/small', targets: [target] } };
     expect((await person.kube('POST', routes, lost)).status).toBe(201);
-    const judged = await settled(`${routes}/lost`, ['Ready', 'False']);
+    const judged = await settled(person, `${routes}/lost`, ['Ready', 'False']);
     expect(conditionOf(judged, 'Ready')?.reason).toBe('NoUsableTarget');
     await rig.edit('routes.yaml', 'upstreamModl: sim-spare', 'upstreamModel: sim-spare');
     expect((await person.kube('DELETE', `${routes}/lost`)).status).toBe(200);
-    await settled(`${keys}/quickstart`);
+    await settled(person, `${keys}/quickstart`);
   });
 });

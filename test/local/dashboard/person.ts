@@ -1,5 +1,8 @@
 // Somebody at the dashboard of local mode: a browser that has opened the printed link, as far as HTTP goes.
 
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { until } from '../../support/until.ts';
 import { copyQuickstart, type LocalRig, makePages, type RigOptions, startLocalRig } from '../rig.ts';
 
 export interface Person {
@@ -59,6 +62,30 @@ export function startDashboardRig(options: RigOptions = {}): Promise<LocalRig> {
       await (options.prepare?.(folders, upstream) ?? copyQuickstart(folders, upstream.port));
     },
   });
+}
+
+export function conditionOf({ status }: KubeBody, type: string) {
+  return status.conditions.find((one) => one.type === type);
+}
+
+/** The object once a condition of its present form is so. */
+export function settled(
+  person: Pick<Person, 'kube'>,
+  path: string,
+  is: readonly [type: string, status: string] = ['Programmed', 'True'],
+): Promise<KubeBody> {
+  return until(async () => {
+    const { body } = await person.kube('GET', path);
+    const isJudged = body.status?.observedGeneration === body.metadata.generation;
+    return isJudged && conditionOf(body, is[0])?.status === is[1] && body;
+  });
+}
+
+/** All manifests by the names of their files, so that it can be seen that none was touched. */
+export async function readAll({ manifests }: Pick<LocalRig, 'manifests'>): Promise<Record<string, string>> {
+  const names = (await readdir(manifests)).sort();
+  const read = async (name: string) => [name, await readFile(join(manifests, name), 'utf8')] as const;
+  return Object.fromEntries(await Promise.all(names.map(read)));
 }
 
 /** Every link that was printed, in order. */

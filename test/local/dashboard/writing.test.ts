@@ -13,7 +13,7 @@ import { parseManifests } from '../../../local/parse-manifests.ts';
 import { readFolder } from '../../../local/read-folder.ts';
 import { until } from '../../support/until.ts';
 import { ask, type LocalRig, makeFolders } from '../rig.ts';
-import { group, type KubeBody, type Person, signIn, startDashboardRig } from './person.ts';
+import { conditionOf, group, type Person, readAll, settled, signIn, startDashboardRig } from './person.ts';
 
 const keys = `${group}/namespaces/default/apikeys`;
 const providers = `${group}/namespaces/default/providers`;
@@ -29,26 +29,6 @@ beforeAll(async () => {
 afterAll(() => rig?.close());
 
 const read = (name: string): Promise<string> => readFile(join(rig.manifests, name), 'utf8');
-const conditionOf = ({ status }: KubeBody, type: string) =>
-  status.conditions.find((one) => one.type === type);
-
-/** All files, so that it can be seen that none was touched. */
-async function readAll(): Promise<Record<string, string>> {
-  const names = (await readdir(rig.manifests)).sort();
-  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
-}
-
-/** The object once a condition of its present form is so. */
-function settled(
-  path: string,
-  is: readonly [type: string, status: string] = ['Programmed', 'True'],
-): Promise<KubeBody> {
-  return until(async () => {
-    const { body } = await person.kube('GET', path);
-    const isJudged = body.status?.observedGeneration === body.metadata.generation;
-    return isJudged && conditionOf(body, is[0])?.status === is[1] && body;
-  });
-}
 
 function importedKey(name: string, key: string, more: object = {}) {
   const sha256 = createHash('sha256').update(key).digest('hex');
@@ -152,11 +132,11 @@ describe('a new key', () => {
   });
 
   test('is not made twice', async () => {
-    const before = await readAll();
+    const before = await readAll(rig);
     const { status, body } = await person.kube('POST', keys, importedKey('watched', key));
     expect([status, body.reason]).toEqual([409, 'AlreadyExists']);
     expect(body.message).toBe('apikeys.penstock.dev "watched" already exists');
-    expect(await readAll()).toEqual(before);
+    expect(await readAll(rig)).toEqual(before);
   });
 
   test('of another namespace gets another file under the same name', async () => {
@@ -197,7 +177,7 @@ describe('a change', () => {
     const changed = await person.kube('PATCH', `${keys}/quickstart`, { spec: { disabled: true } });
     expect(changed.body.metadata.generation).toBe(2);
     expect(await read('key.yaml')).toBe(before.replace(/\n$/, '\n  disabled: true\n'));
-    const { status } = await settled(`${keys}/quickstart`);
+    const { status } = await settled(person, `${keys}/quickstart`);
     expect(status.conditions.find(({ type }) => type === 'Ready')).toMatchObject({
       status: 'True',
       reason: 'DisabledBySpec',
@@ -205,7 +185,7 @@ describe('a change', () => {
     expect((await rig.ask('penstock/small')).status).toBe(401);
     await person.kube('PATCH', `${keys}/quickstart`, { spec: { disabled: null } });
     expect(await read('key.yaml')).toBe(before);
-    await settled(`${keys}/quickstart`);
+    await settled(person, `${keys}/quickstart`);
     expect((await rig.ask('penstock/small')).status).toBe(200);
   });
 
@@ -223,14 +203,14 @@ describe('a change', () => {
   test('of what somebody has changed since is a conflict', async () => {
     const { body } = await person.kube('GET', `${providers}/first`);
     await rig.edit('provider.yaml', 'The first simulated provider', 'By hand');
-    const before = await readAll();
+    const before = await readAll(rig);
     const spec = { ...(body.spec as object), displayName: 'In the dashboard' };
     const answer = await person.kube('PUT', `${providers}/first`, { ...body, spec });
     expect([answer.status, answer.body.reason]).toEqual([409, 'Conflict']);
     expect(answer.body.message).toBe(
       'Operation cannot be fulfilled on providers.penstock.dev "first": the object has been modified; please apply your changes to the latest version and try again',
     );
-    expect(await readAll()).toEqual(before);
+    expect(await readAll(rig)).toEqual(before);
   });
 
   test.each([
@@ -240,7 +220,7 @@ describe('a change', () => {
     [{ metadata: { labels: { a: 1 } } }, 'metadata.labels.a'],
     [{ sepc: {} }, 'sepc'],
   ])('that is wrong names its field and leaves the file as it is: %j', async (patch, field) => {
-    const before = await readAll();
+    const before = await readAll(rig);
     const { status, body } = await person.kube('PATCH', `${providers}/down`, patch);
     expect([status, body.reason]).toEqual([422, 'Invalid']);
     expect(body.message).toMatch(/^Provider\.penstock\.dev "down" is invalid: /);
@@ -248,11 +228,11 @@ describe('a change', () => {
       kind: 'Provider',
       causes: [{ reason: 'FieldValueInvalid', field }],
     });
-    expect(await readAll()).toEqual(before);
+    expect(await readAll(rig)).toEqual(before);
   });
 
   test('that is only tried is judged, and not written', async () => {
-    const before = await readAll();
+    const before = await readAll(rig);
     const tried = await person.kube('PATCH', `${providers}/down?dryRun=All`, {
       spec: { displayName: 'Tried' },
     });
@@ -262,11 +242,11 @@ describe('a change', () => {
     const wrong = await person.kube('POST', `${keys}?dryRun=All`, { metadata: { name: 'No' }, spec: {} });
     expect(wrong.status).toBe(422);
     expect((await person.kube('DELETE', `${providers}/down?dryRun=All`)).status).toBe(200);
-    expect(await readAll()).toEqual(before);
+    expect(await readAll(rig)).toEqual(before);
   });
 
   test('cannot be made where it would not be the one that was named', async () => {
-    const before = await readAll();
+    const before = await readAll(rig);
     const { body } = await person.kube('GET', `${providers}/down`);
     const renamed = { ...body, metadata: { ...body.metadata, name: 'up' } };
     expect((await person.kube('PUT', `${providers}/down`, renamed)).status).toBe(400);
@@ -274,7 +254,7 @@ describe('a change', () => {
     expect((await person.kube('POST', keys, moved)).status).toBe(400);
     const { resourceVersion: _, ...metadata } = body.metadata;
     expect((await person.kube('PUT', `${providers}/down`, { ...body, metadata })).status).toBe(422);
-    expect(await readAll()).toEqual(before);
+    expect(await readAll(rig)).toEqual(before);
   });
 });
 
@@ -315,13 +295,13 @@ describe('an upstream of one’s own', () => {
       },
     });
     expect(route.status).toBe(201);
-    await settled(`${routes}/mine`);
+    await settled(person, `${routes}/mine`);
     expect((await rig.ask('mine/small')).status).toBe(200);
     expect(rig.printed.join('\n')).not.toContain(value);
   });
 
   test('a Secret is never replaced, be it of a manifest or one with an issued key', async () => {
-    const before = await readAll();
+    const before = await readAll(rig);
     for (const name of ['mine', 'simulator-keys', 'quickstart-key']) {
       const { status, body } = await person.kube('POST', secrets, {
         apiVersion: 'v1',
@@ -331,7 +311,7 @@ describe('an upstream of one’s own', () => {
       });
       expect([name, status, body.message]).toEqual([name, 409, `secrets "${name}" already exists`]);
     }
-    expect(await readAll()).toEqual(before);
+    expect(await readAll(rig)).toEqual(before);
   });
 
   test('a Secret that is wrong is refused without its value', async () => {
@@ -353,7 +333,7 @@ describe('a file that cannot be read, as in the middle of an edit', () => {
     const known = await person.kube('GET', `${path}/small`);
     await rig.edit('routes.yaml', 'spec:', 'spec: {');
     await rig.next(/^problem .*routes\.yaml/);
-    const before = await readAll();
+    const before = await readAll(rig);
     const { body } = await person.kube('GET', `${group}/modelroutes`);
     expect(body.items.map(({ metadata }) => metadata.name)).toContain('small');
     const changed = await person.kube('PATCH', `${path}/small`, { spec: { displayName: 'x' } });
@@ -366,7 +346,7 @@ describe('a file that cannot be read, as in the middle of an edit', () => {
       spec: { model: 'x', targets: [{ name: 'main', providerRef: { name: 'first' }, upstreamModel: 'x' }] },
     });
     expect(again.status).toBe(409);
-    expect(await readAll()).toEqual(before);
+    expect(await readAll(rig)).toEqual(before);
     await rig.edit('routes.yaml', 'spec: {', 'spec:');
     await rig.next(/^(Live|As before)/);
     const mended = await person.kube('GET', `${path}/small`);
