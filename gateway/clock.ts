@@ -13,8 +13,15 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   wallMs: () => Date.now(),
   setTimer(ms, callback) {
-    const timer = setTimeout(callback, ms);
-    timer.unref();
+    const dueAt = performance.now() + ms;
+    // Timers of Node count whole milliseconds from the beginning of one, and may be early by a part of it.
+    const wake = () => (performance.now() < dueAt ? sleep(1) : callback());
+    let timer: NodeJS.Timeout;
+    const sleep = (forMs: number) => {
+      timer = setTimeout(wake, forMs);
+      timer.unref();
+    };
+    sleep(ms);
     return () => clearTimeout(timer);
   },
 };
