@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Admission } from './admission/admission.ts';
-import { Refusals } from './admission/refusals.ts';
+import { Refusals, slowPace } from './admission/refusals.ts';
 import type { FailureLimiter } from './auth/failure-limiter.ts';
 import type { Caller } from './caller.ts';
 import { dialectNameSchema } from './contract/routing-table.ts';
@@ -54,9 +54,6 @@ export interface SenderPatience {
 
 const defaultPatience: SenderPatience = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 100 };
 
-/** Each has a connection that closes and may come again: up to 83 a second, one by one, so that others hardly notice thousands of them. */
-const slowPace = { momentMs: 12, perMoment: 1 };
-
 /** Above the idle time of common load balancers, so that they close first. */
 const keepAliveTimeoutMs = 75_000;
 
@@ -70,10 +67,15 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
   const door = openDoor(parts);
   const lines = new Lines();
+  let connections = 0;
+  const slowRefusals = new Refusals(
+    parts.clock,
+    slowPace(() => connections / (app.server.maxConnections ?? Infinity)),
+  );
   const onClientError = watchClientErrors(
     parts.clock,
     door.newRequestId,
-    new Refusals(parts.clock, slowPace),
+    slowRefusals,
     lines,
     patience.requestMs,
   );
@@ -100,7 +102,11 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     // A connection that an old stream kept open may bring a request behind it, and its caller heard of nothing: it is served.
     return503OnClosing: false,
   });
-  app.server.on('connection', (socket) => parts.idle.onConnection(socket));
+  app.server.on('connection', (socket) => {
+    connections++;
+    socket.once('close', () => connections--);
+    parts.idle.onConnection(socket);
+  });
   // `generate` asks for the body, once the headers have passed.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   app.server.on('connect', refuseTunnels(onClientError));
@@ -162,12 +168,13 @@ function openDoor(parts: ServerParts): Door {
   return {
     newRequestId: createRequestIds(),
     refuse(request, response, requestId) {
-      refusals.add(() => {
+      const giveUp = refusals.add(() => {
         // Whoever has left meanwhile need not be told.
         if (response.destroyed || request.socket.destroyed) return;
         if (parts.isDraining()) response.setHeader('connection', 'close');
         tell(parts, request, response, tooBusy(), requestId);
       });
+      response.once('close', giveUp);
     },
   };
 }

@@ -5,15 +5,27 @@ import type { Clock } from '../clock.ts';
 
 export interface RefusalPace {
   readonly momentMs: number;
-  readonly perMoment: number;
+  /** As things are. */
+  perMoment(): number;
 }
 
-const defaultPace: RefusalPace = { momentMs: 100, perMoment: 200 };
+const defaultPace: RefusalPace = { momentMs: 100, perMoment: () => 200 };
+
+/**
+ * For those that send too slowly. Each has a connection that closes and may come again: up to 83 a second are let go, one by one, so that
+ * others hardly notice thousands of them; and twenty times as many where most of the places are taken, so that one is left for others.
+ *
+ * @param share Of the connections that there may be, those that there are.
+ */
+export function slowPace(share: () => number): RefusalPace {
+  return { momentMs: 12, perMoment: () => (share() > 3 / 4 ? 20 : 1) };
+}
 
 export class Refusals {
   private readonly clock: Clock;
   private readonly pace: RefusalPace;
-  private readonly waiting: (() => void)[] = [];
+  /** In the order of asking. */
+  private readonly waiting = new Set<{ tell(): void }>();
   private told = 0;
   private isTiming = false;
 
@@ -22,15 +34,21 @@ export class Refusals {
     this.pace = pace;
   }
 
-  /** `tell` is called once, now or later, in the order of asking. */
-  add(tell: () => void): void {
+  /**
+   * `tell` is called once, now or later, in the order of asking.
+   *
+   * @returns what to call when it need not be told any more: it gives up its turn.
+   */
+  add(tell: () => void): () => void {
     if (!this.isTiming) this.startMoment();
-    if (this.told >= this.pace.perMoment) {
-      this.waiting.push(tell);
-      return;
+    if (this.told >= this.pace.perMoment()) {
+      const one = { tell };
+      this.waiting.add(one);
+      return () => void this.waiting.delete(one);
     }
     this.told++;
     tell();
+    return () => {};
   }
 
   private startMoment(): void {
@@ -40,7 +58,7 @@ export class Refusals {
   }
 
   private nextMoment(): void {
-    const next = this.waiting.splice(0, this.pace.perMoment);
+    const next = [...this.waiting.values().take(this.pace.perMoment())];
     const wasQuiet = this.told === 0;
     if (wasQuiet && next.length === 0) {
       this.isTiming = false;
@@ -48,6 +66,9 @@ export class Refusals {
     }
     this.startMoment();
     this.told = next.length;
-    for (const tell of next) tell();
+    for (const one of next) {
+      this.waiting.delete(one);
+      one.tell();
+    }
   }
 }

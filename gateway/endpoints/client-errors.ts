@@ -76,14 +76,18 @@ export function watchClientErrors(
   };
   const tellTooSlow = (socket: Socket): void => {
     const { number, response, ahead } = lines.arriving(socket);
-    const refuse = (): void =>
-      refusals.add(() => {
+    const refuse = (): void => {
+      if (socket.destroyed) return;
+      const giveUp = refusals.add(() => {
         // What came whole while its sender waited to be told is served, and the next one has all its time.
         const cameWhole = lines.arriving(socket).number !== number;
         if (cameWhole || refused.has(socket)) return;
         refused.add(socket);
         tell(socket, slow);
       });
+      // Whoever has hung up must not take the turn, nor the memory, of those that wait.
+      socket.once('close', giveUp);
+    };
     // Whoever waits for leave to send has it in its turn, and its time from there.
     const awaitsLeave = ahead !== undefined && response?.req.headers.expect !== undefined;
     const refuseLater = (): void => void socket.once('close', clock.setTimer(requestMs, refuse));

@@ -1,7 +1,7 @@
 // When is a refused request told so?
 
 import { expect, test } from 'vitest';
-import { Refusals } from '../../../gateway/admission/refusals.ts';
+import { Refusals, slowPace } from '../../../gateway/admission/refusals.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 
 function setUp() {
@@ -44,4 +44,31 @@ test('a few are told at once, however long it goes on, and nothing is timed behi
   expect(told).toHaveLength(1_900);
   clock.advance(200);
   expect(clock.pending()).toEqual([]);
+});
+
+test('who gives up has no turn any more', () => {
+  const clock = makeFakeClock();
+  const refusals = new Refusals({ ...clock, wallMs: clock.now }, { momentMs: 10, perMoment: () => 1 });
+  const told: string[] = [];
+  const giveUps = ['a', 'b', 'c', 'd'].map((name) => refusals.add(() => told.push(name)));
+  for (const at of [0, 1, 2]) giveUps[at]?.();
+  clock.advance(10);
+  expect(told).toEqual(['a', 'd']);
+});
+
+test('slow senders go one by one, and many at once where they have taken most of the places', () => {
+  let share = 0;
+  const pace = slowPace(() => share);
+  const clock = makeFakeClock();
+  const refusals = new Refusals({ ...clock, wallMs: clock.now }, pace);
+  let told = 0;
+  for (let n = 0; n < 100; n++) refusals.add(() => told++);
+  clock.advance(12);
+  expect(told).toBe(2);
+  share = 0.76;
+  clock.advance(12);
+  expect(told).toBe(22);
+  share = 0.74;
+  clock.advance(12);
+  expect(told).toBe(23);
 });

@@ -37,7 +37,7 @@ async function startServer(pace: RefusalPace, patienceMs: number) {
 }
 
 test('so many are told in one moment, the others in the next', async () => {
-  const { clock, tooSlow, open, server } = await startServer({ momentMs: 10, perMoment: 20 }, 50);
+  const { clock, tooSlow, open, server } = await startServer({ momentMs: 10, perMoment: () => 20 }, 50);
   const answers = Array.from({ length: 50 }, () => {
     const sender = open();
     sender.write('POST / HTTP/1.1\r\n');
@@ -52,7 +52,7 @@ test('so many are told in one moment, the others in the next', async () => {
 
 /** One that is told, and has the place of the moment; and one that waits to be told. */
 async function startWithOneWaiting() {
-  const started = await startServer({ momentMs: 10, perMoment: 1 }, 100);
+  const started = await startServer({ momentMs: 10, perMoment: () => 1 }, 100);
   const { open, tooSlow } = started;
   const first = open();
   first.write('GET / HTTP/1.1\r\n');
@@ -66,6 +66,19 @@ async function startWithOneWaiting() {
   await until(async () => tooSlow.length === 2);
   return { ...started, second, statuses: () => heard.match(/HTTP\/1\.1 \d+/g) ?? [] };
 }
+
+test('a sender that hangs up while it waits to be told takes no turn of those behind it', async () => {
+  const { clock, tooSlow, open, second, server } = await startWithOneWaiting();
+  const third = open();
+  third.write('GET / HTTP/1.1\r\n');
+  await until(async () => tooSlow.length === 3);
+  const [, waiting] = tooSlow;
+  second.destroy();
+  await until(async () => waiting?.closed === true);
+  clock.advance(10);
+  expect(await text(third)).toMatch(/^HTTP\/1\.1 408 /);
+  server.close();
+});
 
 test('what comes whole while its sender waits to be told is served, and the next request is watched anew', async () => {
   const { clock, tooSlow, second, statuses, server } = await startWithOneWaiting();

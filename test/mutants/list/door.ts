@@ -366,8 +366,22 @@ export const door: readonly Mutant[] = [
   {
     name: 'load: whoever is refused and asks again at once waits',
     file: 'gateway/admission/refusals.ts',
-    from: 'this.told >= this.pace.perMoment',
+    from: 'this.told >= this.pace.perMoment()',
     to: 'this.told < 0',
+    tests: ['test/gateway/admission/refusals.test.ts'],
+  },
+  {
+    name: 'load: a slow sender that has hung up takes no turn',
+    file: 'gateway/endpoints/client-errors.ts',
+    from: "socket.once('close', giveUp);",
+    to: '',
+    tests: ['test/gateway/endpoints/many-slow-senders.test.ts'],
+  },
+  {
+    name: 'load: slow senders leave places for others',
+    file: 'gateway/admission/refusals.ts',
+    from: 'share() > 3 / 4 ? 20 : 1',
+    to: '1',
     tests: ['test/gateway/admission/refusals.test.ts'],
   },
   {
