@@ -122,6 +122,16 @@ export function oidcSuite(plane: () => ControlPlane): void {
     expect(Date.parse(body.expiresAt) - Date.now()).toBeLessThanOrEqual(600_000);
   });
 
+  test('who may list no namespaces, and whose token names none, is told so and sees the one that they name', async () => {
+    const browser = openBrowser(house);
+    await signIn(browser);
+    const told = await browser.ask('/api/namespaces');
+    expect([told.status, told.body]).toEqual([200, { namespaces: [], isComplete: false }]);
+    const keysIn = async (namespace: string) =>
+      (await browser.ask(`/api/kube/apis/penstock.dev/v1alpha1/namespaces/${namespace}/apikeys`)).status;
+    expect([await keysIn('team-a'), await keysIn('team-b')]).toEqual([200, 403]);
+  });
+
   test('a code is good once, in the browser that began, with what began it', async () => {
     const [one, other] = [openBrowser(house), openBrowser(house)];
     const [back, others] = [await askIssuer(one), await askIssuer(other)];

@@ -137,7 +137,7 @@ export function RotateDialog({
         />
         {isWithoutOverlap(apiKey, overlap) && (
           <Notice tone="warn">
-            <p>Whoever uses the old key is refused within a second. Choose this where the key has leaked.</p>
+            <p>The old key is refused, usually within a second. Choose this where it has leaked.</p>
           </Notice>
         )}
         {isKept && (

@@ -578,6 +578,22 @@ test('a name that is to be typed can be read on a phone, however long it is', as
   expect(beyond).toEqual([]);
 });
 
+test('no list is wider than a phone, however long the hint of a key is', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.setViewportSize(SCREENS.phone);
+  const hint = `${'p'.repeat(27)}…9f3a`;
+  const apiKey = {
+    metadata: { name: 'hinted', namespace: 'team-a' },
+    spec: { imports: [{ sha256: 'a'.repeat(64), hint }] },
+  };
+  await page.evaluate(
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys', { method: 'POST', body: '${JSON.stringify(apiKey)}' })`,
+  );
+  await page.goto(new URL('/keys?q=hinted', page.url()).href);
+  await page.getByText(hint).waitFor();
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(SCREENS.phone.width);
+});
+
 test('the overview says which requests it counts, and who counts the others', async () => {
   const page = await open('/');
   await page.getByText('sent to a provider').first().waitFor();

@@ -373,7 +373,7 @@ function rowOf(item: Item): KeyRow {
     owner?: { name?: string };
     expiresAt?: string;
     limits?: Record<string, unknown>;
-    imports?: unknown[];
+    imports?: { hint?: string }[];
     models?: { allow?: string[]; deny?: string[] };
     budgets?: { period: string; limit: string; action?: string }[];
   };
@@ -382,7 +382,7 @@ function rowOf(item: Item): KeyRow {
     name: String(item.metadata.name),
     uid: String(item.metadata.uid),
     owner: asked.owner?.name ?? '',
-    hint: status.keyHint ?? '',
+    hint: status.keyHint ?? asked.imports?.at(-1)?.hint ?? '',
     prefix: 'psk_',
     createdAt: String(item.metadata.creationTimestamp),
     expiresAt: asked.expiresAt ?? null,
