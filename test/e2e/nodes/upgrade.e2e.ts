@@ -52,7 +52,17 @@ test.each([
   },
 );
 
+/** Of the Deployments: nothing of the ledger changes, and its pod stays. */
 async function podNames(): Promise<string[]> {
-  const names = await cluster.mustKubectl(['get', 'pods', '-n', RELEASE_NAMESPACE, '-o', 'name']);
+  const ofDeployments = ['-l', 'pod-template-hash'];
+  const names = await cluster.mustKubectl([
+    'get',
+    'pods',
+    '-n',
+    RELEASE_NAMESPACE,
+    ...ofDeployments,
+    '-o',
+    'name',
+  ]);
   return names.trim().split('\n');
 }
