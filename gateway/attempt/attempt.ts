@@ -223,6 +223,7 @@ class Attempt<Answer> implements Receiver {
     }
     if (reader.type !== 'plain') {
       // A break behind the terminal marker costs nothing; before it, the stream is truncated.
+      reader.stream.facts.isTorn = true;
       this.takeStream(reader.stream, reader.stream.end());
       return;
     }
@@ -245,8 +246,8 @@ class Attempt<Answer> implements Receiver {
     const { facts } = stream;
     const hadContent = this.firstContentAt !== undefined;
     this.noteContent(facts);
-    if (facts.awaitsEnd && !this.awaitsEnd) {
-      this.awaitsEnd = true;
+    if (facts.awaitsEnd !== this.awaitsEnd) {
+      this.awaitsEnd = facts.awaitsEnd;
       this.lastContentAt = this.lastByteAt;
       this.rearmTimer();
     }

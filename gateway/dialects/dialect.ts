@@ -65,7 +65,7 @@ export type AnswerFault =
 export interface AnswerFacts {
   /** A content event was seen: the commit point may be passed. */
   hasContent: boolean;
-  /** Every choice has said how it ended: what may still come is the counts and the terminal marker. */
+  /** Every choice has said how it ended: what may still come is the counts and the terminal marker. It may turn out otherwise. */
   awaitsEnd: boolean;
   /** The dialect's terminal marker was seen: nothing more is needed from the upstream. */
   isComplete: boolean;
@@ -91,6 +91,8 @@ export interface AnswerFacts {
   keptBytes: number;
   /** Events that cannot be read, left out or the end of the stream: see `leaveOut`. */
   malformedFrames: number;
+  /** The upstream's body broke off, or ended in the middle of an event. Set before `end` is called, or by it. */
+  isTorn?: boolean;
   /** The gateway cut the answer short by itself: what is left of the upstream's is not wanted. */
   isCut?: boolean;
 }

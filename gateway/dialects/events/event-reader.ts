@@ -14,6 +14,8 @@ export class EventReader {
   private readonly onEvent: (event: SseEvent) => void;
   private readonly lengthMax: number;
   private readonly reader: ReturnType<typeof readSse>;
+  /** The last characters that came; empty where they end an event in the usual way. */
+  private lastText = '';
 
   /** @param lengthMax A longer event is a fault. */
   constructor(facts: AnswerFacts, onEvent: (event: SseEvent) => void, lengthMax = eventBytesMax) {
@@ -26,14 +28,21 @@ export class EventReader {
   push(bytes: Buffer): void {
     const events = this.reader.push(bytes);
     this.handOver(events);
-    const isKept = events.length === 0 && !endsWhole(bytes) && !isOver(this.facts);
+    const isWhole = endsWhole(bytes);
+    this.lastText = isWhole
+      ? ''
+      : (this.lastText + bytes.subarray(-blankLineMax).toString('latin1')).slice(-blankLineMax);
+    const isKept = events.length === 0 && !isWhole && !isOver(this.facts);
     this.facts.pendingBytes = isKept ? Math.min(this.facts.pendingBytes + bytes.length, this.lengthMax) : 0;
   }
 
   /** The upstream's body ended. In a cut stream the last event may be half, and is nothing then. */
   end(): void {
     this.facts.pendingBytes = 0;
-    this.handOver(this.reader.end().filter((event) => denseFlaw(event) !== undefined || isWhole(event)));
+    const events = this.reader.end().filter((event) => denseFlaw(event) !== undefined || isWhole(event));
+    // Some providers leave out the last blank line.
+    if (events.length === 0 && !endsInBlankLine(this.lastText)) this.facts.isTorn = true;
+    this.handOver(events);
   }
 
   private handOver(events: readonly SseEvent[]): void {
@@ -52,6 +61,14 @@ export class EventReader {
 /** Larger events are as bounded in what they hold as plain answers are: parsing them takes the time of all. */
 function denseFlaw({ data }: SseEvent): ReturnType<typeof findBomb> {
   return data.length > eventBytesMax ? findBomb(data) : undefined;
+}
+
+/** CRLF twice. */
+const blankLineMax = 4;
+
+/** Or is nothing but space. */
+function endsInBlankLine(text: string): boolean {
+  return text.trim() === '' || text.replace(/\r\n?/g, '\n').endsWith('\n\n');
 }
 
 function isWhole({ data }: SseEvent): boolean {

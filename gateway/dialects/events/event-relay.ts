@@ -129,7 +129,9 @@ class EventRelay implements AnswerStream {
     const tail = this.tail.take().toString('latin1').trimEnd();
     if (tail === '') return undefined;
     const data = readLines(tail).data.join('\n');
-    return data.trim() === doneMark || asRecord(parseLatin1(data)) ? tail : undefined;
+    if (data.trim() === doneMark || asRecord(parseLatin1(data))) return tail;
+    this.facts.isTorn = true;
+    return undefined;
   }
 
   private event(event: string, from: number, to: number, output: Output): void {

@@ -4,8 +4,14 @@ import type { StreamDecoder } from '../dialect.ts';
 import { decodeOpenAiStream } from '../openai/decode-answers.ts';
 import type { ChatReading } from './decode-answer.ts';
 import { readChatChoice } from './decode-choice.ts';
+import { hasChatContent } from './relay.ts';
 
 export function decodeChatStream({ choices, names, origin }: ChatReading): StreamDecoder {
   const reading = { origin, isWhole: false };
-  return decodeOpenAiStream({ choices, names, openChoice: (writer) => readChatChoice(writer, reading) });
+  return decodeOpenAiStream({
+    choices,
+    names,
+    openChoice: (writer) => readChatChoice(writer, reading),
+    hasContent: hasChatContent,
+  });
 }

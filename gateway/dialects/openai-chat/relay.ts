@@ -18,7 +18,7 @@ export const relayChat: SameDialect = {
     return relayOpenAiStream({
       choices: facts.choices,
       wantsUsage: facts.wantsUsage,
-      hasContent: (choice) => hasDeltaContent(asRecord(choice.delta)),
+      hasContent: hasChatContent,
       hasCalls: ({ delta, finish_reason: reason }) =>
         hasCallPieces(asRecord(delta)) || reason === 'tool_calls' || reason === 'function_call',
     });
@@ -32,6 +32,11 @@ export const relayChat: SameDialect = {
 
 const shownMembers = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;
 const structuredMembers = ['tool_calls', 'reasoning_details', 'thinking_blocks'] as const;
+
+/** Of one entry of `choices`. */
+export function hasChatContent({ delta }: JsonRecord): boolean {
+  return hasDeltaContent(asRecord(delta));
+}
 
 /** A role alone is no content; neither are empty strings and empty lists. */
 export function hasDeltaContent(delta: JsonRecord | undefined): boolean {

@@ -4,7 +4,8 @@ import type { StreamDecoder } from '../dialect.ts';
 import { decodeOpenAiStream } from '../openai/decode-answers.ts';
 import type { CompletionReading } from './decode-answer.ts';
 import { readCompletionChoice } from './decode-choice.ts';
+import { hasText } from './relay.ts';
 
 export function decodeCompletionStream(reading: CompletionReading): StreamDecoder {
-  return decodeOpenAiStream({ ...reading, openChoice: readCompletionChoice });
+  return decodeOpenAiStream({ ...reading, openChoice: readCompletionChoice, hasContent: hasText });
 }

@@ -1,5 +1,6 @@
 // Completions from a completions upstream: what changes in the bytes?
 
+import type { JsonRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { Member } from '../../json/scan-members.ts';
 import type { AnswerDocument, SameDialect } from '../dialect.ts';
@@ -19,7 +20,7 @@ export const relayCompletions: SameDialect = {
     return relayOpenAiStream({
       choices: facts.choices,
       wantsUsage: facts.wantsUsage,
-      hasContent: ({ text }) => typeof text === 'string' && text !== '',
+      hasContent: hasText,
       hasCalls: () => false,
     });
   },
@@ -29,6 +30,11 @@ export const relayCompletions: SameDialect = {
   openGatherer: gatherCompletion,
   flawOf: flawOfCompletion,
 };
+
+/** Of one entry of `choices`. */
+export function hasText({ text }: JsonRecord): boolean {
+  return typeof text === 'string' && text !== '';
+}
 
 /** No stops at all may be written as an empty list, which some upstreams refuse. */
 function emptyStop(body: RequestBody): readonly Member[] {

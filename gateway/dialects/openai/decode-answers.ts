@@ -10,6 +10,7 @@ import type { AnswerChoice } from '../conversation.ts';
 import type { AnswerFacts, DecodedAnswer, StreamDecoder } from '../dialect.ts';
 import type { StreamPart } from '../stream-part.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
+import { ChoiceEnds } from './choice-ends.ts';
 import { OpenAiChunkReader } from './chunk-reader.ts';
 import { laterUsage, readOpenAiUsage, usageIn } from './convert-usage.ts';
 import { decodeOpenAiFinish, isFinishReason } from './map-finish-reason.ts';
@@ -30,6 +31,11 @@ export interface OpenAiReading {
   readonly choices: number;
   readonly names: ToolNames;
   openChoice(writer: PartWriter): ChoiceReader;
+}
+
+export interface OpenAiStreamReading extends OpenAiReading {
+  /** Whether one entry of `choices` carries content that a client would show. */
+  hasContent(choice: JsonRecord): boolean;
 }
 
 export function decodeOpenAiAnswer(body: Buffer, reading: OpenAiReading): DecodedAnswer {
@@ -54,7 +60,7 @@ export function decodeOpenAiAnswer(body: Buffer, reading: OpenAiReading): Decode
   };
 }
 
-export function decodeOpenAiStream(reading: OpenAiReading): StreamDecoder {
+export function decodeOpenAiStream(reading: OpenAiStreamReading): StreamDecoder {
   return new OpenAiStreamDecoder(reading);
 }
 
@@ -75,7 +81,7 @@ function decodeChoice(
 class OpenChoice {
   private readonly writer: PartWriter;
   private hasEnded = false;
-  /** The first finish reason; text may still come behind it. */
+  /** The first finish reason, or the last one where text came behind the first. */
   private reason: string | undefined;
   private readonly reader: ChoiceReader;
 
@@ -88,11 +94,12 @@ class OpenChoice {
     return this.reason !== undefined;
   }
 
-  read(entry: JsonRecord): void {
+  /** @param wentOn Content came behind a finish reason. */
+  read(entry: JsonRecord, wentOn = false): void {
     if (this.hasEnded) return;
     this.reader.read(entry);
     const { finish_reason: reason } = entry;
-    if (isFinishReason(reason)) this.reason ??= reason;
+    if (isFinishReason(reason) && (wentOn || this.reason === undefined)) this.reason = reason;
   }
 
   /** Nothing comes behind this. */
@@ -107,15 +114,17 @@ class OpenChoice {
 class OpenAiStreamDecoder implements StreamDecoder {
   readonly facts: AnswerFacts = freshFacts();
   private readonly reader = new OpenAiChunkReader(this.facts, (chunk) => this.chunk(chunk));
-  private readonly reading: OpenAiReading;
+  private readonly reading: OpenAiStreamReading;
   private readonly choices = new Map<number, OpenChoice>();
   private readonly parts: StreamPart[] = [];
+  private readonly ends: ChoiceEnds;
   /** In the order of their finish reasons. */
   private readonly finished = new Set<OpenChoice>();
   private hasStarted = false;
 
-  constructor(reading: OpenAiReading) {
+  constructor(reading: OpenAiStreamReading) {
     this.reading = reading;
+    this.ends = new ChoiceEnds(reading.choices);
   }
 
   push(chunk: Buffer): readonly StreamPart[] {
@@ -126,23 +135,19 @@ class OpenAiStreamDecoder implements StreamDecoder {
   end(): readonly StreamPart[] {
     this.reader.end();
     if (!this.facts.isComplete && !this.facts.fault) {
-      if (this.hasFinished()) this.facts.isComplete = true;
+      if (this.ends.areOver(this.facts.isTorn === true)) this.facts.isComplete = true;
       else this.facts.fault = { kind: 'truncated' };
     }
     return this.take();
   }
 
   private take(): readonly StreamPart[] {
-    if (this.facts.isComplete && !this.facts.hasContent && this.finished.size === 0) {
+    if (this.facts.isComplete && !this.facts.hasContent && !this.ends.hasReason) {
       this.facts.isComplete = false;
       failMalformed(this.facts, emptyStream);
     }
     if (isOver(this.facts)) this.endAll();
     return this.parts.splice(0);
-  }
-
-  private hasFinished(): boolean {
-    return this.finished.size >= this.reading.choices;
   }
 
   private chunk(chunk: JsonRecord): void {
@@ -164,7 +169,7 @@ class OpenAiStreamDecoder implements StreamDecoder {
     this.facts.usage = usage;
     this.parts.push({ type: 'usage', usage });
     // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.
-    if (choices.length === 0 && this.hasFinished()) this.facts.isComplete = true;
+    if (choices.length === 0 && this.ends.haveReasons) this.facts.isComplete = true;
   }
 
   private entry(entry: JsonRecord, index: number): void {
@@ -173,10 +178,12 @@ class OpenAiStreamDecoder implements StreamDecoder {
       choice = new OpenChoice(this.facts, index, this.reading, this.parts);
       this.choices.set(index, choice);
     }
-    choice.read(entry);
-    if (!choice.isFinished) return;
-    this.finished.add(choice);
-    this.facts.awaitsEnd = this.hasFinished();
+    const hasReason = isFinishReason(entry.finish_reason);
+    this.ends.see(index, { hasContent: this.reading.hasContent(entry), hasReason });
+    choice.read(entry, this.ends.wentOn(index));
+    this.facts.awaitsEnd = this.ends.areSure;
+    if (this.ends.hasEnded(index)) this.finished.add(choice);
+    else this.finished.delete(choice);
   }
 
   /**

@@ -14,6 +14,7 @@ import { type EventJudge, relayEvents } from '../events/event-relay.ts';
 import { doneMark, looksLikeObject, parseLatin1, readLines, toUtf8 } from '../events/event-text.ts';
 import type { Output } from '../events/output.ts';
 import { eventBytesMax } from '../events/sse-events.ts';
+import { ChoiceEnds } from './choice-ends.ts';
 import { laterUsage, readOpenAiUsage, usageIn } from './convert-usage.ts';
 import { isFinishReason } from './map-finish-reason.ts';
 import { stripNullUsage, stripUsage } from './strip-usage.ts';
@@ -41,15 +42,16 @@ class OpenAiEvents implements EventJudge {
   readonly facts: AnswerFacts = freshFacts();
   readonly eventBytesMax = eventBytesMax;
   private readonly options: RelayOptions;
-  private readonly finished = new Set<number>();
+  private readonly ends: ChoiceEnds;
 
   constructor(options: RelayOptions) {
     this.options = options;
+    this.ends = new ChoiceEnds(options.choices);
   }
 
-  /** Events behind the first content that hold no marker. */
+  /** Events behind the first content and before any finish reason that hold no marker. */
   run(text: string, output: Output): number {
-    if (!this.facts.hasContent || this.facts.malformedFrames > 0) return 0;
+    if (this.mustParseAll()) return 0;
     const marker = firstMarker(text);
     let events = 0;
     let to = 0;
@@ -91,8 +93,13 @@ class OpenAiEvents implements EventJudge {
   }
 
   close(): void {
-    if (this.finished.size >= this.options.choices) this.facts.isComplete = true;
+    if (this.ends.areOver(this.facts.isTorn === true)) this.facts.isComplete = true;
     else this.facts.fault = { kind: 'truncated' };
+  }
+
+  /** Before the first content everything is looked at, and behind a finish reason whether content comes all the same. */
+  private mustParseAll(): boolean {
+    return !this.facts.hasContent || this.facts.malformedFrames > 0 || this.ends.hasReason;
   }
 
   /**
@@ -114,14 +121,12 @@ class OpenAiEvents implements EventJudge {
   private look(data: string): 'keep' | 'strip' | 'drop' {
     const trimmed = data.trim();
     if (trimmed === doneMark) {
-      if (this.facts.hasContent || this.finished.size > 0) this.facts.isComplete = true;
+      if (this.facts.hasContent || this.ends.hasReason) this.facts.isComplete = true;
       else failMalformed(this.facts, emptyStream);
       return 'drop';
     }
     if (trimmed === '') return 'drop';
-    const mustParse =
-      !this.facts.hasContent || this.facts.malformedFrames > 0 || Number.isFinite(firstMarker(data));
-    if (!mustParse) {
+    if (!this.mustParseAll() && !Number.isFinite(firstMarker(data))) {
       if (looksLikeObject(trimmed)) {
         this.facts.outputEstimate++;
         return this.stripOrKeep(data);
@@ -150,13 +155,15 @@ class OpenAiEvents implements EventJudge {
     for (const entry of choices) {
       const choice = asRecord(entry);
       if (!choice) continue;
-      if (this.options.hasContent(choice)) hasContent = true;
+      const isContent = this.options.hasContent(choice);
+      if (isContent) hasContent = true;
       if (this.options.hasCalls(choice)) checkCallsAreWhole(this.facts);
-      if (isFinishReason(choice.finish_reason)) {
-        this.finished.add(typeof choice.index === 'number' ? choice.index : 0);
-        this.facts.awaitsEnd = this.finished.size >= this.options.choices;
-      }
+      this.ends.see(typeof choice.index === 'number' ? choice.index : 0, {
+        hasContent: isContent,
+        hasReason: isFinishReason(choice.finish_reason),
+      });
     }
+    this.facts.awaitsEnd = this.ends.areSure;
     if (hasContent) {
       this.facts.hasContent = true;
       this.facts.outputEstimate++;
@@ -166,7 +173,7 @@ class OpenAiEvents implements EventJudge {
     if (usage) {
       this.facts.usage = laterUsage(this.facts.usage, usage);
       // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.
-      if (choices.length === 0 && this.finished.size >= this.options.choices) this.facts.isComplete = true;
+      if (choices.length === 0 && this.ends.haveReasons) this.facts.isComplete = true;
     }
     // Some providers put usage on the last content chunk; that one must go on.
     if (asRecord(told) && !this.options.wantsUsage) return choices.length === 0 ? 'drop' : 'strip';

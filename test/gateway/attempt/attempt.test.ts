@@ -298,6 +298,16 @@ test('a break behind the finish reason costs nothing; before it the stream is tr
   expect(endOf(await half.result)).toEqual(['broken-off', { kind: 'answer', fault: { kind: 'truncated' } }]);
 });
 
+test('a reason that came with text is no end for sure: behind it a break is one all the same', async () => {
+  const both = word.replace('"finish_reason":null', '"finish_reason":"stop"');
+  expect(both).not.toBe(word);
+  const torn = startAttempt('stream');
+  torn.head(200, sse);
+  torn.body(both);
+  torn.upstream.onBreak('reset', '');
+  expect(endOf(await torn.result)).toEqual(['broken-off', { kind: 'answer', fault: { kind: 'truncated' } }]);
+});
+
 test('framing without content that goes on and on is more than the gateway takes, and blames nobody', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
@@ -659,6 +669,19 @@ test('an upstream that says neither counts nor an end mark, and stays, keeps a c
   attempt.clock.advance(1);
   expect(endOf(await attempt.result)).toBe('answered');
   expect(attempt.written).toEqual([role + word + finish]);
+});
+
+test('text behind a finish reason shows that it was no end: its upstream has all its time again', async () => {
+  const attempt = startAttempt('stream', undefined, { ...limits, livenessMs: 30_000, progressMs: 60_000 });
+  attempt.head(200, sse);
+  attempt.body(role + word + finish);
+  attempt.clock.advance(4_999);
+  attempt.body(word);
+  attempt.clock.advance(29_999);
+  attempt.body(word + finish);
+  attempt.clock.advance(5_000);
+  expect(endOf(await attempt.result)).toBe('answered');
+  expect(attempt.written.join('')).toBe(role + word + finish + word + word + finish);
 });
 
 test('nor do pings keep it waiting for more than ten, from the finish reason on', async () => {

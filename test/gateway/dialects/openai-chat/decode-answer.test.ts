@@ -97,6 +97,16 @@ describe('a stream', () => {
     [
       'with text behind its finish reason',
       [delta({ content: 'a' }, 'length'), delta({ content: 'b' }), delta({}, 'stop', 1)],
+      ['answer-start', '0.0 start text', '0.0 a', '0.0 b', '1 stop'],
+    ],
+    [
+      'with text behind its finish reason, and another reason behind that',
+      [
+        delta({ content: 'a' }, 'stop'),
+        delta({ content: 'b' }, 'stop'),
+        delta({}, 'length'),
+        delta({}, 'stop', 1),
+      ],
       ['answer-start', '0.0 start text', '0.0 a', '0.0 b', '0.0 end', '0 length', '1 stop'],
     ],
     [

@@ -1,0 +1,62 @@
+// When has a choice ended, of providers that write finish reasons as they like?
+
+import { expect, test } from 'vitest';
+import { ChoiceEnds } from '../../../../gateway/dialects/openai/choice-ends.ts';
+
+type Chunk = 'text' | 'reason' | 'both';
+
+function endsOf(asked: number, chunks: readonly (readonly [number, Chunk])[]): ChoiceEnds {
+  const ends = new ChoiceEnds(asked);
+  for (const [index, chunk] of chunks) {
+    ends.see(index, { hasContent: chunk !== 'reason', hasReason: chunk !== 'text' });
+  }
+  return ends;
+}
+
+test.each<[string, readonly Chunk[], { sure: boolean; over: boolean; overTorn: boolean }]>([
+  ['without a reason', ['text', 'text'], { sure: false, over: false, overTorn: false }],
+  ['with a reason by itself', ['text', 'reason'], { sure: true, over: true, overTorn: true }],
+  ['with a reason and no text', ['reason'], { sure: true, over: true, overTorn: true }],
+  ['with a reason on its last text', ['text', 'both'], { sure: false, over: true, overTorn: false }],
+  ['with a reason on every text', ['both', 'both'], { sure: false, over: false, overTorn: false }],
+  [
+    'with a reason on every text and one by itself',
+    ['both', 'both', 'reason'],
+    { sure: true, over: true, overTorn: true },
+  ],
+  ['with text behind a reason by itself', ['reason', 'text'], { sure: false, over: false, overTorn: false }],
+])('one %s', (_, chunks, wanted) => {
+  const ends = endsOf(
+    1,
+    chunks.map((chunk) => [0, chunk]),
+  );
+  expect({ sure: ends.areSure, over: ends.areOver(false), overTorn: ends.areOver(true) }).toEqual(wanted);
+});
+
+test('all that were asked for have to end', () => {
+  const one = endsOf(2, [
+    [0, 'reason'],
+    [1, 'text'],
+  ]);
+  expect([one.areSure, one.areOver(false), one.haveReasons, one.hasReason]).toEqual([
+    false,
+    false,
+    false,
+    true,
+  ]);
+  const both = endsOf(2, [
+    [0, 'reason'],
+    [1, 'text'],
+    [1, 'reason'],
+  ]);
+  expect([both.areSure, both.areOver(false), both.haveReasons]).toEqual([true, true, true]);
+});
+
+test('where the stream itself says that it is over, a reason with text behind it is enough', () => {
+  expect(
+    endsOf(1, [
+      [0, 'both'],
+      [0, 'text'],
+    ]).haveReasons,
+  ).toBe(true);
+});
