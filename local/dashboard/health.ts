@@ -33,6 +33,12 @@ export function healthCondition(entries: readonly UpstreamHealth[], keys: readon
         'AuthenticationFailed',
         'the upstream refuses every key; put valid ones into the Secrets',
       );
+    case 'exhausted':
+      return say(
+        'False',
+        'CredentialExhausted',
+        'every key is out of money, or refused; top up the accounts, or put other keys into the Secrets',
+      );
     case 'failing':
       return say(
         'False',

@@ -60,20 +60,22 @@ export function createTargetWatch(healthOf: HealthOf): TargetWatch {
     for (const { name, upstream } of targets) {
       const troubles = upstream && failing.get(upstream.provider);
       if (upstream === undefined || troubles === undefined) continue;
-      const { failing: models, unknownModels } = troubles;
+      const { reason, failing: models, unknownModels } = troubles;
       if (unknownModels.has(upstream.model)) names.set(name, 'misconfigured');
-      else if (models === '*' || models.has(upstream.model)) names.set(name, 'failing');
+      else if (models === '*' || models.has(upstream.model))
+        names.set(name, reason === 'CredentialExhausted' ? 'exhausted' : 'failing');
     }
     return names;
   }
 }
 
-type Troubles = Pick<ProviderHealth, 'failing' | 'unknownModels'>;
+type Troubles = Pick<ProviderHealth, 'reason' | 'failing' | 'unknownModels'>;
 
 function describe(failing: ReadonlyMap<string, Troubles> | undefined): string {
   return JSON.stringify(
-    [...(failing ?? [])].map(([provider, { failing: models, unknownModels }]) => [
+    [...(failing ?? [])].map(([provider, { reason, failing: models, unknownModels }]) => [
       provider,
+      reason,
       [...models],
       [...unknownModels].sort(),
     ]),

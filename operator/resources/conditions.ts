@@ -260,6 +260,10 @@ export const REASONS = {
     text: 'No gateway pod finds the upstream working, or no call was made and the check of the operator fails.',
   },
   AuthenticationFailed: { conditions: ['Healthy'], text: 'The upstream refuses every key.' },
+  CredentialExhausted: {
+    conditions: ['Healthy'],
+    text: 'The account of every key is out of money, or of some, and the upstream refuses the others.',
+  },
   NoTraffic: { conditions: ['Healthy'], text: 'Nothing is known: no call was made lately, and no check.' },
   Programmed: {
     conditions: ['Programmed', 'Ready'],

@@ -1,14 +1,20 @@
 // Does an upstream answer? What the gateway pods learnt from their calls, as one word per Provider and per key.
 
 import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
-import { areAllRefused, type PodWord, podWordOf } from '../../gateway/contract/pod-word.ts';
+import { type PodWord, podWordOf, wordOfKeys } from '../../gateway/contract/pod-word.ts';
 import type { KeyState, ProviderVerdict } from '../compile/verdict.ts';
 import type { PodAnswers } from '../pods/pods-state.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';
 import { type PodView, type Trouble, troublesOf } from './troubles.ts';
 
 export interface ProviderHealth {
-  readonly reason: 'Healthy' | 'PartiallyHealthy' | 'Unhealthy' | 'AuthenticationFailed' | 'NoTraffic';
+  readonly reason:
+    | 'Healthy'
+    | 'PartiallyHealthy'
+    | 'Unhealthy'
+    | 'AuthenticationFailed'
+    | 'CredentialExhausted'
+    | 'NoTraffic';
   /** Pods that find it working, of those that sent calls to it lately. */
   readonly healthyPods: number;
   readonly totalPods: number;
@@ -107,7 +113,7 @@ function failingFor(
   entries: readonly UpstreamHealth[],
   usedKeys: readonly string[],
 ): '*' | ReadonlySet<string> {
-  if (areAllRefused(entries, usedKeys)) return '*';
+  if (wordOfKeys(entries, usedKeys) !== undefined) return '*';
   const open = entries.filter(({ state, key }) => state === 'open' && key === undefined);
   if (open.some(({ upstreamModel }) => upstreamModel === undefined)) return '*';
   return new Set(open.flatMap(({ upstreamModel }) => upstreamModel ?? []));
@@ -117,7 +123,8 @@ function reasonOf(words: readonly PodWord[], working: number): ProviderHealth['r
   if (words.length === 0) return 'NoTraffic';
   if (working === words.length) return 'Healthy';
   if (working > 0 || words.includes('partly')) return 'PartiallyHealthy';
-  return words.every((word) => word === 'refused') ? 'AuthenticationFailed' : 'Unhealthy';
+  if (words.includes('failing')) return 'Unhealthy';
+  return words.includes('exhausted') ? 'CredentialExhausted' : 'AuthenticationFailed';
 }
 
 /** Of a breaker of the whole address rather than of one model; the same in whichever order the pods are heard. */

@@ -29,6 +29,8 @@ const MESSAGES: Readonly<Record<ProviderHealth['reason'], string>> = {
   PartiallyHealthy: 'calls of some gateway pods, or for some models, fail; see status.health',
   Unhealthy: 'calls to the upstream fail; see whether its address is right and its service is up',
   AuthenticationFailed: 'the upstream refuses every key; put valid ones into the Secrets',
+  CredentialExhausted:
+    'every key is out of money, or refused; top up the accounts, or put other keys into the Secrets',
   NoTraffic: 'no call was made lately',
 };
 

@@ -16,8 +16,8 @@ export interface SettledTargets {
   readonly againMs?: number;
 }
 
-/** Why no gateway pod gets an answer at a target: its calls fail, or the upstream does not know its model. */
-export type TargetTrouble = 'failing' | 'misconfigured';
+/** Why no gateway pod gets an answer at a target: its calls fail, its keys are out of money, or the upstream does not know its model. */
+export type TargetTrouble = 'failing' | 'exhausted' | 'misconfigured';
 
 const gapMs = 60_000;
 
@@ -52,7 +52,9 @@ export function settleTargets(
     function messageOf(trouble: TargetTrouble | undefined): string {
       if (trouble === undefined && earlier?.message !== undefined && wasFailing) return earlier.message;
       if (trouble === 'misconfigured') return isUnknown(upstream?.model ?? '');
-      return failsAt(verdict.namespace, upstream?.provider ?? '');
+      const fact =
+        trouble === 'exhausted' ? 'CredentialExhausted: its keys are out of money' : 'calls to it fail';
+      return `${fact}; ${whereToLook(verdict.namespace, upstream?.provider ?? '')}`;
     }
     // Not in use before: that it works is no news of the traffic.
     if (!wasFailing && !wasWorking) return say(isFailing, isFailing ? timeOf(nowMs) : undefined);
@@ -75,8 +77,8 @@ function isUnknown(model: string): string {
   return `TargetMisconfigured: the upstream does not know the model "${model}"; correct upstreamModel`;
 }
 
-function failsAt(namespace: string, provider: string): string {
+function whereToLook(namespace: string, provider: string): string {
   return provider.startsWith(`${namespace}/`)
-    ? `calls to it fail; see the condition Healthy of Provider ${provider}`
-    : `calls to it fail; ask the owner of Provider ${provider}`;
+    ? `see the condition Healthy of Provider ${provider}`
+    : `ask the owner of Provider ${provider}`;
 }

@@ -40,6 +40,11 @@ export function withChecks(
     ]),
     ...known.keys,
   ]);
+  // A listing costs nothing: it is answered without money too, and tells of a key only whether it is refused.
+  const hasExhausted = [...known.keys.values()].some(({ state }) => state === 'Exhausted');
+  const areUseless = usedKeys.every((name) => refused.includes(name) || isUseless(known.keys.get(name)));
+  if (known.reason === 'Healthy' && hasExhausted && areUseless)
+    return { ...known, keys, reason: 'CredentialExhausted', failing: '*' };
   if (endpoint.state === 'unhealthy') {
     const check = `the check by the operator fails: ${endpoint.message}`;
     if (known.reason !== 'Healthy' && isCalled) return { ...known, keys };
@@ -56,6 +61,10 @@ export function withChecks(
     reason: 'Healthy',
     message: 'found so by the check of the operator; no call was made lately',
   };
+}
+
+function isUseless(trouble: KeyTrouble | undefined): boolean {
+  return trouble?.state === 'Exhausted' || trouble?.state === 'Invalid';
 }
 
 /** @param refused names of keys. */

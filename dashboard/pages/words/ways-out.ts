@@ -46,6 +46,8 @@ export const WAYS_OUT: Readonly<Record<string, string>> = {
     'Look at which gateway pods do not ask it, at the keys and at the calls by model: one of them says what fails.',
   Unhealthy: 'Look at the status page of the upstream, then at DNS, network policy and proxy.',
   AuthenticationFailed: 'Replace the value in the Secret; it is used at the next call.',
+  CredentialExhausted:
+    'Top up the account at the upstream, or put the key of another one into the Secret. A key that was topped up is tried again within five minutes.',
   NoTraffic: 'Nothing is known yet: no call was made lately, and there is no check.',
   Pending: 'Wait: gateway pods are taking it up. If it stays, the message names the pod.',
   Pinned: 'Somebody has pinned the table to an earlier one; the platform team unpins it.',

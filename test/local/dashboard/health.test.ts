@@ -22,6 +22,7 @@ describe('an upstream is', () => {
     ['False Unhealthy', [of('open', { upstreamModel: 'm' })]],
     ['False PartiallyHealthy', [of('open', { upstreamModel: 'm' }), of('working', { upstreamModel: 'n' })]],
     ['False AuthenticationFailed', [of('working'), of('rejected', { key: 'main' })]],
+    ['False CredentialExhausted', [of('working'), of('out-of-money', { key: 'main' })]],
   ])('%s: %j', (words, entries) => {
     const { status, reason } = healthCondition(entries, ['main']);
     expect(`${status} ${reason}`).toBe(words);

@@ -4,6 +4,20 @@ import type { Mutant } from '../mutant.ts';
 
 export const failover: readonly Mutant[] = [
   {
+    name: 'a Provider of which no key has money left is not called healthy',
+    file: 'gateway/contract/pod-word.ts',
+    from: "has('rejected', name) || has('out-of-money', name)",
+    to: "has('rejected', name)",
+    tests: ['test/operator/status/status-health.test.ts'],
+  },
+  {
+    name: 'a free listing that is answered does not hide that no key has money left',
+    file: 'operator/status/with-checks.ts',
+    from: 'hasExhausted && areUseless',
+    to: '!hasExhausted && areUseless',
+    tests: ['test/operator/status/with-checks.test.ts'],
+  },
+  {
     name: 'the breaker opens on failures in a row',
     file: 'gateway/route/circuit.ts',
     from: 'failures >= limits.consecutiveFailures',

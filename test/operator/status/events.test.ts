@@ -29,6 +29,7 @@ test.each<[ConditionType, Status | undefined, Status, Reason, 'Normal' | 'Warnin
   ['Programmed', 'True', 'False', 'NotProgrammed', undefined],
   ['Healthy', 'True', 'False', 'Unhealthy', 'Warning'],
   ['Healthy', 'False', 'False', 'AuthenticationFailed', 'Warning'],
+  ['Healthy', 'True', 'False', 'CredentialExhausted', 'Warning'],
   ['Healthy', 'False', 'True', 'Healthy', 'Normal'],
   ['Healthy', 'Unknown', 'True', 'Healthy', undefined],
   ['Healthy', 'False', 'Unknown', 'NoTraffic', undefined],

@@ -47,6 +47,38 @@ describe('an upstream', () => {
       0,
       1,
     ],
+    [
+      'where every key is out of money',
+      [reports(about('working'), key('main', 'out-of-money'), key('spare', 'out-of-money'))],
+      'CredentialExhausted',
+      0,
+      1,
+    ],
+    [
+      'that refuses one key, and the other is out of money',
+      [reports(key('main', 'rejected'), key('spare', 'out-of-money'))],
+      'CredentialExhausted',
+      0,
+      1,
+    ],
+    [
+      'that refuses every key to one pod, and to another they are out of money',
+      [
+        reports(key('main', 'rejected'), key('spare', 'rejected')),
+        reports(key('main', 'out-of-money'), key('spare', 'rejected')),
+      ],
+      'CredentialExhausted',
+      0,
+      2,
+    ],
+    ['of which one key of two is out of money', [reports(key('main', 'out-of-money'))], 'Healthy', 1, 1],
+    [
+      'of which a key is out of money, and the other rests after a rate limit',
+      [reports(key('main', 'out-of-money'), key('spare', 'rate-limited'))],
+      'Healthy',
+      1,
+      1,
+    ],
     ['that refuses one key of two', [reports(key('main', 'rejected'), about('working'))], 'Healthy', 1, 1],
     [
       'that refuses every key to one pod and fails another',
@@ -130,6 +162,11 @@ describe('in the status', () => {
       'refusing',
       [reports(key('main', 'rejected'), key('spare', 'rejected'))],
       'False AuthenticationFailed: ',
+    ],
+    [
+      'out of money',
+      [reports(key('main', 'out-of-money'), key('spare', 'out-of-money'))],
+      'False CredentialExhausted: every key is out of money, or refused; top up',
     ],
     ['unused', [reports()], 'Unknown NoTraffic: '],
   ])('%s is told, and Ready does not mind', (_, answers, text) => {

@@ -60,6 +60,11 @@ describe('calls to a target fail', () => {
       ['main', 'spare'],
     ],
     [
+      'at every target of a Provider whose every key is out of money',
+      [reports(about('working'), about('out-of-money', { key: 'main' }))],
+      ['main', 'spare'],
+    ],
+    [
       'where one pod cannot reach the address and another not the model',
       [reports(about('open')), reports(about('open', m), about('working'))],
       ['main'],
@@ -84,6 +89,15 @@ describe('calls to a target fail', () => {
     expect([...(watch.failingTargets(VERDICT) ?? [])]).toEqual([['main', 'failing']]);
   });
 
+  test('and that it is for want of money is told apart, where it is so for every pod', () => {
+    const exhausted = about('out-of-money', { key: 'main' });
+    const { watch, changed } = targetWatch([reports(about('open'))]);
+    expect(changed([reports(exhausted)])).toEqual(['ModelRoute/team-a/chat']);
+    expect(watch.failingTargets(VERDICT)?.get('main')).toBe('exhausted');
+    expect(changed([reports(exhausted), reports(about('open'))])).toEqual(['ModelRoute/team-a/chat']);
+    expect(watch.failingTargets(VERDICT)?.get('main')).toBe('failing');
+  });
+
   test('and those routes alone are looked at whose targets changed', () => {
     const { changed } = targetWatch([reports(about('working'))]);
     const open = about('open', m);
@@ -98,6 +112,7 @@ describe('calls to a target fail', () => {
 describe('in the status', () => {
   const fails = new Map<string, TargetTrouble>([['main', 'failing']]);
   const unknown = new Map<string, TargetTrouble>([['main', 'misconfigured']]);
+  const exhausted = new Map<string, TargetTrouble>([['main', 'exhausted']]);
   const none = new Map<string, TargetTrouble>();
   const stored = (failingTargets: ReadonlyMap<string, TargetTrouble>) =>
     withStatus(ROUTE, written(look(ROUTE, VERDICT, { failingTargets })));
@@ -132,6 +147,21 @@ describe('in the status', () => {
     });
   });
 
+  test('a target whose keys are out of money says so, and where more is told', () => {
+    expect(written(look(ROUTE, VERDICT, { failingTargets: exhausted }))).toMatchObject({
+      readyTargets: '1/2',
+      targets: [
+        {
+          name: 'main',
+          state: 'Unhealthy',
+          message:
+            'CredentialExhausted: its keys are out of money; see the condition Healthy of Provider team-a/openai',
+        },
+        { name: 'spare', state: 'Ready' },
+      ],
+    });
+  });
+
   test('the first word is told at once, the next not before a minute', () => {
     const working = stored(none);
     const failing = withStatus(
@@ -147,7 +177,7 @@ describe('in the status', () => {
   });
 
   test('a second look writes nothing', () => {
-    for (const failing of [fails, unknown, none]) {
+    for (const failing of [fails, unknown, exhausted, none]) {
       expect(look(stored(failing), VERDICT, { failingTargets: failing, nowMs: at(900) })).toEqual({
         type: 'same',
       });
@@ -155,7 +185,7 @@ describe('in the status', () => {
   });
 
   test('while the pods were not heard, what was said stands', () => {
-    for (const failing of [fails, unknown]) {
+    for (const failing of [fails, unknown, exhausted]) {
       expect(look(stored(failing), VERDICT, { failingTargets: undefined, nowMs: at(900) })).toEqual({
         type: 'same',
       });

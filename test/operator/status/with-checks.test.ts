@@ -33,6 +33,8 @@ test.each([
   [calls('Healthy'), checks('healthy', 'a', 'b'), 'Healthy'],
   [calls('Unhealthy'), checks('healthy'), 'Unhealthy'],
   [calls('PartiallyHealthy'), checks('unhealthy'), 'PartiallyHealthy'],
+  [calls('CredentialExhausted'), checks('healthy'), 'CredentialExhausted'],
+  [calls('CredentialExhausted'), checks('unhealthy'), 'CredentialExhausted'],
 ] as const)('calls %j, checks %j: %s', (called, checked, reason) => {
   expect(withChecks(called, checked, ['a', 'b'])?.reason).toBe(reason);
 });
@@ -89,4 +91,18 @@ test('a check that finds the provider down, or every key refused, says so of eve
   for (const known of [calls('Healthy'), calls('PartiallyHealthy', { failing: new Set(['m']) })]) {
     expect(withChecks(known, checks('unhealthy'), ['main'])?.failing).toBe(known.failing);
   }
+});
+
+test('keys that calls find out of money and keys that the check finds refused are all the keys together', () => {
+  const exhausted = { state: 'Exhausted', message: 'it is out of money' } as const;
+  const known = calls('Healthy', { keys: new Map([['a', exhausted]]) });
+  const checked = checks('healthy', 'b');
+  expect(withChecks(known, checked, ['a', 'b'])).toMatchObject({
+    reason: 'CredentialExhausted',
+    failing: '*',
+  });
+  expect(withChecks(known, checked, ['a', 'b', 'c'])?.reason).toBe('Healthy');
+  expect(withChecks({ ...known, reason: 'Unhealthy' }, checked, ['a', 'b'])?.reason).toBe('Unhealthy');
+  const answered = { ...known, answeredKeys: new Set(['b']) };
+  expect(withChecks(answered, checked, ['a', 'b'])?.reason).toBe('Healthy');
 });
