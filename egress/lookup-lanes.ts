@@ -11,7 +11,12 @@ export interface LookupLanesOptions {
   readonly doubtedMax: number;
   /** A clock that never goes back, in milliseconds. */
   readonly nowMs: () => number;
+  /** Called when a lookup is over that gave no answer, or none in time. */
+  onMiss?(how: LookupMiss): void;
 }
+
+export const lookupMisses = ['failed', 'late'] as const;
+export type LookupMiss = (typeof lookupMisses)[number];
 
 /** Whoever takes longer than this is not waited for twice in the lane of the quick ones. */
 const slowMs = 1_000;
@@ -24,7 +29,7 @@ interface Waiting {
   readonly resume: () => void;
 }
 
-export function createLookupLanes({ resolve, doubtedMax, nowMs }: LookupLanesOptions): Resolve {
+export function createLookupLanes({ resolve, doubtedMax, nowMs, onMiss }: LookupLanesOptions): Resolve {
   /** How often each of them has been slow or failed in a row. */
   const doubted = new Map<string, number>();
   const answered = new Map<string, true>();
@@ -34,7 +39,10 @@ export function createLookupLanes({ resolve, doubtedMax, nowMs }: LookupLanesOpt
   function judge(name: string, hasAnswer: boolean, isQuick: boolean): void {
     if (hasAnswer) keep(answered, name, true);
     if (hasAnswer && isQuick) doubted.delete(name);
-    else keep(doubted, name, (doubted.get(name) ?? 0) + 1);
+    else {
+      keep(doubted, name, (doubted.get(name) ?? 0) + 1);
+      onMiss?.(hasAnswer ? 'late' : 'failed');
+    }
   }
 
   /** The lower, the sooner. */

@@ -58,7 +58,7 @@ export interface GatewayOptions {
   /** Unix milliseconds of the newest sign of life of an operator; undefined where none is known. */
   operatorSeenMs?(): number | undefined;
   /** How names of upstreams are looked up; by the system where left out. */
-  readonly lookups?: UpstreamPoolsOptions;
+  readonly lookups?: Omit<UpstreamPoolsOptions, 'onLookupMiss'>;
   /** What operator and ledger may ask; nobody where left out. */
   readonly exchange?: ExchangeOptions;
   /** How limits are kept; each pod its share where left out. */
@@ -145,7 +145,10 @@ const handOverMs = 10_000;
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
   const clock = options.clock ?? systemClock;
   const { holder, journal } = options;
-  const pools = new UpstreamPools(options.lookups);
+  const pools = new UpstreamPools({
+    ...options.lookups,
+    onLookupMiss: (how) => metrics.onLookupMiss(how),
+  });
   const streams = new OpenStreams();
   const idle = new IdleConnections(clock);
   let isDraining = false;

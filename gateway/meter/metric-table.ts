@@ -77,6 +77,15 @@ export const gatewayMetrics = {
     meaning:
       'Attempts whose connection had been used before and was closed before a byte of the answer: the upstream closes idle connections sooner than it says. They are made again over a new connection.',
   },
+  dnsLookupFailures: {
+    name: 'penstock.dns_lookup_failures',
+    type: 'counter',
+    unit: '',
+    labels: ['reason'],
+    help: 'Lookups of the names of upstreams that failed or took longer than a second, by reason (failed, late).',
+    meaning:
+      'Lookups of the names of upstreams and their proxies that `failed`, or were `late`: took longer than a second. While a name has an earlier answer, that one serves for a minute, and nothing else shows that the resolver is down. Alert where it grows in many pods; from one name alone it is a `baseURL` that does not exist.',
+  },
   noTarget: {
     name: 'penstock.no_target',
     type: 'counter',

@@ -1,6 +1,7 @@
 // What does a gateway count? Every metric of its requests, in one place; what each of them is stands in metric-table.ts.
 
 import { collectDefaultMetrics } from 'prom-client';
+import { type LookupMiss, lookupMisses } from '../../egress/lookup-lanes.ts';
 import { exposed, type Metric } from '../../telemetry/metric.ts';
 import { type ConnectionRefusal, connectionRefusals } from '../admission/connections.ts';
 import { type ShedReason, shedReasons } from '../admission/judge-load.ts';
@@ -54,6 +55,7 @@ export class Metrics {
   private readonly firstEvents = this.histogram(table.firstEvent);
   private readonly streamEnds = this.counter(table.streamEnd);
   private readonly staleReuses = this.counter(table.staleReuse);
+  private readonly lookupFailures = this.counter(table.dnsLookupFailures);
   private readonly failovers = this.counter(table.failovers);
   private readonly noTargets = this.counter(table.noTarget);
   private readonly tokens = this.counter(table.tokens);
@@ -86,6 +88,7 @@ export class Metrics {
     for (const reason of shedReasons) this.shed.add(0, reason);
     for (const reason of connectionRefusals) this.connectionsRefused.add(0, reason);
     for (const reason of loadFailures) this.tablesRefused.add(0, reason);
+    for (const how of lookupMisses) this.lookupFailures.add(0, how);
     // An alert sees only what grows, not what begins.
     for (const signal of ['traces', 'logs'])
       for (const reason of ['full', 'failed']) this.telemetryDropped.add(0, signal, reason);
@@ -175,6 +178,10 @@ export class Metrics {
 
   onStaleReuse(provider: string): void {
     this.staleReuses.add(1, provider);
+  }
+
+  onLookupMiss(how: LookupMiss): void {
+    this.lookupFailures.add(1, how);
   }
 
   /** `model` is the route's own id, `provider` the one that is left, `failure` the code of why. */

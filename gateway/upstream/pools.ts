@@ -5,7 +5,12 @@
 import { Pool } from 'undici';
 import { parseAddressRules } from '../../egress/address-rules.ts';
 import { createGuardedConnector } from '../../egress/connect.ts';
-import { createLookupLanes, doubtedMaxOf, threadsDefault } from '../../egress/lookup-lanes.ts';
+import {
+  createLookupLanes,
+  doubtedMaxOf,
+  type LookupMiss,
+  threadsDefault,
+} from '../../egress/lookup-lanes.ts';
 import { createLastAnswers, type LastAnswers, type Resolve, resolveBySystem } from '../../egress/resolve.ts';
 import { type ProviderView, revealConnection, type TableView } from '../table/view.ts';
 import { makeCountingClient } from './connection-use.ts';
@@ -26,6 +31,8 @@ export interface UpstreamPoolsOptions {
   readonly resolve?: Resolve;
   /** A clock that never goes back, in milliseconds, for the age of its answers. */
   readonly nowMs?: () => number;
+  /** Called when the lookup of a name is over that gave no answer, or none in time; an earlier answer may serve. */
+  onLookupMiss?(how: LookupMiss): void;
 }
 
 export class UpstreamPools {
@@ -38,7 +45,12 @@ export class UpstreamPools {
   constructor(options: UpstreamPoolsOptions = {}) {
     const { threads = threadsDefault, resolve = resolveBySystem } = options;
     const nowMs = options.nowMs ?? (() => performance.now());
-    this.resolve = createLookupLanes({ resolve, doubtedMax: doubtedMaxOf(threads), nowMs });
+    this.resolve = createLookupLanes({
+      resolve,
+      doubtedMax: doubtedMaxOf(threads),
+      nowMs,
+      onMiss: (how) => options.onLookupMiss?.(how),
+    });
     this.lastAnswers = createLastAnswers(nowMs);
   }
 

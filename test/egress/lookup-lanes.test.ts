@@ -12,19 +12,22 @@ function makeResolver(threads: number) {
   const queue: (() => void)[] = [];
   const held: { readonly untilMs: number; end(): void }[] = [];
   const asked: string[] = [];
+  const missed: string[] = [];
   const begin = (): void => {
     while (held.length < threads && queue.length > 0) queue.shift()?.();
   };
   const lanes = createLookupLanes({
     doubtedMax: doubtedMaxOf(2 * threads),
     nowMs: () => nowMs,
+    onMiss: (how) => missed.push(how),
     resolve: (name) => {
       const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
       queue.push(() => {
         asked.push(name);
         const isDead = name.startsWith('dead');
+        const isSlow = name.startsWith('slow');
         const end = () => (isDead ? reject(new Error(`nobody answers for ${name}`)) : resolve(['192.0.2.1']));
-        if (isDead) held.push({ untilMs: nowMs + deadMs, end });
+        if (isDead || isSlow) held.push({ untilMs: nowMs + deadMs, end });
         else end();
       });
       begin();
@@ -34,6 +37,7 @@ function makeResolver(threads: number) {
   return {
     lanes,
     asked,
+    missed,
     held: () => held.length,
     /** Time goes by; what is then due is told. */
     async tick(ms: number): Promise<void> {
@@ -185,4 +189,17 @@ test.each([
   [128, 32],
 ])('of %i threads, %i may be held by names of doubt', (threads, most) => {
   expect(doubtedMaxOf(threads)).toBe(most);
+});
+
+test('each lookup that fails, or takes longer than a second, is told once, however many wait for it', async () => {
+  const { lanes, missed, tick } = makeResolver(64);
+  const slow = [lanes('slow.example'), lanes('slow.example')];
+  await lanes('healthy.example');
+  for (const name of ['dead.example', 'dead.example']) ignore(lanes(name));
+  await tick(deadMs);
+  await Promise.all(slow);
+  expect(missed.toSorted()).toEqual(['failed', 'late']);
+  ignore(lanes('dead.example'));
+  await tick(deadMs);
+  expect(missed.toSorted()).toEqual(['failed', 'failed', 'late']);
 });

@@ -42,6 +42,10 @@ test.each<[string, (mayAnswer: Promise<void>) => Behaviour]>([
     mayAnswer.resolve();
     expect((await first).status).toBe(200);
     expect(state.questions, 'the fault fired').toBeGreaterThan(1);
+    // Nobody would notice before the last answer is too old.
+    const metrics = await rig.gateway.metrics.registry.metrics();
+    const failed = /^penstock_dns_lookup_failures_total\{reason="failed"\} (\d+)$/m.exec(metrics)?.[1];
+    expect(Number(failed)).toBe(state.questions - 1);
     expect(rig.records.map(({ failure }) => failure)).not.toContain('dns_failed');
   }),
 );

@@ -437,6 +437,17 @@ describe('the metrics of a gateway', () => {
     expect(await counts()).toEqual({ ...none, corrupt: 2, 'too-new': 1 });
   });
 
+  test('count lookups of names that failed or were late, both from the start', async () => {
+    const metrics = makeMetrics();
+    const counts = async () => {
+      const samples = await samplesOf(metrics, 'penstock_dns_lookup_failures_total');
+      return Object.fromEntries(samples.map(({ labels, value }) => [labels.reason, value]));
+    };
+    expect(await counts()).toEqual({ failed: 0, late: 0 });
+    metrics.onLookupMiss('late');
+    expect(await counts()).toEqual({ failed: 0, late: 1 });
+  });
+
   test('tell where the table came from, how long it took, and how old the news of it is', async () => {
     const metrics = makeMetrics();
     metrics.onTableLoaded(250);

@@ -130,6 +130,13 @@ export const egress: readonly Mutant[] = [
     tests: ['test/flow/resolver-down.test.ts'],
   },
   {
+    name: 'a dead resolver is counted while its last answers serve',
+    file: 'egress/lookup-lanes.ts',
+    from: "onMiss?.(hasAnswer ? 'late' : 'failed');",
+    to: '',
+    tests: ['test/egress/lookup-lanes.test.ts', 'test/flow/resolver-down.test.ts'],
+  },
+  {
     name: 'an answer of the resolver serves for a minute when it is dead',
     file: 'egress/resolve.ts',
     from: 'last.missedSinceMs ??= nowMs()',
