@@ -89,9 +89,10 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
       else log('error', 'limits are not kept in the store', { why, instead: settings.limits.onStoreError });
     },
     onTelemetry: (message) => log('info', message),
-    onFailure: (error, requestId) => {
+    onFailure: (error, requestId, clientRequestId) => {
       log('error', 'a request failed', {
         requestId,
+        clientRequestId,
         error: errorInLog(error),
       });
     },

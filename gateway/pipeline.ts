@@ -26,6 +26,7 @@ import { buildCallJob } from './pipeline/call-job.ts';
 import { estimateSpend, type SpendEstimate } from './pipeline/estimate-spend.ts';
 import { runCalls } from './pipeline/fan-out.ts';
 import { enterRequest, type Granted, tokensOfCaller } from './pipeline/limits.ts';
+import { logFailure } from './pipeline/log-failure.ts';
 import {
   type Answer,
   type Exchange,
@@ -307,7 +308,7 @@ class Run implements OpenRequest {
         client.stop();
         throw error;
       }
-      if (!(error instanceof GatewayError)) parts.onFailure(error, requestId);
+      if (!(error instanceof GatewayError)) logFailure(parts, exchange, error);
       const told = asGatewayError(error);
       this.status = told.status;
       this.isWasted = this.firstContentMs === undefined;

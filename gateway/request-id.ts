@@ -1,5 +1,5 @@
 // By which name do we remember a request? Minted here always: a caller's own id could be used twice,
-// and the ledger tells records apart by it.
+// and the ledger tells records apart by it. What the caller calls it stands beside ours in logs and traces.
 
 import { randomBytes } from 'node:crypto';
 
@@ -8,4 +8,21 @@ export function createRequestIds(): () => string {
   const process = randomBytes(12).toString('hex');
   let count = 0;
   return () => `req_${process}${(count++).toString(36).padStart(6, '0')}`;
+}
+
+/** Of clients first: what stands in the other may be a proxy's. */
+const theirNames = ['x-client-request-id', 'x-request-id'];
+const wellFormed = /^[A-Za-z0-9._-]{8,64}$/;
+
+/**
+ * What the caller calls its request, where that is short and harmless: else it is as if there were none.
+ *
+ * @param rawHeaders Names and values in turn, as received.
+ */
+export function readClientRequestId(rawHeaders: readonly string[]): string | undefined {
+  return theirNames
+    .flatMap((name) =>
+      rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name),
+    )
+    .find((id) => wellFormed.test(id));
 }

@@ -20,6 +20,7 @@ import { sendError } from './endpoints/send-error.ts';
 import { watchUnread } from './endpoints/unread-answers.ts';
 import { GatewayError, shorten, statusOf } from './errors.ts';
 import { serveTokenCount } from './pipeline/count-tokens.ts';
+import { logFailure } from './pipeline/log-failure.ts';
 import type { Exchange, PipelineParts } from './pipeline/parts.ts';
 import { admit, admitAnyone, serve } from './pipeline.ts';
 import { createRequestIds } from './request-id.ts';
@@ -137,7 +138,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   });
   app.setErrorHandler((error: unknown, request, reply) => {
     const told = fromFramework(error);
-    if (!(told instanceof GatewayError)) parts.onFailure(error, request.id);
+    if (!(told instanceof GatewayError))
+      logFailure(parts, { requestId: request.id, request: request.raw }, error);
     answer(parts, request, reply, told);
   });
   return app;
@@ -269,7 +271,8 @@ function addPost(app: FastifyInstance, parts: ServerParts, door: Door, path: str
         reply.hijack();
         void receive(parts, door, service, admittance, request.raw, reply.raw, request.id, `/v1${path}`);
       } catch (error) {
-        if (!(error instanceof GatewayError)) parts.onFailure(error, request.id);
+        if (!(error instanceof GatewayError))
+          logFailure(parts, { requestId: request.id, request: request.raw }, error);
         service.countRefusal(answer(parts, request, reply, error));
       }
     },
@@ -333,7 +336,7 @@ async function receive(
       trace,
     });
   } catch (error) {
-    if (!(error instanceof GatewayError)) parts.onFailure(error, requestId);
+    if (!(error instanceof GatewayError)) logFailure(parts, { requestId, request }, error);
     if (!isServed) service.countRefusal(error);
     tell(parts, request, response, error, requestId);
   } finally {

@@ -52,7 +52,7 @@ export interface GatewayOptions {
   readonly dashboardOrigins?: readonly string[];
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
-  onFailure(error: unknown, requestId: string): void;
+  onFailure(error: unknown, requestId: string, clientRequestId?: string): void;
   /** Kept up to date by whoever brings tables; a new one where left out. */
   readonly tableStatus?: TableStatus;
   /** Unix milliseconds of the newest sign of life of an operator; undefined where none is known. */

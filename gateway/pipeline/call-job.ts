@@ -18,6 +18,7 @@ import type { AttemptTrace } from '../trace/request-trace.ts';
 import type { CallInputs } from './call-inputs.ts';
 import { healthSignal, type SignalFacts } from './health-signal.ts';
 import { type Entrance, enterAttempt, type Granted } from './limits.ts';
+import { logFailure } from './log-failure.ts';
 import {
   type Answer,
   isOwnersRoute,
@@ -205,7 +206,7 @@ export function buildCallJob(
           });
       health.onEnd(underWay(), signal, clock.now());
       if ('failure' in result && result.failure.kind === 'gateway' && result.failure.error !== undefined) {
-        parts.onFailure(result.failure.error, exchange.requestId);
+        logFailure(parts, exchange, result.failure.error);
       }
       left =
         !isExcused && 'failure' in result ? { position, failure: failureCode(result.failure) } : undefined;
@@ -255,7 +256,7 @@ function meterAttempt(
     onRecord,
   }: Pick<CallOptions, 'inputs' | 'onDecided' | 'isUndelivered' | 'onRecord'>,
 ): LedgerRecord {
-  const { journal, metrics, tokens, onUsage, onFailure } = parts;
+  const { journal, metrics, tokens, onUsage } = parts;
   const { plan, trace } = exchange;
   const failure = 'failure' in result ? failureCode(result.failure) : undefined;
   const write = (record: LedgerRecord): void => {
@@ -292,7 +293,7 @@ function meterAttempt(
     .count({ request, requestBytes, answer: answer.text, answerLength: answer.length })
     .then((counted) => ({ ...course, counted }))
     .then((exact) => settle(exact, recordOf(exchange, candidate, place, exact)))
-    .catch((error: unknown) => onFailure(error, exchange.requestId));
+    .catch((error: unknown) => logFailure(parts, exchange, error));
   return record;
 }
 

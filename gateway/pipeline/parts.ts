@@ -45,8 +45,8 @@ export interface PipelineParts {
   readonly streams: OpenStreams;
   readonly answers: AnswerRoom;
   readonly limits: Limits;
-  /** A failure of ours, for the log: `requestId` is what the caller was told. */
-  onFailure(error: unknown, requestId: string): void;
+  /** A failure of ours, for the log: `requestId` is what the caller was told, `clientRequestId` what it said. */
+  onFailure(error: unknown, requestId: string, clientRequestId?: string): void;
   /** A request takes its table once, at its start. Only what an upstream refused is looked up in the newest. */
   readonly holder: Pick<TableHolder, 'current'>;
   readonly defaults: PipelineDefaults;

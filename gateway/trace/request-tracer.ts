@@ -3,6 +3,7 @@
 import { ROOT_CONTEXT, SpanKind, type Tracer } from '@opentelemetry/api';
 import { readTraceContext, traceHeaders } from '../../telemetry/trace-context.ts';
 import type { Clock } from '../clock.ts';
+import { readClientRequestId } from '../request-id.ts';
 import { type RequestStart, RequestTrace } from './request-trace.ts';
 
 export interface RequestTracer {
@@ -29,7 +30,10 @@ export function createRequestTracer({ clock, tracer }: RequestTracerParts): Requ
       // The sampler decides here, before anything is built.
       const options = { kind: SpanKind.SERVER, startTime: startedAtMs };
       const span = tracer.startSpan(`POST ${start.route}`, options, parent);
-      if (span.isRecording()) return new RequestTrace({ clock, tracer, span, startedAtMs }, start);
+      if (span.isRecording()) {
+        span.setAttributes({ 'penstock.request.client_id': readClientRequestId(rawHeaders) });
+        return new RequestTrace({ clock, tracer, span, startedAtMs }, start);
+      }
       // A trace that begins here and is not recorded is none: whoever is asked may decide for itself.
       return parent === ROOT_CONTEXT ? undefined : passedOn(traceHeaders(parent));
     },

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { dialectNameSchema } from '../../gateway/contract/routing-table.ts';
 import { findDialect } from '../../gateway/dialects/registry.ts';
+import { readClientRequestId } from '../../gateway/request-id.ts';
 import { bearer, get, post } from '../gateway/endpoints/ask.ts';
 import { keyEntry, type Rig, type RigTarget, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { listenKept } from '../support/listen-kept.ts';
@@ -301,4 +302,25 @@ test('the id of a request is never the caller’s: ids are told apart by it, and
   }
   expect(seen.size).toBe(2 * ids.length);
   expect(rig.records.map(({ request }) => request).filter((id) => !seen.has(id))).toEqual([]);
+});
+
+describe('what the caller calls its request', () => {
+  const good = 'a-trace.of_12345678';
+  test.each<[string, readonly string[], string | undefined]>([
+    ['is read where clients write it', ['X-Client-Request-Id', good], good],
+    ['is read where proxies write it', ['x-request-id', good], good],
+    ['is rather what clients write', ['x-request-id', 'of-the-proxy', 'x-client-request-id', good], good],
+    ['is what is well formed', ['x-client-request-id', 'short', 'x-request-id', good], good],
+    ['may be 64 characters long', ['x-request-id', 'a'.repeat(64)], 'a'.repeat(64)],
+    ['may not be longer', ['x-request-id', 'a'.repeat(65)], undefined],
+    ['may not be shorter than eight', ['x-request-id', 'a'.repeat(7)], undefined],
+    ['has no colours', ['x-request-id', '\u001b[31mred-and-long'], undefined],
+    ['has no lines', ['x-request-id', 'long-enough\r\nx: y'], undefined],
+    ['does not end in one', ['x-request-id', 'long-enough\n'], undefined],
+    ['has no line that JSON leaves as it is', ['x-request-id', 'long-enough\u2028'], undefined],
+    ['is no JSON', ['x-request-id', '{"level":"error"}'], undefined],
+    ['is nothing where there is none', ['request-id', good], undefined],
+  ])('%s: %j', (_, rawHeaders, expected) => {
+    expect(readClientRequestId(rawHeaders)).toBe(expected);
+  });
 });

@@ -80,9 +80,13 @@ beforeAll(async () => {
   // Each asks the first target twice, and then the second. Traced by whoever called; once as a stream, once plain; not traced; and to nowhere.
   await ask(
     { stream: true },
-    { traceparent: `00-${parent.traceId}-${parent.spanId}-01`, tracestate: 'other=1' },
+    {
+      traceparent: `00-${parent.traceId}-${parent.spanId}-01`,
+      tracestate: 'other=1',
+      'x-client-request-id': 'mine-12345678',
+    },
   );
-  await ask({}, { traceparent: `00-${parent.traceId}-${parent.spanId}-01` });
+  await ask({}, { traceparent: `00-${parent.traceId}-${parent.spanId}-01`, 'x-request-id': 'two words' });
   await ask({}, { traceparent: `00-${parent.traceId}-${parent.spanId}-00` });
   await ask({});
   expect(await ask({})).toBe(429);
@@ -262,7 +266,10 @@ test('a request is a span under that of its caller, and each attempt is one unde
     'gen_ai.request.stream': true,
     'penstock.attempts': 3,
     'penstock.namespace': 'team',
+    'penstock.request.id': expect.stringMatching(/^req_/),
+    'penstock.request.client_id': 'mine-12345678',
   });
+  expect(plain?.attributes).not.toHaveProperty('penstock.request.client_id');
   expect(plain?.attributes).not.toHaveProperty('gen_ai.response.time_to_first_chunk');
   expect(lost?.attributes).toMatchObject({ 'http.response.status_code': 404, 'error.type': '404' });
   expect(lost?.attributes).not.toHaveProperty('gen_ai.request.model');

@@ -5,7 +5,7 @@ import type { Journal } from '../../../gateway/meter/journal.ts';
 import type { GatewayOptions } from '../../../gateway/start.ts';
 import { type Behaviour, startWall, type Wall } from '../../support/wall.ts';
 import { keyEntry, type Rig, startRig, tableOf } from '../rig.ts';
-import { errorOf, post } from './ask.ts';
+import { bearer, errorOf, post } from './ask.ts';
 
 const path = '/v1/chat/completions';
 const body = { model: 'm', messages: [{ role: 'user', content: 'x' }] };
@@ -129,9 +129,15 @@ test('a failure of ours in mid-stream is told in a frame, and logged once', asyn
     flush: async () => {},
     close: async () => {},
   };
-  await start({ type: 'answer', text: 'a b c' }, { journal });
-  const answer = await post(rig, path, { ...body, stream: true });
+  const logged: unknown[][] = [];
+  await start({ type: 'answer', text: 'a b c' }, { journal, onFailure: (...words) => logged.push(words) });
+  const answer = await post(
+    rig,
+    path,
+    { ...body, stream: true },
+    { ...bearer, 'x-client-request-id': 'mine-12345678' },
+  );
   expect(answer.ending).not.toBe('complete');
   expect(answer.text).toMatch(/"content":"c"[\s\S]*"code":"internal_error"/);
-  expect(rig.failures).toEqual([broken]);
+  expect(logged).toEqual([[broken, answer.headers['x-request-id'], 'mine-12345678']]);
 });

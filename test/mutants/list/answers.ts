@@ -265,7 +265,7 @@ export const answers: readonly Mutant[] = [
   {
     name: 'a failure of ours in mid-stream is logged',
     file: 'gateway/pipeline.ts',
-    from: 'if (!(error instanceof GatewayError)) parts.onFailure(error, requestId);',
+    from: 'if (!(error instanceof GatewayError)) logFailure(parts, exchange, error);',
     to: '',
     tests: ['test/gateway/endpoints/answer-room.test.ts'],
   },

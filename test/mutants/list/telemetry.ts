@@ -4,6 +4,13 @@ import type { Mutant } from '../mutant.ts';
 
 export const telemetry: readonly Mutant[] = [
   {
+    name: 'a name that a caller gives its request stands in logs only where it is harmless',
+    file: 'gateway/request-id.ts',
+    from: '.find((id) => wellFormed.test(id))',
+    to: '.at(0)',
+    tests: ['test/security/hardening.test.ts'],
+  },
+  {
     name: 'what waits for a collector is bounded as it is set',
     file: 'telemetry/open.ts',
     from: 'maxQueueSize: settings.queue.itemsMax,',
