@@ -313,7 +313,7 @@ export class Health {
     // Circuits and rests go on by the mere passing of time.
     const phases = [
       ...[...this.circuits].map(([id, circuit]) => `${id} ${phaseOf(circuit, nowMs)} ${circuit.openUntilMs}`),
-      ...this.rests.resting(nowMs).map(([id]) => id),
+      ...this.rests.untrusted(nowMs, answerMemoryMs).map(([id]) => id),
     ].join();
     if (phases !== this.phases) this.changes++;
     this.phases = phases;
@@ -352,7 +352,7 @@ export class Health {
   report(nowMs: number, unixOffsetMs: number): readonly UpstreamHealth[] {
     const { circuits, rests, answered } = this;
     return reportHealth(
-      { circuits, resting: rests.resting(nowMs), answered: answered.all() },
+      { circuits, resting: rests.untrusted(nowMs, answerMemoryMs), answered: answered.all() },
       { nowMs, unixOffsetMs },
     );
   }

@@ -93,6 +93,18 @@ export class KeyRests {
     return [...this.rests].filter(([, { untilMs }]) => nowMs < untilMs);
   }
 
+  /**
+   * Those that rest, and of those that want a person also the ones that have not been answered since, for so long behind their time;
+   * by health id.
+   */
+  untrusted(nowMs: number, memoryMs: number): ReturnType<KeyRests['resting']> {
+    return [...this.rests].filter(([id, { untilMs, reason }]) => {
+      const phase = this.phaseOf(id, nowMs);
+      if (phase === 'resting' || reason === 'rate-limit') return phase === 'resting';
+      return phase !== 'over' && nowMs - untilMs < memoryMs;
+    });
+  }
+
   private phaseOf(id: string, nowMs: number): ReturnType<typeof phaseOfRest> | undefined {
     const rest = this.rests.get(id);
     return rest && phaseOfRest(rest, nowMs);

@@ -399,7 +399,32 @@ describe('a report', () => {
     attempt(health, keyA, { type: 'key-rest', forMs: 2_000, reason }, 500);
     const line = { provider: 'platform/p', key: 'a', state, untilMs: offsetMs + 2_500 };
     expect(reportAt(health, 2_499)).toEqual([line]);
-    expect(reportAt(health, 2_500), 'it has not answered since').toEqual([]);
+    expect(usable(health, 2_500)).toContain('t0/a');
+    const isOver = reason === 'rate-limit';
+    expect(reportAt(health, 2_500), 'it has not answered since').toEqual(isOver ? [] : [line]);
+  });
+
+  describe('says of a key that wants a person what it said', () => {
+    const broke: HealthSignal = { type: 'key-rest', forMs: 2_000, reason: 'out-of-money' };
+    const statesAt = (health: Health, nowMs: number) => reportAt(health, nowMs).map(({ state }) => state);
+
+    test('also while it is tried, until it is answered', () => {
+      const health = healthAfter(broke, 1);
+      const trial = health.onStart(keyA, false, 2_100);
+      expect(statesAt(health, 2_200)).toEqual(['out-of-money']);
+      health.onEnd(trial, broke, 2_300);
+      expect(reportAt(health, 2_300)).toMatchObject([{ state: 'out-of-money', untilMs: offsetMs + 4_300 }]);
+      attempt(health, keyA, { type: 'success' }, 4_400);
+      expect(statesAt(health, 4_400)).toEqual(['working']);
+    });
+
+    test('for ten minutes where nobody tries it, and no longer', () => {
+      const health = healthAfter(broke, 1);
+      const told = health.revision(600_000);
+      expect(statesAt(health, 601_999)).toEqual(['out-of-money']);
+      expect(health.revision(602_000)).not.toBe(told);
+      expect(statesAt(health, 602_000)).toEqual([]);
+    });
   });
 
   test('says which model at which provider is cut off, and which provider as a whole', () => {

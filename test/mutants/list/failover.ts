@@ -11,6 +11,13 @@ export const failover: readonly Mutant[] = [
     tests: ['test/operator/status/status-health.test.ts'],
   },
   {
+    name: 'a key without money is not taken to have some because its rest is over',
+    file: 'gateway/route/key-rests.ts',
+    from: "if (phase === 'resting' || reason === 'rate-limit') return phase === 'resting';",
+    to: "if (phase !== undefined) return phase === 'resting';",
+    tests: ['test/gateway/route/health.test.ts'],
+  },
+  {
     name: 'a free listing that is answered does not hide that no key has money left',
     file: 'operator/status/with-checks.ts',
     from: 'hasExhausted && areUseless',
