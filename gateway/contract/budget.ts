@@ -60,6 +60,11 @@ export interface Overshoot {
   readonly unheardMicrodollarsMax: number;
 }
 
+export interface WorstOvershoot extends Overshoot {
+  /** The same where the store does not answer, or has forgotten what it kept; undefined: there is none. */
+  readonly withoutStore: Overshoot | undefined;
+}
+
 /**
  * What can be spent beyond a budget at worst, by answers that have a bound.
  *
@@ -81,11 +86,20 @@ export interface Overshoot {
  *
  * Who has heard of everything has L - Sᵢ = 0. At worst one gateway alone spends all of the budget through the ledger, while the n - 1
  * others heard nothing of it and each spend the n-th part that they were left with: limit × (n - 1) ÷ n.
+ *
+ * A store that goes leaves each with its share, and with the one request. One that comes back empty knows of each what that spent as soon as
+ * it asks, and of those that do not ask what the ledger told. Where it told nothing, they can spend the whole budget one behind the
+ * other, between them forgotten. Each knows what it spent itself, and lets through one budget and one request: n × (limit + r).
  */
-export function worstOvershoot({ limitMicrodollars, gateways, hasStore }: OvershootFacts): Overshoot {
-  if (hasStore || gateways <= 1) return { requests: 1, unheardMicrodollarsMax: 0 };
+export function worstOvershoot({ limitMicrodollars, gateways, hasStore }: OvershootFacts): WorstOvershoot {
+  const others = Math.max(0, gateways - 1);
+  if (!hasStore) {
+    const unheardMicrodollarsMax = Math.ceil((limitMicrodollars / Math.max(1, gateways)) * others);
+    return { requests: 1 + others, unheardMicrodollarsMax, withoutStore: undefined };
+  }
   return {
-    requests: gateways,
-    unheardMicrodollarsMax: Math.ceil((limitMicrodollars / gateways) * (gateways - 1)),
+    requests: 1,
+    unheardMicrodollarsMax: 0,
+    withoutStore: { requests: 1 + others, unheardMicrodollarsMax: limitMicrodollars * others },
   };
 }

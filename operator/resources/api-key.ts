@@ -205,6 +205,17 @@ export type ApiKeySpec = z.infer<typeof apiKeySpecSchema>;
 
 const count = () => z.int().min(0).optional();
 
+const overshoot = {
+  requests: count().describe(
+    'So many requests may end beyond the limit, each with what it costs beyond what was left when it was let in.',
+  ),
+  unheard: z
+    .string()
+    .max(32)
+    .optional()
+    .describe('Dollars besides, where some gateways do not hear of the ledger what others spent.'),
+};
+
 const usageSchema = z.object({
   observedAt: timeSchema.optional().describe('When this was read from the ledger.'),
   lastUsedAt: timeSchema.optional().describe('When the key was last used.'),
@@ -227,14 +238,13 @@ const usageSchema = z.object({
         .describe('Share of the limit at which a warning is given.'),
       overshoot: z
         .object({
-          requests: count().describe(
-            'So many requests may end beyond the limit, each with what it costs beyond what was left when it was let in.',
-          ),
-          unheard: z
-            .string()
-            .max(32)
+          ...overshoot,
+          withoutStore: z
+            .object(overshoot)
             .optional()
-            .describe('Dollars besides, where some gateways do not hear of the ledger what others spent.'),
+            .describe(
+              'The same where the store that gateways share does not answer, or has forgotten what it kept. Absent: there is none.',
+            ),
         })
         .optional()
         .describe(

@@ -4,7 +4,12 @@
 // It is a slow report: five minutes lie between two writes, but where a budget is passed, which somebody waits to hear.
 
 import { isDeepStrictEqual } from 'node:util';
-import { type BudgetPeriod, periodAt, worstOvershoot } from '../../gateway/contract/budget.ts';
+import {
+  type BudgetPeriod,
+  type Overshoot,
+  periodAt,
+  worstOvershoot,
+} from '../../gateway/contract/budget.ts';
 import type { SpendUse, Spent } from '../../gateway/contract/spend.ts';
 import { timeOf } from '../../kube/time.ts';
 import type { ApiKeyUsage, Budget } from '../resources/api-key.ts';
@@ -118,13 +123,21 @@ function describe(
 function overshootOf({ action, limit }: Budget, gateways: Gateways): Pick<PeriodUsage, 'overshoot'> {
   const limitMicrodollars = Number(microdollarsOf(limit) ?? 0n);
   if (action !== 'Block') return {};
-  const { requests, unheardMicrodollarsMax } = worstOvershoot({
+  const { withoutStore, ...worst } = worstOvershoot({
     limitMicrodollars,
     gateways: gateways.ready,
     hasStore: gateways.haveStore,
   });
-  const unheard = dollarsOf(BigInt(unheardMicrodollarsMax) * 1_000_000n);
-  return { overshoot: { requests, unheard } };
+  return {
+    overshoot: {
+      ...inDollars(worst),
+      ...(withoutStore === undefined ? {} : { withoutStore: inDollars(withoutStore) }),
+    },
+  };
+}
+
+function inDollars({ requests, unheardMicrodollarsMax }: Overshoot) {
+  return { requests, unheard: dollarsOf(BigInt(unheardMicrodollarsMax) * 1_000_000n) };
 }
 
 /** What the status did not show yet. What it shows was told when it was written, by whoever led then. */

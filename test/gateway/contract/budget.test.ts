@@ -41,19 +41,22 @@ describe('a period', () => {
 });
 
 describe('what can be spent beyond a budget', () => {
-  test('is one request where all decide as one', () => {
+  test('is one request where all decide as one, and a budget of each where what they share is lost', () => {
     const facts = { limitMicrodollars: 100, gateways: 4 };
-    expect(worstOvershoot({ ...facts, hasStore: true })).toEqual({ requests: 1, unheardMicrodollarsMax: 0 });
-    expect(worstOvershoot({ ...facts, gateways: 1, hasStore: false })).toEqual({
+    expect(worstOvershoot({ ...facts, hasStore: true })).toEqual({
+      requests: 1,
+      unheardMicrodollarsMax: 0,
+      withoutStore: { requests: 4, unheardMicrodollarsMax: 300 },
+    });
+    expect(worstOvershoot({ ...facts, gateways: 1, hasStore: true }).withoutStore).toEqual({
       requests: 1,
       unheardMicrodollarsMax: 0,
     });
   });
 
   test('is one request of each where they share it, and what some have not heard of', () => {
-    expect(worstOvershoot({ limitMicrodollars: 100, gateways: 4, hasStore: false })).toEqual({
-      requests: 4,
-      unheardMicrodollarsMax: 75,
-    });
+    const facts = { limitMicrodollars: 100, hasStore: false };
+    expect(worstOvershoot({ ...facts, gateways: 4 })).toEqual({ requests: 4, unheardMicrodollarsMax: 75 });
+    expect(worstOvershoot({ ...facts, gateways: 1 })).toEqual({ requests: 1, unheardMicrodollarsMax: 0 });
   });
 });

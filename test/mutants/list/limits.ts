@@ -9,6 +9,7 @@ const TWINS = 'test/gateway/limits/own-memory-and-store.test.ts';
 const BUDGETS = 'test/gateway/limits/budgets.test.ts';
 const SHARES = 'test/gateway/limits/budget-shares.test.ts';
 const IN_STORE = 'test/gateway/limits/budgets-in-store.test.ts';
+const WITHOUT_STORE = 'test/gateway/limits/budgets-without-store.test.ts';
 const ESTIMATE = 'test/gateway/limits/estimate-spend.test.ts';
 const MEDIA = 'test/gateway/json/media-texts.test.ts';
 const OUTSIDE = 'test/gateway/json/outside-input.test.ts';
@@ -231,6 +232,20 @@ export const limits: readonly Mutant[] = [
     from: 'state.held += hold;',
     to: 'state.held += amount;',
     tests: [SHARES],
+  },
+  {
+    name: 'what is said to be spent without the store holds where that forgets',
+    file: 'gateway/contract/budget.ts',
+    from: 'unheardMicrodollarsMax: limitMicrodollars * others',
+    to: 'unheardMicrodollarsMax: limitMicrodollars',
+    tests: [WITHOUT_STORE],
+  },
+  {
+    name: 'and where it is away, of each gateway',
+    file: 'gateway/contract/budget.ts',
+    from: 'withoutStore: { requests: 1 + others',
+    to: 'withoutStore: { requests: 1',
+    tests: [WITHOUT_STORE],
   },
   {
     name: 'and comes back as it was held',

@@ -81,7 +81,11 @@ test('a budget that refuses says what may be spent beyond it at worst; that gate
   ]);
   expect(of({ ready: 9, haveStore: false }, two)).toEqual({ type: 'same' });
   const together = written(of({ ready: 9, haveStore: true }));
-  expect(together.periods?.[1]?.overshoot).toEqual({ requests: 1, unheard: '0.00' });
+  expect(together.periods?.[1]?.overshoot).toEqual({
+    requests: 1,
+    unheard: '0.00',
+    withoutStore: { requests: 9, unheard: '720.00' },
+  });
 });
 
 test('of a key that nobody uses nothing is said, unless it has a budget', () => {
