@@ -558,6 +558,7 @@ export function startLeading(parts: LeadingParts): Leading {
     if (haveMoved) {
       for (const key of unsettled) statusQueue.add(key);
       keys.podsMoved();
+      spending.gatewaysMoved();
     }
     for (const key of podWatch.changedHealth(verdicts.routing)) statusQueue.add(key);
     for (const key of targets.look(verdicts.routing)) statusQueue.add(key);

@@ -55,6 +55,8 @@ export interface Spending {
   judged(apiKey: KeyName): void;
   /** The ApiKey is gone. */
   forget(apiKey: KeyName): void;
+  /** There may be more gateways than before, or fewer. */
+  gatewaysMoved(): void;
   /** Undefined where there is no ledger. */
   reading(): SpendReading | undefined;
   close(): Promise<void>;
@@ -62,6 +64,8 @@ export interface Spending {
 
 /** Keys that are looked at without a pause for others. */
 const atATime = 200;
+/** Many gateways that come one after the other are one reason to look what they can spend together. */
+const gatewaysMs = 10_000;
 /** The clocks of timers and of the calendar are two. */
 const marginMs = 50;
 
@@ -74,6 +78,7 @@ const withoutLedger: Spending = {
   exhausted: () => undefined,
   judged() {},
   forget() {},
+  gatewaysMoved() {},
   reading: () => undefined,
   close: async () => {},
 };
@@ -88,6 +93,12 @@ function startSpending(parts: SpendingParts, address: string): Spending {
   const ledger = openLedgerClient(address, clock);
   let isOver = false;
   let wasWhole = false;
+  let readyBefore = 0;
+  let isLookDue = false;
+  const moreGateways = createAlarm(clock, () => {
+    isLookDue = false;
+    lookAtAll(hasBudgets).catch(onFault);
+  });
   const newPeriod = createAlarm(clock, () => {
     waitForPeriod();
     lookAtAll().catch(onFault);
@@ -104,10 +115,18 @@ function startSpending(parts: SpendingParts, address: string): Spending {
       exhaustedKeys.delete(apiKey);
       reporter.forget(apiKey);
     },
+    gatewaysMoved() {
+      const { ready } = parts.gateways();
+      if (ready > readyBefore && !isLookDue) {
+        isLookDue = true;
+        moreGateways(clock.now() + gatewaysMs);
+      }
+      readyBefore = ready;
+    },
     reading: () => ({ newsAgeMs: follower.newsAgeMs(), exhaustedKeys: exhaustedKeys.size }),
     async close() {
       isOver = true;
-      newPeriod(undefined);
+      for (const alarm of [newPeriod, moreGateways]) alarm(undefined);
       reporter.close();
       await follower.close();
       ledger.close();
@@ -151,10 +170,10 @@ function startSpending(parts: SpendingParts, address: string): Spending {
   }
 
   /** Who leads anew knows nothing of what was written; and with a new day, what was spent in it is nothing. */
-  async function lookAtAll(): Promise<void> {
+  async function lookAtAll(isMeant: (apiKey: RawObject) => boolean = () => true): Promise<void> {
     let looked = 0;
-    for (const { metadata } of cluster.snapshot().apiKeys) {
-      look(joinName(metadata));
+    for (const apiKey of cluster.snapshot().apiKeys) {
+      if (isMeant(apiKey)) look(joinName(apiKey.metadata));
       looked += 1;
       if (looked % atATime === 0) await letOthers(clock);
       if (isOver) return;
@@ -172,7 +191,7 @@ function startSpending(parts: SpendingParts, address: string): Spending {
     if (object === undefined) return;
     const present = presentStatus('ApiKey', object);
     const said = present?.conditions?.find(({ type }) => type === 'BudgetExhausted');
-    const isLimited = budgetsIn(object.spec).length > 0 || tenantBudgets.has(namespace);
+    const isLimited = hasBudgets(object) || tenantBudgets.has(namespace);
     if (!isLimited && said === undefined && !exhaustedKeys.has(apiKey)) return;
     if (settleBudget(exhausted(object), present)?.message !== said?.message)
       parts.onBudget(`ApiKey/${apiKey}`);
@@ -192,4 +211,8 @@ function startSpending(parts: SpendingParts, address: string): Spending {
     else exhaustedKeys.delete(apiKey);
     return found;
   }
+}
+
+function hasBudgets({ spec }: RawObject): boolean {
+  return budgetsIn(spec).length > 0;
 }

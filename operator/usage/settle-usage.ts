@@ -57,8 +57,8 @@ export function settleUsage(facts: UsageFacts): UsageDecision {
   if (spent === undefined && budgets.length === 0 && present === undefined) return { type: 'same' };
   const usage = describeUsage(facts);
   const crossings = crossingsOf(budgets, present, usage.periods);
-  if (crossings.length === 0 && isDeepStrictEqual(saidIn(usage), present && saidIn(present)))
-    return { type: 'same' };
+  const isSaid = isDeepStrictEqual(saidIn(usage), present && saidIn(present));
+  if (crossings.length === 0 && isSaid && !promisesTooMuch(present, usage)) return { type: 'same' };
   const untilMs = present?.observedAt === undefined ? 0 : Date.parse(present.observedAt) + USAGE_GAP_MS;
   if (crossings.length === 0 && nowMs < untilMs) return { type: 'wait', untilMs };
   return { type: 'write', usage, crossings };
@@ -77,7 +77,7 @@ export function describeUsage(facts: Omit<UsageFacts, 'present'>): DescribedUsag
 }
 
 /**
- * Without its time, and without the overshoot: where gateways come and go, that is no reason to write to every key that has a budget. Nor
+ * Without its time, and without the overshoot: where gateways go, that is no reason to write to every key that has a budget. Nor
  * is the share at which a warning is given, where none is. A list that is a map by nature comes back from the server in any order.
  */
 function saidIn({ observedAt: _, periods, ...rest }: ApiKeyUsage) {
@@ -85,6 +85,20 @@ function saidIn({ observedAt: _, periods, ...rest }: ApiKeyUsage) {
     ...rest,
     periods: new Map(periods?.map(({ overshoot: _, warnPercent: __, ...one }) => [one.period, one])),
   };
+}
+
+/** More can be spent beyond a budget than is said of it. That less can is said with the next news. */
+function promisesTooMuch(present: ApiKeyUsage | undefined, { periods }: DescribedUsage): boolean {
+  return periods.some(({ period, overshoot }) => {
+    const said = present?.periods?.find((one) => one.period === period)?.overshoot;
+    return isMore(overshoot, said) || isMore(overshoot?.withoutStore, said?.withoutStore);
+  });
+}
+
+function isMore(now: StatedOvershoot | undefined, said: StatedOvershoot | undefined): boolean {
+  if (now === undefined || said === undefined) return now !== undefined;
+  const dollars = ({ unheard = '' }: StatedOvershoot) => microdollarsOf(unheard) ?? 0n;
+  return (now.requests ?? 0) > (said.requests ?? 0) || dollars(now) > dollars(said);
 }
 
 /** In the order of their length; where nothing is limited, who spends what is asked of a month. */
@@ -96,6 +110,7 @@ function periodsOf(budgets: readonly Budget[]): readonly BudgetPeriod[] {
 }
 
 type PeriodUsage = Crossing['period'];
+type StatedOvershoot = Pick<NonNullable<PeriodUsage['overshoot']>, 'requests' | 'unheard'>;
 type DescribedUsage = ApiKeyUsage & { readonly periods: readonly PeriodUsage[] };
 
 function describe(
@@ -119,10 +134,10 @@ function describe(
   };
 }
 
-/** A budget that only warns has none. */
+/** A budget that only warns has none; and how many gateways there will be, nobody knows while there is none. */
 function overshootOf({ action, limit }: Budget, gateways: Gateways): Pick<PeriodUsage, 'overshoot'> {
   const limitMicrodollars = Number(microdollarsOf(limit) ?? 0n);
-  if (action !== 'Block') return {};
+  if (action !== 'Block' || gateways.ready === 0) return {};
   const { withoutStore, ...worst } = worstOvershoot({
     limitMicrodollars,
     gateways: gateways.ready,

@@ -70,21 +70,46 @@ test('a key with budgets tells each period, with its limit; the longest is the o
   ]);
 });
 
-test('a budget that refuses says what may be spent beyond it at worst; that gateways come and go is no news', () => {
+describe('a budget that refuses', () => {
   const budgets = [budget({ limit: '90' }), budget({ period: 'Day', action: 'Warn' })];
-  const of = (gateways: UsageFacts['gateways'], present?: ApiKeyUsage) =>
-    settle({ budgets, gateways, present, nowMs: AT_MS + USAGE_GAP_MS });
-  const two = written(of({ ready: 2, haveStore: false }));
-  expect(two.periods?.map(({ overshoot }) => overshoot)).toEqual([
-    undefined,
-    { requests: 2, unheard: '45.00' },
-  ]);
-  expect(of({ ready: 9, haveStore: false }, two)).toEqual({ type: 'same' });
-  const together = written(of({ ready: 9, haveStore: true }));
-  expect(together.periods?.[1]?.overshoot).toEqual({
-    requests: 1,
-    unheard: '0.00',
-    withoutStore: { requests: 9, unheard: '720.00' },
+  const of = (ready: number, present?: ApiKeyUsage, haveStore = false, nowMs = AT_MS + USAGE_GAP_MS) =>
+    settle({ budgets, gateways: { ready, haveStore }, present, nowMs });
+  const said = ({ periods }: ApiKeyUsage) => periods?.map(({ overshoot }) => overshoot);
+  const ofTwo = written(of(2, undefined, false, AT_MS));
+
+  test('says what may be spent beyond it at worst', () => {
+    expect(said(ofTwo)).toEqual([undefined, { requests: 2, unheard: '45.00' }]);
+    const withoutStore = { requests: 9, unheard: '720.00' };
+    expect(said(written(of(9, undefined, true)))?.[1]).toEqual({
+      requests: 1,
+      unheard: '0.00',
+      withoutStore,
+    });
+  });
+
+  test('says it anew when it is more than was said, after five minutes', () => {
+    expect(said(written(of(9, ofTwo)))?.[1]).toEqual({ requests: 9, unheard: '80.00' });
+    expect(of(9, ofTwo, false, AT_MS + 1_000)).toEqual({ type: 'wait', untilMs: AT_MS + USAGE_GAP_MS });
+    expect(of(1, ofTwo)).toEqual({ type: 'same' });
+  });
+
+  test('says it anew where the store may be away, which was not said before', () => {
+    const together = written(of(2, undefined, true, AT_MS));
+    expect(of(2, together, true)).toEqual({ type: 'same' });
+    expect(said(written(of(3, together, true)))?.[1]?.withoutStore?.requests).toBe(3);
+    const periods = ofTwo.periods?.map(({ overshoot: _, ...one }) => ({
+      ...one,
+      overshoot: { requests: 1, unheard: '0.00' },
+    }));
+    expect(said(written(of(2, { ...ofTwo, periods }, true)))?.[1]).toHaveProperty('withoutStore');
+  });
+
+  test('says nothing of it before there is a gateway, and then does', () => {
+    const ofNone = written(of(0, undefined, false, AT_MS));
+    expect(said(ofNone)).toEqual([undefined, undefined]);
+    expect(of(0, ofNone)).toEqual({ type: 'same' });
+    expect(of(0, ofTwo)).toEqual({ type: 'same' });
+    expect(said(written(of(1, ofNone)))?.[1]).toEqual({ requests: 1, unheard: '0.00' });
   });
 });
 

@@ -288,6 +288,35 @@ test('a budget that is passed is told at once, by an event and to whoever writes
   expect(term.spending.exhausted(object)).toEqual([]);
 });
 
+test('of a key that is left alone the status says more can be spent beyond its budget when there are more gateways', async () => {
+  await Promise.all([create('bot', { budgets: [{ period: 'Total', limit: '10' }] }), create('idle')]);
+  let ready = 0;
+  // What waits for seconds waits for a moment.
+  const setTimer: Clock['setTimer'] = (ms, fire) => clock.setTimer(ms < 60_000 ? Math.min(ms, 50) : ms, fire);
+  const { spending, writes } = await lead({
+    gateways: () => ({ ready, haveStore: false }),
+    clock: { ...clock, setTimer },
+  });
+  const said = async () => {
+    const usage = await usageOf('bot');
+    return Array.isArray(usage?.periods) ? usage.periods[0]?.overshoot : undefined;
+  };
+  await spendOf('bot', '0.00');
+  expect(await said()).toBeUndefined();
+  for (const [count, unheard] of [
+    [2, '5.00'],
+    [8, '8.75'],
+  ] as const) {
+    wallMs += 300_000;
+    ready = count;
+    spending.gatewaysMoved();
+    await until(async () => (await said())?.requests === count);
+    expect(await said()).toEqual({ requests: count, unheard });
+  }
+  // Keys of other tests are there too.
+  expect(writes.filter(({ path }) => path.includes(`/${namespace}/`))).toHaveLength(3);
+});
+
 test('a budget that only warns goes on, and an event says that it is used up', async () => {
   await create('bot', { budgets: [{ period: 'Total', limit: '1', action: 'Warn' }] });
   const term = await lead();
