@@ -18,8 +18,8 @@ const dimensions = [
   ...(['model', 'upstreamModel', 'payer'] as const),
 ] satisfies Dimension[];
 
-/** Rows that are asked for at once: those of a day. */
-const rowsMax = 1_000_000;
+/** Rows that are asked for, and held, at once. */
+const pageRows = 50_000;
 
 /** In the order in which they stand. An empty cell is null, as FOCUS has it. */
 const columns: readonly (readonly [name: string, cell: (row: SumsRow, query: FocusQuery) => string])[] = [
@@ -73,12 +73,32 @@ const columns: readonly (readonly [name: string, cell: (row: SumsRow, query: Foc
 ];
 
 /** Lines with their ends, the head first. */
-export async function* focusCsv(store: Pick<LedgerStore, 'sums'>, query: FocusQuery): AsyncGenerator<string> {
+export async function* focusCsv(
+  store: Pick<LedgerStore, 'sums'>,
+  query: FocusQuery,
+  limit = pageRows,
+): AsyncGenerator<string> {
   yield lineOf(columns.map(([name]) => name));
-  const { from, to, where = {} } = query;
-  for (const day of daysBetween(from, to)) {
-    const rows = await store.sums({ from: day, to: nextDay(day), by: dimensions, where, limit: rowsMax });
-    for (const row of rows) yield lineOf(columns.map(([, cell]) => cell(row, query)));
+  for (const day of daysBetween(query.from, query.to)) {
+    for await (const row of rowsOf(store, day, query.where ?? {}, limit))
+      yield lineOf(columns.map(([, cell]) => cell(row, query)));
+  }
+}
+
+/** Each row once: where a new one comes before those that were read, as in a day that is not over, they move on into the next page. */
+async function* rowsOf(
+  store: Pick<LedgerStore, 'sums'>,
+  day: string,
+  where: Filter,
+  limit: number,
+): AsyncGenerator<SumsRow> {
+  let before = new Set<string>();
+  for (let offset = 0; ; offset += limit) {
+    const page = await store.sums({ from: day, to: nextDay(day), by: dimensions, where, limit, offset });
+    const names = page.map(({ group }) => JSON.stringify(dimensions.map((name) => group[name])));
+    for (const [at, row] of page.entries()) if (!before.has(names[at] ?? '')) yield row;
+    if (page.length < limit) return;
+    before = new Set(names);
   }
 }
 

@@ -446,6 +446,20 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/operator/usage/spending-cluster.test.ts'],
   },
   {
+    name: 'the FOCUS export of a day goes on behind its first page',
+    file: 'ledger/export/focus.ts',
+    from: 'if (page.length < limit) return;',
+    to: 'return;',
+    tests: ['test/ledger/export/focus.test.ts'],
+  },
+  {
+    name: 'and has no row twice',
+    file: 'ledger/export/focus.ts',
+    from: "if (!before.has(names[at] ?? '')) yield row;",
+    to: 'yield row;',
+    tests: ['test/ledger/export/focus.test.ts'],
+  },
+  {
     name: 'a budget that was told as passed is not told again',
     file: 'operator/usage/settle-usage.ts',
     from: 'if (level <= levelBefore) return [];',
