@@ -290,7 +290,7 @@ export const apiKeyStatusSchema = z.object({
   usage: usageSchema
     .optional()
     .describe(
-      'A slow report of what the ledger knows, at most every five minutes, or where a budget is passed; never the ledger itself. Amounts are cut to millionths of a dollar. Absent until the key is used first.',
+      'A slow report of what the ledger knows, at most every five minutes, or where a budget is passed; never the ledger itself. Amounts are cut to millionths of a dollar. Absent until the key is used first, unless it has a budget.',
     ),
   programmed: programmedSchema.optional().describe('Where the present form is running.'),
 });
