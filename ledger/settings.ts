@@ -72,6 +72,8 @@ const settingsSchema = z.object({
     .pipe(z.array(namespace)),
   /** What the ApiKeys of namespaces may spend together, as JSON. */
   PENSTOCK_TENANT_BUDGETS: tenantBudgets,
+  /** Gateways keep budgets together. */
+  PENSTOCK_LIMITS_IN_STORE: z.enum(['true', 'false'], 'must be true or false').default('false'),
   /** Records of older days go; their sums stay. */
   PENSTOCK_LEDGER_RETENTION_DAYS: z.coerce
     .number(mustBeDays)
@@ -107,6 +109,7 @@ export interface LedgerSettings {
   /** None: all. */
   readonly tenantNamespaces: readonly string[];
   readonly tenantBudgets: readonly TenantBudgets[];
+  readonly hasLimitStore: boolean;
   /** 0: records are kept for ever. */
   readonly retentionDays: number;
   readonly events: { readonly url: string; readonly token: string | undefined } | undefined;
@@ -129,6 +132,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Ledg
     gatewaySelector: data.PENSTOCK_GATEWAY_SELECTOR,
     tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
     tenantBudgets: data.PENSTOCK_TENANT_BUDGETS,
+    hasLimitStore: data.PENSTOCK_LIMITS_IN_STORE === 'true',
     retentionDays: data.PENSTOCK_LEDGER_RETENTION_DAYS,
     events:
       eventsUrl === undefined ? undefined : { url: eventsUrl, token: data.PENSTOCK_LEDGER_EVENTS_TOKEN },

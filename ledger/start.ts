@@ -95,6 +95,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
     clock,
     budgets: budgets.budgets,
     gateways,
+    fleet: () => watch && { gateways: watch.readyPods().length, hasStore: settings.hasLimitStore },
     token: () => watch?.token(),
     onFailure: (error) => log('error', 'a question could not be answered', { reason: messageOf(error) }),
   });

@@ -20,7 +20,7 @@ import { daysAround } from '../store/spans.ts';
 import type { LedgerStore, Spender } from '../store/store.ts';
 import type { Access } from './access.ts';
 import { healthAnswer, modelsAnswer, moreAnswer, pageOf, rowsAnswer, spendAnswer } from './answers.ts';
-import { budgetAnswer, budgetRows } from './budgets.ts';
+import { budgetAnswer, budgetRows, type Fleet } from './budgets.ts';
 import {
   ApiError,
   away,
@@ -47,6 +47,8 @@ export interface ReadApiParts {
   budgets(): readonly Budgeted[] | undefined;
   /** What would happen with a request is for them to say. */
   readonly gateways: Pick<GatewayAsker, 'ask'>;
+  /** Absent, or undefined: what can be spent beyond a budget is not told. */
+  fleet?(): Fleet | undefined;
   /** The exchange token; undefined while it is not known. */
   token(): string | undefined;
   /** Something that is our fault. */
@@ -114,7 +116,7 @@ const answers: Readonly<Record<string, Answer>> = {
     const { spends, ...more } = await spendersIn(parts, asked, 'namespace');
     return { namespaces: spends.map(({ name, ...spend }) => ({ namespace: name, ...spend })), ...more };
   },
-  async '/v1/budgets'({ store, clock, budgets }, asked) {
+  async '/v1/budgets'({ store, clock, budgets, fleet }, asked) {
     const all = budgets();
     if (all === undefined) throw away('the budgets of ApiKeys have not been read yet; ask again');
     const found = budgetRows(all, asked.where);
@@ -125,9 +127,10 @@ const answers: Readonly<Record<string, Answer>> = {
       const spends = names.size === 0 ? [] : await store.spendOf(spender, [...names], nowMs);
       return new Map(spends.map((spend) => [spend.name, spend]));
     };
+    const now = fleet?.();
     const spent = { apiKey: await spendOf('apiKey'), namespace: await spendOf('namespace') };
     return {
-      budgets: rows.map((row) => budgetAnswer(row, spent[row.spender].get(row.name), nowMs)),
+      budgets: rows.map((row) => budgetAnswer(row, spent[row.spender].get(row.name), nowMs, now)),
       ...more,
     };
   },

@@ -12,7 +12,7 @@ import {
   watchBudgets,
 } from '../../ledger/budgets.ts';
 import { openAccess } from '../../ledger/read-api/access.ts';
-import { budgetAnswer } from '../../ledger/read-api/budgets.ts';
+import { budgetAnswer, type Fleet } from '../../ledger/read-api/budgets.ts';
 import { readSettings } from '../../ledger/settings.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { LedgerStore, Spend } from '../../ledger/store/store.ts';
@@ -97,6 +97,7 @@ describe('over HTTP', () => {
   let watch: BudgetWatch;
   let api: ReadApi;
   let tokens: Awaited<ReturnType<typeof readAccounts>>;
+  let fleet: Fleet | undefined;
 
   const follow = (more: Partial<BudgetWatchOptions> = {}) =>
     watchBudgets({
@@ -158,6 +159,7 @@ describe('over HTTP', () => {
       clock,
       budgets: () => watch.budgets(),
       gateways: noGateways,
+      fleet: () => fleet,
       token: () => undefined,
       onFailure() {},
     });
@@ -200,6 +202,24 @@ describe('over HTTP', () => {
     expect(all[3]).toMatchObject({ costUsd: '0', limitUsd: '0.5', usedShare: 0 });
     expect(all[3]).not.toHaveProperty('resetsAt');
     expect(await budgetsIn('?apiKey=team-b/idle')).toHaveLength(1);
+  });
+
+  test('with the gateways that are ready it is told what can be spent beyond those that refuse, of a namespace too', async () => {
+    const told = async () => (await budgetsIn('?namespace=team-a')).map(({ overshoot }) => overshoot);
+    for (const one of [undefined, { gateways: 0, hasStore: true }]) {
+      fleet = one;
+      expect(await told()).toEqual([undefined, undefined, undefined]);
+    }
+    fleet = { gateways: 2, hasStore: false };
+    expect(await told()).toEqual([
+      { requests: 2, unheardUsd: '2' },
+      undefined,
+      { requests: 2, unheardUsd: '5' },
+    ]);
+    fleet = { gateways: 3, hasStore: true };
+    const withoutStore = { requests: 3, unheardUsd: '8' };
+    expect((await told())[0]).toEqual({ requests: 1, unheardUsd: '0', withoutStore });
+    fleet = undefined;
   });
 
   test('they come page by page, each once', async () => {

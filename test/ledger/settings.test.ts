@@ -15,10 +15,18 @@ test('with what is needed alone, records are kept in a file for ninety days, and
       instance: 'penstock',
       store: { type: 'sqlite', path: '/var/lib/penstock/ledger.sqlite' },
       retentionDays: 90,
+      hasLimitStore: false,
       events: undefined,
       port: 8080,
       metricsPort: 9090,
     },
+  );
+});
+
+test('that gateways share a store is said as it is to the operator', () => {
+  expect(readSettings({ ...needed, PENSTOCK_LIMITS_IN_STORE: 'true' }).hasLimitStore).toBe(true);
+  expect(() => readSettings({ ...needed, PENSTOCK_LIMITS_IN_STORE: 'yes' })).toThrow(
+    'PENSTOCK_LIMITS_IN_STORE: must be true or false',
   );
 });
 

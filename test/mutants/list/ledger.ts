@@ -460,6 +460,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/export/focus.test.ts'],
   },
   {
+    name: 'the ledger says what can be spent beyond a budget',
+    file: 'ledger/read-api/budgets.ts',
+    from: '    ...overshootAnswer(budget, fleet),',
+    to: '',
+    tests: ['test/ledger/budgets.test.ts'],
+  },
+  {
     name: 'a budget that was told as passed is not told again',
     file: 'operator/usage/settle-usage.ts',
     from: 'if (level <= levelBefore) return [];',
