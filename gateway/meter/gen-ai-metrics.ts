@@ -42,6 +42,8 @@ interface AttemptSeries {
   readonly perToken: HistogramSeries;
   readonly input: CounterSeries;
   readonly output: CounterSeries;
+  readonly inputSizes: HistogramSeries;
+  readonly outputSizes: HistogramSeries;
 }
 
 /** Requests are served by the gateway itself. */
@@ -77,6 +79,8 @@ export class GenAiMetrics {
   private readonly cacheRead;
   private readonly cacheWrite;
   private readonly reasoning;
+  private readonly inputSizes;
+  private readonly outputSizes;
   private readonly legacyTokens: HotHistogram<string> | undefined;
   private readonly requestDurations;
   private readonly firstTokens;
@@ -93,6 +97,8 @@ export class GenAiMetrics {
     this.cacheRead = this.counter(table.clientCacheReadTokens);
     this.cacheWrite = this.counter(table.clientCacheWriteTokens);
     this.reasoning = this.counter(table.clientReasoningTokens);
+    this.inputSizes = this.histogram(table.clientOperationInputTokens);
+    this.outputSizes = this.histogram(table.clientOperationOutputTokens);
     this.legacyTokens = hasLegacyTokens ? this.histogram(table.clientTokenUsage) : undefined;
     this.requestDurations = this.histogram(table.serverRequestDuration);
     this.firstTokens = this.histogram(table.serverTimeToFirstToken);
@@ -101,16 +107,10 @@ export class GenAiMetrics {
 
   /** Only series of these stay; `upstreams` are provider and upstream model with a space between. */
   retain(models: ReadonlySet<string>, upstreams: ReadonlySet<string>): void {
-    const { durations, firstChunks, input, output, cacheRead, cacheWrite, reasoning, legacyTokens } = this;
     for (const metric of [
-      durations,
-      firstChunks,
-      input,
-      output,
-      cacheRead,
-      cacheWrite,
-      reasoning,
-      legacyTokens,
+      ...[this.durations, this.firstChunks],
+      ...[this.input, this.output, this.cacheRead, this.cacheWrite, this.reasoning],
+      ...[this.inputSizes, this.outputSizes, this.legacyTokens],
     ])
       metric?.retain((labelOf) =>
         upstreams.has(`${labelOf('penstock_provider')} ${labelOf('gen_ai_request_model')}`),
@@ -158,10 +158,12 @@ export class GenAiMetrics {
     if (usage.cachedInput > 0) this.cacheRead.add(usage.cachedInput, ...series.labels, modality);
     if (usage.cacheWrite > 0) this.cacheWrite.add(usage.cacheWrite, ...series.labels, modality);
     if (usage.reasoning > 0) this.reasoning.add(usage.reasoning, ...series.labels, modality);
-    if (this.legacyTokens && usage.input + usage.output > 0) {
-      this.legacyTokens.observe(usage.input, ...series.labels, 'input');
-      this.legacyTokens.observe(usage.output, ...series.labels, 'output');
-    }
+    // Attempts that used none would say that others are small.
+    if (usage.input + usage.output === 0) return;
+    series.inputSizes.observe(usage.input);
+    series.outputSizes.observe(usage.output);
+    this.legacyTokens?.observe(usage.input, ...series.labels, 'input');
+    this.legacyTokens?.observe(usage.output, ...series.labels, 'output');
   }
 
   private attemptSeries(record: LedgerRecord, model: string, providerType: string): AttemptSeries {
@@ -181,6 +183,8 @@ export class GenAiMetrics {
         perToken: this.perToken.series(operationOf(clientDialect), ownName, model),
         input: this.input.series(...labels, modality),
         output: this.output.series(...labels, modality),
+        inputSizes: this.inputSizes.series(...labels),
+        outputSizes: this.outputSizes.series(...labels),
       };
     });
   }

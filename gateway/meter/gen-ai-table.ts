@@ -92,6 +92,25 @@ export const genAiMetrics = {
     help: 'Of the output tokens, those of reasoning.',
     meaning: 'Of the output tokens, those of reasoning. Never to be added to them.',
   },
+  clientOperationInputTokens: {
+    name: 'gen_ai.client.inference.operation.input_tokens',
+    type: 'histogram',
+    unit: '{token}',
+    labels: upstreamLabels,
+    bounds: tokenBounds,
+    help: 'Input tokens of an attempt at an upstream, cached ones included.',
+    meaning:
+      'How many input tokens attempts have that used any, for percentiles. What was used in all, and what it costs, the counters above say.',
+  },
+  clientOperationOutputTokens: {
+    name: 'gen_ai.client.inference.operation.output_tokens',
+    type: 'histogram',
+    unit: '{token}',
+    labels: upstreamLabels,
+    bounds: tokenBounds,
+    help: 'Output tokens of an attempt at an upstream, those of reasoning included.',
+    meaning: 'How many output tokens attempts have that used any, for percentiles.',
+  },
   clientTokenUsage: {
     name: 'gen_ai.client.token.usage',
     type: 'histogram',
@@ -100,7 +119,7 @@ export const genAiMetrics = {
     bounds: tokenBounds,
     help: 'Tokens of attempts at upstreams, by type (input, output); the older form.',
     meaning:
-      'Tokens of attempts, by `gen_ai_token_type`: `input` or `output`. The older form of the counters above, for dashboards that ask for it.',
+      'Tokens of attempts, by `gen_ai_token_type`: `input` or `output`. The older form of the counters and histograms above, for dashboards that ask for it.',
     setting: 'PENSTOCK_LEGACY_TOKEN_HISTOGRAM',
   },
   serverRequestDuration: {

@@ -212,6 +212,22 @@ describe('the metrics of a gateway', () => {
     });
   });
 
+  test('show how many tokens attempts have, without those that used none', async () => {
+    const metrics = makeMetrics();
+    metrics.onAttempt(makeRecord(), route);
+    metrics.onAttempt(makeRecord({ usage: undefined, outputEstimate: 0, outcome: 'failed' }), route);
+    for (const [kind, tokens, below, above] of [
+      ['input', 100, '64', '256'],
+      ['output', 50, '16', '64'],
+    ] as const) {
+      const samples = await samplesOf(metrics, `gen_ai_client_inference_operation_${kind}_tokens`);
+      expect(samples.at(-2)).toMatchObject({ labels: genAi, value: tokens });
+      expect(samples.at(-1)).toMatchObject({ labels: genAi, value: 1 });
+      const upTo = (le: string) => samples.find(({ labels }) => labels.le === le)?.value;
+      expect([upTo(below), upTo(above), upTo('67108864')]).toEqual([0, 1, 1]);
+    }
+  });
+
   test('show the tokens of an attempt as a histogram too, where that is asked for', async () => {
     const metrics = makeMetrics({ hasLegacyTokens: true });
     metrics.onAttempt(makeRecord(), route);

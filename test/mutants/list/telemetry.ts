@@ -60,6 +60,13 @@ export const telemetry: readonly Mutant[] = [
     tests: ['test/gateway/meter/metrics.test.ts'],
   },
   {
+    name: 'attempts that used no tokens do not make requests look small',
+    file: 'gateway/meter/gen-ai-metrics.ts',
+    from: 'if (usage.input + usage.output === 0) return;',
+    to: '',
+    tests: ['test/gateway/meter/metrics.test.ts'],
+  },
+  {
     name: 'two parents are none',
     file: 'telemetry/trace-context.ts',
     from: "values.join(',')",
