@@ -342,9 +342,9 @@ describe('every rule can fail', () => {
     },
     {
       rule: 'dashboardAlone',
-      offender: { 'dashboard/a.ts': "import { x } from '../telemetry/settings.ts';" },
+      offender: { 'dashboard/a.ts': "import { x } from '../telemetry/trace-context.ts';" },
       complaint: 'dashboard/a.ts:1',
-      innocent: { 'dashboard/a.ts': "import { x } from '../telemetry/process-server.ts';" },
+      innocent: { 'dashboard/a.ts': "import { x } from '../telemetry/send-metrics.ts';" },
     },
     {
       rule: 'dashboardInLocal',
