@@ -43,7 +43,7 @@ COPY --from=bundles \
   /app/dist/sqlite-worker.js \
   /app/dist/token-thread.js \
   /app/dist/gateway-telemetry.js \
-  /app/dist/operator-telemetry.js \
+  /app/dist/metrics-telemetry.js \
   /app/dist/apply-demo.js \
   /app/dist/helm-test.js \
   /app/dist/package.json \

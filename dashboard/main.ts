@@ -5,16 +5,20 @@ import { systemClock } from '../kube/clock.ts';
 import { createLog, endingLogger, logEnding } from '../kube/log.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { buildProcessServer, listenAt, stopServer } from '../telemetry/process-server.ts';
+import { sendMetrics } from '../telemetry/send-metrics.ts';
 import { clusterFor, openKubernetes } from './kubernetes/cluster.ts';
 import { openOidc } from './kubernetes/oidc.ts';
 import { kubernetesSignIn } from './kubernetes/sign-in.ts';
 import { openLedger } from './ledger.ts';
+import { dashboardMetrics } from './metric-table.ts';
 import { createMetrics } from './metrics.ts';
 import { openReadiness } from './readiness.ts';
 import { readSettings } from './settings.ts';
 import { startDashboard } from './start.ts';
 
 const endMs = 5_000;
+/** At most so much of it for a collector to take the last figures. */
+const telemetryFlushMs = 2_000;
 const clock = systemClock;
 const log = createLog((line) => process.stdout.write(line), clock.wallMs);
 
@@ -38,9 +42,17 @@ try {
   });
   const inside = buildProcessServer({ registry: metrics.registry, missing });
   const metricsUrl = await listenAt(inside, settings.host, settings.metricsPort);
+  const telemetry = await sendMetrics(settings.telemetry, {
+    clock,
+    registry: metrics.registry,
+    table: dashboardMetrics,
+    version: packageJson.version,
+    onTelemetry: (message) => log('warn', message),
+  });
   closeWithGrace({ delay: endMs, logger: endingLogger(log) }, async (cause) => {
     logEnding(log, cause);
     await dashboard.close();
+    await telemetry?.close(telemetryFlushMs);
     await stopServer(inside);
     connection.close();
   });

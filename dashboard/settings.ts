@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { readTelemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts';
 import { isLoopback, type Place, placeOf } from './guard/places.ts';
 
 const mustBePort = 'must be a port number from 0 to 65535';
@@ -99,6 +100,8 @@ export interface PodSettings extends DashboardSettings {
   readonly kubernetes: { readonly url: string; readonly caFile: string | undefined };
   readonly oidc: OidcSettings | undefined;
   readonly pagesFolder: string;
+  /** Where metrics are sent besides, by the variables of OpenTelemetry; undefined: nowhere. */
+  readonly telemetry: TelemetrySettings | undefined;
 }
 
 /** @throws {Error} naming every variable that is missing or wrong, and what it should be; never with its value. */
@@ -124,6 +127,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): PodS
     sessionMs: data.PENSTOCK_DASHBOARD_SESSION_MINUTES * 60_000,
     oidc: oidcOf(data),
     pagesFolder: data.PENSTOCK_DASHBOARD_PAGES,
+    telemetry: readTelemetrySettings(environment, 'penstock-dashboard'),
   });
 }
 

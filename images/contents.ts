@@ -13,7 +13,7 @@ const threads = {
 /** What a process loads only where somebody has asked for it: until then it is neither read nor kept in memory. */
 export const onDemand = {
   'gateway-telemetry': 'gateway/trace/open-telemetry.ts',
-  'operator-telemetry': 'telemetry/open.ts',
+  'metrics-telemetry': 'telemetry/open.ts',
 } as const;
 
 /** Whose code is in the pages of the dashboard, which are not bundled here. */

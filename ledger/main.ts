@@ -5,14 +5,19 @@ import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../kube/clock.ts';
 import { openConfiguredClient } from '../kube/config.ts';
 import { createLog, endingLogger, logEnding } from '../kube/log.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { sendMetrics } from '../telemetry/send-metrics.ts';
 import { runCommand } from './commands.ts';
 import { sourceOf } from './export/cloud-events.ts';
-import { readInstallation, readSettings, readStorePlace } from './settings.ts';
+import { ledgerMetrics } from './metric-table.ts';
+import { type LedgerSettings, readInstallation, readSettings, readStorePlace } from './settings.ts';
 import { type RunningLedger, startLedger } from './start.ts';
 import { openStore } from './store/open.ts';
 
 /** An end takes at most so long: what is being stored. */
 const endMs = 15_000;
+/** And at most so long for a collector to take the last figures. */
+const telemetryFlushMs = 2_000;
 
 const log = createLog((line) => process.stdout.write(line), systemClock.wallMs);
 const words = process.argv.slice(2);
@@ -38,10 +43,19 @@ async function command(): Promise<void> {
 
 async function serve(): Promise<void> {
   try {
-    const ledger = await start();
+    const settings = readSettings();
+    const ledger = await start(settings);
+    const telemetry = await sendMetrics(settings.telemetry, {
+      clock: systemClock,
+      registry: ledger.metrics.registry,
+      table: ledgerMetrics,
+      version: packageJson.version,
+      onTelemetry: (message) => log('warn', message),
+    });
     closeWithGrace({ delay: endMs, logger: endingLogger(log) }, async (cause) => {
       logEnding(log, cause);
       await ledger.close();
+      await telemetry?.close(telemetryFlushMs);
     });
     log('info', 'ledger started', { url: ledger.url, metricsUrl: ledger.metricsUrl });
   } catch (error) {
@@ -54,8 +68,7 @@ async function serve(): Promise<void> {
   }
 }
 
-async function start(): Promise<RunningLedger> {
-  const settings = readSettings();
+async function start(settings: LedgerSettings): Promise<RunningLedger> {
   const store = await openStore(settings.store, {
     onBroken: (reason) => log('warn', 'a connection to the store broke; another is opened', { reason }),
     onEnd(reason) {

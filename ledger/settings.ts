@@ -1,6 +1,7 @@
 // What does the environment say? Read once, validated, frozen.
 
 import { z } from 'zod';
+import { readTelemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts';
 import { type TenantBudgets, tenantBudgetsSchema } from './budgets.ts';
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -116,6 +117,8 @@ export interface LedgerSettings {
   readonly host: string;
   readonly port: number;
   readonly metricsPort: number;
+  /** Where metrics are sent besides, by the variables of OpenTelemetry; undefined: nowhere. */
+  readonly telemetry?: TelemetrySettings | undefined;
   /** Undefined: the service account of the Pod. */
   readonly kubeconfig: string | undefined;
 }
@@ -139,6 +142,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Ledg
     host: data.PENSTOCK_HOST,
     port: data.PENSTOCK_PORT,
     metricsPort: data.PENSTOCK_METRICS_PORT,
+    telemetry: readTelemetrySettings(environment, 'penstock-ledger'),
     kubeconfig: data.KUBECONFIG,
   });
 }

@@ -11,7 +11,7 @@ import { sourceOf } from './export/cloud-events.ts';
 import { EVENTS_SINK, type EventSender, sendEvents } from './export/send-events.ts';
 import { buildHealthServer } from './health.ts';
 import { keepYoung } from './keep.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, type LedgerMetrics } from './metrics.ts';
 import { type PodWatch, watchPods } from './pods.ts';
 import { startPulls } from './pull.ts';
 import { openAccess } from './read-api/access.ts';
@@ -30,6 +30,7 @@ export interface LedgerParts {
 }
 
 export interface RunningLedger {
+  readonly metrics: Pick<LedgerMetrics, 'registry'>;
   /** Of the read API. */
   readonly url: string;
   readonly metricsUrl: string;
@@ -161,7 +162,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   started.defer(() => watched.close());
 
   const running = started.move();
-  return { url, metricsUrl, close: () => running.disposeAsync() };
+  return { metrics, url, metricsUrl, close: () => running.disposeAsync() };
 }
 
 function messageOf(error: unknown): string {

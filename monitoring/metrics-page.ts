@@ -8,7 +8,7 @@ import { exposed, type Metric, type MetricTable } from '../telemetry/metric.ts';
 
 const head = `# Metrics
 
-Every process exports its metrics in the Prometheus text format under \`/metrics\`, on a port of its own. Gateways and the operator push
+Every process exports its metrics in the Prometheus text format under \`/metrics\`, on a port of its own, and pushes
 the same ones over OTLP where [an endpoint is set](guides/telemetry.md). Names and labels are those of the pull side. Over OTLP they have dots where the
 conventions do, a counter goes without \`_total\`, and a unit stands beside the name: whatever brings OTLP into Prometheus makes these names of them.
 

@@ -6,7 +6,7 @@ import { systemClock } from '../kube/clock.ts';
 import { openConfiguredClient } from '../kube/config.ts';
 import { createLog, endingLogger, logEnding } from '../kube/log.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import type { Telemetry } from '../telemetry/open.ts';
+import { sendMetrics } from '../telemetry/send-metrics.ts';
 import { operatorMetrics } from './metric-table.ts';
 import { type OperatorSettings, readSettings } from './settings.ts';
 import { type RunningOperator, startOperator } from './start.ts';
@@ -21,7 +21,13 @@ const log = createLog((line) => process.stdout.write(line), systemClock.wallMs);
 try {
   const settings = readSettings();
   const operator = await start(settings);
-  const telemetry = await sendMetrics(settings, operator);
+  const telemetry = await sendMetrics(settings.telemetry, {
+    clock: systemClock,
+    registry: operator.metrics.registry,
+    table: operatorMetrics,
+    version: packageJson.version,
+    onTelemetry: (message) => log('warn', message),
+  });
   closeWithGrace({ delay: endMs, logger: endingLogger(log) }, async (cause) => {
     logEnding(log, cause);
     await operator.close();
@@ -48,27 +54,4 @@ async function start(settings: OperatorSettings): Promise<RunningOperator> {
     settings,
     log,
   });
-}
-
-/** Of an operator nothing else is sent: it serves no requests. */
-async function sendMetrics(
-  { telemetry }: OperatorSettings,
-  { metrics }: RunningOperator,
-): Promise<Telemetry | undefined> {
-  if (telemetry?.metricsUrl === undefined) return undefined;
-  const { openTelemetry } = await import('../telemetry/open.ts');
-  return openTelemetry(
-    { ...telemetry, tracesUrl: undefined, logsUrl: undefined },
-    {
-      clock: systemClock,
-      registry: metrics.registry,
-      table: operatorMetrics,
-      version: packageJson.version,
-      hasEvents: false,
-      onDropped() {},
-      onExported(signal, refusal) {
-        if (refusal !== undefined) log('error', 'the collector takes no metrics', { signal, refusal });
-      },
-    },
-  );
 }

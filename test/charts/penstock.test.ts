@@ -8,6 +8,7 @@ import { isMap, isScalar, parseDocument, parse as parseYaml, type YAMLMap } from
 import { z } from 'zod';
 import { podFlags, podMemoryMib } from '../../bench/targets/pod-flags.ts';
 import { dashboardMetrics } from '../../dashboard/metric-table.ts';
+import { readSettings as readDashboardSettings } from '../../dashboard/settings.ts';
 import { metadataAddresses, unopenableRanges } from '../../egress/address-ranges.ts';
 import { INSTANCE_LABEL } from '../../gateway/contract/manifest.ts';
 import { gatewayMetrics } from '../../gateway/meter/metric-table.ts';
@@ -851,7 +852,7 @@ describe('what is rendered', () => {
     expect(silent).toEqual([]);
   });
 
-  test('the collector is named to both processes, and may be reached; without one they hear nothing of it', async () => {
+  test('the collector is named to every process, and may be reached; without one they hear nothing of it', async () => {
     const telemetry = {
       endpoint: 'http://collector.monitoring:4318',
       headersSecretName: 'collector-headers',
@@ -860,7 +861,8 @@ describe('what is rendered', () => {
       traces: { ratio: 0.05 },
       peers: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
     };
-    const objects = await render(plane(), { telemetry });
+    const on = { ledger: { enabled: true }, dashboard: { enabled: true } };
+    const objects = await render(plane(), { telemetry, ...on });
     const gateway = deploymentOf(objects, 'penstock-gateway').environment;
     expect(readGatewaySettings(gateway)).toMatchObject({
       hasUsageEvents: true,
@@ -873,19 +875,26 @@ describe('what is rendered', () => {
         resource: { 'service.name': 'penstock-gateway', 'k8s.namespace.name': RELEASE_NAMESPACE },
       },
     });
-    const operator = deploymentOf(objects, 'penstock-operator').env;
-    expect(readOperatorSettings(operator).telemetry?.resource).toMatchObject({
-      'service.name': 'penstock-operator',
-    });
+    const others = {
+      'penstock-operator': readOperatorSettings,
+      'penstock-ledger': readLedgerSettings,
+      'penstock-dashboard': readDashboardSettings,
+    };
+    for (const [name, readSettings] of Object.entries(others))
+      expect(readSettings(deploymentOf(objects, name).environment).telemetry).toMatchObject({
+        metricsUrl: 'http://collector.monitoring:4318/v1/metrics',
+        metricsEveryMs: 15_000,
+        resource: { 'service.name': name, 'k8s.namespace.name': RELEASE_NAMESPACE },
+      });
     const text = JSON.stringify(objects);
     expect(text).toContain('"secretKeyRef":{"name":"collector-headers","key":"headers"}');
-    for (const name of ['penstock-gateway', 'penstock-operator']) {
+    for (const name of ['penstock-gateway', ...Object.keys(others)]) {
       const policy = objects.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name);
       expect(policy?.spec).toMatchObject({
         egress: expect.arrayContaining([{ ports: [{ protocol: 'TCP', port: 4318 }], to: telemetry.peers }]),
       });
     }
-    expect(JSON.stringify(await render(plane(), {}))).not.toContain('OTEL_');
+    expect(JSON.stringify(await render(plane(), on))).not.toContain('OTEL_');
   });
 
   test('the demo needs no key, and its model is in a namespace that may reach the simulator', async () => {

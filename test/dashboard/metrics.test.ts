@@ -13,30 +13,9 @@ import { exposed } from '../../telemetry/metric.ts';
 import { freePort } from '../cluster/free-port.ts';
 import { until } from '../support/until.ts';
 import { openBrowser, openHouse } from './house.ts';
+import { answered, usedMetrics } from './used-metrics.ts';
 
-const answered = (more: Partial<Answered>): Answered => ({
-  method: 'GET',
-  route: '/api/namespaces',
-  status: 200,
-  location: undefined,
-  durationMs: 40,
-  ...more,
-});
-
-async function text(): Promise<string> {
-  const metrics = createMetrics();
-  metrics.readStreams(() => 3);
-  metrics.onAnswered(answered({}));
-  metrics.onAnswered(answered({ status: 503 }));
-  metrics.onAnswered(answered({ status: undefined }));
-  metrics.onAnswered(answered({ route: '/assets/main-1a2b.js' }));
-  metrics.onAnswered(answered({ route: undefined, status: 404 }));
-  metrics.onAnswered(answered({ route: '/api/watch', durationMs: 600_000 }));
-  metrics.onAnswered(answered({ method: 'POST', route: '/api/session', status: 401 }));
-  metrics.onAnswered(answered({ method: 'DELETE', route: '/api/session', status: 204 }));
-  metrics.onAnswered(answered({ method: 'DELETE', route: '/api/session', status: 401 }));
-  return await metrics.registry.metrics();
-}
+const text = () => usedMetrics().registry.metrics();
 
 test.each([
   'penstock_dashboard_requests_total{route="/api/namespaces",status="2xx"} 1',

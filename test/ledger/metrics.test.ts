@@ -2,27 +2,9 @@
 
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { createMetrics } from '../../ledger/metrics.ts';
+import { usedMetrics } from './used-metrics.ts';
 
-const pod = { uid: 'u', name: 'gateway', ip: '127.0.0.1', port: 1 };
-
-async function text(): Promise<string> {
-  const metrics = createMetrics({
-    lags: () => [
-      { pod, lagMs: 0, failure: undefined },
-      { pod, lagMs: 1_500, failure: undefined },
-      { pod, lagMs: 90_000, failure: 'it does not answer' },
-    ],
-    eventsUntakenMs: () => 1_200_500,
-  });
-  metrics.onTaken({ added: 5, duplicates: 4, asides: 3, skipped: 2 });
-  metrics.onPullFailed();
-  metrics.onPurged(6);
-  metrics.onEventsSent(7);
-  metrics.onEventsFailed();
-  metrics.onEventLeftOut();
-  return await metrics.registry.metrics();
-}
+const text = () => usedMetrics().registry.metrics();
 
 test.each([
   'penstock_ledger_records_total 5',

@@ -1,11 +1,9 @@
 // What does the process of a gateway do about telemetry: loads nothing of it where nobody asked, and ends on time where nobody listens?
 
-import { writeFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { rawCall } from '../../support/raw-client.ts';
+import { sayLoads } from '../../support/say-loads.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { tableOf, testKey } from '../rig.ts';
 import { type Folder, type ListeningProcess, launchListening, makeFolder } from './gateway-process.ts';
@@ -73,17 +71,7 @@ async function openBlackHole(): Promise<BlackHole> {
 }
 
 async function launched(env: Readonly<Record<string, string>>): Promise<ListeningProcess> {
-  // Says when the part that holds OpenTelemetry is loaded, whoever asks for it.
-  const hook = join(folder.path, 'say-loads.mjs');
-  await writeFile(
-    hook,
-    `import { registerHooks } from 'node:module';
-registerHooks({ resolve(name, context, next) {
-  if (name === '${telemetryPart}' || name.startsWith('@opentelemetry/')) process.stdout.write('loads ' + name + '\\n');
-  return next(name, context);
-} });\n`,
-  );
-  gateway = await launchListening(folder, { ...env, NODE_OPTIONS: `--import=${pathToFileURL(hook).href}` });
+  gateway = await launchListening(folder, { ...env, NODE_OPTIONS: await sayLoads(folder.path) });
   await gateway.process.line(/routing table in use/);
   return gateway;
 }
