@@ -6,6 +6,7 @@ import { useControlPlane } from '../cluster/control-plane.ts';
 import { judgeSums, type Pair, type Word } from '../flow/ledger-sums/judge.ts';
 import { type LedgerSumsSeen, prices, runLedgerSums, surprisesOf } from '../flow/ledger-sums/run.ts';
 import { scenesOf, wholeExtent } from '../flow/ledger-sums/scenes.ts';
+import { tokenKinds } from '../flow/same-tokens.ts';
 import { openScorecard } from './scorecard.ts';
 
 const plane = useControlPlane({ hasControllers: false });
@@ -45,7 +46,7 @@ test('over every fault', async () => {
   card.add({
     what: 'tokens that providers told, and the ledger has otherwise',
     tried: tokens.counted,
-    failed: ['input', 'cached', 'output'].filter((kind) => !isSame(kind, recorded, provided)).length,
+    failed: tokenKinds.filter((kind) => recorded[kind] !== provided[kind]).length,
     fired,
     figures: `${sayTokens(recorded)} by the records, ${sayTokens(provided)} by the providers`,
   });
@@ -103,7 +104,3 @@ const sayTokens = (sums: object): string =>
   Object.entries(sums)
     .map(([kind, count]) => `${count} ${kind}`)
     .join(', ');
-
-function isSame(kind: string, a: object, b: object): boolean {
-  return Reflect.get(a, kind) === Reflect.get(b, kind);
-}

@@ -1,8 +1,9 @@
 // Do the records of a gateway come to what its providers have counted?
 
 import { expect } from 'vitest';
+import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
 import type { Rig } from '../gateway/rig.ts';
-import type { Wall } from '../support/wall.ts';
+import type { CallTokens, Wall } from '../support/wall.ts';
 
 export interface TokenSums {
   /** Of attempts whose provider gave all of its counts: by the records, and by the providers' own logs. */
@@ -13,13 +14,33 @@ export interface TokenSums {
   readonly estimated: number;
 }
 
+/** `input` includes the two that follow it, `output` those of reasoning. */
 export interface Tokens {
   readonly input: number;
   readonly cached: number;
+  readonly cacheWrite: number;
   readonly output: number;
+  readonly reasoning: number;
 }
 
-const none: Tokens = { input: 0, cached: 0, output: 0 };
+export const tokenKinds = ['input', 'cached', 'cacheWrite', 'output', 'reasoning'] as const;
+
+export const noTokens: Tokens = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+
+export function recordedTokens({ usage }: Pick<LedgerRecord, 'usage'>): Tokens {
+  const { input, cachedInput, cacheWrite, output, reasoning } = usage;
+  return { input, cached: cachedInput, cacheWrite, output, reasoning };
+}
+
+export function providedTokens(tokens: CallTokens): Tokens {
+  return {
+    input: tokens.inputTokens,
+    cached: tokens.cachedTokens,
+    cacheWrite: tokens.cacheWriteTokens,
+    output: tokens.outputTokens,
+    reasoning: tokens.reasoningTokens,
+  };
+}
 
 /** @param walls By the name of their target. @throws where they differ. */
 export function expectSameTokens(
@@ -27,8 +48,9 @@ export function expectSameTokens(
   walls: Readonly<Record<string, Wall | undefined>>,
 ): TokenSums {
   const seen = new Map<string, number>();
-  let sums: TokenSums = { recorded: none, provided: none, counted: 0, estimated: 0 };
-  for (const { target, outcome, isEstimated, usage } of records) {
+  let sums = noSums;
+  for (const record of records) {
+    const { target, outcome, isEstimated } = record;
     const at = seen.get(target) ?? 0;
     seen.set(target, at + 1);
     // One record a call, in the order of the calls; one that no connection came about for has none.
@@ -39,13 +61,8 @@ export function expectSameTokens(
       sums = { ...sums, estimated: sums.estimated + (isEstimated ? 1 : 0) };
       continue;
     }
-    const { inputTokens, cachedTokens, outputTokens } = tokens;
-    sums = {
-      ...sums,
-      counted: sums.counted + 1,
-      recorded: add(sums.recorded, { input: usage.input, cached: usage.cachedInput, output: usage.output }),
-      provided: add(sums.provided, { input: inputTokens, cached: cachedTokens, output: outputTokens }),
-    };
+    const [recorded, provided] = [recordedTokens(record), providedTokens(tokens)];
+    sums = addSums(sums, { recorded, provided, counted: 1, estimated: 0 });
   }
   expect(sums.recorded).toEqual(sums.provided);
   return sums;
@@ -60,8 +77,14 @@ export function addSums(a: TokenSums, b: TokenSums): TokenSums {
   };
 }
 
-export const noSums: TokenSums = { recorded: none, provided: none, counted: 0, estimated: 0 };
+export const noSums: TokenSums = { recorded: noTokens, provided: noTokens, counted: 0, estimated: 0 };
 
 function add(a: Tokens, b: Tokens): Tokens {
-  return { input: a.input + b.input, cached: a.cached + b.cached, output: a.output + b.output };
+  return {
+    input: a.input + b.input,
+    cached: a.cached + b.cached,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+    output: a.output + b.output,
+    reasoning: a.reasoning + b.reasoning,
+  };
 }

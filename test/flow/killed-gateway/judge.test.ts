@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
 import { makeRecord } from '../../gateway/meter/make-facts.ts';
 import { noTokens } from '../../support/wall/call.ts';
+import { noTokens as noTokensRecorded, recordedTokens } from '../same-tokens.ts';
 import { judgeJournal } from './judge.ts';
 import type { Asked, CallSeen } from './run.ts';
 
@@ -53,11 +54,10 @@ test('more records than calls were made, and other tokens than the provider coun
     asked: [asked('a')],
     records: [record('a', 1), record('b', 1)],
   });
-  const { input, cachedInput: cached, output } = record('a', 1).usage;
-  const recorded = JSON.stringify({ input, cached, output });
+  const recorded = JSON.stringify(recordedTokens(record('a', 1)));
   expect([verdict.invented, verdict.otherTokens]).toEqual([
     1,
-    [`a: ${recorded}, not {"input":0,"cached":0,"output":0}`],
+    [`a: ${recorded}, not ${JSON.stringify(noTokensRecorded)}`],
   ]);
 });
 

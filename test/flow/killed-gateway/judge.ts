@@ -1,7 +1,7 @@
 // What was recorded twice, what is missing, and how old was it? Pure.
 
 import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
-import { addSums, noSums, type TokenSums } from '../same-tokens.ts';
+import { addSums, noSums, noTokens, providedTokens, recordedTokens, type TokenSums } from '../same-tokens.ts';
 import type { CallSeen, KilledGatewaySeen } from './run.ts';
 
 export interface JournalVerdict {
@@ -46,10 +46,8 @@ export function judgeJournal({ asked, records, calls, agesMs }: KilledGatewaySee
     const answered = found.find(({ outcome }) => outcome === 'answered');
     const call = calls.get(user)?.find(({ behaviour }) => behaviour?.type === 'answer');
     if (answered === undefined) continue;
-    const { input, cachedInput: cached, output } = answered.usage;
-    const { inputTokens = 0, cachedTokens = 0, outputTokens = 0 } = call?.tokens ?? {};
-    const recorded = { input, cached, output };
-    const provided = { input: inputTokens, cached: cachedTokens, output: outputTokens };
+    const recorded = recordedTokens(answered);
+    const provided = call === undefined ? noTokens : providedTokens(call.tokens);
     tokens = addSums(tokens, { recorded, provided, counted: 1, estimated: 0 });
     if (JSON.stringify(recorded) !== JSON.stringify(provided))
       otherTokens.push(`${requestId}: ${JSON.stringify(recorded)}, not ${JSON.stringify(provided)}`);

@@ -6,9 +6,9 @@ import type { Sums } from '../../../ledger/store/store.ts';
 import { makeRecord } from '../../gateway/meter/make-facts.ts';
 import { type CallFacts, judgeSums } from './judge.ts';
 
-const prices = { input: 10, cachedInput: 1, output: 20 };
-const usage = { input: 50, cachedInput: 30, cacheWrite: 0, output: 7, reasoning: 0 };
-const cost = 20 * 10 + 30 * 1 + 7 * 20;
+const prices = { input: 10, cachedInput: 1, cacheWrite: 12, output: 20, reasoning: 30 };
+const usage = { input: 50, cachedInput: 30, cacheWrite: 5, output: 7, reasoning: 3 };
+const cost = 15 * 10 + 30 * 1 + 5 * 12 + 4 * 20 + 3 * 30;
 
 const record = (attempt: number, more: Partial<LedgerRecord> = {}): LedgerRecord =>
   ledgerRecordSchema.parse({
@@ -24,7 +24,10 @@ const record = (attempt: number, more: Partial<LedgerRecord> = {}): LedgerRecord
   });
 const call: CallFacts = {
   upstreamModel: 'm',
-  tokens: { inputTokens: 50, cachedTokens: 30, outputTokens: 7, isReported: true },
+  tokens: {
+    ...{ inputTokens: 50, cachedTokens: 30, cacheWriteTokens: 5, outputTokens: 7, reasoningTokens: 3 },
+    isReported: true,
+  },
 };
 const sumsOfOne: Sums = {
   ...{ requests: 1, attempts: 1, estimated: 0, unpriced: 0, ...usage },
@@ -35,7 +38,7 @@ const judge = (calls: readonly CallFacts[], records: readonly LedgerRecord[], su
 
 test('one call and its record agree', () => {
   const verdict = judge([call], [record(1)]);
-  const tokens = { input: 50, cached: 30, output: 7 };
+  const tokens = { input: 50, cached: 30, cacheWrite: 5, output: 7, reasoning: 3 };
   expect(verdict).toMatchObject({
     pairs: [{ word: 'counted' }],
     ...{ unrecorded: [], invented: [], doubled: [], otherCosts: [], otherSums: [] },
@@ -61,6 +64,8 @@ test('an attempt whose provider was not there has no call', () => {
 test.each([
   ['one token too many', { usage: { ...usage, output: 8 } }, 'off'],
   ['one token of the cache too few', { usage: { ...usage, cachedInput: 29 } }, 'off'],
+  ['one token written to the cache too few', { usage: { ...usage, cacheWrite: 4 } }, 'off'],
+  ['one token of reasoning too many', { usage: { ...usage, reasoning: 4 } }, 'off'],
   ['counts of our own', { isEstimated: true }, 'estimated'],
   ['no tokens', { isEstimated: true, usage: { ...usage, input: 0, output: 0 } }, 'nothing'],
 ])('%s', (_what, more, word) => {

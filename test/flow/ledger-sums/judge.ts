@@ -3,7 +3,15 @@
 import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
 import type { Sums } from '../../../ledger/store/store.ts';
 import type { CallTokens } from '../../support/wall.ts';
-import { addSums, noSums, type TokenSums } from '../same-tokens.ts';
+import {
+  addSums,
+  noSums,
+  providedTokens,
+  recordedTokens,
+  type TokenSums,
+  type Tokens,
+  tokenKinds,
+} from '../same-tokens.ts';
 
 /** What became of a call in the ledger. */
 export type Word =
@@ -53,7 +61,9 @@ export interface SumsVerdict {
 export interface Prices {
   readonly input: number;
   readonly cachedInput: number;
+  readonly cacheWrite: number;
   readonly output: number;
+  readonly reasoning: number;
 }
 
 export function judgeSums(
@@ -85,38 +95,39 @@ export function judgeSums(
     refused,
     doubled: [...ids].flatMap(([id, count]) => (count > 1 ? id : [])),
     tokens: pairs.map(tokensOf).reduce(addSums, noSums),
-    otherCosts: records.filter(({ usage, costPicodollars }) => {
-      const { input, cachedInput, output } = usage;
-      const cost =
-        (input - cachedInput) * prices.input + cachedInput * prices.cachedInput + output * prices.output;
-      return costPicodollars !== cost;
-    }),
+    otherCosts: records.filter(({ usage, costPicodollars }) => costPicodollars !== costOf(usage, prices)),
     otherSums: otherSums(records, sums),
   };
 }
 
-function wordOf(
-  { inputTokens, cachedTokens, outputTokens, isReported }: CallTokens,
-  record: LedgerRecord,
-): Word {
-  const { input, cachedInput, output } = record.usage;
-  if (record.isEstimated) return input + output === 0 ? 'nothing' : 'estimated';
-  if (input !== inputTokens || cachedInput !== cachedTokens) return 'off';
-  if (isReported) return output === outputTokens ? 'counted' : 'off';
-  const hasBegun = record.upstreamDialect === 'anthropic-messages' && outputTokens === 0;
-  return hasBegun && output === 1 ? 'begun' : 'off';
+function costOf(usage: LedgerRecord['usage'], prices: Prices): number {
+  const { input, cachedInput, cacheWrite, output, reasoning } = usage;
+  return (
+    (input - cachedInput - cacheWrite) * prices.input +
+    cachedInput * prices.cachedInput +
+    cacheWrite * prices.cacheWrite +
+    (output - reasoning) * prices.output +
+    reasoning * prices.reasoning
+  );
+}
+
+function wordOf(tokens: CallTokens, record: LedgerRecord): Word {
+  const recorded = recordedTokens(record);
+  const provided = providedTokens(tokens);
+  if (record.isEstimated) return recorded.input + recorded.output === 0 ? 'nothing' : 'estimated';
+  if (tokens.isReported) return isSame(recorded, provided) ? 'counted' : 'off';
+  const hasBegun = record.upstreamDialect === 'anthropic-messages' && provided.output === 0;
+  return hasBegun && isSame(recorded, { ...provided, output: 1 }) ? 'begun' : 'off';
+}
+
+function isSame(a: Tokens, b: Tokens): boolean {
+  return tokenKinds.every((kind) => a[kind] === b[kind]);
 }
 
 function tokensOf({ call, record, word }: Pair): TokenSums {
   if (word !== 'counted' && word !== 'off') return { ...noSums, estimated: 1 };
-  const { inputTokens, cachedTokens, outputTokens } = call.tokens;
-  const { input, cachedInput, output } = record.usage;
-  return {
-    recorded: { input, cached: cachedInput, output },
-    provided: { input: inputTokens, cached: cachedTokens, output: outputTokens },
-    counted: 1,
-    estimated: 0,
-  };
+  const [recorded, provided] = [recordedTokens(record), providedTokens(call.tokens)];
+  return { recorded, provided, counted: 1, estimated: 0 };
 }
 
 function otherSums(records: readonly LedgerRecord[], sums: Sums | undefined): readonly string[] {

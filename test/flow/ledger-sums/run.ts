@@ -27,7 +27,10 @@ export interface LedgerSumsSeen {
   readonly sceneOf: ReadonlyMap<string, Scene>;
 }
 
-export const prices: Prices = { input: 1_000_000, cachedInput: 100_000, output: 2_000_000 };
+export const prices: Prices = {
+  ...{ input: 1_000_000, cachedInput: 100_000, cacheWrite: 1_250_000 },
+  ...{ output: 2_000_000, reasoning: 3_000_000 },
+};
 
 /** At the same time. */
 const lanes = 24;
@@ -157,7 +160,8 @@ function good({ number }: Call) {
     type: 'answer',
     usage: {
       inputTokens: 100 + (number % 97),
-      cachedTokens: number % 89,
+      cachedTokens: number % 79,
+      cacheWriteTokens: number % 19,
       outputTokens: 20 + (number % 31),
       reasoningTokens: number % 17,
     },

@@ -85,6 +85,12 @@ function answerScenes(variant: Variant, mode: Mode): readonly Scene[] {
     answer('none, much of it from a cache', {
       usage: { inputTokens: 2_345, cachedTokens: 1_920, outputTokens: 678, reasoningTokens: 432 },
     }),
+    answer('none, much of it written to a cache', {
+      usage: {
+        ...{ inputTokens: 3_210, cachedTokens: 1_111, cacheWriteTokens: 1_024 },
+        ...{ outputTokens: 345, reasoningTokens: 123 },
+      },
+    }),
     scene(
       'a connection that ends when it is used again',
       { type: 'stale-reuse', how: 'reset', fresh: { type: 'answer' } },

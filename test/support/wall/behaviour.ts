@@ -20,10 +20,11 @@ export type Point =
 /** How the end of the body is marked on the wire (RFC 9112, section 6.3). */
 export type Framing = 'chunked' | 'content-length' | 'close';
 
-/** Tokens as the provider counts them. `inputTokens` include cached ones, `outputTokens` include reasoning. */
+/** Tokens as the provider counts them. `inputTokens` include cached and written ones, `outputTokens` include reasoning. */
 export interface WallUsage {
   inputTokens: number;
   cachedTokens: number;
+  cacheWriteTokens: number;
   outputTokens: number;
   reasoningTokens: number;
 }

@@ -35,7 +35,9 @@ export interface Call extends Received {
 export interface CallTokens {
   inputTokens: number;
   cachedTokens: number;
+  cacheWriteTokens: number;
   outputTokens: number;
+  reasoningTokens: number;
   /** Whether the caller was told, in bytes that left the wall. */
   isReported: boolean;
 }
@@ -47,7 +49,10 @@ export interface WallTotals {
   outputTokens: number;
 }
 
-export const noTokens: CallTokens = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, isReported: false };
+export const noTokens: CallTokens = {
+  ...{ inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+  isReported: false,
+};
 
 /** The count of a call of which at least one byte has left; `generatedTokens` are those that left the wall. */
 export function countCall(
@@ -55,12 +60,15 @@ export function countCall(
   progress: { isWhole: boolean; isReported: boolean; generatedTokens: number },
 ): CallTokens {
   if (said === undefined) return noTokens;
-  const { inputTokens, cachedTokens, outputTokens } = said.usage;
+  const { inputTokens, cachedTokens, cacheWriteTokens, outputTokens, reasoningTokens } = said.usage;
   const isSettled = progress.isWhole || progress.isReported;
   return {
     inputTokens,
     cachedTokens,
+    cacheWriteTokens,
     outputTokens: isSettled ? outputTokens : Math.min(progress.generatedTokens, outputTokens),
+    // Which of those that have left were of reasoning, nobody has counted.
+    reasoningTokens: isSettled ? reasoningTokens : 0,
     isReported: progress.isReported,
   };
 }

@@ -91,6 +91,7 @@ export function fillAnswer(
     usage: {
       inputTokens: voice.inputTokens(request),
       cachedTokens: 0,
+      cacheWriteTokens: 0,
       outputTokens,
       reasoningTokens,
       ...answer.usage,

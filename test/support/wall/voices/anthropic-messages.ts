@@ -151,7 +151,9 @@ function startOf(said: Said): object {
     stop_reason: null,
     stop_sequence: null,
     // What is generated is counted in the end; the input is known from the beginning.
-    ...(said.usageChunk !== 'never' && { usage: encodeUsage({ ...said.usage, outputTokens: 1 }) }),
+    ...(said.usageChunk !== 'never' && {
+      usage: encodeUsage({ ...said.usage, outputTokens: 1, reasoningTokens: 0 }),
+    }),
   };
 }
 
@@ -169,16 +171,17 @@ const stopReasons: Readonly<Record<string, string>> = {
 function encodeUsage(usage: WallUsage): object {
   return {
     ...deltaUsage(usage),
-    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+    cache_creation: { ephemeral_5m_input_tokens: usage.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
     service_tier: 'standard',
   };
 }
 
-/** In this dialect `input_tokens` leaves out what came from the cache. */
-function deltaUsage({ inputTokens, cachedTokens, outputTokens, reasoningTokens }: WallUsage): object {
+/** In this dialect `input_tokens` leaves out what came from the cache, and what went there. */
+function deltaUsage(usage: WallUsage): object {
+  const { inputTokens, cachedTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   return {
-    input_tokens: inputTokens - cachedTokens,
-    cache_creation_input_tokens: 0,
+    input_tokens: inputTokens - cachedTokens - cacheWriteTokens,
+    cache_creation_input_tokens: cacheWriteTokens,
     cache_read_input_tokens: cachedTokens,
     output_tokens: outputTokens,
     output_tokens_details: { thinking_tokens: reasoningTokens },

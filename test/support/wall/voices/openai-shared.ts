@@ -22,7 +22,11 @@ export function encodeUsage(usage: WallUsage): object {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
     total_tokens: usage.inputTokens + usage.outputTokens,
-    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedTokens,
+      // Not every provider has the word.
+      ...(usage.cacheWriteTokens > 0 && { cache_write_tokens: usage.cacheWriteTokens }),
+    },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
   };
 }
