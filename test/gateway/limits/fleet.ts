@@ -1,4 +1,4 @@
-// Gateways as processes that keep limits in one store, and what they say of it.
+// Gateways as processes that keep limits in one store, or by shares, and what they say of it.
 
 import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
 import { rawCall } from '../../support/raw-client.ts';
@@ -20,11 +20,12 @@ export interface Fleet {
   close(): Promise<void>;
 }
 
+/** @param redis Left out: each keeps its share. */
 export async function launchFleet(
   count: number,
   table: RoutingTable,
-  redis: Pick<RedisServer, 'url'>,
-  password: string,
+  redis?: Pick<RedisServer, 'url'>,
+  password?: string,
 ): Promise<Fleet> {
   await using parts = new AsyncDisposableStack();
   const gateways = await Promise.all(
@@ -32,7 +33,7 @@ export async function launchFleet(
       const folder = parts.adopt(await makeFolder(), (one) => one.remove());
       await folder.putTable(table);
       const env = {
-        PENSTOCK_LIMITS_STORE_URL: redis.url,
+        PENSTOCK_LIMITS_STORE_URL: redis?.url,
         PENSTOCK_LIMITS_STORE_PASSWORD: password,
         // The cores are shared with other tests: an answer that is late for that is no answer of a dead store.
         PENSTOCK_LIMITS_STORE_BUDGET_MS: '1000',
