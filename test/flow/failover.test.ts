@@ -1,7 +1,6 @@
 // What becomes of a request whose first provider fails? The matrix of faults, and what does not fit into it.
 
 import { describe, expect, test } from 'vitest';
-import { tableOf } from '../gateway/rig.ts';
 import type { SseStyle } from '../support/wall/behaviour.ts';
 import type { Behaviour } from '../support/wall.ts';
 import { ask, askOpen, errorOf, lineOf, textOf } from './ask.ts';
@@ -13,7 +12,9 @@ import {
   nativeVariants,
   translatedVariants,
 } from './fault-matrix.ts';
+import { modes } from './faults.ts';
 import { inHouse } from './house.ts';
+import { replacedConnections } from './replaced-connections.ts';
 
 /** Of each translation every tenth, and of the four together many different ones; all of them are in the long form. */
 const thinly = 10;
@@ -21,7 +22,7 @@ const thinly = 10;
 describe.concurrent.each([...nativeVariants, ...translatedVariants])('$name', (variant) => {
   const at = translatedVariants.indexOf(variant);
   const played = faultCasesOf(variant).filter((_, index) => at < 0 || index % thinly === at);
-  describe.each(['stream', 'plain'] as const)('%s', (mode) => {
+  describe.each(modes)('%s', (mode) => {
     for (const one of played.filter((each) => each.mode === mode))
       test(
         one.name,
@@ -112,18 +113,11 @@ describe.concurrent.each(besides)('$name, beside the table', (variant) => {
     }),
   );
 
-  test(
-    'a connection that dies when it is used again is replaced',
-    inHouse(async (house) => {
-      const wall = await house.wallThat({ type: 'stale-reuse', how: 'reset' });
-      // No attempt of the route's: it has one only.
-      const { failover } = tableOf([]).routes[0] ?? {};
-      if (!failover) throw new Error('the table of the rig has no route');
-      const rig = await house.rigOf([{ dialects: [upstream], baseUrl: wall.baseUrl }], {
-        failover: { ...failover, maxAttempts: 1 },
-      });
-      for (let n = 0; n < 2; n++) expectWhole(await ask(rig, { endpoint, isStream: true }), 'stream');
-      expect(wall.calls.map(({ isConnectionReused }) => isConnectionReused)).toEqual([false, true, false]);
+  test.each(modes)(
+    'a connection that dies when it is used again is replaced (%s)',
+    inHouse(async (house, mode) => {
+      // By a reset, and by a FIN.
+      expect(await replacedConnections(house, variant, mode, 4)).toBe(2);
     }),
   );
 });

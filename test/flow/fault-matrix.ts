@@ -7,7 +7,16 @@ import type { DialectName } from '../../gateway/contract/routing-table.ts';
 import { type Rig, type RigTarget, tableOf } from '../gateway/rig.ts';
 import type { Wall } from '../support/wall.ts';
 import { ask, type Endpoint, endsWell, errorOf, lineOf, type Seen, textOf, wallText } from './ask.ts';
-import { type BreaksOff, type Ends, type Mode, type MovesOn, type Row, rowsOf, type Told } from './faults.ts';
+import {
+  type BreaksOff,
+  type Ends,
+  type Mode,
+  type MovesOn,
+  modes,
+  type Row,
+  rowsOf,
+  type Told,
+} from './faults.ts';
 import type { House } from './house.ts';
 import { addSums, expectSameTokens } from './same-tokens.ts';
 
@@ -43,7 +52,7 @@ export interface FaultCase {
 }
 
 export function faultCasesOf(variant: Variant): readonly FaultCase[] {
-  return (['stream', 'plain'] as const).flatMap((mode) =>
+  return modes.flatMap((mode) =>
     rowsOf(variant.upstream)
       .filter(({ modes }) => modes?.includes(mode) !== false)
       .flatMap((row) => casesOf(row, variant, mode)),
@@ -105,15 +114,22 @@ async function stageOf(house: House, row: Row, { upstream }: Variant, hasSecond:
     // A machine that has much else to do may be slow to connect.
     timeouts: { connectMs: 30_000, ...row.timeouts },
   };
-  const targets: RigTarget[] = [{ ...common, baseUrl: first ? first.baseUrl : await house.nowhere() }];
+  const [firstLength, secondLength] = row.contextLengths ?? [];
+  const targets: RigTarget[] = [
+    { ...common, ...lengthOf(firstLength), baseUrl: first ? first.baseUrl : await house.nowhere() },
+  ];
   // The good one has time: only the one deadline of the request is common to both.
   const { totalMs } = row.timeouts ?? {};
   const timeouts = { connectMs: 30_000, ...(totalMs !== undefined && { totalMs }) };
-  if (second) targets.push({ ...common, timeouts, baseUrl: second.baseUrl });
+  if (second) targets.push({ ...common, ...lengthOf(secondLength), timeouts, baseUrl: second.baseUrl });
   const { failover } = tableOf([]).routes[0] ?? {};
   if (!failover) throw new Error('the table of the rig has no route');
   const route = row.retryOn ? { failover: { ...failover, retryOn: row.retryOn } } : {};
   return { rig: await house.rigOf(targets, route), first, second };
+}
+
+function lengthOf(contextLength: number | undefined): Pick<RigTarget, 'contextLength'> {
+  return contextLength === undefined ? {} : { contextLength };
 }
 
 async function movesOn(house: House, row: MovesOn, variant: Variant, mode: Mode): Promise<number> {

@@ -3,7 +3,8 @@
 import type { DialectName, RouteEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
 import type { Behaviour, Framing, Point } from '../support/wall.ts';
 
-export type Mode = 'stream' | 'plain';
+export const modes = ['stream', 'plain'] as const;
+export type Mode = (typeof modes)[number];
 
 /** What a caller is told when the failing provider is the only one. */
 export interface Told {
@@ -27,6 +28,8 @@ interface Common {
   readonly upstreams?: readonly DialectName[];
   readonly timeouts?: Timeouts;
   readonly retryOn?: RouteEntry['failover']['retryOn'];
+  /** Tokens that fit into the model of the failing provider, and into that of the next; default: nobody knows. */
+  readonly contextLengths?: readonly [number, number];
   /** The ledger's word for it. */
   readonly failure: string;
 }
@@ -81,6 +84,11 @@ const status = (code: number, more: Partial<Extract<Behaviour, { type: 'status' 
   type: 'status',
   status: code,
   ...more,
+});
+
+const tooLongPrompt = 'prompt is too long: 9 tokens > 8 maximum';
+const contextExceeded = status(400, {
+  error: { type: 'invalid_request_error', code: 'context_length_exceeded', message: tooLongPrompt },
 });
 
 const statuses: readonly Row[] = [
@@ -205,6 +213,33 @@ const statuses: readonly Row[] = [
       message,
     }),
   ),
+  {
+    name: 'a prompt that is too long for a model smaller than the next',
+    fault: contextExceeded,
+    contextLengths: [8, 16],
+    failure: 'status_400',
+    effect: 'moves-on',
+    alone: { status: 400, code: 'context_length_exceeded', calls: 1 },
+  },
+  {
+    name: 'a prompt that is too long for a model as large as the next',
+    fault: contextExceeded,
+    contextLengths: [8, 8],
+    failure: 'status_400',
+    effect: 'ends',
+    told: { status: 400, code: 'context_length_exceeded' },
+    message: tooLongPrompt,
+  },
+  {
+    name: 'content that is not allowed',
+    fault: status(400, {
+      error: { type: 'invalid_request_error', code: 'content_policy_violation', message },
+    }),
+    failure: 'status_400',
+    effect: 'ends',
+    told: { status: 400, code: 'content_policy_violation' },
+    message,
+  },
   {
     name: '413',
     fault: status(413, { error: { message } }),

@@ -5,11 +5,22 @@ import { createHash, X509Certificate } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProviderEntry, RoutingTable } from '../../gateway/contract/routing-table.ts';
 import { makeCertificate } from '../egress/certificates.ts';
-import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
+import { startRig, tableOf } from '../gateway/rig.ts';
 import { startConnectProxy } from '../support/proxy.ts';
 import { startTlsFront } from '../support/tls-front.ts';
-import { type Behaviour, startWall, type Wall } from '../support/wall.ts';
+import { startWall } from '../support/wall.ts';
 import { ask, lineOf, textOf, wallText } from './ask.ts';
+import { inHouse } from './house.ts';
+import {
+  callersOf,
+  failoverOf,
+  onlyKey,
+  refusal,
+  replacedUnderLoad,
+  startLoad,
+  strict,
+  tableWith,
+} from './rotated-keys.ts';
 
 const closers: (() => Promise<void>)[] = [];
 
@@ -24,77 +35,15 @@ async function kept<T extends { close(): Promise<void> }>(starting: Promise<T>):
 }
 
 const rotations = 20;
-const refusal: Behaviour = { type: 'status', status: 401 };
-const onlyKey =
-  (key: string) =>
-  ({ headers }: { readonly headers: Readonly<Record<string, string | undefined>> }): Behaviour =>
-    [`Bearer ${key}`, key].includes(credentialIn(headers)) ? { type: 'answer' } : refusal;
-/** As each dialect carries it. */
-const credentialIn = (headers: Readonly<Record<string, string | undefined>>): string =>
-  headers.authorization ?? headers['x-api-key'] ?? '';
-
-const endpoints = ['chat', 'completions', 'messages', 'responses'] as const;
-const dialects = ['openai-chat', 'openai-completions', 'anthropic-messages', 'openai-responses'] as const;
-
-/** Callers that ask again and again, in the four dialects, half of them for streams; whatever is not the whole answer is a failure. */
-function startLoad(rig: Rig, callers = 8) {
-  const failures: unknown[] = [];
-  let answers = 0;
-  let isOver = false;
-  const asking = Array.from({ length: callers }, async (_, caller) => {
-    while (!isOver) {
-      const seen = await ask(rig, {
-        endpoint: endpoints[caller % 4] ?? 'chat',
-        isStream: caller < callers / 2,
-      });
-      if (seen.status === 200 && textOf(seen) === wallText) answers += 1;
-      else failures.push([seen.status, seen.json]);
-    }
-  });
-  return {
-    answers: () => answers,
-    failures,
-    /** Until so many more have come. */
-    async more(count: number): Promise<void> {
-      const wanted = answers + count;
-      await vi.waitFor(() => expect(answers + failures.length).toBeGreaterThanOrEqual(wanted), {
-        timeout: 20_000,
-        interval: 2,
-      });
-    },
-    async end(): Promise<void> {
-      isOver = true;
-      await Promise.all(asking);
-    },
-  };
-}
 
 describe('a key', () => {
-  const tableWith = (wall: Wall, key: string, route: Parameters<typeof tableOf>[1] = {}): RoutingTable =>
-    tableOf([{ baseUrl: wall.baseUrl, keys: { main: key }, dialects: [...dialects] }], route);
-  // Not even one retry is allowed, and none for a key that is refused.
-  const strict = {
-    failover: { ...failoverOf(), maxAttempts: 1, retryOn: [] },
-  };
-
-  test(`replaced ${rotations} times under load, the old one refused at once: nobody gets an error`, async () => {
-    const wall = await kept(startWall(onlyKey('sk-0')));
-    const rig = await startRig(tableWith(wall, 'sk-0', strict));
-    closers.push(() => rig.close());
-    const load = startLoad(rig);
-    for (let number = 1; number <= rotations; number++) {
-      await load.more(8);
-      rig.offer(tableWith(wall, `sk-${number}`, strict));
-      wall.script(onlyKey(`sk-${number}`));
-    }
-    await load.more(8);
-    await load.end();
-    expect(load.failures).toEqual([]);
-    expect(load.answers()).toBeGreaterThan(rotations * 8);
-    expect(new Set(wall.calls.map(({ voice }) => voice))).toEqual(new Set(dialects));
-    // The last ones are all served with the last key.
-    expect(credentialIn(wall.calls.at(-1)?.headers ?? {})).toContain(`sk-${rotations}`);
-  }, 60_000);
+  test(
+    `replaced ${rotations} times under load, the old one refused at once: nobody gets an error`,
+    inHouse(async (house) => {
+      expect(await replacedUnderLoad(house, callersOf(8), rotations)).toBe(rotations);
+    }),
+    60_000,
+  );
 
   test('refused after it was replaced is tried again with the new one, though the route allows one attempt', async () => {
     const isReplaced = Promise.withResolvers<void>();
@@ -280,7 +229,7 @@ describe('what a connection is made with', () => {
     const front = await kept(startTlsFront(wall.port, first.server));
     const rig = await startRig(tableTo(front.port, { tls: { ca: first.ca.cert } }));
     closers.push(() => rig.close());
-    const load = startLoad(rig, 4);
+    const load = startLoad(rig, callersOf(4));
     for (let number = 1; number <= 6; number++) {
       const { ca, server } = number % 2 === 1 ? second : first;
       await load.more(8);
@@ -357,7 +306,7 @@ describe('what a connection is made with', () => {
       );
     const rig = await startRig(tableFor('first-w0rd'));
     closers.push(() => rig.close());
-    const load = startLoad(rig, 4);
+    const load = startLoad(rig, callersOf(4));
     for (let number = 1; number <= rotations; number++) {
       await load.more(5);
       credentials.password = `w0rd-${number}`;
@@ -376,9 +325,3 @@ describe('what a connection is made with', () => {
     expect(JSON.stringify([refused.json, rig.records, rig.failures])).not.toMatch(/w0rd|wr0ng/);
   }, 60_000);
 });
-
-function failoverOf() {
-  const [route] = tableOf([{ baseUrl: 'http://127.0.0.1/v1' }]).routes;
-  if (route === undefined) throw new Error('the table has no route');
-  return route.failover;
-}

@@ -17,7 +17,7 @@ export interface Vanished {
 const endpoints: readonly Endpoint[] = ['chat', 'completions', 'messages', 'responses'];
 
 /** Where callers leave: before the head, behind it, in the middle, and from plain calls. */
-const points: readonly { readonly isStream: boolean; readonly fault: Behaviour }[] = [
+const everyPoint: readonly { readonly isStream: boolean; readonly fault: Behaviour }[] = [
   { isStream: true, fault: { type: 'stall', after: { contentEvents: 3 } } },
   { isStream: true, fault: { type: 'hang', when: 'after-headers' } },
   { isStream: true, fault: { type: 'hang', when: 'before-headers' } },
@@ -25,8 +25,14 @@ const points: readonly { readonly isStream: boolean; readonly fault: Behaviour }
   { isStream: false, fault: { type: 'stall', after: { bytes: 40 } } },
 ];
 
-/** One after another: what is measured is the notice, not a queue. */
-export async function vanish(house: House, runs: number): Promise<Vanished> {
+/** One after another: what is measured is the notice, not a queue. Who leaves: all dialects and points in turn, or of this kind only. */
+export async function vanish(
+  house: House,
+  runs: number,
+  only: { readonly endpoint?: Endpoint; readonly isStream?: boolean } = {},
+): Promise<Vanished> {
+  const leavers = only.endpoint === undefined ? endpoints : [only.endpoint];
+  const points = everyPoint.filter(({ isStream }) => isStream === (only.isStream ?? isStream));
   const wall = await house.wallThat(
     (call) => points[call.number % points.length]?.fault ?? { type: 'empty' },
   );
@@ -37,7 +43,7 @@ export async function vanish(house: House, runs: number): Promise<Vanished> {
   for (let run = 1; run <= runs; run++) {
     const { isStream = true, fault } = points[run % points.length] ?? {};
     const { connection, answer } = await askOpen(rig, {
-      endpoint: endpoints[Math.floor(run / points.length) % endpoints.length] ?? 'chat',
+      endpoint: leavers[Math.floor(run / points.length) % leavers.length] ?? 'chat',
       isStream,
     });
     answer.catch(() => {});
