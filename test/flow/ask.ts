@@ -55,8 +55,8 @@ export function portOf({ url }: Pick<Rig, 'url'>): number {
   return Number(new URL(url).port);
 }
 
-export function ask(rig: Rig, options: AskOptions = {}): Promise<Seen> {
-  return rawCall({ port: portOf(rig) }, requestOf(options));
+export function ask(gateway: Pick<Rig, 'url'>, options: AskOptions = {}): Promise<Seen> {
+  return rawCall({ port: portOf(gateway) }, requestOf(options));
 }
 
 /** Asks and hands out the answer as soon as its head is there; the connection is the caller's to close. */
