@@ -5,7 +5,7 @@ import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
 import { Actions, Ago, Answered, Badge, Empty, Meter } from '../parts/basics.tsx';
 import { SelectField, TextField } from '../parts/fields.tsx';
 import { type Column, Pager, Table } from '../parts/table.tsx';
-import { mayAnywhere, useAsked, useRights, useSettled, useWatch } from '../shell/asking.tsx';
+import { mayAnywhere, useAsked, useRights, useSettled, useSoon, useWatch } from '../shell/asking.tsx';
 import { Link, type Shell, useShell } from '../shell/context.tsx';
 import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
@@ -60,15 +60,7 @@ export function Keys() {
     (signal) => api.call<KeyRowsAnswer>('rows/apikeys', { query, signal }),
     `keys of ${namespace ?? '*'}`,
   );
-  // Many changes at once are one question; one that waits is not put off by the next, or where keys change all the time it never came.
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const askSoon = () => {
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      asked.again();
-    }, 1_000);
-  };
-  useEffect(() => () => clearTimeout(timer.current), []);
+  const askSoon = useSoon(asked.again);
   useWatch('apikeys', namespace, askSoon, askSoon);
   const total = asked.answer?.total;
   const isBehindEnd = asked.answer?.rows.length === 0 && total !== undefined && total > 0;

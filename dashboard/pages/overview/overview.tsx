@@ -7,7 +7,7 @@ import { stateWords } from '../keys/words.ts';
 import { Actions, Ago, Answered, Badge, Code, Empty, Meter, Notice } from '../parts/basics.tsx';
 import { Choice } from '../parts/fields.tsx';
 import { Table } from '../parts/table.tsx';
-import { mayAnywhere, useAsked, useNow, useRights } from '../shell/asking.tsx';
+import { everyMinuteMs, mayAnywhere, useAsked, useNow, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
@@ -28,8 +28,6 @@ const spec = {
 type Measure = (typeof measures)[number];
 type Grouping = (typeof groupings)[number];
 
-const everyMinuteMs = 60_000;
-
 export function Overview() {
   const { api, session, namespace, path, search, go, formats } = useShell();
   const filters = readFilters(spec, search);
@@ -45,34 +43,40 @@ export function Overview() {
   const time = { namespace, from: query.from, to: query.to, interval: query.interval };
   // Periods and groupings are of one view; a namespace is another.
   const place = `overview of ${namespace ?? '*'}`;
-  const ask = <Answer,>(what: string, given: Readonly<Record<string, string | undefined>>) =>
+  const ask = <Answer,>(what: string, stretch: string, given: Readonly<Record<string, string | undefined>>) =>
     useAsked(
-      session.hasLedger ? `${what} ${JSON.stringify(given)} ${nowMs}` : undefined,
+      session.hasLedger ? `${what} of ${stretch} in ${place}` : undefined,
       (signal) => api.call<Answer>(`ledger/v1/${what}`, { query: given, signal }),
       place,
+      nowMs,
     );
   const question = { ...time, by, top: String(SERIES_MAX - 1), topBy: measure };
   const series = useAsked(
-    session.hasLedger ? `series ${JSON.stringify(question)} ${nowMs}` : undefined,
+    session.hasLedger ? `series ${by} ${measure} ${period} ${place}` : undefined,
     async (signal) => {
       const answer = await api.call<SeriesAnswer>('ledger/v1/series', { query: question, signal });
       // What was asked before stands until the answer is there, and it was asked by something else.
       return { ...answer, by, measure, query };
     },
     place,
+    nowMs,
   );
-  const whole = ask<SeriesAnswer>('series', time);
-  const requests = ask<RequestsAnswer>('requests', time);
-  const spent = ask<NamespacesAnswer>('namespaces', { namespace, from: monthOf(nowMs) });
-  const budgets = ask<BudgetsAnswer>('budgets', { namespace });
+  const month = monthOf(nowMs);
+  const whole = ask<SeriesAnswer>('series', period, time);
+  const requests = ask<RequestsAnswer>('requests', period, time);
+  const spent = ask<NamespacesAnswer>('namespaces', month, { namespace, from: month });
+  const budgets = ask<BudgetsAnswer>('budgets', month, { namespace });
+  // They stand in one row: where one of them is old, it says so of all.
+  const figures = [requests, whole, spent, budgets];
   const keys = useAsked(
-    `recent keys ${namespace ?? '*'} ${nowMs}`,
+    `recent keys in ${place}`,
     (signal) =>
       api.call<KeyRowsAnswer>('rows/apikeys', {
         query: { namespace, sort: 'lastUsed', order: 'desc', limit: 5 },
         signal,
       }),
     place,
+    nowMs,
   );
 
   return (
@@ -103,7 +107,16 @@ export function Overview() {
       )}
       {session.hasLedger && (
         <>
-          <Answered asked={requests} what="Requests">
+          <Answered
+            asked={{
+              ...requests,
+              error: figures.find(({ error }) => error)?.error,
+              again: () => {
+                for (const { again } of figures) again();
+              },
+            }}
+            what="What was used"
+          >
             {(answer) => (
               <Tiles requests={answer} whole={whole.answer} spent={spent.answer} budgets={budgets.answer} />
             )}
@@ -146,7 +159,7 @@ export function Overview() {
         </>
       )}
       <div class="columns">
-        <WentWrong budgets={budgets.answer?.budgets ?? []} nowMs={nowMs} time={time} />
+        <WentWrong budgets={budgets.answer?.budgets ?? []} nowMs={nowMs} period={period} time={time} />
         <section class="panel" aria-labelledby="recent-heading">
           <h2 id="recent-heading">Keys used last</h2>
           <Answered asked={keys} what="Keys">

@@ -10,20 +10,23 @@ import { failedWords, troublesOf } from './went-wrong.ts';
 
 interface WentWrongProps {
   readonly budgets: readonly BudgetUse[];
+  /** All of it is asked anew at each other one. */
   readonly nowMs: number;
+  readonly period: string;
   readonly time: Readonly<Record<string, string | undefined>>;
 }
 
 const shownMax = 8;
 
-export function WentWrong({ budgets, nowMs, time: { interval: _, ...time } }: WentWrongProps) {
+export function WentWrong({ budgets, nowMs, period, time: { interval: _, ...time } }: WentWrongProps) {
   const { api, session, namespace, formats } = useShell();
-  const providers = useObjects<Provider>('providers', namespace, false);
-  const routes = useObjects<ModelRoute>('modelroutes', namespace, false);
+  const providers = useObjects<Provider>('providers', namespace, nowMs);
+  const routes = useObjects<ModelRoute>('modelroutes', namespace, nowMs);
   const health = useAsked(
-    session.hasLedger ? `health ${JSON.stringify(time)} ${nowMs}` : undefined,
+    session.hasLedger ? `health of ${period} in ${namespace ?? '*'}` : undefined,
     (signal) => api.call<HealthAnswer>('ledger/v1/health', { query: time, signal }),
     `calls of ${namespace ?? '*'}`,
+    nowMs,
   );
   const troubles = troublesOf(providers.objects ?? [], routes.objects ?? [], budgets, formats.money);
   const failed = (health.answer?.health ?? [])

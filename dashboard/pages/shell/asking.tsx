@@ -21,11 +21,13 @@ export interface Asked<Answer> {
  * @param question what is asked, as text: another text is another question, and undefined none.
  * @param view what the answer is shown as: while another question of the same view is asked, the answer to the one before stands. Left out:
  * each question is a view of its own.
+ * @param moment at each other one the same question is asked anew: the clock is no part of it, or what was known would be of another question.
  */
 export function useAsked<Answer>(
   question: string | undefined,
   ask: (signal: AbortSignal) => Promise<Answer>,
   view = question,
+  moment = 0,
 ): Asked<Answer> {
   const [state, setState] = useState<AskedState<Answer, ApiError>>({ isAsking: question !== undefined });
   const [round, setRound] = useState(0);
@@ -56,7 +58,7 @@ export function useAsked<Answer>(
       },
     );
     return () => controller.abort();
-  }, [question, round]);
+  }, [question, round, moment]);
   const again = useCallback(() => setRound((before) => before + 1), []);
   useEffect(() => {
     addEventListener('online', again);
@@ -113,6 +115,18 @@ export function useWatch(
   }, [kind, namespace, isVisible, isLive, everyMs]);
 }
 
+/** Many changes at once are one question; one that waits is not put off by the next, or where things change all the time it never came. */
+export function useSoon(ask: () => void): () => void {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return useCallback(() => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      ask();
+    }, 1_000);
+  }, [ask]);
+}
+
 function useVisible(): boolean {
   const [isVisible, setVisible] = useState(document.visibilityState === 'visible');
   useEffect(() => {
@@ -155,15 +169,16 @@ export function useObject<Kind extends KubeObject>(plural: Plural, namespace: st
   return { ...asked, object, isDeleted };
 }
 
-/** All objects of a kind, as they are now. */
+/** All objects of a kind, as they are now; where a moment is given, as they were at that one, without a stream. */
 export function useObjects<Kind extends KubeObject>(
   plural: Plural,
   namespace: string | undefined,
-  isWatched = true,
+  moment?: number,
 ) {
   const { api } = useShell();
   const [heard, setHeard] = useState<ReadonlyMap<string, Heard<Kind>>>(new Map());
-  const asked = useAsked(`${plural} ${namespace ?? '*'}`, async (signal) => {
+  const question = `${plural} ${namespace ?? '*'}`;
+  const ask = async (signal: AbortSignal) => {
     const items: Kind[] = [];
     let version: string | undefined;
     let next: string | undefined;
@@ -178,9 +193,10 @@ export function useObjects<Kind extends KubeObject>(
     } while (next);
     setHeard((before) => heardSince(before, version));
     return items;
-  });
+  };
+  const asked = useAsked(question, ask, question, moment);
   useWatch(
-    isWatched ? plural : undefined,
+    moment === undefined ? plural : undefined,
     namespace,
     ({ type, object }) => {
       const given = object as unknown as Kind;
@@ -225,6 +241,9 @@ export function useRights(namespace: string | undefined): May {
     [answer, error],
   );
 }
+
+/** As the moment of a question: it is asked anew so often. */
+export const everyMinuteMs = 60_000;
 
 /** Rises every so often, so that "5 minutes ago" stays true. */
 export function useNow(everyMs = 30_000): number {

@@ -328,6 +328,48 @@ test('what a test of one model came to is not said of another', async () => {
   await until(async () => (await page.getByText(/whole after/).count()) === 0);
 });
 
+test('the overview keeps what it has and calls it old while the ledger does not answer, however many minutes', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  await page.getByRole('link', { name: 'Overview', exact: true }).click();
+  const tiles = page.locator('.tiles > li');
+  const shown = async () => [await tiles.count(), await page.locator('.chart').count()];
+  await until(async () => (await shown()).join() === '5,1');
+  let refused = 0;
+  await page.route('**/api/ledger/v1/**', async (route) => {
+    refused += 1;
+    await route.fulfill({ status: 503, json: { error: { message: 'Later.', code: 'ledger_unreachable' } } });
+  });
+  for (const minute of [1, 2]) {
+    await until(async () => {
+      await page.clock.runFor(10_000);
+      return refused >= 6 * minute;
+    });
+    await page.getByText('What was used: this is not up to date').waitFor();
+    await page.getByText('The chart: this is not up to date').waitFor();
+    expect(await shown()).toEqual([5, 1]);
+  }
+  // It is asked for again, and all of it.
+  await page.unroute('**/api/ledger/v1/**');
+  await page.getByRole('button', { name: 'Try again' }).first().click();
+  await page.getByText('What was used: this is not up to date').waitFor({ state: 'detached' });
+});
+
+test('what goes wrong while the overview is open is told within a minute', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  await page.getByRole('link', { name: 'Overview', exact: true }).click();
+  const wrong = page.locator('section', { has: page.getByText('What went wrong lately') });
+  await wrong.getByRole('listitem').first().waitFor();
+  await page.route('**/penstock.dev/v1alpha1/modelroutes?*', (route) =>
+    route.fulfill({ json: { items: [brokenRoute], metadata: {} } }),
+  );
+  await until(async () => {
+    await page.clock.runFor(10_000);
+    return (await wrong.getByText('Failover drill of team-a/later failed').count()) > 0;
+  });
+});
+
 test('a page that was refused its live updates asks for them again', async () => {
   const page = await open('/nothing');
   let refusals = 0;
@@ -608,6 +650,12 @@ test('on a laptop, where no cluster is, the key lies in a file', async () => {
   await page.getByRole('button', { name: 'Rotate' }).click();
   await dialogOf(page).getByText('In local mode a key in a file stays as it is.').waitFor();
 });
+
+const brokenRoute = {
+  metadata: { name: 'later', namespace: 'team-a', generation: 1 },
+  spec: { model: 'later', targets: [] },
+  status: { drill: { result: 'Failed', message: 'nobody took over' } },
+};
 
 function model(id: string, verdicts: Readonly<Record<string, string>>) {
   const dialects = Object.entries(verdicts).map(([name, verdict]) => [name, { verdict, lostFields: [] }]);
