@@ -2,16 +2,23 @@
 
 import { Answered, Badge, Empty, Notice } from '../parts/basics.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { useAsked } from '../shell/asking.tsx';
+import { everyMinuteMs, useAsked, useNow, useSoon, useWatch } from '../shell/asking.tsx';
 import { Link, type Shell, useShell } from '../shell/context.tsx';
 import { type Catalog, DIALECTS, type ModelWords, modelsOf, verdictWords } from './catalog.ts';
 
 export function Models() {
   const shell = useShell();
   const { api, namespace } = shell;
-  const catalog = useAsked(namespace === undefined ? undefined : `catalog ${namespace}`, (signal) =>
-    api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace }, signal }),
+  const question = namespace === undefined ? undefined : `catalog ${namespace}`;
+  const catalog = useAsked(
+    question,
+    (signal) => api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace }, signal }),
+    question,
+    useNow(everyMinuteMs),
   );
+  // Who has just added a model of their own is here before gateways have it; those of the platform change within the minute.
+  const askSoon = useSoon(catalog.again);
+  useWatch(namespace === undefined ? undefined : 'modelroutes', namespace, askSoon, askSoon);
   return (
     <>
       <div class="head">

@@ -13,7 +13,7 @@ import {
   useObjectPage,
 } from '../parts/object-page.tsx';
 import { Table } from '../parts/table.tsx';
-import { useAsked } from '../shell/asking.tsx';
+import { everyMinuteMs, useAsked, useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import type { Provider } from '../words/kube.ts';
 import { keyStateWords } from '../words/part-states.ts';
@@ -143,8 +143,13 @@ function capital(words: string): string {
 /** Told of the whole platform alone, so who may see one namespace gets no such section. */
 function Calls({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { api, session, formats } = useShell();
-  const asked = useAsked(session.hasLedger ? `health of ${namespace}/${name}` : undefined, (signal) =>
-    api.call<HealthAnswer>('ledger/v1/health', { query: { provider: `${namespace}/${name}` }, signal }),
+  const question = session.hasLedger ? `health of ${namespace}/${name}` : undefined;
+  const asked = useAsked(
+    question,
+    (signal) =>
+      api.call<HealthAnswer>('ledger/v1/health', { query: { provider: `${namespace}/${name}` }, signal }),
+    question,
+    useNow(everyMinuteMs),
   );
   if (!session.hasLedger || asked.error?.status === 403) return null;
   return (

@@ -370,6 +370,32 @@ test('what goes wrong while the overview is open is told within a minute', async
   });
 });
 
+test('a model that gateways take while its list is open is in it, also one of the platform’s', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  const models = [model('first', {})];
+  await page.route('**/api/ledger/v1/catalog', (route) => route.fulfill({ json: { models } }));
+  await page.evaluate(
+    `history.pushState(null, '', '/models?namespace=team-a'); dispatchEvent(new PopStateEvent('popstate'))`,
+  );
+  const row = (name: string) => page.getByRole('table', { name: 'Models' }).getByText(name, { exact: true });
+  await row('first').waitFor();
+  models.push(model('own', {}));
+  await page.evaluate(
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/modelroutes', { method: 'POST', body: '{"metadata":{"name":"own","namespace":"team-a"},"spec":{"model":"own"}}' })`,
+  );
+  let waitedMs = 0;
+  const passes = async (name: string) => {
+    await page.clock.runFor(1_000);
+    waitedMs += 1_000;
+    return (await row(name).count()) > 0;
+  };
+  await until(() => passes('own'));
+  expect(waitedMs).toBeLessThan(60_000);
+  models.push(model('lent', {}));
+  await until(() => passes('lent'));
+});
+
 test('a page that was refused its live updates asks for them again', async () => {
   const page = await open('/nothing');
   let refusals = 0;
