@@ -99,22 +99,22 @@ export function Frame({ session, api, keeping, ended, signIn, signOut }: FramePr
   const namespace = picked || usual;
   const place = placeOf(path);
   const isOfOne = 'namespace' in place || place.view === 'not-found';
-  const isNamespaceAsked = namespaces !== undefined && namespace === '' && !isOfOne;
+  const isLoading = namespaces === undefined;
+  const isNamespaceAsked = !isLoading && namespace === '' && !isOfOne;
 
-  const shell = useMemo<Shell | undefined>(
-    () =>
-      namespaces && {
-        session,
-        api,
-        formats,
-        namespaces,
-        namespace: namespace === allNamespaces || namespace === '' ? undefined : namespace,
-        path,
-        search,
-        go,
-        keeping,
-        announce,
-      },
+  const shell = useMemo<Shell>(
+    () => ({
+      session,
+      api,
+      formats,
+      namespaces: namespaces ?? { namespaces: [], isComplete: false },
+      namespace: namespace === allNamespaces || namespace === '' ? undefined : namespace,
+      path,
+      search,
+      go,
+      keeping,
+      announce,
+    }),
     [session, api, namespaces, namespace, path, search, go, keeping, announce],
   );
 
@@ -138,74 +138,81 @@ export function Frame({ session, api, keeping, ended, signIn, signOut }: FramePr
     const field = main.current?.querySelector<HTMLElement>('.ask input');
     if (field) field.focus();
     else if (!isFirst.current) heading?.focus({ preventScroll: false });
-    document.querySelector('.ways [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    isFirst.current = shell === undefined;
+    isFirst.current = isLoading;
     scrollTo(0, 0);
-  }, [path, shell === undefined, isNamespaceAsked]);
+  }, [path, isLoading, isNamespaceAsked]);
 
   return (
     <>
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to content
       </button>
-      {shell !== undefined && (
-        <ShellProvider value={shell}>
-          <header class="top">
-            <div class="top-row">
-              <Link to="/" class="brand">
-                <Mark /> Penstock
+      <ShellProvider value={shell}>
+        <header class="top">
+          <div class="top-row">
+            <Link to="/" class="brand">
+              <Mark /> Penstock
+            </Link>
+            {!isLoading && !isNamespaceAsked && (
+              <NamespacePicker all={allNamespaces} value={namespace} onPick={pick} />
+            )}
+            <details class="person">
+              <summary>
+                <span class="person-name">{shortName(session.user.name)}</span>
+              </summary>
+              <div class="person-menu">
+                <p class="small">{session.user.name}</p>
+                <p class="small faint">Signed in until {formats.time(session.expiresAt)}</p>
+                <Button onClick={() => leave(() => void signOut())}>Sign out</Button>
+              </div>
+            </details>
+          </div>
+          <nav class="ways" aria-label="Views">
+            {ways.map(({ to, label, views }) => (
+              <Link key={to} to={to} current={(views as readonly string[]).includes(place.view)}>
+                {label}
               </Link>
-              {!isNamespaceAsked && <NamespacePicker all={allNamespaces} value={namespace} onPick={pick} />}
-              <details class="person">
-                <summary>
-                  <span class="person-name">{shortName(session.user.name)}</span>
-                </summary>
-                <div class="person-menu">
-                  <p class="small">{session.user.name}</p>
-                  <p class="small faint">Signed in until {formats.time(session.expiresAt)}</p>
-                  <Button onClick={() => leave(() => void signOut())}>Sign out</Button>
-                </div>
-              </details>
+            ))}
+          </nav>
+        </header>
+        <main id="main" ref={main} tabIndex={-1}>
+          {ended !== undefined && (
+            <Notice tone="bad" title="Copy the key before you sign in again">
+              <p>{ended} Whoever signs in again in another tab can go on here.</p>
+              <Button
+                onClick={async () => {
+                  if (!(await signIn())) leave(() => void signIn());
+                }}
+              >
+                Go on
+              </Button>
+            </Notice>
+          )}
+          <HeldBack session={session} api={api} path={path} />
+          {!isOnline && (
+            <Notice tone="warn" title="You are offline">
+              <p>What is shown may be old. It is asked for again when the connection is back.</p>
+            </Notice>
+          )}
+          {isLoading ? (
+            <div class="loading" role="status">
+              <h1 tabIndex={-1}>Loading…</h1>
             </div>
-            <nav class="ways" aria-label="Views">
-              {ways.map(({ to, label, views }) => (
-                <Link key={to} to={to} current={(views as readonly string[]).includes(place.view)}>
-                  {label}
-                </Link>
-              ))}
-            </nav>
-          </header>
-          <main id="main" ref={main} tabIndex={-1}>
-            {ended !== undefined && (
-              <Notice tone="bad" title="Copy the key before you sign in again">
-                <p>{ended} Whoever signs in again in another tab can go on here.</p>
-                <Button
-                  onClick={async () => {
-                    if (!(await signIn())) leave(() => void signIn());
-                  }}
-                >
-                  Go on
-                </Button>
-              </Notice>
-            )}
-            <HeldBack session={session} api={api} path={path} />
-            {!isOnline && (
-              <Notice tone="warn" title="You are offline">
-                <p>What is shown may be old. It is asked for again when the connection is back.</p>
-              </Notice>
-            )}
-            {isNamespaceAsked ? <AskNamespace onPick={pick} /> : <View key={path} place={place} />}
-          </main>
-          {question}
-          <footer class="foot">
-            <p>
-              Penstock {session.version}
-              {session.mode === 'local' && ' · local mode'} · times in {zoneName()}, budgets and days of the
-              ledger in UTC
-            </p>
-          </footer>
-        </ShellProvider>
-      )}
+          ) : isNamespaceAsked ? (
+            <AskNamespace onPick={pick} />
+          ) : (
+            <View key={path} place={place} />
+          )}
+        </main>
+        {question}
+        <footer class="foot">
+          <p>
+            Penstock {session.version}
+            {session.mode === 'local' && ' · local mode'} · times in {zoneName()}, budgets and days of the
+            ledger in UTC
+          </p>
+        </footer>
+      </ShellProvider>
       <p class="unseen" role="status" aria-live="polite">
         {said}
       </p>

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { buildPages } from '../../../dashboard/build-pages.ts';
 import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
 import { until } from '../../support/until.ts';
+import { findBarriers } from '../browser/axe.ts';
 import { openChromium, SCREENS, type Visitor } from '../browser/chromium.ts';
 import type { RigOptions } from './server.ts';
 import { openView } from './views.ts';
@@ -394,6 +395,19 @@ test('a model that gateways take while its list is open is in it, also one of th
   expect(waitedMs).toBeLessThan(60_000);
   models.push(model('lent', {}));
   await until(() => passes('lent'));
+});
+
+test('while the namespaces are asked for, the page says that it loads, to whoever hears it too', async () => {
+  visitor = await openView(
+    browser,
+    { path: '/keys', rig: { hanging: ['namespaces'] }, isLoading: true },
+    { screen: 'phone', colorScheme: 'dark' },
+    pages,
+  );
+  const { page } = visitor;
+  await page.getByRole('status').getByRole('heading', { name: 'Loading…' }).waitFor();
+  await page.getByRole('navigation', { name: 'Views' }).waitFor();
+  expect(await findBarriers(page)).toEqual([]);
 });
 
 test('a page that was refused its live updates asks for them again', async () => {

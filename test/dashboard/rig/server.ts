@@ -22,6 +22,8 @@ export interface RigOptions {
   readonly isSignedOut: boolean;
   /** Names of what fails, such as `ledger` or `rows`. */
   readonly failing: readonly string[];
+  /** Names of what is never answered. */
+  readonly hanging?: readonly string[];
   readonly hasNothing: boolean;
   /** Default: 'kubernetes'. */
   readonly mode?: 'kubernetes' | 'local';
@@ -100,6 +102,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       return;
     }
     const path = url.pathname.slice('/api/'.length);
+    if (options.hanging?.some((name) => path.startsWith(name))) return;
     if (options.failing.some((name) => path.startsWith(name))) {
       answer(response, 503, {
         error: { message: 'The ledger does not answer; ask again in a moment.', code: 'ledger_unreachable' },

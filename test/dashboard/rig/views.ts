@@ -10,6 +10,8 @@ export interface Shot {
   readonly rig?: Partial<RigOptions>;
   /** What is done before the picture is taken. */
   readonly act?: (page: Page) => Promise<void>;
+  /** Something of it never comes. */
+  readonly isLoading?: true;
 }
 
 const click = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click();
@@ -48,6 +50,7 @@ export const SHOTS: Readonly<Record<string, Shot>> = {
     },
   },
   keys: { path: '/keys' },
+  loading: { path: '/keys', rig: { hanging: ['namespaces'] }, isLoading: true },
   'namespace-asked': { path: '/keys', rig: { without: ['list namespaces'] } },
   'keys-searched': { path: '/keys?q=ci-bot&sort=spend&order=desc&namespace=team-a' },
   'keys-empty': { path: '/keys', rig: { hasNothing: true } },
@@ -152,7 +155,7 @@ async function fillProvider(page: Page): Promise<void> {
 /** Come to and settled; `close` ends it and its rig. @param pages the folder that they were built to. */
 export async function openView(
   browser: Browser,
-  { path, rig, act }: Shot,
+  { path, rig, act, isLoading }: Shot,
   look: Look,
   pages: string = USUAL.pages,
 ): Promise<Visitor> {
@@ -166,6 +169,7 @@ export async function openView(
   try {
     await page.goto(`${server.url}${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
+    if (isLoading) return { ...visitor, close };
     await settled(page);
     await act?.(page);
     await settled(page);
