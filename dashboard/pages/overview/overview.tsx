@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks';
 import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
 import { snippetsFor } from '../keys/snippets.ts';
-import { stateWords } from '../keys/words.ts';
+import { periodWords, stateWords } from '../keys/words.ts';
 import { Actions, Ago, Answered, Badge, Code, Empty, Meter, Notice } from '../parts/basics.tsx';
 import { Choice } from '../parts/fields.tsx';
 import { Table } from '../parts/table.tsx';
@@ -189,9 +189,9 @@ function Tiles({
   const totals = requestTotals(requests);
   const sum = (of: (row: SeriesRow) => number) => (whole?.rows ?? []).reduce((all, row) => all + of(row), 0);
   const month = (spent?.namespaces ?? []).reduce((all, { month: { costUsd } }) => all + Number(costUsd), 0);
-  const own = budgets?.budgets.find(
-    (one) => one.apiKey === undefined && one.namespace === namespace && one.period === 'Month',
-  );
+  const [own] = (budgets?.budgets ?? [])
+    .filter((one) => one.apiKey === undefined && one.namespace === namespace)
+    .sort((a, b) => b.usedShare - a.usedShare);
   const unpriced = sum((row) => row.unpriced);
   return (
     <>
@@ -203,7 +203,8 @@ function Tiles({
             <Meter share={own.usedShare} label={`${formats.percent(own.usedShare)} of the budget`} />
           )}
           <p class="hint">
-            {own !== undefined && `of ${formats.money(own.limitUsd)} · `}
+            {own !== undefined &&
+              `${formats.money(own.costUsd)} of ${formats.money(own.limitUsd)} / ${periodWords(own.period)} · `}
             {whole === undefined ? '' : `${formats.money(sum((row) => Number(row.costUsd)))} in this period`}
             {unpriced > 0 && ` · ${formats.number(unpriced)} without a price`}
           </p>

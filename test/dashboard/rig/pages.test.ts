@@ -682,6 +682,21 @@ test('the overview says which requests it counts, and who counts the others', as
   await page.getByText('penstock_requests_total').waitFor();
 });
 
+test('the overview of a namespace has its budget that is nearest to its end, whatever it is for', async () => {
+  const page = await open('/nothing');
+  const budget = (period: string, costUsd: string, more: object = {}) => ({
+    ...{ namespace: 'team-a', action: 'Block', limitUsd: '10', resetsAt: '2026-12-01T00:00:00.000Z' },
+    ...{ period, costUsd, usedShare: Number(costUsd) / 10, ...more },
+  });
+  const budgets = [budget('Month', '2'), budget('Day', '9'), budget('Day', '10', { apiKey: 'team-a/ci' })];
+  await page.route('**/api/ledger/v1/budgets?*', (route) =>
+    route.fulfill({ json: { budgets, isTruncated: false } }),
+  );
+  await page.goto(new URL('/?namespace=team-a', page.url()).href);
+  await page.getByText('$9.00 of $10.00 / day').waitFor();
+  await page.getByRole('img', { name: '90% of the budget' }).waitFor();
+});
+
 test('on a laptop, where no cluster is, the key lies in a file', async () => {
   const page = await open('/keys/team-b/notebook-1', { mode: 'local' });
   const command = await page.getByRole('region', { name: 'Command that prints the key' }).innerText();
