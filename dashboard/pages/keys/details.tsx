@@ -1,7 +1,7 @@
 // What is to be known of one key, and what can be done with it?
 
 import { useState } from 'preact/hooks';
-import { Ago, Badge, Empty, Facts, Meter, Notice } from '../parts/basics.tsx';
+import { Ago, Badge, Empty, Facts, LastUsed, Meter, Notice } from '../parts/basics.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Crumbs, ObjectDialogs, ObjectHead, useObjectPage } from '../parts/object-page.tsx';
@@ -18,7 +18,7 @@ import { placeOfKey } from './read-key.ts';
 import { holds, isImported, versionsOf } from './rotate.ts';
 import { type RotateAttempt, RotateDialog } from './rotate-dialog.tsx';
 import { ReadKey } from './secret-made.tsx';
-import { limitWords, periodWords } from './words.ts';
+import { budgetWords, limitWords, periodWords } from './words.ts';
 
 export function KeyDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { session, formats, announce } = useShell();
@@ -134,8 +134,9 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                         ? [['Never', key.spec.models.deny.join(', ')] as const]
                         : []),
                       ['Limits', limitWords(key.spec.limits, formats) || 'none'],
+                      ['Budgets', budgetWords(key.spec.budgets, formats) || 'none'],
                       ['Created', <Ago key="created" at={key.metadata.creationTimestamp} />],
-                      ['Last used', <Ago key="used" at={key.status?.usage?.lastUsedAt} />],
+                      ['Last used', <LastUsed key="used" at={key.status?.usage?.lastUsedAt} />],
                       [
                         'Works until',
                         (key.status?.expiresAt ?? key.spec.expiresAt)
@@ -240,10 +241,13 @@ function Versions({ apiKey }: { readonly apiKey: ApiKey }) {
 }
 
 function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
-  const { formats } = useShell();
+  const { session, formats } = useShell();
   const usage = apiKey.status?.usage;
   const periods = usage?.periods ?? [];
-  if (usage === undefined) return <Empty title="It was not used yet" />;
+  if (usage === undefined)
+    return (
+      <Empty title={session.hasLedger ? 'It was not used yet' : 'There is no ledger: nobody counts it'} />
+    );
   return (
     <>
       <ul class="plain-list spend-list">

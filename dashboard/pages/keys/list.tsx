@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
-import { Actions, Ago, Answered, Badge, Empty, Meter } from '../parts/basics.tsx';
+import { Actions, Ago, Answered, Badge, Empty, LastUsed, Meter } from '../parts/basics.tsx';
 import { SelectField, TextField } from '../parts/fields.tsx';
 import { type Column, Pager, Table } from '../parts/table.tsx';
 import { mayAnywhere, useAsked, useRights, useSettled, useSoon, useWatch } from '../shell/asking.tsx';
@@ -24,7 +24,7 @@ const limit = 50;
 
 export function Keys() {
   const shell = useShell();
-  const { api, namespace, path, search, go, formats, announce } = shell;
+  const { api, session, namespace, path, search, go, formats, announce } = shell;
   const filters = readFilters(spec, search);
   const offset = Math.max(0, Math.trunc(Number(filters.offset)) || 0);
   const mayHere = useRights(namespace);
@@ -131,7 +131,9 @@ export function Keys() {
                 {isTruncated &&
                   ' There are more than are looked through: choose a namespace to see all of its keys.'}
                 {spendFrom === 'status' &&
-                  ' The ledger does not answer: spend is as the keys last told it, minutes ago.'}
+                  (session.hasLedger
+                    ? ' The ledger does not answer: spend is as the keys last told it, minutes ago.'
+                    : ' There is no ledger: nobody counts what is used.')}
               </p>
             </>
           )
@@ -187,7 +189,7 @@ function columnsFor({ formats, namespace }: Shell): readonly Column<KeyRow>[] {
       label: 'Limits',
       cell: ({ limits }) => limitWords(limits as Limits | null, formats) || <span class="faint">none</span>,
     },
-    { label: 'Last used', sort: 'lastUsed', cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} /> },
+    { label: 'Last used', sort: 'lastUsed', cell: ({ lastUsedAt }) => <LastUsed at={lastUsedAt} /> },
     {
       label: 'Expires',
       sort: 'expires',

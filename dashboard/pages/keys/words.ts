@@ -2,7 +2,7 @@
 
 import type { KeyRow } from '../../api-types.ts';
 import type { Formats } from '../words/format.ts';
-import type { Limits } from '../words/kube.ts';
+import type { Budget, Limits } from '../words/kube.ts';
 import type { Tone } from '../words/standing.ts';
 
 export function stateWords({ state, isExhausted }: Pick<KeyRow, 'state' | 'isExhausted'>): {
@@ -34,6 +34,19 @@ export function limitWords(limits: Limits | null | undefined, formats: Pick<Form
 
 export function periodWords(period: string): string {
   return { Day: 'day', Week: 'week', Month: 'month', Total: 'all time' }[period] ?? period;
+}
+
+/** Empty: none. */
+export function budgetWords(
+  budgets: readonly Budget[] | undefined,
+  { money }: Pick<Formats, 'money'>,
+): string {
+  return (budgets ?? [])
+    .map(
+      ({ period, limit, action }) =>
+        `${money(limit)}\u00a0/\u00a0${periodWords(period)}${action === 'Warn' ? ' (calls go on)' : ''}`,
+    )
+    .join(' · ');
 }
 
 /** The budget nearest to its limit, or none. */

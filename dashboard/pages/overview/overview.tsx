@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks';
 import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
 import { snippetsFor } from '../keys/snippets.ts';
 import { periodWords, stateWords } from '../keys/words.ts';
-import { Actions, Ago, Answered, Badge, Code, Empty, Meter, Notice } from '../parts/basics.tsx';
+import { Actions, Answered, Badge, Code, Empty, LastUsed, Meter, Notice } from '../parts/basics.tsx';
 import { Choice } from '../parts/fields.tsx';
 import { Table } from '../parts/table.tsx';
 import { everyMinuteMs, mayAnywhere, useAsked, useNow, useRights } from '../shell/asking.tsx';
@@ -349,7 +349,7 @@ function RecentKeys({ rows }: { readonly rows: readonly KeyRow[] }) {
           isNumber: true,
           cell: ({ spend }) => (spend?.month ? formats.money(spend.month) : '–'),
         },
-        { label: 'Last used', cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} /> },
+        { label: 'Last used', cell: ({ lastUsedAt }) => <LastUsed at={lastUsedAt} /> },
       ]}
     />
   );

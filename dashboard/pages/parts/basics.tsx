@@ -168,6 +168,12 @@ export function Ago({ at }: { readonly at: string | null | undefined }) {
   );
 }
 
+/** Of a key: where nobody counts, it is not known. */
+export function LastUsed({ at }: { readonly at: string | null | undefined }) {
+  const { session } = useShell();
+  return at || session.hasLedger ? <Ago at={at} /> : <span class="faint">not counted</span>;
+}
+
 export function CopyButton({
   text,
   label = 'Copy',

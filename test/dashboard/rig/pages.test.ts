@@ -682,6 +682,19 @@ test('the overview says which requests it counts, and who counts the others', as
   await page.getByText('penstock_requests_total').waitFor();
 });
 
+test('where no ledger is, nothing is said of one that does not answer, nor of keys that were never used', async () => {
+  const page = await open('/keys?q=ci-bot-0', { hasLedger: false });
+  await page.getByText('There is no ledger: nobody counts what is used.').waitFor();
+  expect(await page.getByText('The ledger does not answer').count()).toBe(0);
+  await page.getByRole('link', { name: 'ci-bot-0', exact: true }).click();
+  await page.getByText('There is no ledger: nobody counts it').waitFor();
+  const fact = (name: string) =>
+    page.locator('dl.facts > div', { hasText: name }).getByRole('definition').innerText();
+  expect(await fact('Last used')).toBe('not counted');
+  // Told also before anything is spent of them.
+  expect(await fact('Budgets')).toMatch(/^\$100\.00\s\/\smonth · \$10\.00\s\/\sday \(calls go on\)$/);
+});
+
 test('the overview of a namespace has its budget that is nearest to its end, whatever it is for', async () => {
   const page = await open('/nothing');
   const budget = (period: string, costUsd: string, more: object = {}) => ({

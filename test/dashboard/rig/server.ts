@@ -25,6 +25,8 @@ export interface RigOptions {
   /** Names of what is never answered. */
   readonly hanging?: readonly string[];
   readonly hasNothing: boolean;
+  /** Default: true. Without one nobody knows what keys were used for. */
+  readonly hasLedger?: boolean;
   /** Default: 'kubernetes'. */
   readonly mode?: 'kubernetes' | 'local';
   /** Why no change is taken; may be changed meanwhile. */
@@ -51,10 +53,11 @@ export interface Rig {
 }
 
 export async function startRig(options: RigOptions): Promise<Rig> {
+  const { hasLedger = true } = options;
   const objects: Record<string, Item[]> = options.hasNothing
     ? { apikeys: [], providers: [], modelroutes: [] }
     : {
-        apikeys: makeKeys(options.keys) as Item[],
+        apikeys: (makeKeys(options.keys) as Item[]).map((key) => (hasLedger ? key : withoutUsage(key))),
         providers: structuredClone(providers) as Item[],
         modelroutes: structuredClone(routes) as Item[],
       };
@@ -188,7 +191,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       namespace: null,
       gatewayUrl: options.gatewayUrl ?? origin,
       keyPrefix: 'psk_',
-      hasLedger: true,
+      hasLedger,
       version: '0.1.0',
       ...(options.heldBack?.length ? { heldBack: options.heldBack } : {}),
     };
@@ -240,7 +243,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       rows: rows.slice(offset, offset + Number(search.get('limit') ?? 50)),
       total: rows.length,
       at: ago(0),
-      spendFrom: 'ledger',
+      spendFrom: hasLedger ? 'ledger' : 'status',
       isTruncated: false,
     };
   }
@@ -343,6 +346,11 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     });
     createReadStream(`${shown}.gz`).pipe(response);
   }
+}
+
+function withoutUsage(key: Item): Item {
+  const { usage: _, ...rest } = (key.status ?? {}) as Record<string, unknown>;
+  return { ...key, status: rest };
 }
 
 interface Condition {
