@@ -1,5 +1,6 @@
 // How does a key get a successor? One made here takes the place of the old one in spec.imports; of one that the operator made, the trigger changes.
 
+import { durationMs } from '../words/format.ts';
 import type { ApiKey, Import } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import { mergePatch } from '../words/merge-patch.ts';
@@ -120,16 +121,6 @@ export function overlapsFor(key: ApiKey): readonly { readonly value: string; rea
 export function isWithoutOverlap(key: ApiKey, overlap: string): boolean {
   if (overlap !== '') return Number(overlap) === 0;
   return durationMs(key.spec.rotation?.overlap ?? usualOverlap) === 0;
-}
-
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-
-/** Of a text that the API server has taken, such as 1h30m. */
-function durationMs(text: string): number {
-  let sum = 0;
-  for (const [, amount, unit = ''] of text.matchAll(/([0-9.]+)(ms|s|m|h)/g))
-    sum += Number(amount) * (unitMs[unit] ?? 0);
-  return sum;
 }
 
 /** The same, to be applied by somebody else. @throws as `rotatedPatch`. */

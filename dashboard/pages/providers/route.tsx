@@ -16,6 +16,7 @@ import { Table } from '../parts/table.tsx';
 import { kubePath, useAsked, useNow } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
+import { durationMs } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { targetStateWords } from '../words/part-states.ts';
 import { standingOf } from '../words/standing.ts';
@@ -210,7 +211,7 @@ function Drill({ route: { spec, status } }: { readonly route: ModelRoute }) {
           : [
               [
                 'Takeover',
-                `${drill.takeover}${drill.servedBy === undefined ? '' : `, by target ${drill.servedBy}`}`,
+                `${formats.milliseconds(durationMs(drill.takeover))}${drill.servedBy === undefined ? '' : `, by target ${drill.servedBy}`}`,
               ] as const,
             ]),
         ['Fault', spec.drill.fault ?? 'ServerError'],

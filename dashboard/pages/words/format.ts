@@ -101,3 +101,13 @@ export function perMillion(perToken: string): string {
   const right = digits.slice(point).replace(/0+$/, '');
   return right === '' ? left : `${left}.${right}`;
 }
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Of a text that the API server has taken, such as 1h30m. */
+export function durationMs(text: string): number {
+  let sum = 0;
+  for (const [, amount, unit = ''] of text.matchAll(/([0-9.]+)(ms|s|m|h)/g))
+    sum += Number(amount) * (unitMs[unit] ?? 0);
+  return sum;
+}

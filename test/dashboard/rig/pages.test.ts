@@ -710,6 +710,11 @@ test('the overview of a namespace has its budget that is nearest to its end, wha
   await page.getByRole('img', { name: '90% of the budget' }).waitFor();
 });
 
+test('how long a drill took is said as all times are', async () => {
+  const page = await open('/routes/platform/large');
+  await page.getByText('12 s, by target spare', { exact: true }).waitFor();
+});
+
 test('on a laptop, where no cluster is, the key lies in a file', async () => {
   const page = await open('/keys/team-b/notebook-1', { mode: 'local' });
   const command = await page.getByRole('region', { name: 'Command that prints the key' }).innerText();
