@@ -32,6 +32,7 @@ import {
   tooBusy,
   tooLarge,
 } from './errors.ts';
+import { lastFailoverAnswer } from './last-failover.ts';
 import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
 import { isRelayed, RELAYED_PATHS, readQuestion, relayQuestion } from './plan.ts';
 import { requestsAnswer } from './requests.ts';
@@ -136,13 +137,19 @@ const answers: Readonly<Record<string, Answer>> = {
   },
   async '/v1/health'({ store }, asked) {
     // Which vendors are behind a route is the platform's own business.
-    const by =
-      asked.where.namespace === undefined ? (['provider', 'upstreamModel'] as const) : (['route'] as const);
-    const [rows, failures] = await Promise.all([
+    const { namespace, route } = asked.where;
+    const by = namespace === undefined ? (['provider', 'upstreamModel'] as const) : (['route'] as const);
+    const [rows, failures, further] = await Promise.all([
       store.outcomes(sumsQueryOf(asked, by)),
       store.lastFailures(by, asked),
+      route === undefined ? [] : store.furtherAnswers(asked),
     ]);
-    return { ...periodOf(asked), ...healthAnswer(rows, by, failures, asked) };
+    const isOwn = namespace === undefined || route?.startsWith(`${namespace}/`) === true;
+    return {
+      ...periodOf(asked),
+      ...healthAnswer(rows, by, failures, asked),
+      ...lastFailoverAnswer(further, isOwn),
+    };
   },
 };
 

@@ -14,6 +14,15 @@ const nextId = (record: string): string =>
 /** Last attempts of requests that were not answered, which are few. As the index has it. */
 export const UNANSWERED = "outcome <> 'answered' AND is_last = 1";
 
+/** Answers of attempts that were not the first of their request. As the index has it. */
+export const FURTHER_ANSWERED = "requests = 0 AND outcome = 'answered'";
+
+/** All attempts of a request up to this one, in their order. */
+export function idsUpTo(id: string): readonly string[] {
+  const [, request = '', number] = /^(.*?)(\d{1,3})$/.exec(id) ?? [];
+  return Array.from({ length: Number(number ?? 0) }, (_, at) => `${request}${at + 1}`);
+}
+
 const hasNext = `EXISTS (SELECT 1 FROM ledger_records n WHERE n.id = ${nextId('ledger_records')})`;
 
 /** Those that are not the last are marked: of all, or of the ids that a list in SQL holds. */

@@ -2,10 +2,13 @@
 // of one query.
 
 import { largestQuery } from './largest.ts';
+import { idsUpTo } from './last-attempts.ts';
 import type { Query, Row } from './query.ts';
 import {
+  furtherAnswersQuery,
   lastFailuresQuery,
   latestQuery,
+  linesQuery,
   readLastFailures,
   readRecords,
   recordsQuery,
@@ -32,6 +35,7 @@ export function readingOf(
   | 'largest'
   | 'latest'
   | 'lastFailures'
+  | 'furtherAnswers'
   | 'ends'
   | 'firstContents'
   | 'records'
@@ -70,6 +74,14 @@ export function readingOf(
     },
     async lastFailures(by, query) {
       return readLastFailures(await rows(lastFailuresQuery(kind, by, query)), by);
+    },
+    async furtherAnswers(query) {
+      const found = (await rows(furtherAnswersQuery(query))).map(({ id }) => idsUpTo(String(id)));
+      if (found.length === 0) return [];
+      const lines = new Map(
+        (await rows(linesQuery(kind, found.flat()))).map(({ id, line }) => [String(id), String(line)]),
+      );
+      return found.map((ids) => ids.flatMap((id) => lines.get(id) ?? []));
     },
     async ends(query) {
       return readEnds(await rows(endsQuery(query)), query.interval);

@@ -1,5 +1,6 @@
-// Which records are there, which is the newest of each, and when did one fail last?
+// Which records are there, which is the newest of each, when did one fail last, and which were answered by a further attempt?
 
+import { FURTHER_ANSWERED } from './last-attempts.ts';
 import {
   COLUMNS,
   filterConditions,
@@ -63,6 +64,26 @@ export function readLastFailures(rows: readonly Row[], by: readonly Dimension[])
       // Of days whose records had gone before sums told of it, nobody knows.
       .filter(({ atMs }) => atMs > 0)
   );
+}
+
+/** Of few requests: the last of them may be no failover, where a request stands for several calls. */
+const furtherMax = 20;
+
+export function furtherAnswersQuery(query: RecentQuery): Query {
+  const values: Value[] = [];
+  const conditions = [FURTHER_ANSWERED, ...withinMs(query, values), ...filterConditions(query.where, values)];
+  return {
+    text: `SELECT id FROM ledger_records WHERE ${conditions.join(' AND ')}
+      ORDER BY started_ms DESC LIMIT ${furtherMax}`,
+    values,
+  };
+}
+
+export function linesQuery(kind: DatabaseKind, ids: readonly string[]): Query {
+  return {
+    text: `SELECT id, line FROM ledger_records WHERE id IN ${listOf(kind, 1)}`,
+    values: [JSON.stringify(ids)],
+  };
 }
 
 /** Where sums know it; of one key, only its records do. */

@@ -1,12 +1,12 @@
 // Which tables does a ledger have, and which version of them? Both databases have the same; types are what each calls them.
 
-import { markText, UNANSWERED } from './last-attempts.ts';
+import { FURTHER_ANSWERED, markText, UNANSWERED } from './last-attempts.ts';
 import { ALL, DAILY_KEYS, MEASURES, SPAN_KEYS, SPEND_MEASURES, TWO_DIGIT_STEPS } from './row.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
 /** Of the tables. Raised with every entry of `migrations`. */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 /** As they were in version 1. */
 const keyMeasures1 = ['requests', 'input', 'output', 'unpriced', 'cost_high', 'cost_low'];
@@ -136,6 +136,10 @@ const migrations: readonly ((kind: DatabaseKind) => readonly string[])[] = [
         WHERE first_content_ms >= 0`,
     ];
   },
+  // Which request a further attempt answered last: they are few, and stand among all the others.
+  () => [
+    `CREATE INDEX ledger_records_failovers ON ledger_records (route, started_ms) WHERE ${FURTHER_ANSWERED}`,
+  ],
 ];
 
 const twoDigits = `CASE ${TWO_DIGIT_STEPS.map(

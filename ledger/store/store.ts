@@ -258,6 +258,8 @@ export interface LedgerStore {
   latest(query: RecentQuery): Promise<LatestRecord[]>;
   /** When each of what `by` names has last failed, Unix milliseconds. */
   lastFailures(by: readonly Dimension[], query: RecentQuery): Promise<LastFailure[]>;
+  /** Lines of all attempts of the requests that one behind the first answered last, the newest request first; of few of them. */
+  furtherAnswers(query: RecentQuery): Promise<readonly (readonly string[])[]>;
   /** A request whose second attempt is still under way has ended as its first one did, until it has ended. */
   ends(query: IntervalQuery): Promise<EndsRow[]>;
   firstContents(query: IntervalQuery): Promise<FirstContentRow[]>;

@@ -40,6 +40,7 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
         `/v1/keys?${stretch}&limit=50`,
         `/v1/namespaces?${stretch}`,
         `/v1/health?${stretch}`,
+        `/v1/health?${stretch}&route=platform/model-0`,
         '/v1/budgets?limit=1000',
       ].map((path) => ({ path: path + where, window }));
     });

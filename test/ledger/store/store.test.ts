@@ -313,6 +313,25 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await store.lastFailures(['route'], { ...everything, where: { namespace: 'b' } })).toEqual([]);
   });
 
+  test('requests that a further attempt answered are found with all of their attempts, the newest first', async () => {
+    const entries = ['1.1', '2.1', '3.1', '1.2', '3.2', '3.3', '4.1'].map((id) => {
+      const [request = 0, attempt = 0] = id.split('.').map(Number);
+      const startedAt = `2026-11-22T10:0${request}:00.000Z`;
+      const isLast = ['1.2', '3.3', '4.1'].includes(id);
+      return makeEntry({ id, startedAt, attempt, outcome: isLast ? 'answered' : 'failed', route: 'p/m' });
+    });
+    await store.take(page('c.1', entries), now);
+    const found = async (route: string) =>
+      (await store.furtherAnswers({ ...everything, where: { route } })).map((lines) =>
+        lines.map((line) => JSON.parse(line).id),
+      );
+    expect(await found('p/m')).toEqual([
+      ['3.1', '3.2', '3.3'],
+      ['1.1', '1.2'],
+    ]);
+    expect(await found('p/other')).toEqual([]);
+  });
+
   test('a group says how its attempts ended, and stands in one row', async () => {
     const ended = [
       'answered',
@@ -388,6 +407,7 @@ describe.each(kindNames)('%s', (kind) => {
       'DROP INDEX ledger_asides_by_time',
       'DROP INDEX ledger_records_unanswered',
       'DROP INDEX ledger_records_first_content',
+      'DROP INDEX ledger_records_failovers',
       'ALTER TABLE ledger_records DROP COLUMN is_last',
       'ALTER TABLE ledger_records DROP COLUMN failure',
       'ALTER TABLE ledger_records DROP COLUMN first_content_ms',

@@ -19,6 +19,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/series.test.ts'],
   },
   {
+    name: 'a tenant is not told the targets of a route of somebody else',
+    file: 'ledger/read-api/last-failover.ts',
+    from: 'seesTargets ? { attempts: told } : {}',
+    to: '{ attempts: told }',
+    tests: ['test/ledger/last-failover.test.ts'],
+  },
+  {
     name: 'how attempts ended is counted in attempts',
     file: 'ledger/store/sums-queries.ts',
     from: 'THEN attempts ELSE 0 END)',

@@ -1,0 +1,85 @@
+// Which request was last answered by another attempt than its first, and who is told what had been tried?
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openSqliteStore } from '../../ledger/store/sqlite.ts';
+import { makeEntry } from './make-entry.ts';
+import { type ReadApi, serveToAnybody } from './read-house.ts';
+
+const started = new AsyncDisposableStack();
+let reader: ReadApi;
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
+  started.defer(() => rm(folder, { recursive: true, force: true }));
+  const store = started.adopt(await openSqliteStore(join(folder, 'ledger.sqlite')), (one) => one.close());
+  const at = (request: string, attempt: number, more: Parameters<typeof makeEntry>[0]) =>
+    makeEntry({
+      ...{ id: `${request}.${attempt}`, request, attempt, namespace: 'team-a', route: 'team-a/m' },
+      ...{ startedAt: `2026-11-22T10:0${request}:0${attempt}.000Z`, ...more },
+    });
+  const failed = { outcome: 'failed', failure: 'status_500', payer: 'platform' } as const;
+  const entries = [
+    at('1', 1, { ...failed, target: 'main' }),
+    at('1', 2, { target: 'spare' }),
+    at('2', 1, { ...failed, target: 'main' }),
+    at('2', 2, { ...failed, target: 'main', failure: 'connect_timeout' }),
+    at('2', 3, { target: 'spare' }),
+    // It stands for two calls, of which each was answered at once.
+    at('3', 1, { target: 'main' }),
+    at('3', 2, { target: 'main', call: 1 }),
+    // Not answered at all.
+    at('4', 1, { ...failed, target: 'main' }),
+    at('4', 2, { ...failed, target: 'spare' }),
+    // Its two calls are under way together, and the second one fails over.
+    at('5', 1, { route: 'platform/two', target: 'main' }),
+    at('5', 2, { ...failed, route: 'platform/two', target: 'main', call: 1 }),
+    at('5', 3, { route: 'platform/two', target: 'spare', call: 1 }),
+    at('6', 1, { route: 'platform/one' }),
+  ];
+  await store.take({ source: 'p', cursor: 'c', entries, asides: [] }, 0);
+  reader = await serveToAnybody(store, Date.parse('2026-11-22T12:00:00Z'));
+  started.adopt(reader, (one) => one.close());
+});
+afterAll(() => started.disposeAsync());
+
+const lastFailover = async (query: string) =>
+  (await reader.ask(`/v1/health?${query}`, 'anybody')).body.lastFailover;
+
+test('of a route, the last request that a further attempt answered is told, with all that was tried for it', async () => {
+  const attempts = [
+    { target: 'main', outcome: 'failed', failure: 'status_500' },
+    { target: 'main', outcome: 'failed', failure: 'connect_timeout' },
+    { target: 'spare', outcome: 'answered' },
+  ];
+  const at = '2026-11-22T10:02:03.000Z';
+  expect(await lastFailover('route=team-a/m')).toEqual({ at, attempts });
+  expect(await lastFailover('route=team-a/m&namespace=team-a')).toEqual({ at, attempts });
+  expect(await lastFailover('route=team-a/m&to=2026-11-22T10:02:00Z&from=2026-11-22')).toMatchObject({
+    at: '2026-11-22T10:01:02.000Z',
+  });
+});
+
+test('that another call of the same request was answered is no failover, nor what another call had tried', async () => {
+  expect(await lastFailover('route=platform/two')).toEqual({
+    at: '2026-11-22T10:05:03.000Z',
+    attempts: [
+      { target: 'main', outcome: 'failed', failure: 'status_500' },
+      { target: 'spare', outcome: 'answered' },
+    ],
+  });
+});
+
+test('a tenant is told when, and of a route of somebody else not which targets it has', async () => {
+  expect(await lastFailover('route=platform/two&namespace=team-a')).toEqual({
+    at: '2026-11-22T10:05:03.000Z',
+  });
+});
+
+test('where there was none, or no route is named, nothing is told', async () => {
+  expect(await lastFailover('route=platform/one')).toBeUndefined();
+  expect(await lastFailover('route=team-a/m&namespace=team-b')).toBeUndefined();
+  expect(await lastFailover('')).toBeUndefined();
+});
