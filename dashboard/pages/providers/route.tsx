@@ -1,6 +1,7 @@
-// What is to be known of one route: its conditions with the way out, each target, and its last failover drill?
+// What is to be known of one route: its conditions with the way out, each target, its last failover and its last failover drill?
 
-import { type Action, Ago, Badge, Empty, Facts } from '../parts/basics.tsx';
+import type { HealthAnswer } from '../overview/ledger.ts';
+import { type Action, Ago, Answered, Badge, Empty, Facts } from '../parts/basics.tsx';
 import type { useChange } from '../parts/change.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -13,7 +14,8 @@ import {
   useObjectPage,
 } from '../parts/object-page.tsx';
 import { Table } from '../parts/table.tsx';
-import { kubePath, useAsked, useNow } from '../shell/asking.tsx';
+import { ApiError } from '../shell/api.ts';
+import { everyMinuteMs, kubePath, useAsked, useNow } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import { durationMs } from '../words/format.ts';
@@ -64,6 +66,7 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
                   </p>
                 )}
               </section>
+              <LastFailover namespace={namespace} name={name} />
               <section class="panel" aria-labelledby="drill-heading">
                 <h2 id="drill-heading">Failover drill</h2>
                 <Drill route={route} />
@@ -178,6 +181,49 @@ function TargetTroubles({ route: { metadata }, target }: TargetTroublesProps) {
         ),
       ])}
     </>
+  );
+}
+
+/** Of all who call it, or, for whoever may see one namespace, of that one. */
+function LastFailover({ namespace, name }: { readonly namespace: string; readonly name: string }) {
+  const { api, session } = useShell();
+  const route = `${namespace}/${name}`;
+  const question = session.hasLedger ? `failover of ${route}` : undefined;
+  const asked = useAsked(
+    question,
+    (signal) => {
+      const ask = (query: Readonly<Record<string, string>>) =>
+        api.call<HealthAnswer>('ledger/v1/health', { query, signal });
+      return ask({ route }).catch((error: unknown) => {
+        if (error instanceof ApiError && error.status === 403) return ask({ route, namespace });
+        throw error;
+      });
+    },
+    question,
+    useNow(everyMinuteMs),
+  );
+  if (!session.hasLedger || asked.error?.status === 403) return null;
+  return (
+    <section class="panel" aria-labelledby="failover-heading">
+      <h2 id="failover-heading">Last failover</h2>
+      <Answered asked={asked} what="The last failover">
+        {({ lastFailover: last }) =>
+          last === undefined ? (
+            <Empty title="None in the last thirty days" />
+          ) : (
+            <p>
+              <Ago at={last.at} />
+              {last.attempts && ': '}
+              {last.attempts
+                ?.map(({ target, failure }) =>
+                  failure ? `${target} failed (${failure})` : `${target} answered`,
+                )
+                .join(', ')}
+            </p>
+          )
+        }
+      </Answered>
+    </section>
   );
 }
 

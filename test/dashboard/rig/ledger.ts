@@ -19,6 +19,14 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   provider: ['platform/openai', 'platform/anthropic', 'team-a/own-models'],
 };
 
+const failover = (nowMs: number) => ({
+  at: new Date(nowMs - 190_000).toISOString(),
+  attempts: [
+    { target: 'main', outcome: 'failed', failure: 'status_500' },
+    { target: 'spare', outcome: 'answered' },
+  ],
+});
+
 export function answerLedger(
   what: string,
   search: URLSearchParams,
@@ -159,6 +167,7 @@ export function answerLedger(
       return {
         from,
         to,
+        ...(search.has('route') ? { lastFailover: failover(nowMs) } : {}),
         health: search.has('namespace')
           ? [
               {

@@ -710,6 +710,26 @@ test('the overview of a namespace has its budget that is nearest to its end, wha
   await page.getByRole('img', { name: '90% of the budget' }).waitFor();
 });
 
+test('a route says when a further attempt last answered, and after what; to a tenant of what is its own', async () => {
+  const page = await open('/nothing');
+  const asked: string[] = [];
+  const attempts = [
+    { target: 'main', outcome: 'failed', failure: 'status_500' },
+    { target: 'spare', outcome: 'answered' },
+  ];
+  await page.route('**/api/ledger/v1/health?*', async (route) => {
+    const { search, searchParams } = new URL(route.request().url());
+    asked.push(search);
+    if (searchParams.has('namespace'))
+      await route.fulfill({ json: { health: [], lastFailover: { at: new Date().toISOString(), attempts } } });
+    else await route.fulfill({ status: 403, json: { error: { message: 'Not you.', code: 'forbidden' } } });
+  });
+  await page.goto(new URL('/routes/platform/large', page.url()).href);
+  const panel = page.getByRole('region', { name: 'Last failover' });
+  await panel.getByText('main failed (status_500), spare answered').waitFor();
+  expect(asked).toEqual(['?route=platform%2Flarge', '?route=platform%2Flarge&namespace=platform']);
+});
+
 test('how long a drill took is said as all times are', async () => {
   const page = await open('/routes/platform/large');
   await page.getByText('12 s, by target spare', { exact: true }).waitFor();
