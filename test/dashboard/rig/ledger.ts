@@ -27,6 +27,22 @@ const failover = (nowMs: number) => ({
   ],
 });
 
+const figuresOf = (requests: number) => ({
+  requests,
+  attempts: requests,
+  unpriced: 0,
+  estimated: 0,
+  tokens: {
+    input: requests * 1800,
+    cachedInput: requests * 400,
+    cacheWrite: 0,
+    output: requests * 300,
+    reasoning: 0,
+  },
+  costUsd: (requests * 0.0071).toFixed(6),
+  costPicodollars: '0',
+});
+
 export function answerLedger(
   what: string,
   search: URLSearchParams,
@@ -61,32 +77,25 @@ export function answerLedger(
     };
   switch (what) {
     case 'series':
-    case 'sums':
+    case 'sums': {
+      const names = groups[by] ?? models;
+      // They are in the order of their sizes, and what is behind the largest is one row.
+      const top = Number(search.get('top') ?? names.length);
       return {
         from,
         to,
         interval,
-        rows: starts.flatMap((ms) =>
-          (groups[by] ?? models).map((name, at) => ({
-            [interval]: nameOf(ms),
-            [by]: name,
-            requests: size(ms, at),
-            attempts: size(ms, at) + (at === 0 ? 1 : 0),
-            unpriced: 0,
-            estimated: 0,
-            tokens: {
-              input: size(ms, at) * 1800,
-              cachedInput: size(ms, at) * 400,
-              cacheWrite: 0,
-              output: size(ms, at) * 300,
-              reasoning: 0,
-            },
-            costUsd: (size(ms, at) * 0.0071).toFixed(6),
-            costPicodollars: '0',
-          })),
-        ),
+        rows: starts.flatMap((ms) => {
+          const sizes = names.map((_, at) => size(ms, at));
+          const rest = sizes.slice(top).reduce((sum, one) => sum + one, 0);
+          return [
+            ...names.slice(0, top).map((name, at) => ({ [by]: name, ...figuresOf(sizes[at] ?? 0) })),
+            ...(names.length > top ? [{ isRest: true, ...figuresOf(rest) }] : []),
+          ].map((row) => ({ [interval]: nameOf(ms), ...row }));
+        }),
         ...more,
       };
+    }
     case 'requests': {
       const countOf = (ms: number) => models.reduce((sum, _, at) => sum + size(ms, at), 0);
       const rowOf = (requests: number) => ({
@@ -116,15 +125,6 @@ export function answerLedger(
         namespaces: ['team-a', 'team-b', 'research'].map((namespace, at) => ({
           namespace,
           month: { costUsd: String(412.5 / (at + 1)) },
-        })),
-        ...more,
-      };
-    case 'keys':
-      return {
-        keys: keys.map((apiKey, at) => ({
-          apiKey,
-          lastUsedAt: new Date(nowMs - at * 3e6).toISOString(),
-          month: { costUsd: String(41.237 / (at + 1)) },
         })),
         ...more,
       };
@@ -160,7 +160,10 @@ export function answerLedger(
             usedShare: 1.0004,
             resetsAt: '2026-12-01T00:00:00.000Z',
           },
-        ],
+        ]
+          .filter(({ namespace }) => namespace === (search.get('namespace') ?? namespace))
+          .filter(({ apiKey }) => apiKey === undefined || search.get('spender') !== 'namespace')
+          .filter(({ usedShare }) => usedShare >= Number(search.get('usedShare') ?? 0)),
         ...more,
       };
     case 'health':

@@ -735,6 +735,16 @@ test('how long a drill took is said as all times are', async () => {
   await page.getByText('12 s, by target spare', { exact: true }).waitFor();
 });
 
+test('what is behind the seven largest of a chart is one series more', async () => {
+  const page = await open('/');
+  const names = await page.locator('.legend li').allInnerTexts();
+  expect([names.length, names.at(-1)]).toEqual([8, expect.stringMatching(/^All others/)]);
+  const colours: unknown = await page.evaluate(
+    `[...document.querySelectorAll('.legend rect')].map((it) => getComputedStyle(it).fill)`,
+  );
+  expect(new Set(Array.isArray(colours) ? colours : []).size).toBe(8);
+});
+
 test('on a laptop, where no cluster is, the key lies in a file', async () => {
   const page = await open('/keys/team-b/notebook-1', { mode: 'local' });
   const command = await page.getByRole('region', { name: 'Command that prints the key' }).innerText();
