@@ -11,6 +11,12 @@ export function usdOf(picodollars: bigint): string {
   return `${sign}${digits.slice(0, -decimals)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
+/** Of an amount as `usdOf` writes it, however large. */
+export function picodollarsIn(usd: string): bigint {
+  const [whole = '', fraction = ''] = usd.split('.');
+  return BigInt(`${whole}${fraction.padEnd(decimals, '0')}`);
+}
+
 /** What a token costs, in picodollars, where a million of them cost so many dollars: `0.25` is 250,000. Undefined: it is none. */
 export function picodollarsPerToken(usdPerMillion: string): bigint | undefined {
   const [, whole, fraction = ''] = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(usdPerMillion) ?? [];

@@ -5,11 +5,10 @@ import { LedgerAway } from '../cluster.ts';
 import type { ServerParts } from '../door.ts';
 import type { KeySpend } from './key-row.ts';
 
-const use = z.object({ costUsd: z.string() });
-const keysSchema = z.object({
-  keys: z.array(
-    z.object({ apiKey: z.string(), lastUsedAt: z.string(), day: use, week: use, month: use, total: use }),
-  ),
+const dollars = z.string();
+/** Of each key no more than rows show, as they may be all of them. */
+const costsSchema = z.object({
+  rows: z.array(z.tuple([z.string(), z.number(), dollars, dollars, dollars, dollars])),
   next: z.number().optional(),
 });
 /** A month and the day that it begins with. */
@@ -20,6 +19,14 @@ const pagesMax = 5;
 /** Without its word the rows are there, only less exact. */
 const patienceMs = 3_000;
 
+/** What is asked, and asked again from `offset` on. */
+export function spendsQuestion(nowMs: number, namespace: string | undefined, offset = 0) {
+  const from = new Date(nowMs - days * dayMs).toISOString().slice(0, 10);
+  const search = new URLSearchParams({ from, limit: String(pageMax), offset: String(offset) });
+  if (namespace !== undefined) search.set('namespace', namespace);
+  return { path: '/v1/costs', search: `?${search}` } as const;
+}
+
 /** By `namespace/name`; those that are not in it were not used in the last month. Undefined: it does not tell, or not this person. */
 export async function readSpends(
   { ledger, clock }: Pick<ServerParts, 'ledger' | 'clock'>,
@@ -27,32 +34,23 @@ export async function readSpends(
   namespace: string | undefined,
 ): Promise<ReadonlyMap<string, KeySpend> | undefined> {
   if (ledger === undefined) return undefined;
-  const from = new Date(clock.wallMs() - days * dayMs).toISOString().slice(0, 10);
+  const nowMs = clock.wallMs();
   const spends = new Map<string, KeySpend>();
   const patience = new AbortController();
   const cancelTimer = clock.setTimer(patienceMs, () => patience.abort());
   try {
     let offset: number | undefined = 0;
     for (let page = 0; page < pagesMax && offset !== undefined; page += 1) {
-      const search = new URLSearchParams({ from, limit: String(pageMax), offset: String(offset) });
-      if (namespace !== undefined) search.set('namespace', namespace);
       const { status, text } = await ledger.ask({
         method: 'GET',
-        path: '/v1/keys',
-        search: `?${search}`,
+        ...spendsQuestion(nowMs, namespace, offset),
         token,
         signal: patience.signal,
       });
-      const answer = status === 200 ? keysSchema.safeParse(JSON.parse(text)).data : undefined;
+      const answer = status === 200 ? costsSchema.safeParse(JSON.parse(text)).data : undefined;
       if (answer === undefined) return undefined;
-      for (const { apiKey, lastUsedAt, day, week, month, total } of answer.keys)
-        spends.set(apiKey, {
-          lastUsedAt,
-          day: day.costUsd,
-          week: week.costUsd,
-          month: month.costUsd,
-          total: total.costUsd,
-        });
+      for (const [apiKey, lastUsedMs, day, week, month, total] of answer.rows)
+        spends.set(apiKey, { lastUsedAt: new Date(lastUsedMs).toISOString(), day, week, month, total });
       offset = answer.next;
     }
     return spends;

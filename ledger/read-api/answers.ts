@@ -3,10 +3,27 @@
 import { z } from 'zod';
 import { priceSchema } from '../../gateway/contract/routing-table.ts';
 import { usdOf } from '../money.ts';
-import type { LastFailure, LatestRecord, OutcomesRow, Spend, Sums, SumsRow, Use } from '../store/store.ts';
+import type {
+  Costs,
+  LastFailure,
+  LatestRecord,
+  OutcomesRow,
+  Spend,
+  Sums,
+  SumsRow,
+  Use,
+} from '../store/store.ts';
 import type { Asked } from './parameters.ts';
 
 const priceOfSchema = z.object({ price: priceSchema.nullable() });
+
+/** What is JSON already, and is sent as it is. */
+export class JsonText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
 
 export const moneyAnswer = (picodollars: bigint) => ({
   costUsd: usdOf(picodollars),
@@ -65,6 +82,15 @@ export function spendAnswer(
     month: { since: since.month, ...useAnswer(spend.month) },
     total: useAnswer(spend.total),
   };
+}
+
+/** What `CostsRow` holds, in its order. */
+const costsColumns = ['apiKey', 'lastUsedMs', 'dayUsd', 'weekUsd', 'monthUsd', 'totalUsd'];
+
+/** Made without reading a row of them. */
+export function costsAnswer({ json, total }: Costs, page: Page): JsonText {
+  const more = JSON.stringify({ columns: costsColumns, ...moreAnswer(total - page.offset, page) });
+  return new JsonText(`${more.slice(0, -1)},"rows":${json}}`);
 }
 
 /** Sums of a model, how its attempts ended, and what its newest delivered record was billed by. */

@@ -1,5 +1,6 @@
-// How does spend stand against budgets? Pure: one row for each budget, out of what is limited and what was spent.
+// How does spend stand against budgets? One row for each budget, out of what is limited and what it cost.
 
+import { z } from 'zod';
 import {
   type BudgetPeriod,
   type Overshoot,
@@ -8,8 +9,8 @@ import {
   worstOvershoot,
 } from '../../gateway/contract/budget.ts';
 import type { Budget, Budgeted } from '../budgets.ts';
-import { usdOf } from '../money.ts';
-import type { Filter, Spend } from '../store/store.ts';
+import { picodollarsIn, usdOf } from '../money.ts';
+import type { Costs, CostsRow, Filter, LedgerStore, Spender } from '../store/store.ts';
 import { moneyAnswer } from './answers.ts';
 
 /** A budget and whose it is: of each spender as many as it has. */
@@ -17,32 +18,75 @@ export interface BudgetRow extends Omit<Budgeted, 'budgets'> {
   readonly budget: Budget;
 }
 
+/** And what was spent of it. */
+export interface SpentRow extends BudgetRow {
+  readonly picodollars: bigint;
+}
+
 /** Those that the filter lets through; the budgets of a whole namespace are of none of its keys. */
 export function budgetRows(
   budgeted: readonly Budgeted[],
   { namespace, apiKey }: Pick<Filter, 'namespace' | 'apiKey'>,
+  spender?: Spender,
 ): readonly BudgetRow[] {
   return budgeted
     .filter((one) => namespace === undefined || one.namespace === namespace)
     .filter((one) => apiKey === undefined || (one.spender === 'apiKey' && one.name === apiKey))
+    .filter((one) => spender === undefined || one.spender === spender)
     .flatMap(({ budgets, ...of }) => budgets.map((budget) => ({ ...of, budget })));
+}
+
+/** Asks for no more than costs: budgets may be as many as there are keys. */
+export async function readSpent(
+  store: Pick<LedgerStore, 'costs'>,
+  rows: readonly BudgetRow[],
+  nowMs: number,
+): Promise<readonly SpentRow[]> {
+  const costsOf = async (spender: Spender) => {
+    const names = [...new Set(rows.filter((row) => row.spender === spender).map(({ name }) => name))];
+    if (names.length === 0) return new Map<string, CostsRow>();
+    return readCosts(await store.costs({ spender, names, limit: names.length, nowMs }));
+  };
+  const costs = { apiKey: await costsOf('apiKey'), namespace: await costsOf('namespace') };
+  return rows.map((row) => ({ ...row, picodollars: spentOf(row, costs[row.spender].get(row.name)) }));
+}
+
+const costsSchema = z.array(
+  z.tuple([z.string(), z.number(), z.string(), z.string(), z.string(), z.string()]),
+);
+
+function readCosts({ json }: Costs): ReadonlyMap<string, CostsRow> {
+  return new Map(costsSchema.parse(JSON.parse(json)).map((row) => [row[0], row]));
+}
+
+const PLACES = { Day: 2, Week: 3, Month: 4, Total: 5 } as const satisfies Record<BudgetPeriod, number>;
+
+/** @param costs Undefined: nothing yet. */
+export function spentOf({ budget }: BudgetRow, costs: CostsRow | undefined): bigint {
+  return costs === undefined ? 0n : picodollarsIn(costs[PLACES[budget.period]]);
+}
+
+/** Nothing is left of a budget of nothing. */
+export function usedShareOf({ budget: { limitPicodollars }, picodollars }: SpentRow): number {
+  return limitPicodollars === 0n ? 1 : Number((picodollars * 1_000_000n) / limitPicodollars) / 1e6;
+}
+
+/** Those of which so much was spent, the most of it first. */
+export function usedUpTo(rows: readonly SpentRow[], share: number): readonly SpentRow[] {
+  return rows
+    .map((row) => ({ row, used: usedShareOf(row) }))
+    .filter(({ used }) => used >= share)
+    .sort((a, b) => b.used - a.used)
+    .map(({ row }) => row);
 }
 
 /** Who lets requests through: those that are ready, and whether they keep budgets together. */
 export type Fleet = Pick<OvershootFacts, 'gateways' | 'hasStore'>;
 
-/**
- * @param spend Undefined: nothing yet.
- * @param fleet Absent: nobody knows.
- */
-export function budgetAnswer(
-  { namespace, spender, name, budget }: BudgetRow,
-  spend: Spend | undefined,
-  nowMs: number,
-  fleet?: Fleet,
-) {
-  const { period, action, limitPicodollars } = budget;
-  const spent = spend?.[PLACES[period]].costPicodollars ?? 0n;
+/** @param fleet Absent: nobody knows. */
+export function budgetAnswer(row: SpentRow, nowMs: number, fleet?: Fleet) {
+  const { namespace, spender, name, picodollars } = row;
+  const { period, action, limitPicodollars } = row.budget;
   const { start, endMs } = periodAt(period, nowMs);
   return {
     namespace,
@@ -50,10 +94,9 @@ export function budgetAnswer(
     period,
     action,
     limitUsd: usdOf(limitPicodollars),
-    ...moneyAnswer(spent),
-    // Nothing is left of a budget of nothing.
-    usedShare: limitPicodollars === 0n ? 1 : Number((spent * 1_000_000n) / limitPicodollars) / 1e6,
-    ...overshootAnswer(budget, fleet),
+    ...moneyAnswer(picodollars),
+    usedShare: usedShareOf(row),
+    ...overshootAnswer(row.budget, fleet),
     ...(start === '' ? {} : { since: start }),
     ...(endMs === undefined ? {} : { resetsAt: new Date(endMs).toISOString() }),
   };
@@ -77,8 +120,3 @@ function inUsd({ requests, unheardMicrodollarsMax }: Overshoot) {
 }
 
 const picodollarsPerMicrodollar = 1_000_000n;
-
-const PLACES = { Day: 'day', Week: 'week', Month: 'month', Total: 'total' } as const satisfies Record<
-  BudgetPeriod,
-  keyof Spend
->;

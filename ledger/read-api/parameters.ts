@@ -4,12 +4,13 @@ import { z } from 'zod';
 import { ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
 import { nextDay } from '../export/focus.ts';
 import { dayOf } from '../store/periods.ts';
-import { storableName } from '../store/row.ts';
+import { SPENDER_NAMES, storableName } from '../store/row.ts';
 import { INTERVALS, type Interval, isWhole, type Stretch } from '../store/spans.ts';
 import {
   DIMENSIONS,
   type Dimension,
   type Filter,
+  type Spender,
   type SumsQuery,
   WEIGHTS,
   type Weight,
@@ -21,6 +22,7 @@ const mustBeLimit = `must be a whole number from 1 to ${ROWS_MAX}`;
 const mustBeOffset = 'must be a whole number from 0, such as the next of the page before';
 export const TOP_MAX = 50;
 const mustBeTop = `must be a whole number from 1 to ${TOP_MAX}`;
+const mustBeShare = 'must be a number from 0, such as 1 for all of it';
 const daysMax = 400;
 const hourDaysMax = 31;
 const partDaysMax = 2;
@@ -68,6 +70,8 @@ const querySchema = z.strictObject({
     .default(0),
   top: z.coerce.number(mustBeTop).int(mustBeTop).min(1, mustBeTop).max(TOP_MAX, mustBeTop).optional(),
   topBy: oneOf(WEIGHTS).optional(),
+  usedShare: z.coerce.number(mustBeShare).min(0, mustBeShare).optional(),
+  spender: oneOf(SPENDER_NAMES).optional(),
   namespace: name,
   apiKey: name,
   route: name,
@@ -88,6 +92,10 @@ export interface Asked {
   /** Rows that an earlier answer showed. */
   readonly offset: number;
   readonly where: Filter;
+  /** Budgets of which so much was spent. */
+  readonly usedShare: number | undefined;
+  /** Budgets of keys, or of whole namespaces; undefined: both. */
+  readonly spender: Spender | undefined;
   /** The largest groups alone, and what all others come to. */
   readonly top: { readonly count: number; readonly by: Weight } | undefined;
 }
@@ -103,7 +111,7 @@ export function readParameters(search: URLSearchParams, nowMs: number): Asked {
     const what = issue?.code === 'unrecognized_keys' ? 'is no parameter of this question' : issue?.message;
     throw badParameter(`${String(field)}: ${what}`);
   }
-  const { from, to, by, interval, limit, offset, top, topBy, ...where } = parsed.data;
+  const { from, to, by, interval, limit, offset, top, topBy, usedShare, spender, ...where } = parsed.data;
   const end = to ?? nextDay(dayOf(nowMs));
   const start = from ?? dayOf(Date.parse(end) - 30 * 86_400_000);
   const stretch = { from: start, to: end };
@@ -120,7 +128,18 @@ export function readParameters(search: URLSearchParams, nowMs: number): Asked {
     throw badParameter('topBy: says what the largest are, and top how many of them; give both');
   const filter: Filter = Object.fromEntries(Object.entries(where).filter(([, value]) => value !== undefined));
   const largest = top === undefined ? undefined : { count: top, by: topBy ?? 'cost' };
-  return { from: start, to: end, by, interval, limit, offset, where: filter, top: largest };
+  return {
+    from: start,
+    to: end,
+    by,
+    interval,
+    limit,
+    offset,
+    usedShare,
+    spender,
+    where: filter,
+    top: largest,
+  };
 }
 
 /** What sums by day do not know costs more to find: by the hour some, and by the minute it is counted record by record. */

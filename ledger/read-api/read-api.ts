@@ -19,8 +19,17 @@ import { periodsOf } from '../store/periods.ts';
 import { daysAround } from '../store/spans.ts';
 import type { LedgerStore, Spender } from '../store/store.ts';
 import type { Access } from './access.ts';
-import { healthAnswer, modelsAnswer, moreAnswer, pageOf, rowsAnswer, spendAnswer } from './answers.ts';
-import { budgetAnswer, budgetRows, type Fleet } from './budgets.ts';
+import {
+  costsAnswer,
+  healthAnswer,
+  JsonText,
+  modelsAnswer,
+  moreAnswer,
+  pageOf,
+  rowsAnswer,
+  spendAnswer,
+} from './answers.ts';
+import { budgetAnswer, budgetRows, type Fleet, readSpent, usedUpTo } from './budgets.ts';
 import {
   ApiError,
   away,
@@ -59,6 +68,9 @@ export interface ReadApiParts {
 /** Questions of people at once; further ones are told to come back. Operator and gateways never are: by their answers budgets are kept. */
 const questionsMax = 32;
 
+/** Of a question about thousands: between one lot and the next, whoever brings journals in has a turn. */
+const namesAtOnce = 500;
+
 type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 
 /** What rows are by, where that is not the question's own to say. */
@@ -76,11 +88,17 @@ const withoutParameters: Readonly<Record<string, readonly string[]>> = {
   '/v1/requests': ['by', 'provider', 'upstreamModel', 'payer', 'outcome'],
   '/v1/keys': [...ofRows, ...ofParts],
   '/v1/namespaces': [...ofRows, 'apiKey', ...ofParts],
+  // Of all that were used since a moment: those of a time that is over, or one by its name, are in /v1/keys.
+  '/v1/costs': ['to', ...ofRows, 'apiKey', ...ofParts],
   // Its days are those of its period, whatever was called in them.
   '/v1/budgets': ['from', 'to', ...ofRows, ...ofParts],
 };
 
-const ofSeries: readonly string[] = ['top', 'topBy'];
+/** What one question alone has. */
+const ofOne: Readonly<Record<string, readonly string[]>> = {
+  '/v1/series': ['top', 'topBy'],
+  '/v1/budgets': ['usedShare', 'spender'],
+};
 
 const answers: Readonly<Record<string, Answer>> = {
   async '/v1/sums'({ store }, asked) {
@@ -117,23 +135,26 @@ const answers: Readonly<Record<string, Answer>> = {
     const { spends, ...more } = await spendersIn(parts, asked, 'namespace');
     return { namespaces: spends.map(({ name, ...spend }) => ({ namespace: name, ...spend })), ...more };
   },
+  async '/v1/costs'({ store, clock }, asked) {
+    const { from, limit, offset } = asked;
+    const query = { spender: 'apiKey', usedSinceMs: Date.parse(from), limit, offset } as const;
+    const costs = await store.costs({ ...query, namespace: asked.where.namespace, nowMs: clock.wallMs() });
+    return costsAnswer(costs, asked);
+  },
   async '/v1/budgets'({ store, clock, budgets, fleet }, asked) {
     const all = budgets();
     if (all === undefined) throw away('the budgets of ApiKeys have not been read yet; ask again');
-    const found = budgetRows(all, asked.where);
-    const { page: rows, ...more } = pageOf(found, asked);
     const nowMs = clock.wallMs();
-    const spendOf = async (spender: Spender) => {
-      const names = new Set(rows.filter((row) => row.spender === spender).map(({ name }) => name));
-      const spends = names.size === 0 ? [] : await store.spendOf(spender, [...names], nowMs);
-      return new Map(spends.map((spend) => [spend.name, spend]));
-    };
     const now = fleet?.();
-    const spent = { apiKey: await spendOf('apiKey'), namespace: await spendOf('namespace') };
-    return {
-      budgets: rows.map((row) => budgetAnswer(row, spent[row.spender].get(row.name), nowMs, now)),
-      ...more,
-    };
+    const { usedShare, where, spender } = asked;
+    const rows = budgetRows(all, where, spender);
+    if (usedShare !== undefined) {
+      const { page, ...more } = pageOf(usedUpTo(await readSpent(store, rows, nowMs), usedShare), asked);
+      return { budgets: page.map((row) => budgetAnswer(row, nowMs, now)), ...more };
+    }
+    const { page, ...more } = pageOf(rows, asked);
+    const spent = await readSpent(store, page, nowMs);
+    return { budgets: spent.map((row) => budgetAnswer(row, nowMs, now)), ...more };
   },
   async '/v1/health'({ store }, asked) {
     // Which vendors are behind a route is the platform's own business.
@@ -160,14 +181,19 @@ async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender:
   // What they spent is told by the day too; and of hours only records know who was used in them.
   const used = await store.used({ ...query, ...daysAround(asked), spender });
   const names = used.slice(0, asked.limit);
-  const spends = await store.spendOf(spender, names, nowMs);
   const since = periodsOf(nowMs);
-  const byName = new Map(spends.map((spend) => [spend.name, spend]));
-  const inOrder = names.flatMap((name) => byName.get(name) ?? []);
-  return {
-    spends: inOrder.map((spend) => ({ name: spend.name, ...spendAnswer(spend, since) })),
-    ...moreAnswer(used.length, asked),
-  };
+  const spends: ({ readonly name: string } & ReturnType<typeof spendAnswer>)[] = [];
+  for (let at = 0; at < names.length; at += namesAtOnce) {
+    const some = names.slice(at, at + namesAtOnce);
+    const byName = new Map(
+      (await store.spendOf(spender, some, nowMs)).map((spend) => [spend.name, spend] as const),
+    );
+    for (const name of some) {
+      const spend = byName.get(name);
+      if (spend !== undefined) spends.push({ name, ...spendAnswer(spend, since) });
+    }
+  }
+  return { spends, ...moreAnswer(used.length, asked) };
 }
 
 const periodOf = ({ from, to }: Asked) => ({ from, to });
@@ -228,7 +254,8 @@ async function handle(parts: ReadApiParts, places: Places, request: IncomingMess
   expectMethod(request, 'GET');
   const token = personsToken(request);
   const asked = readParameters(searchParams, parts.clock.wallMs());
-  const without = [...(withoutParameters[pathname] ?? []), ...(pathname === '/v1/series' ? [] : ofSeries)];
+  const ofOthers = Object.entries(ofOne).flatMap(([path, names]) => (path === pathname ? [] : names));
+  const without = [...(withoutParameters[pathname] ?? []), ...ofOthers];
   const unknown = without.find((name) => searchParams.has(name));
   if (unknown !== undefined) throw badParameter(`${unknown}: is no parameter of ${pathname}`);
   return await places.hold(async () => {
@@ -367,7 +394,7 @@ function answerError(response: ServerResponse, { status, message, type, code, al
 
 function answerJson(response: ServerResponse, status: number, body: unknown): void {
   if (response.headersSent || response.destroyed) return;
-  const text = `${JSON.stringify(body)}\n`;
+  const text = `${body instanceof JsonText ? body.text : JSON.stringify(body)}\n`;
   response.writeHead(status, {
     'content-type': 'application/json',
     'cache-control': 'no-store',

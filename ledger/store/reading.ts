@@ -15,7 +15,7 @@ import {
 } from './record-queries.ts';
 import { endsQuery, firstContentsQuery, readEnds, readFirstContents } from './request-queries.ts';
 import type { DatabaseKind } from './schema.ts';
-import { changedQuery, readChanged, readSpend, spendQuery } from './spend-queries.ts';
+import { changedQuery, costsQuery, readChanged, readSpend, spendQuery } from './spend-queries.ts';
 import { asidesQuery, readState, stateQuery } from './state-queries.ts';
 import type { LedgerStore } from './store.ts';
 import { outcomesQuery, readOutcomes, readSums, sumsQuery, usedQuery } from './sums-queries.ts';
@@ -29,6 +29,7 @@ export function readingOf(
   | 'sums'
   | 'outcomes'
   | 'spendOf'
+  | 'costs'
   | 'changed'
   | 'state'
   | 'used'
@@ -62,6 +63,10 @@ export function readingOf(
     },
     async spendOf(spender, names, nowMs) {
       return readSpend(await rows(spendQuery(kind, spender, names, nowMs)));
+    },
+    async costs(query) {
+      const [row] = await rows(costsQuery(kind, query));
+      return { json: String(row?.json ?? '[]'), total: Number(row?.total ?? 0) };
     },
     async changed(spender, after, limit, upTo = Number.MAX_SAFE_INTEGER) {
       return readChanged(await rows(changedQuery(spender, after, limit, upTo)));

@@ -1,10 +1,10 @@
 // What has each key or namespace spent, by the periods of budgets, and whose spend has changed?
 
 import { periodsOf } from './periods.ts';
-import { integer, listOf, type Query, type Row } from './query.ts';
-import { joinCost, SPEND_MEASURES, SPENDERS, type SpendMeasure } from './row.ts';
+import { integer, listOf, type Query, type Row, type Value } from './query.ts';
+import { joinCost, LOW_PER_HIGH, SPEND_MEASURES, SPENDERS, type SpendMeasure } from './row.ts';
 import type { DatabaseKind } from './schema.ts';
-import type { Spend, Spender, Use } from './store.ts';
+import type { CostsQuery, Spend, Spender, Use } from './store.ts';
 
 const PERIODS = ['day', 'week', 'month'] as const;
 
@@ -32,6 +32,57 @@ export function spendQuery(
       ORDER BY k.sequence`,
     values: [JSON.stringify(names), first, ...PERIODS.map((period) => periods[period])],
   };
+}
+
+/** One row, whose JSON the database writes: rows of thousands of spenders are made and read nowhere else. */
+export function costsQuery(
+  kind: DatabaseKind,
+  { spender, names, usedSinceMs = 0, namespace, limit, offset = 0, nowMs }: CostsQuery,
+): Query {
+  const { column, days, totals: table } = SPENDERS[spender];
+  const since = periodsOf(nowMs);
+  const values: Value[] = [];
+  const place = (value: Value): string => `$${values.push(value)}`;
+  const conditions = [`k.last_used_ms >= ${place(usedSinceMs)}`];
+  if (names !== undefined)
+    conditions.push(`k.${column} IN ${listOf(kind, values.push(JSON.stringify(names)))}`);
+  if (namespace !== undefined) {
+    const prefix = `${namespace}/`;
+    conditions.push(`SUBSTR(k.${column}, 1, ${prefix.length}) = ${place(prefix)}`);
+  }
+  const where = conditions.join(' AND ');
+  const costs = ['cost_high', 'cost_low'] as const;
+  const sums = PERIODS.flatMap((period) => {
+    const first = place(since[period]);
+    return costs.map(
+      (name) => `SUM(CASE WHEN d.day >= ${first} THEN d.${name} ELSE 0 END) AS ${period}_${name}`,
+    );
+  });
+  const totals = costs.map((name) => `k.${name} AS total_${name}`);
+  const dollars = [...PERIODS, 'total'].map((period) => dollarsIn(kind, `${period}_cost`));
+  const [array, list] =
+    kind === 'sqlite' ? ['json_array', 'json_group_array'] : ['json_build_array', 'json_agg'];
+  return {
+    text: `SELECT (SELECT COUNT(*) FROM ${table} k WHERE ${where}) AS total,
+      CAST(${list}(${array}(name, last_used_ms, ${dollars.join(', ')})) AS TEXT) AS json FROM
+      (SELECT k.${column} AS name, k.last_used_ms, ${[...totals, ...sums].join(', ')}
+        FROM ${table} k LEFT JOIN ${days} d ON d.${column} = k.${column}
+          AND d.day >= ${place(since.week < since.month ? since.week : since.month)}
+        WHERE ${where}
+        GROUP BY k.${column}, k.last_used_ms, ${costs.map((name) => `k.${name}`).join(', ')}
+        ORDER BY k.${column} LIMIT ${place(limit)} OFFSET ${place(offset)}) AS page`,
+    values,
+  };
+}
+
+/** As `usdOf` writes them: thousandths of a dollar, and what is left of them, whose sums may have come to more than one. */
+function dollarsIn(kind: DatabaseKind, cost: string): string {
+  const thousandths = `(${cost}_high + ${cost}_low / ${LOW_PER_HIGH})`;
+  const exact =
+    kind === 'sqlite'
+      ? `printf('%d.%03d%09d', ${thousandths} / 1000, ${thousandths} % 1000, ${cost}_low % ${LOW_PER_HIGH})`
+      : `(${cost}_high * 0.001 + ${cost}_low * 0.000000000001)::text`;
+  return `RTRIM(RTRIM(${exact}, '0'), '.')`;
 }
 
 export function readSpend(rows: readonly Row[]): Spend[] {

@@ -148,6 +148,36 @@ export interface Spend {
   readonly total: Use;
 }
 
+/** Whose costs: of the names that are given, or of all that were used since a moment, in the order of their names. */
+export interface CostsQuery {
+  readonly spender: Spender;
+  readonly names?: readonly string[] | undefined;
+  /** Unix milliseconds. */
+  readonly usedSinceMs?: number | undefined;
+  /** Keys of one alone. */
+  readonly namespace?: string | undefined;
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly nowMs: number;
+}
+
+/** Of each what `Spend` says, and no more than when it was used last and what it cost: in dollars, exact. */
+export type CostsRow = readonly [
+  name: string,
+  lastUsedMs: number,
+  day: string,
+  week: string,
+  month: string,
+  total: string,
+];
+
+export interface Costs {
+  /** JSON of `CostsRow[]`, as the database wrote it: of thousands nobody who only hands them on has to read one. */
+  readonly json: string;
+  /** Whom the question is about, whatever its limit. */
+  readonly total: number;
+}
+
 /** When an attempt at something failed last. */
 export interface LastFailure {
   readonly group: SumsRow['group'];
@@ -245,6 +275,7 @@ export interface LedgerStore {
   outcomes(query: SumsQuery): Promise<OutcomesRow[]>;
   /** Those without a record are left out. */
   spendOf(spender: Spender, names: readonly string[], nowMs: number): Promise<Spend[]>;
+  costs(query: CostsQuery): Promise<Costs>;
   /** Those with a last record behind the sequence, and up to another, in that order. */
   changed(spender: Spender, after: number, limit: number, upTo?: number): Promise<Changed[]>;
   state(): Promise<LedgerState>;

@@ -12,10 +12,10 @@ import {
   watchBudgets,
 } from '../../ledger/budgets.ts';
 import { openAccess } from '../../ledger/read-api/access.ts';
-import { budgetAnswer, type Fleet } from '../../ledger/read-api/budgets.ts';
+import { budgetAnswer, type Fleet, spentOf } from '../../ledger/read-api/budgets.ts';
 import { readSettings } from '../../ledger/settings.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
-import type { LedgerStore, Spend } from '../../ledger/store/store.ts';
+import type { CostsRow, LedgerStore } from '../../ledger/store/store.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { installCrds } from '../cluster/install.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
@@ -32,12 +32,9 @@ describe('one budget', () => {
     name: 'team-a',
     budget: { period, limitPicodollars, action: 'Block' as const },
   });
-  const spend = {
-    day: { costPicodollars: 1n },
-    week: { costPicodollars: 20n },
-    month: { costPicodollars: 300n },
-    total: { costPicodollars: 4_000n },
-  } as Spend;
+  const costs: CostsRow = ['team-a', 0, '0.000000000001', '0.00000000002', '0.0000000003', '0.000000004'];
+  const answerTo = (of: ReturnType<typeof row>, cost?: CostsRow) =>
+    budgetAnswer({ ...of, picodollars: spentOf(of, cost) }, nowMs);
 
   test.each([
     ['Day', '1', '2026-11-22', '2026-11-23T00:00:00.000Z'],
@@ -48,7 +45,7 @@ describe('one budget', () => {
     'of a %s is held against what was spent in it, and says when it begins anew',
     (period, ...said) => {
       const [costPicodollars, since, resetsAt] = said;
-      const answer = budgetAnswer(row(period, 1_000n), spend, nowMs);
+      const answer = answerTo(row(period, 1_000n), costs);
       expect([answer.costPicodollars, answer.since, answer.resetsAt]).toEqual([
         costPicodollars,
         since,
@@ -59,8 +56,8 @@ describe('one budget', () => {
   );
 
   test('of nothing is used up, and one that nobody has used is not', () => {
-    expect(budgetAnswer(row('Day', 0n), undefined, nowMs).usedShare).toBe(1);
-    expect(budgetAnswer(row('Day', 5n), undefined, nowMs)).toMatchObject({ usedShare: 0, costUsd: '0' });
+    expect(answerTo(row('Day', 0n)).usedShare).toBe(1);
+    expect(answerTo(row('Day', 5n))).toMatchObject({ usedShare: 0, costUsd: '0' });
   });
 });
 
@@ -220,6 +217,26 @@ describe('over HTTP', () => {
     const withoutStore = { requests: 3, unheardUsd: '8' };
     expect((await told())[0]).toEqual({ requests: 1, unheardUsd: '0', withoutStore });
     fleet = undefined;
+  });
+
+  test('those that are used up, or near it, come alone and the nearest first', async () => {
+    const used = async (query: string) =>
+      (await budgetsIn(query)).map(({ apiKey, namespace, period }) => [apiKey ?? namespace, period]);
+    expect(await used('?usedShare=0.25')).toEqual([
+      ['team-a', 'Week'],
+      ['team-a/bot', 'Month'],
+      ['team-a/bot', 'Day'],
+    ]);
+    expect(await used('?usedShare=0.7&limit=1&offset=1')).toEqual([['team-a/bot', 'Month']]);
+    expect(await used('?usedShare=1')).toEqual([]);
+    expect(await used('?usedShare=0.7&spender=apiKey')).toEqual([['team-a/bot', 'Month']]);
+  });
+
+  test('those of whole namespaces come without those of keys', async () => {
+    expect(await budgetsIn('?namespace=team-a&spender=namespace', tokens.teamA)).toMatchObject([
+      { namespace: 'team-a', period: 'Week', usedShare: 0.75 },
+    ]);
+    expect(await budgetsIn('?namespace=team-b&spender=namespace')).toEqual([]);
   });
 
   test('they come page by page, each once', async () => {

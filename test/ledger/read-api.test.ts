@@ -111,7 +111,7 @@ describe('sums', () => {
         expect.objectContaining({ code: 'forbidden', type: 'permission_error' }),
       ]);
     }
-    const others = ['/v1/series', '/v1/requests', '/v1/models', '/v1/keys', '/v1/health'];
+    const others = ['/v1/series', '/v1/requests', '/v1/models', '/v1/keys', '/v1/costs', '/v1/health'];
     for (const path of ['/v1/sums?namespace=team-a', ...others])
       expect((await ask(path, tokens.nothing)).status, path).toBe(403);
   });
@@ -204,6 +204,28 @@ test('keys tell what they spent in this day, week and month, and when they were 
       }),
     },
   ]);
+});
+
+test('costs are of all keys that were used since, in short', async () => {
+  const columns = ['apiKey', 'lastUsedMs', 'dayUsd', 'weekUsd', 'monthUsd', 'totalUsd'];
+  const lastUsedMs = Date.parse('2026-11-22T10:30:00Z');
+  const cent = '0.000000000001';
+  const rows = [
+    ['team-a/bot', lastUsedMs, '1', '1', '1', '1'],
+    ['team-b/bot', lastUsedMs, cent, cent, cent, cent],
+  ];
+  const all = await ask('/v1/costs', tokens.all);
+  expect(all.body).toEqual({ columns, isTruncated: false, rows });
+  const mine = await ask('/v1/costs?namespace=team-a', tokens.teamA);
+  expect(mine.body.rows).toEqual(rows.slice(0, 1));
+  const first = await ask('/v1/costs?limit=1', tokens.all);
+  expect(first.body).toMatchObject({ isTruncated: true, next: 1, rows: rows.slice(0, 1) });
+  expect((await ask('/v1/costs?limit=1&offset=1', tokens.all)).body).toMatchObject({
+    isTruncated: false,
+    rows: rows.slice(1),
+  });
+  expect((await ask('/v1/costs?from=2026-11-23&to=2026-11-24', tokens.all)).status).toBe(400);
+  expect((await ask('/v1/costs?from=2026-11-22T10:30:01Z', tokens.all)).body.rows).toEqual([]);
 });
 
 test('namespaces tell what all of their keys spent together', async () => {
@@ -324,6 +346,10 @@ test.each<[string, RegExp]>([
     [`${path}?by=model`, /^by: is no parameter/],
     [`${path}?interval=hour`, /^interval: is no parameter/],
   ]),
+  ['/v1/keys?usedShare=1', /^usedShare: is no parameter of \/v1\/keys/],
+  ['/v1/budgets?usedShare=much', /^usedShare: must be a number from 0/],
+  ['/v1/budgets?spender=me', /^spender: must be apiKey or namespace/],
+  ['/v1/costs?to=2026-11-23', /^to: is no parameter of \/v1\/costs/],
   ['/v1/sums?payer=me', /^payer: must be tenant, platform or own-key/],
 ])('%s is refused, and the parameter named', async (path, message) => {
   const { status, body } = await ask(path, tokens.all);

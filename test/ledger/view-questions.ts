@@ -1,4 +1,13 @@
-// What do the views of a dashboard ask the ledger? The windows of its overview, with and without a namespace.
+// What do the views of a dashboard ask the ledger? What its own code asks, of all and of one namespace, and what else a first screen may.
+
+import { PERIODS, periodQuery } from '../../dashboard/pages/overview/period.ts';
+import {
+  GROUPINGS,
+  MEASURES,
+  overviewQuestions,
+  type Question,
+} from '../../dashboard/pages/overview/questions.ts';
+import { spendsQuestion } from '../../dashboard/rows/spends.ts';
 
 export interface ViewQuestion {
   /** Path and query. */
@@ -6,43 +15,41 @@ export interface ViewQuestion {
   readonly window: string;
 }
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
-
-/** Those of whole hours or days reach to the end of the present one. */
-const windows = [
-  { window: '1 h', lastsMs: hourMs, unitMs: minuteMs, interval: 'minute' },
-  { window: '24 h', lastsMs: dayMs, unitMs: hourMs, interval: 'hour' },
-  { window: '7 d', lastsMs: 7 * dayMs, unitMs: hourMs, interval: 'hour' },
-  { window: '30 d', lastsMs: 30 * dayMs, unitMs: dayMs, interval: 'day' },
-] as const;
-
-/** @param namespace One that was used. */
+/** Each once. @param namespace One that was used. */
 export function viewQuestions(nowMs: number, namespace: string): readonly ViewQuestion[] {
-  return windows.flatMap(({ window, lastsMs, unitMs, interval }) => {
-    const toMs = Math.ceil(nowMs / unitMs) * unitMs;
-    const name = (ms: number) => new Date(ms).toISOString().slice(0, unitMs === dayMs ? 10 : undefined);
-    const stretch = `from=${name(toMs - lastsMs)}&to=${name(toMs)}`;
-    // Hours of thousands of keys in a week are nothing to be drawn: by key, what is longer than a day is asked for in days.
-    const days = (ms: number) => new Date(Math.ceil(ms / dayMs) * dayMs).toISOString().slice(0, 10);
-    const inDays = `from=${days(toMs - lastsMs)}&to=${days(toMs)}&interval=day`;
-    const inTime = (by: string) =>
-      by === 'apiKey' && lastsMs > dayMs ? inDays : `${stretch}&interval=${interval}`;
-    return ['', `&namespace=${namespace}`].flatMap((where) => {
-      const dimensions = where === '' ? ['model', 'apiKey', 'namespace', 'provider'] : ['model', 'apiKey'];
-      return [
-        `/v1/sums?${stretch}`,
-        `/v1/series?${stretch}&interval=${interval}`,
-        ...dimensions.map((by) => `/v1/series?${inTime(by)}&by=${by}&top=7`),
-        `/v1/requests?${stretch}&interval=${interval}`,
-        `/v1/models?${stretch}`,
-        `/v1/keys?${stretch}&limit=50`,
-        `/v1/namespaces?${stretch}`,
-        `/v1/health?${stretch}`,
-        `/v1/health?${stretch}&route=platform/model-0`,
-        '/v1/budgets?limit=1000',
-      ].map((path) => ({ path: path + where, window }));
-    });
-  });
+  const asked = PERIODS.flatMap((window) =>
+    [undefined, namespace].flatMap((where) => {
+      const query = periodQuery(window, nowMs);
+      const { from, to } = query;
+      const groupings = GROUPINGS.filter((by) => by !== 'provider' || where === undefined);
+      const ofOverview = groupings.flatMap((by) =>
+        MEASURES.flatMap((measure) =>
+          Object.values(overviewQuestions({ namespace: where, query, by, measure }, nowMs)),
+        ),
+      );
+      const { path, search } = spendsQuestion(nowMs, where);
+      const others = ['/v1/sums?', '/v1/models?', '/v1/keys?limit=50&', '/v1/namespaces?'].map(
+        (one) =>
+          `${one}${new URLSearchParams({ from, to, ...(where === undefined ? {} : { namespace: where }) })}`,
+      );
+      return [...ofOverview.flatMap(pathOf), `${path}${search}`, ...others].map((one) => ({
+        path: one,
+        window,
+      }));
+    }),
+  );
+  const ofObjects = [
+    'provider=platform%2Fp0',
+    ...['', `&namespace=${namespace}`].map((where) => `route=platform%2Fmodel-0${where}`),
+  ];
+  const ofPages = ofObjects.map((of) => ({ path: `/v1/health?${of}`, window: '30d' }));
+  return [...new Map([...asked, ...ofPages].map((question) => [question.path, question])).values()];
+}
+
+function pathOf(question: Question | undefined): string[] {
+  if (question === undefined) return [];
+  const given = Object.entries(question.query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value]],
+  );
+  return [`/v1/${question.what}?${new URLSearchParams(given)}`];
 }

@@ -12,9 +12,6 @@ interface ChartProps {
   readonly format: (value: number) => string;
 }
 
-/** So many colours are told apart; the last one is that of all others. */
-export const SERIES_MAX = 8;
-
 export function Chart({ label, stack, labels, format }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const isDark = useDarkMode();

@@ -73,6 +73,7 @@ export interface BudgetUse {
 
 export interface BudgetsAnswer {
   readonly budgets: readonly BudgetUse[];
+  readonly isTruncated: boolean;
 }
 
 export interface HealthAnswer {

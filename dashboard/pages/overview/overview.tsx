@@ -11,22 +11,26 @@ import { everyMinuteMs, mayAnywhere, useAsked, useNow, useRights } from '../shel
 import { Link, useShell } from '../shell/context.tsx';
 import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
-import { Chart, SERIES_MAX } from './chart.tsx';
+import { Chart } from './chart.tsx';
 import type { BudgetsAnswer, NamespacesAnswer, RequestsAnswer, SeriesAnswer, SeriesRow } from './ledger.ts';
 import { monthOf, PERIODS, type Period, type PeriodQuery, periodQuery } from './period.ts';
+import {
+  GROUPINGS,
+  type Grouping,
+  MEASURES,
+  type Measure,
+  overviewQuestions,
+  type Question,
+} from './questions.ts';
 import { stackRows } from './stack.ts';
 import { requestTotals } from './totals.ts';
 import { WentWrong } from './went-wrong.tsx';
 
-const measures = ['cost', 'tokens', 'requests'] as const;
-const groupings = ['model', 'apiKey', 'namespace', 'provider'] as const;
 const spec = {
   period: { usual: '24h', words: PERIODS },
-  by: { usual: 'model', words: groupings },
-  measure: { usual: 'cost', words: measures },
+  by: { usual: 'model', words: GROUPINGS },
+  measure: { usual: 'cost', words: MEASURES },
 } as const;
-type Measure = (typeof measures)[number];
-type Grouping = (typeof groupings)[number];
 
 export function Overview() {
   const { api, session, namespace, path, search, go, formats } = useShell();
@@ -40,21 +44,23 @@ export function Overview() {
 
   const nowMs = useNow(everyMinuteMs);
   const query = useMemo(() => periodQuery(period, nowMs), [period, nowMs]);
-  const time = { namespace, from: query.from, to: query.to, interval: query.interval };
+  const questions = overviewQuestions({ namespace, query, by, measure }, nowMs);
   // Periods and groupings are of one view; a namespace is another.
   const place = `overview of ${namespace ?? '*'}`;
-  const ask = <Answer,>(what: string, stretch: string, given: Readonly<Record<string, string | undefined>>) =>
+  const ask = <Answer,>(question: Question | undefined, stretch: string) =>
     useAsked(
-      session.hasLedger ? `${what} of ${stretch} in ${place}` : undefined,
-      (signal) => api.call<Answer>(`ledger/v1/${what}`, { query: given, signal }),
+      session.hasLedger && question !== undefined ? `${question.what} of ${stretch} in ${place}` : undefined,
+      (signal) => api.call<Answer>(`ledger/v1/${question?.what}`, { query: question?.query ?? {}, signal }),
       place,
       nowMs,
     );
-  const question = { ...time, by, top: String(SERIES_MAX - 1), topBy: measure };
   const series = useAsked(
     session.hasLedger ? `series ${by} ${measure} ${period} ${place}` : undefined,
     async (signal) => {
-      const answer = await api.call<SeriesAnswer>('ledger/v1/series', { query: question, signal });
+      const answer = await api.call<SeriesAnswer>('ledger/v1/series', {
+        query: questions.series.query,
+        signal,
+      });
       // What was asked before stands until the answer is there, and it was asked by something else.
       return { ...answer, by, measure, query };
     },
@@ -62,12 +68,13 @@ export function Overview() {
     nowMs,
   );
   const month = monthOf(nowMs);
-  const whole = ask<SeriesAnswer>('series', period, time);
-  const requests = ask<RequestsAnswer>('requests', period, time);
-  const spent = ask<NamespacesAnswer>('namespaces', month, { namespace, from: month });
-  const budgets = ask<BudgetsAnswer>('budgets', month, { namespace });
+  const whole = ask<SeriesAnswer>(questions.whole, period);
+  const requests = ask<RequestsAnswer>(questions.requests, period);
+  const spent = ask<NamespacesAnswer>(questions.spent, month);
+  const own = ask<BudgetsAnswer>(questions.own, month);
+  const usedUp = ask<BudgetsAnswer>(questions.usedUp, month);
   // They stand in one row: where one of them is old, it says so of all.
-  const figures = [requests, whole, spent, budgets];
+  const figures = [requests, whole, spent, own];
   const keys = useAsked(
     `recent keys in ${place}`,
     (signal) =>
@@ -118,7 +125,7 @@ export function Overview() {
             what="What was used"
           >
             {(answer) => (
-              <Tiles requests={answer} whole={whole.answer} spent={spent.answer} budgets={budgets.answer} />
+              <Tiles requests={answer} whole={whole.answer} spent={spent.answer} budgets={own.answer} />
             )}
           </Answered>
           <section class="panel" aria-labelledby="chart-heading">
@@ -141,14 +148,14 @@ export function Overview() {
                   label="By what"
                   value={by}
                   onInput={(next) => change({ by: next })}
-                  options={groupings
-                    .filter((value) => value !== 'provider' || namespace === undefined)
-                    .map((value) => ({
+                  options={GROUPINGS.filter((value) => value !== 'provider' || namespace === undefined).map(
+                    (value) => ({
                       value,
                       label: { model: 'Model', apiKey: 'Key', namespace: 'Namespace', provider: 'Provider' }[
                         value
                       ],
-                    }))}
+                    }),
+                  )}
                 />
               </div>
             </div>
@@ -159,7 +166,7 @@ export function Overview() {
         </>
       )}
       <div class="columns">
-        <WentWrong budgets={budgets.answer?.budgets ?? []} nowMs={nowMs} period={period} time={time} />
+        <WentWrong budgets={usedUp} nowMs={nowMs} period={period} question={questions.health} />
         <section class="panel" aria-labelledby="recent-heading">
           <h2 id="recent-heading">Keys used last</h2>
           <Answered asked={keys} what="Keys">

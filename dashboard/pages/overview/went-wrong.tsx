@@ -1,38 +1,47 @@
 // What went wrong lately? Said of objects by their conditions, and of calls by the ledger.
 
 import { Ago, Badge, Empty } from '../parts/basics.tsx';
-import { useAsked, useObjects } from '../shell/asking.tsx';
+import { type Asked, useAsked, useObjects } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
-import type { BudgetUse, HealthAnswer } from './ledger.ts';
+import type { BudgetsAnswer, HealthAnswer } from './ledger.ts';
+import type { Question } from './questions.ts';
 import { failedWords, troublesOf } from './went-wrong.ts';
 
 interface WentWrongProps {
-  readonly budgets: readonly BudgetUse[];
+  /** Those that are used up. */
+  readonly budgets: Pick<Asked<BudgetsAnswer>, 'answer' | 'error'>;
   /** All of it is asked anew at each other one. */
   readonly nowMs: number;
   readonly period: string;
-  readonly time: Readonly<Record<string, string | undefined>>;
+  readonly question: Question;
 }
 
 const shownMax = 8;
 
-export function WentWrong({ budgets, nowMs, period, time: { interval: _, ...time } }: WentWrongProps) {
+export function WentWrong({ budgets, nowMs, period, question: { query } }: WentWrongProps) {
   const { api, session, namespace, formats } = useShell();
   const providers = useObjects<Provider>('providers', namespace, nowMs);
   const routes = useObjects<ModelRoute>('modelroutes', namespace, nowMs);
   const health = useAsked(
     session.hasLedger ? `health of ${period} in ${namespace ?? '*'}` : undefined,
-    (signal) => api.call<HealthAnswer>('ledger/v1/health', { query: time, signal }),
+    (signal) => api.call<HealthAnswer>('ledger/v1/health', { query, signal }),
     `calls of ${namespace ?? '*'}`,
     nowMs,
   );
-  const troubles = troublesOf(providers.objects ?? [], routes.objects ?? [], budgets, formats.money);
+  const troubles = troublesOf(
+    providers.objects ?? [],
+    routes.objects ?? [],
+    budgets.answer?.budgets ?? [],
+    formats.money,
+  );
   const failed = (health.answer?.health ?? [])
     .filter((row) => row.lastFailedAt !== undefined)
     .sort((a, b) => (b.lastFailedAt ?? '').localeCompare(a.lastFailedAt ?? ''));
-  const unread = [providers.error, routes.error, health.error].flatMap((error) => error?.message ?? []);
+  const unread = [providers.error, routes.error, health.error, budgets.error].flatMap(
+    (error) => error?.message ?? [],
+  );
   const isAsking = [providers, routes, health].some((asked) => asked.isAsking && asked.answer === undefined);
   return (
     <section class="panel" aria-labelledby="wrong-heading" aria-busy={isAsking}>
@@ -84,8 +93,8 @@ export function WentWrong({ budgets, nowMs, period, time: { interval: _, ...time
       </ul>
       {troubles.length > shownMax && (
         <p class="faint small">
-          And {formats.number(troubles.length - shownMax)} more:{' '}
-          <Link to="/providers">Providers and routes</Link>
+          And {budgets.answer?.isTruncated && 'at least '}
+          {formats.number(troubles.length - shownMax)} more: <Link to="/providers">Providers and routes</Link>
         </p>
       )}
       {unread.length > 0 && <p class="hint">Not all of it could be read: {[...new Set(unread)].join(' ')}</p>}

@@ -7,10 +7,13 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { buildPages } from '../../../dashboard/build-pages.ts';
+import { PERIODS } from '../../../dashboard/pages/overview/period.ts';
+import { GROUPINGS } from '../../../dashboard/pages/overview/questions.ts';
 import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
+import { viewQuestions } from '../../ledger/view-questions.ts';
 import { until } from '../../support/until.ts';
 import { findBarriers } from '../browser/axe.ts';
-import { openChromium, SCREENS, type Visitor } from '../browser/chromium.ts';
+import { openChromium, SCREENS, settled, type Visitor } from '../browser/chromium.ts';
 import type { RigOptions } from './server.ts';
 import { openView } from './views.ts';
 
@@ -733,6 +736,38 @@ test('a route says when a further attempt last answered, and after what; to a te
 test('how long a drill took is said as all times are', async () => {
   const page = await open('/routes/platform/large');
   await page.getByText('12 s, by target spare', { exact: true }).waitFor();
+});
+
+// What is measured over a million records is what is asked: all that a page asks is among it, whatever its moment and its names.
+test('the pages ask the ledger what is measured, and nothing else', async () => {
+  const page = await open('/nothing');
+  const shapeOf = (path: string) => {
+    const { pathname, searchParams } = new URL(path, 'http://ledger');
+    const given = [...searchParams].map(([name, value]) =>
+      ['from', 'to', 'namespace', 'provider', 'route'].includes(name) ? name : `${name}=${value}`,
+    );
+    return `${pathname} ${given.sort().join(' ')}`;
+  };
+  const asked = new Set<string>();
+  page.on('request', (request) => {
+    const [, question] = request.url().split('/api/ledger');
+    if (question !== undefined && request.method() === 'GET') asked.add(shapeOf(question));
+  });
+  const views = [
+    ...PERIODS.map((period) => `/?period=${period}`),
+    ...GROUPINGS.map((by) => `/?by=${by}&measure=tokens`),
+    ...['/?namespace=team-a', '/?namespace=team-a&by=apiKey&period=30d&measure=requests'],
+    ...['/keys', '/keys/team-a/ci-bot-0', '/models?namespace=team-a', '/providers'],
+    ...['/providers/platform/anthropic', '/routes/platform/large'],
+  ];
+  for (const view of views) {
+    await page.goto(new URL(view, page.url()).href);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await settled(page);
+  }
+  const measured = new Set(viewQuestions(Date.now(), 'team-a').map(({ path }) => shapeOf(path)));
+  expect(asked.size).toBeGreaterThan(20);
+  expect([...asked].filter((one) => !measured.has(one))).toEqual([]);
 });
 
 test('what is behind the seven largest of a chart is one series more', async () => {

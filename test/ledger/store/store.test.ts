@@ -3,7 +3,14 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
-import type { Entry, LedgerStore, Page, SumsQuery } from '../../../ledger/store/store.ts';
+import type {
+  CostsQuery,
+  CostsRow,
+  Entry,
+  LedgerStore,
+  Page,
+  SumsQuery,
+} from '../../../ledger/store/store.ts';
 import { makeEntry } from '../make-entry.ts';
 import { type Database, type Databases, kindNames, kinds } from './stores.ts';
 
@@ -252,6 +259,49 @@ describe.each(kindNames)('%s', (kind) => {
       total: { costPicodollars: 1_111n, requests: 5, input: 400 },
     });
     expect(ownSpend).toMatchObject({ name: 'b/own', total: { costPicodollars: 0n, input: 100 } });
+  });
+
+  test('costs are those of the spend, of those that are named or were used since, in pages and in dollars to the last digit', async () => {
+    const use = (id: string, apiKey: string, day: string, costPicodollars: number) =>
+      makeEntry({
+        ...{ id, apiKey, namespace: apiKey.split('/')[0] ?? '', costPicodollars },
+        startedAt: `${day}T10:00:00.000Z`,
+      });
+    const entries = [
+      use('1', 'a/one', '2026-10-31', 3_000_000_000_000),
+      ...Array.from({ length: 3 }, (_, at) => use(`2.${at}`, 'a/one', '2026-11-22', 999_999_999)),
+      ...Array.from({ length: 2 }, (_, at) => use(`3.${at}`, 'a/"two"', '2026-11-16', 6_172_500_000_000_000)),
+      use('4', 'ab/old', '2026-09-01', 1),
+    ];
+    await store.take(page('c.1', entries), now);
+    const read = async (query: Partial<CostsQuery>) => {
+      const { json, total } = await store.costs({ spender: 'apiKey', limit: 10, nowMs: now, ...query });
+      const rows: CostsRow[] = JSON.parse(json);
+      return { total, rows: rows.toSorted(([one], [other]) => (one < other ? -1 : 1)) };
+    };
+    const at = (day: string) => Date.parse(`${day}T10:00:00Z`);
+    const two = ['a/"two"', at('2026-11-16'), '0', '12345', '12345', '12345'];
+    const spent = '0.002999999997';
+    const one = ['a/one', at('2026-11-22'), spent, spent, spent, `3${spent.slice(1)}`];
+    const old = ['ab/old', at('2026-09-01'), '0', '0', '0', '0.000000000001'];
+    expect(await read({})).toEqual({ total: 3, rows: [two, one, old] });
+    expect(await read({ usedSinceMs: at('2026-11-01') })).toEqual({ total: 2, rows: [two, one] });
+    expect(await read({ namespace: 'a' })).toEqual({ total: 2, rows: [two, one] });
+    expect(await read({ names: ['ab/old', 'c/none'] })).toEqual({ total: 1, rows: [old] });
+    expect(await read({ names: ['c/none'] })).toEqual({ total: 0, rows: [] });
+    const pages = [await read({ limit: 2 }), await read({ limit: 2, offset: 2 })];
+    expect(pages.map(({ total, rows }) => [total, rows.length])).toEqual([
+      [3, 2],
+      [3, 1],
+    ]);
+    expect(pages.flatMap(({ rows }) => rows.map(([name]) => name)).sort()).toEqual([
+      'a/"two"',
+      'a/one',
+      'ab/old',
+    ]);
+    expect((await read({ spender: 'namespace', names: ['a'] })).rows).toEqual([
+      ['a', at('2026-11-22'), spent, '12345.002999999997', '12345.002999999997', '12348.002999999997'],
+    ]);
   });
 
   test('spend of namespaces is that of their keys together', async () => {

@@ -299,6 +299,20 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/operator/compile/stated-price.test.ts', 'test/flow/platform-prices.test.ts'],
   },
   {
+    name: 'a namespace is told what its own keys cost, and no others',
+    file: 'ledger/store/spend-queries.ts',
+    from: 'if (namespace !== undefined) {',
+    to: "if (namespace === '') {",
+    tests: [...store, ...readApi],
+  },
+  {
+    name: 'of budgets that are used up no other is told',
+    file: 'ledger/read-api/budgets.ts',
+    from: '.filter(({ used }) => used >= share)',
+    to: '',
+    tests: ['test/ledger/budgets.test.ts', 'test/ledger/view-plans.test.ts'],
+  },
+  {
     name: 'what keys spent in all is not shown as what they spent on a model',
     file: 'ledger/read-api/read-api.ts',
     from: "'/v1/keys': [...ofRows, ...ofParts],",
