@@ -95,6 +95,8 @@ export interface LedgerProcess {
   /** Of the read API. */
   readonly url: string;
   readonly metricsUrl: string;
+  /** Its SQLite. */
+  readonly file: string;
 }
 
 export interface Installation {
@@ -304,6 +306,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     const spec = workloadOf(rendered, 'ledger');
     const folder = await mkdtemp(join(plane.folder, `${name}-`));
     secrecy.onFolder(name, folder);
+    const file = join(folder, 'ledger.sqlite');
     const token = await serviceAccountToken(plane, namespace, spec.serviceAccount);
     const process = await startProcess(script, {
       cwd: folder,
@@ -312,7 +315,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         PENSTOCK_HOST: '127.0.0.1',
         PENSTOCK_PORT: String(port),
         PENSTOCK_METRICS_PORT: '0',
-        PENSTOCK_LEDGER_FILE: join(folder, 'ledger.sqlite'),
+        PENSTOCK_LEDGER_FILE: file,
         KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
         ...options.ledgerEnv,
       },
@@ -323,7 +326,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       .object({ url: z.string(), metricsUrl: z.string() })
       .parse(JSON.parse(await process.line(/ledger started/)));
     secrecy.onMetrics(name, said.metricsUrl);
-    return { process, ...said };
+    return { process, file, ...said };
   };
   let ledger: LedgerProcess | undefined;
 
