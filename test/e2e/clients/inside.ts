@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { snippetsFor } from '../../../dashboard/pages/keys/snippets.ts';
 import { startEveryUpstream, type Upstream } from '../../conformance/every-upstream.ts';
 import { testKey } from '../../gateway/rig.ts';
 import { bareEnvironment } from '../../support/bare-environment.ts';
@@ -47,14 +48,14 @@ function commandTool({ client, upstream, knownModel }: Errand): { name: string; 
   return { name: 'exec', args: upstream === 'responses' ? input : JSON.stringify({ input }) };
 }
 
-const commands = { codex: codexCommand, 'claude-code': claudeCodeCommand };
+const toldTo = { codex: toldCodex, 'claude-code': toldClaudeCode };
 
 const [inputPath = '', outputPath = ''] = process.argv.slice(2);
 const errand: Errand = JSON.parse(await readFile(inputPath, 'utf8'));
 await writeFile(outputPath, JSON.stringify(await runErrand(errand)));
 
 async function runErrand(errand: Errand): Promise<Facts> {
-  const { client, binary, upstream, knownModel, isBroken } = errand;
+  const { client, upstream, knownModel, isBroken } = errand;
   const folder = await mkdtemp(join(tmpdir(), 'penstock-errand-'));
   const home = await mkdtemp(join(tmpdir(), 'penstock-home-'));
   const names = await startNameServer();
@@ -64,8 +65,16 @@ async function runErrand(errand: Errand): Promise<Facts> {
   // So little thought that it does not depend on the names of folders.
   const fault = isBroken ? ',fault=cut-after:3,once' : '';
   stage.script(upstream, `reasoning=8,tool=${tool.name},args=${encodeURIComponent(tool.args)}${fault}`);
-  const { env, args: words } = commands[client](recorder.url, knownModel ?? stage.model(upstream), home);
-  const ended = await run(binary, words, folder, { ...bareEnvironment(), HOME: home, ...env });
+  const told = toldTo[client](home);
+  const programs = await mkdtemp(join(tmpdir(), 'penstock-programs-'));
+  const model = knownModel ?? stage.model(upstream);
+  const { text, env } = await snippetOf(errand, recorder.url, model, programs, told);
+  const ended = await run('sh', ['-c', text], folder, {
+    ...bareEnvironment(),
+    HOME: home,
+    ...told.env,
+    ...env,
+  });
   const facts: Facts = {
     ...ended,
     places: { [folder]: '<folder>', [home]: '<home>' },
@@ -78,33 +87,46 @@ async function runErrand(errand: Errand): Promise<Facts> {
   recorder.close();
   names.close();
   await stage.close();
-  for (const each of [folder, home]) await rm(each, { recursive: true, force: true });
+  for (const each of [folder, home, programs]) await rm(each, { recursive: true, force: true });
   return facts;
 }
 
-function codexCommand(url: string, model: string, home: string) {
-  const provider = `{name="gw",base_url="${url}/v1",env_key="GW_KEY",wire_api="responses"}`;
-  const args = ['exec', '--json', '--ephemeral', '--skip-git-repo-check'];
-  args.push('--dangerously-bypass-approvals-and-sandbox', '-m', model, '-c', 'model_provider=gw');
-  args.push('-c', `model_providers.gw=${provider}`, '-c', 'web_search="disabled"');
-  args.push('-c', 'check_for_update_on_startup=false', '-c', 'analytics.enabled=false');
-  args.push('--disable', 'plugins', '--disable', 'apps', 'Leave a mark.');
-  return { env: { CODEX_HOME: home, GW_KEY: testKey }, args };
+/** What a client is told beside its snippet: behind its own words, and before what it is asked to do. */
+interface Told {
+  readonly env: Readonly<Record<string, string>>;
+  readonly before: readonly string[];
+  readonly behind: readonly string[];
 }
 
-function claudeCodeCommand(url: string, model: string, home: string) {
+function toldCodex(home: string): Told {
+  const before = ['exec', '--json', '--ephemeral', '--skip-git-repo-check'];
+  before.push('--dangerously-bypass-approvals-and-sandbox', '-c', 'web_search="disabled"');
+  before.push('-c', 'check_for_update_on_startup=false', '-c', 'analytics.enabled=false');
+  before.push('--disable', 'plugins', '--disable', 'apps');
+  return { env: { CODEX_HOME: home }, before, behind: ['Leave a mark.'] };
+}
+
+function toldClaudeCode(home: string): Told {
   const env = {
-    ANTHROPIC_BASE_URL: url,
-    ANTHROPIC_AUTH_TOKEN: testKey,
     CLAUDE_CONFIG_DIR: home,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     CLAUDE_CODE_MAX_RETRIES: '1',
     // The sandbox makes everybody root.
     IS_SANDBOX: '1',
   };
-  const args = ['-p', 'Leave a mark.', '--model', model, '--tools', 'Bash', '--output-format', 'stream-json'];
-  args.push('--verbose', '--dangerously-skip-permissions');
-  return { env, args };
+  const behind = ['-p', 'Leave a mark.', '--tools', 'Bash', '--output-format', 'stream-json'];
+  behind.push('--verbose', '--dangerously-skip-permissions');
+  return { env, before: [], behind };
+}
+
+/** The text that people paste, as a script; the program that it calls stands first on the path, and is told more than the snippet says. */
+async function snippetOf({ client, binary }: Errand, url: string, model: string, folder: string, told: Told) {
+  const text = snippetsFor(url, testKey, model).find(({ id }) => id === client)?.text ?? '';
+  const name = client === 'codex' ? 'codex' : 'claude';
+  const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ');
+  const program = `exec '${binary}' ${quoted(told.before)} "$@" ${quoted(told.behind)}`;
+  await writeFile(join(folder, name), `#!/bin/sh\n${program}\n`, { mode: 0o755 });
+  return { text, env: { PATH: `${folder}:${bareEnvironment().PATH}` } };
 }
 
 function run(
