@@ -11,7 +11,7 @@ import { startWall } from '../support/wall.ts';
 import { ask } from './ask.ts';
 import { expectWhole } from './fault-matrix.ts';
 
-const readers = 50;
+const readers = 25;
 /** More than the kernel takes for two connections; for all of them as much as no gateway has. */
 const megabytes = 32;
 const tokens = Array.from({ length: megabytes * 64 }, () => `${'x'.repeat(16 * 1024 - 1)} `);
