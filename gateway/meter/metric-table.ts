@@ -84,7 +84,7 @@ export const gatewayMetrics = {
     labels: ['reason'],
     help: 'Lookups of the names of upstreams that failed or took longer than a second, by reason (failed, late).',
     meaning:
-      'Lookups of the names of upstreams and their proxies that `failed`, or were `late`: took longer than a second. While a name has an earlier answer, that one serves for a minute, and nothing else shows that the resolver is down. Alert where it grows in many pods; from one name alone it is a `baseURL` that does not exist.',
+      'Lookups of the names of upstreams and their proxies that `failed`, or were `late`: took longer than a second. While a name has an earlier answer, that one serves for a minute, and nothing else shows that the resolver is down. Many at once mean the resolver, a few now and then a `baseURL` that does not exist.',
   },
   noTarget: {
     name: 'penstock.no_target',

@@ -2,12 +2,14 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { operatorMetrics } from '../../../operator/metric-table.ts';
-import type { Metric } from '../../../telemetry/metric.ts';
+import { exposed, type Metric } from '../../../telemetry/metric.ts';
 import { type ArrivedMetric, type Collector, startCollector } from '../../support/collector/collector.ts';
 import { type ReadFamily, readPrometheusText } from '../../support/prometheus-text.ts';
 import { until } from '../../support/until.ts';
 import { expectArrived, expectPulled, unknownOf } from '../../telemetry/told-rows.ts';
 import { useInstallation } from './installation.ts';
+
+const lastCounted = exposed(operatorMetrics.controllerRuntimeReconcileTime).name;
 
 const installation = useInstallation({ operators: 0, gateways: 0, namespaces: [] });
 let collector: Collector;
@@ -21,7 +23,11 @@ beforeAll(async () => {
     OTEL_METRIC_EXPORT_INTERVAL: '200',
   });
   await operator.process.line(/table published/);
-  pulled = await readPrometheusText(await (await fetch(`${operator.metricsUrl}/metrics`)).text());
+  // What it has done is counted a moment after it is told of.
+  pulled = await until(async () => {
+    const families = await readPrometheusText(await (await fetch(`${operator.metricsUrl}/metrics`)).text());
+    return families.some(({ name, samples }) => name === lastCounted && samples.length > 0) && families;
+  });
   const pulledMs = Date.now();
   // What was pulled was there when the next one is read.
   arrived = await until(async () => {

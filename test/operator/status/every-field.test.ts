@@ -76,7 +76,7 @@ function verdictOnRotated(): Verdict {
 function usageWritten(): unknown {
   const budgets = budgetsIn({ budgets: [{ period: 'Day', limit: '1' }] });
   const spent = makeSpent({ atMs: NOW_MS, micros: 1 });
-  const gateways = { ready: 2, haveStore: false };
+  const gateways = { ready: 2, haveStore: true };
   const decision = settleUsage({ budgets, spent, present: undefined, gateways, nowMs: NOW_MS });
   return decision.type === 'write' ? decision.usage : undefined;
 }
