@@ -14,8 +14,7 @@ export class EventReader {
   private readonly onEvent: (event: SseEvent) => void;
   private readonly lengthMax: number;
   private readonly reader: ReturnType<typeof readSse>;
-  /** The last characters that came; empty where they end an event in the usual way. */
-  private lastText = '';
+  private endsLine = true;
 
   /** @param lengthMax A longer event is a fault. */
   constructor(facts: AnswerFacts, onEvent: (event: SseEvent) => void, lengthMax = eventBytesMax) {
@@ -28,20 +27,18 @@ export class EventReader {
   push(bytes: Buffer): void {
     const events = this.reader.push(bytes);
     this.handOver(events);
-    const isWhole = endsWhole(bytes);
-    this.lastText = isWhole
-      ? ''
-      : (this.lastText + bytes.subarray(-blankLineMax).toString('latin1')).slice(-blankLineMax);
-    const isKept = events.length === 0 && !isWhole && !isOver(this.facts);
+    if (bytes.length > 0) this.endsLine = lineEnds.has(bytes.at(-1));
+    const isKept = events.length === 0 && !endsWhole(bytes) && !isOver(this.facts);
     this.facts.pendingBytes = isKept ? Math.min(this.facts.pendingBytes + bytes.length, this.lengthMax) : 0;
   }
 
   /** The upstream's body ended. In a cut stream the last event may be half, and is nothing then. */
   end(): void {
     this.facts.pendingBytes = 0;
-    const events = this.reader.end().filter((event) => denseFlaw(event) !== undefined || isWhole(event));
-    // Some providers leave out the last blank line.
-    if (events.length === 0 && !endsInBlankLine(this.lastText)) this.facts.isTorn = true;
+    const given = this.reader.end();
+    const events = given.filter((event) => denseFlaw(event) !== undefined || isWhole(event));
+    const isHalf = events.length < given.length || (given.length === 0 && !this.endsLine);
+    if (isHalf) this.facts.isTorn = true;
     this.handOver(events);
   }
 
@@ -63,13 +60,7 @@ function denseFlaw({ data }: SseEvent): ReturnType<typeof findBomb> {
   return data.length > eventBytesMax ? findBomb(data) : undefined;
 }
 
-/** CRLF twice. */
-const blankLineMax = 4;
-
-/** Or is nothing but space. */
-function endsInBlankLine(text: string): boolean {
-  return text.trim() === '' || text.replace(/\r\n?/g, '\n').endsWith('\n\n');
-}
+const lineEnds: ReadonlySet<number | undefined> = new Set([0x0a, 0x0d]);
 
 function isWhole({ data }: SseEvent): boolean {
   return data.trim() === doneMark || asRecord(tryParseJson(data)) !== undefined;

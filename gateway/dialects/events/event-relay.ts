@@ -126,11 +126,13 @@ class EventRelay implements AnswerStream {
 
   /** Some providers leave out the last blank line; a half event is nothing. */
   private lastEvent(): string | undefined {
-    const tail = this.tail.take().toString('latin1').trimEnd();
+    const kept = this.tail.take().toString('latin1');
+    const tail = kept.trimEnd();
     if (tail === '') return undefined;
     const data = readLines(tail).data.join('\n');
     if (data.trim() === doneMark || asRecord(parseLatin1(data))) return tail;
-    this.facts.isTorn = true;
+    // Lines that hold no data are whole where they end.
+    if (data !== '' || !kept.endsWith('\n')) this.facts.isTorn = true;
     return undefined;
   }
 

@@ -1,50 +1,59 @@
 // Which choices of an OpenAI-shaped stream have ended? A finish reason says so, but not for those providers that put one on every chunk.
 //
-// A reason in a chunk without content is the end for sure. One that comes with content is the end if nothing comes behind it; and
-// once content has come behind a reason, only one without content counts.
-
-type End = 'open' | 'said' | 'sure';
+// A reason in a chunk without content is the end for sure, but in the chunk that begins an answer, or once content has come behind a reason.
+// Any other is the end if nothing comes behind it; with content, only where no content has come behind one before.
 
 interface ChoiceState {
-  end: End;
-  wentOn: boolean;
+  readonly end: 'open' | 'said' | 'sure';
+  /** Content came behind a reason. */
+  readonly wentOn: boolean;
 }
+
+/** One entry of `choices`. */
+interface Entry {
+  readonly hasContent: boolean;
+  readonly hasReason: boolean;
+  /** No content of any choice has come before it. */
+  readonly isEarly: boolean;
+}
+
+/** More choices than anybody asks for: an upstream may make up indexes. */
+const choicesMax = 1_000;
 
 export class ChoiceEnds {
   private readonly asked: number;
   private readonly choices = new Map<number, ChoiceState>();
+  private reasons = 0;
+  private ends = 0;
+  private sureEnds = 0;
 
   /** @param asked How many choices the stream has to end. */
   constructor(asked: number) {
     this.asked = asked;
   }
 
-  /** One entry of `choices`. */
-  see(index: number, { hasContent, hasReason }: { hasContent: boolean; hasReason: boolean }): void {
-    const state = this.choices.get(index) ?? { end: 'open', wentOn: false };
-    this.choices.set(index, state);
-    if (hasContent && state.end !== 'open') {
-      state.wentOn = true;
-      state.end = 'open';
-    }
-    if (!hasReason) return;
-    if (!hasContent) state.end = 'sure';
-    else if (!state.wentOn) state.end = 'said';
+  see(index: number, entry: Entry): void {
+    const before = this.choices.get(index);
+    if (before === undefined && this.choices.size >= Math.max(this.asked, choicesMax)) return;
+    const after = stateAfter(before, entry);
+    if (before !== undefined) this.count(before, -1);
+    this.count(after, 1);
+    this.choices.set(index, after);
   }
 
   /** Whether any choice ever had a reason. */
   get hasReason(): boolean {
-    return this.countOf(hadReason) > 0;
+    return this.reasons > 0;
   }
 
   /** Each choice had a reason, be it one with content behind it: enough where the stream itself says that it is over. */
   get haveReasons(): boolean {
-    return this.countOf(hadReason) >= this.asked;
+    return this.reasons >= this.asked;
   }
 
   /** Nothing more is to come but the counts and the end mark. */
   get areSure(): boolean {
-    return this.countOf(({ end }) => end === 'sure') >= this.asked;
+    return this.sureEnds >= this.asked;
   }
 
   /**
@@ -53,7 +62,7 @@ export class ChoiceEnds {
    * @param isTorn It stopped in the middle of something.
    */
   areOver(isTorn: boolean): boolean {
-    return isTorn ? this.areSure : this.countOf(({ end }) => end !== 'open') >= this.asked;
+    return isTorn ? this.areSure : this.ends >= this.asked;
   }
 
   /** Whether this choice has ended, as far as it is known. */
@@ -62,18 +71,26 @@ export class ChoiceEnds {
     return state !== undefined && state.end !== 'open';
   }
 
+  isSure(index: number): boolean {
+    return this.choices.get(index)?.end === 'sure';
+  }
+
   /** Content came behind a reason of this choice. */
   wentOn(index: number): boolean {
     return this.choices.get(index)?.wentOn === true;
   }
 
-  private countOf(is: (state: ChoiceState) => boolean): number {
-    let count = 0;
-    for (const state of this.choices.values()) if (is(state)) count++;
-    return count;
+  private count({ end, wentOn }: ChoiceState, by: 1 | -1): void {
+    if (end !== 'open' || wentOn) this.reasons += by;
+    if (end !== 'open') this.ends += by;
+    if (end === 'sure') this.sureEnds += by;
   }
 }
 
-function hadReason({ end, wentOn }: ChoiceState): boolean {
-  return end !== 'open' || wentOn;
+function stateAfter(before: ChoiceState | undefined, { hasContent, hasReason, isEarly }: Entry): ChoiceState {
+  const { end, wentOn: wentOnBefore } = before ?? { end: 'open', wentOn: false };
+  const wentOn = wentOnBefore || (hasContent && end !== 'open');
+  if (!hasReason) return { end: hasContent ? 'open' : end, wentOn };
+  if (!hasContent) return { end: (before === undefined && isEarly) || wentOn ? 'said' : 'sure', wentOn };
+  return { end: wentOn ? 'open' : 'said', wentOn };
 }

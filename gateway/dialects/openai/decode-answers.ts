@@ -119,7 +119,7 @@ class OpenAiStreamDecoder implements StreamDecoder {
   private readonly parts: StreamPart[] = [];
   private readonly ends: ChoiceEnds;
   /** In the order of their finish reasons. */
-  private readonly finished = new Set<OpenChoice>();
+  private readonly finished = new Set<number>();
   private hasStarted = false;
 
   constructor(reading: OpenAiStreamReading) {
@@ -179,11 +179,12 @@ class OpenAiStreamDecoder implements StreamDecoder {
       this.choices.set(index, choice);
     }
     const hasReason = isFinishReason(entry.finish_reason);
-    this.ends.see(index, { hasContent: this.reading.hasContent(entry), hasReason });
+    const isEarly = !this.facts.hasContent;
+    this.ends.see(index, { hasContent: this.reading.hasContent(entry), hasReason, isEarly });
     choice.read(entry, this.ends.wentOn(index));
     this.facts.awaitsEnd = this.ends.areSure;
-    if (this.ends.hasEnded(index)) this.finished.add(choice);
-    else this.finished.delete(choice);
+    if (this.ends.hasEnded(index)) this.finished.add(index);
+    else this.finished.delete(index);
   }
 
   /**
@@ -191,8 +192,11 @@ class OpenAiStreamDecoder implements StreamDecoder {
    * without one; where a stream breaks, such a choice stays open.
    */
   private endAll(): void {
-    for (const choice of this.finished) choice.end();
-    if (!this.facts.isComplete) return;
+    const { isComplete, isTorn } = this.facts;
+    for (const index of this.finished) {
+      if (isComplete || !isTorn || this.ends.isSure(index)) this.choices.get(index)?.end();
+    }
+    if (!isComplete) return;
     for (const choice of this.choices.values()) choice.end();
   }
 }

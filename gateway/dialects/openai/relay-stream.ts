@@ -161,6 +161,7 @@ class OpenAiEvents implements EventJudge {
       this.ends.see(typeof choice.index === 'number' ? choice.index : 0, {
         hasContent: isContent,
         hasReason: isFinishReason(choice.finish_reason),
+        isEarly: !this.facts.hasContent,
       });
     }
     this.facts.awaitsEnd = this.ends.areSure;

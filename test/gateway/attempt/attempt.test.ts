@@ -679,7 +679,9 @@ test('text behind a finish reason shows that it was no end: its upstream has all
   attempt.body(word);
   attempt.clock.advance(29_999);
   attempt.body(word + finish);
-  attempt.clock.advance(5_000);
+  attempt.clock.advance(20_000);
+  expect(attempt.clock.pending()).not.toEqual([]);
+  attempt.upstream.onEnd();
   expect(endOf(await attempt.result)).toBe('answered');
   expect(attempt.written.join('')).toBe(role + word + finish + word + word + finish);
 });

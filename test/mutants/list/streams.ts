@@ -20,8 +20,8 @@ export const streams: readonly Mutant[] = [
   {
     name: 'terminal marker: a finish reason with text behind it is none',
     file: 'gateway/dialects/openai/choice-ends.ts',
-    from: "if (hasContent && state.end !== 'open') {",
-    to: "if (hasContent && state.end === 'open') {",
+    from: "(hasContent && end !== 'open')",
+    to: 'false',
     tests: ['test/gateway/dialects/openai/choice-ends.test.ts', 'test/flow/reasons-everywhere.test.ts'],
   },
   {
@@ -34,16 +34,30 @@ export const streams: readonly Mutant[] = [
   {
     name: 'terminal marker: half an event at the end of a stream that is translated tears it',
     file: 'gateway/dialects/events/event-reader.ts',
-    from: '!endsInBlankLine(this.lastText)',
-    to: 'false',
+    from: 'if (isHalf) this.facts.isTorn = true;',
+    to: '',
     tests: ['test/flow/reasons-everywhere.test.ts'],
   },
   {
     name: 'terminal marker: half an event at the end of a stream that passes through tears it',
     file: 'gateway/dialects/events/event-relay.ts',
-    from: 'this.facts.isTorn = true;',
+    from: "if (data !== '' || !kept.endsWith('\\n')) this.facts.isTorn = true;",
     to: '',
     tests: ['test/flow/reasons-everywhere.test.ts'],
+  },
+  {
+    name: 'terminal marker: a reason in the chunk that begins an answer is none for sure',
+    file: 'gateway/dialects/openai/choice-ends.ts',
+    from: '(before === undefined && isEarly) || wentOn',
+    to: 'wentOn',
+    tests: ['test/gateway/dialects/openai/choice-ends.test.ts', 'test/flow/reasons-everywhere.test.ts'],
+  },
+  {
+    name: 'growth: choices that an upstream makes up are not kept without end',
+    file: 'gateway/dialects/openai/choice-ends.ts',
+    from: 'this.choices.size >= Math.max(this.asked, choicesMax)',
+    to: 'false',
+    tests: ['test/gateway/dialects/openai/choice-ends.test.ts'],
   },
   {
     name: 'terminal marker: behind a reason that comes with text, a break is one',

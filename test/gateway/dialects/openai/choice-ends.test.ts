@@ -7,8 +7,10 @@ type Chunk = 'text' | 'reason' | 'both';
 
 function endsOf(asked: number, chunks: readonly (readonly [number, Chunk])[]): ChoiceEnds {
   const ends = new ChoiceEnds(asked);
+  let isEarly = true;
   for (const [index, chunk] of chunks) {
-    ends.see(index, { hasContent: chunk !== 'reason', hasReason: chunk !== 'text' });
+    ends.see(index, { hasContent: chunk !== 'reason', hasReason: chunk !== 'text', isEarly });
+    if (chunk !== 'reason') isEarly = false;
   }
   return ends;
 }
@@ -16,13 +18,14 @@ function endsOf(asked: number, chunks: readonly (readonly [number, Chunk])[]): C
 test.each<[string, readonly Chunk[], { sure: boolean; over: boolean; overTorn: boolean }]>([
   ['without a reason', ['text', 'text'], { sure: false, over: false, overTorn: false }],
   ['with a reason by itself', ['text', 'reason'], { sure: true, over: true, overTorn: true }],
-  ['with a reason and no text', ['reason'], { sure: true, over: true, overTorn: true }],
+  ['with a reason in the chunk that begins it', ['reason'], { sure: false, over: true, overTorn: false }],
+  ['with two reasons and no text', ['reason', 'reason'], { sure: true, over: true, overTorn: true }],
   ['with a reason on its last text', ['text', 'both'], { sure: false, over: true, overTorn: false }],
   ['with a reason on every text', ['both', 'both'], { sure: false, over: false, overTorn: false }],
   [
     'with a reason on every text and one by itself',
     ['both', 'both', 'reason'],
-    { sure: true, over: true, overTorn: true },
+    { sure: false, over: true, overTorn: false },
   ],
   ['with text behind a reason by itself', ['reason', 'text'], { sure: false, over: false, overTorn: false }],
 ])('one %s', (_, chunks, wanted) => {
@@ -35,6 +38,7 @@ test.each<[string, readonly Chunk[], { sure: boolean; over: boolean; overTorn: b
 
 test('all that were asked for have to end', () => {
   const one = endsOf(2, [
+    [0, 'text'],
     [0, 'reason'],
     [1, 'text'],
   ]);
@@ -45,6 +49,7 @@ test('all that were asked for have to end', () => {
     true,
   ]);
   const both = endsOf(2, [
+    [0, 'text'],
     [0, 'reason'],
     [1, 'text'],
     [1, 'reason'],
@@ -59,4 +64,12 @@ test('where the stream itself says that it is over, a reason with text behind it
       [0, 'text'],
     ]).haveReasons,
   ).toBe(true);
+});
+
+test('choices that nobody asked for are not kept without end', () => {
+  const ends = new ChoiceEnds(1);
+  for (let index = 1; index < 100_000; index++)
+    ends.see(index, { hasContent: true, hasReason: true, isEarly: false });
+  ends.see(100_000, { hasContent: true, hasReason: true, isEarly: false });
+  expect([ends.hasEnded(999), ends.hasEnded(100_000)]).toEqual([true, false]);
 });
