@@ -86,6 +86,8 @@ export class Health {
   private readonly answered = new AnsweredLately();
   /** By health id of the targets of the newest table; undefined before there was a second one. */
   private limits: ReadonlyMap<string, CircuitLimits> | undefined;
+  /** Health ids of the keys of the newest table; undefined as above. */
+  private keys: ReadonlySet<string> | undefined;
   private phases = '';
   private changes = 0;
 
@@ -251,6 +253,7 @@ export class Health {
       for (const endpoint of endpoints) keys.add(endpoint.healthId);
     }
     this.limits = limits;
+    this.keys = keys;
     this.changes += this.rests.keepOnly(keys);
     for (const id of this.circuits.keys()) if (!circuits.has(id)) this.circuits.delete(id);
     for (const id of this.misconfigured.keys()) {
@@ -365,6 +368,8 @@ export class Health {
 
   private rest(watched: Watched, forMs: number, reason: RestReason, nowMs: number): void {
     const { target, endpoint } = watched.candidate;
+    // A former value of the key: nobody will ask with it again, and so find that it works.
+    if (this.keys?.has(endpoint.healthId) === false) return;
     const at = keyAtProvider(target.provider.entry.id, endpoint.key?.name);
     const told = { untilMs: nowMs + forMs, reason };
     if (!this.rests.onRefused(endpoint.healthId, at, watched.startedAtMs, told, nowMs)) return;

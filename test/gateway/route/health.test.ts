@@ -566,6 +566,14 @@ describe('another table', () => {
     ]);
   });
 
+  test('a former value of a key that is refused late says nothing of the present one', () => {
+    const health = newHealth();
+    const late = health.onStart(keyA, false, 0);
+    health.adopt(viewOf({ a: 'next', b: 'B' }));
+    health.onEnd(late, rejected, 1);
+    expect(health.report(1, 0)).toEqual([]);
+  });
+
   describe('with another address', () => {
     const moved = { baseUrl: 'http://127.0.0.1:9000/v2' };
     const [next] = candidatesOf([{ ...shared, providerEntry: moved }]);

@@ -4,6 +4,13 @@ import type { Mutant } from '../mutant.ts';
 
 export const failover: readonly Mutant[] = [
   {
+    name: 'keys: a former value that is refused late says nothing of the present one',
+    file: 'gateway/route/health.ts',
+    from: 'if (this.keys?.has(endpoint.healthId) === false) return;',
+    to: '',
+    tests: ['test/gateway/route/health.test.ts'],
+  },
+  {
     name: 'a Provider of which no key has money left is not called healthy',
     file: 'gateway/contract/pod-word.ts',
     from: "has('rejected', name) || has('out-of-money', name)",
