@@ -1,6 +1,7 @@
 // How much memory does an ApiKey take in the operator? Of what an API server sends for each, what we never read
 // must not stay: who manages which field, and the copy of it all that kubectl apply leaves in an annotation.
 
+import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
@@ -60,7 +61,7 @@ function holdPage(from: number): HeldObject[] {
   return page.items.map((item) => holdObject('ApiKey', parseObject(item)));
 }
 
-test('less than 2,000 bytes, status included', () => {
+test('less than 2,000 bytes, status included', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage: unknown = runInNewContext('gc');
   const heapBytes = (): number => {
@@ -68,12 +69,21 @@ test('less than 2,000 bytes, status included', () => {
     collectGarbage();
     return process.memoryUsage().heapUsed;
   };
+  // What files before this one have left in the process goes in several turns.
+  const settledHeapBytes = async (): Promise<number> => {
+    for (let last = heapBytes(); ; ) {
+      await setImmediate();
+      const next = heapBytes();
+      if (last - next < 100_000) return next;
+      last = next;
+    }
+  };
   // What the engine makes once is not counted.
   holdPage(0);
-  const before = heapBytes();
+  const before = await settledHeapBytes();
   const held: HeldObject[] = [];
   for (let from = 0; from < keys; from += pageSize) held.push(...holdPage(from));
-  const bytesEach = (heapBytes() - before) / keys;
+  const bytesEach = ((await settledHeapBytes()) - before) / keys;
   expect(held).toHaveLength(keys);
   expect(bytesEach).toBeLessThan(2_000);
   // More than nothing: what was held is there still.
