@@ -5,7 +5,6 @@ import type { Mutant } from '../mutant.ts';
 const cluster = ['test/dashboard/dashboard.test.ts'];
 const guard = ['test/dashboard/guard.test.ts'];
 const mintKey = ['test/dashboard/pages/mint-key.test.ts'];
-const rigPages = ['test/dashboard/rig/pages.test.ts'];
 const rotate = ['test/dashboard/pages/rotate.test.ts'];
 const sendSurely = ['test/dashboard/pages/send-surely.test.ts'];
 const session = ['test/dashboard/session.test.ts'];
@@ -289,7 +288,7 @@ export const dashboard: readonly Mutant[] = [
     file: 'dashboard/pages/keys/rotate-dialog.tsx',
     from: 'nowMs: serverClock.now(), ',
     to: 'nowMs: Date.now(), ',
-    tests: rigPages,
+    tests: ['test/dashboard/rig/new-key.test.ts'],
   },
   {
     name: 'an answer that takes long moves no clock',
@@ -303,7 +302,7 @@ export const dashboard: readonly Mutant[] = [
     file: 'dashboard/pages/shell/app.tsx',
     from: 'leftMs > 0 ? leftMs + 1_000 : pastEndMs',
     to: 'Math.max(0, leftMs) + 1_000',
-    tests: rigPages,
+    tests: ['test/dashboard/rig/frame.test.ts'],
   },
   {
     name: 'calls are made with the person’s own token alone',

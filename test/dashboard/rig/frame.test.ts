@@ -1,0 +1,129 @@
+// Does what stands around all views hold: the session, the namespace, live updates? In a browser, over a server that is asked nothing hard.
+
+import { expect, test } from 'vitest';
+import { until } from '../../support/until.ts';
+import { findBarriers } from '../browser/axe.ts';
+import { makeOpen } from './pages.ts';
+
+const open = makeOpen();
+
+const hourMs = 3_600_000;
+
+test('on a laptop every view says why no change is taken, as soon as it is so and as long as it is', async () => {
+  const heldBack: string[] = [];
+  const page = await open('/keys', { mode: 'local', heldBack });
+  await page.getByRole('table', { name: 'API keys' }).waitFor();
+  const notice = page.getByText('No change is taken: the last good manifests go on serving');
+  expect(await notice.count()).toBe(0);
+  heldBack.push('routes.yaml:25: ModelRoute default/small: spec.targets[1].upstreamModl: unknown field');
+  await notice.waitFor();
+  await page.getByText(heldBack[0] ?? '').waitFor();
+  await page.getByRole('link', { name: 'Models', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+  await notice.waitFor();
+  heldBack.pop();
+  await notice.waitFor({ state: 'detached' });
+});
+
+test('while the namespaces are asked for, the page says that it loads, to whoever hears it too', async () => {
+  const page = await open(
+    '/keys',
+    { hanging: ['namespaces'] },
+    { screen: 'phone', colorScheme: 'dark', isLoading: true },
+  );
+  await page.getByRole('status').getByRole('heading', { name: 'Loading…' }).waitFor();
+  await page.getByRole('navigation', { name: 'Views' }).waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+});
+
+test('an object that is made while its page says that there is none is shown', async () => {
+  const page = await open('/keys/team-a/later');
+  await page.getByText('It does not exist').waitFor();
+  await page.evaluate(
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys', { method: 'POST', body: '{"metadata":{"name":"later","namespace":"team-a"},"spec":{}}' })`,
+  );
+  await page.getByRole('heading', { level: 1, name: /^later / }).waitFor();
+  expect(await page.getByText('This is not up to date').count()).toBe(0);
+});
+
+test('a page that was refused its live updates asks for them again', async () => {
+  const page = await open('/nothing');
+  let refusals = 0;
+  await page.route('**/api/watch?*', async (route) => {
+    refusals += 1;
+    if (refusals > 1) await route.continue();
+    else await route.fulfill({ status: 503, body: '' });
+  });
+  await page.clock.install();
+  await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+  await page.getByRole('table', { name: 'API keys' }).waitFor();
+  await until(async () => refusals === 1);
+  await until(async () => {
+    await page.clock.runFor(2_000);
+    return refusals === 2;
+  });
+});
+
+test.each([
+  ['the server tells the time', true],
+  ['nobody tells it the time', false],
+])(
+  'a browser whose clock is hours ahead does not ask for its session again and again, where %s',
+  async (_, tells) => {
+    const page = await open('/nothing');
+    await page.clock.install({ time: Date.now() + 13 * hourMs });
+    let asked = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/api/session')) asked += 1;
+    });
+    if (!tells)
+      await page.route('**/api/**', async (route) => {
+        const response = await route.fetch();
+        const { date: _date, ...headers } = response.headers();
+        await route.fulfill({ response, headers });
+      });
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.clock.runFor(20_000);
+    // Whatever was asked before it has been heard of with this.
+    await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
+    expect(asked).toBe(1);
+    await page.clock.runFor(tells ? hourMs : 20_000);
+    await until(async () => asked === 2);
+    await page.unrouteAll({ behavior: 'wait' });
+  },
+);
+
+test('whoever may not list namespaces is asked for theirs, before anything is asked of all of them', async () => {
+  const page = await open('/keys', { without: ['list namespaces'] });
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const [, path] = request.url().split('/api/');
+    if (path !== undefined) asked.push(`${path} ${request.postData() ?? ''}`.trim());
+  });
+  await page.reload();
+  const isInField = async () =>
+    (await page.evaluate('document.activeElement?.labels?.[0]?.textContent')) === 'Namespace';
+  await page.getByRole('heading', { level: 1, name: 'Type the namespace you work in' }).waitFor();
+  await until(isInField);
+  // From view to view it is the same question; a page of one object names its namespace itself.
+  await page.getByRole('link', { name: 'Models', exact: true }).click();
+  await until(isInField);
+  await page.keyboard.type('Team A');
+  await page.keyboard.press('Enter');
+  await page.getByText('This is no name of a namespace.').waitFor();
+  expect(asked.splice(0)).toEqual(['session', 'namespaces']);
+  await page.getByLabel('Namespace', { exact: true }).fill('team-a');
+  await page.keyboard.press('Enter');
+  await page.getByRole('table', { name: 'Models' }).waitFor();
+  await page.getByRole('link', { name: 'Keys', exact: true }).click();
+  await page.getByRole('table', { name: 'API keys' }).waitFor();
+  expect(new URL(page.url()).search).toBe('?namespace=team-a');
+  await until(async () => asked.some((one) => one.startsWith('watch')));
+  for (const one of asked) expect(one).toMatch(/namespace=team-a|"namespace":"team-a"/);
+});
+
+test('a page of one object needs no other namespace than its own', async () => {
+  const page = await open('/keys/team-a/ci-bot-0', { without: ['list namespaces'] });
+  await page.getByRole('heading', { level: 1, name: /ci-bot-0/ }).waitFor();
+});

@@ -1,0 +1,156 @@
+// Do the list of keys and the page of one keep to what they are about? In a browser, over a server that is asked nothing hard.
+
+import { expect, test } from 'vitest';
+import { until } from '../../support/until.ts';
+import { SCREENS } from '../browser/chromium.ts';
+import { click, dialogOf, goTo, makeOpen, yamlOf } from './pages.ts';
+
+const open = makeOpen();
+
+test('of a key that is switched off nothing is promised, and it is not called disabled before it is', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await page
+    .locator('p[role=status]', { hasText: 'it stops working as soon as gateways have taken that' })
+    .waitFor({ state: 'attached' });
+  await page.getByRole('heading', { level: 1, name: 'ci-bot-0 Disabling' }).waitFor();
+  await page.getByText('Gateways may go on serving it until they have taken the last change.').waitFor();
+});
+
+test('budgets are added until each period has one, edited and taken away', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  const dollars = dialogOf(page).getByLabel('Dollars');
+  const before = await dollars.count();
+  for (let count = before; count < 4; count += 1) {
+    await click(page, 'Add a budget');
+    await dollars.last().fill(`${count}7.5`);
+  }
+  expect(await dialogOf(page).getByRole('button', { name: 'Add a budget' }).count()).toBe(0);
+  await dialogOf(page)
+    .getByRole('button', { name: /^Remove the budget/ })
+    .first()
+    .click();
+  await click(page, 'View as YAML');
+  const yaml = await yamlOf(page);
+  expect(yaml.match(/period: /g)).toHaveLength(3);
+  expect(new Set(yaml.match(/period: \w+/g)).size).toBe(3);
+  expect(yaml).toContain('37.5');
+});
+
+test('whoever takes a budget away goes on where one is added', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  const add = page.getByRole('button', { name: 'Add a budget' });
+  const remove = page.getByRole('button', { name: /^Remove the budget/ });
+  for (const _ of [2, 3, 4]) await add.click();
+  for (const left of [3, 2, 0]) {
+    await remove.last().click();
+    await until(async () => (await remove.count()) === left);
+    await until(async () => (await page.evaluate('document.activeElement?.textContent')) === 'Add a budget');
+  }
+});
+
+test('rows of one namespace never stand below the name of another', async () => {
+  const page = await open('/keys?namespace=team-a');
+  const table = page.getByRole('table', { name: 'API keys' });
+  await table.waitFor();
+  const held = Promise.withResolvers<void>();
+  await page.route('**/api/rows/apikeys?*', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  // The same view in another order: what is there stays, and is said to be busy.
+  await goTo(page, '/keys?namespace=team-a&sort=spend');
+  await page.locator('[aria-busy=true]').filter({ has: table }).waitFor();
+  await goTo(page, '/keys?namespace=research');
+  await page.getByText('Keys: loading…').waitFor();
+  expect(await table.count()).toBe(0);
+  held.resolve();
+  await table.waitFor();
+});
+
+test('the list of keys is asked for anew while keys change all the time', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+  await page.getByRole('table', { name: 'API keys' }).waitFor();
+  let asked = 0;
+  page.on('request', (request) => {
+    if (request.url().includes('/api/rows/apikeys')) asked += 1;
+  });
+  await until(async () => {
+    await page.evaluate(
+      `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys/ci-bot-0', { method: 'PATCH', body: '{"spec":{}}' })`,
+    );
+    // Less than it waits for more of them.
+    await page.clock.runFor(600);
+    return asked > 1;
+  });
+});
+
+test('a page of the list that is behind its end is the last one, and no claim that there is none', async () => {
+  const page = await open('/keys?offset=50', { keys: 11 });
+  await until(
+    async () => (await page.getByRole('table', { name: 'API keys' }).getByRole('row').count()) === 12,
+  );
+  expect(new URL(page.url()).search).toBe('');
+});
+
+test('the field of the search says what is searched for, wherever one comes from', async () => {
+  const page = await open('/keys');
+  const field = page.getByRole('searchbox', { name: 'Search' });
+  await field.fill('bot');
+  await page.waitForURL('**/keys?q=bot');
+  await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+  await until(async () => (await field.inputValue()) === '');
+  expect(new URL(page.url()).search).toBe('');
+  await page.evaluate(`history.back()`);
+  await until(async () => (await field.inputValue()) === 'bot');
+  expect(new URL(page.url()).search).toBe('?q=bot');
+});
+
+test('a name that is to be typed can be read on a phone, however long it is', async () => {
+  const name = 'w'.repeat(190);
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.setViewportSize(SCREENS.phone);
+  const apiKey = { metadata: { name, namespace: 'team-a' }, spec: {} };
+  await page.evaluate(
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys', { method: 'POST', body: '${JSON.stringify(apiKey)}' })`,
+  );
+  await page.goto(new URL(`/keys/team-a/${name}`, page.url()).href);
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await dialogOf(page).waitFor();
+  const beyond = await page.evaluate(
+    `[...document.querySelectorAll('dialog, dialog *')].filter((it) => it.scrollWidth > it.clientWidth && it.clientWidth > 0).map((it) => it.tagName)`,
+  );
+  expect(beyond).toEqual([]);
+});
+
+test('no list is wider than a phone, however long the hint of a key is', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.setViewportSize(SCREENS.phone);
+  const hint = `${'p'.repeat(27)}…9f3a`;
+  const apiKey = {
+    metadata: { name: 'hinted', namespace: 'team-a' },
+    spec: { imports: [{ sha256: 'a'.repeat(64), hint }] },
+  };
+  await page.evaluate(
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys', { method: 'POST', body: '${JSON.stringify(apiKey)}' })`,
+  );
+  await page.goto(new URL('/keys?q=hinted', page.url()).href);
+  await page.getByText(hint).waitFor();
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(SCREENS.phone.width);
+});
+
+test('where no ledger is, nothing is said of one that does not answer, nor of keys that were never used', async () => {
+  const page = await open('/keys?q=ci-bot-0', { hasLedger: false });
+  await page.getByText('There is no ledger: nobody counts what is used.').waitFor();
+  expect(await page.getByText('The ledger does not answer').count()).toBe(0);
+  await page.getByRole('link', { name: 'ci-bot-0', exact: true }).click();
+  await page.getByText('There is no ledger: nobody counts it').waitFor();
+  const fact = (name: string) =>
+    page.locator('dl.facts > div', { hasText: name }).getByRole('definition').innerText();
+  expect(await fact('Last used')).toBe('not counted');
+  // Told also before anything is spent of them.
+  expect(await fact('Budgets')).toMatch(/^\$100\.00\s\/\smonth · \$10\.00\s\/\sday \(calls go on\)$/);
+});

@@ -1,0 +1,198 @@
+// Do the views of what the ledger and the gateways say hold it, whole and up to date? In a browser, over a server that is asked nothing hard.
+
+import type { Page, Request } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { PERIODS } from '../../../dashboard/pages/overview/period.ts';
+import { GROUPINGS } from '../../../dashboard/pages/overview/questions.ts';
+import { viewQuestions } from '../../ledger/view-questions.ts';
+import { until } from '../../support/until.ts';
+import { settled } from '../browser/chromium.ts';
+import { goTo, makeOpen, modelOf } from './pages.ts';
+
+const open = makeOpen();
+
+const losses = [
+  {
+    loss: 'the ledger does not answer',
+    lose: (page: Page) =>
+      page.route('**/api/ledger/v1/**', (route) =>
+        route.fulfill({ status: 503, json: { error: { message: 'Later.', code: 'ledger_unreachable' } } }),
+      ),
+    async regain(page: Page) {
+      await page.unroute('**/api/ledger/v1/**');
+      await page.getByRole('button', { name: 'Try again' }).first().click();
+    },
+  },
+  {
+    loss: 'the line is cut',
+    lose: (page: Page) => page.context().setOffline(true),
+    // It asks again by itself.
+    regain: (page: Page) => page.context().setOffline(false),
+  },
+];
+
+test.each(losses)(
+  'the overview keeps what it has and calls it old while $loss, however many minutes',
+  async ({ lose, regain }) => {
+    const page = await open('/nothing');
+    await page.clock.install();
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    const tiles = page.locator('.tiles > li');
+    const shown = async () => [await tiles.count(), await page.locator('.chart').count()];
+    await until(async () => (await shown()).join() === '5,1');
+    let refused = 0;
+    const count = (request: Request) => {
+      if (request.url().includes('/api/ledger/v1/')) refused += 1;
+    };
+    page.on('requestfailed', count);
+    page.on('response', (response) => {
+      if (response.status() === 503) count(response.request());
+    });
+    await lose(page);
+    for (const minute of [1, 2]) {
+      await until(async () => {
+        await page.clock.runFor(10_000);
+        return refused >= 6 * minute;
+      });
+      await page.getByText('What was used: this is not up to date').waitFor();
+      await page.getByText('The chart: this is not up to date').waitFor();
+      expect(await shown()).toEqual([5, 1]);
+    }
+    // All of it is asked for again.
+    await regain(page);
+    await page.getByText('What was used: this is not up to date').waitFor({ state: 'detached' });
+  },
+);
+
+test('what goes wrong while the overview is open is told within a minute', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  await page.getByRole('link', { name: 'Overview', exact: true }).click();
+  const wrong = page.locator('section', { has: page.getByText('What went wrong lately') });
+  await wrong.getByRole('listitem').first().waitFor();
+  await page.route('**/penstock.dev/v1alpha1/modelroutes?*', (route) =>
+    route.fulfill({ json: { items: [brokenRoute], metadata: {} } }),
+  );
+  await until(async () => {
+    await page.clock.runFor(10_000);
+    return (await wrong.getByText('Failover drill of team-a/later failed').count()) > 0;
+  });
+});
+
+test('the overview says which requests it counts, and who counts the others', async () => {
+  const page = await open('/');
+  await page.getByText('sent to a provider').first().waitFor();
+  await page.getByText('penstock_requests_total').waitFor();
+});
+
+test('the overview of a namespace has its budget that is nearest to its end, whatever it is for', async () => {
+  const page = await open('/nothing');
+  const budget = (period: string, costUsd: string, more: object = {}) => ({
+    ...{ namespace: 'team-a', action: 'Block', limitUsd: '10', resetsAt: '2026-12-01T00:00:00.000Z' },
+    ...{ period, costUsd, usedShare: Number(costUsd) / 10, ...more },
+  });
+  const budgets = [budget('Month', '2'), budget('Day', '9'), budget('Day', '10', { apiKey: 'team-a/ci' })];
+  await page.route('**/api/ledger/v1/budgets?*', (route) =>
+    route.fulfill({ json: { budgets, isTruncated: false } }),
+  );
+  await page.goto(new URL('/?namespace=team-a', page.url()).href);
+  await page.getByText('$9.00 of $10.00 / day').waitFor();
+  await page.getByRole('img', { name: '90% of the budget' }).waitFor();
+});
+
+test('what is behind the seven largest of a chart is one series more', async () => {
+  const page = await open('/');
+  const names = await page.locator('.legend li').allInnerTexts();
+  expect([names.length, names.at(-1)]).toEqual([8, expect.stringMatching(/^All others/)]);
+  const colours: unknown = await page.evaluate(
+    `[...document.querySelectorAll('.legend rect')].map((it) => getComputedStyle(it).fill)`,
+  );
+  expect(new Set(Array.isArray(colours) ? colours : []).size).toBe(8);
+});
+
+test('a model that gateways take while its list is open is in it, also one of the platform’s', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  const models = [modelOf('first', {})];
+  await page.route('**/api/ledger/v1/catalog', (route) => route.fulfill({ json: { models } }));
+  await goTo(page, '/models?namespace=team-a');
+  const row = (name: string) => page.getByRole('table', { name: 'Models' }).getByText(name, { exact: true });
+  await row('first').waitFor();
+  models.push(modelOf('own', {}));
+  await page.evaluate(
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/modelroutes', { method: 'POST', body: '{"metadata":{"name":"own","namespace":"team-a"},"spec":{"model":"own"}}' })`,
+  );
+  let waitedMs = 0;
+  const passes = async (name: string) => {
+    await page.clock.runFor(1_000);
+    waitedMs += 1_000;
+    return (await row(name).count()) > 0;
+  };
+  await until(() => passes('own'));
+  expect(waitedMs).toBeLessThan(60_000);
+  models.push(modelOf('lent', {}));
+  await until(() => passes('lent'));
+});
+
+test('a route says when a further attempt last answered, and after what; to a tenant of what is its own', async () => {
+  const page = await open('/nothing');
+  const asked: string[] = [];
+  const attempts = [
+    { target: 'main', outcome: 'failed', failure: 'status_500' },
+    { target: 'spare', outcome: 'answered' },
+  ];
+  await page.route('**/api/ledger/v1/health?*', async (route) => {
+    const { search, searchParams } = new URL(route.request().url());
+    asked.push(search);
+    if (searchParams.has('namespace'))
+      await route.fulfill({ json: { health: [], lastFailover: { at: new Date().toISOString(), attempts } } });
+    else await route.fulfill({ status: 403, json: { error: { message: 'Not you.', code: 'forbidden' } } });
+  });
+  await page.goto(new URL('/routes/platform/large', page.url()).href);
+  const panel = page.getByRole('region', { name: 'Last failover' });
+  await panel.getByText('main failed (status_500), spare answered').waitFor();
+  expect(asked).toEqual(['?route=platform%2Flarge', '?route=platform%2Flarge&namespace=platform']);
+});
+
+test('how long a drill took is said as all times are', async () => {
+  const page = await open('/routes/platform/large');
+  await page.getByText('12 s, by target spare', { exact: true }).waitFor();
+});
+
+// What is measured over a million records is what is asked: all that a page asks is among it, whatever its moment and its names.
+test('the pages ask the ledger what is measured, and nothing else', async () => {
+  const page = await open('/nothing');
+  const shapeOf = (path: string) => {
+    const { pathname, searchParams } = new URL(path, 'http://ledger');
+    const given = [...searchParams].map(([name, value]) =>
+      ['from', 'to', 'namespace', 'provider', 'route'].includes(name) ? name : `${name}=${value}`,
+    );
+    return `${pathname} ${given.sort().join(' ')}`;
+  };
+  const asked = new Set<string>();
+  page.on('request', (request) => {
+    const [, question] = request.url().split('/api/ledger');
+    if (question !== undefined && request.method() === 'GET') asked.add(shapeOf(question));
+  });
+  const views = [
+    ...PERIODS.map((period) => `/?period=${period}`),
+    ...GROUPINGS.map((by) => `/?by=${by}&measure=tokens`),
+    ...['/?namespace=team-a', '/?namespace=team-a&by=apiKey&period=30d&measure=requests'],
+    ...['/keys', '/keys/team-a/ci-bot-0', '/models?namespace=team-a', '/providers'],
+    ...['/providers/platform/anthropic', '/routes/platform/large'],
+  ];
+  for (const view of views) {
+    await page.goto(new URL(view, page.url()).href);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await settled(page);
+  }
+  const measured = new Set(viewQuestions(Date.now(), 'team-a').map(({ path }) => shapeOf(path)));
+  expect(asked.size).toBeGreaterThan(20);
+  expect([...asked].filter((one) => !measured.has(one))).toEqual([]);
+});
+
+const brokenRoute = {
+  metadata: { name: 'later', namespace: 'team-a', generation: 1 },
+  spec: { model: 'later', targets: [] },
+  status: { drill: { result: 'Failed', message: 'nobody took over' } },
+};

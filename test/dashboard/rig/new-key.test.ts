@@ -1,0 +1,320 @@
+// Is a key that was made or rotated in the page shown once, and not lost? In a browser, over a server that is asked nothing hard.
+
+import { hash } from 'node:crypto';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { until } from '../../support/until.ts';
+import { click, dialogOf, goTo, makeOpen, modelOf, specOf, yamlOf } from './pages.ts';
+
+const open = makeOpen();
+
+const hourMs = 3_600_000;
+
+/** Loses what is answered to each change; @param arrives whether the change itself comes there. */
+async function loseAnswers(page: Page, method: string, { arrives }: { readonly arrives: boolean }) {
+  await page.unroute('**/api/kube/**');
+  await page.route('**/api/kube/**', async (route) => {
+    const request = route.request();
+    if (request.method() !== method || request.url().includes('dryRun')) return await route.continue();
+    if (arrives) await route.fetch();
+    await route.abort();
+  });
+}
+const shownKey = async (page: Page) => (await page.getByTestId('key').innerText()).trim();
+const fillName = (page: Page, name: string) => page.getByPlaceholder('ci-bot').fill(name);
+const create = (page: Page) => page.getByRole('button', { name: 'Create key' }).click();
+
+test('a new key is shown although the answer to it was lost', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await loseAnswers(page, 'POST', { arrives: true });
+  await fillName(page, 'lost');
+  await create(page);
+  const key = await shownKey(page);
+  expect((await specOf(page, 'team-a/lost')).imports?.[0]?.sha256).toBe(hash('sha256', key, 'hex'));
+});
+
+test('a new key that may have come there is sent again, and is the same one', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  const hashes: unknown[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST' && request.url().endsWith('/apikeys'))
+      hashes.push(request.postDataJSON().spec.imports[0].sha256);
+  });
+  await loseAnswers(page, 'POST', { arrives: false });
+  await fillName(page, 'late');
+  await create(page);
+  await page.getByText('It is not known whether the key was created').waitFor();
+  await page.unroute('**/api/kube/**');
+  await create(page);
+  const sha256 = hash('sha256', await shownKey(page), 'hex');
+  expect(hashes).toEqual([sha256, sha256]);
+});
+
+test('a key that the operator makes is there although the answer was lost', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await loseAnswers(page, 'POST', { arrives: true });
+  await fillName(page, 'in-secret');
+  await page.getByText('In the cluster', { exact: true }).click();
+  await create(page);
+  await page.getByText('The operator writes the key into the Secret').waitFor();
+});
+
+test('a rotated key is shown although the answer was lost, or comes late', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  const rotate = async () => {
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    await dialogOf(page).getByLabel('Overlap').selectOption('0');
+    await click(page, 'Rotate');
+  };
+  const isHeld = async () => {
+    const sha256 = hash('sha256', await shownKey(page), 'hex');
+    expect((await specOf(page, 'team-a/ci-bot-0')).imports?.map((one) => one.sha256)).toEqual([sha256]);
+  };
+  await loseAnswers(page, 'PATCH', { arrives: true });
+  await rotate();
+  await isHeld();
+  await page.getByText('The key before works no longer.').waitFor();
+  await page.getByRole('button', { name: /^Done/ }).click();
+
+  await loseAnswers(page, 'PATCH', { arrives: false });
+  let body: unknown;
+  page.on('request', (request) => {
+    if (request.method() === 'PATCH') body = request.postDataJSON();
+  });
+  await rotate();
+  await page.getByText('It is not known whether the key was rotated').waitFor();
+  await page.unroute('**/api/kube/**');
+  // It arrives now, and nobody clicks.
+  await page.evaluate(
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys/ci-bot-0', { method: 'PATCH', body: ${JSON.stringify(JSON.stringify(body))} })`,
+  );
+  await isHeld();
+});
+
+test('a rotation leaves the overlap that is set, and says when it would change', async () => {
+  const page = await open('/keys/team-b/notebook-1');
+  await page.evaluate(
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-b/apikeys/notebook-1', { method: 'PATCH', body: '{"spec":{"rotation":{"interval":"12h","overlap":"6h"}}}' })`,
+  );
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  const overlap = dialogOf(page).getByLabel('Overlap');
+  await until(async () => (await overlap.innerText()).includes('6h'));
+  expect(await overlap.locator('option').allInnerTexts()).toEqual([
+    'as it is set: 6h',
+    'none: the old key stops at once',
+    '1 hour',
+  ]);
+  await overlap.selectOption('1');
+  await dialogOf(page).getByText('planned rotations have this overlap too').waitFor();
+  await overlap.selectOption('');
+  await click(page, 'Rotate');
+  await until(async () => (await page.getByRole('dialog').count()) === 0);
+  const { trigger, ...rest } = (await specOf(page, 'team-b/notebook-1')).rotation ?? {};
+  expect(trigger).toMatch(/^dashboard-/);
+  expect(rest).toEqual({ interval: '12h', overlap: '6h' });
+});
+
+test('a rotation as YAML holds the hash of the key that is shown with it', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await click(page, 'View as YAML');
+  const key = (await dialogOf(page).getByRole('region', { name: 'The new key' }).innerText()).trim();
+  expect(key).toMatch(/^psk_[0-9A-Za-z]{49}$/);
+  expect(await yamlOf(page)).toMatch(new RegExp(`sha256: "?${hash('sha256', key, 'hex')}"?\n`));
+  await click(page, 'Close');
+  await until(async () => !(await page.content()).includes(key));
+});
+
+test('a new key as YAML is of the way in which it is to be made', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await page.getByPlaceholder('ci-bot').fill('batch');
+  await page.getByRole('button', { name: 'View as YAML' }).click();
+  const key = (await dialogOf(page).getByRole('region', { name: 'The new key' }).innerText()).trim();
+  const yaml = await yamlOf(page);
+  expect(yaml).toMatch(new RegExp(`sha256: "?${hash('sha256', key, 'hex')}"?\n`));
+  expect(yaml).toContain(`…${key.slice(-4)}`);
+  expect(yaml).not.toContain(key);
+  await click(page, 'Close');
+  await until(async () => !(await page.content()).includes(key));
+
+  await page.getByText('In the cluster', { exact: true }).click();
+  await page.getByRole('button', { name: 'View as YAML' }).click();
+  expect(await yamlOf(page)).not.toContain('imports');
+  expect(await dialogOf(page).innerText()).toContain('The operator makes the key');
+});
+
+test.each([-2, 13])(
+  'an overlap is as long as was said, in a browser whose clock is off by %i hours',
+  async (offHours) => {
+    const page = await open('/keys/team-a/ci-bot-0');
+    const before = (await specOf(page, 'team-a/ci-bot-0')).imports?.at(-1);
+    await page.clock.setFixedTime(Date.now() + offHours * hourMs);
+    await page.reload();
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    await dialogOf(page).getByLabel('Overlap').selectOption('1');
+    await click(page, 'Rotate');
+    await shownKey(page);
+    const { imports } = await specOf(page, 'team-a/ci-bot-0');
+    const until = imports?.find(({ sha256 }) => sha256 === before?.sha256)?.notAfter ?? '';
+    // A generous bound around what takes a second.
+    expect(Math.abs(Date.parse(until) - Date.now() - hourMs)).toBeLessThan(60_000);
+  },
+);
+
+test('a key that was made on the page of one object is not on that of another', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await click(page, 'Rotate');
+  const key = await page.getByTestId('key').innerText();
+  // As whoever goes back by two.
+  await goTo(page, '/keys/research/agent-2');
+  await click(page, 'Leave: forget the key');
+  await page.getByRole('heading', { level: 1, name: /agent-2/ }).waitFor();
+  expect(await page.content()).not.toContain(key.trim());
+});
+
+test('a key that was not copied is not left without a question', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await fillName(page, 'shown');
+  await create(page);
+  const key = await shownKey(page);
+  const menu = page.getByRole('link', { name: 'Overview', exact: true });
+  const dialog = page.getByRole('dialog', { name: 'Leave without the key?' });
+  const stays = async () => {
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await shownKey(page)).toBe(key);
+    expect(new URL(page.url()).pathname).toBe('/keys/new');
+  };
+  await menu.focus();
+  await page.keyboard.press('Enter');
+  await stays();
+  expect(await menu.evaluate((link) => link === link.ownerDocument.activeElement)).toBe(true);
+  // Another namespace for the lists is no other view.
+  await page.evaluate(`history.pushState(null, '', '/keys/new?namespace=research')`);
+  await page.evaluate('history.back()');
+  await page.waitForURL('**/keys/new?namespace=team-a');
+  expect(await dialog.count()).toBe(0);
+
+  await page.locator('.person summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await stays();
+  await menu.click();
+  await click(page, 'Leave: forget the key');
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await until(async () => (await page.evaluate('document.activeElement?.textContent')) === 'Overview');
+  expect(await page.content()).not.toContain(key);
+});
+
+test('who goes back is asked too, and goes there when they say so', async () => {
+  const page = await open('/keys?namespace=team-a');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await fillName(page, 'back');
+  await create(page);
+  await shownKey(page);
+  await page.evaluate('history.back()');
+  await click(page, 'Stay');
+  expect(new URL(page.url()).pathname).toBe('/keys/new');
+  await page.evaluate('history.back()');
+  await click(page, 'Leave: forget the key');
+  await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+});
+
+test('a key that was not copied outlasts the session, and what was copied may be left', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.context().grantPermissions(['clipboard-write']);
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await click(page, 'Rotate');
+  const key = await shownKey(page);
+  const ended = page.getByText('Copy the key before you sign in again');
+  const inAnotherTab = (method: string) =>
+    page.evaluate(
+      `fetch('/api/session', { method: '${method}', body: ${method === 'POST' ? `'{"token":"of-somebody"}'` : 'undefined'} })`,
+    );
+  const askAgain = () => page.evaluate(`dispatchEvent(new Event('online'))`);
+  const goOn = page.getByRole('button', { name: 'Go on' });
+
+  await inAnotherTab('DELETE');
+  await askAgain();
+  await ended.waitFor();
+  expect(await shownKey(page)).toBe(key);
+  await goOn.click();
+  await click(page, 'Stay');
+  await inAnotherTab('POST');
+  await goOn.click();
+  await ended.waitFor({ state: 'detached' });
+  expect(await shownKey(page)).toBe(key);
+
+  await inAnotherTab('DELETE');
+  await askAgain();
+  await ended.waitFor();
+  await page.getByRole('button', { name: 'Copy key' }).click();
+  await page.getByText('Copied', { exact: true }).waitFor();
+  await goOn.click();
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  expect(await page.content()).not.toContain(key);
+});
+
+test('what a test of one model came to is not said of another', async () => {
+  const page = await open('/nothing');
+  await page.route('**/api/ledger/v1/catalog', (route) =>
+    route.fulfill({
+      json: {
+        models: ['one', 'two'].map((id) =>
+          modelOf(id, { chat: 'native', messages: 'native', responses: 'native' }),
+        ),
+      },
+    }),
+  );
+  await page.goto(new URL('/keys/new?namespace=team-a', page.url()).href);
+  await fillName(page, 'tested');
+  await create(page);
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  await page.getByText(/^one.*whole after/).waitFor();
+  await page.getByLabel('Model', { exact: true }).selectOption('two');
+  await until(async () => (await page.getByText(/whole after/).count()) === 0);
+});
+
+test('clients that cannot call the model are disabled, and say so', async () => {
+  const page = await open('/nothing');
+  await page.route('**/api/ledger/v1/catalog', (route) =>
+    route.fulfill({
+      json: {
+        models: [
+          modelOf('only-messages', { chat: 'impossible', messages: 'native', responses: 'impossible' }),
+          modelOf('all', { chat: 'native', messages: 'translated', responses: 'translated' }),
+        ],
+      },
+    }),
+  );
+  await page.goto(new URL('/keys/team-a/ci-bot-0', page.url()).href);
+  const chosen = page.getByLabel('Model', { exact: true });
+  await until(async () => (await chosen.inputValue()) === 'all');
+  await chosen.selectOption('only-messages');
+  const codex = page.getByRole('button', { name: 'Codex' });
+  await until(async () => (await codex.getAttribute('aria-disabled')) === 'true');
+  await page.getByText(/only-messages cannot be called by curl \(Chat completions\)/).waitFor();
+  expect(await page.getByRole('region', { name: /^Snippet for/ }).innerText()).toContain('Anthropic(');
+});
+
+test('a test asks for what every model takes', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await fillName(page, 'tested');
+  await create(page);
+  await shownKey(page);
+  const asked = page.waitForRequest('**/v1/chat/completions');
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  // Models that think refuse max_tokens, and end within a bound on output before they say anything.
+  expect(Object.keys((await asked).postDataJSON()).sort()).toEqual(['messages', 'model', 'stream']);
+  await page.getByText(/whole after/).waitFor();
+});
+
+test('on a laptop, where no cluster is, the key lies in a file', async () => {
+  const page = await open('/keys/team-b/notebook-1', { mode: 'local' });
+  const command = await page.getByRole('region', { name: 'Command that prints the key' }).innerText();
+  expect(command.trim()).toBe('cat .penstock/keys/team-b/notebook-1');
+  expect(await page.content()).not.toContain('kubectl get secret');
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await dialogOf(page).getByText('In local mode a key in a file stays as it is.').waitFor();
+});

@@ -1,0 +1,70 @@
+// Opens a view in a browser, over a server that is asked nothing hard; what tests of the pages do there.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { buildPages } from '../../../dashboard/build-pages.ts';
+import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
+import { type Look, openChromium, type Visitor } from '../browser/chromium.ts';
+import { openView, type Shot } from './views.ts';
+
+const atDesk = { screen: 'wide', colorScheme: 'light' } as const;
+
+/** Builds the pages and starts a browser for the tests of this file. @returns opens a view, which is closed behind its test. */
+export function makeOpen(): (
+  path: string,
+  rig?: Shot['rig'],
+  how?: Partial<Look> & Pick<Shot, 'isLoading'>,
+) => Promise<Page> {
+  let pages: string;
+  let browser: Browser;
+  let visitor: Visitor | undefined;
+  beforeAll(async () => {
+    pages = await mkdtemp(join(tmpdir(), 'penstock-pages-'));
+    await buildPages(pages);
+    browser = await openChromium();
+  }, 120_000);
+  afterEach(async () => {
+    await visitor?.close();
+    visitor = undefined;
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await rm(pages, { recursive: true, force: true });
+  });
+  return async (path, rig = {}, { isLoading, ...look } = {}) => {
+    visitor = await openView(
+      browser,
+      { path, rig, ...(isLoading && { isLoading }) },
+      { ...atDesk, ...look },
+      pages,
+    );
+    return visitor.page;
+  };
+}
+
+/** The front one is the last. */
+export const dialogOf = (page: Page) => page.getByRole('dialog').last();
+/** Of the front dialog. */
+export const click = (page: Page, name: string) => dialogOf(page).getByRole('button', { name }).click();
+export const yamlOf = (page: Page) => dialogOf(page).getByRole('region', { name: 'YAML' }).innerText();
+
+/** What the API server holds. */
+export const specOf = async (page: Page, path: string) =>
+  (
+    (await page.evaluate(
+      `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/${path.replace('/', '/apikeys/')}').then((it) => it.json())`,
+    )) as { readonly spec: ApiKey['spec'] }
+  ).spec;
+
+/** Without a load: as whoever follows a link. */
+export const goTo = (page: Page, path: string) =>
+  page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`);
+
+/** An entry of the catalog; @param verdicts by client dialect. */
+export function modelOf(id: string, verdicts: Readonly<Record<string, string>>) {
+  const dialects = Object.entries(verdicts).map(([name, verdict]) => [name, { verdict, lostFields: [] }]);
+  return { id, owned_by: 'platform', own: false, dialects: Object.fromEntries(dialects) };
+}
