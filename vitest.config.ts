@@ -12,8 +12,8 @@ export default defineConfig({
     isolate: false,
     // What tests make is soon garbage; with room for more of it, less is copied.
     execArgv: ['--max-semi-space-size=64'],
-    // What waits for an API server leaves its core to another; more of them only take the caches from each other.
-    maxWorkers: availableParallelism() + 1,
+    // What waits for an API server or a browser leaves its core to another, and most of the time somebody does.
+    maxWorkers: availableParallelism() + 2,
     // Every test file starts real servers; a test that hangs is a defect, this bound only ends it, also on a machine with much else to do.
     testTimeout: 120_000,
     hookTimeout: 120_000,
