@@ -11,11 +11,14 @@ interface BudgetState {
 
 /** Something spent that the ledger will tell of. */
 interface Unseen {
-  readonly key: string;
-  readonly cost: number;
+  /** By budget. */
+  readonly costs: Map<string, number>;
   /** Its records are among the first so many of the journal. */
-  readonly recordsBefore: number;
+  recordsBefore: number;
 }
+
+/** More are not kept where no ledger sees anything: some 10 s of a busy pod. */
+const unseenMax = 10_000;
 
 const nothing: BudgetReading = { spent: 0, held: 0 };
 
@@ -27,6 +30,11 @@ export class OwnBudgets {
   /** Budgets of which anything is known. */
   get size(): number {
     return this.budgets.size;
+  }
+
+  /** Entries that wait for the ledger; bounded, however long it is away. */
+  get unseenSize(): number {
+    return this.unseen.length;
   }
 
   read(key: string): BudgetReading {
@@ -50,15 +58,17 @@ export class OwnBudgets {
     if (state === undefined) return;
     state.held -= hold;
     state.spent += cost;
-    if (recordsBefore !== undefined && cost > 0) this.unseen.push({ key, cost, recordsBefore });
+    if (recordsBefore !== undefined && cost > 0) this.awaitLedger(key, cost, recordsBefore);
   }
 
   /** The sums of the ledger hold the first so many records of the journal: what was spent on those is among them. */
   see(records: number): void {
     const end = this.unseen.findIndex(({ recordsBefore }) => recordsBefore > records);
-    for (const { key, cost } of this.unseen.splice(0, end === -1 ? this.unseen.length : end)) {
-      const state = this.budgets.get(key);
-      if (state !== undefined) state.spent -= cost;
+    for (const { costs } of this.unseen.splice(0, end === -1 ? this.unseen.length : end)) {
+      for (const [key, cost] of costs) {
+        const state = this.budgets.get(key);
+        if (state !== undefined) state.spent -= cost;
+      }
     }
   }
 
@@ -66,6 +76,18 @@ export class OwnBudgets {
   sweep(wallMs: number): void {
     for (const [key, { spent, held, endMs = Number.POSITIVE_INFINITY }] of this.budgets) {
       if (held === 0 && (spent === 0 || endMs <= wallMs)) this.budgets.delete(key);
+    }
+  }
+
+  /** What was spent last. */
+  private awaitLedger(key: string, cost: number, recordsBefore: number): void {
+    const last = this.unseen.at(-1);
+    // Where there are too many, the newest become one: it counts as seen later than some of it was, never earlier.
+    if (last !== undefined && (last.recordsBefore === recordsBefore || this.unseen.length === unseenMax)) {
+      last.costs.set(key, (last.costs.get(key) ?? 0) + cost);
+      last.recordsBefore = recordsBefore;
+    } else {
+      this.unseen.push({ costs: new Map([[key, cost]]), recordsBefore });
     }
   }
 }
