@@ -516,6 +516,18 @@ describe('what is rendered', () => {
     expect(JSON.stringify(await render(plane()))).not.toContain('PENSTOCK_LIMITS_STORE_URL');
   });
 
+  test.each([
+    ['the pods there are', { replicas: 3 }, 3],
+    ['the most that an autoscaler makes', { autoscaling: { type: 'HPA', maxReplicas: 12 } }, 12],
+    ['one where there is none yet', { replicas: 0 }, 1],
+  ])(
+    'a gateway whom no operator has told how many are ready shares limits with %s',
+    async (_, gateway, gateways) => {
+      const { environment } = deploymentOf(await render(plane(), { gateway }), 'penstock-gateway');
+      expect(readGatewaySettings(environment).limits).toMatchObject({ gateways });
+    },
+  );
+
   test('operator and ledger are told what tenants may spend, by the platform alone', async () => {
     const budget = { period: 'Month', limit: '500.00', action: 'Warn', warnPercent: 75 };
     const tenants = [{ namespace: 'team-a', budgets: [budget] }];
