@@ -13,6 +13,8 @@ interface TokenPricing {
   readonly completion: string;
   readonly input_cache_read?: string;
   readonly input_cache_write?: string;
+  /** For a cache that is kept for an hour, where that is dearer. */
+  readonly input_cache_write_1h?: string;
   /** Where it is dearer than other output. */
   readonly internal_reasoning?: string;
 }
@@ -67,7 +69,7 @@ export function describeModel(
   caller: Caller | undefined,
   id: string,
 ): { readonly id: string } & Record<string, unknown> {
-  const { entry, targets } = route;
+  const { entry } = route;
   return {
     id,
     object: 'model',
@@ -77,7 +79,7 @@ export function describeModel(
     display_name: entry.displayName ?? id,
     created_at: new Date(entry.createdAt * 1000).toISOString(),
     ...(entry.description === undefined ? {} : { description: entry.description }),
-    pricing: isOwnModel(route, caller) ? ownPricing : highestPricing(pricesOf(entry, targets)),
+    pricing: isOwnModel(route, caller) ? ownPricing : highestPricing(pricesOf(route, caller)),
     context_length: entry.contextLength ?? null,
     max_completion_tokens: entry.maxOutputTokens ?? null,
     supported_parameters: supportedParameters(entry.capabilities),
@@ -93,12 +95,17 @@ const ownPricing: Pricing = {
   request: '0',
 };
 
-/** Of the targets that are used. */
+const free: Price = { source: 'target', input: 0, output: 0 };
+
+/** Of the targets that are used, for this caller. */
 function pricesOf(
-  { unpriced }: RouteView['entry'],
-  targets: RouteView['targets'],
+  { entry: { unpriced }, targets }: RouteView,
+  caller: Caller | undefined,
 ): readonly (Price | null)[] {
-  const prices = targets.map((target) => target.entry.price);
+  const prices = targets.map(({ provider, entry }) => {
+    const isOwn = !provider.entry.isPlatform && provider.namespace === caller?.namespace;
+    return isOwn ? free : entry.price;
+  });
   return unpriced === 'Deny' ? prices.filter((price) => price !== null) : prices;
 }
 
@@ -129,6 +136,9 @@ function highestForInput(inputTokens: number, prices: readonly Price[]): TokenPr
     completion: usdPerToken(highest('output')),
     ...(isStated('cachedInput') ? { input_cache_read: usdPerToken(highest('cachedInput')) } : {}),
     ...(isStated('cacheWrite') ? { input_cache_write: usdPerToken(highest('cacheWrite')) } : {}),
+    ...(highest('cacheWriteHour') > highest('cacheWrite')
+      ? { input_cache_write_1h: usdPerToken(highest('cacheWriteHour')) }
+      : {}),
     ...(highest('reasoning') > highest('output')
       ? { internal_reasoning: usdPerToken(highest('reasoning')) }
       : {}),

@@ -401,6 +401,22 @@ describe('the price', () => {
     expect((await onlyModel()).pricing).toEqual({ prompt: '0', completion: '0.000015', ...wanted });
   });
 
+  test.each([
+    ['dearer', { cacheWriteHour: 6_000_000 }, { input_cache_write_1h: '0.000006' }],
+    ['as dear', { cacheWriteHour: 3_750_000 }, {}],
+    ['not stated', {}, {}],
+  ])(
+    'of a cache that is kept for an hour is told where it is dearer than other writes: %s',
+    async (_, more, wanted) => {
+      const wish = [{ price: price({ input: 3_000_000, cacheWrite: 3_750_000, ...more }) }];
+      rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
+      expect((await onlyModel()).pricing).toEqual({
+        ...{ prompt: '0.000003', completion: '0', input_cache_write: '0.00000375' },
+        ...wanted,
+      });
+    },
+  );
+
   test('is null where one target has none: it might be the highest', async () => {
     const wish = [{ price: price({ input: 3_000_000 }) }, { price: null }];
     rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
@@ -434,11 +450,15 @@ describe('the price', () => {
     expect((await onlyModel()).pricing).toEqual(zeros);
   });
 
-  test('is not zero where one of the targets is a provider of the platform', async () => {
-    const wish = [own, { price: price({ input: 1_000_000 }) }];
-    rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
-    expect((await onlyModel()).pricing).toEqual({ prompt: '0.000003', completion: '0' });
-  });
+  test.each([3_000_000, null])(
+    "is that of the platform's where only some targets are the tenant's own, whatever those have (%s)",
+    async (input) => {
+      const ofOwn = input === null ? null : price({ input });
+      const wish = [{ ...own, price: ofOwn }, { price: price({ input: 1_000_000 }) }];
+      rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
+      expect((await onlyModel()).pricing).toEqual({ prompt: '0.000001', completion: '0' });
+    },
+  );
 
   test('is not zero for the tenants to which such a model is lent', async () => {
     rig.offer(tableWith([{ id: 'team/a', model: 'a', sharedWith: ['other'], wish: [own] }]));
