@@ -19,7 +19,7 @@ export const gatewayMetrics = {
     labels: ['endpoint', 'model', 'status'],
     help: 'Client requests answered, by endpoint, model and HTTP status (499: the client went away).',
     meaning:
-      'Requests of clients, counted when they end. `endpoint` is the path behind `/v1`, `model` the id of the route or `other`, `status` the HTTP status; a stream that breaks off counts with the status of its error, a client that went away with 499.',
+      'Requests of clients, counted when they end. `endpoint` is the path behind `/v1`, `model` the id of the route or `other`, `status` the HTTP status; a stream that breaks off counts with the status of its error, a client that went away with 499. Questions for a number of tokens (`/messages/count_tokens`) are none of them.',
   },
   requestDuration: {
     name: 'penstock.request_duration',
