@@ -310,7 +310,8 @@ class Attempt<Answer> implements Receiver {
     const { reader } = this.ends;
     if (reader.type === 'gathered') {
       const reading = reader.read();
-      if (reading.ok) this.answered(reading.value, reading);
+      // By the counts of its stream: the answer has no words for what they are worth.
+      if (reading.ok) this.answered(reading.value, stream.facts);
       else this.fail({ kind: 'answer', fault: reading.fault });
       return;
     }

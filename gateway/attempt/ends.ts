@@ -38,7 +38,7 @@ export type AnswerReader<Answer> =
   | {
       readonly type: 'gathered';
       readonly stream: AnswerStream;
-      readonly read: () => PlainReading<Answer>;
+      readonly read: () => GatheredReading<Answer>;
     }
   | { readonly type: 'plain'; readonly read: (body: Buffer) => PlainReading<Answer> };
 
@@ -58,6 +58,11 @@ export interface AttemptEnds<Answer> {
    */
   readonly hold?: (change: number) => boolean;
 }
+
+/** What is known of it beside, its stream has told. */
+export type GatheredReading<Answer> =
+  | { readonly ok: true; readonly value: Answer }
+  | Extract<PlainReading<Answer>, { readonly ok: false }>;
 
 export type PlainReading<Answer> =
   | {

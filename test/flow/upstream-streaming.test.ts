@@ -5,8 +5,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { DialectName, RouteEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { withoutNulls } from '../support/rebuild-answer.ts';
+import { until } from '../support/until.ts';
 import { type Answer, type Behaviour, startWall, type Wall } from '../support/wall.ts';
-import { ask, errorOf, isBag, lineOf, textOf, wallText } from './ask.ts';
+import { ask, type Endpoint, errorOf, isBag, lineOf, textOf, wallText } from './ask.ts';
+import { type House, inHouse } from './house.ts';
 import { pairs, tableOfTwo } from './two-walls.ts';
 
 let first: Wall;
@@ -180,4 +182,167 @@ test('a streamed call is as it always was', async () => {
   const seen = await ask(rig, { isStream: true });
   expect(rig.records.map(lineOf)).toEqual(['1 t0 broken-off truncated tenant']);
   expect(errorOf(seen)?.code).toBe('upstream_error');
+});
+
+describe('an upstream whose stream', () => {
+  const streamOf = (...events: readonly object[]): Behaviour => ({
+    type: 'raw',
+    bytes: [
+      'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n',
+      ...events.map(
+        (event) => `${'type' in event ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`,
+      ),
+      ...(events.some((event) => 'type' in event) ? [] : ['data: [DONE]\n\n']),
+    ].join(''),
+    followedBy: 'fin',
+  });
+  const words = Array.from({ length: 20 }, (_, at) => `word${at} `);
+  /** @param ends The counts of each `message_delta`. */
+  const messageOf = (...ends: readonly (object | undefined)[]): Behaviour =>
+    streamOf(
+      {
+        type: 'message_start',
+        message: {
+          ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'x', content: [], stop_reason: null },
+          usage: { input_tokens: 100, output_tokens: 1 },
+        },
+      },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      ...words.map((text) => ({
+        type: 'content_block_delta',
+        index: 0,
+        delta: { type: 'text_delta', text },
+      })),
+      { type: 'content_block_stop', index: 0 },
+      ...ends.map((usage) => ({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage })),
+      { type: 'message_stop' },
+    );
+  const head = { id: 'c', created: 1, model: 'x' };
+  /** @param ends The counts behind the last choice. */
+  const chunksOf = (piece: (text: string) => object, ...ends: readonly object[]): Behaviour =>
+    streamOf(
+      ...words.map((text) => ({ ...head, choices: [{ index: 0, ...piece(text), finish_reason: null }] })),
+      { ...head, choices: [{ index: 0, ...piece(''), finish_reason: 'stop' }], usage: ends[0] },
+      ...ends.slice(1).map((usage) => ({ ...head, choices: [], usage })),
+    );
+  const chatOf = (...ends: readonly object[]) => chunksOf((content) => ({ delta: { content } }), ...ends);
+  const counts = {
+    ...{ prompt_tokens: 1_000, completion_tokens: 50, total_tokens: 1_050 },
+    prompt_tokens_details: { cached_tokens: 900 },
+  };
+  const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  const cached = { input: 1_000, cachedInput: 900, output: 50 };
+
+  const lacking: Case['record'] = { usage: { input: 100, output: 20 }, isEstimated: true };
+  const whole: Case['record'] = { usage: cached, isEstimated: false };
+  interface Case {
+    readonly what: string;
+    readonly says: Behaviour;
+    readonly upstream: DialectName;
+    readonly endpoint: Endpoint;
+    readonly record: { readonly usage: object; readonly isEstimated: boolean };
+    /** The usage of the answer. */
+    readonly told: object;
+  }
+  const messages = { upstream: 'anthropic-messages', endpoint: 'messages' } as const;
+  const chat = { upstream: 'openai-chat', endpoint: 'chat' } as const;
+  const completions = { upstream: 'openai-completions', endpoint: 'completions' } as const;
+  const cases: readonly Case[] = [
+    {
+      ...messages,
+      what: 'counts its beginning alone',
+      says: messageOf(undefined),
+      record: lacking,
+      told: { input_tokens: 100, output_tokens: 1 },
+    },
+    {
+      ...messages,
+      endpoint: 'chat',
+      what: 'counts its beginning alone',
+      says: messageOf(undefined),
+      record: lacking,
+      told: { prompt_tokens: 100, completion_tokens: 1 },
+    },
+    {
+      ...messages,
+      what: 'ends a second time, with no output',
+      says: messageOf({ output_tokens: 50 }, { output_tokens: 0 }),
+      record: { usage: { input: 100, output: 50 }, isEstimated: false },
+      told: { input_tokens: 100, output_tokens: 50 },
+    },
+    { ...chat, what: 'tells zeros last', says: chatOf(counts, zeros), record: whole, told: counts },
+    {
+      ...chat,
+      endpoint: 'messages',
+      what: 'tells zeros last',
+      says: chatOf(counts, zeros),
+      record: whole,
+      told: { input_tokens: 100, cache_read_input_tokens: 900, output_tokens: 50 },
+    },
+    {
+      ...chat,
+      what: 'tells last what is no count',
+      says: chatOf(counts, { cost: 0.1 }),
+      record: whole,
+      told: counts,
+    },
+    {
+      ...chat,
+      what: 'counts on with every event',
+      says: chatOf({ ...counts, completion_tokens: 49 }, counts),
+      record: whole,
+      told: counts,
+    },
+    {
+      ...completions,
+      what: 'tells zeros last',
+      says: chunksOf((text) => ({ text }), counts, zeros),
+      record: whole,
+      told: counts,
+    },
+  ];
+
+  /** The same asked plainly and as a stream. */
+  async function askBoth(
+    house: House,
+    { says, upstream, endpoint }: Pick<Case, 'says' | 'upstream' | 'endpoint'>,
+  ) {
+    const wall = await house.wallThat(says);
+    const rig = await house.rigOf([{ baseUrl: wall.baseUrl, dialects: [upstream] }], always);
+    const plain = await ask(rig, { endpoint });
+    await ask(rig, { endpoint, isStream: true });
+    await until(async () => rig.records.length === 2);
+    return { plain, records: rig.records };
+  }
+
+  test.each(cases)(
+    '$what ($endpoint from $upstream) costs the same, whether or not its caller streams',
+    inHouse(async (house, { record, told, ...asked }: Case) => {
+      const { plain, records } = await askBoth(house, asked);
+      expect(records[0]).toMatchObject({ outcome: 'answered', isStream: false, ...record });
+      const [gathered, streamed] = records.map(({ usage, isEstimated, costPicodollars }) => [
+        usage,
+        isEstimated,
+        costPicodollars,
+      ]);
+      expect(gathered).toEqual(streamed);
+      expect(isBag(plain.json) && plain.json.usage).toMatchObject(told);
+    }),
+  );
+
+  test(
+    'counts nothing is estimated alike, whether or not its caller streams',
+    inHouse(async (house) => {
+      const { records } = await askBoth(house, { ...chat, says: chatOf() });
+      const seen = records.map(({ usage, isEstimated, estimatedBy }) => [
+        usage.output,
+        isEstimated,
+        estimatedBy,
+      ]);
+      expect(seen).toEqual([
+        [20, true, 'characters'],
+        [20, true, 'characters'],
+      ]);
+    }),
+  );
 });

@@ -2,6 +2,7 @@
 
 import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import type { AnswerGatherer } from '../dialect.ts';
+import { type MessagesCounters, mergeCounters, mergeFinalCounters } from './convert-usage.ts';
 
 type Members = Record<string, unknown>;
 
@@ -15,12 +16,14 @@ export function gatherMessage(): AnswerGatherer {
   const blocks = new Map<unknown, Block>();
   let message: JsonRecord | undefined;
   let usage: JsonRecord = {};
+  let counters: MessagesCounters = {};
   return {
     add(event) {
       switch (event.type) {
         case 'message_start':
           message = asRecord(event.message) ?? {};
           usage = { ...usage, ...asRecord(message.usage) };
+          counters = mergeCounters(counters, message.usage);
           return;
         case 'content_block_start':
           blocks.set(event.index, { members: { ...asRecord(event.content_block) }, input: '' });
@@ -33,7 +36,8 @@ export function gatherMessage(): AnswerGatherer {
         case 'message_delta': {
           const { type: _, delta, usage: counted, ...rest } = event;
           message = { ...message, ...rest, ...asRecord(delta) };
-          usage = { ...usage, ...withoutNulls(asRecord(counted) ?? {}) };
+          counters = mergeFinalCounters(counters, counted);
+          usage = { ...usage, ...withoutNulls(asRecord(counted) ?? {}), ...outputIn(counters) };
           return;
         }
       }
@@ -98,6 +102,11 @@ function isCall({ type }: JsonRecord): boolean {
 
 function isCutShort(reason: unknown): boolean {
   return reason === 'max_tokens' || reason === 'model_context_window_exceeded' || reason === 'refusal';
+}
+
+/** It does not become less, whatever is told later. */
+function outputIn({ output }: MessagesCounters): JsonRecord {
+  return output === undefined ? {} : { output_tokens: output };
 }
 
 function withoutNulls(members: JsonRecord): JsonRecord {

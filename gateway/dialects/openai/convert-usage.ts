@@ -87,6 +87,14 @@ export function laterUsage(known: Usage | undefined, later: Usage): Usage {
   return known === undefined || later.output >= known.output ? later : known;
 }
 
+/** As `laterUsage`, of usage objects that are not read yet; what holds no counts is not later than what does. */
+export function laterTold(known: unknown, later: unknown): unknown {
+  const before = readOpenAiUsage(known);
+  const after = readOpenAiUsage(later);
+  const isKept = before !== undefined && (after === undefined || laterUsage(before, after) === before);
+  return isKept ? known : later;
+}
+
 /** The sum over several upstream calls of one request. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const hour = (a.cacheWriteHour ?? 0) + (b.cacheWriteHour ?? 0);

@@ -194,6 +194,20 @@ export const ledger: readonly Mutant[] = [
     tests: [...uncounted, 'test/gateway/dialects/anthropic-messages/convert-usage.test.ts'],
   },
   {
+    name: 'nor where it is put together to a plain answer',
+    file: 'gateway/attempt/attempt.ts',
+    from: 'this.answered(reading.value, stream.facts);',
+    to: 'this.answered(reading.value, { ...stream.facts, lacksOutput: false });',
+    tests: ['test/flow/upstream-streaming.test.ts'],
+  },
+  {
+    name: 'zeros behind the counts of a stream are not what its plain answer tells',
+    file: 'gateway/dialects/openai/convert-usage.ts',
+    from: 'return isKept ? known : later;',
+    to: 'return later;',
+    tests: ['test/flow/upstream-streaming.test.ts'],
+  },
+  {
     name: 'reasoning that a provider leaves out of the completion is billed, without a total too',
     file: 'gateway/dialects/openai/convert-usage.ts',
     from: 'const told = (completion ?? 0) + (isBeside ? (reasoning ?? 0) : 0);',
