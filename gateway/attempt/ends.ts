@@ -86,7 +86,7 @@ export type AttemptResult<Answer> = {
   /** The upstream has been given the request, or a part of it. */
   readonly isSent: boolean;
   readonly usage: Usage | undefined;
-  /** `usage` is of the beginning of a whole answer alone. */
+  /** See `AnswerFacts`. */
   readonly lacksOutput?: boolean | undefined;
   /** See `AnswerFacts`. */
   readonly goesOn?: boolean | undefined;

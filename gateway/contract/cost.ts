@@ -24,14 +24,24 @@ function costOfTokens(usage: Usage, price: Price): bigint {
 }
 
 /** What of an attempt decides on what it costs. */
-export type Rated = Pick<LedgerRecord, 'payer' | 'outcome' | 'usage' | 'call'>;
+export type Rated = Pick<
+  LedgerRecord,
+  'payer' | 'outcome' | 'usage' | 'call' | 'isStream' | 'firstContentMs'
+>;
 
 /**
  * Whether an attempt is charged what a request costs beside its tokens: where something of it was delivered. Once for a request,
- * however many attempts and calls it took.
+ * however many attempts and calls it took. Counts say nothing of that: a message begins with one token of output.
  */
-export function paysForRequest({ payer, outcome, usage, call = 0 }: Rated): boolean {
-  const isDelivered = outcome === 'answered' || outcome === 'broken-off' || usage.output > 0;
+export function paysForRequest({
+  payer,
+  outcome,
+  call = 0,
+  isStream,
+  firstContentMs,
+}: Omit<Rated, 'usage'>): boolean {
+  const isDelivered =
+    outcome === 'answered' || outcome === 'broken-off' || (isStream && firstContentMs !== undefined);
   return call === 0 && payer === 'tenant' && isDelivered;
 }
 

@@ -71,7 +71,7 @@ export interface AnswerFacts {
   isComplete: boolean;
   fault: AnswerFault | undefined;
   usage: Usage | undefined;
-  /** The answer is whole, and `usage` is of its beginning alone: what it says of the output is no count of it. */
+  /** `usage` is of its beginning alone, so far: what it says of the output is no count of it. */
   lacksOutput?: boolean;
   /**
    * Whether the upstream goes on with it by itself, so that what was seen of it is not all that it will cost; absent: it has not said.

@@ -34,7 +34,7 @@ export interface AttemptFacts {
   readonly isSent?: boolean | undefined;
   /** The upstream's own counts; undefined where it gave none. */
   readonly usage: Usage | undefined;
-  /** What they say of the output is of its beginning alone. */
+  /** They are of its beginning alone: what they say of the output is no count of it. */
   readonly lacksOutput?: boolean | undefined;
   /** Whether the upstream goes on with it by itself; undefined: it has not said. */
   readonly goesOn?: boolean | undefined;
@@ -103,16 +103,12 @@ function isWaste({ outcome, isStream, firstContentMs, isWasted = false }: Attemp
   return outcome === 'failed' || isWasted;
 }
 
-function costOf(
-  { target, outcome, call }: AttemptFacts,
-  usage: Usage,
-  payer: LedgerRecord['payer'],
-): number | null {
+function costOf(facts: AttemptFacts, usage: Usage, payer: LedgerRecord['payer']): number | null {
   // The tenant pays its provider itself.
   if (payer === 'own-key') return 0;
-  const { price } = target.entry;
+  const { price } = facts.target.entry;
   if (!price) return null;
-  const isCharged = paysForRequest({ payer, outcome, usage, call });
+  const isCharged = paysForRequest({ ...facts, payer });
   try {
     return costPicodollars(usage, isCharged ? price : { ...price, perRequest: 0 });
   } catch {
@@ -122,8 +118,8 @@ function costOf(
 }
 
 /**
- * Some dialects begin with counts: of an answer that did not get to its end, the output told is older than what was
- * seen since. Of one that its upstream goes on with nobody will tell: it is taken to become as long as was reserved for it.
+ * Some dialects begin with counts, which say nothing of the output; others tell those so far with each event. Of an answer that did not
+ * get to its end, the output told is older than what was seen since. Of one that its upstream goes on with nobody will tell: it is taken to become as long as was reserved for it.
  */
 function countUsage(facts: AttemptFacts): { readonly usage: Usage; readonly isEstimated: boolean } {
   const { usage: told, outcome, outputEstimate, lacksOutput = false } = facts;
@@ -132,9 +128,8 @@ function countUsage(facts: AttemptFacts): { readonly usage: Usage; readonly isEs
     return { usage: { ...usage, output: Math.max(usage.output, facts.outputReserved()) }, isEstimated: true };
   }
   if (!told) return { usage: estimateUsage(facts), isEstimated: true };
-  const isAll =
-    outcome === 'answered' ? !lacksOutput : outcome !== 'interrupted' && told.output >= outputEstimate;
-  if (isAll) return { usage: told, isEstimated: false };
+  const isAll = outcome === 'answered' || (outcome !== 'interrupted' && told.output >= outputEstimate);
+  if (isAll && !lacksOutput) return { usage: told, isEstimated: false };
   return { usage: { ...told, output: Math.max(told.output, outputEstimate) }, isEstimated: true };
 }
 

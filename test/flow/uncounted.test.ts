@@ -136,6 +136,20 @@ describe.each(ways)('%s at an upstream of %s that does not count', (endpoint, di
   );
 });
 
+test.each(['messages', 'chat'] as const)(
+  'a message that its client gives up at the first word is an estimate, though it began with a count of one token (%s)',
+  async (endpoint) =>
+    inHouse(async (house) => {
+      const wall = await house.wallThat({ type: 'stall', after: { contentEvents: 1 } });
+      const rig = await house.rigOf([{ baseUrl: wall.baseUrl, dialects: ['anthropic-messages'] }]);
+      const { connection, answer } = await askOpen(rig, { endpoint, isStream: true });
+      await (await answer).nextEvent();
+      connection.close();
+      const [record] = await until(async () => rig.records.length === 1 && rig.records, 2);
+      expect(record).toMatchObject({ outcome: 'cancelled', isEstimated: true, usage: { output: 1 } });
+    })(),
+);
+
 describe.each(ways)('%s at an upstream of %s that counts what cannot be', (endpoint, dialect) => {
   const recordWith = async (house: House, isStream: boolean, more: object) => {
     const wall = await house.wallThat({ type: 'answer', usageChunk: 'always', ...more });

@@ -79,13 +79,17 @@ describe('other prices', () => {
         outcomes,
         fc.boolean(),
         fc.nat(2),
-        (usage, pricing, outcome, isPlatform, call) => {
+        fc.option(fc.nat(99), { nil: undefined }),
+        fc.boolean(),
+        (usage, pricing, outcome, isPlatform, call, firstContentMs, isStream) => {
           const price = compilePrice(pricingSchema.parse(pricing), 'target');
           // Waste of the platform, and calls with an own provider, by the gateway's own hand.
           const record = makeRecord({
             usage,
             outcome,
             call,
+            firstContentMs,
+            isStream,
             entry: { price },
             provider: isPlatform ? {} : { id: 'team/own', isPlatform },
           });

@@ -116,14 +116,9 @@ export function plainUsageOf(usage: unknown): Usage | undefined {
   return counters.output === undefined ? undefined : usageOf(counters);
 }
 
-/**
- * Of a message that has come to its end. Where that told no output, the input is what the beginning said of it; some say 0
- * there, and mean that they do not know.
- */
-export function endUsageOf(counters: MessagesCounters): Pick<AnswerFacts, 'usage' | 'lacksOutput'> {
-  const usage = usageOf(counters);
-  const lacksOutput = !counters.isFinal;
-  return { usage: lacksOutput && usage?.input === 0 ? undefined : usage, lacksOutput };
+/** Of as much of a message as has come. Where its end tells no output, the input is what the beginning said of it. */
+export function countsSoFar(counters: MessagesCounters): Pick<AnswerFacts, 'usage' | 'lacksOutput'> {
+  return { usage: usageOf(counters), lacksOutput: !counters.isFinal };
 }
 
 /** A usage object; clients break where it is missing, so without a count it holds the estimates. */

@@ -10,13 +10,7 @@ import { doneMark } from '../events/event-text.ts';
 import type { SseEvent } from '../events/sse-events.ts';
 import { TextEvents } from '../events/text-events.ts';
 import type { StreamPart } from '../stream-part.ts';
-import {
-  endUsageOf,
-  type MessagesCounters,
-  mergeCounters,
-  mergeFinalCounters,
-  usageOf,
-} from './convert-usage.ts';
+import { countsSoFar, type MessagesCounters, mergeCounters, mergeFinalCounters } from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
 import {
@@ -139,8 +133,8 @@ class MessagesStreamDecoder implements StreamDecoder {
   private usage(value: unknown, isEnd = false): void {
     if (!asRecord(value)) return;
     this.counters = (isEnd ? mergeFinalCounters : mergeCounters)(this.counters, value);
-    const usage = usageOf(this.counters);
-    this.facts.usage = usage;
+    Object.assign(this.facts, countsSoFar(this.counters));
+    const { usage } = this.facts;
     if (usage) this.parts.push({ type: 'usage', usage });
   }
 
@@ -163,7 +157,6 @@ class MessagesStreamDecoder implements StreamDecoder {
     const { reason, ...more } = this.ending ?? { reason: undefined };
     const finish = decodeStopReason(reason, this.writer.hasCalls, this.reading);
     this.writer.end(finish, { ...more, isUntold: !hasEnded(reason) });
-    Object.assign(this.facts, endUsageOf(this.counters));
     this.facts.isComplete = true;
   }
 }

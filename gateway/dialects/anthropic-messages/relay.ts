@@ -13,12 +13,11 @@ import { targetEdits } from '../request/target-edits.ts';
 import { findForeignState, tryRead } from '../state/foreign-state.ts';
 import { markAnswer } from '../state/mark-state.ts';
 import {
-  endUsageOf,
+  countsSoFar,
   type MessagesCounters,
   mergeCounters,
   mergeFinalCounters,
   plainUsageOf,
-  usageOf,
 } from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
 import { flawOfMessage, gatherMessage } from './gather-answer.ts';
@@ -117,7 +116,7 @@ class MessagesEvents implements NamedEvents {
         break;
       }
       case 'message_stop':
-        if (this.facts.hasContent || this.hasStopReason) this.complete();
+        if (this.facts.hasContent || this.hasStopReason) this.facts.isComplete = true;
         else failMalformed(this.facts, saysNothing);
     }
   }
@@ -132,13 +131,8 @@ class MessagesEvents implements NamedEvents {
       this.facts.fault = { kind: 'truncated' };
       return undefined;
     }
-    this.complete();
-    return { type: 'message_stop' };
-  }
-
-  private complete(): void {
-    Object.assign(this.facts, endUsageOf(this.counters));
     this.facts.isComplete = true;
+    return { type: 'message_stop' };
   }
 
   private start(message: JsonRecord | undefined): void {
@@ -153,7 +147,7 @@ class MessagesEvents implements NamedEvents {
 
   private count(usage: unknown, isEnd = false): void {
     this.counters = (isEnd ? mergeFinalCounters : mergeCounters)(this.counters, usage);
-    this.facts.usage = usageOf(this.counters);
+    Object.assign(this.facts, countsSoFar(this.counters));
   }
 
   private noteContent(hasContent: boolean): void {

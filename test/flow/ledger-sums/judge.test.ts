@@ -72,13 +72,15 @@ test.each([
   expect(judge([call], [record(1, more)]).pairs.map((pair) => pair.word)).toEqual([word]);
 });
 
-test('counts that nobody told are no counts of the provider, but for the beginning of a message', () => {
+test('counts that nobody told are no counts of the provider, and those that a message begins with are an estimate', () => {
   const begun = { ...call, tokens: { ...call.tokens, outputTokens: 0, isReported: false } };
   const words = (more: Partial<LedgerRecord>) => judge([begun], [record(1, more)]).pairs[0]?.word;
-  const first = { ...usage, output: 1 };
-  expect(words({ upstreamDialect: 'anthropic-messages', usage: first })).toBe('begun');
-  expect(words({ upstreamDialect: 'anthropic-messages' })).toBe('off');
-  expect(words({ upstreamDialect: 'openai-chat', usage: first })).toBe('off');
+  const first = { usage: { ...usage, output: 1 }, isEstimated: true };
+  expect(words({ upstreamDialect: 'anthropic-messages', ...first })).toBe('begun');
+  expect(words({ upstreamDialect: 'anthropic-messages', ...first, isEstimated: false })).toBe('off');
+  expect(words({ upstreamDialect: 'anthropic-messages', isEstimated: true })).toBe('estimated');
+  expect(words({ upstreamDialect: 'openai-chat', ...first })).toBe('estimated');
+  expect(words({})).toBe('off');
 });
 
 test('a cost that is not that of its tokens, and a sum that is not that of its records', () => {

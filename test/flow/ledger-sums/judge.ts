@@ -17,7 +17,7 @@ import {
 export type Word =
   /** Its provider told its counts, and the record has them, to the token. */
   | 'counted'
-  /** A message that has told its input, and its first token of output, and nothing else; so does the record. */
+  /** A message that has told its input, and its first token of output, and nothing else; so does the record, as an estimate. */
   | 'begun'
   /** The record has counts of our own, and says so. */
   | 'estimated'
@@ -114,10 +114,10 @@ function costOf(usage: LedgerRecord['usage'], prices: Prices): number {
 function wordOf(tokens: CallTokens, record: LedgerRecord): Word {
   const recorded = recordedTokens(record);
   const provided = providedTokens(tokens);
-  if (record.isEstimated) return recorded.input + recorded.output === 0 ? 'nothing' : 'estimated';
-  if (tokens.isReported) return isSame(recorded, provided) ? 'counted' : 'off';
-  const hasBegun = record.upstreamDialect === 'anthropic-messages' && provided.output === 0;
-  return hasBegun && isSame(recorded, { ...provided, output: 1 }) ? 'begun' : 'off';
+  if (!record.isEstimated) return tokens.isReported && isSame(recorded, provided) ? 'counted' : 'off';
+  if (recorded.input + recorded.output === 0) return 'nothing';
+  const mayHaveBegun = record.upstreamDialect === 'anthropic-messages' && provided.output === 0;
+  return mayHaveBegun && isSame(recorded, { ...provided, output: 1 }) ? 'begun' : 'estimated';
 }
 
 function isSame(a: Tokens, b: Tokens): boolean {

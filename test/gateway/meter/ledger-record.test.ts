@@ -42,6 +42,8 @@ test('everything that a bill or a question may need is in it', () => {
 
 const perRequest = { input: 10, output: 100, perRequest: 7, source: 'target' };
 const noUsage = { usage: undefined } as const;
+/** As a message of Anthropic begins. */
+const begun = { input: 100, cachedInput: 0, cacheWrite: 0, output: 1, reasoning: 0 } as const;
 const nothingCame = { status: undefined, firstContentMs: undefined, ...noUsage, outputEstimate: 0 } as const;
 
 describe('who pays what', () => {
@@ -124,6 +126,36 @@ describe('who pays what', () => {
         usage: { input: 100, output: 51 },
       },
     ]),
+    [
+      'cancelled before any content, behind counts of its beginning: those, estimated, and nothing for a request without an answer',
+      { outcome: 'cancelled', ...nothingCame, status: 200, usage: begun, lacksOutput: true },
+      {
+        payer: 'tenant',
+        costPicodollars: 100 * 10 + 100,
+        isEstimated: true,
+        usage: { input: 100, output: 1 },
+      },
+    ],
+    [
+      'cancelled before a plain answer was put together: what was seen of it, and nothing for a request without an answer',
+      { outcome: 'cancelled', isStream: false, ...noUsage, outputEstimate: 5 },
+      { payer: 'tenant', costPicodollars: 101 * 10 + 5 * 100, isEstimated: true },
+    ],
+    [
+      'cancelled behind no more content than its beginning speaks of: estimated all the same',
+      { outcome: 'cancelled', usage: begun, lacksOutput: true, outputEstimate: 1 },
+      { payer: 'tenant', costPicodollars: 100 * 10 + 100 + 7, isEstimated: true },
+    ],
+    [
+      'failed behind counts of its beginning: the platform, those, estimated',
+      { outcome: 'failed', failure: 'truncated', ...nothingCame, usage: begun, lacksOutput: true },
+      { payer: 'platform', costPicodollars: 100 * 10 + 100, isEstimated: true },
+    ],
+    [
+      'cancelled before any content, and its upstream goes on with it: what was reserved, and nothing for the request',
+      { outcome: 'cancelled', ...nothingCame, goesOn: true },
+      { payer: 'tenant', costPicodollars: 101 * 10 + 4_096 * 100, isEstimated: true },
+    ],
     [
       'cut off by the end of the gateway behind content: the tenant, what was seen, estimated',
       { outcome: 'interrupted', outputEstimate: 51 },

@@ -144,6 +144,27 @@ export const journal: readonly Mutant[] = [
     tests: ['test/flow/drain.test.ts'],
   },
   {
+    name: 'a request that is left before any content costs no fee',
+    file: 'gateway/contract/cost.ts',
+    from: '(isStream && firstContentMs !== undefined)',
+    to: 'isStream',
+    tests: ['test/gateway/meter/ledger-record.test.ts'],
+  },
+  {
+    name: 'nor one that is left before its plain answer is whole',
+    file: 'gateway/contract/cost.ts',
+    from: '(isStream && firstContentMs !== undefined)',
+    to: 'firstContentMs !== undefined',
+    tests: ['test/gateway/meter/ledger-record.test.ts'],
+  },
+  {
+    name: 'a message that is left says nothing of its output but what was seen',
+    file: 'gateway/dialects/anthropic-messages/convert-usage.ts',
+    from: 'lacksOutput: !counters.isFinal }',
+    to: 'lacksOutput: false }',
+    tests: ['test/flow/uncounted.test.ts'],
+  },
+  {
     name: 'a request that was not delivered costs no fee',
     file: 'gateway/contract/cost.ts',
     from: "payer === 'tenant' && isDelivered",
@@ -153,8 +174,8 @@ export const journal: readonly Mutant[] = [
   {
     name: 'counts of a beginning are no counts of a whole answer',
     file: 'gateway/meter/ledger.ts',
-    from: "outcome === 'answered' ? !lacksOutput :",
-    to: "outcome === 'answered' ? true :",
+    from: 'if (isAll && !lacksOutput)',
+    to: 'if (isAll)',
     tests: ['test/gateway/meter/ledger-record.test.ts', 'test/flow/ledger-sums/every-fault.test.ts'],
   },
   {

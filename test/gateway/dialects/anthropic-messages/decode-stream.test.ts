@@ -320,8 +320,9 @@ describe('usage', () => {
     },
   );
 
-  test('what is known at the start is told at once', () => {
-    const { parts } = decodeStream(start);
+  test('what is known at the start is told at once, and lacks the output', () => {
+    const { parts, facts } = decodeStream(start);
+    expect(facts).toMatchObject({ usage: { input: 17 }, lacksOutput: true });
     expect(parts[1]).toMatchObject({ type: 'usage', usage: { input: 17, cachedInput: 5 } });
   });
 });

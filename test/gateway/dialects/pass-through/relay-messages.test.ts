@@ -159,6 +159,12 @@ describe('usage', () => {
     expect(usage(begun)).toMatchObject({ input: 130, output: 1 });
   });
 
+  test('lacks the output until the end of the message tells it', () => {
+    const lacks = (text: string) => relay(text).facts.lacksOutput;
+    expect([messageStart, begun, begun + messageDelta(null, {})].map(lacks)).toEqual([true, true, true]);
+    expect(lacks(begun + messageDelta('end_turn', { output_tokens: 2 }))).toBe(false);
+  });
+
   test('that nobody reports is estimated by the deltas', () => {
     const start = named('message_start', { message: {} });
     const events = [start, textDelta('a'), textDelta('b'), textDelta('c'), ended];
