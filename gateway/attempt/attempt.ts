@@ -471,10 +471,11 @@ class Attempt<Answer> implements Receiver {
 
   private isCounted(
     outcome: AttemptResult<Answer>['outcome'],
-    { usage, uncounted, outputEstimate }: CountFacts,
+    { usage, lacksOutput, uncounted, outputEstimate }: CountFacts,
   ): boolean {
     if (uncounted !== undefined) return true;
-    return usage !== undefined && (outcome === 'answered' || outputEstimate === this.told.events);
+    if (usage === undefined || lacksOutput) return false;
+    return outcome === 'answered' || outputEstimate === this.told.events;
   }
 
   /** Behind the terminal marker the upstream may end by itself, so that its connection can be used again. */

@@ -137,6 +137,33 @@ describe.each(ways)('%s at an upstream of %s that does not count', (endpoint, di
 });
 
 test.each(['messages', 'chat'] as const)(
+  'of a message that counts its beginning alone, whole sentences in an event are counted by their words (%s)',
+  async (endpoint) =>
+    inHouse(async (house) => {
+      const head = { type: 'message', role: 'assistant', model: 'x', content: [] };
+      const usage = { input_tokens: 100, output_tokens: 1 };
+      const text = { type: 'text_delta', text: sentence };
+      const events = [
+        { type: 'message_start', message: { id: 'msg_1', ...head, usage } },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+        ...Array.from({ length: 8 }, () => ({ type: 'content_block_delta', index: 0, delta: text })),
+        { type: 'content_block_stop', index: 0 },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+        { type: 'message_stop' },
+      ];
+      const told = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+      const bytes = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n${told}`;
+      const wall = await house.wallThat({ type: 'raw', bytes, followedBy: 'fin' });
+      const rig = await house.rigOf([{ baseUrl: wall.baseUrl, dialects: ['anthropic-messages'] }]);
+      expect((await ask(rig, { endpoint, isStream: true })).status).toBe(200);
+      const [record] = await until(async () => rig.records.length === 1 && rig.records, 2);
+      expect(record).toMatchObject({ outcome: 'answered', isEstimated: true, usage: { input: 100 } });
+      expect(record?.usage.output).toBeGreaterThanOrEqual(near(8 * 13).from);
+      expect(record?.usage.output).toBeLessThanOrEqual(near(8 * 13).to);
+    })(),
+);
+
+test.each(['messages', 'chat'] as const)(
   'a message that its client gives up at the first word is an estimate, though it began with a count of one token (%s)',
   async (endpoint) =>
     inHouse(async (house) => {

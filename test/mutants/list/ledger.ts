@@ -201,6 +201,13 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/flow/upstream-streaming.test.ts'],
   },
   {
+    name: 'nor are its events tokens, where they hold more',
+    file: 'gateway/attempt/attempt.ts',
+    from: 'if (usage === undefined || lacksOutput) return false;',
+    to: 'if (usage === undefined) return false;',
+    tests: uncounted,
+  },
+  {
     name: 'zeros behind the counts of a stream are not what its plain answer tells',
     file: 'gateway/dialects/openai/convert-usage.ts',
     from: 'return isKept ? known : later;',
