@@ -11,6 +11,7 @@ import { decodeChatAnswer } from './decode-answer.ts';
 import { decodeChatStream } from './decode-stream.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { encodeTools } from './encode-tools.ts';
+import { nameKnown } from './names-known.ts';
 
 export function openChatCall(conversation: Conversation, target: UpstreamTarget): UpstreamCall {
   const names = nameTools(conversation, { lengthMax: 64, hasNamespaces: false, hasCustom: false });
@@ -31,8 +32,8 @@ function encodeBody(
 ): Record<string, unknown> {
   const { sampling, defaults, maxOutputTokens, logprobs, reasoning, store, metadata } = conversation;
   // Upstreams refuse a request with both names of the limit.
-  const limitName = nameFor(target, 'max_completion_tokens', 'max_tokens');
-  const userName = nameFor(target, 'safety_identifier', 'user');
+  const limitName = nameKnown(target, 'max_completion_tokens', 'max_tokens');
+  const userName = nameKnown(target, 'safety_identifier', 'user');
   return {
     ...(defaults && {
       [limitName]: defaults.maxOutputTokens,
@@ -62,12 +63,6 @@ function encodeBody(
     }),
     ...(target.isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
   };
-}
-
-/** What the target's parameters use is meant; else what its provider knows: many know the older name only. */
-function nameFor({ parameters, chatNames }: UpstreamTarget, newer: string, older: string): string {
-  if (newer in parameters) return newer;
-  return chatNames === 'current' && !(older in parameters) ? newer : older;
 }
 
 function encodeFormat(output: OutputFormat): unknown {

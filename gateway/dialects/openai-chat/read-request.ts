@@ -89,10 +89,16 @@ export function readChat(body: RequestBody): ChatRequest {
       isStream,
       wantsUsage,
       choices: Number(values.get('n') ?? 1),
-      ...outputTokensMax(values.get('max_completion_tokens') ?? values.get('max_tokens')),
+      ...outputTokensMax(largerOf(values.get('max_completion_tokens'), values.get('max_tokens'))),
     },
     values,
   };
+}
+
+/** Of two names of one bound each upstream goes by the one that it knows, or by either. */
+function largerOf(...bounds: readonly unknown[]): number | undefined {
+  const numbers = bounds.filter((bound) => typeof bound === 'number');
+  return numbers.length === 0 ? undefined : Math.max(...numbers);
 }
 
 /**

@@ -1,17 +1,23 @@
 // Chat completions from a chat completions upstream: what changes in the bytes?
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
-import type { AnswerDocument, SameDialect } from '../dialect.ts';
+import { type RequestBody, setMember } from '../../json/request-body.ts';
+import type { Member } from '../../json/scan-members.ts';
+import type { AnswerDocument, SameDialect, UpstreamTarget } from '../dialect.ts';
 import { editOpenAiRequest, relayOpenAiAnswer } from '../openai/pass-through.ts';
 import { relayOpenAiStream } from '../openai/relay-stream.ts';
 import { type ForeignPlaces, findForeignState, findInLists, isPacked } from '../state/foreign-state.ts';
 import { opaquePrefix } from '../state/opaque.ts';
 import { flawOfChat, gatherChat } from './gather-answer.ts';
+import { nameKnown } from './names-known.ts';
 
 export const relayChat: SameDialect = {
   editRequest(body, facts, target) {
+    const newer = newerBoundUnknownTo(body, target);
+    const { edits } = findForeignState(body, detailsPlaces, target.origin);
     return editOpenAiRequest(body, facts, target, {
-      further: findForeignState(body, detailsPlaces, target.origin).edits,
+      unsent: newer ? [newer] : [],
+      further: newer ? [...edits, setMember(body, 'max_tokens', body.text(newer))] : edits,
     });
   },
   relayStream(facts) {
@@ -29,6 +35,17 @@ export const relayChat: SameDialect = {
   openGatherer: gatherChat,
   flawOf: flawOfChat,
 };
+
+/**
+ * The caller's bound, where it stands under the newer name only and the upstream may know the older one only: it would pass over the bound without
+ * a word, and give more than was reserved. Where both are there, the larger was reserved, and each upstream takes its own.
+ */
+function newerBoundUnknownTo(body: RequestBody, target: UpstreamTarget): Member | undefined {
+  if (nameKnown(target, 'max_completion_tokens', 'max_tokens') !== 'max_tokens') return undefined;
+  const [newer, older] = [body.member('max_completion_tokens'), body.member('max_tokens')];
+  if (!newer || body.isNull(newer)) return undefined;
+  return older && !body.isNull(older) ? undefined : newer;
+}
 
 const shownMembers = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;
 const structuredMembers = ['tool_calls', 'reasoning_details', 'thinking_blocks'] as const;

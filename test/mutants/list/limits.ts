@@ -13,6 +13,7 @@ const WITHOUT_STORE = 'test/gateway/limits/budgets-without-store.test.ts';
 const ESTIMATE = 'test/gateway/limits/estimate-spend.test.ts';
 const MEDIA = 'test/gateway/json/media-texts.test.ts';
 const OUTSIDE = 'test/gateway/json/outside-input.test.ts';
+const BOUNDS = 'test/flow/output-bounds.test.ts';
 const DOWN = 'test/gateway/limits/store-down.test.ts';
 
 export const limits: readonly Mutant[] = [
@@ -197,6 +198,20 @@ export const limits: readonly Mutant[] = [
     from: '{ nanodollarsMax: cost(spend) }',
     to: '{}',
     tests: [BUDGETS],
+  },
+  {
+    name: 'of two names of one bound the larger is reserved',
+    file: 'gateway/dialects/openai-chat/read-request.ts',
+    from: 'Math.max(...numbers)',
+    to: 'numbers[0]',
+    tests: [BOUNDS],
+  },
+  {
+    name: 'a bound that the upstream may not know by its newer name is told by the older one',
+    file: 'gateway/dialects/openai-chat/relay.ts',
+    from: 'return older && !body.isNull(older) ? undefined : newer;',
+    to: 'return older && body.isNull(older) ? newer : undefined;',
+    tests: [BOUNDS],
   },
   {
     name: 'what a provider has stored is input too',

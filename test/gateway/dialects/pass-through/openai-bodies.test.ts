@@ -1,7 +1,7 @@
 // What changes in a request whose upstream speaks the caller's dialect? The model, and what the gateway must be sure of.
 
 import { describe, expect, test } from 'vitest';
-import type { Dialect } from '../../../../gateway/dialects/dialect.ts';
+import type { Dialect, UpstreamTarget } from '../../../../gateway/dialects/dialect.ts';
 import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
 import { openAiCompletions } from '../../../../gateway/dialects/openai-completions/index.ts';
 import { isRecord } from '../../../../gateway/json/record.ts';
@@ -11,11 +11,11 @@ function edit(
   dialect: Dialect,
   text: string,
   parameters: Record<string, unknown> = {},
-  modelMembers?: readonly string[],
+  provider: Pick<UpstreamTarget, 'modelMembers' | 'chatNames'> = {},
 ): string {
   const body = new RequestBody([Buffer.from(text)]);
   const facts = dialect.readRequest(body);
-  const target = { upstreamModel: 'up', isStream: facts.isStream, parameters, origin: 'own', modelMembers };
+  const target = { upstreamModel: 'up', isStream: facts.isStream, parameters, origin: 'own', ...provider };
   return Buffer.concat(dialect.same.editRequest(body, facts, target)).toString('utf8');
 }
 
@@ -86,6 +86,51 @@ describe('a chat request', () => {
     expect(edit(openAiChat, text, parameters)).toBe(wanted);
   });
 
+  const renamed = `{"model":"up",${messages},"max_tokens":5}`;
+  test.each([
+    ['under the name that all know', `{"model":"m","max_completion_tokens": 5,${messages}}`, {}, renamed],
+    [
+      'in the place of null',
+      `{"model":"m","max_tokens":null,${messages},"max_completion_tokens":5}`,
+      {},
+      `{"model":"up","max_tokens":5,${messages}}`,
+    ],
+    [
+      'and not that of the target',
+      `{"model":"m",${messages},"max_completion_tokens":5}`,
+      { max_tokens: 9 },
+      renamed,
+    ],
+    [
+      'as it is, where the target itself uses the newer name',
+      `{"model":"m",${messages},"max_completion_tokens":5}`,
+      { max_completion_tokens: 9 },
+      `{"model":"up",${messages},"max_completion_tokens":5}`,
+    ],
+    [
+      'as it is beside the older one',
+      `{"model":"m",${messages},"max_completion_tokens":5,"max_tokens":7}`,
+      {},
+      `{"model":"up",${messages},"max_completion_tokens":5,"max_tokens":7}`,
+    ],
+    [
+      'not, where it is null',
+      `{"model":"m",${messages},"max_completion_tokens":null}`,
+      {},
+      `{"model":"up",${messages},"max_completion_tokens":null}`,
+    ],
+  ])(
+    'at a provider that may know the older name of the bound only is sent with that of its caller %s',
+    (_, text, parameters, wanted) => {
+      expect(edit(openAiChat, text, parameters)).toBe(wanted);
+    },
+  );
+
+  test('at a provider that knows the newer name of the bound keeps it', () => {
+    const text = `{"model":"up",${messages},"max_completion_tokens":5}`;
+    expect(edit(openAiChat, text, {}, { chatNames: 'current' })).toBe(text);
+  });
+
   const modelMembers = ['models', 'route'];
   test.each([
     [
@@ -101,7 +146,7 @@ describe('a chat request', () => {
       `{"model":"up","models":["cheap"],${messages},"route":null}`,
     ],
   ])('at a provider that chooses models too %s', (_, text, parameters, wanted) => {
-    expect(edit(openAiChat, text, parameters, modelMembers)).toBe(wanted);
+    expect(edit(openAiChat, text, parameters, { modelMembers })).toBe(wanted);
   });
 });
 
@@ -143,7 +188,9 @@ describe('a completion request', () => {
 
   test('an empty list of stops goes together with what would choose another model', () => {
     const text = '{"stop":[],"models":["dear"],"model":"m","prompt":"p"}';
-    expect(edit(openAiCompletions, text, {}, ['models'])).toMatch(/^\{"model":"up","prompt":"p",/);
+    expect(edit(openAiCompletions, text, {}, { modelMembers: ['models'] })).toMatch(
+      /^\{"model":"up","prompt":"p",/,
+    );
   });
 
   test('keeps the bytes of its prompt', () => {
