@@ -22,6 +22,8 @@ export interface RequestFacts {
   readonly generated?: number;
   /** How many tokens each of them may have at most; absent: the caller does not say. */
   readonly outputTokensMax?: number;
+  /** How many the dialect asks for where neither the caller nor the target's parameters say it; absent: it asks for none. */
+  readonly outputTokensDefault?: number;
   /** The parameter that names something one provider has stored: only that provider can serve it. */
   readonly storedState?: string | undefined;
   /** Part of its input is what a provider has stored, and nobody here knows how much that is. */

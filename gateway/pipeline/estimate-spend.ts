@@ -2,6 +2,7 @@
 
 import { estimateTokensOfLength } from '../dialects/answer/estimate-tokens.ts';
 import type { RequestFacts, Translation } from '../dialects/dialect.ts';
+import { boundNames } from '../dialects/request/target-edits.ts';
 import { mediaTexts } from '../json/media-texts.ts';
 import { namesOutsideInput } from '../json/outside-input.ts';
 import type { RequestBody } from '../json/request-body.ts';
@@ -24,16 +25,20 @@ export interface SpendEstimate {
   readonly output: number;
 }
 
-/** Where neither caller nor route nor target bound an answer. Few are longer, and what they have beyond it is owed. */
-const outputTokensDefault = 4_096;
+/** Where neither caller nor dialect nor route nor target bound an answer. Few are longer, and what they have beyond it is owed. */
+const outputTokensGuess = 4_096;
 
 export function estimateSpend(
   {
     outputTokensMax,
+    outputTokensDefault,
     choices,
     generated = choices,
     hasStoredInput = false,
-  }: Pick<RequestFacts, 'outputTokensMax' | 'choices' | 'generated' | 'hasStoredInput'>,
+  }: Pick<
+    RequestFacts,
+    'outputTokensMax' | 'outputTokensDefault' | 'choices' | 'generated' | 'hasStoredInput'
+  >,
   body: Pick<RequestBody, 'bytes' | 'chunks'>,
   { route }: Pick<Plan, 'route'>,
   { inputTimes = 1 }: Pick<Translation, 'inputTimes'> = {},
@@ -42,7 +47,7 @@ export function estimateSpend(
   const input = tokens * inputTimes;
   const isElsewhere = hasStoredInput || namesOutsideInput(body.chunks);
   const inputMost = isElsewhere ? Number.POSITIVE_INFINITY : input + documentTokens * inputTimes;
-  const output = (outputTokensMax ?? boundOf(route)) * generated;
+  const output = (outputTokensMax ?? boundOf(route, outputTokensDefault)) * generated;
   return {
     tokens: input + output,
     tokensMin: input + (outputTokensMax ?? 0) * generated,
@@ -53,19 +58,18 @@ export function estimateSpend(
 }
 
 /** Of an answer whose caller sets none: at the target that lets it be longest. */
-function boundOf({ entry, targets }: Plan['route']): number {
-  const otherwise = entry.maxOutputTokens ?? outputTokensDefault;
+function boundOf({ entry, targets }: Plan['route'], ofDialect: number | undefined): number {
+  const otherwise = ofDialect ?? entry.maxOutputTokens ?? outputTokensGuess;
   if (targets.length === 0) return otherwise;
   return Math.max(
     ...targets.map(({ entry: { parameters } }) => {
-      const presets = boundNames.map((name) => Number(parameters[name] ?? 0)).filter((bound) => bound > 0);
+      const presets = [...boundNames]
+        .map((name) => Number(parameters[name] ?? 0))
+        .filter((bound) => bound > 0);
       return presets.length === 0 ? otherwise : Math.max(...presets);
     }),
   );
 }
-
-/** What a target sends of its own accord (`parameters`), as dialects call it. */
-const boundNames = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
 
 /** Below it there is no room for a picture. */
 const mediaBodyBytesMin = 16 * 1024;

@@ -85,3 +85,25 @@ test.each<[string, Bounded]>([
     expect(await spentBy(house, bounded)).toBeLessThanOrEqual(15 + 10);
   })(),
 );
+
+const unbounded = { endpoint: 'completions', knows: older } as const;
+
+test.each<[string, Bounded]>([
+  [
+    'a longer one of the target',
+    { ...unbounded, target: { parameters: { max_tokens: longest } }, more: { max_tokens: undefined } },
+  ],
+  ['a name of chat', { ...unbounded, more: { max_tokens: undefined, max_completion_tokens: longest } }],
+  [
+    'a name of chat, and a longer one of the target',
+    {
+      ...unbounded,
+      target: { parameters: { max_tokens: longest } },
+      more: { max_tokens: undefined, max_completion_tokens: 1 },
+    },
+  ],
+])('of completions without a bound of their caller one ends beyond the budget at most: %s', (_, bounded) =>
+  inHouse(async (house) => {
+    expect(await spentBy(house, bounded)).toBeLessThanOrEqual(15 + 10);
+  })(),
+);

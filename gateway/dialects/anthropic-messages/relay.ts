@@ -25,10 +25,10 @@ import { answerPlaces, findStates, losesThinking, requestPlaces } from './passin
 import { hasBlockContent, hasEnded, isAnswer, isText, saysNothing } from './read-events.ts';
 
 export const relayMessages: SameDialect = {
-  editRequest(body, _facts, target) {
+  editRequest(body, facts, target) {
     const { edits, turns } = findForeignState(body, requestPlaces, target.origin);
     const thinking = losesThinking(turns, target.origin) ? withoutBudget(body) : [];
-    return body.edited([...targetEdits(body, target), ...edits, ...thinking]);
+    return body.edited([...targetEdits(body, facts, target), ...edits, ...thinking]);
   },
   relayStream(_facts, origin) {
     return relayNamedEvents(

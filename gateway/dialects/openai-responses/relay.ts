@@ -27,9 +27,9 @@ import { answerPlaces, findStates, requestPlaces } from './passing-state.ts';
 import { buildResponse, settingsOf } from './response-object.ts';
 
 export const relayResponses: SameDialect = {
-  editRequest(body, _facts, target) {
+  editRequest(body, facts, target) {
     const { edits } = findForeignState(body, requestPlaces, target.origin);
-    return body.edited([...targetEdits(body, target), ...edits]);
+    return body.edited([...targetEdits(body, facts, target), ...edits]);
   },
   relayStream({ model }, origin) {
     const events = new ResponsesEvents();

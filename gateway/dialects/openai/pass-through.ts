@@ -27,7 +27,7 @@ export function editOpenAiRequest(
   { defaults, unsent, further = [] }: OwnEdits,
 ): Buffer[] {
   const usage = facts.isStream && !facts.wantsUsage ? [askForUsage(body)] : [];
-  return body.edited([...further, ...usage, ...targetEdits(body, target, defaults, unsent)]);
+  return body.edited([...further, ...usage, ...targetEdits(body, facts, target, defaults, unsent)]);
 }
 
 /** A plain answer goes on as its own bytes; it is parsed to see that it is whole and what it used. */

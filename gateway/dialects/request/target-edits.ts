@@ -2,19 +2,20 @@
 
 import { type Edit, type RequestBody, removeMembers, setMember } from '../../json/request-body.ts';
 import type { Member } from '../../json/scan-members.ts';
-import type { UpstreamTarget } from '../dialect.ts';
+import type { RequestFacts, UpstreamTarget } from '../dialect.ts';
 
 /** A member and its JSON value. */
 export type DefaultMember = readonly [name: string, value: string];
 
 /**
  * The upstream's model name, and nothing of the caller's that would choose another; the target's parameters, then the
- * defaults, where the caller gave none.
+ * defaults, where the caller gave none. A bound of the caller's stands for all that there are names for: upstreams refuse a request with two.
  *
  * @param unsent Members that are left out besides.
  */
 export function targetEdits(
   body: RequestBody,
+  { outputTokensMax }: Pick<RequestFacts, 'outputTokensMax'>,
   target: UpstreamTarget,
   defaults: readonly DefaultMember[] = [],
   unsent: readonly Member[] = [],
@@ -32,9 +33,9 @@ export function targetEdits(
   ]);
   for (const member of defaults) if (!(member[0] in target.parameters)) missing.push(member);
   for (const [name, value] of missing) {
-    const other = sameLimit.get(name);
+    if (outputTokensMax !== undefined && boundNames.has(name)) continue;
     const isFree = isAbsent(body, name) || replaced.some((member) => member.name === name);
-    if (isFree && (other === undefined || isAbsent(body, other))) edits.push(setMember(body, name, value));
+    if (isFree) edits.push(setMember(body, name, value));
   }
   return edits;
 }
@@ -53,10 +54,11 @@ export function withheldMembers(
   });
 }
 
-/** Two names of one limit: upstreams refuse a request with both. */
-const sameLimit: ReadonlyMap<string, string> = new Map([
-  ['max_tokens', 'max_completion_tokens'],
-  ['max_completion_tokens', 'max_tokens'],
+/** What dialects call the bound of an answer. */
+export const boundNames: ReadonlySet<string> = new Set([
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
 ]);
 
 function isAbsent(body: RequestBody, name: string): boolean {

@@ -55,6 +55,18 @@ test.each([
   expect(estimateSpend({ choices: 1, outputTokensMax: 50 }, small, { route })).toMatchObject({ output: 50 });
 });
 
+test('where the caller sets no bound, what its dialect takes then is that of targets that say nothing', () => {
+  const estimateAt = (...parameters: Record<string, number>[]) => {
+    const targets = parameters.map((own) => ({ baseUrl: 'http://127.0.0.1:1/v1', parameters: own }));
+    const [route] = buildTableView(tableOf(targets, { maxOutputTokens: 1_000 })).routes;
+    if (!route) throw new Error('the table has no route');
+    return estimateSpend({ choices: 2, outputTokensDefault: 16 }, small, { route });
+  };
+  expect(estimateAt({})).toMatchObject({ output: 32, tokensMin: 100 });
+  expect(estimateAt({ max_tokens: 9 }, {})).toMatchObject({ output: 32 });
+  expect(estimateAt({ max_tokens: 64_000 }, {})).toMatchObject({ output: 128_000 });
+});
+
 describe('what nobody can know of the input before', () => {
   const named = Buffer.from(JSON.stringify({ messages: [{ content: [{ file: { file_id: 'file-1' } }] }] }));
   const pdf = Buffer.from(JSON.stringify({ source: { data: `JVBERi0x${'A'.repeat(1_500_000)}` } }));

@@ -214,6 +214,20 @@ export const limits: readonly Mutant[] = [
     tests: [BOUNDS],
   },
   {
+    name: 'a completion is held to a bound, whatever else its caller names so',
+    file: 'gateway/dialects/request/target-edits.ts',
+    from: 'if (outputTokensMax !== undefined && boundNames.has(name)) continue;',
+    to: "if (boundNames.has(name) && !isAbsent(body, 'max_completion_tokens')) continue;",
+    tests: [BOUNDS],
+  },
+  {
+    name: 'a completion is reserved with the bound of its target',
+    file: 'gateway/pipeline/estimate-spend.ts',
+    from: 'outputTokensMax ?? boundOf(',
+    to: 'outputTokensMax ?? outputTokensDefault ?? boundOf(',
+    tests: [BOUNDS, ESTIMATE],
+  },
+  {
     name: 'what a provider has stored is input too',
     file: 'gateway/pipeline/estimate-spend.ts',
     from: 'hasStoredInput || namesOutsideInput(body.chunks)',

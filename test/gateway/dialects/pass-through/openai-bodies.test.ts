@@ -164,6 +164,20 @@ describe('a completion request', () => {
       { max_tokens: 99, top_p: 0.1 },
       { max_tokens: 99, temperature: 1, top_p: 0.5, n: 1, presence_penalty: 0, frequency_penalty: 0 },
     ],
+    [
+      'is given its bound beside a name that chat has for it',
+      '{"model":"m","prompt":"p","max_completion_tokens":5}',
+      { temperature: 0 },
+      {
+        max_completion_tokens: 5,
+        max_tokens: 16,
+        temperature: 0,
+        top_p: 1,
+        n: 1,
+        presence_penalty: 0,
+        frequency_penalty: 0,
+      },
+    ],
   ])('%s', (_, text, parameters, wanted) => {
     expect(JSON.parse(edit(openAiCompletions, text, parameters))).toEqual({
       model: 'up',
