@@ -42,6 +42,8 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     apis: ['Messages'],
     header: { name: 'x-api-key', prefix: '' },
     options: {},
+    // The beta header that goes with it asks for nothing by itself, and callers may need it for turns of before.
+    modelMembers: ['fallbacks'],
     priceVendor: 'anthropic',
     ownedBy: 'anthropic',
   },

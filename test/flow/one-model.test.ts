@@ -27,12 +27,17 @@ const dialects = {
   messages: 'anthropic-messages',
 } as const;
 
-test.each(Object.keys(dialects) as (Endpoint & keyof typeof dialects)[])(
-  'at OpenRouter %s callers have the model of the target, and are told what was left out',
-  (endpoint) =>
+test.each<[string, Endpoint & keyof typeof dialects, readonly string[]]>([
+  ...(['chat', 'responses', 'messages'] as const).map(
+    (endpoint) => ['OpenRouter', endpoint, Object.keys(chosen)] as [string, typeof endpoint, string[]],
+  ),
+  ['Anthropic', 'messages', ['fallbacks']],
+])(
+  'at %s %s callers have the model of the target, and are told what was left out',
+  (type, endpoint, withheld) =>
     inHouse(async (house) => {
       const wall = await house.wallThat({ type: 'answer' });
-      const modelMembers = modelMembersOf('OpenRouter');
+      const modelMembers = modelMembersOf(type);
       const spoken = [dialects[endpoint]];
       const rig = await house.rigOf([
         {
@@ -42,11 +47,12 @@ test.each(Object.keys(dialects) as (Endpoint & keyof typeof dialects)[])(
           providerEntry: { dialects: spoken, ...(modelMembers && { modelMembers: [...modelMembers] }) },
         },
       ]);
-      const { status, headers } = await ask(rig, { endpoint, more: { ...chosen, ...kept } });
+      const headers = { 'anthropic-beta': 'server-side-fallback-2026-07-01' };
+      const asked = await ask(rig, { endpoint, headers, more: { ...chosen, ...kept } });
       const sent = asRecord(wall.calls[0]?.json) ?? {};
-      expect([status, Object.keys(chosen).filter((name) => name in sent)]).toEqual([200, []]);
+      expect([asked.status, withheld.filter((name) => name in sent)]).toEqual([200, []]);
       expect(sent).toMatchObject({ model: 'cheap', ...kept });
-      expect(headers['x-penstock-dropped']).toBe('fallbacks,models,plugins,preset,route');
+      expect(asked.headers['x-penstock-dropped']).toBe(withheld.toSorted().join(','));
     })(),
 );
 

@@ -516,7 +516,7 @@ export const ledger: readonly Mutant[] = [
     tests: settleUsage,
   },
   {
-    name: 'no caller has another model at OpenRouter than the one that is billed',
+    name: 'no caller has another model of a provider than the one that is billed',
     file: 'gateway/dialects/request/target-edits.ts',
     from: 'return member && !body.isNull(member) ? [member] : [];',
     to: 'return member && body.isNull(member) ? [member] : [];',
