@@ -42,6 +42,35 @@ const chat = {
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
 };
 
+/** 412 tokens in and 531 out, and an advisor was asked. */
+const advised = {
+  input_tokens: 412,
+  output_tokens: 531,
+  iterations: [
+    { type: 'message', model: 'small', input_tokens: 412, output_tokens: 531 },
+    { type: 'advisor_message', model: 'large', input_tokens: 8_230, output_tokens: 1_612 },
+  ],
+};
+
+function streamedMessage(usage: object): Behaviour {
+  const events: readonly (readonly [type: string, rest: object])[] = [
+    [
+      'message_start',
+      { message: { ...message, content: [], usage: { input_tokens: 412, output_tokens: 1 } } },
+    ],
+    ['content_block_start', { index: 0, content_block: { type: 'text', text: '' } }],
+    ['content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hi' } }],
+    ['content_block_stop', { index: 0 }],
+    ['message_delta', { delta: { stop_reason: 'end_turn' }, usage }],
+    ['message_stop', {}],
+  ];
+  const body = events
+    .map(([type, rest]) => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`)
+    .join('');
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
+  return { type: 'raw', bytes: head + body, followedBy: 'fin' };
+}
+
 async function billOf(
   house: House,
   targets: readonly (Partial<RigTarget> & { readonly says: Behaviour })[],
@@ -106,6 +135,18 @@ const items: readonly Item[] = [
     // 100 × 2,500,000 + 800 × 250,000 + 200 × 3,125,000 + 100 × 5,000,000 + 50 × 10,000,000
     cost: 2_075_000_000,
   },
+  ...[
+    { what: 'what an advisor was asked too', says: jsonAnswer({ ...message, usage: advised }) },
+    { what: 'what an advisor was asked too, streamed', says: streamedMessage(advised), isStream: true },
+  ].map(
+    ({ what, says, isStream = false }): Item => ({
+      what,
+      targets: [{ price: full, dialects: ['anthropic-messages'], says }],
+      options: { endpoint: 'messages', isStream },
+      // (412 + 8,230) × 2,500,000 + (531 + 1,612) × 10,000,000
+      cost: 43_035_000_000,
+    }),
+  ),
   {
     what: 'reasoning',
     targets: [{ price: full, says: counted(10, 300, { reasoningTokens: 250 }) }],

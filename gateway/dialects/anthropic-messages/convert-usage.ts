@@ -1,7 +1,7 @@
 // How does messages count tokens? Its input counter leaves cached tokens out; ours has them in.
 
 import type { Usage } from '../../contract/ledger-record.ts';
-import { asRecord } from '../../json/record.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
 import { believeCount as count } from '../answer/believe-count.ts';
 import type { AnswerFacts } from '../dialect.ts';
 
@@ -14,15 +14,15 @@ export interface MessagesCounters {
   readonly cacheWriteHour?: number;
   readonly output?: number;
   readonly thinking?: number;
-  /** What was used beside them, to make the conversation shorter. */
-  readonly compaction?: Compaction;
+  /** What was used beside them, and is billed too. */
+  readonly beside?: BesideTotals;
   /** One of the two that every message has was no count. */
   readonly isAbsurd?: boolean;
   /** The output was told with the end of the message: what stands at its beginning is no count of it. */
   readonly isFinal?: boolean;
 }
 
-interface Compaction {
+interface BesideTotals {
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
@@ -45,7 +45,7 @@ export function mergeCounters(known: MessagesCounters, value: unknown): Messages
       count(usage?.cache_creation_input_tokens) ??
       sum(count(writes?.ephemeral_5m_input_tokens), count(writes?.ephemeral_1h_input_tokens)),
     cacheWriteHour: count(writes?.ephemeral_1h_input_tokens),
-    compaction: compactionIn(usage?.iterations),
+    beside: besideTotalsIn(usage?.iterations),
     output: notLess(known.output, count(usage?.output_tokens)),
     isAbsurd: [usage?.input_tokens, usage?.output_tokens].some(isAbsurd) || undefined,
     thinking: notLess(known.thinking, count(asRecord(usage?.output_tokens_details)?.thinking_tokens)),
@@ -70,44 +70,63 @@ export function usageOf({
   cacheWriteHour,
   output,
   thinking,
-  compaction = noCompaction,
+  beside = nothing,
   isAbsurd,
 }: MessagesCounters): Usage | undefined {
   if (isAbsurd || (input === undefined && output === undefined)) return undefined;
-  const cachedInput = (cacheRead ?? 0) + compaction.cacheRead;
-  const written = (cacheWrite ?? 0) + compaction.cacheWrite;
-  const hour = Math.min(cacheWriteHour ?? 0, cacheWrite ?? 0) + compaction.cacheWriteHour;
+  const cachedInput = (cacheRead ?? 0) + beside.cacheRead;
+  const written = (cacheWrite ?? 0) + beside.cacheWrite;
+  const hour = Math.min(cacheWriteHour ?? 0, cacheWrite ?? 0) + beside.cacheWriteHour;
   return {
-    input: (input ?? 0) + compaction.input + cachedInput + written,
+    input: (input ?? 0) + beside.input + cachedInput + written,
     cachedInput,
     cacheWrite: written,
     ...(hour > 0 ? { cacheWriteHour: hour } : {}),
-    output: (output ?? 0) + compaction.output,
+    output: (output ?? 0) + beside.output,
     reasoning: Math.min(thinking ?? 0, output ?? 0),
   };
 }
 
-const noCompaction: Compaction = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0, output: 0 };
+const nothing: BesideTotals = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0, output: 0 };
 
-/** Of all samplings of a message, the counters leave out those that summed up what was before it, and only those; all are billed. */
-function compactionIn(iterations: unknown): Compaction | undefined {
+function besideTotalsIn(iterations: unknown): BesideTotals | undefined {
   if (!Array.isArray(iterations)) return undefined;
-  const compactions = iterations.map(asRecord).filter((one) => one?.type === 'compaction');
-  const sumOf = (told: (one: (typeof compactions)[number]) => number): number =>
-    compactions.reduce((all, one) => all + told(one), 0);
-  const of = (name: string): number => sumOf((one) => count(one?.[name]) ?? 0);
+  const all = iterations.map((one) => asRecord(one) ?? {});
+  const served = all.findLast(({ type }) => isTurn(type));
+  const beside = all.filter((one) => isBesideTotals(one, served));
+  const sumOf = (told: (one: JsonRecord) => number): number =>
+    beside.reduce((sum, one) => sum + told(one), 0);
+  const of = (name: string): number => sumOf((one) => count(one[name]) ?? 0);
   return {
     input: of('input_tokens'),
     cacheRead: of('cache_read_input_tokens'),
     cacheWrite: of('cache_creation_input_tokens'),
     cacheWriteHour: sumOf((one) =>
       Math.min(
-        count(asRecord(one?.cache_creation)?.ephemeral_1h_input_tokens) ?? 0,
-        count(one?.cache_creation_input_tokens) ?? 0,
+        count(asRecord(one.cache_creation)?.ephemeral_1h_input_tokens) ?? 0,
+        count(one.cache_creation_input_tokens) ?? 0,
       ),
     ),
     output: of('output_tokens'),
   };
+}
+
+/**
+ * Of all samplings of a message its totals have the turns of the model that gave the answer. They leave out what summed up the conversation
+ * (`compaction`), what an advisor was asked (`advisor_message`), and a model that declined, which is billed where it had begun to
+ * answer. What is to come is taken for work of its own too, as all has been so far that was no turn.
+ */
+function isBesideTotals(one: JsonRecord, served: JsonRecord | undefined): boolean {
+  if (typeof one.type !== 'string') return false;
+  if (!isTurn(one.type)) return true;
+  const isOfAnother =
+    typeof one.model === 'string' && typeof served?.model === 'string' && one.model !== served.model;
+  return isOfAnother && (count(one.output_tokens) ?? 0) > 0;
+}
+
+/** Of a model that answers; `fallback_message` is the last of one that does so in another's place. */
+function isTurn(type: unknown): boolean {
+  return type === 'message' || type === 'fallback_message';
 }
 
 /** Of a plain message, which tells its counts once: without its output they are none. */

@@ -523,6 +523,16 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/flow/one-model.test.ts'],
   },
   {
+    name: 'what other models were asked for a message is billed',
+    file: 'gateway/dialects/anthropic-messages/convert-usage.ts',
+    from: 'if (!isTurn(one.type)) return true;',
+    to: "if (!isTurn(one.type)) return one.type === 'compaction';",
+    tests: [
+      'test/flow/worked-bill.test.ts',
+      'test/gateway/dialects/anthropic-messages/convert-usage.test.ts',
+    ],
+  },
+  {
     name: 'the price that is listed for a long input is that above the bound',
     file: 'gateway/endpoints/models.ts',
     from: 'highestForInput(above + 1, known)',

@@ -108,3 +108,60 @@ describe('what the upstream used to compact the conversation', () => {
     expect(read({ input_tokens: 10, output_tokens: 2, iterations })).toMatchObject({ input: 10, output: 2 });
   });
 });
+
+describe('what other models were asked in between', () => {
+  const advice = {
+    type: 'advisor_message',
+    model: 'claude-opus-4-7',
+    input_tokens: 8_230,
+    cache_read_input_tokens: 70,
+    output_tokens: 1_612,
+  };
+  const told = (...iterations: object[]) => ({ input_tokens: 412, output_tokens: 531, iterations });
+  const message = { type: 'message', model: 'claude-sonnet-4-6', input_tokens: 412, output_tokens: 531 };
+  const alone = { input: 412, output: 531 };
+
+  test('is used too, as often as they were asked', () => {
+    const half = { ...message, output_tokens: 265 };
+    expect(read(told(half, advice, half, advice))).toEqual({
+      input: 412 + 2 * 8_300,
+      cachedInput: 140,
+      cacheWrite: 0,
+      output: 531 + 2 * 1_612,
+      reasoning: 0,
+    });
+  });
+
+  test('is used where it is of a kind to come', () => {
+    const other = { type: 'critic_message', input_tokens: 5, output_tokens: 6 };
+    expect(read(told(message, other))).toMatchObject({ input: 417, output: 537 });
+  });
+
+  test.each([
+    ['nothing of the message itself, of however many turns', [message, message]],
+    ['nothing of the model that answered instead', [{ ...message, type: 'fallback_message' }]],
+    ['nothing of what is of no kind', [{ input_tokens: 5, output_tokens: 6 }]],
+  ])('%s is in there twice', (_, iterations) => {
+    expect(read(told(...iterations))).toMatchObject(alone);
+  });
+
+  describe('and declined', () => {
+    // The totals are those of the model whose answer is given.
+    const declined = { type: 'message', model: 'claude-fable-5', input_tokens: 400, output_tokens: 90 };
+    const served = { ...message, type: 'fallback_message' };
+
+    test('is used too, where it had begun to answer', () => {
+      expect(read(told(declined, message, served))).toMatchObject({ input: 812, output: 621 });
+      expect(read(told(declined, message))).toMatchObject({ input: 812, output: 621 });
+    });
+
+    test('is nothing, where it had not: that is not billed', () => {
+      expect(read(told({ ...declined, output_tokens: 0 }, served))).toMatchObject(alone);
+    });
+
+    test('is nothing, where nobody says whose it was', () => {
+      expect(read(told({ ...declined, model: null }, served))).toMatchObject(alone);
+      expect(read(told(declined, { ...served, model: undefined }))).toMatchObject(alone);
+    });
+  });
+});
