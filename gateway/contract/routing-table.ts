@@ -147,7 +147,7 @@ export const providerEntrySchema = z.object({
   dialects: z.array(dialectNameSchema).min(1),
   /**
    * What it calls the output limit and the end user in chat completions: `current` as OpenAI does today,
-   * `common` (or absent) as all vendors know them.
+   * `common` as all vendors know them, and it knows no other names; absent: it may know the current ones, and is asked by the common ones.
    */
   chatNames: z.enum(['current', 'common']).optional(),
   /** Members of a request by which its caller would have another model than the target's; of a caller they are not sent. */

@@ -22,6 +22,8 @@ export interface RequestFacts {
   readonly generated?: number;
   /** How many tokens each of them may have at most; absent: the caller does not say. */
   readonly outputTokensMax?: number;
+  /** It stands under a name alone that not every upstream of the dialect knows. */
+  readonly hasNewerBoundOnly?: boolean;
   /** How many the dialect asks for where neither the caller nor the target's parameters say it; absent: it asks for none. */
   readonly outputTokensDefault?: number;
   /** The parameter that names something one provider has stored: only that provider can serve it. */

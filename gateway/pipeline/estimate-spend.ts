@@ -2,6 +2,7 @@
 
 import { estimateTokensOfLength } from '../dialects/answer/estimate-tokens.ts';
 import type { RequestFacts, Translation } from '../dialects/dialect.ts';
+import { saysBoundName } from '../dialects/request/chat-names.ts';
 import { boundNames } from '../dialects/request/target-edits.ts';
 import { mediaTexts } from '../json/media-texts.ts';
 import { namesOutsideInput } from '../json/outside-input.ts';
@@ -31,13 +32,19 @@ const outputTokensGuess = 4_096;
 export function estimateSpend(
   {
     outputTokensMax,
+    hasNewerBoundOnly = false,
     outputTokensDefault,
     choices,
     generated = choices,
     hasStoredInput = false,
   }: Pick<
     RequestFacts,
-    'outputTokensMax' | 'outputTokensDefault' | 'choices' | 'generated' | 'hasStoredInput'
+    | 'outputTokensMax'
+    | 'hasNewerBoundOnly'
+    | 'outputTokensDefault'
+    | 'choices'
+    | 'generated'
+    | 'hasStoredInput'
   >,
   body: Pick<RequestBody, 'bytes' | 'chunks'>,
   { route }: Pick<Plan, 'route'>,
@@ -47,7 +54,9 @@ export function estimateSpend(
   const input = tokens * inputTimes;
   const isElsewhere = hasStoredInput || namesOutsideInput(body.chunks);
   const inputMost = isElsewhere ? Number.POSITIVE_INFINITY : input + documentTokens * inputTimes;
-  const output = (outputTokensMax ?? boundOf(route, outputTokensDefault)) * generated;
+  const isBound = outputTokensMax !== undefined && !(hasNewerBoundOnly && mayPassOverNewer(route));
+  const otherwise = isBound ? 0 : boundOf(route, outputTokensDefault);
+  const output = Math.max(outputTokensMax ?? 0, otherwise) * generated;
   return {
     tokens: input + output,
     tokensMin: input + (outputTokensMax ?? 0) * generated,
@@ -68,6 +77,18 @@ function boundOf({ entry, targets }: Plan['route'], ofDialect: number | undefine
         .filter((bound) => bound > 0);
       return presets.length === 0 ? otherwise : Math.max(...presets);
     }),
+  );
+}
+
+/** Whether one of the targets may know the older name of the bound only. What is translated goes by the name that it knows. */
+function mayPassOverNewer({ targets }: Plan['route']): boolean {
+  return targets.some(
+    ({
+      entry: { parameters },
+      provider: {
+        entry: { chatNames, dialects },
+      },
+    }) => dialects.includes('openai-chat') && !saysBoundName({ parameters, chatNames }),
   );
 }
 

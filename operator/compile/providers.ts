@@ -289,7 +289,7 @@ function buildEntry(
     ...(spec.displayName === undefined ? {} : { displayName: spec.displayName }),
     baseUrl: endpoint.baseUrl,
     dialects: apis.map((api) => DIALECT_OF[api]),
-    ...(facts.hasCurrentNames ? { chatNames: 'current' as const } : {}),
+    ...(facts.chatNames === undefined ? {} : { chatNames: facts.chatNames }),
     ...(facts.modelMembers === undefined ? {} : { modelMembers: [...facts.modelMembers] }),
     isPlatform: platform.platformNamespaces.includes(metadata.namespace),
     ...(spec.auth.type === 'None'

@@ -12,8 +12,11 @@ export interface ProviderTypeFacts {
   readonly header: { readonly name: string; readonly prefix: string };
   /** Keys of `options` it knows, and the request header each becomes. */
   readonly options: Readonly<Record<string, string>>;
-  /** It takes OpenAI's current names in chat completions; others know the older ones only. */
-  readonly hasCurrentNames?: boolean;
+  /**
+   * By which names it knows the output limit and the end user in chat completions: OpenAI's `current` ones, or the older ones alone, that are `common` to
+   * all; absent: some that are of this type know the current ones, and some do not.
+   */
+  readonly chatNames?: 'current' | 'common';
   /** Members of a request by which a caller would have another model than the target's. */
   readonly modelMembers?: readonly string[];
   /** What the price catalog calls the vendor at `baseUrl`; absent: its models have no list price. */
@@ -33,7 +36,7 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     apis: ['ChatCompletions', 'Responses'],
     header: BEARER,
     options: { organization: 'OpenAI-Organization', project: 'OpenAI-Project' },
-    hasCurrentNames: true,
+    chatNames: 'current',
     priceVendor: 'openai',
     ownedBy: 'openai',
   },
@@ -63,8 +66,15 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     apis: ['ChatCompletions'],
     header: BEARER,
     options: {},
+    chatNames: 'common',
     priceVendor: 'mistral',
     ownedBy: 'mistral',
   },
-  Ollama: { apis: ['ChatCompletions', 'Completions'], header: BEARER, options: {}, ownedBy: 'ollama' },
+  Ollama: {
+    apis: ['ChatCompletions', 'Completions'],
+    header: BEARER,
+    options: {},
+    chatNames: 'common',
+    ownedBy: 'ollama',
+  },
 };

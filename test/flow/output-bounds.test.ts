@@ -39,7 +39,12 @@ async function spentBy(house: House, { endpoint = 'chat', knows, target, more }:
   const rig = await house.rigOf(targets);
   const table = tableOf(targets);
   const budgets = [{ period: 'Day' as const, limitMicrodollars: 150_000 }];
-  rig.offer({ ...table, keys: table.keys.map((key) => ({ ...key, budgets })) });
+  rig.offer({
+    ...table,
+    keys: table.keys.map((key) => ({ ...key, budgets })),
+    // What is held where the caller sets no bound that is sure to be known.
+    routes: table.routes.map((route) => ({ ...route, maxOutputTokens: longest })),
+  });
   const askOne = async (): Promise<void> => {
     const { status } = await ask(rig, { endpoint, more });
     if (status !== 200) arrive();
@@ -55,6 +60,7 @@ const older = ['max_tokens'];
 const both = ['max_tokens', 'max_completion_tokens'];
 const newerFirst = both.toReversed();
 const current = { providerEntry: { chatNames: 'current' as const } };
+const common = { providerEntry: { chatNames: 'common' as const } };
 
 test.each<[string, Bounded]>([
   ['the older name', { knows: older, more: { max_tokens: longest } }],
@@ -62,8 +68,15 @@ test.each<[string, Bounded]>([
     'the newer name, of which the provider knows nothing',
     { knows: older, more: { max_completion_tokens: longest } },
   ],
-  ['a small one by the newer name', { knows: older, more: { max_completion_tokens: 1 } }],
+  [
+    'a small one by the newer name, which may not be known',
+    { knows: older, more: { max_completion_tokens: 1 } },
+  ],
   ['beside null', { knows: older, more: { max_completion_tokens: 1, max_tokens: null } }],
+  [
+    'a small one by the newer name, which is not known',
+    { knows: older, target: common, more: { max_completion_tokens: 1 } },
+  ],
   [
     'both names, and the older is known',
     { knows: older, more: { max_completion_tokens: 1, max_tokens: longest } },

@@ -4,6 +4,7 @@ import type { Conversation, OutputFormat } from '../conversation.ts';
 import type { UpstreamCall, UpstreamTarget } from '../dialect.ts';
 import { fitEndUser } from '../openai/end-user.ts';
 import { encodeOpenAiSampling, stopsMax } from '../openai/sampling.ts';
+import { boundNewer, boundOlder, nameKnown } from '../request/chat-names.ts';
 import { effortOf } from '../request/reasoning-effort.ts';
 import { nameTools, type ToolNames } from '../tools/tool-names.ts';
 import { cleanSchema } from '../tools/tool-schema.ts';
@@ -11,7 +12,6 @@ import { decodeChatAnswer } from './decode-answer.ts';
 import { decodeChatStream } from './decode-stream.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { encodeTools } from './encode-tools.ts';
-import { nameKnown } from './names-known.ts';
 
 export function openChatCall(conversation: Conversation, target: UpstreamTarget): UpstreamCall {
   const names = nameTools(conversation, { lengthMax: 64, hasNamespaces: false, hasCustom: false });
@@ -32,7 +32,7 @@ function encodeBody(
 ): Record<string, unknown> {
   const { sampling, defaults, maxOutputTokens, logprobs, reasoning, store, metadata } = conversation;
   // Upstreams refuse a request with both names of the limit.
-  const limitName = nameKnown(target, 'max_completion_tokens', 'max_tokens');
+  const limitName = nameKnown(target, boundNewer, boundOlder);
   const userName = nameKnown(target, 'safety_identifier', 'user');
   return {
     ...(defaults && {

@@ -4,6 +4,7 @@
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { RequestFacts } from '../dialect.ts';
+import { boundNewer, boundOlder } from '../request/chat-names.ts';
 import {
   checkParameters,
   invalidParameter,
@@ -89,16 +90,17 @@ export function readChat(body: RequestBody): ChatRequest {
       isStream,
       wantsUsage,
       choices: Number(values.get('n') ?? 1),
-      ...outputTokensMax(largerOf(values.get('max_completion_tokens'), values.get('max_tokens'))),
+      ...boundOf(values.get(boundNewer), values.get(boundOlder)),
     },
     values,
   };
 }
 
-/** Of two names of one bound each upstream goes by the one that it knows, or by either. */
-function largerOf(...bounds: readonly unknown[]): number | undefined {
-  const numbers = bounds.filter((bound) => typeof bound === 'number');
-  return numbers.length === 0 ? undefined : Math.max(...numbers);
+/** Of two names of one bound each upstream goes by the one that it knows, or by either: no answer is longer than the larger. */
+function boundOf(newer: unknown, older: unknown): Partial<RequestFacts> {
+  if (typeof newer !== 'number') return outputTokensMax(older);
+  if (typeof older !== 'number') return { outputTokensMax: newer, hasNewerBoundOnly: true };
+  return { outputTokensMax: Math.max(newer, older) };
 }
 
 /**

@@ -6,10 +6,10 @@ import type { Member } from '../../json/scan-members.ts';
 import type { AnswerDocument, SameDialect, UpstreamTarget } from '../dialect.ts';
 import { editOpenAiRequest, relayOpenAiAnswer } from '../openai/pass-through.ts';
 import { relayOpenAiStream } from '../openai/relay-stream.ts';
+import { boundNewer, boundOlder, nameKnown, saysBoundName } from '../request/chat-names.ts';
 import { type ForeignPlaces, findForeignState, findInLists, isPacked } from '../state/foreign-state.ts';
 import { opaquePrefix } from '../state/opaque.ts';
 import { flawOfChat, gatherChat } from './gather-answer.ts';
-import { nameKnown } from './names-known.ts';
 
 export const relayChat: SameDialect = {
   editRequest(body, facts, target) {
@@ -17,7 +17,7 @@ export const relayChat: SameDialect = {
     const { edits } = findForeignState(body, detailsPlaces, target.origin);
     return editOpenAiRequest(body, facts, target, {
       unsent: newer ? [newer] : [],
-      further: newer ? [...edits, setMember(body, 'max_tokens', body.text(newer))] : edits,
+      further: newer ? [...edits, setMember(body, boundOlder, body.text(newer))] : edits,
     });
   },
   relayStream(facts) {
@@ -37,12 +37,12 @@ export const relayChat: SameDialect = {
 };
 
 /**
- * The caller's bound, where it stands under the newer name only and the upstream may know the older one only: it would pass over the bound without
- * a word, and give more than was reserved. Where both are there, the larger was reserved, and each upstream takes its own.
+ * The caller's bound, where it stands under the newer name only and the upstream knows the older one only: it would pass over the bound without
+ * a word, or refuse it. Where both are there, the larger was reserved, and each upstream takes its own.
  */
 function newerBoundUnknownTo(body: RequestBody, target: UpstreamTarget): Member | undefined {
-  if (nameKnown(target, 'max_completion_tokens', 'max_tokens') !== 'max_tokens') return undefined;
-  const [newer, older] = [body.member('max_completion_tokens'), body.member('max_tokens')];
+  if (!saysBoundName(target) || nameKnown(target, boundNewer, boundOlder) === boundNewer) return undefined;
+  const [newer, older] = [body.member(boundNewer), body.member(boundOlder)];
   if (!newer || body.isNull(newer)) return undefined;
   return older && !body.isNull(older) ? undefined : newer;
 }

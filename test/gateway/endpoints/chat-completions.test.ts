@@ -16,7 +16,7 @@ let rig: Rig;
 
 beforeAll(async () => {
   wall = await startWall();
-  rig = await startRig(tableOf([{ baseUrl: wall.baseUrl, providerEntry: { chatNames: 'current' } }]));
+  rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]));
 });
 
 beforeEach(() => wall.script({ type: 'answer' }));

@@ -200,14 +200,21 @@ export const limits: readonly Mutant[] = [
     tests: [BUDGETS],
   },
   {
-    name: 'of two names of one bound the larger is reserved',
-    file: 'gateway/dialects/openai-chat/read-request.ts',
-    from: 'Math.max(...numbers)',
-    to: 'numbers[0]',
+    name: 'a bound that the upstream may pass over is no bound',
+    file: 'gateway/pipeline/estimate-spend.ts',
+    from: 'hasNewerBoundOnly && mayPassOverNewer(route)',
+    to: 'false',
     tests: [BOUNDS],
   },
   {
-    name: 'a bound that the upstream may not know by its newer name is told by the older one',
+    name: 'of two names of one bound the larger is reserved',
+    file: 'gateway/dialects/openai-chat/read-request.ts',
+    from: 'Math.max(newer, older)',
+    to: 'newer',
+    tests: [BOUNDS],
+  },
+  {
+    name: 'a bound that the upstream does not know by its newer name is told by the older one',
     file: 'gateway/dialects/openai-chat/relay.ts',
     from: 'return older && !body.isNull(older) ? undefined : newer;',
     to: 'return older && body.isNull(older) ? newer : undefined;',
@@ -223,8 +230,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'a completion is reserved with the bound of its target',
     file: 'gateway/pipeline/estimate-spend.ts',
-    from: 'outputTokensMax ?? boundOf(',
-    to: 'outputTokensMax ?? outputTokensDefault ?? boundOf(',
+    from: 'isBound ? 0 : boundOf(',
+    to: 'isBound ? 0 : outputTokensDefault ?? boundOf(',
     tests: [BOUNDS, ESTIMATE],
   },
   {

@@ -120,15 +120,19 @@ describe('a chat request', () => {
       `{"model":"up",${messages},"max_completion_tokens":null}`,
     ],
   ])(
-    'at a provider that may know the older name of the bound only is sent with that of its caller %s',
+    'at a provider that knows the older name of the bound only is sent with that of its caller %s',
     (_, text, parameters, wanted) => {
-      expect(edit(openAiChat, text, parameters)).toBe(wanted);
+      expect(edit(openAiChat, text, parameters, { chatNames: 'common' })).toBe(wanted);
     },
   );
 
-  test('at a provider that knows the newer name of the bound keeps it', () => {
-    const text = `{"model":"up",${messages},"max_completion_tokens":5}`;
-    expect(edit(openAiChat, text, {}, { chatNames: 'current' })).toBe(text);
+  const newer = `{"model":"up",${messages},"max_completion_tokens":5}`;
+  test.each([
+    ['that knows it', { chatNames: 'current' as const }, {}, newer],
+    ['of which nobody says what it knows', {}, {}, newer],
+    ['and not where the target itself uses the older one', {}, { max_tokens: 9 }, renamed],
+  ])('keeps the newer name of the bound at a provider %s', (_, provider, parameters, wanted) => {
+    expect(edit(openAiChat, newer, parameters, provider)).toBe(wanted);
   });
 
   const modelMembers = ['models', 'route'];

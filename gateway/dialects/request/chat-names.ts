@@ -1,0 +1,20 @@
+// Which of two names of one member does an upstream of chat completions know?
+
+import type { UpstreamTarget } from '../dialect.ts';
+
+type Namer = Pick<UpstreamTarget, 'parameters' | 'chatNames'>;
+
+/** What the target's parameters use is meant; else what its provider knows: many know the older name only. */
+export function nameKnown({ parameters, chatNames }: Namer, newer: string, older: string): string {
+  if (newer in parameters) return newer;
+  return chatNames === 'current' && !(older in parameters) ? newer : older;
+}
+
+/** What bounds an answer, as chat completions call it today, and as all know it. */
+export const boundNewer = 'max_completion_tokens';
+export const boundOlder = 'max_tokens';
+
+/** Whether type or parameters say which name of the bound it knows. Where nobody says it, it may take the newer one, or pass over it without a word. */
+export function saysBoundName({ parameters, chatNames }: Namer): boolean {
+  return chatNames !== undefined || boundNewer in parameters || boundOlder in parameters;
+}
