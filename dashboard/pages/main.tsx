@@ -4,4 +4,9 @@ import { render } from 'preact';
 import { App } from './shell/app.tsx';
 
 const root = document.getElementById('app');
-if (root !== null) render(<App />, root);
+if (root !== null) {
+  render(<App />, root);
+  // A page that the browser keeps for its Back button may have shown a key: it is kept empty, and begins anew.
+  addEventListener('pagehide', ({ persisted }) => persisted && render(null, root));
+  addEventListener('pageshow', ({ persisted }) => persisted && render(<App />, root));
+}

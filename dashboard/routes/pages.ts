@@ -20,9 +20,9 @@ export async function addPages(app: FastifyInstance, folder: string): Promise<vo
     index: false,
     cacheControl: false,
     setHeaders(reply, path) {
-      // Below assets/ a name says what is in the file.
+      // Below assets/ a name says what is in the file. The page itself is stored nowhere, not for the Back button either: it may show a key.
       const isKept = path.startsWith(join(root, 'assets'));
-      reply.header('cache-control', isKept ? `public, max-age=${yearSeconds}, immutable` : 'no-cache');
+      reply.header('cache-control', isKept ? `public, max-age=${yearSeconds}, immutable` : 'no-store');
     },
   });
   app.get('/*', async (request, reply) => {

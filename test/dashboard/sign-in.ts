@@ -292,7 +292,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
   });
 
   describe('every answer', () => {
-    test('lets no other origin in, runs no inline script and stands in no frame; those of /api are kept nowhere', async () => {
+    test('lets no other origin in, runs no inline script and stands in no frame, and is kept nowhere', async () => {
       const browser = openBrowser(house);
       for (const path of [
         '/',
@@ -309,9 +309,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
         );
         expect(headers['x-content-type-options'], path).toBe('nosniff');
         expect(headers['access-control-allow-origin'], path).toBeUndefined();
-        expect(headers['cache-control'], path).toBe(
-          ['/', '/keys?q=x'].includes(path) ? 'no-cache' : 'no-store',
-        );
+        expect(headers['cache-control'], path).toBe('no-store');
       }
       expect((await browser.ask('/keys?q=x')).text).toContain('<title>Penstock');
       for (const file of ['/nothing.js', '/assets/nothing.css'])

@@ -16,7 +16,12 @@ const flags = [
 
 /** With a profile of its own, deleted when it is closed. @throws with one sentence where there is none. */
 export async function openChromium(): Promise<Browser> {
-  return await chromium.launch({ executablePath: await neededProgram('chromium'), args: flags });
+  return await chromium.launch({
+    executablePath: await neededProgram('chromium'),
+    args: flags,
+    // Pages that are left are kept for the Back button, as in everybody's browser.
+    ignoreDefaultArgs: ['--disable-back-forward-cache'],
+  });
 }
 
 export const SCREENS = {

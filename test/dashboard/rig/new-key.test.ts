@@ -318,3 +318,25 @@ test('on a laptop, where no cluster is, the key lies in a file', async () => {
   await page.getByRole('button', { name: 'Rotate' }).click();
   await dialogOf(page).getByText('In local mode a key in a file stays as it is.').waitFor();
 });
+
+test('a key that was left is not shown by the Back button, whatever the browser keeps of the page', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  // As browsers that keep pages although they are not to be stored.
+  await page.route('**/keys/new*', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, headers: { ...response.headers(), 'cache-control': 'no-cache' } });
+  });
+  await page.reload();
+  await fillName(page, 'left');
+  await create(page);
+  const key = await shownKey(page);
+  await page.context().grantPermissions(['clipboard-write']);
+  await page.getByRole('button', { name: 'Copy key' }).click();
+  await page.getByText('Copied').first().waitFor();
+  await page.evaluate(`addEventListener('pageshow', ({ persisted }) => { window.isKept = persisted; })`);
+  await page.goto('data:text/html,elsewhere');
+  await page.goBack({ waitUntil: 'commit' });
+  await page.getByRole('button', { name: 'Create key' }).waitFor();
+  expect(await page.evaluate('window.isKept')).toBe(true);
+  expect(await page.content()).not.toContain(key);
+});

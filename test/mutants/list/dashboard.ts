@@ -193,6 +193,13 @@ export const dashboard: readonly Mutant[] = [
     tests: mintKey,
   },
   {
+    name: 'a key that was left is not shown by the Back button',
+    file: 'dashboard/pages/main.tsx',
+    from: 'persisted && render(null, root)',
+    to: 'persisted && undefined',
+    tests: ['test/dashboard/rig/new-key.test.ts'],
+  },
+  {
     name: 'a key that has leaked works no longer when it is rotated without overlap',
     file: 'dashboard/pages/keys/rotate.ts',
     from: 'overlapMs > 0 && ',
