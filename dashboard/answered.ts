@@ -55,7 +55,7 @@ function outcomeOf(status: number): SignInWords['outcome'] {
 
 /** Who comes back from an issuer is told by the page, at an address that says what went wrong. */
 function faultIn(location: string | undefined): string | undefined {
-  return /^\/\?signInError=(\w+)$/.exec(location ?? '')?.[1];
+  return /^\/.*[?&]signInError=(\w+)$/.exec(location ?? '')?.[1];
 }
 
 const oidcOutcomes: Readonly<Record<string, SignInWords['outcome']>> = {

@@ -34,7 +34,7 @@ export function addOidcRoutes(api: FastifyInstance, door: Door): void {
       setFlowCookie(door, request, reply, value);
       return reply.redirect(url.href, 302);
     } catch (error) {
-      return goBack(reply, error);
+      return goBack(reply, to, error);
     }
   });
 
@@ -52,13 +52,14 @@ export function addOidcRoutes(api: FastifyInstance, door: Door): void {
       attempt.succeeded();
       return reply.redirect(to, 302);
     } catch (error) {
-      return goBack(reply, error);
+      return goBack(reply, flow?.to ?? '/', error);
     }
   });
 
-  /** People are sent to these addresses: they are shown a page that tells it, not an answer for programs. */
-  function goBack(reply: FastifyReply, error: unknown): FastifyReply {
-    return reply.redirect(`/?signInError=${codeOf(error)}`, 302);
+  /** People are sent to these addresses: the page that they wanted tells it, and not an answer for programs. */
+  function goBack(reply: FastifyReply, to: string, error: unknown): FastifyReply {
+    const [page = '/'] = to.split('#');
+    return reply.redirect(`${page}${page.includes('?') ? '&' : '?'}signInError=${codeOf(error)}`, 302);
   }
 
   function codeOf(error: unknown): ErrorCode {

@@ -55,7 +55,7 @@ test.each<[string, string, Partial<Answered>, ReturnType<typeof signInOf>]>([
   [
     'a token that Kubernetes does not take',
     'callback',
-    { location: '/?signInError=unknown_token' },
+    { location: '/keys?state=Ready&signInError=unknown_token' },
     { way: 'oidc', outcome: 'refused' },
   ],
   [

@@ -105,7 +105,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     return await comeBack(browser, await askIssuer(browser));
   }
 
-  const failed = { status: 302, to: '/?signInError=sign_in_failed' };
+  const failed = { status: 302, to: '/keys?state=Ready&signInError=sign_in_failed' };
   const isSignedIn = async (browser: Browser) => (await browser.ask('/api/session')).status === 200;
 
   test('whom the issuer knows is signed in as whom Kubernetes takes them for', async () => {
@@ -136,7 +136,8 @@ export function oidcSuite(plane: () => ControlPlane): void {
     const [one, other] = [openBrowser(house), openBrowser(house)];
     const [back, others] = [await askIssuer(one), await askIssuer(other)];
     // Somebody is made to come back with a code that was got elsewhere.
-    expect(await comeBack(openBrowser(house), back)).toEqual(failed);
+    const unknown = { ...failed, to: '/?signInError=sign_in_failed' };
+    expect(await comeBack(openBrowser(house), back)).toEqual(unknown);
     const kept = new Map(one.cookies);
     expect(await comeBack(one, others)).toEqual(failed);
     expect(await isSignedIn(one)).toBe(false);
@@ -170,7 +171,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     }
     // The issuer’s word is good, and Kubernetes does not know whom it means.
     issuer.wrong = { claims: { email: undefined } };
-    expect((await signIn(openBrowser(house))).to).toBe('/?signInError=unknown_token');
+    expect((await signIn(openBrowser(house))).to).toBe('/keys?state=Ready&signInError=unknown_token');
   });
 
   test('nobody is sent elsewhere afterwards', async () => {
@@ -195,7 +196,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     expect(house.log()).toContain('the issuer said access_denied');
     const last = await askIssuer(browser);
     await issuer.close();
-    expect((await comeBack(browser, last)).to).toBe('/?signInError=issuer_unreachable');
+    expect((await comeBack(browser, last)).to).toBe('/keys?state=Ready&signInError=issuer_unreachable');
     expect(house.log()).not.toContain(String(last.searchParams.get('code')));
     expect(house.log()).not.toContain('eyJ');
   });

@@ -7,7 +7,7 @@ import { type ApiError, openApi } from './api.ts';
 import { Frame } from './frame.tsx';
 import { openKeeping } from './keeping.ts';
 import { serverClock } from './server-clock.ts';
-import { SignIn } from './sign-in.tsx';
+import { SignIn, takeSignInError } from './sign-in.tsx';
 
 type State =
   | { readonly is: 'asking' }
@@ -46,7 +46,7 @@ export function App() {
     },
     [keeping],
   );
-  useEffect(() => void ask(), [ask]);
+  useEffect(() => void ask(takeSignInError()), [ask]);
 
   const session = state.is === 'signed-in' ? state.session : undefined;
   const whenSignedOut = useCallback(

@@ -14,6 +14,31 @@ interface SignInProps {
 
 const api = openApi('', () => {});
 
+/** What `signInError` says in the address that somebody comes back to from an issuer. */
+const signInErrors = {
+  sign_in_failed:
+    'The sign-in by the issuer failed: it said no, or it took too long, or it was begun in another browser. Try again; the log of the dashboard holds the reason.',
+  unknown_token:
+    'Kubernetes does not take the token that the issuer gave. Sign in with another one; whoever runs the cluster can let its API server take tokens of this issuer and client.',
+  token_too_long:
+    'The token that the issuer gave is longer than cookies can hold. Sign in with another one, or have the issuer leave groups and claims out of it that Kubernetes does not need.',
+  too_many_attempts: 'Too many attempts to sign in have failed; wait a minute, and try again.',
+  issuer_unreachable: 'The issuer does not answer; try again in a moment, or sign in with a token.',
+  cluster_unreachable: 'Kubernetes does not answer at this moment; try again.',
+} as const;
+
+/** Once: whoever loads the page again has not failed again. */
+export function takeSignInError(): string | undefined {
+  const at = new URL(location.href);
+  const code = at.searchParams.get('signInError');
+  if (code === null) return undefined;
+  at.searchParams.delete('signInError');
+  history.replaceState(null, '', at);
+  return signInErrors[
+    Object.hasOwn(signInErrors, code) ? (code as keyof typeof signInErrors) : 'sign_in_failed'
+  ];
+}
+
 export function SignIn({ signIn, note, whenSignedIn }: SignInProps) {
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<string | undefined>(undefined);
