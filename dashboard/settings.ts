@@ -8,9 +8,9 @@ import { isLoopback, type Place, placeOf } from './guard/places.ts';
 const mustBePort = 'must be a port number from 0 to 65535';
 const port = z.coerce.number(mustBePort).int(mustBePort).min(0, mustBePort).max(65_535, mustBePort);
 const mustBeHttp = 'must be an http or https address';
-const httpUrl = z
-  .url({ protocol: /^https?$/, error: mustBeHttp })
-  .transform((text) => text.replace(/\/+$/, ''));
+const httpUrl = z.url({ protocol: /^https?$/, error: mustBeHttp });
+/** What paths are put behind. */
+const httpBase = httpUrl.transform((text) => text.replace(/\/+$/, ''));
 const mustBeMinutes = 'must be a whole number of minutes from 5 to 720';
 const mustBeOrigins =
   'must be addresses such as https://penstock.example.com, separated by commas; plain http only of this machine';
@@ -37,7 +37,7 @@ const settingsSchema = z.object({
     .default('')
     .transform((text) => text.split(',').flatMap((part) => part.trim() || [])),
   /** The gateway as programs outside reach it, without `/v1`. */
-  PENSTOCK_DASHBOARD_GATEWAY_URL: httpUrl.transform((text) => text.replace(/\/v1$/, '')).optional(),
+  PENSTOCK_DASHBOARD_GATEWAY_URL: httpBase.transform((text) => text.replace(/\/v1$/, '')).optional(),
   /** What keys of the installation begin with, as the operator is told it. */
   PENSTOCK_DASHBOARD_KEY_PREFIX: z
     .string()
@@ -45,7 +45,7 @@ const settingsSchema = z.object({
     .default('psk_'),
   /** The read API. */
   PENSTOCK_DASHBOARD_LEDGER_URL: z.url({ protocol: /^http$/, error: 'must be an http address' }).optional(),
-  PENSTOCK_DASHBOARD_KUBERNETES_URL: httpUrl.optional(),
+  PENSTOCK_DASHBOARD_KUBERNETES_URL: httpBase.optional(),
   /** What the API server's certificate is judged by. */
   PENSTOCK_DASHBOARD_KUBERNETES_CA_FILE: z.string().optional(),
   /** Keys for the cookies, base64 of 32 bytes, one a line: the first seals, all of them open. None: one is made at start. */
@@ -56,7 +56,7 @@ const settingsSchema = z.object({
     .min(5, mustBeMinutes)
     .max(720, mustBeMinutes)
     .default(60),
-  /** OpenID Connect; its id tokens must be such as the API server takes. */
+  /** OpenID Connect; its id tokens must be such as the API server takes. To the letter as it calls itself: a slash at the end belongs to it. */
   PENSTOCK_DASHBOARD_OIDC_ISSUER: httpUrl.optional(),
   PENSTOCK_DASHBOARD_OIDC_CLIENT_ID: z.string().min(1).optional(),
   /** Without one the client is a public one. */

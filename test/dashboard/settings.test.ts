@@ -61,6 +61,21 @@ test('all that can be said is taken', async () => {
   });
 });
 
+test.each([
+  'https://login.example.com/application/o/kubernetes/',
+  'https://login.example.com/realms/platform',
+])(
+  'the issuer is %s as it is written: it calls itself so, and is compared with it to the letter',
+  (issuer) => {
+    const { oidc } = readSettings({
+      ...needed,
+      PENSTOCK_DASHBOARD_OIDC_ISSUER: issuer,
+      PENSTOCK_DASHBOARD_OIDC_CLIENT_ID: 'penstock',
+    });
+    expect(oidc?.issuer).toBe(issuer);
+  },
+);
+
 test('what is wrong is named with the way out, and no value shown', async () => {
   const wrong = (environment: Record<string, string>) => {
     const read = () => readSettings({ ...needed, ...environment });
