@@ -13,7 +13,7 @@ import type { EndedSessions } from './session/ended.ts';
 import type { LiveStreams } from './session/live.ts';
 import type { Renewals } from './session/renewals.ts';
 import type { Sealer } from './session/seal.ts';
-import { parseSession, type Session } from './session/session.ts';
+import { parseSession, type Session, type SessionLife } from './session/session.ts';
 import type { SignInLimiter } from './session/sign-in-limiter.ts';
 import type { DashboardSettings } from './settings.ts';
 import type { SignIn } from './sign-in.ts';
@@ -49,7 +49,7 @@ export interface Door {
 }
 
 /** A replay of its cookie is nobody's from here on. */
-export function endSession(door: Door, session: Session): void {
+export function endSession(door: Door, session: SessionLife): void {
   door.ended.end(session);
   door.live.end(session);
 }

@@ -4,9 +4,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ErrorCode } from '../api-types.ts';
 import { ClusterAway } from '../cluster.ts';
-import { type Door, placeOfRequest } from '../door.ts';
+import { type Door, placeOfRequest, readSession } from '../door.ts';
 import { badParameter, DashboardError, notFound } from '../errors.ts';
 import { cookieName } from '../session/cookies.ts';
+import { lifeOf, sessionLifeSchema } from '../session/session.ts';
 import type { Oidc } from '../sign-in.ts';
 import { SignInFailed } from '../sign-in.ts';
 import { admit, takeAttempt } from './session.ts';
@@ -18,6 +19,8 @@ const flowSchema = z.strictObject({
   state: z.string(),
   nonce: z.string(),
   to: z.string(),
+  /** Who comes back comes from another site, and the cookies of their session do not. */
+  before: sessionLifeSchema.optional(),
   expiresAtMs: z.number(),
 });
 
@@ -30,7 +33,11 @@ export function addOidcRoutes(api: FastifyInstance, door: Door): void {
     if (!isOwnPath(to)) throw badParameter('to: must be a path of the dashboard, such as /keys');
     try {
       const { url, flow } = await oidc.begin(redirectUriOf(door, request));
-      const value = await door.sealer.seal('sign-in', { ...flow, to, expiresAtMs: clock.wallMs() + flowMs });
+      const session = await readSession(door, request);
+      const value = await door.sealer.seal('sign-in', {
+        ...{ ...flow, to, expiresAtMs: clock.wallMs() + flowMs },
+        ...(session && { before: lifeOf(session) }),
+      });
       setFlowCookie(door, request, reply, value);
       return reply.redirect(url.href, 302);
     } catch (error) {
@@ -46,9 +53,9 @@ export function addOidcRoutes(api: FastifyInstance, door: Door): void {
       const attempt = takeAttempt(door, request);
       if (flow === undefined)
         throw new SignInFailed('it was not begun in this browser, or too long ago', false);
-      const { to, expiresAtMs: _, ...checks } = flow;
+      const { to, before, expiresAtMs: _, ...checks } = flow;
       const tokens = await oidc.finish(new URL(request.url, placeOfRequest(door, request).origin), checks);
-      await admit(door, request, reply, tokens);
+      await admit(door, request, reply, tokens, before);
       attempt.succeeded();
       return reply.redirect(to, 302);
     } catch (error) {

@@ -21,6 +21,7 @@ import {
   namespaceOf,
   newSession,
   type Session,
+  type SessionLife,
   TOKEN_CHARS_MAX,
   type Tokens,
 } from '../session/session.ts';
@@ -108,12 +109,18 @@ export function takeAttempt(door: Door, request: FastifyRequest): { succeeded():
   return { succeeded: () => door.limiter.giveBack(address) };
 }
 
-/** Begins a session under a new id; the one that was there before is over. @throws {DashboardError} where the token is nobody's. */
+/**
+ * Begins a session under a new id; the one that was there before is over.
+ *
+ * @param known one that was there when the sign-in began, and may not come along with this request.
+ * @throws {DashboardError} where the token is nobody's.
+ */
 export async function admit(
   door: Door,
   request: FastifyRequest,
   reply: FastifyReply,
   { token, refreshToken }: Tokens,
+  known?: SessionLife,
 ): Promise<{ readonly session: Session; readonly person: Person }> {
   const { signIn, clock, settings } = door.parts;
   if (token.length > TOKEN_CHARS_MAX) throw tokenTooLong();
@@ -128,8 +135,8 @@ export async function admit(
         ? 'This link was used already, or is of an earlier start; take the one that was printed last.'
         : 'Kubernetes does not know this token, or it has expired; make a new one.',
     );
-  const before = await readSession(door, request);
-  if (before !== undefined) endSession(door, before);
+  for (const before of [known, await readSession(door, request)])
+    if (before !== undefined) endSession(door, before);
   await setSessionCookies(door, request, reply, session);
   return { session, person: admitted.person };
 }

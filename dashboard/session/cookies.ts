@@ -20,7 +20,10 @@ export function cookieName(purpose: 'session' | 'sign-in', { isSecure, host }: P
   return `penstock-${purpose}-${port}`;
 }
 
-/** Name and value of each; those of `present` that are not needed have the value undefined: they must go. */
+/**
+ * Name and value of each; those that are not needed have the value undefined: they must go. Of a session that is set these are all others,
+ * as whoever comes back from an issuer brings none of theirs; else those of `present`.
+ */
 export function piecesOf(
   name: string,
   sealed: string | undefined,
@@ -29,7 +32,7 @@ export function piecesOf(
   return Array.from({ length: piecesMax }, (_, index): readonly [string, string | undefined] => {
     const piece = sealed?.slice(index * pieceChars, (index + 1) * pieceChars);
     return [pieceName(name, index), piece === '' ? undefined : piece];
-  }).filter(([piece, value]) => value !== undefined || Object.hasOwn(present, piece));
+  }).filter(([piece, value]) => value !== undefined || sealed !== undefined || Object.hasOwn(present, piece));
 }
 
 export function joinPieces(

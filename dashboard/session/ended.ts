@@ -1,11 +1,11 @@
 // Which sessions are over before their time? Their ids, until they would have ended anyway; bounded, and above the bound more
 // sessions end than had to, never fewer.
 
-import type { Session } from './session.ts';
+import type { SessionLife } from './session.ts';
 
 export interface EndedSessions {
-  end(session: Pick<Session, 'id' | 'issuedAtMs' | 'expiresAtMs'>): void;
-  isOver(session: Pick<Session, 'id' | 'issuedAtMs' | 'expiresAtMs'>): boolean;
+  end(session: SessionLife): void;
+  isOver(session: SessionLife): boolean;
 }
 
 const endedMax = 50_000;

@@ -16,6 +16,14 @@ const sessionSchema = z.strictObject({
 });
 export type Session = Readonly<z.infer<typeof sessionSchema>>;
 
+/** What must be known of one to end it. */
+export const sessionLifeSchema = sessionSchema.pick({ id: true, issuedAtMs: true, expiresAtMs: true });
+export type SessionLife = Readonly<z.infer<typeof sessionLifeSchema>>;
+
+export function lifeOf({ id, issuedAtMs, expiresAtMs }: Session): SessionLife {
+  return { id, issuedAtMs, expiresAtMs };
+}
+
 /** Undefined where it is none. */
 export function parseSession(value: unknown): Session | undefined {
   return sessionSchema.safeParse(value).data;

@@ -157,6 +157,9 @@ function keep(cookies: Map<string, string>, text: string): void {
   else cookies.set(name, value);
 }
 
+/** What is set, without what is taken away. */
+export const onlySet = (cookies: readonly string[]) => cookies.filter((text) => !/^[^=]+=;/.test(text));
+
 const clusterRole = (name: string, verbs: readonly string[]) => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',

@@ -94,9 +94,15 @@ export function oidcSuite(plane: () => ControlPlane): void {
 
   async function comeBack(browser: Browser, back: URL) {
     attempts += 1;
+    const flow = browser.cookies.get('__Host-penstock-sign-in');
     const { status, headers } = await browser.ask(back.pathname + back.search, {
-      // As a browser that comes from another site; each time from another place, as attempts are limited.
-      headers: { 'sec-fetch-site': 'cross-site', 'x-forwarded-for': `192.0.2.${attempts}` },
+      headers: {
+        // As a browser that comes from another site, whose Strict cookies stay at home.
+        'sec-fetch-site': 'cross-site',
+        cookie: flow && `__Host-penstock-sign-in=${flow}`,
+        // Each time from another place, as attempts are limited.
+        'x-forwarded-for': `192.0.2.${attempts}`,
+      },
     });
     return { status, to: headers.location };
   }
@@ -172,6 +178,20 @@ export function oidcSuite(plane: () => ControlPlane): void {
     // The issuer’s word is good, and Kubernetes does not know whom it means.
     issuer.wrong = { claims: { email: undefined } };
     expect((await signIn(openBrowser(house))).to).toBe('/keys?state=Ready&signInError=unknown_token');
+  });
+
+  test('who signs in beside a session of theirs, of whatever length, has a new one, and the one before is over', async () => {
+    const browser = openBrowser(house);
+    issuer.wrong = { claims: { pad: 'x'.repeat(3_000) } };
+    await signIn(browser);
+    const before = new Map(browser.cookies);
+    expect([before.size, await isSignedIn(browser)]).toEqual([2, true]);
+    issuer.wrong = {};
+    await signIn(browser);
+    expect([...browser.cookies.keys()]).toEqual(['__Host-penstock-session']);
+    expect(await isSignedIn(browser)).toBe(true);
+    browser.cookies = before;
+    expect(await isSignedIn(browser)).toBe(false);
   });
 
   test('nobody is sent elsewhere afterwards', async () => {

@@ -53,6 +53,20 @@ export const dashboard: readonly Mutant[] = [
     tests: session,
   },
   {
+    name: 'who signs in by the issuer ends the session that they had',
+    file: 'dashboard/routes/oidc.ts',
+    from: 'await admit(door, request, reply, tokens, before);',
+    to: 'await admit(door, request, reply, tokens);',
+    tests: cluster,
+  },
+  {
+    name: 'who signs in by the issuer has no piece of another session left',
+    file: 'dashboard/session/cookies.ts',
+    from: ' || sealed !== undefined',
+    to: '',
+    tests: cluster,
+  },
+  {
     name: 'a refresh token is sent once, however many pages ask',
     file: 'dashboard/session/renewals.ts',
     from: 'if (known !== undefined && nowMs < known.keptUntilMs) return known.answer;',
