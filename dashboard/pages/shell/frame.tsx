@@ -10,6 +10,7 @@ import { Link, type Shell, ShellProvider, withNamespace } from './context.tsx';
 import { HeldBack } from './held-back.tsx';
 import type { Keeping } from './keeping.ts';
 import { useLeaving } from './leaving.tsx';
+import { useLinkedToken } from './linked-token.ts';
 import { NamespacePicker } from './namespace-picker.tsx';
 import { placeOf } from './place.ts';
 import { Mark } from './sign-in.tsx';
@@ -40,6 +41,9 @@ const ways = [
 const formats = openFormats();
 const allNamespaces = '*';
 
+/** Of a link: whoever is signed in needs none, and it stays good for another browser. */
+const needNoToken = () => {};
+
 /** Where the browser is. */
 const here = () => ({ path: location.pathname, search: location.search });
 
@@ -49,6 +53,7 @@ export function Frame({ session, api, keeping, ended, signIn, signOut }: FramePr
   const [said, setSaid] = useState('');
   const isOnline = useOnline();
   const { leave, question } = useLeaving(keeping);
+  useLinkedToken(needNoToken);
 
   useEffect(() => {
     const follow = () => {

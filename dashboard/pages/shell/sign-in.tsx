@@ -5,6 +5,7 @@ import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
 import { Button, CodeText, CopyText, Notice } from '../parts/basics.tsx';
 import { TextField } from '../parts/fields.tsx';
 import { type ApiError, openApi } from './api.ts';
+import { useLinkedToken } from './linked-token.ts';
 
 interface SignInProps {
   readonly signIn: SignedOutAnswer['signIn'];
@@ -67,13 +68,7 @@ export function SignIn({ signIn, note, whenSignedIn }: SignInProps) {
     }
   };
 
-  // The link of local mode: what stands behind the # is sent to no server by the browser, and is gone from the address at once.
-  useEffect(() => {
-    const [, linked] = /^#token=([\w.~-]+)$/.exec(location.hash) ?? [];
-    if (linked === undefined) return;
-    history.replaceState(null, '', location.pathname + location.search);
-    void send(linked);
-  }, []);
+  useLinkedToken((linked) => void send(linked));
 
   const to = encodeURIComponent(location.pathname + location.search);
   const isLocal = signIn.mode === 'local';

@@ -128,7 +128,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
         response.writeHead(204).end();
         return;
       }
-      answer(response, isSignedIn ? 200 : 401, isSignedIn ? session() : signedOut);
+      answer(response, isSignedIn ? 200 : 401, isSignedIn ? session() : signedOutOf(options.mode));
       return;
     }
     if (!isSignedIn) {
@@ -415,14 +415,17 @@ function rowOf(item: Item): KeyRow {
   };
 }
 
-const signedOut = {
+const signedOutOf = (mode: RigOptions['mode']) => ({
   error: { message: 'Nobody is signed in.', code: 'not_signed_in' },
-  signIn: {
-    mode: 'kubernetes',
-    tokenCommand: 'kubectl create token dashboard-user -n team-a --duration=8h',
-    oidc: { name: 'Example SSO' },
-  },
-};
+  signIn:
+    mode === 'local'
+      ? { mode, tokenCommand: '', oidc: null }
+      : {
+          mode: 'kubernetes',
+          tokenCommand: 'kubectl create token dashboard-user -n team-a --duration=8h',
+          oidc: { name: 'Example SSO' },
+        },
+});
 
 const status = (code: number, reason: string, message: string) => ({
   kind: 'Status',
