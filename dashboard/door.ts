@@ -109,7 +109,10 @@ export async function expectSession(door: Door, request: FastifyRequest, reply: 
 export async function expectPresentSession(door: Door, request: FastifyRequest): Promise<Session> {
   const session = await readSession(door, request);
   if (session === undefined) throw notSignedIn();
-  if (!isReading(request) && !isSameText(headerOf(request, 'x-penstock-csrf'), session.csrf))
+  const csrf = headerOf(request, 'x-penstock-csrf');
+  // A page that reads need not say whose it is, as streams cannot; one that does is shown nothing of another person's.
+  const isChecked = !isReading(request) || csrf !== undefined;
+  if (isChecked && !isSameText(csrf, session.csrf))
     throw new DashboardError(
       403,
       'csrf_missing',

@@ -243,6 +243,15 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       }
     });
 
+    test('of somebody who was signed in before is not answered in the name of who is signed in now', async () => {
+      const browser = await signedIn();
+      const headers = { 'x-penstock-csrf': browser.session?.csrf };
+      expect((await browser.ask('/api/namespaces', { headers })).status).toBe(200);
+      await browser.signIn(people().viewer);
+      expect(codeOf(await browser.ask('/api/namespaces', { headers }))).toEqual([403, 'csrf_missing']);
+      expect((await browser.ask('/api/namespaces')).status).toBe(200);
+    });
+
     test('whose name points here is told nothing', async () => {
       const browser = await signedIn();
       const hosts = [

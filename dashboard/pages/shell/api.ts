@@ -29,7 +29,7 @@ export interface Api {
   call<Answer>(path: string, call?: Call): Promise<Answer>;
 }
 
-/** @param whenSignedOut is told when the session has ended, and why. */
+/** @param whenSignedOut is told when the session has ended, or is no longer that of this browser, and why. */
 export function openApi(csrf: string, whenSignedOut: (why: ApiError) => void): Api {
   return {
     async call<Answer>(path: string, { method = 'GET', query, body, signal }: Call = {}): Promise<Answer> {
@@ -40,7 +40,8 @@ export function openApi(csrf: string, whenSignedOut: (why: ApiError) => void): A
         cache: 'no-store',
         headers: {
           accept: 'application/json',
-          ...(method === 'GET' ? {} : { 'x-penstock-csrf': csrf, 'content-type': 'application/json' }),
+          ...(csrf === '' ? {} : { 'x-penstock-csrf': csrf }),
+          ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
         },
         ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
         ...(signal === undefined ? {} : { signal }),
@@ -54,7 +55,8 @@ export function openApi(csrf: string, whenSignedOut: (why: ApiError) => void): A
       if (response.ok) return answer as Answer;
       const error = errorOf(response.status, answer);
       // Signing in again is asked for where the session is gone, not where a token was refused.
-      if (response.status === 401 && path !== 'session') whenSignedOut(error);
+      const isOver = response.status === 401 || error.code === 'csrf_missing';
+      if (isOver && path !== 'session') whenSignedOut(error);
       throw error;
     },
   };

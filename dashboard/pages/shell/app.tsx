@@ -1,6 +1,6 @@
 // Is somebody signed in? Then the frame with its views; else the page to sign in. What was asked for in the address is kept either way.
 
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
 import { Button, Notice } from '../parts/basics.tsx';
 import { type ApiError, openApi } from './api.ts';
@@ -22,12 +22,22 @@ const noSession = openApi('', () => {});
 export function App() {
   const [state, setState] = useState<State>({ is: 'asking' });
   const keeping = useMemo(openKeeping, []);
+  const session = state.is === 'signed-in' ? state.session : undefined;
+  const shownTo = useRef<string | undefined>(undefined);
+  shownTo.current = session?.user.name;
 
   const ask = useCallback(
     async (note?: string) => {
       try {
-        setState({ is: 'signed-in', session: await noSession.call<SessionAnswer>('session') });
-        return true;
+        const present = await noSession.call<SessionAnswer>('session');
+        const isAnothers = shownTo.current !== undefined && shownTo.current !== present.user.name;
+        const isKept = isAnothers && keeping.isHeld();
+        setState((before) =>
+          isKept && before.is === 'signed-in'
+            ? { ...before, ended: 'Somebody else has signed in in this browser.' }
+            : { is: 'signed-in', session: present },
+        );
+        return !isKept;
       } catch (thrown) {
         const error = thrown as ApiError;
         const signIn = (error.body as SignedOutAnswer | undefined)?.signIn;
@@ -48,7 +58,6 @@ export function App() {
   );
   useEffect(() => void ask(takeSignInError()), [ask]);
 
-  const session = state.is === 'signed-in' ? state.session : undefined;
   const whenSignedOut = useCallback(
     (why?: ApiError) =>
       void ask(
@@ -97,6 +106,8 @@ export function App() {
     case 'signed-in':
       return (
         <Frame
+          // Of one person nothing stays for another.
+          key={state.session.user.name}
           session={state.session}
           api={api}
           keeping={keeping}

@@ -1,5 +1,6 @@
 // Does the page to sign in tell what went wrong, and let people go on where they were? In a browser, over a server that is asked nothing hard.
 
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { until } from '../../support/until.ts';
 import { makeOpen } from './pages.ts';
@@ -53,4 +54,44 @@ test('the link of a laptop stands in no address where somebody is signed in', as
   await page.evaluate(`location.hash = 'token=again'`);
   await until(isClean);
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+});
+
+/** From here on the cookie of this browser is Bob's, and what is asked for Ada is refused. */
+async function becomeBob(page: Page): Promise<void> {
+  await page.route('**/api/**', async (route) => {
+    const isSession = route.request().url().endsWith('/api/session');
+    if (isSession) {
+      const response = await route.fetch();
+      const json = { ...(await response.json()), csrf: 'of bob', user: { name: 'bob', groups: [] } };
+      return await route.fulfill({ response, json });
+    }
+    if (route.request().headers()['x-penstock-csrf'] !== 'csrf') return await route.continue();
+    await route.fulfill({ status: 403, json: { error: { message: 'not yours', code: 'csrf_missing' } } });
+  });
+}
+const person = (page: Page) => page.locator('.person-name').innerText();
+
+test('a page of one person becomes that of another who has signed in in this browser', async () => {
+  const page = await open('/keys?namespace=team-a');
+  expect(await person(page)).toBe('ada');
+  await becomeBob(page);
+  await page.getByRole('link', { name: 'Models', exact: true }).click();
+  await page.locator('.person-name').filter({ hasText: 'bob' }).waitFor();
+  await page.getByRole('table', { name: 'Models' }).waitFor();
+  expect(await page.getByText('not yours').count()).toBe(0);
+});
+
+test('a key that was not copied stays with who made it, until they let it go', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await page.getByPlaceholder('ci-bot').fill('adas');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  const key = (await page.getByTestId('key').innerText()).trim();
+  await becomeBob(page);
+  await page.evaluate(`dispatchEvent(new Event('online'))`);
+  await page.getByText('Somebody else has signed in').waitFor();
+  expect([await person(page), await page.content()]).toEqual(['ada', expect.stringContaining(key)]);
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Leave: forget the key' }).click();
+  await page.locator('.person-name').filter({ hasText: 'bob' }).waitFor();
+  expect(await page.content()).not.toContain(key);
 });

@@ -34,8 +34,15 @@ export const dashboard: readonly Mutant[] = [
   {
     name: 'without the header that only its own pages know nothing is changed',
     file: 'dashboard/door.ts',
-    from: "if (!isReading(request) && !isSameText(headerOf(request, 'x-penstock-csrf'), session.csrf))",
-    to: 'if (isReading(request) && session.csrf === "")',
+    from: 'if (isChecked && !isSameText(csrf, session.csrf))',
+    to: 'if (isChecked && session.csrf === "")',
+    tests: cluster,
+  },
+  {
+    name: 'a page of one person is shown nothing in the name of another',
+    file: 'dashboard/door.ts',
+    from: ' || csrf !== undefined',
+    to: '',
     tests: cluster,
   },
   {
