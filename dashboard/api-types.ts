@@ -98,6 +98,8 @@ export interface KeyRowsAnswer {
   readonly total: number;
   /** When Kubernetes was asked, RFC 3339. */
   readonly at: string;
+  /** Of the last change that is in it. Another pod may know of later ones already, and tell of them by its streams. */
+  readonly resourceVersion: number;
   /** Where spend is from: the ledger of this second, or the slow report in the status of each key. */
   readonly spendFrom: 'ledger' | 'status';
   /** There are more keys than are looked through; choose a namespace. */
@@ -149,7 +151,7 @@ export interface KeyBudget {
 /**
  * `GET /api/watch?kind=&namespace=`: server-sent events.
  *
- * - `reset` (data `{}`): whatever was known may be old; ask for the list anew. The first event is one, so nothing is lost between.
+ * - `reset`: a `WatchReset`. Whatever was known may be old; ask for the list anew. The first event is one, so nothing is lost between.
  * - `change`: a `WatchChange`.
  * - `end`: a `WatchEnd`; nothing follows, and a reader must not come back by itself.
  */
@@ -157,6 +159,11 @@ export interface WatchChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   /** As Kubernetes has it. */
   readonly object: Readonly<Record<string, unknown>>;
+}
+
+export interface WatchReset {
+  /** What is older than this, no change will tell of. */
+  readonly resourceVersion: string;
 }
 
 export interface WatchEnd {

@@ -17,12 +17,13 @@ export interface ClusterAnswer {
 }
 
 export type ClusterEvent =
-  /** Whatever was known may be old. The first event is always one. */
-  | { readonly type: 'RESET' }
-  | {
-      readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-      readonly object: Readonly<Record<string, unknown>>;
-    };
+  /** Whatever was known from before this version may be old. The first event is always one. */
+  { readonly type: 'RESET'; readonly resourceVersion: string } | ClusterChange;
+
+export interface ClusterChange {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: Readonly<Record<string, unknown>>;
+}
 
 /** What one signed-in person can do; every call carries their own token, and Kubernetes says yes or no. */
 export interface Cluster {

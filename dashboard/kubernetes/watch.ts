@@ -40,7 +40,7 @@ export async function* watchCollection(options: WatchOptions): AsyncGenerator<Cl
       if (position === undefined) {
         position = await readPosition(options);
         isFirst = false;
-        yield { type: 'RESET' };
+        yield { type: 'RESET', resourceVersion: position };
       }
       for await (const { event, resourceVersion } of readWatch(options, position)) {
         position = resourceVersion;

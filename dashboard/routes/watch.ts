@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Clock } from '../../kube/clock.ts';
-import type { WatchChange, WatchEnd } from '../api-types.ts';
+import type { WatchChange, WatchEnd, WatchReset } from '../api-types.ts';
 import { ClusterAway, type ClusterEvent, ClusterRefusal } from '../cluster.ts';
 import { type Door, sessionOf } from '../door.ts';
 import { badParameter, DashboardError } from '../errors.ts';
@@ -89,7 +89,9 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
 }
 
 function textOf(event: ClusterEvent): string {
-  return event.type === 'RESET' ? eventOf('reset', {}) : eventOf('change', event satisfies WatchChange);
+  if (event.type !== 'RESET') return eventOf('change', event satisfies WatchChange);
+  const { resourceVersion } = event;
+  return eventOf('reset', { resourceVersion } satisfies WatchReset);
 }
 
 /** JSON has no line end in it, so one line holds it. */

@@ -4,7 +4,8 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { makeGate } from '../../kube/gate.ts';
-import { type ClusterEvent, ClusterRefusal } from '../cluster.ts';
+import { isRecord } from '../../kube/object.ts';
+import { type ClusterChange, type ClusterEvent, ClusterRefusal } from '../cluster.ts';
 import type { ServerParts } from '../door.ts';
 import { GROUP_VERSION, PAGE_MAX } from '../guard/kube-paths.ts';
 import type { Session } from '../session/session.ts';
@@ -16,6 +17,7 @@ import { wordsOfKey } from './words-of-key.ts';
 export interface KeyList {
   readonly keys: readonly ListedKey[];
   readonly at: string;
+  readonly resourceVersion: number;
   readonly spendFrom: 'ledger' | 'status';
   readonly isTruncated: boolean;
 }
@@ -42,7 +44,7 @@ const readsAtOnce = 4;
 const never = new AbortController().signal;
 
 const pageSchema = z.object({
-  metadata: z.object({ continue: z.string().optional() }),
+  metadata: z.object({ continue: z.string().optional(), resourceVersion: z.string().default('') }),
   items: z.array(z.unknown()).nullish(),
 });
 
@@ -59,6 +61,8 @@ interface Read {
   readonly keys: Map<string, ListedKey>;
   readonly spends: ReadonlyMap<string, KeySpend> | undefined;
   readonly at: string;
+  /** Rises with what is told. */
+  resourceVersion: number;
   readonly isTruncated: boolean;
 }
 
@@ -70,6 +74,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
   async function readKeys(session: Whose, namespace: string | undefined, spends: Read['spends']) {
     const place = namespace === undefined ? '' : `/namespaces/${namespace}`;
     const keys = new Map<string, ListedKey>();
+    let resourceVersion = 0;
     let position: string | undefined;
     do {
       const answer = await parts.clusterOf(session).call({
@@ -79,13 +84,15 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
       });
       const page = pageSchema.safeParse(answer.body).data;
       if (answer.status !== 200 || page === undefined) throw new ClusterRefusal(answer);
+      // All pages are of the moment of the first one.
+      resourceVersion ||= Number(page.metadata.resourceVersion) || 0;
       for (const item of page.items ?? []) {
         const row = keyRowOf(item, spends);
         if (row !== undefined) keys.set(`${row.namespace}/${row.name}`, { row, words: wordsOfKey(item) });
       }
       position = page.metadata.continue || undefined;
     } while (position !== undefined && keys.size < rowsMax);
-    return { keys, isTruncated: position !== undefined };
+    return { keys, resourceVersion, isTruncated: position !== undefined };
   }
 
   async function readAll(session: Whose, namespace: string | undefined): Promise<Read> {
@@ -145,15 +152,18 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
     if (next !== undefined) lists.set(key, next);
   }
 
-  function tell(kept: Kept, event: ClusterEvent): void {
-    if (event.type === 'RESET') return;
+  function tell(kept: Kept, { type, object }: ClusterChange): void {
     kept.reading.then(
-      ({ keys, spends }) => {
-        const row = keyRowOf(event.object, spends);
-        if (row === undefined) return;
+      (read) => {
+        const { keys, spends } = read;
+        const row = keyRowOf(object, spends);
+        const version = versionOf(object);
+        // What was told late is in a later list already.
+        if (row === undefined || version < read.resourceVersion) return;
+        read.resourceVersion = version;
         const name = `${row.namespace}/${row.name}`;
-        if (event.type === 'DELETED') keys.delete(name);
-        else keys.set(name, { row, words: wordsOfKey(event.object) });
+        if (type === 'DELETED') keys.delete(name);
+        else keys.set(name, { row, words: wordsOfKey(object) });
         kept.rows = keys.size;
       },
       () => {},
@@ -165,23 +175,31 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
       const key = `${personOf(session)} ${namespace ?? ''}`;
       const kept = lists.get(key) ?? begin(key, session, namespace);
       if (kept.next === undefined && clock.now() >= kept.oldAtMs) begin(key, session, namespace, kept);
-      const { keys, spends, at, isTruncated } = await kept.reading;
+      const { keys, spends, at, resourceVersion, isTruncated } = await kept.reading;
       return {
         keys: [...keys.values()],
         at,
+        resourceVersion,
         spendFrom: spends === undefined ? 'status' : 'ledger',
         isTruncated,
       };
     },
     change(session, namespace, event) {
-      for (let kept = lists.get(`${personOf(session)} ${namespace ?? ''}`); kept; kept = kept.next)
-        tell(kept, event);
+      const key = `${personOf(session)} ${namespace ?? ''}`;
+      // What has changed since a list was read and before the watch began, nobody tells.
+      if (event.type === 'RESET') lists.delete(key);
+      else for (let kept = lists.get(key); kept; kept = kept.next) tell(kept, event);
     },
     forget(session) {
       const person = personOf(session);
       for (const [key, kept] of lists) if (kept.person === person) lists.delete(key);
     },
   };
+}
+
+/** As Kubernetes counts them, they grow. */
+function versionOf({ metadata }: ClusterChange['object']): number {
+  return Number(isRecord(metadata) ? metadata.resourceVersion : 0) || 0;
 }
 
 /** Not the token itself, so that it stands in memory for no longer than it is needed; of the token, as that is what Kubernetes judges. */

@@ -31,7 +31,7 @@ export async function* watchObjects(
     while (!signal.aborted) {
       if (isBehind) {
         isBehind = false;
-        yield { type: 'RESET' };
+        yield { type: 'RESET', resourceVersion: objects.resourceVersion() };
         continue;
       }
       const next = waiting.shift();

@@ -339,3 +339,39 @@ test('a list that is half as old as it may become is read anew beside it, and he
   clock.advance(10_000);
   expect(clock.pending()).toEqual([]);
 });
+
+test('what has changed between a list and the watch is in the next answer, which says how new it is', async () => {
+  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const keyOf = (name: string, version: number, owner = '') => ({
+    metadata: { ...metadata, name, resourceVersion: String(version) },
+    spec: { owner: { name: owner } },
+  });
+  let version = 5;
+  const items = [keyOf('bot', 5)];
+  const clusterOf = (): Cluster => ({
+    call: async () => ({
+      status: 200,
+      body: { metadata: { resourceVersion: String(version) }, items: [...items] },
+    }),
+    watch: () => expect.fail('nothing is watched'),
+  });
+  const lists = openKeyLists({ clock, clusterOf, ledger: undefined });
+  const ada = { id: 'ada', token: 'ada' };
+  const shown = async () => {
+    const { keys, resourceVersion } = await lists.read(ada, 'team-a');
+    return [...keys.map(({ row }) => `${row.name} ${row.owner}`.trim()), resourceVersion];
+  };
+  expect(await shown()).toEqual(['bot', 5]);
+  items.push(keyOf('unheard', 6));
+  version = 7;
+  // Made beside the one that is shown, and older than the watch too.
+  clock.advance(5_000);
+  const beside = shown();
+  lists.change(ada, 'team-a', { type: 'RESET', resourceVersion: '7' });
+  await beside;
+  expect(await shown()).toEqual(['bot', 'unheard', 7]);
+  lists.change(ada, 'team-a', { type: 'MODIFIED', object: keyOf('bot', 9, 'Ada') });
+  // By a stream that is slower than the list was.
+  lists.change(ada, 'team-a', { type: 'MODIFIED', object: keyOf('bot', 6, 'Ben') });
+  expect(await shown()).toEqual(['bot Ada', 'unheard', 9]);
+});

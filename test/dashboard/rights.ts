@@ -275,7 +275,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
         const event = await stream.nextEvent();
         return [event?.name, JSON.parse(event?.data ?? 'null')];
       };
-      expect(await next()).toEqual(['reset', {}]);
+      expect(await next()).toEqual(['reset', { resourceVersion: expect.stringMatching(/^\d+$/) }]);
       await rows(viewer, 'namespace=team-a');
       await make('seen');
       expect(await next()).toEqual([

@@ -21,7 +21,7 @@ async function openStream(tell: (signal: AbortSignal) => AsyncIterable<ClusterEv
   const cluster: Cluster = {
     call: async () => ({ status: 404, body: {} }),
     async *watch(_path, signal) {
-      yield { type: 'RESET' };
+      yield { type: 'RESET', resourceVersion: '7' };
       yield* tell(signal);
     },
   };
@@ -33,7 +33,7 @@ async function openStream(tell: (signal: AbortSignal) => AsyncIterable<ClusterEv
   const session = { id: 'x', token: 'x', csrf: 'x', issuedAtMs: 0, expiresAtMs: sessionMs };
   browser.cookies.set('__Host-penstock-session', await openSealer([key]).seal('session', session));
   const stream = await browser.stream('/api/watch?kind=apikeys');
-  expect((await stream.nextEvent())?.name).toBe('reset');
+  expect(await stream.nextEvent()).toMatchObject({ name: 'reset', data: '{"resourceVersion":"7"}' });
   return { stream, clock };
 }
 

@@ -5,7 +5,7 @@ import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
 import { Actions, Ago, Answered, Badge, Empty, LastUsed, Meter } from '../parts/basics.tsx';
 import { SelectField, TextField } from '../parts/fields.tsx';
 import { type Column, Pager, Table } from '../parts/table.tsx';
-import { mayAnywhere, useAsked, useRights, useSettled, useSoon, useWatch } from '../shell/asking.tsx';
+import { mayAnywhere, useAgainWhenChanged, useAsked, useRights, useSettled } from '../shell/asking.tsx';
 import { Link, type Shell, useShell } from '../shell/context.tsx';
 import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
@@ -60,8 +60,7 @@ export function Keys() {
     (signal) => api.call<KeyRowsAnswer>('rows/apikeys', { query, signal }),
     `keys of ${namespace ?? '*'}`,
   );
-  const askSoon = useSoon(asked.again);
-  useWatch('apikeys', namespace, askSoon, askSoon);
+  useAgainWhenChanged('apikeys', namespace, asked);
   const total = asked.answer?.total;
   const isBehindEnd = asked.answer?.rows.length === 0 && total !== undefined && total > 0;
   useEffect(() => {

@@ -7,7 +7,7 @@ import { ApiError, searchOf } from './api.ts';
 import { type AskedState, shownOf } from './asked-state.ts';
 import { useShell } from './context.tsx';
 import { followChanges } from './follow-changes.ts';
-import { type Heard, heardSince, keyOf, mergeHeard, newer } from './live-list.ts';
+import { type Heard, heardSince, keyOf, mergeHeard, newer, versionOf } from './live-list.ts';
 import { serverClock } from './server-clock.ts';
 
 export interface Asked<Answer> {
@@ -79,7 +79,7 @@ export function useWatch(
   kind: Plural | undefined,
   namespace: string | undefined,
   whenChanged: (change: WatchChange) => void,
-  whenReset: () => void,
+  whenReset: (version?: number) => void,
   everyMs = lookAgainMs,
 ): void {
   const isVisible = useVisible();
@@ -99,7 +99,7 @@ export function useWatch(
     const over = new AbortController();
     const heard = {
       change: (change: WatchChange) => told.current.whenChanged(change),
-      reset: () => told.current.whenReset(),
+      reset: (version?: number) => told.current.whenReset(version),
       live: setLive,
     };
     void followChanges(`/api/watch${searchOf({ kind, namespace })}`, heard, over.signal);
@@ -125,6 +125,31 @@ export function useSoon(ask: () => void): () => void {
       ask();
     }, 1_000);
   }, [ask]);
+}
+
+/** Asks again soon when something of the kind has changed, and until the answer has what was heard: it may come of another pod than the word of it. */
+export function useAgainWhenChanged(
+  kind: Plural,
+  namespace: string | undefined,
+  { answer, again }: Pick<Asked<{ readonly resourceVersion: number }>, 'answer' | 'again'>,
+): void {
+  const heard = useRef(0);
+  const askSoon = useSoon(again);
+  useWatch(
+    kind,
+    namespace,
+    ({ object }) => {
+      heard.current = Math.max(heard.current, versionOf(object as unknown as KubeObject));
+      askSoon();
+    },
+    (version = heard.current) => {
+      heard.current = version;
+      askSoon();
+    },
+  );
+  useEffect(() => {
+    if (answer !== undefined && answer.resourceVersion < heard.current) askSoon();
+  }, [answer, askSoon]);
 }
 
 function useVisible(): boolean {

@@ -1,12 +1,16 @@
 // How is a page told of changes? By a stream that comes back when it was cut, and holds no place while it is away.
 
-import type { WatchChange } from '../../api-types.ts';
+import type { WatchChange, WatchReset } from '../../api-types.ts';
 import { withStreamSlot } from './stream-slots.ts';
 
 export interface ChangesHeard {
   readonly change: (change: WatchChange) => void;
-  /** Any of it may have changed: with the first event too, since what changed between the first answer and it would be missed. */
-  readonly reset: () => void;
+  /**
+   * Any of it may have changed: with the first event too, since what changed between the first answer and it would be missed.
+   *
+   * @param version From which on changes are told.
+   */
+  readonly reset: (version?: number) => void;
   readonly live: (isLive: boolean) => void;
 }
 
@@ -41,9 +45,9 @@ function hear(
     source.addEventListener('change', (event) =>
       change(JSON.parse((event as MessageEvent).data) as WatchChange),
     );
-    source.addEventListener('reset', () => {
+    source.addEventListener('reset', (event) => {
       live(true);
-      reset();
+      reset(Number((JSON.parse((event as MessageEvent).data) as WatchReset).resourceVersion));
     });
     source.addEventListener('end', () => {
       end('over');

@@ -30,7 +30,7 @@ async function follow(answer: (response: ServerResponse) => void) {
     `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     {
       change: ({ type }) => heard.push(type),
-      reset: () => heard.push('reset'),
+      reset: (version) => heard.push(version ?? 'reset'),
       live: (isLive) => heard.push(isLive),
     },
     over.signal,
@@ -55,10 +55,10 @@ function streamOf(...events: readonly (readonly [name: string, data: object])[])
 
 test('what has changed is told, and the place is free when nobody follows any more', async () => {
   const { heard, requests, ended, giveUp } = await follow(
-    streamOf(['reset', {}], ['change', { type: 'ADDED', object: {} }]),
+    streamOf(['reset', { resourceVersion: '7' }], ['change', { type: 'ADDED', object: {} }]),
   );
   await until(async () => heard.length === 3);
-  expect([heard, await placesHeld()]).toEqual([[true, 'reset', 'ADDED'], 1]);
+  expect([heard, await placesHeld()]).toEqual([[true, 7, 'ADDED'], 1]);
   const [response] = requests;
   const closed = response === undefined ? undefined : once(response, 'close');
   giveUp();
@@ -74,7 +74,9 @@ test('whoever is refused holds no place while they wait to ask again', async () 
 });
 
 test('a stream that says that it is over is not asked for again, and all may have changed', async () => {
-  const { heard, ended } = await follow(streamOf(['reset', {}], ['end', { reason: 'session' }]));
+  const { heard, ended } = await follow(
+    streamOf(['reset', { resourceVersion: '7' }], ['end', { reason: 'session' }]),
+  );
   await ended;
-  expect([heard, await placesHeld()]).toEqual([[true, 'reset', false, 'reset'], 0]);
+  expect([heard, await placesHeld()]).toEqual([[true, 7, false, 'reset'], 0]);
 });

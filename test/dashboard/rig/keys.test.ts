@@ -88,6 +88,30 @@ test('the list of keys is asked for anew while keys change all the time', async 
   });
 });
 
+test('the list of keys is asked for until it has what was heard, whichever pod answers', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  await goTo(page, '/keys?q=ci-bot-0');
+  const table = page.getByRole('table', { name: 'API keys' });
+  await table.waitFor();
+  // As one that has not heard of it yet, and reads its list anew after some seconds.
+  const old = await page.evaluate(`fetch('/api/rows/apikeys?q=ci-bot-0').then((it) => it.text())`);
+  let answeredOld = 0;
+  await page.route('**/api/rows/apikeys?*', async (route) => {
+    if (answeredOld === 3) return await route.continue();
+    answeredOld += 1;
+    await route.fulfill({ contentType: 'application/json', body: String(old) });
+  });
+  await page.evaluate(
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys/ci-bot-0', { method: 'PATCH', body: '{"spec":{"owner":{"name":"Grace"}}}' })`,
+  );
+  await until(async () => {
+    await page.clock.runFor(600);
+    return (await table.getByText('Grace').count()) > 0;
+  });
+  expect(answeredOld).toBe(3);
+});
+
 test('a page of the list that is behind its end is the last one, and no claim that there is none', async () => {
   const page = await open('/keys?offset=50', { keys: 11 });
   await until(

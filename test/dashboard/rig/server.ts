@@ -153,7 +153,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     if (path === 'watch') {
       const kind = url.searchParams.get('kind') ?? '';
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-      response.write('event: reset\ndata: {}\n\n');
+      response.write(`event: reset\ndata: {"resourceVersion":"${version}"}\n\n`);
       const watcher = { kind, response };
       watchers.add(watcher);
       response.on('close', () => watchers.delete(watcher));
@@ -243,6 +243,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       rows: rows.slice(offset, offset + Number(search.get('limit') ?? 50)),
       total: rows.length,
       at: ago(0),
+      resourceVersion: version,
       spendFrom: hasLedger ? 'ledger' : 'status',
       isTruncated: false,
     };

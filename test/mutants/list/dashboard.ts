@@ -186,6 +186,20 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/pages/follow-changes.test.ts'],
   },
   {
+    name: 'no list of keys stays that is older than the watch beside it',
+    file: 'dashboard/rows/key-lists.ts',
+    from: "if (event.type === 'RESET') lists.delete(key);",
+    to: "if (event.type === 'RESET') return;",
+    tests: ['test/dashboard/key-rows.test.ts'],
+  },
+  {
+    name: 'what is told late does not take the place of a later list',
+    file: 'dashboard/rows/key-lists.ts',
+    from: ' || version < read.resourceVersion',
+    to: '',
+    tests: ['test/dashboard/key-rows.test.ts'],
+  },
+  {
     name: 'a stream ends with the time of its session',
     file: 'dashboard/routes/watch.ts',
     from: 'session.expiresAtMs - clock.wallMs(), endSession',
