@@ -87,7 +87,7 @@ export interface RightsAnswer {
   readonly rights: Readonly<Record<RightName, Right>>;
 }
 
-/** `Disabling`: it is switched off, and gateways may still serve it. */
+/** `Disabling`: it is switched off, and gateways may still serve it. `Rejected`: it works only when somebody acts. */
 export type KeyState = 'Ready' | 'Pending' | 'Disabling' | 'Disabled' | 'Expired' | 'Rejected';
 export type KeySort = 'name' | 'owner' | 'lastUsed' | 'spend' | 'expires';
 

@@ -109,32 +109,35 @@ function spendIn(spends: Readonly<Record<string, string | null>>, period: string
   return Object.hasOwn(spends, period) ? (spends[period] ?? null) : null;
 }
 
+/** In the order of `standingOf` in the pages, which says the same of one key in more words. */
 function stateOf({ metadata, spec, status }: ParsedKey): {
   state: KeyState;
   reason: string;
   message: string;
 } {
-  const find = (type: string, is: string) =>
-    status.conditions.find((one) => one.type === type && one.status === is);
+  const find = (type: string) => status.conditions.find((one) => one.type === type);
+  const findTrue = (type: string) =>
+    status.conditions.find((one) => one.type === type && one.status === 'True');
   const told = (state: KeyState, one: z.infer<typeof condition> | undefined) => ({
     state,
     reason: one?.reason ?? '',
     message: one?.message ?? '',
   });
-  const rejected = find('Accepted', 'False') ?? find('Conflicted', 'True');
-  if (rejected !== undefined) return told('Rejected', rejected);
-  const expired = find('Expired', 'True');
-  if (expired !== undefined) return told('Expired', expired);
-  const ready = find('Ready', 'True');
-  const isBehind = status.observedGeneration < metadata.generation;
-  if (spec.disabled && isBehind) return told('Disabling', undefined);
+  const ready = find('Ready');
+  // What is said of the form before an edit says nothing of the present one.
+  if (ready === undefined || status.observedGeneration < metadata.generation)
+    return told(spec.disabled ? 'Disabling' : 'Pending', undefined);
   if (spec.disabled) {
-    const pending = find('Programmed', 'False');
+    const programmed = find('Programmed');
     // Ready is said of it once every gateway has it out of service; what has a fault besides is in no table.
-    return ready !== undefined || pending?.reason === 'NotProgrammed'
-      ? told('Disabled', find('Disabled', 'True'))
-      : told('Disabling', pending);
+    return ready.status === 'True' || programmed?.reason === 'NotProgrammed'
+      ? told('Disabled', findTrue('Disabled'))
+      : told('Disabling', programmed);
   }
-  if (ready !== undefined) return told('Ready', ready);
-  return told('Pending', find('Ready', 'False'));
+  const expired = findTrue('Expired');
+  if (expired !== undefined) return told('Expired', expired);
+  const conflicted = findTrue('Conflicted');
+  if (conflicted !== undefined) return told('Rejected', conflicted);
+  if (ready.status === 'True') return told('Ready', ready);
+  return told(findTrue('Reconciling') === undefined ? 'Rejected' : 'Pending', ready);
 }

@@ -101,13 +101,13 @@ describe('a row', () => {
       keyRowOf({ metadata, spec, status: { conditions } }, undefined)?.state;
     const [ready, disabled] = [condition('Ready', 'True', 'DisabledBySpec'), { disabled: true }];
     expect(stateOf([])).toBe('Pending');
-    expect(stateOf([condition('Ready', 'False')])).toBe('Pending');
+    const failed = condition('Ready', 'False');
+    expect(stateOf([failed, condition('Reconciling', 'True')])).toBe('Pending');
+    expect(stateOf([failed, condition('Stalled', 'True')])).toBe('Rejected');
     expect(stateOf([ready])).toBe('Ready');
     expect(stateOf([ready], disabled)).toBe('Disabled');
-    expect(stateOf([condition('Expired', 'True'), ready], disabled)).toBe('Expired');
-    expect(stateOf([condition('Accepted', 'False'), condition('Expired', 'True')], disabled)).toBe(
-      'Rejected',
-    );
+    expect(stateOf([condition('Expired', 'True'), ready], disabled)).toBe('Disabled');
+    expect(stateOf([condition('Expired', 'True'), failed])).toBe('Expired');
     expect(stateOf([condition('Conflicted', 'True'), ready])).toBe('Rejected');
   });
 

@@ -85,6 +85,7 @@ export function isProgrammed(object: KubeObject): boolean {
   );
 }
 
+/** Of a key the list says the same in fewer words: `stateOf` of dashboard/rows/key-row.ts. */
 export function standingOf(object: KubeObject): Standing {
   const conditions = (object.status?.conditions ?? [])
     .filter((condition, _, all) => !isEcho(condition, all))
@@ -112,7 +113,6 @@ export function standingOf(object: KubeObject): Standing {
   }
   if (!isJudged) return standing('Waiting', 'busy', 'The operator has not come to the last change yet.');
   if (is('Expired')) return standing('Expired', 'bad', messageOf('Expired'));
-  if (is('BudgetExhausted')) return standing('Budget used up', 'bad', messageOf('BudgetExhausted'));
   if (ready.reason === 'Suspended') return standing('Suspended', 'off');
   if (is('Conflicted')) return standing('Conflict', 'bad', messageOf('Conflicted'));
   if (is('Stalled') && ready.status === 'True') return standing('Held', 'warn', messageOf('Stalled'));
@@ -120,6 +120,7 @@ export function standingOf(object: KubeObject): Standing {
     return is('Reconciling')
       ? standing('Pending', 'busy', ready.message)
       : standing('Not ready', 'bad', ready.message);
+  if (is('BudgetExhausted')) return standing('Budget used up', 'bad', messageOf('BudgetExhausted'));
   const healthy = conditionOf(object, 'Healthy');
   const isPartly = healthy?.reason === 'PartiallyHealthy';
   if (healthy?.status === 'False' && !isPartly) return standing('Unhealthy', 'bad', healthy.message);

@@ -200,6 +200,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/key-rows.test.ts'],
   },
   {
+    name: 'of a key that was just changed nothing is said by the form before',
+    file: 'dashboard/rows/key-row.ts',
+    from: ' || status.observedGeneration < metadata.generation',
+    to: '',
+    tests: ['test/dashboard/key-states.test.ts'],
+  },
+  {
     name: 'a stream ends with the time of its session',
     file: 'dashboard/routes/watch.ts',
     from: 'session.expiresAtMs - clock.wallMs(), endSession',
