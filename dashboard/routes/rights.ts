@@ -3,13 +3,12 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Right, RightName, RightsAnswer } from '../api-types.ts';
-import { type Cluster, ClusterAway } from '../cluster.ts';
 import { type Door, sessionOf } from '../door.ts';
-import { badBody, notSignedIn } from '../errors.ts';
-import { isNamespace, partsOfRight, RIGHTS, rightInWords } from '../guard/kube-paths.ts';
+import { badBody } from '../errors.ts';
+import { isNamespace, RIGHTS, rightInWords } from '../guard/kube-paths.ts';
+import { mayDo } from '../guard/may-do.ts';
 
 const bodySchema = z.strictObject({ namespace: z.string().refine(isNamespace).nullable() });
-const reviewSchema = z.object({ status: z.object({ allowed: z.boolean().default(false) }) });
 /** Questions under way for one person. */
 const atOnce = 6;
 
@@ -31,24 +30,4 @@ export function addRightsRoute(api: FastifyInstance, door: Door): void {
     await Promise.all(Array.from({ length: atOnce }, askSome));
     return { rights: Object.fromEntries(found) as Record<RightName, Right> };
   });
-}
-
-async function mayDo(cluster: Cluster, right: RightName, namespace: string | null): Promise<boolean> {
-  const { status, body } = await cluster.call({
-    method: 'POST',
-    path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
-    body: {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SelfSubjectAccessReview',
-      // Without a namespace: in all of them.
-      spec: { resourceAttributes: { ...partsOfRight(right), ...(namespace === null ? {} : { namespace }) } },
-    },
-  });
-  if (status === 401) throw notSignedIn();
-  // Who may not even ask may do nothing.
-  if (status === 403) return false;
-  const review = reviewSchema.safeParse(body).data;
-  if (status !== 201 || review === undefined)
-    throw new ClusterAway(`a question for rights was answered with ${status}`);
-  return review.status.allowed;
 }

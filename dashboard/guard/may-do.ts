@@ -1,0 +1,30 @@
+// May this person do that? Kubernetes is asked in their own name.
+
+import { z } from 'zod';
+import type { RightName } from '../api-types.ts';
+import { type Cluster, ClusterAway } from '../cluster.ts';
+import { notSignedIn } from '../errors.ts';
+import { partsOfRight } from './kube-paths.ts';
+
+const reviewSchema = z.object({ status: z.object({ allowed: z.boolean().default(false) }) });
+
+/** @param namespace null: all of them. @throws {ClusterAway}; 401 where their token is not known. */
+export async function mayDo(cluster: Cluster, right: RightName, namespace: string | null): Promise<boolean> {
+  const { status, body } = await cluster.call({
+    method: 'POST',
+    path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+    body: {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      // Without a namespace: in all of them.
+      spec: { resourceAttributes: { ...partsOfRight(right), ...(namespace === null ? {} : { namespace }) } },
+    },
+  });
+  if (status === 401) throw notSignedIn();
+  // Who may not even ask may do nothing.
+  if (status === 403) return false;
+  const review = reviewSchema.safeParse(body).data;
+  if (status !== 201 || review === undefined)
+    throw new ClusterAway(`a question for rights was answered with ${status}`);
+  return review.status.allowed;
+}
