@@ -1,11 +1,14 @@
-// May this person do that? Kubernetes is asked in their own name.
+// May this person do that, and may they still? Kubernetes is asked in their own name.
 
 import { z } from 'zod';
+import type { Clock } from '../../kube/clock.ts';
+import { wait } from '../../kube/wait.ts';
 import type { RightName } from '../api-types.ts';
 import { type Cluster, ClusterAway } from '../cluster.ts';
-import { notSignedIn } from '../errors.ts';
+import { DashboardError, notSignedIn } from '../errors.ts';
 import { partsOfRight } from './kube-paths.ts';
 
+const askedAgainMs = 10_000;
 const reviewSchema = z.object({ status: z.object({ allowed: z.boolean().default(false) }) });
 
 /** @param namespace null: all of them. @throws {ClusterAway}; 401 where their token is not known. */
@@ -27,4 +30,24 @@ export async function mayDo(cluster: Cluster, right: RightName, namespace: strin
   if (status !== 201 || review === undefined)
     throw new ClusterAway(`a question for rights was answered with ${status}`);
   return review.status.allowed;
+}
+
+/** Settled when the right is gone, or the token is not known any more; false where the signal came before. */
+export async function isTakenAway(
+  cluster: Cluster,
+  right: RightName,
+  namespace: string | null,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (;;) {
+    await wait(clock, askedAgainMs, signal);
+    if (signal.aborted) return false;
+    try {
+      if (!(await mayDo(cluster, right, namespace))) return true;
+    } catch (error) {
+      if (error instanceof DashboardError) return true;
+      // Where nobody answers, what was said before stands until it is asked again.
+    }
+  }
 }

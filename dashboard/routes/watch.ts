@@ -10,6 +10,7 @@ import { ClusterAway, type ClusterEvent, ClusterRefusal } from '../cluster.ts';
 import { type Door, sessionOf } from '../door.ts';
 import { badParameter, DashboardError } from '../errors.ts';
 import { GROUP_VERSION, isNamespace, KINDS } from '../guard/kube-paths.ts';
+import { isTakenAway } from '../guard/may-do.ts';
 import type { KeyLists } from '../rows/key-lists.ts';
 import { tokenEndMs } from '../session/session.ts';
 
@@ -36,10 +37,11 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
     const { kind, namespace } = query.data;
     const over = new AbortController();
     let reason: WatchEnd['reason'] | undefined;
-    const endSession = (): void => {
-      reason = 'session';
+    const endFor = (why: WatchEnd['reason']): void => {
+      reason ??= why;
       over.abort();
     };
+    const endSession = (): void => endFor('session');
     const takeOff = door.live.add(session, endSession);
     if (takeOff === undefined)
       throw new DashboardError(
@@ -55,13 +57,15 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
       tokenEnd === undefined ? () => {} : clock.setTimer(tokenEnd - clock.wallMs(), () => over.abort());
     try {
       const place = namespace === undefined ? '' : `/namespaces/${namespace}`;
-      const events = door.parts
-        .clusterOf(session)
-        .watch(`${GROUP_VERSION}${place}/${kind}`, over.signal)
-        [Symbol.asyncIterator]();
+      const cluster = door.parts.clusterOf(session);
+      const events = cluster.watch(`${GROUP_VERSION}${place}/${kind}`, over.signal)[Symbol.asyncIterator]();
       // Who may not is told by a status, and not by a stream.
       let next = await events.next();
       const stream = openStream(reply, clock);
+      // Kubernetes judges a watch when it begins, and not while it goes on.
+      void isTakenAway(cluster, `watch ${kind}`, namespace ?? null, clock, over.signal).then((isGone) => {
+        if (isGone) endFor('refused');
+      });
       try {
         for (; next.done !== true; next = await events.next()) {
           if (kind === 'apikeys') keyLists.change(session, namespace, next.value);
@@ -81,6 +85,7 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
       if (!(error instanceof ClusterRefusal)) throw over.signal.aborted ? new ClusterAway('given up') : error;
       return reply.status(error.answer.status).send(error.answer.body ?? {});
     } finally {
+      over.abort();
       cancelTimer();
       cancelToken();
       takeOff();

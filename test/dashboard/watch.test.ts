@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Cluster, type ClusterEvent, ClusterRefusal } from '../../dashboard/cluster.ts';
+import { type Cluster, ClusterAway, type ClusterEvent, ClusterRefusal } from '../../dashboard/cluster.ts';
 import { openSealer } from '../../dashboard/session/seal.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 import { until } from '../support/until.ts';
@@ -15,11 +15,14 @@ let house: House | undefined;
 
 afterEach(() => house?.close());
 
-/** @param tell what happens, once the first event was told. */
-async function openStream(tell: (signal: AbortSignal) => AsyncIterable<ClusterEvent>) {
+/** @param tell what happens, once the first event was told. @param call what Kubernetes says when it is asked for a right. */
+async function openStream(
+  tell: (signal: AbortSignal) => AsyncIterable<ClusterEvent>,
+  call: Cluster['call'] = async () => allowed(true),
+) {
   const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
   const cluster: Cluster = {
-    call: async () => ({ status: 404, body: {} }),
+    call,
     async *watch(_path, signal) {
       yield { type: 'RESET', resourceVersion: '7' };
       yield* tell(signal);
@@ -32,11 +35,12 @@ async function openStream(tell: (signal: AbortSignal) => AsyncIterable<ClusterEv
   const browser = openBrowser(house);
   const session = { id: 'x', token: 'x', csrf: 'x', issuedAtMs: 0, expiresAtMs: sessionMs };
   browser.cookies.set('__Host-penstock-session', await openSealer([key]).seal('session', session));
-  const stream = await browser.stream('/api/watch?kind=apikeys');
+  const stream = await browser.stream('/api/watch?kind=apikeys&namespace=team-a');
   expect(await stream.nextEvent()).toMatchObject({ name: 'reset', data: '{"resourceVersion":"7"}' });
   return { stream, clock };
 }
 
+const allowed = (isAllowed: boolean) => ({ status: 201, body: { status: { allowed: isAllowed } } });
 const untilAborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
@@ -73,6 +77,42 @@ describe('it ends', () => {
     });
     const { events } = await stream.finished;
     expect([events.at(-1)?.name, events.at(-1)?.data]).toEqual(['end', '{"reason":"refused"}']);
+  });
+
+  const refusals: readonly [string, Awaited<ReturnType<Cluster['call']>>][] = [
+    ['right is taken away', allowed(false)],
+    ['token is known no longer', { status: 401, body: {} }],
+  ];
+  test.each(refusals)('within ten seconds where the %s while nothing changes, and says so', async (_, no) => {
+    const asked: unknown[] = [];
+    const answers = [
+      async () => allowed(true),
+      // Nobody answers: what was said before stands.
+      async () => Promise.reject(new ClusterAway('no answer')),
+      async () => no,
+    ];
+    const { stream, clock } = await openStream(silence, async ({ body }) => {
+      asked.push(body);
+      return (await answers[asked.length - 1]?.()) ?? expect.fail('it is asked no more');
+    });
+    for (const count of [1, 2, 3]) {
+      await until(async () => clock.pending().includes(count * 10_000));
+      clock.advance(10_000);
+      await until(async () => asked.length === count);
+    }
+    const { events } = await stream.finished;
+    expect([events.at(-1)?.name, events.at(-1)?.data]).toEqual(['end', '{"reason":"refused"}']);
+    expect(asked[0]).toMatchObject({
+      spec: {
+        resourceAttributes: {
+          verb: 'watch',
+          group: 'penstock.dev',
+          resource: 'apikeys',
+          namespace: 'team-a',
+        },
+      },
+    });
+    expect(clock.pending()).toEqual([]);
   });
 
   test('without a word where its reader has gone, and the watch with it', async () => {

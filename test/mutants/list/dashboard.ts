@@ -207,6 +207,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/key-states.test.ts'],
   },
   {
+    name: 'a stream ends where its right is taken away, though nothing changes',
+    file: 'dashboard/routes/watch.ts',
+    from: "        if (isGone) endFor('refused');\n",
+    to: '',
+    tests: ['test/dashboard/watch.test.ts'],
+  },
+  {
     name: 'a stream ends with the time of its session',
     file: 'dashboard/routes/watch.ts',
     from: 'session.expiresAtMs - clock.wallMs(), endSession',
