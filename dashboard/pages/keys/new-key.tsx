@@ -5,7 +5,7 @@ import { Notice } from '../parts/basics.tsx';
 import { Choice, focusFirstProblem } from '../parts/fields.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
 import { findObject } from '../shell/api.ts';
-import { kubePath, useRights } from '../shell/asking.tsx';
+import { kubePath, useRightsWhereTyped } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { useKept } from '../shell/leaving.tsx';
 import { isWithin, type NotDone, sendSurely } from '../shell/send-surely.ts';
@@ -46,7 +46,7 @@ export function NewKey() {
   const [yaml, setYaml] = useState<KeyYaml | undefined>(undefined);
   const [made, setMade] = useState<{ readonly minted: MintedKey | undefined } | undefined>(undefined);
   const element = useRef<HTMLFormElement>(null);
-  const may = useRights(form.namespace === '' ? undefined : form.namespace);
+  const may = useRightsWhereTyped(form.namespace);
   const right = may('create apikeys');
   useKept(attempt?.isOpen === true && attempt.minted !== undefined && made === undefined);
 

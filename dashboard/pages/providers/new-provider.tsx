@@ -7,7 +7,7 @@ import { Badge } from '../parts/basics.tsx';
 import { YamlDialog } from '../parts/dialog.tsx';
 import { CheckField, focusFirstProblem, SelectField, TextField } from '../parts/fields.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
-import { kubePath, useObject, useRights } from '../shell/asking.tsx';
+import { kubePath, useObject, useRightsWhereTyped } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
@@ -47,7 +47,7 @@ export function NewProvider() {
   // What was made before something failed is not made again.
   const created = useRef(nothingCreated);
   const element = useRef<HTMLFormElement>(null);
-  const may = useRights(form.namespace === '' ? undefined : form.namespace);
+  const may = useRightsWhereTyped(form.namespace);
   const needed: readonly RightName[] = [
     'create providers',
     'create modelroutes',

@@ -267,6 +267,12 @@ export function useRights(namespace: string | undefined): May {
   );
 }
 
+/** The same of a namespace that is typed, once it is: each letter would ask for all rights of another one. */
+export function useRightsWhereTyped(namespace: string): May {
+  const typed = useSettled(namespace, 500);
+  return useRights(typed === '' ? undefined : typed);
+}
+
 /** As the moment of a question: it is asked anew so often. */
 export const everyMinuteMs = 60_000;
 

@@ -340,3 +340,26 @@ test('a key that was left is not shown by the Back button, whatever the browser 
   expect(await page.evaluate('window.isKept')).toBe(true);
   expect(await page.content()).not.toContain(key);
 });
+
+test('what may be done in a namespace is asked once its name is typed, and not letter by letter', async () => {
+  const page = await open('/nothing');
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('/api/rights')) asked.push(request.postDataJSON().namespace);
+  });
+  // However slow this machine is, no time goes by between two letters.
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + hourMs);
+  const untilAsked = (namespace: string) =>
+    until(async () => {
+      await page.clock.runFor(100);
+      return asked.includes(namespace);
+    });
+  await goTo(page, '/keys/new?namespace=team-a');
+  await untilAsked('team-a');
+  const field = page.getByRole('combobox', { name: /^Namespace/ }).last();
+  await field.fill('');
+  await field.pressSequentially('team-alpha');
+  await untilAsked('team-alpha');
+  expect(asked).toEqual(['team-a', 'team-alpha']);
+});
