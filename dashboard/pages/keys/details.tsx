@@ -8,6 +8,7 @@ import { Crumbs, ObjectDialogs, ObjectHead, useObjectPage } from '../parts/objec
 import { kubePath, useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import { useKept } from '../shell/leaving.tsx';
+import { serverClock } from '../shell/server-clock.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
 import { EditKeyDialog } from './edit-dialog.tsx';
@@ -15,7 +16,7 @@ import { KeyMade, UseKey } from './key-made.tsx';
 import type { MintedKey } from './mint-key.ts';
 import { canMint } from './new-key.tsx';
 import { placeOfKey } from './read-key.ts';
-import { holds, isImported, versionsOf } from './rotate.ts';
+import { holds, isImported, versionsOf, waitOf } from './rotate.ts';
 import { type RotateAttempt, RotateDialog } from './rotate-dialog.tsx';
 import { ReadKey } from './secret-made.tsx';
 import { budgetWords, limitWords, periodWords } from './words.ts';
@@ -192,7 +193,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                     setOpen(undefined);
                     setAttempt(undefined);
                     shown.again();
-                    announce('A new key is being made.');
+                    announce(waitOf(key, serverClock.now(), formats.time) ?? 'A new key is being made.');
                   }}
                 />
               )}

@@ -21,6 +21,7 @@ import {
   rotatedManifest,
   rotatedPatch,
   triggerAt,
+  waitOf,
 } from './rotate.ts';
 
 /** What is sent: the same each time, so that it may arrive twice. */
@@ -51,7 +52,7 @@ export function RotateDialog({
   whenMinted,
   whenAsked,
 }: RotateDialogProps) {
-  const { api, session } = useShell();
+  const { api, session, formats } = useShell();
   const imported = isImported(apiKey);
   const [overlap, setOverlap] = useState(imported ? '24' : '');
   const [failed, setFailed] = useState<NotDone | undefined>(undefined);
@@ -109,6 +110,7 @@ export function RotateDialog({
 
   // What makes keys on a laptop keeps them.
   const isKept = !imported && session.mode === 'local';
+  const wait = imported || isKept ? undefined : waitOf(apiKey, serverClock.now(), formats.time);
   const isPossible = imported ? canMint : !isKept;
   return (
     <Dialog title={`Rotate ${name}`} onClose={onClose}>
@@ -135,7 +137,12 @@ export function RotateDialog({
               : 'It stays set in the ApiKey: planned rotations have this overlap too from now on.'
           }
         />
-        {isWithoutOverlap(apiKey, overlap) && (
+        {wait !== undefined && (
+          <Notice tone="warn">
+            <p>{wait} Where it has leaked, delete this ApiKey and make another one.</p>
+          </Notice>
+        )}
+        {wait === undefined && isWithoutOverlap(apiKey, overlap) && (
           <Notice tone="warn">
             <p>The old key is refused, usually within a second. Choose this where it has leaked.</p>
           </Notice>

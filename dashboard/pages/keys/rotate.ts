@@ -82,6 +82,18 @@ export type Rotation =
       readonly trigger: string;
     };
 
+/** What the operator waits for before it makes the next key of its own, in words; undefined: for nothing. */
+export function waitOf(
+  { spec, status }: ApiKey,
+  nowMs: number,
+  time: (at: string) => string,
+): string | undefined {
+  if (spec.disabled === true) return 'The new key is made when this one is enabled.';
+  const notAfter = status?.versions?.find(({ state }) => state === 'Retiring')?.notAfter;
+  if (notAfter === undefined || Date.parse(notAfter) <= nowMs) return undefined;
+  return `The new key is made when the overlap is over, ${time(notAfter)}: until then this one and the one before go on working.`;
+}
+
 /** A merge patch. @throws Error where an ApiKey has no room for one key more. */
 export function rotatedPatch(key: ApiKey, rotation: Rotation) {
   const { minted, overlapHours } = rotation;

@@ -11,6 +11,7 @@ import {
   rotatedPatch,
   triggerAt,
   versionsOf,
+  waitOf,
 } from '../../../dashboard/pages/keys/rotate.ts';
 import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
 import { parseApiKey } from '../../../operator/resources/api-key.ts';
@@ -174,4 +175,19 @@ describe('as YAML, a rotation is the whole object, which the operator takes', ()
     });
     expect(parseApiKey(manifest)).toMatchObject({ ok: true });
   });
+});
+
+test('a rotation that the operator puts off says until when', () => {
+  const nowMs = Date.parse('2026-11-23T00:00:00Z');
+  const wait = (spec: object, versions: readonly object[] = []) =>
+    waitOf(
+      { metadata: { name: 'bot', namespace: 'team-a' }, spec, status: { versions } } as unknown as ApiKey,
+      nowMs,
+      (at) => at,
+    );
+  const retiring = (notAfter: string) => [{ id: 1, state: 'Retiring', fingerprint: 'f', notAfter }];
+  expect(wait({})).toBeUndefined();
+  expect(wait({ disabled: true })).toContain('when this one is enabled');
+  expect(wait({}, retiring('2026-11-23T20:00:00Z'))).toContain('2026-11-23T20:00:00Z');
+  expect(wait({}, retiring('2026-11-22T20:00:00Z'))).toBeUndefined();
 });
