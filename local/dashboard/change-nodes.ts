@@ -2,7 +2,17 @@
 // comments, their order and their quotes.
 
 import { isDeepStrictEqual } from 'node:util';
-import { type Document, isMap, isScalar, isSeq, type Node, type YAMLMap, type YAMLSeq } from 'yaml';
+import {
+  type Document,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  type Node,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 import { isRecord } from '../../kube/object.ts';
 
 /** @param path of the value in the document; empty: all of it. */
@@ -22,21 +32,34 @@ export function changeValue(
 /** The node itself, changed, or one that takes its place. */
 function changeNode(document: Document, node: unknown, before: unknown, after: unknown): unknown {
   if (isDeepStrictEqual(before, after)) return node;
-  if (isMap(node) && isRecord(before) && isRecord(after)) {
+  if (isMap(node) && isRecord(before) && isRecord(after) && Object.keys(after).length > 0) {
     changeMap(document, node, before, after);
     return node;
   }
-  if (isSeq(node) && Array.isArray(before) && Array.isArray(after)) {
+  if (isSeq(node) && Array.isArray(before) && Array.isArray(after) && after.length > 0) {
     changeSeq(document, node, before, after);
     return node;
   }
   const isPlain = typeof after !== 'object' || after === null;
-  if (!isScalar(node) || !isPlain) return document.createNode(after);
+  if (!isScalar(node) || !isPlain) return replaceNode(document, node, after);
   // The text it was written as would win over its value, and a block of lines is none for a number.
   if (typeof node.value !== typeof after) delete node.type;
   delete node.source;
   node.value = after;
   return node;
+}
+
+/** With the comments that stand beside it; those inside go. */
+function replaceNode(document: Document, node: unknown, after: unknown): Node {
+  const created = document.createNode(after);
+  if (!isNode(node)) return created;
+  const beside = isCollection(node) && !node.flow ? undefined : node.comment;
+  const comment = [node.commentBefore, beside].filter(Boolean).join('\n') || null;
+  const isFilled = isCollection(created) && created.items.length > 0;
+  created[isFilled ? 'commentBefore' : 'comment'] = comment;
+  // One without entries, with a comment and not said to be `[]`, is written as nothing that can be read.
+  if (isCollection(created) && !isFilled) created.flow = true;
+  return created;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

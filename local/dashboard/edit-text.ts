@@ -15,6 +15,7 @@ import type { Spot } from '../manifests.ts';
 import { findDeepLine } from '../nesting.ts';
 import { changeValue } from './change-nodes.ts';
 import { keepLines } from './keep-lines.ts';
+import { placeComments } from './place-comments.ts';
 
 /** It can only be changed by hand; the message says why, for people. */
 export class EditRefused extends Error {}
@@ -142,6 +143,7 @@ function editDocument(
   const end = /\s*$/.exec(text)?.[0] ?? '';
   const written = text.slice(0, text.length - end.length);
   const document = parseDocument(text, reading);
+  placeComments(document, text);
   const style = styleOf(document, written);
   const rewritten = document.toString(style).trimEnd();
   if (wanted === undefined) document.deleteIn(path);

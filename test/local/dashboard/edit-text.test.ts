@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { Document, parse, parseAllDocuments } from 'yaml';
 import { listKeys } from '../../../local/dashboard/change-nodes.ts';
-import { EditRefused, editText, writeText } from '../../../local/dashboard/edit-text.ts';
+import { EditRefused, editText } from '../../../local/dashboard/edit-text.ts';
 import { LASTING } from '../../../local/dashboard/judge-object.ts';
 import { parseLabelSelector } from '../../../local/dashboard/label-selector.ts';
 import { mergePatch } from '../../../local/dashboard/merge-patch.ts';
@@ -57,6 +57,36 @@ describe('one change', () => {
     ['no end of line at the end', 'a: 1', { a: 2 }, 'a: 2'],
     ['lines of Windows', 'a: 1 # one\r\nb: 2\r\n', { b: 3 }, 'a: 1 # one\r\nb: 3\r\n'],
     ['a folded text', 'a: >\n  one\n  two\n\nb: 1\n', { b: 2 }, 'a: >\n  one\n  two\n\nb: 2\n'],
+    [
+      'a list as kubectl writes it that goes, and not the words behind it',
+      'spec:\n  budgets:\n  - period: Month # five\n  # whoever uses it\n  owner:\n    name: Ada\n',
+      { 'spec.budgets': null },
+      'spec:\n  # whoever uses it\n  owner:\n    name: Ada\n',
+    ],
+    [
+      'such a list at the end of all, and not the words at the end of the file',
+      'spec:\n  on: true # on\n  budgets:\n  - period: Month # m\n  # behind it\n# tail\n',
+      { 'spec.budgets': null },
+      'spec:\n  on: true # on\n  # behind it\n# tail\n',
+    ],
+    [
+      'a name without a value, which gets one',
+      'spec:\n  owner: # nobody yet\n  # about the state\n  on: true\n',
+      { 'spec.owner': { name: 'Ada' } },
+      'spec:\n  owner:\n    # nobody yet\n    name: Ada\n  # about the state\n  on: true\n',
+    ],
+    [
+      'a name without a value at the end of all',
+      'spec:\n  on: true\n  limits: # none yet\n# tail\n',
+      { 'spec.limits': { requests: 5 } },
+      'spec:\n  on: true\n  limits:\n    # none yet\n    requests: 5\n# tail\n',
+    ],
+    [
+      'a word in whose place a list comes',
+      'spec:\n  models: all # for now\n  on: true\n',
+      { 'spec.models': ['a'] },
+      'spec:\n  models:\n    # for now\n    - a\n  on: true\n',
+    ],
     [
       'an item that is added',
       'l:\n  - name: a # one\n',
@@ -179,8 +209,17 @@ describe('whatever the files are like and whatever is changed', () => {
     maxLength: 6,
   });
 
-  function writeByHand(values: object, touches: readonly (readonly [number, string])[], tag: string): string {
-    const lines = writeText(values).trimEnd().split('\n');
+  function writeByHand(
+    values: object,
+    touches: readonly (readonly [number, string])[],
+    tag: string,
+    indentSeq = true,
+  ): string {
+    const text = new Document(values, { aliasDuplicateObjects: false, compat: 'yaml-1.1' }).toString({
+      lineWidth: 0,
+      indentSeq,
+    });
+    const lines = text.trimEnd().split('\n');
     for (const [index, [at, what]] of touches.entries()) {
       const place = at % lines.length;
       const line = lines[place] ?? '';
@@ -234,6 +273,46 @@ describe('whatever the files are like and whatever is changed', () => {
         expect(lost.filter((line) => !line.startsWith('added:'))).toEqual([]);
       }),
       { numRuns: 150 },
+    );
+  });
+
+  test('a field that goes, or becomes something else, takes no comment along but its own', () => {
+    const fields = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), fc.oneof(value, fc.constant(null)), {
+      minKeys: 1,
+      noNullPrototype: true,
+    });
+    fc.assert(
+      fc.property(
+        fields,
+        hand,
+        fc.boolean(),
+        fc.nat(),
+        fc.option(value),
+        (spec, touches, isDeep, at, next) => {
+          const content = `${writeByHand({ kind: 'x', spec, end: 'y' }, touches, 'own', isDeep)}\n`;
+          const name = Object.keys(spec).sort()[at % Object.keys(spec).length] ?? '';
+          const edited = editText({ content, document: 0, path: [] }, () => ({
+            kind: 'x',
+            spec: Object.fromEntries(
+              Object.entries(spec).flatMap(([key, was]) =>
+                key !== name ? [[key, was]] : next === null ? [] : [[key, next]],
+              ),
+            ),
+            end: 'y',
+          }));
+          const lines = content.split('\n');
+          const isComment = (line: string) => /^ *(#|$)/.test(line);
+          const first = lines.findIndex((line) => line.startsWith(`  ${name}:`));
+          const above = lines.findLastIndex((line, index) => index < first && !isComment(line)) + 1;
+          const behind = lines.findIndex(
+            (line, index) => index > first && !isComment(line) && /^ {0,2}[^ -]/.test(line),
+          );
+          const last = lines.findLastIndex((line, index) => index < behind && !isComment(line));
+          const others = lines.toSpliced(above, last + 1 - above).join('\n');
+          for (const comment of others.match(/# own \d comment/g) ?? []) expect(edited).toContain(comment);
+        },
+      ),
+      { numRuns: 300 },
     );
   });
 });

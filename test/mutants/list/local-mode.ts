@@ -60,6 +60,13 @@ export const localMode: readonly Mutant[] = [
     tests: ['test/local/dashboard/edit-text.test.ts'],
   },
   {
+    name: 'a comment in a manifest is about what follows it, whatever goes above',
+    file: 'local/dashboard/edit-text.ts',
+    from: '  placeComments(document, text);\n',
+    to: '',
+    tests: ['test/local/dashboard/edit-text.test.ts'],
+  },
+  {
     name: 'a Secret in the manifests folder is for nobody else to read',
     file: 'local/dashboard/write-file.ts',
     from: 'isSecret ? 0o600 : 0o644',
