@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useShell } from '../shell/context.tsx';
 import { Button } from './basics.tsx';
+import { SelectField } from './fields.tsx';
 
 export interface Column<Row> {
   readonly label: string;
@@ -32,7 +33,44 @@ const roles = {
 } as const;
 
 /** The first column names the row. */
-export function Table<Row>({ caption, columns, rows, keyOf, sorted, onSort }: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+  return (
+    <>
+      {props.onSort !== undefined && <SortBy {...props} onSort={props.onSort} />}
+      <Framed {...props} />
+    </>
+  );
+}
+
+/** Cards have no heads that could be pressed. */
+function SortBy<Row>({
+  columns,
+  sorted,
+  onSort,
+}: Pick<TableProps<Row>, 'columns' | 'sorted'> & Required<Pick<TableProps<Row>, 'onSort'>>) {
+  return (
+    <div class="sort-by">
+      <SelectField
+        label="Sort by"
+        value={`${sorted?.by} ${sorted?.order}`}
+        onInput={(value) => {
+          const [by = '', order] = value.split(' ');
+          onSort(by, order === 'desc' ? 'desc' : 'asc');
+        }}
+        options={columns.flatMap(({ label, sort }) =>
+          sort === undefined
+            ? []
+            : [
+                { value: `${sort} asc`, label: `${label}, ascending` },
+                { value: `${sort} desc`, label: `${label}, descending` },
+              ],
+        )}
+      />
+    </div>
+  );
+}
+
+function Framed<Row>({ caption, columns, rows, keyOf, sorted, onSort }: TableProps<Row>) {
   return (
     <div class="table-frame">
       <table {...roles.table}>
@@ -52,14 +90,18 @@ export function Table<Row>({ caption, columns, rows, keyOf, sorted, onSort }: Ta
                   {sort === undefined || onSort === undefined ? (
                     label
                   ) : (
-                    <button
-                      type="button"
-                      class="sort"
-                      onClick={() => onSort(sort, order === 'asc' ? 'desc' : 'asc')}
-                    >
-                      {label}
-                      <span class={`arrow ${order ?? 'none'}`} aria-hidden="true" />
-                    </button>
+                    <>
+                      <button
+                        type="button"
+                        class="sort"
+                        onClick={() => onSort(sort, order === 'asc' ? 'desc' : 'asc')}
+                      >
+                        {label}
+                        <span class={`arrow ${order ?? 'none'}`} aria-hidden="true" />
+                      </button>
+                      {/* Where the button is hidden, the column still has a head. */}
+                      <span class="sorted-word">{label}</span>
+                    </>
                   )}
                 </th>
               );

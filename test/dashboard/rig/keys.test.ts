@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { until } from '../../support/until.ts';
+import { findBarriers } from '../browser/axe.ts';
 import { SCREENS } from '../browser/chromium.ts';
 import { click, dialogOf, goTo, makeOpen, yamlOf } from './pages.ts';
 
@@ -177,4 +178,28 @@ test('where no ledger is, nothing is said of one that does not answer, nor of ke
   expect(await fact('Last used')).toBe('not counted');
   // Told also before anything is spent of them.
   expect(await fact('Budgets')).toMatch(/^\$100\.00\s\/\smonth · \$10\.00\s\/\sday \(calls go on\)$/);
+});
+
+test('on a phone keys are sorted by a field, and the keyboard comes to nothing that is not to be seen', async () => {
+  const page = await open('/keys?namespace=team-a', {}, { screen: 'phone' });
+  const table = page.getByRole('table', { name: 'API keys' });
+  await table.waitFor();
+  expect(await page.locator('thead button').and(page.locator(':visible')).count()).toBe(0);
+  await page.getByLabel('State').focus();
+  for (const _ of [1, 2, 3]) {
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(`document.activeElement.closest('thead')`)).toBeNull();
+  }
+  await page.getByLabel('Sort by').selectOption('Name, descending');
+  await page.waitForURL('**/keys?*order=desc*');
+  await until(async () => {
+    const names = await table.locator('tbody th a').allInnerTexts();
+    return names.length > 1 && names.join() === names.toSorted().reverse().join();
+  });
+  expect(await page.getByRole('columnheader', { name: 'Owner' }).count()).toBe(1);
+  expect(await findBarriers(page)).toEqual([]);
+  await page.setViewportSize(SCREENS.wide);
+  expect(await page.getByLabel('Sort by').isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Owner' }).click();
+  await page.waitForURL('**/keys?*sort=owner*');
 });
