@@ -24,7 +24,7 @@ export function PlanView() {
   const filters = readFilters(spec, search);
   const [body, setBody] = useState('');
   const [problems, setProblems] = useState<{ readonly model?: string; readonly body?: string }>({});
-  const [answer, setAnswer] = useState<{ readonly plan?: Plan; readonly error?: ApiError }>({});
+  const [answer, setAnswer] = useState<PlanAnswer>({});
   const [isAsking, setAsking] = useState(false);
   const element = useRef<HTMLFormElement>(null);
   const change = (changes: Partial<Record<keyof typeof spec, string>>) =>
@@ -33,6 +33,19 @@ export function PlanView() {
     api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace }, signal }),
   );
   const models = catalog.answer === undefined ? [] : modelsOf(catalog.answer);
+
+  // What was answered to something else is not shown below this.
+  const question = JSON.stringify([
+    namespace,
+    filters.model,
+    filters.key,
+    filters.dialect,
+    filters.stream,
+    body,
+  ]);
+  const shown: PlanAnswer = answer.question === question ? answer : {};
+  const now = useRef(question);
+  now.current = question;
 
   const ask = async () => {
     let given: Readonly<Record<string, unknown>> | undefined;
@@ -61,10 +74,10 @@ export function PlanView() {
           ...(given === undefined ? {} : { body: given }),
         },
       });
-      setAnswer({ plan });
-      announce('The plan is there.');
+      setAnswer({ question, plan });
+      if (now.current === question) announce('The plan is there.');
     } catch (error) {
-      setAnswer({ error: error as ApiError });
+      setAnswer({ question, error: error as ApiError });
     }
     setAsking(false);
   };
@@ -141,19 +154,31 @@ export function PlanView() {
               </Button>
             </div>
           </form>
-          {answer.error !== undefined && (
+          {shown.error !== undefined && (
             <Notice tone="bad" title="There is no plan">
-              <p>{answer.error.message}</p>
+              <p>{shown.error.message}</p>
             </Notice>
           )}
-          {answer.plan !== undefined && <PlanShown plan={answer.plan} />}
+          {shown.plan !== undefined && (
+            <PlanShown
+              plan={shown.plan}
+              of={`${filters.model}, for ${filters.key === '' ? 'any key' : `the key ${filters.key}`} of ${namespace}`}
+            />
+          )}
         </>
       )}
     </>
   );
 }
 
-function PlanShown({ plan }: { readonly plan: Plan }) {
+interface PlanAnswer {
+  /** That it is to. */
+  readonly question?: string;
+  readonly plan?: Plan;
+  readonly error?: ApiError;
+}
+
+function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
   const { formats } = useShell();
   const { refusal, targets, estimate, limits, route } = plan;
   return (
@@ -164,7 +189,7 @@ function PlanShown({ plan }: { readonly plan: Plan }) {
         </Notice>
       )}
       <section class="panel" aria-labelledby="targets-heading">
-        <h2 id="targets-heading">Targets</h2>
+        <h2 id="targets-heading">Targets of {of}</h2>
         {targets.length === 0 ? (
           <Empty title="No target would be tried" />
         ) : (

@@ -134,6 +134,37 @@ test('a model that gateways take while its list is open is in it, also one of th
   await until(() => passes('lent'));
 });
 
+test('a plan says what it is of, and is not shown below another model, key or namespace', async () => {
+  const page = await open('/models/plan?namespace=team-a&model=penstock/large');
+  const heading = page.getByRole('heading', { name: /^Targets/ });
+  const plan = () => page.getByRole('button', { name: 'Plan', exact: true }).click();
+  await plan();
+  await page.getByRole('heading', { name: 'Targets of penstock/large, for any key of team-a' }).waitFor();
+  const model = page.getByLabel(/^Model/);
+  await model.fill('penstock/small');
+  await heading.waitFor({ state: 'detached' });
+  expect(await page.getByText('gateway-7f9c-1').count()).toBe(0);
+  // It was asked before the field was changed, and comes behind that.
+  const held = Promise.withResolvers<void>();
+  await page.route('**/api/ledger/v1/plan', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await plan();
+  await page.getByLabel(/^Key/).fill('ci-bot');
+  const answered = page.waitForResponse('**/api/ledger/v1/plan');
+  held.resolve();
+  await (await answered).finished();
+  await page.getByRole('button', { name: 'Plan', exact: true }).waitFor();
+  expect(await heading.count()).toBe(0);
+  await plan();
+  await page
+    .getByRole('heading', { name: 'Targets of penstock/small, for the key ci-bot of team-a' })
+    .waitFor();
+  await goTo(page, '/models/plan?namespace=team-b&model=penstock/small&key=ci-bot');
+  await heading.waitFor({ state: 'detached' });
+});
+
 test('a route says when a further attempt last answered, and after what; to a tenant of what is its own', async () => {
   const page = await open('/nothing');
   const asked: string[] = [];
