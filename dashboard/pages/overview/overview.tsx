@@ -50,7 +50,14 @@ export function Overview() {
   const ask = <Answer,>(question: Question | undefined, stretch: string) =>
     useAsked(
       session.hasLedger && question !== undefined ? `${question.what} of ${stretch} in ${place}` : undefined,
-      (signal) => api.call<Answer>(`ledger/v1/${question?.what}`, { query: question?.query ?? {}, signal }),
+      async (signal) => {
+        const answer = await api.call<Answer>(`ledger/v1/${question?.what}`, {
+          query: question?.query ?? {},
+          signal,
+        });
+        // What was asked before stands until the answer is there, and it was asked by something else.
+        return { ...answer, query };
+      },
       place,
       nowMs,
     );
@@ -61,7 +68,6 @@ export function Overview() {
         query: questions.series.query,
         signal,
       });
-      // What was asked before stands until the answer is there, and it was asked by something else.
       return { ...answer, by, measure, query };
     },
     place,
@@ -91,7 +97,7 @@ export function Overview() {
       <div class="head">
         <div>
           <h1 tabIndex={-1}>Overview</h1>
-          <p class="faint small">Since {formats.time(query.starts[0] ?? '')}</p>
+          <p class="faint small">Since {formats.time((requests.answer?.query ?? query).starts[0] ?? '')}</p>
         </div>
         <Choice<Period>
           label="Period"

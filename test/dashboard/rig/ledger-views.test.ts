@@ -64,6 +64,23 @@ test.each(losses)(
   },
 );
 
+test('the overview says since when it counts what it shows, not what was asked for since', async () => {
+  const page = await open('/');
+  const since = page.getByText(/^Since /);
+  const before = await since.innerText();
+  const held = Promise.withResolvers<void>();
+  await page.route('**/api/ledger/v1/requests?*', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  const asked = page.waitForRequest('**/api/ledger/v1/requests?*');
+  await page.getByRole('radio', { name: '30 days' }).check();
+  await asked;
+  expect(await since.innerText()).toBe(before);
+  held.resolve();
+  await until(async () => (await since.innerText()) !== before);
+});
+
 test('what goes wrong while the overview is open is told within a minute', async () => {
   const page = await open('/nothing');
   await page.clock.install();
