@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { Said } from '../shell/context.tsx';
 import { type Plain, toYaml } from '../words/yaml.ts';
 import { Code } from './basics.tsx';
 
@@ -50,6 +51,7 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
         </button>
       </header>
       {children}
+      <Said />
     </dialog>
   );
 }

@@ -32,6 +32,18 @@ export function useShell(): Shell {
   return shell;
 }
 
+/** What was announced last. A dialog says it itself: what is behind it is not heard. */
+const SaidContext = createContext('');
+export const SaidProvider = SaidContext.Provider;
+
+export function Said() {
+  return (
+    <p class="unseen" role="status" aria-live="polite">
+      {useContext(SaidContext)}
+    </p>
+  );
+}
+
 export interface LinkProps {
   readonly to: string;
   readonly class?: string;

@@ -6,7 +6,7 @@ import { Button, Notice } from '../parts/basics.tsx';
 import { openFormats } from '../words/format.ts';
 import type { Api } from './api.ts';
 import { AskNamespace } from './ask-namespace.tsx';
-import { Link, type Shell, ShellProvider, withNamespace } from './context.tsx';
+import { Link, Said, SaidProvider, type Shell, ShellProvider, withNamespace } from './context.tsx';
 import { HeldBack } from './held-back.tsx';
 import type { Keeping } from './keeping.ts';
 import { useLeaving } from './leaving.tsx';
@@ -152,75 +152,75 @@ export function Frame({ session, api, keeping, ended, signIn, signOut }: FramePr
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to content
       </button>
-      <ShellProvider value={shell}>
-        <header class="top">
-          <div class="top-row">
-            <Link to="/" class="brand">
-              <Mark /> Penstock
-            </Link>
-            {!isLoading && !isNamespaceAsked && (
-              <NamespacePicker all={allNamespaces} value={namespace} onPick={pick} />
-            )}
-            <details class="person">
-              <summary>
-                <span class="person-name">{shortName(session.user.name)}</span>
-              </summary>
-              <div class="person-menu">
-                <p class="small">{session.user.name}</p>
-                <p class="small faint">Signed in until {formats.time(session.expiresAt)}</p>
-                <Button onClick={() => leave(() => void signOut())}>Sign out</Button>
-              </div>
-            </details>
-          </div>
-          <nav class="ways" aria-label="Views">
-            {ways.map(({ to, label, views }) => (
-              <Link key={to} to={to} current={(views as readonly string[]).includes(place.view)}>
-                {label}
+      <SaidProvider value={said}>
+        <ShellProvider value={shell}>
+          <header class="top">
+            <div class="top-row">
+              <Link to="/" class="brand">
+                <Mark /> Penstock
               </Link>
-            ))}
-          </nav>
-        </header>
-        <main id="main" ref={main} tabIndex={-1}>
-          {ended !== undefined && (
-            <Notice tone="bad" title="Copy the key before you sign in again">
-              <p>{ended} Whoever signs in again in another tab can go on here.</p>
-              <Button
-                onClick={async () => {
-                  if (!(await signIn())) leave(() => void signIn());
-                }}
-              >
-                Go on
-              </Button>
-            </Notice>
-          )}
-          <HeldBack session={session} api={api} path={path} />
-          {!isOnline && (
-            <Notice tone="warn" title="You are offline">
-              <p>What is shown may be old. It is asked for again when the connection is back.</p>
-            </Notice>
-          )}
-          {isLoading ? (
-            <div class="loading" role="status">
-              <h1 tabIndex={-1}>Loading…</h1>
+              {!isLoading && !isNamespaceAsked && (
+                <NamespacePicker all={allNamespaces} value={namespace} onPick={pick} />
+              )}
+              <details class="person">
+                <summary>
+                  <span class="person-name">{shortName(session.user.name)}</span>
+                </summary>
+                <div class="person-menu">
+                  <p class="small">{session.user.name}</p>
+                  <p class="small faint">Signed in until {formats.time(session.expiresAt)}</p>
+                  <Button onClick={() => leave(() => void signOut())}>Sign out</Button>
+                </div>
+              </details>
             </div>
-          ) : isNamespaceAsked ? (
-            <AskNamespace onPick={pick} />
-          ) : (
-            <View key={path} place={place} />
-          )}
-        </main>
-        {question}
-        <footer class="foot">
-          <p>
-            Penstock {session.version}
-            {session.mode === 'local' && ' · local mode'} · times in {zoneName()}, budgets and days of the
-            ledger in UTC
-          </p>
-        </footer>
-      </ShellProvider>
-      <p class="unseen" role="status" aria-live="polite">
-        {said}
-      </p>
+            <nav class="ways" aria-label="Views">
+              {ways.map(({ to, label, views }) => (
+                <Link key={to} to={to} current={(views as readonly string[]).includes(place.view)}>
+                  {label}
+                </Link>
+              ))}
+            </nav>
+          </header>
+          <main id="main" ref={main} tabIndex={-1}>
+            {ended !== undefined && (
+              <Notice tone="bad" title="Copy the key before you sign in again">
+                <p>{ended} Whoever signs in again in another tab can go on here.</p>
+                <Button
+                  onClick={async () => {
+                    if (!(await signIn())) leave(() => void signIn());
+                  }}
+                >
+                  Go on
+                </Button>
+              </Notice>
+            )}
+            <HeldBack session={session} api={api} path={path} />
+            {!isOnline && (
+              <Notice tone="warn" title="You are offline">
+                <p>What is shown may be old. It is asked for again when the connection is back.</p>
+              </Notice>
+            )}
+            {isLoading ? (
+              <div class="loading" role="status">
+                <h1 tabIndex={-1}>Loading…</h1>
+              </div>
+            ) : isNamespaceAsked ? (
+              <AskNamespace onPick={pick} />
+            ) : (
+              <View key={path} place={place} />
+            )}
+          </main>
+          {question}
+          <footer class="foot">
+            <p>
+              Penstock {session.version}
+              {session.mode === 'local' && ' · local mode'} · times in {zoneName()}, budgets and days of the
+              ledger in UTC
+            </p>
+          </footer>
+        </ShellProvider>
+        <Said />
+      </SaidProvider>
     </>
   );
 }

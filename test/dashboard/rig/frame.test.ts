@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { until } from '../../support/until.ts';
 import { findBarriers } from '../browser/axe.ts';
-import { makeOpen } from './pages.ts';
+import { click, dialogOf, makeOpen } from './pages.ts';
 
 const open = makeOpen();
 
@@ -126,4 +126,13 @@ test('whoever may not list namespaces is asked for theirs, before anything is as
 test('a page of one object needs no other namespace than its own', async () => {
   const page = await open('/keys/team-a/ci-bot-0', { without: ['list namespaces'] });
   await page.getByRole('heading', { level: 1, name: /ci-bot-0/ }).waitFor();
+});
+
+test('what is announced in a dialog is said inside it: what is behind it is not heard', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.context().grantPermissions(['clipboard-write']);
+  await page.getByRole('button', { name: 'View as YAML' }).click();
+  await click(page, 'Copy');
+  await dialogOf(page).getByRole('status').getByText('Copied.').waitFor({ state: 'attached' });
+  expect(await findBarriers(page)).toEqual([]);
 });
