@@ -62,6 +62,7 @@ export function EditKeyDialog({
           form={form}
           problems={problems}
           isNew={false}
+          expiresAt={before.spec.expiresAt}
           onInput={(changes) => setForm((now) => ({ ...now, ...changes }))}
         />
         {change.problem !== undefined && (

@@ -6,6 +6,7 @@ import { SelectField, TextField } from '../parts/fields.tsx';
 import { useShell } from '../shell/context.tsx';
 import {
   type BudgetForm,
+  endHint,
   type KeyForm,
   type KeyProblems,
   newBudget,
@@ -18,11 +19,13 @@ interface KeyFieldsProps {
   readonly form: KeyForm;
   readonly problems: KeyProblems;
   readonly isNew: boolean;
+  /** Of the key as it is. */
+  readonly expiresAt?: string | undefined;
   readonly onInput: (changes: Partial<KeyForm>) => void;
 }
 
-export function KeyFields({ form, problems, isNew, onInput }: KeyFieldsProps) {
-  const { namespaces } = useShell();
+export function KeyFields({ form, problems, isNew, expiresAt, onInput }: KeyFieldsProps) {
+  const { namespaces, formats } = useShell();
   const field = (name: Exclude<keyof KeyForm, 'budgets'>) => ({
     value: form[name],
     problem: problems[name],
@@ -53,7 +56,7 @@ export function KeyFields({ form, problems, isNew, onInput }: KeyFieldsProps) {
             label="Works until"
             type="date"
             {...field('expires')}
-            hint="Until this day begins, in UTC. Empty: no end."
+            hint={endHint(expiresAt, formats)}
           />
         </div>
         <TextField

@@ -1,5 +1,6 @@
 // What does somebody say of an API key, and what object comes of it? Pure: the same checks as the API server's, before anything is sent.
 
+import type { Formats } from '../words/format.ts';
 import type { ApiKey, Budget, Limits } from '../words/kube.ts';
 import { namePattern, namespacePattern } from '../words/names.ts';
 
@@ -144,13 +145,27 @@ export function keyFormOf({ metadata, spec }: ApiKey): KeyForm {
     ownerName: spec.owner?.name ?? '',
     ownerEmail: spec.owner?.email ?? '',
     team: spec.owner?.team ?? '',
-    expires: spec.expiresAt?.slice(0, 10) ?? '',
+    expires: dayOf(spec.expiresAt),
     allow: (spec.models?.allow ?? []).join(', '),
     requestsPerMinute: text(spec.limits?.requestsPerMinute),
     tokensPerMinute: text(spec.limits?.tokensPerMinute),
     maxConcurrentRequests: text(spec.limits?.maxConcurrentRequests),
     budgets: budgets.length === 0 ? emptyKeyForm.budgets : budgets,
   };
+}
+
+/** In UTC; empty: there is none. */
+function dayOf(moment = ''): string {
+  const atMs = Date.parse(moment);
+  return (Number.isNaN(atMs) ? moment : new Date(atMs).toISOString()).slice(0, 10);
+}
+
+/** What the field of the end means. @param expiresAt of the key as it is: a moment within a day is not what a day would be. */
+export function endHint(expiresAt: string | undefined, { time }: Pick<Formats, 'time'>): string {
+  const isWithinDay = expiresAt !== undefined && Date.parse(expiresAt) !== Date.parse(dayOf(expiresAt));
+  return isWithinDay
+    ? `Now until ${time(expiresAt)}; that stays unless another day is chosen: until it begins, in UTC. Empty: no end.`
+    : 'Until this day begins, in UTC. Empty: no end.';
 }
 
 /** A merge patch: what was taken away is null. What the form does not show stays as it is. */
@@ -166,9 +181,7 @@ export function editPatch(before: ApiKey, form: KeyForm) {
           ? null
           : { name: owner.name ?? null, email: owner.email ?? null, team: owner.team ?? null },
       // A moment that was written elsewhere stays to the second, unless another day was chosen.
-      ...(form.expires === (before.spec.expiresAt?.slice(0, 10) ?? '')
-        ? {}
-        : { expiresAt: spec.expiresAt ?? null }),
+      ...(form.expires === dayOf(before.spec.expiresAt) ? {} : { expiresAt: spec.expiresAt ?? null }),
       models:
         spec.models === undefined && before.spec.models?.deny === undefined
           ? null

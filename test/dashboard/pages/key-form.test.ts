@@ -7,10 +7,12 @@ import {
   checkKeyForm,
   editPatch,
   emptyKeyForm,
+  endHint,
   type KeyForm,
   keyFormOf,
   newBudget,
 } from '../../../dashboard/pages/keys/key-form.ts';
+import { openFormats } from '../../../dashboard/pages/words/format.ts';
 import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
 import { mergePatch } from '../../../dashboard/pages/words/merge-patch.ts';
 import { parseApiKey } from '../../../operator/resources/api-key.ts';
@@ -150,6 +152,22 @@ describe('an edit', () => {
     const { spec } = after as ApiKey;
     const whole = { apiVersion: 'penstock.dev/v1alpha1', kind: 'ApiKey', metadata: before.metadata, spec };
     expect(parseApiKey(whole)).toMatchObject({ ok: true });
+  });
+
+  test('says until when the key works where that is no whole day, and another field does not move it', () => {
+    const utc = openFormats('en-GB', 'UTC');
+    expect(endHint('2026-12-31T23:59:59Z', utc)).toMatch(/^Now until 31 Dec 2026, 23:59 UTC; /);
+    for (const day of [undefined, '2026-12-31T00:00:00Z', '2026-12-31T00:00:00.000Z'])
+      expect(endHint(day, utc)).toMatch(/^Until this day begins, in UTC/);
+    // The day is that of UTC, in whichever zone it is written.
+    const spec = { ...before.spec, expiresAt: '2027-01-01T00:30:00+02:00' };
+    const shown = keyFormOf({ ...before, spec });
+    expect(shown.expires).toBe('2026-12-31');
+    const other = { ...shown, team: 'B' };
+    expect(mergePatch({ ...before, spec }, editPatch({ ...before, spec }, other))).toHaveProperty(
+      'spec.expiresAt',
+      spec.expiresAt,
+    );
   });
 
   test('takes away what was emptied, and what is denied stays', () => {
