@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'renewal_refused'
   | 'cluster_unreachable'
   | 'ledger_unreachable'
+  | 'no_ledger'
   | 'issuer_unreachable'
   | 'internal';
 

@@ -49,5 +49,12 @@ export const clusterAway = (): DashboardError =>
   new DashboardError(503, 'cluster_unreachable', 'Kubernetes does not answer at this moment; try again.', {
     'retry-after': '2',
   });
+/** To ask again does not help. */
+export const noLedger = (): DashboardError =>
+  new DashboardError(
+    503,
+    'no_ledger',
+    'This installation has no ledger, through which models, plans, spend and requests are asked for; the chart switches it on with ledger.enabled.',
+  );
 export const ledgerAway = (message: string): DashboardError =>
   new DashboardError(503, 'ledger_unreachable', message, { 'retry-after': '2' });

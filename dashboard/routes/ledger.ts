@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { LedgerAway, type LedgerQuestion } from '../cluster.ts';
 import { type Door, sessionOf } from '../door.ts';
-import { ledgerAway } from '../errors.ts';
+import { ledgerAway, noLedger } from '../errors.ts';
 
 const questions = ['sums', 'series', 'requests', 'models', 'keys', 'namespaces', 'budgets', 'health'];
 const posted = ['plan', 'catalog'];
@@ -36,11 +36,10 @@ interface Closing {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** Given up when the person has gone. @throws {DashboardError} 503 where the ledger does not answer. */
+/** Given up when the person has gone. @throws {DashboardError} 503 where the ledger does not answer, or there is none. */
 async function askLedger(door: Door, raw: Closing, question: Omit<LedgerQuestion, 'signal'>) {
   const { ledger, log } = door.parts;
-  if (ledger === undefined)
-    throw ledgerAway('This installation has no ledger, so nothing is known of spend and requests.');
+  if (ledger === undefined) throw noLedger();
   const gone = new AbortController();
   raw.once('close', () => gone.abort());
   try {

@@ -359,7 +359,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
         ])
           expect(codeOf(await browser.ask(path)), path).toEqual([503, 'cluster_unreachable']);
         expect(browser.cookies.size).toBe(kept);
-        expect(codeOf(await browser.ask('/api/ledger/v1/sums'))).toEqual([503, 'ledger_unreachable']);
+        expect(codeOf(await browser.ask('/api/ledger/v1/sums'))).toEqual([503, 'no_ledger']);
         expect(away.log()).toContain('ECONNREFUSED');
       } finally {
         await away.close();

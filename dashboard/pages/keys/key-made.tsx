@@ -114,7 +114,7 @@ export function UseKey({
   const { api, session } = useShell();
   const [model, setModel] = useState('');
   const [shown, setShown] = useState('curl');
-  const catalog = useAsked(`catalog ${namespace}/${name}`, (signal) =>
+  const catalog = useAsked(session.hasLedger ? `catalog ${namespace}/${name}` : undefined, (signal) =>
     api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace, apiKey: name }, signal }),
   );
   const models = catalog.answer === undefined ? [] : modelsOf(catalog.answer);
@@ -149,6 +149,11 @@ export function UseKey({
         <Notice tone="warn">
           <p>There is no model that this key may call yet. Write one in place of “your-model”.</p>
         </Notice>
+      )}
+      {!session.hasLedger && (
+        <p class="hint">
+          Without a ledger it is not known which models the key may call. Write one in place of “your-model”.
+        </p>
       )}
       {catalog.error !== undefined && (
         <p class="hint">Which models the key may call is not known now: {catalog.error.message}</p>

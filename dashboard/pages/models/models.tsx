@@ -1,6 +1,6 @@
 // Which models may somebody call, what do they cost, and how is each client dialect served?
 
-import { Answered, Badge, Empty, Notice } from '../parts/basics.tsx';
+import { Answered, Badge, Empty, NoLedger, Notice } from '../parts/basics.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { everyMinuteMs, useAsked, useNow, useSoon, useWatch } from '../shell/asking.tsx';
 import { Link, type Shell, useShell } from '../shell/context.tsx';
@@ -8,8 +8,8 @@ import { type Catalog, DIALECTS, type ModelWords, modelsOf, verdictWords } from 
 
 export function Models() {
   const shell = useShell();
-  const { api, namespace } = shell;
-  const question = namespace === undefined ? undefined : `catalog ${namespace}`;
+  const { api, namespace, session } = shell;
+  const question = namespace === undefined || !session.hasLedger ? undefined : `catalog ${namespace}`;
   const catalog = useAsked(
     question,
     (signal) => api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace }, signal }),
@@ -33,7 +33,9 @@ export function Models() {
           Plan a request
         </Link>
       </div>
-      {namespace === undefined ? (
+      {!session.hasLedger ? (
+        <NoLedger>nobody asks the gateways which models there are</NoLedger>
+      ) : namespace === undefined ? (
         <Empty title="Choose a namespace">
           <p>Which models there are depends on whose key asks. Pick a namespace at the top.</p>
         </Empty>

@@ -1,7 +1,7 @@
 // What would happen with a request? The gateway's own router says it, with the reason for each target; nothing is sent.
 
 import { useRef, useState } from 'preact/hooks';
-import { Badge, Button, Empty, Facts, Notice } from '../parts/basics.tsx';
+import { Badge, Button, Empty, Facts, NoLedger, Notice } from '../parts/basics.tsx';
 import { CheckField, focusFirstProblem, SelectField, TextArea, TextField } from '../parts/fields.tsx';
 import { Table } from '../parts/table.tsx';
 import type { ApiError } from '../shell/api.ts';
@@ -20,7 +20,7 @@ const spec = {
 } as const;
 
 export function PlanView() {
-  const { api, namespace, path, search, go, announce } = useShell();
+  const { api, session, namespace, path, search, go, announce } = useShell();
   const filters = readFilters(spec, search);
   const [body, setBody] = useState('');
   const [problems, setProblems] = useState<{ readonly model?: string; readonly body?: string }>({});
@@ -29,8 +29,9 @@ export function PlanView() {
   const element = useRef<HTMLFormElement>(null);
   const change = (changes: Partial<Record<keyof typeof spec, string>>) =>
     go(`${path}${writeFilters(spec, search, changes)}`, { replaces: true });
-  const catalog = useAsked(namespace === undefined ? undefined : `catalog ${namespace}`, (signal) =>
-    api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace }, signal }),
+  const catalog = useAsked(
+    namespace === undefined || !session.hasLedger ? undefined : `catalog ${namespace}`,
+    (signal) => api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace }, signal }),
   );
   const models = catalog.answer === undefined ? [] : modelsOf(catalog.answer);
 
@@ -93,7 +94,9 @@ export function PlanView() {
           The gateway’s own router says what would happen at this moment. Nothing is sent, reserved or billed.
         </p>
       </div>
-      {namespace === undefined ? (
+      {!session.hasLedger ? (
+        <NoLedger>nobody asks a gateway what it would do</NoLedger>
+      ) : namespace === undefined ? (
         <Empty title="Choose a namespace">
           <p>A plan is for a key of one namespace. Pick it at the top.</p>
         </Empty>

@@ -4,7 +4,17 @@ import { useMemo } from 'preact/hooks';
 import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
 import { snippetsFor } from '../keys/snippets.ts';
 import { periodWords, stateWords } from '../keys/words.ts';
-import { Actions, Answered, Badge, Code, Empty, LastUsed, Meter, Notice } from '../parts/basics.tsx';
+import {
+  Actions,
+  Answered,
+  Badge,
+  Code,
+  Empty,
+  LastUsed,
+  Meter,
+  NoLedger,
+  Notice,
+} from '../parts/basics.tsx';
 import { Choice } from '../parts/fields.tsx';
 import { Table } from '../parts/table.tsx';
 import { everyMinuteMs, mayAnywhere, useAsked, useNow, useRights } from '../shell/asking.tsx';
@@ -110,14 +120,7 @@ export function Overview() {
         />
       </div>
       {keys.answer?.total === 0 && <FirstKey />}
-      {!session.hasLedger && (
-        <Notice tone="off" title="There is no ledger">
-          <p>
-            This installation runs without one, so nobody counts what is used. The chart switches it on with
-            ledger.enabled.
-          </p>
-        </Notice>
-      )}
+      {!session.hasLedger && <NoLedger>nobody counts what is used</NoLedger>}
       {session.hasLedger && (
         <>
           <Answered

@@ -108,6 +108,15 @@ export function Notice({
   );
 }
 
+/** @param children what is lacking without it. */
+export function NoLedger({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <Notice tone="off" title="There is no ledger">
+      <p>This installation runs without one, so {children}. The chart switches it on with ledger.enabled.</p>
+    </Notice>
+  );
+}
+
 /** Loading, failed, empty, or what there is; what is old stays, and says that it is. */
 export function Answered<Answer>({
   asked,

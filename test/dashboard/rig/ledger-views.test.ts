@@ -207,6 +207,24 @@ test('how long a drill took is said as all times are', async () => {
   await page.getByText('12 s, by target spare', { exact: true }).waitFor();
 });
 
+test('where no ledger is, models, plans and snippets say that it is lacking, and ask for nothing that cannot come', async () => {
+  const page = await open('/nothing', { hasLedger: false });
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('/api/ledger/')) asked.push(request.url());
+  });
+  for (const [path, words] of [
+    ['/models', 'nobody asks the gateways which models there are'],
+    ['/models/plan', 'nobody asks a gateway what it would do'],
+    ['/keys/team-a/ci-bot-0', 'Without a ledger it is not known which models the key may call'],
+  ] as const) {
+    await goTo(page, `${path}?namespace=team-a`);
+    await page.getByText(words).waitFor();
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+  }
+  expect(asked).toEqual([]);
+});
+
 // What is measured over a million records is what is asked: all that a page asks is among it, whatever its moment and its names.
 test('the pages ask the ledger what is measured, and nothing else', async () => {
   const page = await open('/nothing');
